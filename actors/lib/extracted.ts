@@ -1,0 +1,30 @@
+/** What reading a document's bytes comes to: the answer of the tasks that run outside the process. */
+import type { ArticleMeta, ContentKind, PdfPage } from "../../schemas/fetch.ts";
+
+export interface ExtractTask {
+  readonly bytes: Uint8Array;
+  readonly url: string;
+  /** As the origin sent it, or null. */
+  readonly content_type: string | null;
+  readonly kind: ContentKind;
+  /** Unix milliseconds: dates in the far future are refused. */
+  readonly now_ms: number;
+}
+
+export interface Extracted {
+  /** WHATWG name of the encoding; null for PDF and binary. */
+  readonly charset: string | null;
+  readonly title: string | null;
+  readonly text: string;
+  readonly text_truncated: boolean;
+  /** HTML only. */
+  readonly meta: ArticleMeta | null;
+  /** PDF only. */
+  readonly pdf_pages: readonly PdfPage[] | null;
+  readonly pdf_page_count: number | null;
+  /** HTML only; see actors/lib/paywall.ts. */
+  readonly paywall: "none" | "metered" | "hard" | "unknown" | null;
+  readonly paywall_evidence: readonly string[];
+  /** Something an operator may want to know: caps reached, password needed. */
+  readonly note: string | null;
+}

@@ -1,0 +1,105 @@
+/** What an actor is: plain functions bound to a contract. The runtime that calls them is node.ts. */
+import type { Ask, Contract, MessageOf, Operation, ReplyOf } from "../schemas/contract.ts";
+
+declare const R: unique symbol;
+
+/** Where a parked reply goes. Plain text, so it can be stored and answered from another node. */
+export type ReplyTo<Reply> = string & { readonly [R]?: Reply };
+
+/** What a handler returns when it will answer later, through a ReplyTo it kept. */
+export const PARKED: unique symbol = Symbol("parked");
+
+/** One message at a time: everything a handler may read or do. Its parts can be taken out and passed on. */
+export interface Turn<State, O> {
+  /** Which actor this is: for a domain, "example.org". */
+  readonly key: string;
+  /** The time this message began to be handled. It does not move within a turn. */
+  readonly now_ms: number;
+  /** Uniform in [0, 1), from the node's seed. */
+  readonly random: () => number;
+  /** The actor's memory. Assign to it; what is kept of it is stored before anything said in this turn leaves. */
+  state: State;
+  /** Keeps the question open: store the address, return PARKED, answer before the caller's deadline. */
+  readonly park: <Reply>() => ReplyTo<Reply>;
+  readonly answer: <Reply>(to: ReplyTo<Reply>, reply: Reply) => void;
+  /** Sends this actor one of its own messages later; setting it again replaces the earlier alarm. */
+  readonly wake: <N extends keyof O & string>(at_ms: number, operation: N, message: MessageOf<O[N]>) => void;
+  /** Starts what outlasts the turn. What it comes to arrives as one of this actor's own messages; a throw ends the activation. */
+  readonly start: <N extends keyof O & string>(
+    operation: N,
+    work: (ask: Say, held: Held) => Promise<MessageOf<O[N]>>,
+  ) => void;
+  /** Tells another actor, once this turn's memory is stored. */
+  readonly tell: <T, N extends keyof T & string>(
+    of: Contract<T>,
+    key: string,
+    operation: N,
+    message: MessageOf<T[N]>,
+  ) => void;
+}
+
+/** The key this work belongs to, while this node still holds it. */
+export interface Held {
+  /** Aborts when the key is lost to another node or the node drains past its limit. */
+  readonly signal: AbortSignal;
+  /** Asked immediately before each request to an origin: false once another node may have taken over. */
+  readonly mayStart: () => boolean;
+}
+
+/** How long, and how often the same, for one question. */
+export interface Patience {
+  /** After this the asker is told `no_answer`. Default 160 s. */
+  readonly wait_ms?: number;
+  /** What makes a repeated question the same one; default a fresh one. */
+  readonly id?: string;
+}
+
+/**
+ * Tells or asks another actor; for an ask it waits for the answer. Only work that was started may wait; a turn
+ * may not. Throws Fault: mailbox_full, no_answer, bus_unreachable, message_too_large.
+ */
+export type Say = <T, N extends keyof T & string>(
+  of: Contract<T>,
+  key: string,
+  operation: N,
+  message: MessageOf<T[N]>,
+  patience?: Patience,
+) => Promise<ReplyOf<T[N]>>;
+
+type Answer<Op> = Op extends Ask<any, infer Reply> ? Reply | typeof PARKED : void;
+
+/** Plain functions, one for each operation. In a test, call them with a turn of your own making. */
+export type Handlers<State, O> = {
+  readonly [N in keyof O]: (turn: Turn<State, O>, message: MessageOf<O[N]>) => Answer<O[N]>;
+};
+
+/** What an activation knows of itself when it begins. */
+export interface Birth {
+  readonly key: string;
+  readonly now_ms: number;
+}
+
+export interface Definition<State, Kept, O> {
+  /** The part of the memory that outlives the activation. Left out, nothing does. */
+  readonly keep?: (state: State) => Kept;
+  /** The memory an activation begins with, from what was kept of this key; null when nothing was. */
+  readonly begin: (kept: Kept | null, birth: Birth) => State;
+  /** An actor that hears nothing for this long is put away; its key wakes it again. */
+  readonly idle_ms: number;
+  readonly on: Handlers<State, O>;
+}
+
+/** An actor with its types forgotten, as the runtime holds it. */
+export interface Actor {
+  readonly contract: Contract<Readonly<Record<string, Operation>>>;
+  readonly keep?: (state: any) => unknown;
+  readonly begin: (kept: any, birth: Birth) => unknown;
+  readonly idle_ms: number;
+  readonly on: Readonly<Record<string, (turn: Turn<any, any>, message: any) => unknown>>;
+}
+
+/** Binds behaviour to a contract. */
+export const actor =
+  <O>(contract: Contract<O>) =>
+  <State, Kept = never>(definition: Definition<State, Kept, O>): Actor =>
+    ({ contract, ...definition }) as unknown as Actor;

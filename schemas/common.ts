@@ -1,0 +1,26 @@
+/** Words and shapes that several resources share. */
+import Type, { type TSchema } from "typebox";
+
+/** A field that may be absent or null, as the specification's "string or null, not required". */
+export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+
+/** How a call is billed (1-core.md, Billing categories). */
+export const BILLING_CATEGORIES = [
+  "search",
+  "search_fallback",
+  "search_cached",
+  "fetch_own",
+  "fetch_paid",
+  "fetch_cached",
+  "company",
+  "company_cached",
+  "filings",
+  "filings_cached",
+  "profiles",
+  "profiles_cached",
+] as const;
+
+export const BillingCategory = Type.Enum([...BILLING_CATEGORIES]);
+
+/** Lower-case hexadecimal SHA-256. */
+export const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });

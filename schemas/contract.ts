@@ -1,0 +1,57 @@
+/** What two actors agree on, as data: a caller holds the contract and never the code that answers it. */
+import type { Static, TSchema } from "typebox";
+
+declare const M: unique symbol;
+declare const R: unique symbol;
+
+/** A message that is answered. Its types are worked out once, here, and carried along as M and R. */
+export interface Ask<Message, Reply> {
+  readonly kind: "ask";
+  readonly message: TSchema;
+  readonly reply: TSchema;
+  readonly [M]?: Message;
+  readonly [R]?: Reply;
+}
+
+/** A message that is not. */
+export interface Tell<Message> {
+  readonly kind: "tell";
+  readonly message: TSchema;
+  readonly [M]?: Message;
+}
+
+export type Operation = Ask<any, any> | Tell<any>;
+export type MessageOf<Op> = Op extends Ask<infer Message, any> | Tell<infer Message> ? Message : never;
+export type ReplyOf<Op> = Op extends Ask<any, infer Reply> ? Reply : void;
+
+/** What an actor understands. */
+export interface Contract<O> {
+  readonly name: string;
+  readonly operations: O;
+  /**
+   * Actors of one place and site live on one node. The site is the key up to its first space:
+   * "example.org" and "example.org 5f1c…" with the place "domain" are neighbours, so that a slot is granted
+   * and used in one process. Left out, the place is the contract's name.
+   */
+  readonly place: string;
+}
+
+/**
+ * O is left unconstrained on purpose: a constraint would reach into ask() as a contextual type and make the
+ * compiler run Static<> backwards, which costs a second of checking for each contract.
+ */
+export const contract = <O>(name: string, operations: O, place = name): Contract<O> => ({
+  name,
+  operations,
+  place,
+});
+
+export const ask = <Message extends TSchema, Reply extends TSchema>(
+  message: Message,
+  reply: Reply,
+): Ask<Static<Message>, Static<Reply>> => ({ kind: "ask", message, reply });
+
+export const tell = <Message extends TSchema>(message: Message): Tell<Static<Message>> => ({
+  kind: "tell",
+  message,
+});

@@ -1,0 +1,145 @@
+/**
+ * How a fetch asks a domain for leave, and what it tells it afterwards. One Domain actor per registrable
+ * domain (3-decisions.md, Core); one Robots actor per origin beside it on the same node.
+ */
+import Type, { type Static } from "typebox";
+import { ask, contract, tell } from "./contract.ts";
+
+/** A fetch asks its domain for a slot before it touches the network. */
+export const SlotRequest = Type.Object({
+  /** Asking again with the same id while the slot is held is answered with that slot. */
+  fetch_id: Type.String(),
+  /** The exact host name: dead hosts are remembered by it, everything else by domain. */
+  host: Type.String(),
+  /** Synchronous calls go before batch work, at most 4 to 1. */
+  lane: Type.Enum(["sync", "batch"]),
+  /** How long the caller can wait. A longer queue answers domain_busy at once. */
+  wait_max_ms: Type.Integer({ minimum: 0 }),
+});
+export type SlotRequest = Static<typeof SlotRequest>;
+
+export const SlotAnswer = Type.Union([
+  Type.Object({
+    kind: Type.Literal("granted"),
+    /** How long the caller stood in the queue. */
+    waited_ms: Type.Integer(),
+  }),
+  Type.Object({
+    kind: Type.Literal("refused"),
+    error: Type.Enum(["domain_busy", "domain_unavailable", "domain_dead", "politeness_timeout"]),
+    /** Whole seconds, rounded up, at least 1. */
+    retry_after_s: Type.Integer({ minimum: 1 }),
+  }),
+]);
+export type SlotAnswer = Static<typeof SlotAnswer>;
+
+/**
+ * Hands one slot back when its exchange is over: every request to the origin (each redirect hop, robots.txt)
+ * takes one. Every grant is released once; one that is not lapses.
+ */
+export const SlotRelease = Type.Object({
+  fetch_id: Type.String(),
+  /** The origin's status, null when it gave none. */
+  status: Type.Union([Type.Integer(), Type.Null()]),
+  /** What a Retry-After on 429 or 503 asked for, in seconds; null when there was none. */
+  retry_after_s: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+});
+export type SlotRelease = Static<typeof SlotRelease>;
+
+/** What became of a whole fetch, for the streak of failures, skips and dead hosts. */
+export const FetchOutcome = Type.Object({
+  fetch_id: Type.String(),
+  host: Type.String(),
+  result: Type.Enum(["answered", "every_route_failed", "no_such_host", "abandoned"]),
+});
+export type FetchOutcome = Static<typeof FetchOutcome>;
+
+/** What an operator sees of a domain. */
+export const DomainView = Type.Object({
+  domain: Type.String(),
+  gap_ms: Type.Integer(),
+  slots: Type.Integer(),
+  in_flight: Type.Integer(),
+  waiting: Type.Integer(),
+  failures: Type.Integer(),
+  skip_until: Type.Union([Type.String(), Type.Null()]),
+  dead_hosts: Type.Array(Type.Object({ host: Type.String(), until: Type.String() })),
+});
+export type DomainView = Static<typeof DomainView>;
+
+/** One actor per registrable domain decides who may fetch from it, and when. */
+export const Domain = contract("domain", {
+  acquire: ask(SlotRequest, SlotAnswer),
+  release: tell(SlotRelease),
+  settle: tell(FetchOutcome),
+  /** robots.txt asked for a longer gap (already capped at 30 s); null lifts it. */
+  pace: tell(Type.Object({ crawl_delay_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]) })),
+  view: ask(Type.Null(), DomainView),
+  /** Forgets failures, skips and dead hosts: an operator's word. */
+  clear: ask(Type.Null(), DomainView),
+  /** The actor's own alarm clock: a start is due, a caller's patience or a lease ran out. */
+  serve: tell(Type.Null()),
+});
+
+/** May this URL be read under robots.txt of its origin? */
+export const RobotsRequest = Type.Object({
+  url: Type.String(),
+  fetch_id: Type.String(),
+  lane: Type.Enum(["sync", "batch"]),
+  wait_max_ms: Type.Integer({ minimum: 0 }),
+});
+export type RobotsRequest = Static<typeof RobotsRequest>;
+
+export const RobotsAnswer = Type.Union([
+  /** `host_unreachable`: nobody answered for the rules either, so the ladder decides. */
+  Type.Object({
+    kind: Type.Literal("allowed"),
+    because: Type.Enum(["rules", "no_rules", "host_unreachable"]),
+  }),
+  /** `detail` quotes the rule line, or says when a last copy could not be had. */
+  Type.Object({
+    kind: Type.Literal("disallowed"),
+    because: Type.Enum(["rules", "robots_unreachable"]),
+    detail: Type.String(),
+  }),
+  /** The domain gave no slot to read the rules with. */
+  Type.Object({
+    kind: Type.Literal("refused"),
+    error: Type.Enum(["domain_busy", "domain_unavailable", "domain_dead", "politeness_timeout"]),
+    retry_after_s: Type.Integer({ minimum: 1 }),
+  }),
+  Type.Object({ kind: Type.Literal("blocked"), error: Type.Literal("blocked_destination") }),
+]);
+export type RobotsAnswer = Static<typeof RobotsAnswer>;
+
+/** What reading /robots.txt came to; the actor's own message. */
+export const RobotsRead = Type.Union([
+  Type.Object({
+    kind: Type.Literal("read"),
+    status: Type.Integer(),
+    /** The first 500 KiB as text. */
+    text: Type.String(),
+    at_ms: Type.Number(),
+  }),
+  /** 429, 5xx, a refused or broken read: the last copy counts, else the door is closed. */
+  Type.Object({ kind: Type.Literal("unreadable"), reason: Type.String(), at_ms: Type.Number() }),
+  /** No connection at all: left to the ladder. */
+  Type.Object({ kind: Type.Literal("host_unreachable"), reason: Type.String(), at_ms: Type.Number() }),
+  Type.Object({ kind: Type.Literal("blocked") }),
+  Type.Object({
+    kind: Type.Literal("no_slot"),
+    error: Type.Enum(["domain_busy", "domain_unavailable", "domain_dead", "politeness_timeout"]),
+    retry_after_s: Type.Integer({ minimum: 1 }),
+  }),
+]);
+export type RobotsRead = Static<typeof RobotsRead>;
+
+/** One actor per origin; its key is "<site> <origin>", for example "example.org https://www.example.org". */
+export const Robots = contract(
+  "robots",
+  {
+    may: ask(RobotsRequest, RobotsAnswer),
+    read: tell(RobotsRead),
+  },
+  "domain",
+);

@@ -1,0 +1,63 @@
+/**
+ * Everything that can go wrong, as a caller sees it. A failed fetch is an answer, not an exception:
+ * these are values that travel in `error` fields, and the tables are the only place they are spelled.
+ */
+
+/** Whether asking again can help: never, later, or only with a changed request. */
+type Retry = "no" | "later" | "changed";
+
+interface Meaning {
+  readonly retry: Retry;
+  readonly means: string;
+}
+
+/** `error` of a FetchResponse (1-core.md, Fetch errors); `http_<status>` stands beside the table. */
+export const FETCH_ERRORS = {
+  invalid_url: { retry: "no", means: "not an http(s) URL" },
+  blocked_destination: {
+    retry: "no",
+    means: "private, loopback, link-local or metadata address (also after redirects)",
+  },
+  robots_disallowed: {
+    retry: "no",
+    means: "robots.txt disallows the path for the service's crawler name or *",
+  },
+  too_large: { retry: "changed", means: "body exceeds max_bytes" },
+  pdf_not_accepted: { retry: "changed", means: "PDF with accept_pdf false" },
+  all_tiers_failed: {
+    retry: "later",
+    means: "every allowed route failed or was blocked; status is the last status seen",
+  },
+  domain_unavailable: {
+    retry: "later",
+    means:
+      "every route failed for this domain in 3 consecutive fetches; retry_after_s says when it is tried again",
+  },
+  domain_dead: { retry: "no", means: "host name does not exist; answered at once for 6 h" },
+  timeout: { retry: "changed", means: "timeout_s ran out, or a large PDF took over 5 minutes to download" },
+  no_tier_allowed: { retry: "changed", means: "tiers or the allow flags left no route" },
+  politeness_timeout: { retry: "later", means: "no slot of the domain in time" },
+  domain_busy: {
+    retry: "later",
+    means: "the expected wait for a polite slot exceeds what a synchronous call allows (HTTP 503)",
+  },
+  premium_route_required: {
+    retry: "changed",
+    means: "the host is served only through premium routes and the request forbids them",
+  },
+  budget_exhausted: {
+    retry: "no",
+    means: "the host is served only through premium routes and the project's budget leaves nothing for them",
+  },
+  filings_not_configured: { retry: "no", means: "filing-system URL, and no identity is configured" },
+  rate_limited: { retry: "later", means: "filing-system URL, and its limiter has no slot in time" },
+  filings_unavailable: { retry: "later", means: "filing-system URL, and the system asked for a pause" },
+  redirect_not_allowed: { retry: "no", means: "filing-system URL that redirects off its hosts" },
+} as const satisfies Record<string, Meaning>;
+
+export type FetchError = keyof typeof FETCH_ERRORS | `http_${number}`;
+
+/** Whether the same fetch may be tried again later with hope. */
+export function canRetry(error: FetchError): boolean {
+  return error in FETCH_ERRORS && FETCH_ERRORS[error as keyof typeof FETCH_ERRORS].retry === "later";
+}

@@ -1,0 +1,234 @@
+/**
+ * POST /v1/fetch: what is asked, what is answered (1-core.md, FetchBody and FetchResponse), and what the
+ * Fetch actor says: never a page itself, always a record that names its bytes and, when they are long, its texts.
+ */
+import Type, { type Static } from "typebox";
+import { BillingCategory, Nullable, Sha256 } from "./common.ts";
+import { ask, contract, tell } from "./contract.ts";
+
+/** The routes in ladder order; the first three are standard, the last two premium. */
+export const TIERS = ["direct", "browser", "archive", "proxy", "proxy_render"] as const;
+export type Tier = (typeof TIERS)[number];
+
+export const MAX_BYTES_DEFAULT = 15_728_640;
+export const MAX_BYTES_MOST = 52_428_800;
+export const MIN_TEXT_CHARS_DEFAULT = 500;
+export const TIMEOUT_S_LEAST = 5;
+export const TIMEOUT_S_MOST = 150;
+
+export const FetchBody = Type.Object({
+  /** Anything that is no http(s) URL is answered with the error invalid_url, not refused. */
+  url: Type.String({ minLength: 1, maxLength: 8192 }),
+  render: Type.Optional(Type.Enum(["auto", "never", "always"], { default: "auto" })),
+  max_bytes: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_BYTES_MOST, default: MAX_BYTES_DEFAULT })),
+  accept_pdf: Type.Optional(Type.Boolean({ default: true })),
+  cache_ttl_s: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
+  min_text_chars: Type.Optional(Type.Integer({ minimum: 0, default: MIN_TEXT_CHARS_DEFAULT })),
+  project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
+  allow_archive: Type.Optional(Type.Boolean({ default: true })),
+  allow_alternates: Type.Optional(Type.Boolean({ default: true })),
+  allow_paid: Type.Optional(Type.Boolean({ default: true })),
+  tiers: Type.Optional(Nullable(Type.Array(Type.Enum([...TIERS])))),
+  timeout_s: Type.Optional(Nullable(Type.Number({ minimum: TIMEOUT_S_LEAST, maximum: TIMEOUT_S_MOST }))),
+  country: Type.Optional(Nullable(Type.String({ pattern: "^[A-Za-z]{2}$" }))),
+  user_agent: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
+  accept_language: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
+  include_html: Type.Optional(Nullable(Type.Boolean())),
+});
+export type FetchBody = Static<typeof FetchBody>;
+
+export const Redirect = Type.Object({ url: Type.String(), status: Type.Integer(), location: Type.String() });
+export type Redirect = Static<typeof Redirect>;
+
+export const Attempt = Type.Object({
+  /** A route, `source`, or a pseudo-step: robots, dns, cache, request_timeout, politeness. */
+  tier: Type.String(),
+  status: Nullable(Type.Integer()),
+  reason: Type.String(),
+  ms: Type.Integer(),
+  detail: Nullable(Type.String()),
+});
+export type Attempt = Static<typeof Attempt>;
+
+export const PdfPage = Type.Object({ page: Type.Integer({ minimum: 1 }), text: Type.String() });
+export type PdfPage = Static<typeof PdfPage>;
+
+/** What a page says of itself; each field null when it does not. Forms: 1-core.md, ArticleMeta. */
+export const ArticleMeta = Type.Object({
+  author: Nullable(Type.String()),
+  published_at: Nullable(Type.String()),
+  modified_at: Nullable(Type.String()),
+  language: Nullable(Type.String()),
+  canonical_url: Nullable(Type.String()),
+  publisher: Nullable(Type.String()),
+  site_name: Nullable(Type.String()),
+  description: Nullable(Type.String()),
+  section: Nullable(Type.String()),
+  word_count: Nullable(Type.Integer()),
+});
+export type ArticleMeta = Static<typeof ArticleMeta>;
+
+export const CONTENT_KINDS = ["html", "pdf", "text", "json", "xml", "binary"] as const;
+export const ContentKind = Type.Enum([...CONTENT_KINDS]);
+export type ContentKind = Static<typeof ContentKind>;
+
+export const Paywall = Type.Enum(["none", "metered", "hard", "unknown"]);
+export const PrimarySource = Type.Object({
+  url: Type.String(),
+  kind: Type.Enum(["court", "government", "press_release", "doi", "pdf"]),
+  text: Nullable(Type.String()),
+});
+
+/**
+ * A page as it was retrieved, in the form in which it is cached and travels between nodes. Everything of the
+ * response but what belongs to one call (request id, cached, cost) and the long texts, which are named here
+ * and read from the body store where the answer is written.
+ */
+export const PageRecord = Type.Object({
+  /** After redirects; for an archived copy the copy's address. */
+  final_url: Nullable(Type.String()),
+  redirects: Type.Array(Redirect),
+  status: Nullable(Type.Integer()),
+  content_type: Nullable(Type.String()),
+  origin_content_type: Nullable(Type.String()),
+  headers: Type.Record(Type.String(), Type.String()),
+  tier: Nullable(Type.Enum([...TIERS, "source"])),
+  content_kind: Nullable(ContentKind),
+  /** WHATWG name of the encoding the bytes were decoded with; null for what is no text. */
+  charset: Nullable(Type.String()),
+  title: Nullable(Type.String()),
+  meta: Nullable(ArticleMeta),
+  /** The retained text when it is short enough to travel (TEXT_INLINE_BYTES), else null and in text_sha256. */
+  text: Nullable(Type.String()),
+  text_sha256: Nullable(Sha256),
+  text_chars: Type.Integer(),
+  text_truncated: Type.Boolean(),
+  /** The pages of a PDF as JSON in the body store. */
+  pdf_pages_sha256: Nullable(Sha256),
+  pdf_page_count: Nullable(Type.Integer()),
+  sha256: Nullable(Sha256),
+  bytes: Type.Integer(),
+  body_kind: Nullable(Type.Enum(["origin", "rendered_dom"])),
+  etag: Nullable(Type.String()),
+  last_modified: Nullable(Type.String()),
+  retrieved_at: Nullable(Type.String()),
+  archived_at: Nullable(Type.String()),
+  served_from_archive_because: Nullable(Type.Enum(["domain_dead", "not_found"])),
+  paywall: Nullable(Paywall),
+  paywall_evidence: Type.Array(Type.String()),
+  text_complete: Nullable(Type.Boolean()),
+  alternate_of: Nullable(Type.String()),
+  alternate_source: Nullable(
+    Type.Enum(["publisher_feed", "guardian_api", "open_access", "syndication", "common_crawl"]),
+  ),
+  match_score: Nullable(Type.Number()),
+  primary_sources: Type.Array(PrimarySource),
+});
+export type PageRecord = Static<typeof PageRecord>;
+
+/** Texts of at most so many UTF-8 bytes travel inside the record; longer ones go to the body store. */
+export const TEXT_INLINE_BYTES = 65_536;
+
+/** What the gateway asks of the Fetch actor: the body with its defaults filled in, and what the plan allows. */
+export const FetchAsk = Type.Object({
+  fetch_id: Type.String(),
+  url: Type.String(),
+  render: Type.Enum(["auto", "never", "always"]),
+  max_bytes: Type.Integer(),
+  accept_pdf: Type.Boolean(),
+  cache_ttl_s: Nullable(Type.Integer()),
+  min_text_chars: Type.Integer(),
+  allow_archive: Type.Boolean(),
+  allow_alternates: Type.Boolean(),
+  allow_paid: Type.Boolean(),
+  tiers: Nullable(Type.Array(Type.Enum([...TIERS]))),
+  country: Nullable(Type.String()),
+  user_agent: Nullable(Type.String()),
+  accept_language: Nullable(Type.String()),
+  lane: Type.Enum(["sync", "batch"]),
+  /** Whose call it is: its budget pays for premium routes. */
+  project: Type.String(),
+  /** When the caller's patience ends, Unix milliseconds; the work may go on into the cache. */
+  deadline_ms: Type.Integer(),
+  /** Whether timeout_s was given: then the deadline ends the work, too. */
+  hard_deadline: Type.Boolean(),
+});
+export type FetchAsk = Static<typeof FetchAsk>;
+
+/** What a fetch came to. The record is that of the best page there is, also beside an error. */
+export const FetchAnswer = Type.Object({
+  record: PageRecord,
+  attempts: Type.Array(Attempt),
+  cached: Type.Boolean(),
+  revalidated: Type.Boolean(),
+  /** Provider spend in USD, six decimals. */
+  cost_usd: Type.String(),
+  error: Nullable(Type.String()),
+  error_detail: Nullable(Type.String()),
+  retry_after_s: Nullable(Type.Integer({ minimum: 1 })),
+  premium_routes_tried: Type.Boolean(),
+});
+export type FetchAnswer = Static<typeof FetchAnswer>;
+
+/**
+ * One actor per cache key; its key is "<site> <digest of the cache key>", so that it lives beside its Domain.
+ * `climbed` and the rest are its own messages.
+ */
+export const Fetch = contract(
+  "fetch",
+  {
+    get: ask(FetchAsk, FetchAnswer),
+    climbed: tell(Type.Object({ climb: Type.Integer(), answer: FetchAnswer })),
+    tick: tell(Type.Null()),
+  },
+  "domain",
+);
+
+/** The answer to a client, field by field as the specification has it. */
+export const FetchResponse = Type.Object({
+  url: Type.String(),
+  final_url: Nullable(Type.String()),
+  redirects: Type.Array(Redirect),
+  status: Nullable(Type.Integer()),
+  content_type: Nullable(Type.String()),
+  origin_content_type: Nullable(Type.String()),
+  headers: Type.Record(Type.String(), Type.String()),
+  tier: Nullable(Type.Enum([...TIERS, "source"])),
+  attempts: Type.Array(Attempt),
+  html: Type.Optional(Nullable(Type.String())),
+  text: Type.String(),
+  pdf_text_pages: Nullable(Type.Array(PdfPage)),
+  pdf_page_count: Nullable(Type.Integer()),
+  text_truncated: Type.Boolean(),
+  title: Nullable(Type.String()),
+  meta: Nullable(ArticleMeta),
+  sha256: Nullable(Sha256),
+  bytes: Type.Integer(),
+  cached: Type.Boolean(),
+  revalidated: Type.Boolean(),
+  retrieved_at: Nullable(Type.String()),
+  etag: Nullable(Type.String()),
+  last_modified: Nullable(Type.String()),
+  cost_usd: Nullable(Type.Number()),
+  billing_category: BillingCategory,
+  archived_at: Nullable(Type.String()),
+  served_from_archive_because: Nullable(Type.Enum(["domain_dead", "not_found"])),
+  body_url: Nullable(Type.String()),
+  body_kind: Nullable(Type.Enum(["origin", "rendered_dom"])),
+  content_kind: Nullable(ContentKind),
+  paywall: Nullable(Paywall),
+  paywall_evidence: Type.Array(Type.String()),
+  alternate_of: Nullable(Type.String()),
+  alternate_source: Nullable(
+    Type.Enum(["publisher_feed", "guardian_api", "open_access", "syndication", "common_crawl"]),
+  ),
+  match_score: Nullable(Type.Number()),
+  primary_sources: Type.Array(PrimarySource),
+  text_complete: Nullable(Type.Boolean()),
+  error: Nullable(Type.String()),
+  error_detail: Type.Optional(Type.String()),
+  premium_routes_tried: Type.Optional(Type.Boolean()),
+  retry_after_s: Nullable(Type.Integer()),
+  request_id: Type.String(),
+});
+export type FetchResponse = Static<typeof FetchResponse>;
