@@ -1,0 +1,131 @@
+/**
+ * Which route comes next, or what the answer is: one pure decision over the request, what the domain has learned
+ * and what was tried (1-core.md, POST /v1/fetch). It fetches nothing and knows no page, only outcomes.
+ */
+import { type Tier, TIERS } from "../../schemas/fetch.ts";
+import type { FetchError } from "../../schemas/errors.ts";
+
+/** The part of a request that decides about routes. */
+export interface Wishes {
+  readonly render: "auto" | "never" | "always";
+  readonly tiers: readonly Tier[] | null;
+  readonly allow_archive: boolean;
+  readonly allow_paid: boolean;
+  readonly min_text_chars: number;
+}
+
+/** What one route came to. */
+export type Outcome =
+  /** A page with a good status. Only HTML can be thin. */
+  | { readonly kind: "page"; readonly text_chars: number; readonly html: boolean }
+  /** The origin's last word: 404, 410, any 4xx that is no block. */
+  | { readonly kind: "definitive"; readonly status: number }
+  /** 403, 429, 451, 5xx, a challenge, a network error: another route may do better. */
+  | { readonly kind: "blocked"; readonly status: number | null }
+  /** The host name does not exist; only an archive can help. */
+  | { readonly kind: "no_host" }
+  /** The route itself could not serve: not configured, over budget, nothing archived. */
+  | {
+      readonly kind: "unavailable";
+      readonly because: "not_configured" | "budget_exhausted" | "not_found" | "failed";
+    }
+  /** No route may or can change this: too_large, robots_disallowed, blocked_destination, domain_busy … */
+  | { readonly kind: "final"; readonly error: FetchError };
+
+export interface Tried {
+  readonly tier: Tier;
+  readonly outcome: Outcome;
+}
+
+/** What earlier fetches taught about this host. */
+export interface Learned {
+  /** The cheapest route that has worked where cheaper ones were blocked; null: begin at the bottom. */
+  readonly start: Tier | null;
+}
+
+export const UNLEARNED: Learned = { start: null };
+
+export type Step =
+  | { readonly kind: "route"; readonly tier: Tier }
+  /** `best` is the index in `tried` of what is returned, null when there is no page. */
+  | { readonly kind: "answer"; readonly error: FetchError | null; readonly best: number | null };
+
+const RENDER: Readonly<Record<Wishes["render"], readonly Tier[]>> = {
+  auto: TIERS,
+  never: ["direct", "archive", "proxy"],
+  always: ["browser", "proxy_render"],
+};
+const PREMIUM: readonly Tier[] = ["proxy", "proxy_render"];
+
+/** The routes a request may take, in ladder order. Empty: no_tier_allowed. */
+export function routesOf(wishes: Wishes): readonly Tier[] {
+  return TIERS.filter(
+    (tier) =>
+      RENDER[wishes.render].includes(tier) &&
+      (wishes.tiers === null || wishes.tiers.includes(tier)) &&
+      (wishes.allow_archive || tier !== "archive") &&
+      (wishes.allow_paid || !PREMIUM.includes(tier)),
+  );
+}
+
+/** The next route to take, or the answer. Ends: every route is taken at most once. */
+export function nextStep(wishes: Wishes, learned: Learned, tried: readonly Tried[]): Step {
+  const routes = routesOf(wishes);
+  if (routes.length === 0) return answered("no_tier_allowed", null);
+  const last = tried.at(-1);
+  if (!last) return { kind: "route", tier: startOf(routes, learned) };
+  const untried = (tier: Tier) => routes.includes(tier) && tried.every((attempt) => attempt.tier !== tier);
+
+  const { outcome } = last;
+  if (outcome.kind === "final") return answered(outcome.error, null);
+  if (outcome.kind === "page" && !isThin(outcome, wishes)) return answered(null, tried.length - 1);
+
+  const thin = tried.some(({ outcome: seen }) => seen.kind === "page");
+  if (thin) {
+    // Thin text goes from direct to browser and nowhere else; whatever the browser says, there is a page.
+    if (last.tier === "direct" && untried("browser")) return { kind: "route", tier: "browser" };
+    return answered(null, mostText(tried));
+  }
+
+  const definitive = tried.findIndex(({ outcome: seen }) => seen.kind === "definitive");
+  if (definitive >= 0) {
+    const { status } = tried[definitive]!.outcome as { status: number };
+    const gone = status === 404 || status === 410;
+    if (gone && last === tried[definitive] && untried("archive")) return { kind: "route", tier: "archive" };
+    return answered(`http_${status}`, definitive);
+  }
+
+  if (tried.some(({ outcome: seen }) => seen.kind === "no_host")) {
+    if (untried("archive")) return { kind: "route", tier: "archive" };
+    return answered("all_tiers_failed", null);
+  }
+
+  // A learned start left cheaper routes out; they come after the dearer ones have failed, never before.
+  const next = routes.find((tier) => TIERS.indexOf(tier) > TIERS.indexOf(last.tier) && untried(tier));
+  const missed = next ?? routes.find(untried);
+  return missed ? { kind: "route", tier: missed } : answered("all_tiers_failed", null);
+}
+
+/** Whether a page's text is too short to be the page (min_text_chars); only HTML is judged. */
+export function isThin(outcome: Extract<Outcome, { kind: "page" }>, wishes: Wishes): boolean {
+  return outcome.html && outcome.text_chars < wishes.min_text_chars;
+}
+
+/** Statuses behind which another route may find the page. */
+export function isBlocking(status: number): boolean {
+  return status === 403 || status === 429 || status === 451 || status >= 500;
+}
+
+function startOf(routes: readonly Tier[], { start }: Learned): Tier {
+  return start !== null && routes.includes(start) ? start : routes[0]!;
+}
+
+function answered(error: FetchError | null, best: number | null): Step {
+  return { kind: "answer", error, best };
+}
+
+/** Of several thin pages the one with the most text; the cheaper one when they are equal. */
+function mostText(tried: readonly Tried[]): number {
+  const chars = ({ outcome }: Tried) => (outcome.kind === "page" ? outcome.text_chars : -1);
+  return tried.reduce((best, attempt, index) => (chars(attempt) > chars(tried[best]!) ? index : best), 0);
+}

@@ -1,0 +1,235 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  isBlocking,
+  nextStep,
+  type Outcome,
+  routesOf,
+  type Step,
+  type Tried,
+  UNLEARNED,
+  type Wishes,
+} from "../../actors/fetch/ladder.ts";
+import { type Tier, TIERS } from "../../schemas/fetch.ts";
+
+const AUTO: Wishes = {
+  render: "auto",
+  tiers: null,
+  allow_archive: true,
+  allow_paid: true,
+  min_text_chars: 500,
+};
+const page = (text_chars: number): Outcome => ({ kind: "page", text_chars, html: true });
+const file: Outcome = { kind: "page", text_chars: 0, html: false };
+const blocked: Outcome = { kind: "blocked", status: 403 };
+const gone: Outcome = { kind: "definitive", status: 404 };
+const off: Outcome = { kind: "unavailable", because: "not_configured" };
+const nothing: Outcome = { kind: "unavailable", because: "not_found" };
+const noHost: Outcome = { kind: "no_host" };
+const tooLarge: Outcome = { kind: "final", error: "too_large" };
+
+const tried = (...attempts: readonly (readonly [Tier, Outcome])[]): Tried[] =>
+  attempts.map(([tier, outcome]) => ({ tier, outcome }));
+const route = (tier: Tier): Step => ({ kind: "route", tier });
+const answer = (error: string | null, best: number | null) => ({ kind: "answer", error, best });
+
+describe("which routes a request may take (1-core.md, FetchBody)", () => {
+  test.each<[string, Partial<Wishes>, readonly Tier[]]>([
+    ["auto takes them all", {}, TIERS],
+    ["never takes no browser", { render: "never" }, ["direct", "archive", "proxy"]],
+    ["always takes browsers only", { render: "always" }, ["browser", "proxy_render"]],
+    ["without the premium ones", { allow_paid: false }, ["direct", "browser", "archive"]],
+    ["without the archive", { allow_archive: false }, ["direct", "browser", "proxy", "proxy_render"]],
+    ["the allowlist keeps ladder order", { tiers: ["proxy", "direct"] }, ["direct", "proxy"]],
+    ["an empty allowlist leaves none", { tiers: [] }, []],
+    ["an allowlist against the flags leaves none", { tiers: ["proxy"], allow_paid: false }, []],
+    ["an allowlist against render leaves none", { tiers: ["direct"], render: "always" }, []],
+  ])("%s", (_, wishes, routes) => {
+    expect(routesOf({ ...AUTO, ...wishes })).toEqual(routes);
+  });
+});
+
+describe("what comes next (1-core.md, POST /v1/fetch)", () => {
+  test.each<[string, Partial<Wishes>, Tried[], unknown]>([
+    ["begins at the bottom", {}, [], route("direct")],
+    ["begins with the browser when it must render", { render: "always" }, [], route("browser")],
+    ["says no_tier_allowed when nothing is left", { tiers: [] }, [], answer("no_tier_allowed", null)],
+    ["returns a page that is long enough", {}, tried(["direct", page(500)]), answer(null, 0)],
+    ["never calls a file thin", {}, tried(["direct", file]), answer(null, 0)],
+    ["takes thin text to the browser", {}, tried(["direct", page(499)]), route("browser")],
+    ["takes the rendered page", {}, tried(["direct", page(9)], ["browser", page(900)]), answer(null, 1)],
+    [
+      "returns the longer of two thin ones",
+      {},
+      tried(["direct", page(90)], ["browser", page(80)]),
+      answer(null, 0),
+    ],
+    [
+      "prefers the rendered one when longer",
+      {},
+      tried(["direct", page(8)], ["browser", page(80)]),
+      answer(null, 1),
+    ],
+    [
+      "returns thin text when no browser may be used",
+      { render: "never" },
+      tried(["direct", page(9)]),
+      answer(null, 0),
+    ],
+    [
+      "never takes thin text to the archive or beyond",
+      {},
+      tried(["direct", page(9)], ["browser", blocked]),
+      answer(null, 0),
+    ],
+    [
+      "returns thin text when there is no browser",
+      {},
+      tried(["direct", page(9)], ["browser", off]),
+      answer(null, 0),
+    ],
+    ["returns a thin rendering as it is", { render: "always" }, tried(["browser", page(9)]), answer(null, 0)],
+    [
+      "returns a thin archived copy as it is",
+      { tiers: ["archive", "proxy"] },
+      tried(["archive", page(9)]),
+      answer(null, 0),
+    ],
+    ["climbs when blocked", {}, tried(["direct", blocked]), route("browser")],
+    [
+      "climbs past a route that is not there",
+      {},
+      tried(["direct", blocked], ["browser", off]),
+      route("archive"),
+    ],
+    [
+      "climbs past an archive that has nothing",
+      {},
+      tried(["direct", blocked], ["browser", blocked], ["archive", nothing]),
+      route("proxy"),
+    ],
+    [
+      "climbs to the top",
+      {},
+      tried(["direct", blocked], ["browser", blocked], ["archive", nothing], ["proxy", blocked]),
+      route("proxy_render"),
+    ],
+    [
+      "gives up at the top",
+      {},
+      tried(
+        ["direct", blocked],
+        ["browser", blocked],
+        ["archive", nothing],
+        ["proxy", blocked],
+        ["proxy_render", off],
+      ),
+      answer("all_tiers_failed", null),
+    ],
+    [
+      "gives up where the premium routes are switched off",
+      { allow_paid: false, allow_archive: false },
+      tried(["direct", blocked], ["browser", blocked]),
+      answer("all_tiers_failed", null),
+    ],
+    ["looks for a gone page in the archive", {}, tried(["direct", gone]), route("archive")],
+    [
+      "returns the archived copy of a gone page",
+      {},
+      tried(["direct", gone], ["archive", page(900)]),
+      answer(null, 1),
+    ],
+    [
+      "says 404 when nothing is archived",
+      {},
+      tried(["direct", gone], ["archive", nothing]),
+      answer("http_404", 0),
+    ],
+    [
+      "says 404 at once without the archive",
+      { allow_archive: false },
+      tried(["direct", gone]),
+      answer("http_404", 0),
+    ],
+    ["says 401 as it is", {}, tried(["direct", { kind: "definitive", status: 401 }]), answer("http_401", 0)],
+    [
+      "believes the browser's 404 after a block",
+      { allow_archive: false },
+      tried(["direct", blocked], ["browser", gone]),
+      answer("http_404", 1),
+    ],
+    [
+      "asks only the archive about a host that does not exist",
+      {},
+      tried(["direct", noHost]),
+      route("archive"),
+    ],
+    [
+      "gives up on a host that does not exist",
+      {},
+      tried(["direct", noHost], ["archive", nothing]),
+      answer("all_tiers_failed", null),
+    ],
+    ["stops at what no route can change", {}, tried(["direct", tooLarge]), answer("too_large", null)],
+    [
+      "stops there also half-way up",
+      {},
+      tried(["direct", blocked], ["browser", tooLarge]),
+      answer("too_large", null),
+    ],
+  ])("%s", (_, wishes, attempts, step) => {
+    expect(nextStep({ ...AUTO, ...wishes }, UNLEARNED, attempts)).toEqual(step);
+  });
+
+  test("begins where the domain has learned to, and tries the cheaper ones last", () => {
+    const learned = { start: "browser" } as const;
+    expect(nextStep(AUTO, learned, [])).toEqual(route("browser"));
+    const all = tried(["browser", blocked], ["archive", nothing], ["proxy", off], ["proxy_render", off]);
+    expect(nextStep(AUTO, learned, all)).toEqual(route("direct"));
+  });
+
+  test("ignores a learned start the request does not allow", () => {
+    expect(nextStep({ ...AUTO, render: "never" }, { start: "browser" }, [])).toEqual(route("direct"));
+  });
+});
+
+test("a block is 403, 429, 451 and every 5xx", () => {
+  const statuses = [200, 301, 400, 401, 402, 403, 404, 410, 418, 429, 451, 500, 503, 520, 599];
+  expect(statuses.filter(isBlocking)).toEqual([403, 429, 451, 500, 503, 520, 599]);
+});
+
+test("every climb ends, takes no route twice, and none that was not allowed", () => {
+  const outcome = fc.oneof(
+    fc.nat(1_000).map(page),
+    fc.constantFrom<Outcome>(file, blocked, gone, off, nothing, noHost, tooLarge),
+  );
+  const wishes = fc.record<Wishes>({
+    render: fc.constantFrom("auto", "never", "always"),
+    tiers: fc.option(fc.subarray([...TIERS])),
+    allow_archive: fc.boolean(),
+    allow_paid: fc.boolean(),
+    min_text_chars: fc.nat(1_000),
+  });
+  const start = fc.option(fc.constantFrom(...TIERS));
+  fc.assert(
+    fc.property(
+      wishes,
+      start,
+      fc.array(outcome, { minLength: 5, maxLength: 5 }),
+      (asked, learned, outcomes) => {
+        const climb: Tried[] = [];
+        for (;;) {
+          const step = nextStep(asked, { start: learned }, climb);
+          if (step.kind === "answer") {
+            if (step.error === null) expect(climb[step.best!]!.outcome.kind).toBe("page");
+            return;
+          }
+          expect(routesOf(asked)).toContain(step.tier);
+          expect(climb.map(({ tier }) => tier)).not.toContain(step.tier);
+          climb.push({ tier: step.tier, outcome: outcomes[climb.length]! });
+        }
+      },
+    ),
+    { seed: 11, numRuns: 2_000 },
+  );
+});
