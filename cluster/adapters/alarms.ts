@@ -1,0 +1,107 @@
+/**
+ * Calls waiting for their time: a binary heap, for both clocks. Equal times ring in the order they were set.
+ * It knows nothing of timers; whoever holds it asks what is due (cluster.md, section 15: exact, 68 bytes each).
+ */
+export interface Alarm extends Disposable {
+  readonly at_ms: number;
+  readonly call: () => void;
+}
+
+interface Entry extends Alarm {
+  readonly order: number;
+  cancelled: boolean;
+}
+
+export interface Alarms {
+  set(at_ms: number, call: () => void): Alarm;
+  /** The next one, left in place; undefined when none waits. */
+  first(): Alarm | undefined;
+  /** Takes the next one out when its time has come. */
+  due(now_ms: number): Alarm | undefined;
+}
+
+/** Cancelled entries stay in the heap until they come up or outnumber the others by this many. */
+const SLACK = 1_024;
+
+const before = (a: Entry, b: Entry): boolean =>
+  a.at_ms < b.at_ms || (a.at_ms === b.at_ms && a.order < b.order);
+
+export function alarms(): Alarms {
+  let heap: Entry[] = [];
+  let order = 0;
+  let cancelled = 0;
+
+  function sink(from: number): void {
+    const entry = heap[from]!;
+    let at = from;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && before(heap[child + 1]!, heap[child]!)) child++;
+      if (!before(heap[child]!, entry)) break;
+      heap[at] = heap[child]!;
+      at = child;
+    }
+    heap[at] = entry;
+  }
+
+  function rise(from: number): void {
+    const entry = heap[from]!;
+    let at = from;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!before(entry, heap[parent]!)) break;
+      heap[at] = heap[parent]!;
+      at = parent;
+    }
+    heap[at] = entry;
+  }
+
+  function pop(): Entry {
+    const top = heap[0]!;
+    const last = heap.pop()!;
+    if (heap.length > 0) {
+      heap[0] = last;
+      sink(0);
+    }
+    return top;
+  }
+
+  function sweep(): void {
+    heap = heap.filter((entry) => !entry.cancelled);
+    cancelled = 0;
+    for (let at = (heap.length >> 1) - 1; at >= 0; at--) sink(at);
+  }
+
+  function first(): Entry | undefined {
+    while (heap.length > 0 && heap[0]!.cancelled) {
+      pop();
+      cancelled--;
+    }
+    return heap[0];
+  }
+
+  function cancel(this: Entry): void {
+    if (this.cancelled) return;
+    this.cancelled = true;
+    cancelled++;
+    if (cancelled > SLACK && cancelled > heap.length / 2) sweep();
+  }
+
+  return {
+    set(at_ms, call) {
+      const entry: Entry = { at_ms, call, order: order++, cancelled: false, [Symbol.dispose]: cancel };
+      heap.push(entry);
+      rise(heap.length - 1);
+      return entry;
+    },
+    first,
+    due(now_ms) {
+      const next = first();
+      if (!next || next.at_ms > now_ms) return undefined;
+      pop();
+      next.cancelled = true;
+      return next;
+    },
+  };
+}
