@@ -50,7 +50,7 @@ export type SlotRelease = Static<typeof SlotRelease>;
 export const FetchOutcome = Type.Object({
   fetch_id: Type.String(),
   host: Type.String(),
-  result: Type.Enum(["answered", "every_route_failed", "no_such_host", "abandoned"]),
+  result: Type.Enum(["answered", "every_route_failed", "abandoned"]),
 });
 export type FetchOutcome = Static<typeof FetchOutcome>;
 
@@ -72,6 +72,11 @@ export const Domain = contract("domain", {
   acquire: ask(SlotRequest, SlotAnswer),
   release: tell(SlotRelease),
   settle: tell(FetchOutcome),
+  /** The name was not found. Asked, because the second time within 6 h makes the host dead for this very fetch. */
+  missing: ask(
+    Type.Object({ fetch_id: Type.String(), host: Type.String() }),
+    Type.Object({ dead: Type.Boolean() }),
+  ),
   /** robots.txt asked for a longer gap (already capped at 30 s); null lifts it. */
   pace: tell(Type.Object({ crawl_delay_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]) })),
   view: ask(Type.Null(), DomainView),

@@ -22,8 +22,8 @@ export type Outcome =
   | { readonly kind: "definitive"; readonly status: number }
   /** 403, 429, 451, 5xx, a challenge, a network error: another route may do better. */
   | { readonly kind: "blocked"; readonly status: number | null }
-  /** The host name does not exist; only an archive can help. */
-  | { readonly kind: "no_host" }
+  /** The host name does not exist, `dead` when it was seen missing before; only an archive can help. */
+  | { readonly kind: "no_host"; readonly dead: boolean }
   /** The route itself could not serve: not configured, over budget, nothing archived. */
   | {
       readonly kind: "unavailable";
@@ -95,9 +95,10 @@ export function nextStep(wishes: Wishes, learned: Learned, tried: readonly Tried
     return answered(`http_${status}`, definitive);
   }
 
-  if (tried.some(({ outcome: seen }) => seen.kind === "no_host")) {
+  const missing = tried.find(({ outcome: seen }) => seen.kind === "no_host");
+  if (missing?.outcome.kind === "no_host") {
     if (untried("archive")) return { kind: "route", tier: "archive" };
-    return answered("all_tiers_failed", null);
+    return answered(missing.outcome.dead ? "domain_dead" : "all_tiers_failed", null);
   }
 
   // A learned start left cheaper routes out; they come after the dearer ones have failed, never before.

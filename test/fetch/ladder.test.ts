@@ -25,7 +25,8 @@ const blocked: Outcome = { kind: "blocked", status: 403 };
 const gone: Outcome = { kind: "definitive", status: 404 };
 const off: Outcome = { kind: "unavailable", because: "not_configured" };
 const nothing: Outcome = { kind: "unavailable", because: "not_found" };
-const noHost: Outcome = { kind: "no_host" };
+const noHost: Outcome = { kind: "no_host", dead: false };
+const deadHost: Outcome = { kind: "no_host", dead: true };
 const tooLarge: Outcome = { kind: "final", error: "too_large" };
 
 const tried = (...attempts: readonly (readonly [Tier, Outcome])[]): Tried[] =>
@@ -170,6 +171,8 @@ describe("what comes next (1-core.md, POST /v1/fetch)", () => {
       tried(["direct", noHost], ["archive", nothing]),
       answer("all_tiers_failed", null),
     ],
+    ["says domain_dead of a host seen missing before", {}, tried(["direct", deadHost], ["archive", nothing]), answer("domain_dead", null)],
+    ["serves the archived copy of a dead host", {}, tried(["direct", deadHost], ["archive", page(900)]), answer(null, 1)],
     ["stops at what no route can change", {}, tried(["direct", tooLarge]), answer("too_large", null)],
     [
       "stops there also half-way up",

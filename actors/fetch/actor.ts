@@ -1,0 +1,157 @@
+/**
+ * The fetch actor: one per cache key. It gathers everyone who wants the same page now, has the ladder climbed once
+ * for each variant of the question, and gives them all the same answer. It never opens a socket (climb.ts) and
+ * decides no route (ladder.ts).
+ */
+import { actor, type Held, PARKED, type ReplyTo, type Say, type Turn } from "../../cluster/actor.ts";
+import { Fetch, type FetchAnswer, type FetchAsk } from "../../schemas/fetch.ts";
+import { EMPTY_RECORD, freshness, type Freshness, variantOf } from "./freshness.ts";
+import type { CachedPage } from "./freshness.ts";
+
+interface Caller {
+  readonly fetch_id: string;
+  readonly deadline_ms: number;
+  readonly hard_deadline: boolean;
+  readonly reply: ReplyTo<FetchAnswer>;
+}
+
+interface Climbing {
+  readonly climb: number;
+  readonly request: FetchAsk;
+  readonly callers: readonly Caller[];
+}
+
+interface State {
+  /** Climbs under way by variant. Not kept: callers whose actor moved ask again. */
+  climbing: ReadonlyMap<string, Climbing>;
+  begun: number;
+}
+
+export interface Ways {
+  readonly climb: (
+    say: Say,
+    held: Held,
+    climb: { readonly request: FetchAsk; readonly digest: string; readonly stale: CachedPage | null },
+  ) => Promise<FetchAnswer>;
+  /** What is stored for this digest, or null. */
+  readonly stored: (digest: string) => Promise<CachedPage | null>;
+  readonly now: () => number;
+}
+
+/** More callers for one page than this are told to come back: they would all be answered, but not remembered. */
+const CALLERS_MOST = 5_000;
+/** A caller whose patience outlasts a climb that ran into its own deadline by this much gets a climb of its own. */
+const WORTH_ANOTHER_MS = 1_000;
+
+type FetchTurn = Turn<State, typeof Fetch.operations>;
+
+export const fetch = (ways: Ways) =>
+  actor(Fetch)<State>({
+    begin: () => ({ climbing: new Map(), begun: 0 }),
+    idle_ms: 60_000,
+    on: {
+      get(turn, request) {
+        const variant = variantOf(request);
+        const known = turn.state.climbing.get(variant);
+        const callers = known?.callers ?? [];
+        if (callers.length >= CALLERS_MOST) return busy();
+        const caller: Caller = {
+          fetch_id: request.fetch_id,
+          deadline_ms: request.deadline_ms,
+          hard_deadline: request.hard_deadline,
+          reply: turn.park(),
+        };
+        // Asked again after a lost answer: the new address counts.
+        const others = callers.filter(({ fetch_id }) => fetch_id !== caller.fetch_id);
+        if (known) remember(turn, variant, { ...known, callers: [...others, caller] });
+        else begin(turn, variant, request, [caller], ways);
+        wakeForPatience(turn);
+        return PARKED;
+      },
+
+      climbed(turn, { climb, answer }) {
+        const found = [...turn.state.climbing].find(([, climbing]) => climbing.climb === climb);
+        if (!found) return;
+        const [variant, { request, callers }] = found;
+        const another = (caller: Caller) =>
+          answer.error === "timeout" && caller.deadline_ms > turn.now_ms + WORTH_ANOTHER_MS;
+        for (const caller of callers) if (!another(caller)) turn.answer(caller.reply, answer);
+        const left = callers.filter(another);
+        forget(turn, variant);
+        if (left.length === 0) return;
+        const deadline_ms = Math.max(...left.map((caller) => caller.deadline_ms));
+        begin(turn, variant, { ...request, deadline_ms }, left, ways);
+      },
+
+      tick(turn) {
+        for (const [variant, climbing] of turn.state.climbing) {
+          const late = climbing.callers.filter((caller) => isLate(caller, turn.now_ms));
+          if (late.length === 0) continue;
+          for (const caller of late) turn.answer(caller.reply, tooLate());
+          const callers = climbing.callers.filter((caller) => !late.includes(caller));
+          remember(turn, variant, { ...climbing, callers });
+        }
+        wakeForPatience(turn);
+      },
+    },
+  });
+
+function begin(
+  turn: FetchTurn,
+  variant: string,
+  request: FetchAsk,
+  callers: readonly Caller[],
+  ways: Ways,
+): void {
+  const number = turn.state.begun++;
+  const digest = turn.key.slice(turn.key.indexOf(" ") + 1);
+  remember(turn, variant, { climb: number, request, callers });
+  turn.start("climbed", async (say, held) => {
+    const fresh: Freshness = freshness(await ways.stored(digest), request, ways.now());
+    if (fresh.kind === "hit") return { climb: number, answer: fresh.answer };
+    const stale = fresh.kind === "stale" ? fresh.page : null;
+    return { climb: number, answer: await ways.climb(say, held, { request, digest, stale }) };
+  });
+}
+
+function remember(turn: FetchTurn, variant: string, climbing: Climbing): void {
+  turn.state = { ...turn.state, climbing: new Map(turn.state.climbing).set(variant, climbing) };
+}
+
+function forget(turn: FetchTurn, variant: string): void {
+  const climbing = new Map(turn.state.climbing);
+  climbing.delete(variant);
+  turn.state = { ...turn.state, climbing };
+}
+
+/** A climb with a deadline of its own ends by itself a moment before; this is for those who joined it. */
+const GRACE_MS = 250;
+const isLate = (caller: Caller, now_ms: number): boolean =>
+  caller.hard_deadline && caller.deadline_ms + GRACE_MS <= now_ms;
+
+function wakeForPatience(turn: FetchTurn): void {
+  const ends = [...turn.state.climbing.values()].flatMap(({ callers }) =>
+    callers.filter(({ hard_deadline }) => hard_deadline).map(({ deadline_ms }) => deadline_ms + GRACE_MS),
+  );
+  if (ends.length > 0) turn.wake(Math.min(...ends), "tick", null);
+}
+
+/** An answer without a page: the step that ended it stands in its attempts. */
+function without(error: string, step: string, retry_after_s: number | null, detail: string): FetchAnswer {
+  return {
+    record: EMPTY_RECORD,
+    attempts: [{ tier: step, status: null, reason: error, ms: 0, detail: null }],
+    cached: false,
+    revalidated: false,
+    cost_usd: "0",
+    error,
+    error_detail: detail,
+    retry_after_s,
+    premium_routes_tried: false,
+  };
+}
+
+const busy = (): FetchAnswer =>
+  without("domain_busy", "politeness", 5, `${CALLERS_MOST} callers are waiting for this page`);
+const tooLate = (): FetchAnswer =>
+  without("timeout", "request_timeout", null, "timeout_s ran out before the page was there");

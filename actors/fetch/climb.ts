@@ -1,0 +1,431 @@
+/**
+ * The climb: one fetch from its first slot to its answer. It asks robots and the domain before every request to an
+ * origin, takes the route the ladder names, has the bytes read outside the process, stores what is kept and hands
+ * every slot back. Which route comes next is ladder.ts; what a stored page may answer is freshness.ts.
+ */
+import { createHash } from "node:crypto";
+import type { Held, Say } from "../../cluster/actor.ts";
+import type { Bodies } from "../../cluster/ports/bodies.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import type { Meters } from "../../cluster/ports/meters.ts";
+import type { Work } from "../../cluster/ports/workers.ts";
+import { Domain, Robots } from "../../schemas/domain.ts";
+import type { FetchError } from "../../schemas/errors.ts";
+import {
+  type Attempt,
+  type ContentKind,
+  type FetchAnswer,
+  type FetchAsk,
+  type PageRecord,
+  TEXT_INLINE_BYTES,
+  type Tier,
+  TIERS,
+} from "../../schemas/fetch.ts";
+import { challengeOf } from "../lib/challenge.ts";
+import type { Extracted, ExtractTask } from "../lib/extracted.ts";
+import { contentKindOf, freshnessOf, keptHeaders } from "../lib/http.ts";
+import type { Entry, Refusal, Transport, Transported } from "../lib/transport.ts";
+import { originOf, siteOf } from "../lib/url.ts";
+import {
+  asCachedPage,
+  type CachedPage,
+  EMPTY_RECORD,
+  fromCache,
+  KEPT_STALE_MS,
+  mayReplace,
+  ttlOf,
+} from "./freshness.ts";
+import { isBlocking, isThin, nextStep, type Outcome, type Tried, UNLEARNED } from "./ladder.ts";
+
+export interface Outside {
+  readonly clock: Clock;
+  readonly documents: Documents;
+  readonly bodies: Bodies;
+  readonly meters: Meters;
+  /** A route that is absent is answered with `not_configured`. */
+  readonly routes: Readonly<Partial<Record<Tier, Transport>>>;
+  /** Reads a document's bytes outside this process. */
+  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<Work<Extracted>>;
+}
+
+/** How long a synchronous caller and a batch item stand in a domain's queue at most. */
+const SLOT_WAIT_MS = { sync: 15_000, batch: 60_000 } as const;
+/** A fetch without timeout_s goes on into the cache after its caller has left, but not for ever. */
+export const CLIMB_MOST_MS = 310_000;
+
+/** A route's failure that no other route can change. */
+const FINAL_REASONS: Readonly<Record<string, FetchError>> = {
+  too_large: "too_large",
+  pdf_not_accepted: "pdf_not_accepted",
+  blocked_destination: "blocked_destination",
+  invalid_url: "invalid_url",
+};
+
+interface Candidate {
+  readonly tier: Tier;
+  readonly outcome: Outcome;
+  readonly page: Extract<Transported, { kind: "page" }> | null;
+  readonly kind: ContentKind | null;
+  readonly extracted: Extracted | null;
+}
+
+export interface Climb {
+  readonly request: FetchAsk;
+  /** The digest under which the page is cached; the second word of the actor's key. */
+  readonly digest: string;
+  /** A stored page to ask the origin about, or null. */
+  readonly stale: CachedPage | null;
+}
+
+export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) => Promise<FetchAnswer> {
+  const { clock, documents, bodies, meters } = outside;
+
+  return async (say, held, { request, digest, stale }) => {
+    const began_ms = clock.now();
+    const ends_ms = request.hard_deadline ? request.deadline_ms : began_ms + CLIMB_MOST_MS;
+    const deadline = new AbortController();
+    const alarm = clock.at(ends_ms, () => deadline.abort());
+    const signal = AbortSignal.any([held.signal, deadline.signal]);
+    const host = new URL(request.url).hostname;
+    const site = siteOf(host);
+    const attempts: Attempt[] = [];
+    const tried: Candidate[] = [];
+    let refusal: Refusal | null = null;
+    let hops = 0;
+
+    const note = (tier: string, status: number | null, reason: string, ms: number, detail: string | null) => {
+      attempts.push({ tier, status, reason, ms: Math.round(ms), detail });
+    };
+
+    /** Before every request to an origin: its rules, its slot, and whether this node may still start anything. */
+    const enter = async (url: string): Promise<Entry> => {
+      const { hostname } = new URL(url);
+      const there = siteOf(hostname);
+      const fetch_id = `${request.fetch_id}.${++hops}`;
+      const { lane } = request;
+      const wait_max_ms = Math.max(0, Math.min(SLOT_WAIT_MS[lane], ends_ms - clock.now()));
+      const rules = await say(Robots, `${there} ${originOf(url)}`, "may", {
+        url,
+        fetch_id: `${fetch_id}r`,
+        lane,
+        wait_max_ms,
+      });
+      switch (rules.kind) {
+        case "allowed":
+          break;
+        case "disallowed":
+          return refusedBy("robots_disallowed", "robots", rules.because, null, rules.detail);
+        case "blocked":
+          return refusedBy("blocked_destination", "egress", "blocked_destination", null, null);
+        case "refused":
+          return refusedBy(rules.error, "politeness", rules.error, rules.retry_after_s, null);
+      }
+      const slot = await say(Domain, there, "acquire", { fetch_id, host: hostname, lane, wait_max_ms });
+      if (slot.kind === "refused") {
+        return refusedBy(slot.error, "politeness", slot.error, slot.retry_after_s, null);
+      }
+      const left: Extract<Entry, { kind: "entered" }>["left"] = ({ status, retry_after_s }) => {
+        say(Domain, there, "release", { fetch_id, status, retry_after_s }).catch((problem: unknown) => {
+          // A slot that is not handed back lapses; the domain is only slower for it.
+          meters.say("warn", "Cannot hand a slot back", { domain: there, problem: String(problem) });
+        });
+      };
+      if (!held.mayStart()) {
+        left({ status: null, retry_after_s: null });
+        throw new Fault("lease_lost", `Cannot fetch from "${there}": another node may hold it`);
+      }
+      if (signal.aborted) {
+        left({ status: null, retry_after_s: null });
+        return refusedBy("timeout", "politeness", "timeout", null, null);
+      }
+      return { kind: "entered", left };
+    };
+
+    const takeRoute = async (tier: Tier): Promise<Candidate | FetchAnswer> => {
+      const route = outside.routes[tier];
+      const nothing = { tier, page: null, kind: null, extracted: null } as const;
+      if (!route) {
+        note(tier, null, "not_configured", 0, null);
+        return { ...nothing, outcome: { kind: "unavailable", because: "not_configured" } };
+      }
+      const validators = tier === "direct" && stale !== null ? stale.record : null;
+      const result = await route({ ...request, url: request.url, validators, signal, enter });
+      meters.observe("trawl_fetch_duration_seconds", { tier }, result.ms / 1_000);
+      switch (result.kind) {
+        case "refused":
+          ({ refusal } = result);
+          note(refusal.step, null, refusal.reason, result.ms, refusal.detail);
+          if (refusal.error === "domain_dead") {
+            return { ...nothing, outcome: { kind: "no_host", dead: true } };
+          }
+          return { ...nothing, outcome: { kind: "final", error: refusal.error as FetchError } };
+        case "failed": {
+          note(tier, result.status, result.reason, result.ms, result.detail);
+          const final = FINAL_REASONS[result.reason];
+          if (final) return { ...nothing, outcome: { kind: "final", error: final } };
+          if (result.reason === "dns_nxdomain")
+            return { ...nothing, outcome: await missing(result.final_url) };
+          if (result.reason === "not_found") {
+            return { ...nothing, outcome: { kind: "unavailable", because: "not_found" } };
+          }
+          return { ...nothing, outcome: { kind: "blocked", status: result.status } };
+        }
+        case "page":
+          if (result.status === 304 && stale !== null && validators !== null) {
+            note(tier, 304, "not_modified", result.ms, null);
+            return revalidated(stale, result);
+          }
+          return read(tier, result);
+      }
+    };
+
+    /** The domain counts missing names; the second time within six hours the host is dead. */
+    const missing = async (where: string | null): Promise<Outcome> => {
+      const lost = where === null ? host : new URL(where).hostname;
+      // A redirect to a name that does not exist says nothing about the host that was asked for.
+      if (lost !== host) return { kind: "blocked", status: null };
+      const { dead } = await say(Domain, site, "missing", { fetch_id: request.fetch_id, host });
+      return { kind: "no_host", dead };
+    };
+
+    const read = async (tier: Tier, page: Extract<Transported, { kind: "page" }>): Promise<Candidate> => {
+      const content_type = page.headers.get("content-type") ?? null;
+      const kind = contentKindOf(content_type, page.body, page.final_url);
+      const done = (outcome: Outcome, reason: string, detail: string | null, extracted: Extracted | null) => {
+        note(tier, page.status, reason, page.ms, detail);
+        return { tier, outcome, page, kind, extracted };
+      };
+      if (kind === "pdf" && !request.accept_pdf) {
+        return done({ kind: "final", error: "pdf_not_accepted" }, "pdf_not_accepted", null, null);
+      }
+      const work = await outside.extract(
+        { bytes: page.body, url: page.final_url, content_type, kind, now_ms: clock.now() },
+        signal,
+      );
+      const extracted = work.kind === "done" ? work.value : null;
+      if (work.kind === "failed") {
+        meters.count("trawl_work_failures_total", { task: kind, reason: work.reason });
+        meters.say("warn", "Cannot read a document", { kind, reason: work.reason, bytes: page.body.length });
+      }
+      const text_chars = extracted?.text.length ?? 0;
+      const challenge = challengeOf({
+        status: page.status,
+        headers: page.headers,
+        body_start: kind === "html" ? page.body.subarray(0, 65_536).toString("latin1") : "",
+        bytes: page.body.length,
+        text_chars,
+      });
+      if (challenge) {
+        const outcome = { kind: "blocked", status: page.status } as const;
+        return done(outcome, `challenge_${challenge.vendor}`, challenge.kind, extracted);
+      }
+      if (isBlocking(page.status)) {
+        return done({ kind: "blocked", status: page.status }, `http_${page.status}`, null, extracted);
+      }
+      if (page.status >= 400) {
+        return done({ kind: "definitive", status: page.status }, `http_${page.status}`, null, extracted);
+      }
+      const outcome = { kind: "page", text_chars, html: kind === "html" && extracted !== null } as const;
+      const unread = work.kind === "failed" ? `Cannot read the document: ${work.reason}` : null;
+      return done(outcome, isThin(outcome, request) ? "thin_content" : "ok", unread, extracted);
+    };
+
+    const recordOf = async ({ tier, page, kind, extracted }: Candidate): Promise<PageRecord> => {
+      if (page === null) return EMPTY_RECORD;
+      const body = await bodies.put(page.body);
+      const text = extracted?.text ?? "";
+      const long = Buffer.byteLength(text) > TEXT_INLINE_BYTES;
+      const origin_content_type = page.headers.get("content-type") ?? null;
+      return {
+        ...EMPTY_RECORD,
+        final_url: page.final_url,
+        redirects: [...page.redirects],
+        status: page.status,
+        content_type: page.body_kind === "rendered_dom" ? "text/html; charset=utf-8" : origin_content_type,
+        origin_content_type,
+        headers: keptHeaders(page.headers),
+        tier,
+        content_kind: kind,
+        charset: extracted?.charset ?? null,
+        title: extracted?.title ?? null,
+        meta: extracted?.meta ?? null,
+        text: long ? null : text,
+        text_sha256: long ? (await bodies.put(Buffer.from(text))).sha256 : null,
+        text_chars: text.length,
+        text_truncated: extracted?.text_truncated ?? false,
+        pdf_pages_sha256: extracted?.pdf_pages
+          ? (await bodies.put(Buffer.from(JSON.stringify(extracted.pdf_pages)))).sha256
+          : null,
+        pdf_page_count: extracted?.pdf_page_count ?? null,
+        sha256: body.sha256,
+        bytes: body.bytes,
+        body_kind: page.body_kind,
+        etag: page.headers.get("etag") ?? null,
+        last_modified: page.headers.get("last-modified") ?? null,
+        retrieved_at: new Date(clock.now()).toISOString(),
+        paywall: extracted?.paywall ?? null,
+        paywall_evidence: [...(extracted?.paywall_evidence ?? [])],
+        text_complete: extracted?.paywall ? extracted.paywall !== "hard" : null,
+      };
+    };
+
+    const keep = async (
+      record: PageRecord,
+      headers: ReadonlyMap<string, string>,
+      renewed: CachedPage | null,
+    ) => {
+      const now_ms = clock.now();
+      const ttl_ms = ttlOf(freshnessOf(headers, now_ms));
+      if (ttl_ms === null) return;
+      const page: CachedPage = {
+        url: request.url,
+        record,
+        tried: renewed?.tried ?? TIERS.filter((tier) => tried.some((candidate) => candidate.tier === tier)),
+        validated_ms: now_ms,
+        ttl_ms,
+      };
+      // Two writers at once: whoever comes second looks again, once; a cache need not win.
+      for (let again = 0; again < 2; again++) {
+        const old = await documents.get("pages", digest);
+        if (!renewed && !mayReplace(asCachedPage(old?.value), record, request, now_ms)) return;
+        const expires_at_ms = now_ms + ttl_ms + KEPT_STALE_MS;
+        if (await documents.put("pages", digest, page, old?.version ?? 0, { expires_at_ms })) return;
+      }
+    };
+
+    const revalidated = async (page: CachedPage, result: Extract<Transported, { kind: "page" }>) => {
+      // RFC 9111, section 4.3.4: what a 304 says replaces what was stored.
+      const fresh = keptHeaders(result.headers);
+      const record: PageRecord = {
+        ...page.record,
+        headers: { ...page.record.headers, ...fresh, ...contentOf(page.record.headers) },
+        etag: result.headers.get("etag") ?? page.record.etag,
+        last_modified: result.headers.get("last-modified") ?? page.record.last_modified,
+      };
+      const merged = new Map<string, string>(Object.entries({ ...page.record.headers, ...fresh }));
+      await keep(record, merged, page);
+      return { ...fromCache(record, request), attempts, revalidated: true };
+    };
+
+    const settle = async (result: "answered" | "every_route_failed" | "abandoned") => {
+      await say(Domain, site, "settle", { fetch_id: request.fetch_id, host, result });
+    };
+
+    const finish = async (error: FetchError | null, best: Candidate | null): Promise<FetchAnswer> => {
+      const record = best ? await recordOf(best) : { ...EMPTY_RECORD, ...lastSeen(tried) };
+      if (best?.page && error === null) await keep(record, best.page.headers, null);
+      return {
+        record,
+        attempts,
+        cached: false,
+        revalidated: false,
+        cost_usd: "0",
+        error,
+        error_detail: error === null ? null : sentence(error, refusal, attempts),
+        retry_after_s: error !== null && refusal?.error === error ? refusal.retry_after_s : null,
+        premium_routes_tried: tried.some(
+          ({ tier, outcome }) =>
+            (tier === "proxy" || tier === "proxy_render") && outcome.kind !== "unavailable",
+        ),
+      };
+    };
+
+    try {
+      for (;;) {
+        const step = nextStep(request, UNLEARNED, tried satisfies readonly Tried[]);
+        if (step.kind === "answer") {
+          const best = step.best === null ? null : tried[step.best]!;
+          const answer = await finish(step.error, best);
+          if (!tried.some(({ outcome }) => outcome.kind === "no_host"))
+            await settle(verdict(step.error, tried));
+          return answer;
+        }
+        const candidate = await takeRoute(step.tier);
+        if ("record" in candidate) {
+          await settle("answered");
+          return candidate;
+        }
+        tried.push(candidate);
+        meters.count("trawl_fetch_attempts_total", {
+          tier: step.tier,
+          reason: folded(attempts.at(-1)?.reason ?? "none"),
+        });
+        if (!deadline.signal.aborted) continue;
+        note("request_timeout", null, "timeout", clock.now() - began_ms, null);
+        const pages = tried.filter(({ outcome }) => outcome.kind === "page");
+        const best = pages.toSorted((a, b) => textOf(b) - textOf(a))[0] ?? null;
+        const answer = await finish(best ? null : "timeout", best);
+        await settle(best ? "answered" : "abandoned");
+        return answer;
+      }
+    } finally {
+      alarm[Symbol.dispose]();
+    }
+  };
+}
+
+function refusedBy(
+  error: string,
+  step: Refusal["step"],
+  reason: string,
+  retry_after_s: number | null,
+  detail: string | null,
+): Entry {
+  return { kind: "refused", refusal: { error, step, reason, retry_after_s, detail } };
+}
+
+const textOf = ({ outcome }: Candidate): number => (outcome.kind === "page" ? outcome.text_chars : -1);
+
+/** What the domain learns: whether it answered, whatever it said. */
+function verdict(error: FetchError | null, tried: readonly Candidate[]) {
+  if (error === "all_tiers_failed") return "every_route_failed";
+  if (tried.some(({ page }) => page !== null)) return "answered";
+  return error === "too_large" ? "answered" : "abandoned";
+}
+
+/** On all_tiers_failed the last status seen, and where. */
+function lastSeen(tried: readonly Candidate[]): Partial<PageRecord> {
+  const page = tried.findLast((candidate) => candidate.page !== null)?.page;
+  const status = tried
+    .map(({ outcome }) => (outcome.kind === "blocked" ? outcome.status : null))
+    .findLast((seen) => seen !== null);
+  if (!page) return { status: status ?? null };
+  return {
+    status: page.status,
+    final_url: page.final_url,
+    redirects: [...page.redirects],
+    origin_content_type: page.headers.get("content-type") ?? null,
+    headers: keptHeaders(page.headers),
+  };
+}
+
+/** Headers that describe the stored bytes and so are not a 304's to change. */
+function contentOf(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("content-")));
+}
+
+/** Reasons as a closed set, for a label. */
+function folded(reason: string): string {
+  const status = /^http_(\d)\d\d$/.exec(reason);
+  return status ? `http_${status[1]}xx` : reason;
+}
+
+function sentence(error: FetchError, refusal: Refusal | null, attempts: readonly Attempt[]): string | null {
+  if (refusal?.error === error && refusal.detail !== null) return refusal.detail;
+  const last = attempts.at(-1);
+  switch (error) {
+    case "all_tiers_failed":
+      return `Every allowed route failed; the last was ${last?.tier ?? "none"}: ${last?.reason ?? "nothing was tried"}`;
+    case "no_tier_allowed":
+      return "tiers, render, allow_archive and allow_paid together leave no route";
+    case "domain_dead":
+      return "The host name does not exist";
+    default:
+      return last?.detail ?? null;
+  }
+}
+
+/** SHA-256 in lower-case hexadecimal. */
+export const sha256 = (bytes: Buffer | string): string => createHash("sha256").update(bytes).digest("hex");

@@ -1,0 +1,179 @@
+/**
+ * When a stored page may answer a request, when it is worth asking the origin about it, and when it is kept
+ * (3-decisions.md, Core: the page cache). Pure: the time comes in.
+ */
+import { createHash } from "node:crypto";
+import Type, { type Static } from "typebox";
+import { Compile } from "typebox/compile";
+import { type FetchAnswer, type FetchAsk, PageRecord, type Tier, TIERS } from "../../schemas/fetch.ts";
+import { isThin, routesOf } from "./ladder.ts";
+
+/** A page as the cache keeps it, in the collection "pages" under the digest of its cache key. */
+export const CachedPage = Type.Object({
+  url: Type.String(),
+  record: PageRecord,
+  /** Routes that were tried before this page was settled for: a thin page answers nobody who would try more. */
+  tried: Type.Array(Type.Enum([...TIERS])),
+  /** When the origin last vouched for it, Unix milliseconds. */
+  validated_ms: Type.Number(),
+  /** How long the cache takes it for fresh by itself. */
+  ttl_ms: Type.Number(),
+});
+export type CachedPage = Static<typeof CachedPage>;
+const cachedPage = Compile(CachedPage);
+
+export type Freshness =
+  | { readonly kind: "hit"; readonly answer: FetchAnswer }
+  /** Too old, but the origin can be asked whether it changed. */
+  | { readonly kind: "stale"; readonly page: CachedPage }
+  | { readonly kind: "miss" };
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** The cache's own time to live. */
+export const TTL_MS = 24 * HOUR_MS;
+/** An origin's max-age shortens it, but never below this. */
+const TTL_LEAST_MS = 5 * MINUTE_MS;
+/** How long an entry is kept after it stopped being fresh, for conditional requests. */
+export const KEPT_STALE_MS = 7 * 24 * HOUR_MS;
+
+/**
+ * What a stored page is found by: the normalised URL and what changes the page. Tiers, sizes and times are not
+ * part of it; whether an entry fits a request is decided in `freshness`.
+ */
+export function cacheKey(normalised_url: string, ask: FetchAsk): string {
+  const varies = [ask.render, ask.user_agent, ask.accept_language, ask.country?.toUpperCase() ?? null];
+  return createHash("sha256")
+    .update(JSON.stringify([normalised_url, ...varies]))
+    .digest("hex");
+}
+
+/** What makes two requests in flight the same one: everything but whose they are and how long they wait. */
+export function variantOf(ask: FetchAsk): string {
+  const { fetch_id: _, deadline_ms: _d, hard_deadline: _h, project: _p, lane: _l, ...same } = ask;
+  return JSON.stringify(same, Object.keys(same).toSorted());
+}
+
+/** Reads what the store gave; what is not a page of this form (an older one) is as good as nothing. */
+export function asCachedPage(value: unknown): CachedPage | null {
+  return cachedPage.Check(value) ? value : null;
+}
+
+export function freshness(stored: CachedPage | null, ask: FetchAsk, now_ms: number): Freshness {
+  if (stored === null || ask.cache_ttl_s === 0 || !fits(stored, ask)) return { kind: "miss" };
+  const most_ms = ask.cache_ttl_s === null ? stored.ttl_ms : ask.cache_ttl_s * 1_000;
+  if (now_ms - stored.validated_ms <= most_ms) {
+    return { kind: "hit", answer: fromCache(stored.record, ask) };
+  }
+  const { etag, last_modified, tier } = stored.record;
+  const asks = tier === "direct" && (etag !== null || last_modified !== null);
+  return asks ? { kind: "stale", page: stored } : { kind: "miss" };
+}
+
+/** Whether this page is one the request could have come to by its own routes. */
+function fits({ record, tried }: CachedPage, ask: FetchAsk): boolean {
+  const routes = routesOf(ask);
+  if (record.tier === null || record.tier === "source") return ask.allow_alternates && ask.tiers === null;
+  if (!routes.includes(record.tier)) return false;
+  const page = { kind: "page", text_chars: record.text_chars, html: record.content_kind === "html" } as const;
+  if (!isThin(page, ask)) return true;
+  return record.tier !== "direct" || !routes.includes("browser") || tried.includes("browser");
+}
+
+/** A stored page as an answer: no route was taken, nothing was spent. */
+export function fromCache(record: PageRecord, ask: FetchAsk): FetchAnswer {
+  const refused =
+    record.content_kind === "pdf" && !ask.accept_pdf
+      ? "pdf_not_accepted"
+      : record.bytes > ask.max_bytes
+        ? "too_large"
+        : null;
+  return {
+    record: refused === null ? record : bare(record),
+    attempts: [],
+    cached: true,
+    revalidated: false,
+    cost_usd: "0",
+    error: refused,
+    error_detail: refused === null ? null : `The stored page does not fit this request: ${refused}`,
+    retry_after_s: null,
+    premium_routes_tried: false,
+  };
+}
+
+/** The record of a page that may not be handed out: where it was, not what it says. */
+function bare(record: PageRecord): PageRecord {
+  return {
+    ...EMPTY_RECORD,
+    final_url: record.final_url,
+    redirects: record.redirects,
+    status: record.status,
+    origin_content_type: record.origin_content_type,
+    headers: record.headers,
+    tier: record.tier,
+    content_kind: record.content_kind,
+  };
+}
+
+/** How long a page just retrieved may answer, or null when the origin wants it kept nowhere. */
+export function ttlOf(cache: {
+  readonly no_store: boolean;
+  readonly max_age_s: number | null;
+}): number | null {
+  if (cache.no_store) return null;
+  if (cache.max_age_s === null) return TTL_MS;
+  return Math.min(TTL_MS, Math.max(TTL_LEAST_MS, cache.max_age_s * 1_000));
+}
+
+/** A fresh good page is not replaced by a thinner one or by somebody's copy of it. */
+export function mayReplace(
+  old: CachedPage | null,
+  fresh: PageRecord,
+  ask: FetchAsk,
+  now_ms: number,
+): boolean {
+  if (old === null || now_ms - old.validated_ms > old.ttl_ms) return true;
+  const rank = (tier: PageRecord["tier"]) =>
+    tier === null || tier === "source" ? 9 : TIERS.indexOf(tier as Tier);
+  const copies = (record: PageRecord) => rank(record.tier) >= 9 || record.tier === "archive";
+  if (copies(fresh) && !copies(old.record)) return false;
+  const thin = (record: PageRecord) =>
+    record.content_kind === "html" && record.text_chars < ask.min_text_chars;
+  return !thin(fresh) || thin(old.record);
+}
+
+/** A record of nothing: what an answer without a page carries. */
+export const EMPTY_RECORD: PageRecord = {
+  final_url: null,
+  redirects: [],
+  status: null,
+  content_type: null,
+  origin_content_type: null,
+  headers: {},
+  tier: null,
+  content_kind: null,
+  charset: null,
+  title: null,
+  meta: null,
+  text: "",
+  text_sha256: null,
+  text_chars: 0,
+  text_truncated: false,
+  pdf_pages_sha256: null,
+  pdf_page_count: null,
+  sha256: null,
+  bytes: 0,
+  body_kind: null,
+  etag: null,
+  last_modified: null,
+  retrieved_at: null,
+  archived_at: null,
+  served_from_archive_because: null,
+  paywall: null,
+  paywall_evidence: [],
+  text_complete: null,
+  alternate_of: null,
+  alternate_source: null,
+  match_score: null,
+  primary_sources: [],
+};
