@@ -1,6 +1,12 @@
 /** Documents in a map: for tests, and for the simulator, which kills everything but this. Values are kept as JSON text. */
 import assert from "node:assert/strict";
-import { DOCUMENT_BYTES_MOST, type Documents, type Entry, type Extra } from "../ports/documents.ts";
+import {
+  DOCUMENT_BYTES_MOST,
+  type Documents,
+  type Entry,
+  type Extra,
+  type Versioned,
+} from "../ports/documents.ts";
 
 interface Stored {
   readonly text: string;
@@ -37,6 +43,9 @@ function placeOf(keys: readonly string[], key: string): number {
   return low;
 }
 
+const read = (stored: Stored | undefined): Versioned | null =>
+  stored ? { value: JSON.parse(stored.text) as unknown, version: stored.version } : null;
+
 export function memoryDocuments(): Documents {
   const collections = new Map<string, Collection>();
 
@@ -60,9 +69,6 @@ export function memoryDocuments(): Documents {
     collection.documents.delete(key);
     collection.keys = null;
   }
-
-  const read = (stored: Stored | undefined) =>
-    stored ? { value: JSON.parse(stored.text) as unknown, version: stored.version } : null;
 
   return {
     get: async (collection, key) => read(collections.get(collection)?.documents.get(key)),

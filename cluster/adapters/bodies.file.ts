@@ -1,0 +1,282 @@
+/**
+ * Bodies as files named by their digest, two folders deep: `ab/cd/abcd…` holds exactly these bytes, `abcd….zst` the
+ * same through zstd, where the first piece showed that it helps (`zstdcat` reads it: the size stands in a frame that
+ * decoders skip).
+ *
+ * Written beside and renamed, so a body is there whole or not at all, also after kill -9. Nothing is flushed to the
+ * disk by force: a power cut may take the bodies of the last half minute along, or leave them torn.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { createReadStream, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { access, mkdir, open, readFile, rename, rm, stat, type FileHandle } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { constants, createZstdCompress, createZstdDecompress, zstdCompress, zstdDecompress } from "node:zlib";
+import type { Bodies, ByteRange, StoredBody } from "../ports/bodies.ts";
+import { Fault } from "../ports/fault.ts";
+
+/** Bodies are read and handed on in pieces of this size. */
+const PIECE_BYTES = 256 * 1024;
+/** So much of a body decides whether it is compressed, and bodies up to this size are handled whole. */
+const FIRST_BYTES = 64 * 1024;
+/** Less than this is not worth the decoding: JPEG and PDF come to about 1. */
+const WORTH = 0.9;
+const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
+/** A skippable frame (RFC 8878, 3.1.2) with the size of the body as eight bytes, little-endian. */
+const FRAME_BYTES = 16;
+const FRAME_MAGIC = 0x184d2a50;
+/** What a crash left in the folder of unfinished bodies is removed at start once it is this old. */
+const STALE_MS = 60 * 60_000;
+
+const compress = promisify(zstdCompress) as (content: Buffer, options: object) => Promise<Buffer>;
+const decompress = promisify(zstdDecompress) as (content: Buffer) => Promise<Buffer>;
+
+function frame(bytes: number): Buffer {
+  const written = Buffer.alloc(FRAME_BYTES);
+  written.writeUInt32LE(FRAME_MAGIC, 0);
+  written.writeUInt32LE(8, 4);
+  written.writeBigUInt64LE(BigInt(bytes), 8);
+  return written;
+}
+
+const missing = (problem: unknown): boolean => (problem as NodeJS.ErrnoException).code === "ENOENT";
+
+async function orNull<T>(wanted: Promise<T>): Promise<T | null> {
+  try {
+    return await wanted;
+  } catch (problem) {
+    if (missing(problem)) return null;
+    throw problem;
+  }
+}
+
+/** The first bytes of a stream, at least `bytes` unless it is shorter, and whether it ended with them. */
+async function readFirst(
+  content: AsyncIterator<Buffer>,
+  bytes: number,
+): Promise<{ first: Buffer; ended: boolean }> {
+  const read: Buffer[] = [];
+  for (let length = 0; length < bytes;) {
+    const next = await content.next();
+    if (next.done) return { first: Buffer.concat(read), ended: true };
+    read.push(next.value);
+    length += next.value.length;
+  }
+  return { first: Buffer.concat(read), ended: false };
+}
+
+async function move(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (problem) {
+    if (!missing(problem)) throw problem;
+    await mkdir(dirname(to), { recursive: true });
+    await rename(from, to);
+  }
+}
+
+async function* readPlain(path: string, { first, last }: ByteRange): AsyncGenerator<Buffer> {
+  const handle = await open(path);
+  try {
+    for (let at = first; at <= last;) {
+      const length = Math.min(PIECE_BYTES, last + 1 - at);
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, at);
+      if (bytesRead === 0) throw new Error(`It ends at byte ${at}`);
+      yield buffer.subarray(0, bytesRead);
+      at += bytesRead;
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* readPacked(path: string, { first, last }: ByteRange): AsyncGenerator<Buffer> {
+  const file = createReadStream(path, { start: FRAME_BYTES, highWaterMark: FIRST_BYTES });
+  const unpacking = createZstdDecompress({ chunkSize: PIECE_BYTES });
+  file.on("error", (problem) => unpacking.destroy(problem));
+  let at = 0;
+  try {
+    for await (const chunk of file.pipe(unpacking)) {
+      const piece = chunk as Buffer;
+      const wanted = piece.subarray(Math.max(0, first - at), Math.max(0, last + 1 - at));
+      at += piece.length;
+      if (wanted.length > 0) yield wanted;
+      if (at > last) return;
+    }
+    throw new Error(`It ends at byte ${at}`);
+  } finally {
+    file.destroy();
+    unpacking.destroy();
+  }
+}
+
+async function* readSmall(path: string, { first, last }: ByteRange): AsyncGenerator<Buffer> {
+  const whole = await decompress((await readFile(path)).subarray(FRAME_BYTES));
+  yield whole.subarray(first, last + 1);
+}
+
+async function* slices(whole: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < whole.length; at += PIECE_BYTES) yield whole.subarray(at, at + PIECE_BYTES);
+}
+
+export function fileBodies(folder: string): Bodies {
+  const unfinished = join(folder, "unfinished");
+  mkdirSync(unfinished, { recursive: true });
+  for (const name of readdirSync(unfinished)) {
+    const path = join(unfinished, name);
+    const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: Infinity };
+    if (Date.now() - mtimeMs > STALE_MS) rmSync(path, { force: true });
+  }
+
+  const plain = (sha256: string): string => join(folder, sha256.slice(0, 2), sha256.slice(2, 4), sha256);
+  const packed = (sha256: string): string => `${plain(sha256)}.zst`;
+
+  async function faultless<T>(what: string, wanted: Promise<T>): Promise<T> {
+    try {
+      return await wanted;
+    } catch (cause) {
+      if (cause instanceof Fault) throw cause;
+      throw new Fault("bodies_unreachable", `Cannot ${what} in "${folder}"`, { cause });
+    }
+  }
+
+  async function find(sha256: string): Promise<{ path: string; bytes: number; packed: boolean } | null> {
+    const there = await orNull(stat(plain(sha256)));
+    if (there) return { path: plain(sha256), bytes: there.size, packed: false };
+    const handle = await orNull(open(packed(sha256)));
+    if (!handle) return null;
+    try {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(FRAME_BYTES), 0, FRAME_BYTES, 0);
+      if (bytesRead < FRAME_BYTES || buffer.readUInt32LE(0) !== FRAME_MAGIC)
+        throw new Fault("bodies_unreachable", `Cannot read "${packed(sha256)}": it is not whole`);
+      return { path: packed(sha256), bytes: Number(buffer.readBigUInt64LE(8)), packed: true };
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /** Writes a new file and gives it its name; what goes wrong leaves nothing behind. */
+  async function place(
+    write: (handle: FileHandle) => Promise<{ to: string; body: StoredBody }>,
+  ): Promise<StoredBody> {
+    const path = join(unfinished, randomBytes(12).toString("hex"));
+    const handle = await open(path, "wx");
+    try {
+      const { to, body } = await write(handle);
+      await handle.close();
+      if (await find(body.sha256)) await rm(path, { force: true });
+      else await move(path, to);
+      return body;
+    } catch (problem) {
+      await handle.close().catch(() => {});
+      await rm(path, { force: true });
+      throw problem;
+    }
+  }
+
+  async function putWhole(content: Buffer): Promise<StoredBody> {
+    const sha256 = createHash("sha256").update(content).digest("hex");
+    const body = { sha256, bytes: content.length };
+    if (await find(sha256)) return body;
+    const small = content.length === 0 ? content : await compress(content, LEVEL);
+    const helps = FRAME_BYTES + small.length < content.length * WORTH;
+    return place(async (handle) => {
+      if (helps) await handle.writev([frame(content.length), small]);
+      else await handle.writeFile(content);
+      return { to: helps ? packed(sha256) : plain(sha256), body };
+    });
+  }
+
+  async function putStream(first: Buffer, rest: AsyncIterator<Buffer>): Promise<StoredBody> {
+    const digest = createHash("sha256");
+    let bytes = 0;
+    async function* content(): AsyncGenerator<Buffer> {
+      for (let piece = first; ;) {
+        digest.update(piece);
+        bytes += piece.length;
+        yield piece;
+        const next = await rest.next();
+        if (next.done) return;
+        piece = next.value;
+      }
+    }
+    const helps = (await compress(first, LEVEL)).length < first.length * WORTH;
+    return place(async (handle) => {
+      if (!helps) for await (const piece of content()) await handle.writeFile(piece);
+      else {
+        await handle.writeFile(frame(0));
+        // The stream's own buffer is the backpressure: reading the content waits while it is full.
+        const packing = createZstdCompress(LEVEL);
+        const feeding = (async () => {
+          for await (const piece of content())
+            if (!packing.write(piece)) await new Promise((resolve) => packing.once("drain", resolve));
+          packing.end();
+        })();
+        feeding.catch((problem: Error) => packing.destroy(problem));
+        for await (const piece of packing) await handle.writeFile(piece as Buffer);
+        await feeding;
+        await handle.write(frame(bytes), 0, FRAME_BYTES, 0);
+      }
+      const sha256 = digest.digest("hex");
+      return { to: helps ? packed(sha256) : plain(sha256), body: { sha256, bytes } };
+    });
+  }
+
+  async function* read(sha256: string, pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+    try {
+      yield* pieces;
+    } catch (cause) {
+      throw new Fault("bodies_unreachable", `Cannot read body "${sha256}" in "${folder}"`, { cause });
+    }
+  }
+
+  return {
+    async put(content) {
+      if (Buffer.isBuffer(content) && content.length <= FIRST_BYTES)
+        return faultless("store a body", putWhole(content));
+      const source = Buffer.isBuffer(content) ? slices(content) : content[Symbol.asyncIterator]();
+      let broken: unknown;
+      // What the content's own source throws is the caller's to hear, not a fault of the store.
+      const rest: AsyncIterator<Buffer> = {
+        async next() {
+          try {
+            return await source.next();
+          } catch (problem) {
+            broken = problem;
+            throw problem;
+          }
+        },
+      };
+      try {
+        const { first, ended } = await readFirst(rest, FIRST_BYTES);
+        return await (ended ? putWhole(first) : putStream(first, rest));
+      } catch (cause) {
+        await source.return?.().catch(() => {});
+        if (cause === broken || cause instanceof Fault) throw cause;
+        throw new Fault("bodies_unreachable", `Cannot store a body in "${folder}"`, { cause });
+      }
+    },
+    async head(sha256) {
+      const there = await faultless(`find body "${sha256}"`, find(sha256));
+      return there && { bytes: there.bytes };
+    },
+    async get(sha256, range) {
+      const there = await faultless(`find body "${sha256}"`, find(sha256));
+      if (!there) return null;
+      const wanted = range ?? { first: 0, last: there.bytes - 1 };
+      if (!there.packed) return read(sha256, readPlain(there.path, wanted));
+      return read(
+        sha256,
+        there.bytes <= FIRST_BYTES ? readSmall(there.path, wanted) : readPacked(there.path, wanted),
+      );
+    },
+    async remove(sha256) {
+      await faultless(
+        `remove body "${sha256}"`,
+        Promise.all([rm(plain(sha256), { force: true }), rm(packed(sha256), { force: true })]),
+      );
+    },
+    ping: () => faultless("find anything", access(unfinished)),
+    close: async () => {},
+  };
+}

@@ -1,0 +1,32 @@
+/** Bodies in a map: for tests, and for the simulator. */
+import { createHash } from "node:crypto";
+import type { Bodies } from "../ports/bodies.ts";
+
+const PIECE_BYTES = 2 ** 20;
+
+async function* pieces(whole: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < whole.length; at += PIECE_BYTES) yield whole.subarray(at, at + PIECE_BYTES);
+}
+
+export function memoryBodies(): Bodies {
+  const stored = new Map<string, Buffer>();
+  return {
+    async put(content) {
+      const whole = Buffer.concat(Buffer.isBuffer(content) ? [content] : await Array.fromAsync(content));
+      const sha256 = createHash("sha256").update(whole).digest("hex");
+      if (!stored.has(sha256)) stored.set(sha256, whole);
+      return { sha256, bytes: whole.length };
+    },
+    async head(sha256) {
+      const whole = stored.get(sha256);
+      return whole ? { bytes: whole.length } : null;
+    },
+    async get(sha256, range) {
+      const whole = stored.get(sha256);
+      return whole ? pieces(range ? whole.subarray(range.first, range.last + 1) : whole) : null;
+    },
+    remove: async (sha256) => void stored.delete(sha256),
+    ping: async () => {},
+    close: async () => {},
+  };
+}
