@@ -1,0 +1,80 @@
+/**
+ * What an address is to us: parsed, brought to one spelling for the cache, and the site whose politeness it shares.
+ * It resolves nothing and judges no destination; that is destination.ts.
+ */
+import { getDomain } from "tldts";
+
+/** FetchBody allows no longer ones, and a redirect gets no more than a caller. */
+const URL_MOST_CHARS = 8_192;
+
+const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
+const ESCAPE = /%[0-9a-f]{2}/gi;
+const MALFORMED_ESCAPE = /%(?![0-9a-f]{2})/i;
+/** RFC 3986, section 2.3: what means the same escaped and plain. */
+const UNRESERVED = /[A-Za-z0-9\-._~]/;
+
+/**
+ * An http(s) address without user, password, fragment and the host's trailing dot, resolved against `base` when there
+ * is one; null for everything else, which is `invalid_url`.
+ */
+export function parseUrl(text: string, base?: URL): URL | null {
+  if (text.length > URL_MOST_CHARS) return null;
+  const url = URL.parse(text, base);
+  if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) return null;
+  url.username = "";
+  url.password = "";
+  url.hash = "";
+  if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1);
+  // Empty labels: no name server has ever heard of them, and the setter keeps the old host when the new one is empty.
+  return url.hostname.split(".").includes("") ? null : url;
+}
+
+/** Decodes escaped unreserved characters and writes the hex digits of all others in capitals (RFC 3986, section 6.2.2). */
+export function normaliseEscapes(text: string): string {
+  return text.replaceAll(ESCAPE, (escape) => {
+    const plain = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
+    return UNRESERVED.test(plain) ? plain : escape.toUpperCase();
+  });
+}
+
+/** With a malformed escape in it a text is left alone: decoding beside one could spell a new escape ("%2%35"). */
+const onePart = (text: string): string => (MALFORMED_ESCAPE.test(text) ? text : normaliseEscapes(text));
+
+/**
+ * The one spelling under which a page is cached (3-decisions.md, Core): scheme and host in lower case, default port,
+ * fragment and empty query dropped, percent-encoding normalised. Two spellings of one page may still differ; two
+ * pages never get one spelling.
+ */
+export function normaliseUrl(url: URL): string {
+  return `${originOf(url)}${onePart(url.pathname)}${onePart(url.search)}`;
+}
+
+/** Scheme, host and port, the default one left out: what one robots.txt speaks for. */
+export function originOf(url: URL | string): string {
+  const { protocol, host } = typeof url === "string" ? new URL(url) : url;
+  return `${protocol}//${host.replace(/\.(?=:|$)/, "")}`;
+}
+
+/** Sites an operator joined: a host and everything below it, and the name they share. */
+export type JoinedSites = ReadonlyMap<string, string>;
+
+const NONE: JoinedSites = new Map();
+
+/**
+ * The site whose politeness a host shares (3-decisions.md, Core): the name an operator joined it under, else the
+ * registrable domain by the Public Suffix List with its private section, the address itself for an address, and the
+ * host itself where nothing can be registered above it ("localhost", "github.io"). Never contains a space.
+ */
+export function siteOf(hostname: string, joined: JoinedSites = NONE): string {
+  const host = hostname.toLowerCase().replace(/\.$/, "");
+  if (host.startsWith("[")) return host.slice(1, -1);
+  for (let name = host; joined.size > 0 && name !== ""; name = name.slice(name.indexOf(".") + 1)) {
+    const site = joined.get(name);
+    if (site !== undefined) return site;
+    if (!name.includes(".")) break;
+  }
+  if (IPV4.test(host)) return host;
+  return (
+    getDomain(host, { allowPrivateDomains: true, extractHostname: false, validateHostname: false }) ?? host
+  );
+}
