@@ -15,7 +15,11 @@ const BANNED: readonly { word: RegExp; instead: string; except: RegExp }[] = [
     except: /\/adapters\/|^bench\//,
   },
   { word: /\bMath\.random\(|\brandomUUID\(/, instead: "turn.random, or Random.id()", except: /\/adapters\// },
-  { word: /\bprocess\.env\b/, instead: "a setting in ops/config.ts", except: /^ops\/main\.ts$|^bench\// },
+  {
+    word: /\bprocess\.env\b/,
+    instead: "a setting in ops/config.ts",
+    except: /^ops\/(check|main|engines\/main)\.ts$|^bench\//,
+  },
   {
     word: /^\s*(await )?using\s+\w+\s*=/m,
     instead: "try and finally: Node 22 cannot parse `using`",
