@@ -1,0 +1,163 @@
+/**
+ * Which hosts, addresses and ports may be connected to: the rule behind every outgoing connection.
+ *
+ * A host that is an address is judged as it stands, a name is either refused unasked or handed back to be
+ * resolved, and then every address it has is judged here again. Nothing is resolved or connected to in this file.
+ */
+import ipaddr from "ipaddr.js";
+
+/** `resolve`: a name; ask the resolver, then judge every address it gives. */
+export type Judgement = "allowed" | "blocked_destination" | "invalid_url" | "resolve";
+
+export interface Endpoint {
+  /**
+   * An address, or a name as it stands in a URL. `0.0.0.0` and `::` stand for this machine's loopback; the
+   * addresses of its interfaces, and those a name resolves to, are told one by one by whoever knows them.
+   */
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface DestinationOptions {
+  /** CIDRs (or single addresses) exempt from the refusal of private destinations. They lift nothing else. */
+  readonly allow?: readonly string[];
+  /** Where this service listens and where its own engines are: refused whatever `allow` says. */
+  readonly own?: readonly Endpoint[];
+}
+
+/** What an adapter that opens connections asks. */
+export interface Destination {
+  /** Judges what can be told before anything is resolved. */
+  readonly url: (url: string) => Judgement;
+  /** Judges one resolved address; called for every one, and once more for the connected socket. */
+  readonly address: (address: string, port: number) => "allowed" | "blocked_destination";
+}
+
+/**
+ * Services that read what they are sent as commands, though it came as HTTP: the ports of the Fetch standard that
+ * matter on the open internet, and those of stores, buses and schedulers. An allowance does not open them.
+ */
+const REFUSED_PORTS: ReadonlySet<number> = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
+  109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
+  526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049,
+  2375, 2376, 2379, 2380, 3306, 3389, 3659, 4045, 4190, 4222, 5060, 5061, 5432, 5672, 5900, 6000, 6222, 6379,
+  6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 8222, 10080, 10250, 11211, 27017, 27018, 27019,
+]);
+
+/** Refused without asking a resolver, with everything below them, while no allowance is given. */
+const REFUSED_NAMES = ["localhost", "local", "internal", "intranet", "lan", "home.arpa", "metadata"] as const;
+
+/** What the range table of ipaddr.js 2.5.0 calls unicast and no stranger should reach. */
+const REFUSED_BESIDES = [
+  // Azure's host service: a public address that answers inside every virtual network.
+  "168.63.129.16/32",
+  // IPv4-compatible, deprecated; ipaddr.js reads ::8.8.8.8 and ::808:808 differently.
+  "::/96",
+].map((cidr) => ipaddr.parseCIDR(cidr));
+
+/** Global unicast is 2000::/3; what lies beside it is unassigned, local or translated. */
+const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
+const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Range = [Address, number];
+
+const within = (address: Address, [base, bits]: Range): boolean =>
+  address.kind() === base.kind() && address.match(base, bits);
+
+/** One address in its one form, IPv4-mapped ones as the IPv4 address they are; null when it is none. */
+function readAddress(text: string): Address | null {
+  const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text;
+  // Scoped addresses (fe80::1%eth0) name an interface of this machine.
+  if (bare.includes("%")) return null;
+  if (ipaddr.IPv4.isValidFourPartDecimal(bare)) return ipaddr.IPv4.parse(bare);
+  // ipaddr.js takes ::8.8.8.8 for a mapped address; the URL parser writes it as the ::808:808 it is.
+  const written = bare.includes(":") ? URL.parse(`http://[${bare}]/`)?.hostname : undefined;
+  if (written === undefined) return null;
+  const address = ipaddr.IPv6.parse(written.slice(1, -1));
+  return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
+}
+
+/** The IPv4 address a NAT64 gateway would connect to, else the address itself. */
+function translated(address: Address): Address {
+  if (address.kind() !== "ipv6" || !within(address, NAT64)) return address;
+  return new ipaddr.IPv4(address.toByteArray().slice(12));
+}
+
+function isGlobal(address: Address): boolean {
+  const reached = translated(address);
+  if (reached.range() !== "unicast") return false;
+  if (REFUSED_BESIDES.some((range) => within(reached, range))) return false;
+  return reached.kind() === "ipv4" || within(reached, GLOBAL_IPV6);
+}
+
+/** "10.0.0.0/8", "fd00::/8" or a single address. Throws on anything else: a setting nobody meant. */
+function readAllowance(text: string): Range {
+  try {
+    const [base, bits] = ipaddr.parseCIDR(
+      text.includes("/") ? text : `${text}/${text.includes(":") ? 128 : 32}`,
+    );
+    if (base instanceof ipaddr.IPv6 && base.isIPv4MappedAddress()) throw new Error("Mapped");
+    return [base, bits];
+  } catch (cause) {
+    throw new TypeError(`Cannot read the egress allowance "${text}": it is no address range in CIDR form`, {
+      cause,
+    });
+  }
+}
+
+/** Host name in lower case without the root's dot; an address without brackets. */
+const bareHost = (hostname: string): string =>
+  hostname
+    .toLowerCase()
+    .replace(/\.$/, "")
+    .replace(/^\[|\]$/g, "");
+
+/** A name a resolver can be asked: 253 characters at most, labels of 1 to 63 (RFC 1035, 2.3.4). */
+const isAskable = (name: string): boolean =>
+  name.length <= 253 && name.split(".").every((label) => label.length >= 1 && label.length <= 63);
+
+export function destination({ allow = [], own = [] }: DestinationOptions = {}): Destination {
+  const allowances = allow.map(readAllowance);
+  const ours = own.map(({ host, port }) => {
+    const name = bareHost(host);
+    const address = readAddress(name)?.toString() ?? null;
+    return { name, address, every: address === "0.0.0.0" || address === "::", port };
+  });
+
+  const address: Destination["address"] = (text, port) => {
+    const given = readAddress(text);
+    if (given === null || REFUSED_PORTS.has(port)) return "blocked_destination";
+    const lifted = allowances.some((range) => within(given, range));
+    if (!lifted && !isGlobal(given)) return "blocked_destination";
+    const isHere = given.range() === "loopback" || given.range() === "unspecified";
+    const isOwn = ours.some(
+      (mine) => mine.port === port && (mine.address === given.toString() || (mine.every && isHere)),
+    );
+    return isOwn ? "blocked_destination" : "allowed";
+  };
+
+  return {
+    address,
+    url: (text) => {
+      const url = URL.parse(text);
+      if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) return "invalid_url";
+      const name = bareHost(url.hostname);
+      if (name === "") return "invalid_url";
+      const port = portOf(url);
+      if (url.hostname.startsWith("[") || ipaddr.IPv4.isValidFourPartDecimal(name))
+        return address(name, port);
+      if (!isAskable(name)) return "invalid_url";
+      if (REFUSED_PORTS.has(port)) return "blocked_destination";
+      if (ours.some((mine) => mine.port === port && mine.name === name)) return "blocked_destination";
+      const isPrivate = REFUSED_NAMES.some((refused) => name === refused || name.endsWith(`.${refused}`));
+      return isPrivate && allowances.length === 0 ? "blocked_destination" : "resolve";
+    },
+  };
+}
+
+function portOf(url: URL): number {
+  if (url.port !== "") return Number(url.port);
+  return url.protocol === "https:" ? 443 : 80;
+}
