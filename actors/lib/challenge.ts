@@ -1,0 +1,284 @@
+/**
+ * Tells a page of bot protection from the page that was asked for, and by whom it is. Recognised, never solved:
+ * the ladder goes on, and a block that says no is not worked around.
+ *
+ * A decisive header comes first; then marks in the body, on an answer that is a refusal by its status or small;
+ * then, by any vendor, a page that is little more than a captcha. Marks that ordinary pages carry too (Cloudflare's
+ * scripts are on 3.5 % of them, reCAPTCHA on 6.5 %) are never enough, and words in running text never are: marks
+ * are looked for in tags, scripts and the title, phrases only where there is hardly another word.
+ * Rows marked [K] rest on general knowledge and synthetic fixtures.
+ */
+export type ChallengeKind =
+  /** A browser may pass. */
+  | "challenge"
+  /** It says no. */
+  | "block";
+
+export interface Challenge {
+  readonly vendor: Vendor;
+  readonly kind: ChallengeKind;
+}
+
+export interface Served {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** The first 64 KiB of an HTML, JSON or text body, its charset does not matter; "" for anything else. */
+  readonly body_start: string;
+  /** Of the whole body. */
+  readonly bytes: number;
+  /** Of the main text, 0 when it is not known. */
+  readonly text_chars: number;
+}
+
+/** What a body says, apart by where it says it. */
+interface Page extends Served {
+  readonly title: string;
+  /** Tags with their attributes, and scripts; of what is no HTML, everything. */
+  readonly structure: string;
+  /** What a reader sees, white space collapsed. */
+  readonly text: string;
+}
+
+interface Mark {
+  readonly in: "title" | "structure" | "text";
+  readonly like: RegExp;
+  readonly kind: ChallengeKind;
+  /** Besides: what else must hold. */
+  readonly and?: (page: Page) => boolean;
+}
+
+interface Row {
+  readonly header?: (page: Page) => ChallengeKind | null;
+  readonly marks: readonly Mark[];
+}
+
+/** Statuses with which protection says no or not yet. */
+const REFUSALS: ReadonlySet<number> = new Set([202, 401, 403, 405, 428, 429, 503]);
+const SMALL_BYTES = 20_480;
+/** Anubis explains itself in 1,200 characters; the most talkative of them. An article is longer. */
+const TALK_CHARS = 2_000;
+/** A refusal in words is two or three sentences. */
+const PHRASE_CHARS = 800;
+const CAPTCHA_CHARS = 300;
+
+const blocking = (page: Page) => page.status === 403 || page.status === 405 || page.status === 429;
+const from = (page: Page, name: string) => page.headers.get(name)?.toLowerCase() ?? "";
+const byCloudflare = (page: Page) =>
+  from(page, "server").includes("cloudflare") || page.structure.includes("/cdn-cgi/");
+
+const ROWS = {
+  cloudflare: {
+    header: (page) => (from(page, "cf-mitigated").includes("challenge") ? "challenge" : null),
+    marks: [
+      {
+        in: "structure",
+        like: /\b_cf_chl_opt\b|\/challenge-platform\/h\/\w+\/orchestrate\//,
+        kind: "challenge",
+      },
+      { in: "title", like: /^just a moment\.\.\.$/i, kind: "challenge" },
+      { in: "structure", like: /id=["']?challenge-form\b/, kind: "challenge", and: byCloudflare },
+      { in: "title", like: /^attention required! \| cloudflare$/i, kind: "block" },
+      { in: "text", like: /\berror(?: code:)? 10(?:0[5-9]|1[0-5]|20)\b/i, kind: "block", and: byCloudflare },
+    ],
+  },
+  aws_waf: {
+    header: (page) => (/^(?:challenge|captcha)\b/.test(from(page, "x-amzn-waf-action")) ? "challenge" : null),
+    marks: [{ in: "structure", like: /\bgokuProps\b/, kind: "challenge" }],
+  },
+  vercel: {
+    header: (page) => {
+      const said = from(page, "x-vercel-mitigated");
+      return said === "challenge" ? "challenge" : said === "deny" ? "block" : null;
+    },
+    marks: [{ in: "title", like: /^vercel security checkpoint$/i, kind: "challenge" }],
+  },
+  akamai: {
+    // [K]
+    header: (page) => (page.status === 428 && page.headers.has("sec-cpt") ? "challenge" : null),
+    marks: [
+      { in: "structure", like: /\bsec-if-cpt-container\b|\bbm-verify\b/, kind: "challenge" },
+      {
+        in: "title",
+        like: /^access denied$/i,
+        kind: "block",
+        and: ({ text }) => /reference #[\da-f]+\.[\da-f.]+|errors\.edgesuite\.net/i.test(text),
+      },
+    ],
+  },
+  datadome: {
+    // [K] The header is on ordinary answers of the same site, too.
+    header: (page) =>
+      blocking(page) && (page.headers.has("x-datadome") || page.headers.has("x-dd-b"))
+        ? saidByDatadome(page)
+        : null,
+    marks: [
+      {
+        in: "structure",
+        like: /captcha-delivery\.com\/[ci]\.js/,
+        kind: "challenge",
+        and: (page) => saidByDatadome(page) === "challenge" && /\bvar dd\s*=/.test(page.structure),
+      },
+      { in: "structure", like: /\bvar dd\s*=\s*\{[^}]{0,999}'t'\s*:\s*'bv'/, kind: "block" },
+    ],
+  },
+  perimeterx: {
+    marks: [
+      { in: "structure", like: /\bid=["']?px-captcha\b/, kind: "challenge" },
+      // [K]
+      { in: "structure", like: /^\s*\{[^]*"appId"\s*:\s*"PX\w+"/, kind: "challenge", and: blocking },
+    ],
+  },
+  imperva: {
+    marks: [
+      {
+        in: "structure",
+        like: /<iframe\b[^>]{0,999}_Incapsula_Resource\?[^>]{0,999}SWUDNSAI/i,
+        kind: "challenge",
+      },
+      { in: "title", like: /^pardon our interruption\b/i, kind: "challenge" },
+      { in: "text", like: /\bincapsula incident id\b/i, kind: "block" },
+    ],
+  },
+  kasada: {
+    // [K]
+    header: (page) =>
+      page.status === 429 && [...page.headers.keys()].some((name) => name.startsWith("x-kpsdk-"))
+        ? "challenge"
+        : null,
+    // [K] A page of scripts without a word; full pages carry KPSDK as well.
+    marks: [
+      {
+        in: "structure",
+        like: /\bKPSDK\b|\/ips\.js\b/,
+        kind: "challenge",
+        and: ({ text, bytes }) => text.length < 100 && bytes < SMALL_BYTES,
+      },
+    ],
+  },
+  sucuri: {
+    header: (page) => (page.headers.has("x-sucuri-block") ? "block" : null),
+    marks: [
+      { in: "structure", like: /\bsucuri_cloudproxy_js\b/, kind: "challenge" },
+      { in: "title", like: /^sucuri website firewall - access denied$/i, kind: "block" },
+    ],
+  },
+  f5: {
+    marks: [
+      {
+        in: "text",
+        like: /the requested url was rejected\. please consult with your administrator/i,
+        kind: "block",
+      },
+      {
+        in: "structure",
+        like: /["'(]\/TSPD\//,
+        kind: "challenge",
+        and: ({ text }) => text.length < CAPTCHA_CHARS,
+      },
+    ],
+  },
+  anubis: {
+    // [K] With status 200 unless its operator changed that.
+    marks: [
+      {
+        in: "structure",
+        like: /\bid=["']?anubis_challenge\b|\/\.within\.website\/x\/cmd\/anubis\//,
+        kind: "challenge",
+      },
+    ],
+  },
+  ddos_guard: {
+    // [K]
+    header: (page) =>
+      page.status === 403 && from(page, "server").includes("ddos-guard") ? "challenge" : null,
+    marks: [{ in: "structure", like: /\bcheck\.ddos-guard\.net\b/, kind: "challenge" }],
+  },
+  captcha: { marks: [] },
+} as const satisfies Record<string, Row>;
+
+export type Vendor = keyof typeof ROWS;
+
+/** Every vendor there is a reason `challenge_<vendor>` for. */
+export const VENDORS = Object.keys(ROWS) as readonly Vendor[];
+
+// Every repetition has a bound: a body of one endless tag must not cost the event loop a second.
+const WIDGET =
+  /<[a-z][^>]{0,999}\b(?:class|id)=["']?[^"'>]{0,99}\b(?:g-recaptcha|h-captcha|cf-turnstile|arkose|funcaptcha)\b/i;
+const OTHER_CONTROLS = /<select\b|<input\b(?![^>]{0,999}\btype=["']?(?:hidden|submit|button)\b)/i;
+
+export function challengeOf(served: Served): Challenge | null {
+  const page: Page = { ...served, ...partsOf(served.body_start) };
+  const rows = Object.entries(ROWS) as [Vendor, Row][];
+  for (const [vendor, { header }] of rows) {
+    const kind = header?.(page);
+    if (kind) return { vendor, kind };
+  }
+  const refused = REFUSALS.has(page.status);
+  const small = page.bytes < SMALL_BYTES && Math.max(page.text.length, page.text_chars) < TALK_CHARS;
+  if (!refused && !small) return null;
+  for (const [vendor, { marks }] of rows) {
+    for (const mark of marks) {
+      if (mark.in === "text" && page.text.length > PHRASE_CHARS) continue;
+      if (mark.like.test(page[mark.in]) && (mark.and?.(page) ?? true)) return { vendor, kind: mark.kind };
+    }
+  }
+  return isCaptcha(page) ? { vendor: "captcha", kind: "challenge" } : null;
+}
+
+/** Nothing but a widget: hardly a word beside it, and nothing else to fill in, as a form protected by one has. */
+function isCaptcha(page: Page): boolean {
+  return (
+    page.bytes < SMALL_BYTES &&
+    Math.max(page.text.length, page.text_chars) < CAPTCHA_CHARS &&
+    WIDGET.test(page.structure) &&
+    !OTHER_CONTROLS.test(page.structure)
+  );
+}
+
+/** [K] Its own script is told what was decided: 'bv' is for those who shall not even be asked. */
+function saidByDatadome({ structure }: Page): ChallengeKind {
+  return /'t'\s*:\s*'bv'/.test(structure) ? "block" : "challenge";
+}
+
+const UNSEEN = { script: /<\/script/gi, style: /<\/style/gi, title: /<\/title/gi, noscript: /<\/noscript/gi };
+const UNSEEN_TAG = /^<(script|style|title|noscript)\b/i;
+
+/** One pass without a parser: 64 KiB cost a fraction of a millisecond, and half a page is no problem. */
+function partsOf(body: string): Pick<Page, "title" | "structure" | "text"> {
+  if (!/<\w/.test(body)) return { title: "", structure: body, text: spaced(body) };
+  let title = "";
+  let structure = "";
+  let text = "";
+  for (let at = 0; at < body.length;) {
+    const open = body.indexOf("<", at);
+    text += body.slice(at, open < 0 ? body.length : open) + " ";
+    if (open < 0) break;
+    const comment = body.startsWith("<!--", open);
+    const close = body.indexOf(comment ? "-->" : ">", open);
+    const after = close < 0 ? body.length : close + (comment ? 3 : 1);
+    if (!comment) structure += body.slice(open, after);
+    at = after;
+    const name = UNSEEN_TAG.exec(body.slice(open, open + 10))?.[1]!.toLowerCase() as keyof typeof UNSEEN;
+    if (!name) continue;
+    const closing = UNSEEN[name];
+    closing.lastIndex = after;
+    at = closing.exec(body)?.index ?? body.length;
+    const inner = body.slice(after, at);
+    if (name === "title") title ||= spaced(inner);
+    else if (name !== "style") structure += inner;
+  }
+  return { title, structure, text: spaced(text) };
+}
+
+const NAMED: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', nbsp: " " };
+
+/** Akamai writes even the full stops of its reference number as `&#46;`. */
+function spaced(text: string): string {
+  return text
+    .replace(/&(?:#(\d{1,6})|#x([\da-f]{1,5})|(amp|lt|gt|quot|nbsp));/gi, (_, decimal, hex, name: string) =>
+      name ? NAMED[name.toLowerCase()]! : String.fromCodePoint(decimal ? Number(decimal) : parseInt(hex, 16)),
+    )
+    .replace(/\s+/g, " ")
+    .trim();
+}
