@@ -86,6 +86,26 @@ export const Domain = contract("domain", {
   serve: tell(Type.Null()),
 });
 
+/** One Allow or Disallow line of robots.txt, its pattern percent-normalised as paths are before they are compared. */
+export const RobotsRule = Type.Object({
+  allow: Type.Boolean(),
+  pattern: Type.String(),
+  /** Counted from 1. */
+  line: Type.Integer(),
+});
+export type RobotsRule = Static<typeof RobotsRule>;
+
+/** What one robots.txt says to this crawler: the lines of the group that applies to it, and no others. */
+export const RobotsRules = Type.Object({
+  /** "*", the crawler's own name, or null when no group applies. */
+  group: Type.Union([Type.String(), Type.Null()]),
+  /** Strongest first: the first that matches decides. */
+  rules: Type.Array(RobotsRule),
+  /** As written, capped at 30 s; null when the group has none. */
+  crawl_delay_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+});
+export type RobotsRules = Static<typeof RobotsRules>;
+
 /** May this URL be read under robots.txt of its origin? */
 export const RobotsRequest = Type.Object({
   url: Type.String(),

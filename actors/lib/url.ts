@@ -19,7 +19,7 @@ const UNRESERVED = /[A-Za-z0-9\-._~]/;
  */
 export function parseUrl(text: string, base?: URL): URL | null {
   if (text.length > URL_MOST_CHARS) return null;
-  const url = URL.parse(text, base);
+  const url = URL.parse(text, base?.href);
   if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) return null;
   url.username = "";
   url.password = "";
