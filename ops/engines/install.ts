@@ -78,8 +78,8 @@ const FINDERS: Record<EngineName, (place: Place) => Promise<Found>> = {
     }
     const own = await onPath("mongod", place);
     if (own) return { kind: "program", program: mongod(own, (await versionOf(own)) ?? "of unknown version") };
-    const system = await cached(DOCUMENTDB, place, (folder, log) => documentdb(folder, log, place));
     const binary = await goProgram(FERRETDB, place);
+    const system = await cached(DOCUMENTDB, place, (folder, log) => documentdb(folder, log, place));
     const version = `${FERRETDB.version} over DocumentDB ${await readFile(join(system, "version"), "utf8")}`;
     return { kind: "program", program: ferretdb(binary, system, version) };
   },

@@ -70,4 +70,4 @@ if (brought === "all" && !options["install-only"] && !refused) {
   await told.promise;
 }
 await Promise.allSettled(started.map(async (engine) => (await engine).stop()));
-process.exit(refused ? 1 : 0);
+process.exit(refused || brought !== "all" ? 1 : 0);

@@ -4,6 +4,7 @@
  * moto keeps everything in memory: after kill and restart its bucket is there and empty.
  */
 import { mkdir } from "node:fs/promises";
+import { makeBucket } from "./adapters/bucket.s3.ts";
 import type { Program, Settings } from "./engine.ts";
 
 const BUCKET = "trawl";
@@ -19,13 +20,22 @@ const settings = (port: number): Settings => ({
   AWS_REGION: REGION,
 });
 
+/** It answers when the bucket is there. */
+async function answers(port: number): Promise<boolean> {
+  await makeBucket(BUCKET, {
+    endpoint: `http://127.0.0.1:${port}`,
+    region: REGION,
+    credentials: { accessKeyId: KEY, secretAccessKey: SECRET },
+  });
+  return true;
+}
+
 export function versitygw(binary: string, version: string): Program {
   return {
     name: "blobs",
     title: `versitygw ${version}`,
-    // A folder is a bucket.
     prepare: async (data) => {
-      await mkdir(`${data}/files/${BUCKET}`, { recursive: true });
+      await mkdir(`${data}/files`, { recursive: true });
       await mkdir(`${data}/metadata`);
     },
     command: (data, port) => {
@@ -35,8 +45,7 @@ export function versitygw(binary: string, version: string): Program {
       const store = ["posix", "--sidecar", `${data}/metadata`, `${data}/files`];
       return ["env", ...account, binary, ...server, ...store];
     },
-    // Anonymous, so it is refused; in S3's own words.
-    answers: async (port) => (await ask(port)).status === 403,
+    answers,
     settings,
   };
 }
@@ -49,11 +58,7 @@ export function moto(packages: string, python: string, version: string): Program
       const server = [python, "-m", "moto.server", "-H", "127.0.0.1", "-p", String(port)];
       return ["env", `PYTHONPATH=${packages}`, ...server];
     },
-    // It checks no signatures. Making the bucket again changes nothing.
-    answers: async (port) => (await ask(port, "PUT", `/${BUCKET}`)).status === 200,
+    answers,
     settings,
   };
 }
-
-const ask = (port: number, method = "GET", path = "/"): Promise<Response> =>
-  fetch(`http://127.0.0.1:${port}${path}`, { method, signal: AbortSignal.timeout(2_000) });

@@ -57,7 +57,7 @@ function launch(command: readonly string[], log: string): Tree {
 }
 
 /** The end of what a program said, as one line. */
-export async function lastWords(log: string): Promise<string> {
+async function lastWords(log: string): Promise<string> {
   const lines = (await readFile(log, "utf8").catch(() => "")).split("\n").map((line) => line.trim());
   return lines.filter(Boolean).slice(-2).join(" | ").slice(-400) || "it said nothing";
 }
