@@ -14,3 +14,9 @@ export interface Workers {
   run<T>(task: string, message: unknown, signal?: AbortSignal): Promise<Work<T>>;
   close(): Promise<void>;
 }
+
+/** One task; `elapsed_ms` tells how long it has been running, so that it can stop by itself and keep what it has. */
+export type Task = (message: never, elapsed_ms: () => number) => unknown;
+
+/** What a module of tasks exports under the name `tasks`: loaders, so that nobody carries another's libraries. */
+export type Tasks = Readonly<Record<string, () => Promise<Task>>>;

@@ -1,0 +1,29 @@
+/** A service in small, started by workers.test.ts: `idle` does one task and lets go, `hang` waits to be killed. */
+import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
+import { type Pool, processWorkers } from "../../cluster/adapters/workers.processes.ts";
+
+const pool: Pool = {
+  size: 2,
+  heap_mb: 64,
+  rss_most_mb: 512,
+  rss_mb: 300,
+  timeout_ms: 60_000,
+  replaced_after: 100,
+};
+const workers = processWorkers({
+  tasks: new URL("./workers.tasks.ts", import.meta.url),
+  pools: { plain: pool },
+  queue_limit: 10,
+  meters: silentMeters(),
+});
+const work = await workers.run<number>("plain", { do: "echo", value: 1 });
+if (process.argv[2] === "idle") process.stdout.write(`${JSON.stringify(work)}\n`);
+else {
+  // The pids of both: each has to answer while the other waits.
+  const pid = () => workers.run<number>("plain", { do: "what", of: "pid" });
+  void workers.run("plain", { do: "wait", ms: 500 });
+  const one = await pid();
+  void workers.run("plain", { do: "hang" });
+  const other = await workers.run<number>("plain", { do: "wait", ms: 1 }).then(pid);
+  process.send!([one, other].flatMap((its) => (its.kind === "done" ? [its.value] : [])));
+}

@@ -1,0 +1,76 @@
+/** Tasks that behave as hostile input makes them behave. Loaded by the children and by the inline adapter alike. */
+const hold: unknown[] = [];
+
+export const tasks = {
+  plain: async () => plain,
+  // A pool whose children cannot even load their task.
+  broken: async (): Promise<never> => {
+    throw new Error("Cannot load the library");
+  },
+};
+
+type Message =
+  | { do: "echo"; value: unknown }
+  | { do: "length"; bytes: Uint8Array; other?: Uint8Array }
+  | { do: "hang" | "throw" | "exit" | "abort" | "arrays" | "strings" | "buffers" | "uncloneable" | "grow" }
+  | { do: "wait"; ms: number }
+  | { do: "what"; of: "pid" | "environment" | "elapsed" | "forbidden" };
+
+async function plain(message: Message, elapsed_ms: () => number): Promise<unknown> {
+  switch (message.do) {
+    case "echo":
+      return message.value;
+    case "length":
+      return {
+        bytes: message.bytes.length,
+        other: message.other?.length ?? null,
+        last: message.bytes.at(-1),
+        own: message.bytes.byteLength === message.bytes.buffer.byteLength,
+      };
+    case "hang":
+      for (;;);
+    case "throw":
+      throw new RangeError("Invalid page");
+    case "exit":
+      return process.exit(7);
+    case "abort":
+      return process.abort();
+    case "arrays":
+      for (;;) hold.push(Array.from({ length: 1_000 }, () => hold.length));
+    case "strings":
+      for (;;) hold.push(`${hold.length} `.padStart(100_000, String(hold.length)));
+    case "buffers":
+      for (;;) hold.push(Buffer.alloc(2 ** 20, 1));
+    case "grow":
+      hold.push(Buffer.alloc(300 * 2 ** 20, 1));
+      return process.pid;
+    case "uncloneable":
+      return () => 1;
+    case "wait":
+      return new Promise((resolve) => setTimeout(resolve, message.ms, "waited"));
+    case "what":
+      return about(message.of, elapsed_ms);
+  }
+}
+
+async function about(what: "pid" | "environment" | "elapsed" | "forbidden", elapsed_ms: () => number) {
+  if (what === "pid") return process.pid;
+  if (what === "elapsed") return elapsed_ms();
+  if (what === "environment") return Object.keys(process.env).filter((name) => !name.startsWith("NODE_"));
+  const { readFile, writeFile } = await import("node:fs/promises");
+  const { execFile } = await import("node:child_process");
+  const tries = {
+    read: () => readFile("/etc/hostname"),
+    write: () => writeFile(new URL("./escaped.txt", import.meta.url), ""),
+    start: async () => execFile("/bin/true"),
+    fetch: async () => fetch("http://127.0.0.1:9"),
+  };
+  const outcomes = Object.entries(tries).map(async ([name, attempt]) => {
+    const outcome = await attempt().then(
+      () => "allowed",
+      (cause: Error & { code?: string }) => cause.code ?? cause.name,
+    );
+    return [name, outcome];
+  });
+  return Object.fromEntries(await Promise.all(outcomes)) as unknown;
+}

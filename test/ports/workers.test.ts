@@ -1,0 +1,252 @@
+import { execFile, fork } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { inlineWorkers } from "../../cluster/adapters/workers.inline.ts";
+import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
+import { type Pool, processWorkers } from "../../cluster/adapters/workers.processes.ts";
+import type { Workers } from "../../cluster/ports/workers.ts";
+import { workersSuite } from "./workers.ts";
+import { tasks } from "./workers.tasks.ts";
+
+const POOL: Pool = {
+  size: 1,
+  heap_mb: 64,
+  rss_most_mb: 512,
+  rss_mb: 300,
+  timeout_ms: 10_000,
+  replaced_after: 1_000,
+};
+
+function processes(limits: Partial<Pool> = {}, queue_limit = 1_000): Workers {
+  const pools = { plain: { ...POOL, ...limits } };
+  const url = new URL("./workers.tasks.ts", import.meta.url);
+  const workers = processWorkers({ tasks: url, pools, queue_limit, meters: silentMeters() });
+  onTestFinished(() => workers.close());
+  return workers;
+}
+
+const ADAPTERS: Record<string, () => Workers> = {
+  inline: () => inlineWorkers(tasks),
+  processes: () =>
+    processWorkers({
+      tasks: new URL("./workers.tasks.ts", import.meta.url),
+      pools: { plain: POOL },
+      queue_limit: 10,
+      meters: silentMeters(),
+    }),
+};
+
+describe.each(Object.entries(ADAPTERS))("workers %s", (_, open) => {
+  workersSuite(open);
+});
+
+const ECHO = { do: "echo", value: 1 };
+const ECHOED = { kind: "done", value: 1 };
+
+async function pidOf(workers: Workers): Promise<number> {
+  const work = await workers.run<number>("plain", { do: "what", of: "pid" });
+  if (work.kind === "failed") throw new Error(work.detail);
+  return work.value;
+}
+
+const exists = (pid: number) => {
+  try {
+    // A zombie is gone; it waits to be read.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+};
+
+const childrenOf = (parent: number) =>
+  readdirSync("/proc").filter((pid) => {
+    try {
+      return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) === parent;
+    } catch {
+      return false;
+    }
+  });
+
+async function until(holds: () => boolean, what: string): Promise<void> {
+  for (const end = Date.now() + 5_000; !holds(); await promisify(setImmediate)()) {
+    if (Date.now() > end) throw new Error(`Waited 5 s for ${what}`);
+  }
+}
+
+describe("workers in processes", () => {
+  test("cut off a task that hangs, and do the next in a fresh child", async () => {
+    const workers = processes({ timeout_ms: 400 });
+    const before = await pidOf(workers);
+    expect(await workers.run("plain", { do: "hang" })).toEqual({
+      kind: "failed",
+      reason: "timeout",
+      detail: "not done in 400 ms",
+    });
+    const after = await pidOf(workers);
+    expect(after).not.toBe(before);
+    await until(() => !exists(before), "the child that hung to be gone");
+  });
+
+  test("cut off a task that waits for what never comes", async () => {
+    const workers = processes({ timeout_ms: 300 });
+    const work = await workers.run("plain", { do: "wait", ms: 60_000 });
+    expect(work).toMatchObject({ kind: "failed", reason: "timeout" });
+  });
+
+  test.each(["arrays", "strings", "buffers"])("tell a task that eats memory in %s apart", async (what) => {
+    const workers = processes({ timeout_ms: 15_000 });
+    expect(await workers.run("plain", { do: what })).toMatchObject({
+      kind: "failed",
+      reason: "out_of_memory",
+    });
+    expect(await workers.run("plain", ECHO)).toEqual(ECHOED);
+  });
+
+  test.each([
+    ["exit", "ended with code 7"],
+    ["abort", "ended by SIGABRT"],
+  ])("survive a task that ends by %s", async (what, how) => {
+    const workers = processes();
+    const work = await workers.run("plain", { do: what });
+    expect(work).toMatchObject({ kind: "failed", reason: "crashed" });
+    expect(work.kind === "failed" && work.detail).toContain(how);
+    expect(await workers.run("plain", ECHO)).toEqual(ECHOED);
+  });
+
+  test("replace a child that has grown, and one that has grown old", async () => {
+    const workers = processes({ rss_most_mb: 2_000, replaced_after: 2 });
+    const grown = await workers.run<number>("plain", { do: "grow" });
+    const young = await pidOf(workers);
+    expect(grown.kind === "done" && grown.value).not.toBe(young);
+    expect(await pidOf(workers)).toBe(young);
+    expect(await pidOf(workers)).not.toBe(young);
+  });
+
+  test("refuse one task more than may wait", async () => {
+    const workers = processes({}, 2);
+    await pidOf(workers);
+    const works = Array.from({ length: 4 }, () => workers.run("plain", { do: "wait", ms: 50 }));
+    expect((await Promise.all(works)).map((work) => (work.kind === "done" ? "done" : work.reason))).toEqual([
+      "done",
+      "done",
+      "done",
+      "full",
+    ]);
+  });
+
+  test("let a caller leave while its task waits, and never begin it", async () => {
+    const workers = processes();
+    const first = workers.run("plain", { do: "wait", ms: 100 });
+    const leaving = new AbortController();
+    const second = workers.run("plain", { do: "exit" }, leaving.signal);
+    leaving.abort();
+    expect(await second).toMatchObject({ kind: "failed", reason: "aborted" });
+    expect(await first).toMatchObject({ kind: "done" });
+    expect(await workers.run("plain", ECHO)).toEqual(ECHOED);
+  });
+
+  test("let a caller leave while its task runs; one that ends soon keeps its child, another does not", async () => {
+    const workers = processes({ timeout_ms: 20_000 });
+    const pid = await pidOf(workers);
+    for (const [message, kept] of [
+      [{ do: "wait", ms: 30 }, true],
+      [{ do: "hang" }, false],
+    ] as const) {
+      const leaving = new AbortController();
+      const work = workers.run("plain", message, leaving.signal);
+      leaving.abort();
+      expect(await work).toMatchObject({ kind: "failed", reason: "aborted" });
+      expect((await pidOf(workers)) === pid).toBe(kept);
+    }
+  });
+
+  test("do 500 tasks on two children, each its own answer", async () => {
+    const workers = processes({ size: 2 });
+    const works = Array.from({ length: 500 }, (_, value) => workers.run("plain", { do: "echo", value }));
+    const values = (await Promise.all(works)).map((work) => work.kind === "done" && work.value);
+    expect(values).toEqual(Array.from({ length: 500 }, (_, value) => value));
+  });
+
+  test("do the tasks of others while one of their pool hangs and another crashes", async () => {
+    const workers = processes({ size: 3, timeout_ms: 1_500 });
+    const hung = workers.run("plain", { do: "hang" });
+    const crashed = workers.run("plain", { do: "exit" });
+    const echoed = Array.from({ length: 50 }, () => workers.run("plain", ECHO));
+    expect(await Promise.all(echoed)).toEqual(Array.from({ length: 50 }, () => ECHOED));
+    expect([await hung, await crashed]).toMatchObject([{ reason: "timeout" }, { reason: "crashed" }]);
+  });
+
+  test("answer what waits and what runs when they are closed, and leave no child behind", async () => {
+    const before = childrenOf(process.pid);
+    const workers = processes({ size: 2 });
+    await pidOf(workers);
+    const works = Array.from({ length: 4 }, () => workers.run("plain", { do: "hang" }));
+    await workers.close();
+    expect((await Promise.all(works)).map((work) => work.kind === "failed" && work.reason)).toEqual(
+      Array.from({ length: 4 }, () => "aborted"),
+    );
+    expect(childrenOf(process.pid).filter((pid) => !before.includes(pid) && exists(Number(pid)))).toEqual([]);
+  });
+
+  test("answer when no child can start, instead of starting one after another", async () => {
+    const url = new URL("./workers.tasks.ts", import.meta.url);
+    const said: unknown[] = [];
+    const meters = { ...silentMeters(), say: (...line: unknown[]) => void said.push(line) };
+    const workers = processWorkers({ tasks: url, pools: { broken: POOL }, queue_limit: 9, meters });
+    onTestFinished(() => workers.close());
+    const works = await Promise.all([workers.run("broken", {}), workers.run("broken", {})]);
+    expect(works).toMatchObject([
+      { kind: "failed", reason: "crashed" },
+      { kind: "failed", reason: "crashed" },
+    ]);
+    expect(works[0].kind === "failed" && works[0].detail).toContain("Cannot load the library");
+    expect(said).toHaveLength(1);
+  });
+
+  test("give a child nothing of the environment, and neither files nor processes nor the network", async () => {
+    const workers = processes();
+    expect(await workers.run("plain", { do: "what", of: "environment" })).toEqual({
+      kind: "done",
+      value: [],
+    });
+    expect(await workers.run("plain", { do: "what", of: "forbidden" })).toEqual({
+      kind: "done",
+      value: {
+        read: "ERR_ACCESS_DENIED",
+        write: "ERR_ACCESS_DENIED",
+        start: "ERR_ACCESS_DENIED",
+        fetch: "ReferenceError",
+      },
+    });
+  });
+
+  test("own the bytes that came through the pipe, so that a parser may take them without a copy", async () => {
+    const workers = processes();
+    const work = await workers.run("plain", { do: "length", bytes: Buffer.alloc(65_536) });
+    expect(work).toMatchObject({ kind: "done", value: { bytes: 65_536, own: true } });
+  });
+});
+
+const HOST = fileURLToPath(new URL("./workers.host.ts", import.meta.url));
+
+describe("a service with workers in processes", () => {
+  test("ends by itself when nothing runs: idle children keep nobody", async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [HOST, "idle"]);
+    expect(stdout).toBe('{"kind":"done","value":1}\n');
+  });
+
+  // Elsewhere a hanging child is left to the supervisor (cluster/adapters/workers.processes.ts, starter).
+  test.runIf(existsSync("/usr/bin/setpriv"))(
+    "takes its children along when it is killed, also one that hangs",
+    async () => {
+      const host = fork(HOST, ["hang"], { stdio: "ignore", execArgv: [] });
+      const [pids] = (await once(host, "message")) as [number[]];
+      expect(pids.every(exists)).toBe(true);
+      host.kill("SIGKILL");
+      await until(() => !pids.some(exists), "the children to be gone");
+    },
+  );
+});
