@@ -79,6 +79,15 @@ export interface Birth {
   readonly now_ms: number;
 }
 
+/** One of an actor's own messages, and when it must hear it. */
+export type Duty<O> = {
+  readonly [N in keyof O & string]: {
+    readonly at_ms: number;
+    readonly operation: N;
+    readonly message: MessageOf<O[N]>;
+  };
+}[keyof O & string];
+
 export interface Definition<State, Kept, O> {
   /** The part of the memory that outlives the activation. Left out, nothing does. */
   readonly keep?: (state: State) => Kept;
@@ -86,6 +95,11 @@ export interface Definition<State, Kept, O> {
   readonly begin: (kept: Kept | null, birth: Birth) => State;
   /** An actor that hears nothing for this long is put away; its key wakes it again. */
   readonly idle_ms: number;
+  /**
+   * What this actor must do though nobody asks, worked out from what is kept; null: nothing. Unlike `wake` it outlives
+   * the activation: whoever takes the key over, or starts again, finds it in the store and sends the message.
+   */
+  readonly due?: (kept: Kept) => Duty<O> | null;
   readonly on: Handlers<State, O>;
 }
 
@@ -95,6 +109,7 @@ export interface Actor {
   readonly keep?: (state: any) => unknown;
   readonly begin: (kept: any, birth: Birth) => unknown;
   readonly idle_ms: number;
+  readonly due?: (kept: any) => { at_ms: number; operation: string; message: unknown } | null;
   readonly on: Readonly<Record<string, (turn: Turn<any, any>, message: any) => unknown>>;
 }
 

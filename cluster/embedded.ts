@@ -1,178 +1,179 @@
-/** The whole cluster in one process: no bus, no placement, one mailbox per key. (First version; node.ts will carry it.) */
-import { Compile } from "typebox/compile";
+/**
+ * Assembly: the whole cluster in one process. No bus and no leases, one holding that has every key.
+ *
+ * Messages are measured, copied and checked all the same, so what works here works across a wire. Nothing survives
+ * the process but what actors keep: a message in a mailbox is gone with it, and who has duties is found in the store.
+ */
 import type { Contract, MessageOf, ReplyOf } from "../schemas/contract.ts";
-import { type Actor, type Patience, PARKED, type Say, type Turn } from "./actor.ts";
+import type { Actor, Patience, Say } from "./actor.ts";
+import { shapesOf, travelled } from "./letter.ts";
+import { type Envelope, node, type NodeStats, type Outcome } from "./node.ts";
+import { PARTITIONS } from "./placement.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Meters } from "./ports/meters.ts";
 import type { Random } from "./ports/random.ts";
 
-interface Activation {
-  state: unknown;
-  kept: unknown;
-  version: number;
-  /** The last turn; the next one starts when what it kept is stored. */
-  tail: Promise<void>;
-  readonly alarms: Map<string, Disposable>;
-  /** Questions this actor has not answered yet. */
-  readonly open: Set<string>;
-}
-
 export interface Outside {
   readonly clock: Clock;
   readonly random: Random;
   readonly documents: Documents;
+  /** Default: nothing is counted or logged. */
   readonly meters?: Meters;
 }
 
+export interface Cluster {
+  /** For an ask the answer; for a tell nothing, once it cannot be lost any more. */
+  readonly ask: Say;
+  /** Resolves when everybody with duties has been found; rejects with a Fault when the store did not answer. */
+  readonly recovered: Promise<void>;
+  /**
+   * Hears nothing new from outside, answers who asked already, starts no more work, lets what is in flight end; after
+   * limit_ms whatever is left is aborted and told so. Default 10 s.
+   */
+  readonly stop: (limit_ms?: number) => Promise<void>;
+  readonly stats: () => NodeStats & { readonly questions: number };
+}
+
 const WAIT_MS = 160_000;
+const STOP_MS = 10_000;
+/** A tell to a full mailbox is tried again this often, for ten seconds; then it is lost and counted. */
+const TELL_AGAIN_MS = 250;
+const TELLS_AGAIN = 40;
 
-/** What a message goes through on a wire: text and back. Undefined stays undefined, for a tell has no reply. */
-const copy = (value: unknown): unknown =>
-  value === undefined ? value : (JSON.parse(JSON.stringify(value)) as unknown);
+const NOTHING = (): void => {};
+const SILENT: Meters = { count: NOTHING, gauge: NOTHING, observe: NOTHING, say: NOTHING };
 
-export function embedded(actors: readonly Actor[], { clock, random, documents, meters }: Outside) {
-  const byName = new Map(actors.map((actor) => [actor.contract.name, actor]));
-  const fits = new Map(
-    actors.flatMap(({ contract: { name, operations } }) =>
-      Object.entries(operations).map(([operation, { message }]) => [
-        `${name}.${operation}`,
-        Compile(message),
-      ]),
-    ),
-  );
-  const activations = new Map<string, Activation>();
-  const questions = new Map<string, PromiseWithResolvers<any>>();
-  const stopping = new AbortController();
-  const held = { signal: stopping.signal, mayStart: () => !stopping.signal.aborted };
+interface Question {
+  readonly resolve: (reply: any) => void;
+  readonly reject: (problem: unknown) => void;
+  readonly promise: Promise<any>;
+  readonly ends: Disposable;
+  readonly outside: boolean;
+}
+
+export function embedded(actors: readonly Actor[], outside: Outside): Cluster {
+  const { clock, meters = SILENT } = outside;
+  const questions = new Map<string, Question>();
   let asked = 0;
+  let stopping = false;
+  /** Questions from outside that are open, and who wants to hear that there are none. */
+  let callers = 0;
+  let alone = NOTHING;
 
-  function activate(actor: Actor, key: string): Activation {
-    const id = `${actor.contract.name}/${key}`;
-    const known = activations.get(id);
-    if (known) return known;
-    const fresh: Activation = {
-      state: undefined,
-      kept: undefined,
-      version: 0,
-      tail: Promise.resolve(),
-      alarms: new Map(),
-      open: new Set(),
-    };
-    fresh.tail = (actor.keep ? documents.get(actor.contract.name, key) : Promise.resolve(null)).then(
-      (stored) => {
-        fresh.version = stored?.version ?? 0;
-        fresh.state = actor.begin(stored?.value ?? null, { key, now_ms: clock.now() });
-        fresh.kept = actor.keep?.(fresh.state);
-      },
-    );
-    activations.set(id, fresh);
-    return fresh;
+  function conclude(reply_to: string, outcome: Outcome): void {
+    const question = questions.get(reply_to);
+    if (!question) return;
+    questions.delete(reply_to);
+    question.ends[Symbol.dispose]();
+    if ("reply" in outcome) question.resolve(outcome.reply);
+    else {
+      meters.count("trawl_faults_total", { code: outcome.fault.code });
+      question.reject(outcome.fault);
+    }
+    if (question.outside && --callers === 0) alone();
   }
 
-  function deliver(actor: Actor, key: string, operation: string, message: unknown, replyTo: string): void {
-    const activation = activate(actor, key);
-    activation.tail = activation.tail
-      .then(() => take(actor, key, activation, operation, message, replyTo))
-      .catch((problem: unknown) => end(actor, key, activation, problem));
-    if (replyTo) activation.open.add(replyTo);
-  }
-
-  async function take(
-    actor: Actor,
+  function tell(
+    contract: Actor["contract"],
     key: string,
-    activation: Activation,
     operation: string,
     message: unknown,
-    replyTo: string,
-  ): Promise<void> {
-    const said: (() => void)[] = [];
-    const turn: Turn<any, any> = {
-      key,
-      now_ms: clock.now(),
-      random: () => random.next(),
-      state: activation.state,
-      park: () => replyTo,
-      answer: (to, reply) => said.push(() => answer(activation, to, reply)),
-      tell: (of, to, name, words) => said.push(() => void ask(of, to, name, words).catch(() => {})),
-      wake(at_ms, name, words) {
-        said.push(() => {
-          activation.alarms.get(name)?.[Symbol.dispose]();
-          activation.alarms.set(
-            name,
-            clock.at(at_ms, () => deliver(actor, key, name, words, "")),
-          );
-        });
-      },
-      start(name, work) {
-        said.push(() => {
-          work(ask, held).then(
-            (words) => deliver(actor, key, name, words, ""),
-            (problem: unknown) => end(actor, key, activation, problem),
-          );
-        });
-      },
+    tries = 0,
+  ): void {
+    const envelope: Envelope = {
+      operation,
+      message,
+      reply_to: "",
+      repeatable: false,
+      deadline_ms: Infinity,
+      settle: NOTHING,
+      throws: 0,
     };
-    const reply = actor.on[operation]!(turn, message);
-    if (reply !== PARKED) turn.answer(replyTo, reply);
-    activation.state = turn.state;
-
-    const kept = actor.keep?.(turn.state);
-    if (kept !== activation.kept) {
-      const stored = await documents.put(actor.contract.name, key, kept, activation.version);
-      if (!stored)
-        throw new Fault("lease_lost", `Cannot keep "${actor.contract.name}/${key}": another node wrote it`);
-      activation.kept = kept;
-      activation.version++;
+    try {
+      holding.take(contract.name, key, envelope);
+    } catch (problem) {
+      if (problem instanceof Fault && tries < TELLS_AGAIN) {
+        clock.at(clock.now() + TELL_AGAIN_MS, () => tell(contract, key, operation, message, tries + 1));
+        return;
+      }
+      if (problem instanceof Fault) meters.count("trawl_faults_total", { code: problem.code });
+      meters.say("error", "A message was lost", { actor: contract.name, key, operation, problem });
     }
-    for (const speak of said) speak();
   }
 
-  function end(actor: Actor, key: string, activation: Activation, problem: unknown): void {
-    for (const alarm of activation.alarms.values()) alarm[Symbol.dispose]();
-    activations.delete(`${actor.contract.name}/${key}`);
-    meters?.say("error", "A turn broke", { actor: actor.contract.name, key, problem });
-    const fault = new Fault("no_answer", `Cannot answer for "${actor.contract.name}/${key}"`, {
-      cause: problem,
+  const asking =
+    (from_outside: boolean): Say =>
+    <O, N extends keyof O & string>(
+      of: Contract<O>,
+      key: string,
+      operation: N,
+      message: MessageOf<O[N]>,
+      { wait_ms = WAIT_MS, id }: Patience = {},
+    ): Promise<ReplyOf<O[N]>> => {
+      const reply_to = `${of.name}.${operation}#${id === undefined ? asked++ : `${key} ${id}`}`;
+      const before = questions.get(reply_to);
+      if (before) return before.promise;
+      const { promise, resolve, reject } = Promise.withResolvers<ReplyOf<O[N]>>();
+      const deadline_ms = clock.now() + wait_ms;
+      const ends = clock.at(deadline_ms, () => {
+        const text = `Cannot answer for "${of.name}/${key}": "${operation}" took longer than ${wait_ms} ms`;
+        conclude(reply_to, { fault: new Fault("no_answer", text) });
+      });
+      questions.set(reply_to, { promise, resolve, reject, ends, outside: from_outside });
+      if (from_outside) callers++;
+      try {
+        if (stopping && from_outside)
+          throw new Fault("no_answer", `Cannot ask "${of.name}/${key}": this node is stopping`);
+        const copy = travelled(`"${of.name}.${operation}"`, shapesOf(of, operation).message, message);
+        holding.take(of.name, key, {
+          operation,
+          message: copy,
+          reply_to,
+          repeatable: id !== undefined,
+          deadline_ms,
+          settle: NOTHING,
+          throws: 0,
+        });
+      } catch (problem) {
+        if (problem instanceof Fault) conclude(reply_to, { fault: problem });
+        else {
+          questions.delete(reply_to);
+          ends[Symbol.dispose]();
+          if (from_outside) callers--;
+          reject(problem);
+        }
+      }
+      return promise;
+    };
+
+  const within = node(actors, { ...outside, meters }, { reply: conclude, tell, ask: asking(false) });
+  const holding = within.hold(() => true);
+  const recovered = holding.recover(Array.from({ length: PARTITIONS }, (_, partition) => partition));
+  // Whoever starts the node waits for it; a test that does not care must not break by it.
+  recovered.catch(() => {});
+
+  async function stop(limit_ms = STOP_MS): Promise<void> {
+    stopping = true;
+    const limit = Promise.withResolvers<void>();
+    const alarm = clock.at(clock.now() + limit_ms, () => limit.resolve());
+    const answered = new Promise<void>((resolve) => {
+      alone = resolve;
+      if (callers === 0) resolve();
     });
-    for (const to of activation.open) questions.get(to)?.reject(fault);
-    for (const to of activation.open) questions.delete(to);
+    await Promise.race([limit.promise, answered]);
+    holding.slow();
+    await Promise.race([limit.promise, holding.quiet()]);
+    alarm[Symbol.dispose]();
+    holding.drop(new Fault("no_answer", "Cannot answer: this node has stopped"));
+    within.close();
   }
-
-  function answer(activation: Activation, to: string, reply: unknown): void {
-    activation.open.delete(to);
-    questions.get(to)?.resolve(copy(reply));
-    questions.delete(to);
-  }
-
-  const ask: Say = <O, N extends keyof O & string>(
-    of: Contract<O>,
-    key: string,
-    operation: N,
-    message: MessageOf<O[N]>,
-    patience: Patience = {},
-  ): Promise<ReplyOf<O[N]>> => {
-    const actor = byName.get(of.name);
-    if (!actor) throw new Error(`Cannot ask actor "${of.name}": it is not part of this node`);
-    if (!fits.get(`${of.name}.${operation}`)!.Check(message)) {
-      throw new TypeError(`Cannot ask "${of.name}.${operation}": the message does not fit its contract`);
-    }
-    const question = Promise.withResolvers<ReplyOf<O[N]>>();
-    const replyTo = `${of.name}.${operation}#${asked++}`;
-    questions.set(replyTo, question);
-    const wait_ms = patience.wait_ms ?? WAIT_MS;
-    const ends = clock.at(clock.now() + wait_ms, () => {
-      questions.delete(replyTo);
-      question.reject(new Fault("no_answer", `Nobody answered "${of.name}.${operation}" in ${wait_ms} ms`));
-    });
-    deliver(actor, key, operation, copy(message), replyTo);
-    return question.promise.finally(() => ends[Symbol.dispose]());
-  };
 
   return {
-    ask,
-    stop: async () => stopping.abort(),
-    stats: () => ({ activations: activations.size }),
+    ask: asking(true),
+    recovered,
+    stop,
+    stats: () => ({ ...within.stats(), questions: questions.size }),
   };
 }

@@ -15,7 +15,9 @@ const STORES: Record<string, () => Promise<Documents>> = {
   sqlite: async () => sqliteDocuments(join(folder, "new", "documents.sqlite")),
 };
 
-describe.each(Object.entries(STORES))("documents in %s", (_, open) => documentsSuite(open));
+describe.each(Object.entries(STORES))("documents in %s", (_, open) => {
+  documentsSuite(open);
+});
 
 describe("documents in a file", () => {
   test("are there when it is opened again", async () => {

@@ -54,7 +54,7 @@ export function documentsSuite(open: () => Promise<Documents>): void {
       documents.put("race", "b", "first", 0),
       documents.put("race", "b", "second", 0),
     ]);
-    expect(race.toSorted()).toEqual([false, true]);
+    expect(race.filter((won) => won)).toHaveLength(1);
     const winner = race[0] ? "first" : "second";
     expect(await documents.get("race", "b")).toEqual({ value: winner, version: 1 });
     expect(await documents.put("race", "b", "third", 1)).toBe(true);
@@ -136,14 +136,14 @@ export function documentsSuite(open: () => Promise<Documents>): void {
     await documents.put("tags", "b", 1, 0, { tag: "closed" });
     await documents.put("tags", "c", 1, 0, { tag: "open" });
     await documents.put("tags", "d", 1, 0);
-    const open = async (range = {}) =>
+    const opened = async (range = {}) =>
       (await documents.list("tags", { tag: "open", limit: 10, ...range })).map(({ key }) => key);
-    expect(await open()).toEqual(["a", "c"]);
-    expect(await open({ from: "b" })).toEqual(["c"]);
-    expect(await open({ reverse: true, limit: 1 })).toEqual(["c"]);
+    expect(await opened()).toEqual(["a", "c"]);
+    expect(await opened({ from: "b" })).toEqual(["c"]);
+    expect(await opened({ reverse: true, limit: 1 })).toEqual(["c"]);
     await documents.put("tags", "a", 2, 1);
     await documents.put("tags", "b", 2, 1, { tag: "open" });
-    expect(await open()).toEqual(["b", "c"]);
+    expect(await opened()).toEqual(["b", "c"]);
   });
 
   test("removes a range, first key included, last excluded", async () => {
@@ -179,6 +179,6 @@ export function documentsSuite(open: () => Promise<Documents>): void {
   });
 
   test("answers a ping", async () => {
-    await (await store).ping();
+    await expect((await store).ping()).resolves.toBeUndefined();
   });
 }

@@ -1,0 +1,87 @@
+/**
+ * A message as it travels: it fits its contract, it is JSON, and it is not too long. The same rules hold inside one
+ * process, so that a live object or a Date cannot slip through there and fail on a wire.
+ */
+import type { TSchema } from "typebox";
+import { Compile } from "typebox/compile";
+import type { Contract, Operation } from "../schemas/contract.ts";
+import { Fault } from "./ports/fault.ts";
+
+/** UTF-8 bytes of one message or reply, on every engine (cluster.md, section 5). Longer texts go to the body store. */
+export const LETTER_BYTES_MOST = 256 * 1024;
+
+export interface Shape {
+  readonly check: (value: unknown) => boolean;
+  /** What does not fit, for the error's text: the first places and why, without their values. */
+  readonly complaint: (value: unknown) => string;
+}
+
+export interface Shapes {
+  readonly kind: Operation["kind"];
+  readonly message: Shape;
+  /** null: a tell is not answered. */
+  readonly reply: Shape | null;
+}
+
+function shape(schema: TSchema): Shape {
+  // Compiled once: 0.04 µs a check, against 4.5 µs when the schema is walked each time.
+  const compiled = Compile(schema);
+  return {
+    check: (value) => compiled.Check(value),
+    complaint: (value) =>
+      compiled
+        .Errors(value)
+        .slice(0, 3)
+        .map(({ instancePath, message }) => `${instancePath || "/"} ${message}`)
+        .join(", "),
+  };
+}
+
+const known = new WeakMap<object, Shapes>();
+
+/** What an operation of this contract carries and answers; an assertion fails when there is no such operation. */
+export function shapesOf(of: Contract<unknown>, operation: string): Shapes {
+  const declared = (of.operations as Readonly<Record<string, Operation>>)[operation];
+  if (!declared)
+    throw new TypeError(`Cannot address "${of.name}.${operation}": its contract has no such operation`);
+  const before = known.get(declared);
+  if (before) return before;
+  const { kind, message } = declared;
+  const fresh = { kind, message: shape(message), reply: kind === "ask" ? shape(declared.reply) : null };
+  known.set(declared, fresh);
+  return fresh;
+}
+
+function measured(what: string, text: string): void {
+  // A UTF-16 unit takes at most three bytes, so most texts need no counting.
+  if (text.length * 3 <= LETTER_BYTES_MOST) return;
+  const bytes = Buffer.byteLength(text);
+  if (bytes > LETTER_BYTES_MOST)
+    throw new Fault(
+      "message_too_large",
+      `Cannot send ${what}: ${bytes} bytes are more than ${LETTER_BYTES_MOST}`,
+    );
+}
+
+/** Says no when it does not fit: a mistake in our code, hence no Fault. */
+export function fitted<T>(what: string, { check, complaint }: Shape, value: T): T {
+  if (!check(value))
+    throw new TypeError(`Cannot send ${what}: it does not fit its contract (${complaint(value)})`);
+  return value;
+}
+
+/** What comes out at the other end of a wire: a copy, measured and checked. */
+export function travelled(what: string, expected: Shape, value: unknown): unknown {
+  if (value === null || typeof value === "boolean") return fitted(what, expected, value);
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined) return fitted(what, expected, value);
+  measured(what, text);
+  return fitted(what, expected, JSON.parse(text) as unknown);
+}
+
+/** As text for a wire, measured and checked. */
+export function written(what: string, expected: Shape, value: unknown): string {
+  const text = JSON.stringify(fitted(what, expected, value));
+  measured(what, text);
+  return text;
+}

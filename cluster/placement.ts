@@ -1,0 +1,40 @@
+/**
+ * Where a key lives: its partition, and which node should own that. The functions are part of the stored format:
+ * change them and every document's tag and every message in flight is in the wrong place (cluster.md, section 3.2).
+ */
+
+/** For the life of a cluster. */
+export const PARTITIONS = 64;
+
+/** FNV-1a over the UTF-8 bytes, finished by Murmur3's 32-bit finaliser. */
+export function hash(text: string): number {
+  let h = 0x811c9dc5;
+  for (const byte of Buffer.from(text)) h = Math.imul(h ^ byte, 0x01000193);
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return (h ^ (h >>> 16)) >>> 0;
+}
+
+/** The part of a key that says where it lives: up to its first space. */
+export function siteOf(key: string): string {
+  const end = key.indexOf(" ");
+  return end === -1 ? key : key.slice(0, end);
+}
+
+/** Actors of one place and site are neighbours: a slot is granted and used on one node. */
+export const partitionOf = (place: string, key: string): number =>
+  hash(`${place}:${siteOf(key)}`) % PARTITIONS;
+
+/** Who should own a partition: a hint by rendezvous hash. Who does is decided by the lease alone. */
+export function ownerOf(partition: number, nodes: Iterable<string>): string | null {
+  let owner: string | null = null;
+  let most = -1;
+  for (const node of nodes) {
+    const weight = hash(`${node}|${partition}`);
+    // Equal weights go by name, so that nodes agree whatever order they see each other in.
+    if (weight < most || (weight === most && owner !== null && node > owner)) continue;
+    owner = node;
+    most = weight;
+  }
+  return owner;
+}

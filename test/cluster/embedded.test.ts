@@ -1,0 +1,509 @@
+/** What the runtime promises an actor (architecture.md, section 5.2), seen from outside an embedded node. */
+import { describe, expect, test } from "vitest";
+import type { Held, Say } from "../../cluster/actor.ts";
+import { settled, virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
+import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { embedded } from "../../cluster/embedded.ts";
+import { ASKS_MOST, TELLS_MOST } from "../../cluster/node.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import { Counter, counter, type Trace } from "./counter.ts";
+
+const START_MS = Date.UTC(2026, 0, 1);
+
+function one({
+  clock = virtualClock(START_MS),
+  documents = memoryDocuments(),
+  meters = silentMeters(),
+  work = undefined as ((ask: Say, held: Held) => Promise<{ count: number }>) | undefined,
+} = {}) {
+  const trace: Trace = { begun: 0, performed: [], stumbles: 0 };
+  const cluster = embedded([counter(work, trace)], { clock, random: seededRandom(1), documents, meters });
+  const add = (by: number, key = "a") => cluster.ask(Counter, key, "add", { by });
+  const read = (key = "a") => cluster.ask(Counter, key, "read", null);
+  return { ...cluster, add, read, clock, documents, meters, trace };
+}
+
+/** A store whose writes wait until they are let through. */
+function slowly(documents = memoryDocuments()) {
+  const gate = Promise.withResolvers<void>();
+  const put = async (...write: Parameters<typeof documents.put>) => (
+    await gate.promise,
+    documents.put(...write)
+  );
+  return { documents: { ...documents, put }, letThrough: gate.resolve };
+}
+
+async function pending(promise: Promise<unknown>): Promise<boolean> {
+  await settled();
+  return Promise.race([
+    promise.then(
+      () => false,
+      () => false,
+    ),
+    settled().then(() => true),
+  ]);
+}
+
+describe("a turn", () => {
+  test("says nothing before what it kept is stored", async () => {
+    const { documents, letThrough } = slowly();
+    const { add } = one({ documents });
+    const answer = add(1);
+    expect(await pending(answer)).toBe(true);
+    letThrough();
+    expect(await answer).toEqual({ count: 1 });
+  });
+
+  test("tells others nothing either", async () => {
+    const { documents, letThrough } = slowly();
+    const { ask, read } = one({ documents });
+    void ask(Counter, "a", "note", { by: 1 });
+    void ask(Counter, "a", "pass", { to: "b", by: 5 });
+    await settled();
+    expect(await read("b")).toEqual({ count: 0 });
+    letThrough();
+    await settled();
+    expect(await read("b")).toEqual({ count: 5 });
+  });
+
+  test("begins when the one before is stored, in the order of the questions", async () => {
+    const { add } = one();
+    expect(await Promise.all([add(1), add(10), add(100)])).toEqual([
+      { count: 1 },
+      { count: 11 },
+      { count: 111 },
+    ]);
+  });
+
+  test("stores nothing when nothing that is kept changed", async () => {
+    const { add, read, documents } = one();
+    await add(1);
+    await read();
+    await read();
+    expect(await documents.get("counter", "a")).toMatchObject({ version: 1 });
+  });
+
+  test("hands out copies, so that nobody shares memory", async () => {
+    const { ask } = one();
+    const message = { text: "before" };
+    const answer = ask(Counter, "a", "echo", message);
+    message.text = "after";
+    expect(await answer).toEqual({ text: "before" });
+  });
+});
+
+describe("an actor that moved to another node", () => {
+  test("answers no one where it was", async () => {
+    const documents = { ...memoryDocuments(), put: async () => false };
+    const { add } = one({ documents });
+    await expect(add(1)).rejects.toMatchObject({ code: "no_answer", cause: { code: "lease_lost" } });
+  });
+
+  test("goes on where it is now from what was stored", async () => {
+    const here = one();
+    await here.add(5);
+    const there = one({ documents: here.documents, clock: here.clock });
+    expect(await there.add(1)).toEqual({ count: 6 });
+    await expect(here.add(1)).rejects.toMatchObject({ cause: { code: "lease_lost" } });
+    expect(await here.add(1)).toEqual({ count: 7 });
+  });
+});
+
+describe("a question", () => {
+  test("waits until it is answered, when it is parked", async () => {
+    const { ask } = one();
+    const answers = [ask(Counter, "a", "wait", null), ask(Counter, "a", "wait", null)];
+    expect(await pending(answers[0]!)).toBe(true);
+    await ask(Counter, "a", "open", null);
+    expect(await Promise.all(answers)).toEqual([{ count: 0 }, { count: 0 }]);
+  });
+
+  test("ends with no_answer when its time is over, 160 s unless the asker says so", async () => {
+    const { ask, clock, stats } = one();
+    const patient = ask(Counter, "a", "wait", null);
+    const hasty = ask(Counter, "a", "wait", null, { wait_ms: 1_000 });
+    hasty.catch(() => {});
+    await clock.advance(1_000);
+    await expect(hasty).rejects.toMatchObject({ name: "Fault", code: "no_answer" });
+    expect(await pending(patient)).toBe(true);
+    patient.catch(() => {});
+    await clock.advance(159_000);
+    await expect(patient).rejects.toMatchObject({ code: "no_answer" });
+    expect(stats().questions).toBe(0);
+  });
+
+  test("asked again under the same id while it is open is the same question", async () => {
+    const { ask } = one();
+    const first = ask(Counter, "a", "add", { by: 1 }, { id: "x" });
+    const second = ask(Counter, "a", "add", { by: 1 }, { id: "x" });
+    expect(await Promise.all([first, second])).toEqual([{ count: 1 }, { count: 1 }]);
+    const other = ask(Counter, "b", "add", { by: 1 }, { id: "x" });
+    expect(await other).toEqual({ count: 1 });
+  });
+
+  test("asked again under the same id when it was answered is answered the same", async () => {
+    const { ask, add } = one();
+    await ask(Counter, "a", "add", { by: 1 }, { id: "x" });
+    await add(10);
+    expect(await ask(Counter, "a", "add", { by: 1 }, { id: "x" })).toEqual({ count: 1 });
+    expect(await add(0)).toEqual({ count: 11 });
+  });
+
+  test.each([
+    ["does not fit its contract", { by: "1" }, TypeError],
+    ["lacks what it must have", {}, TypeError],
+    ["would not be the same after a wire", { by: new Date(0) }, TypeError],
+  ])("that %s is refused", async (_, message, kind) => {
+    const { ask } = one();
+    await expect(ask(Counter, "a", "add", message as never)).rejects.toThrow(kind);
+  });
+
+  test("for an actor or an operation that nobody knows is a mistake, not a fault", async () => {
+    const { ask } = one();
+    await expect(ask({ ...Counter, name: "nobody" }, "a", "read", null)).rejects.toThrow('"nobody"');
+    await expect(ask(Counter, "a", "raed" as never, null as never)).rejects.toThrow("no such operation");
+  });
+
+  test("of more than 256 KB is refused with message_too_large", async () => {
+    const { ask } = one();
+    const fits = "x".repeat(256 * 1024 - 11);
+    expect(await ask(Counter, "a", "echo", { text: fits })).toEqual({ text: fits });
+    const fault = { code: "message_too_large" };
+    await expect(ask(Counter, "a", "echo", { text: `${fits}x` })).rejects.toMatchObject(fault);
+    await expect(ask(Counter, "a", "echo", { text: "é".repeat(140_000) })).rejects.toMatchObject(fault);
+  });
+});
+
+describe("a mailbox", () => {
+  test("refuses a question beyond its limit, and takes the next when one was answered", async () => {
+    const { ask, read } = one();
+    const waiting = Array.from({ length: ASKS_MOST }, () => ask(Counter, "a", "wait", null));
+    await settled();
+    await expect(read()).rejects.toMatchObject({ name: "Fault", code: "mailbox_full" });
+    expect(await read("b")).toEqual({ count: 0 });
+    await ask(Counter, "a", "open", null);
+    await Promise.all(waiting);
+    expect(await read()).toEqual({ count: 0 });
+  });
+
+  test("that is full of what other actors told it is told again a little later", async () => {
+    const { documents, letThrough } = slowly();
+    const { ask, clock, add, meters } = one({ documents });
+    void add(0, "b");
+    void ask(Counter, "b", "note", { by: 1 });
+    for (let n = 0; n < TELLS_MOST + 10; n++) void ask(Counter, `c${n % 10}`, "pass", { to: "b", by: 1 });
+    await settled();
+    letThrough();
+    await clock.advance(1_000);
+    expect(await add(0, "b")).toEqual({ count: TELLS_MOST + 11 });
+    expect(meters.lines.filter(({ level }) => level === "error")).toEqual([]);
+  });
+});
+
+describe("a turn that breaks", () => {
+  test("tells its asker, is counted and logged without the message, and leaves the memory as it was", async () => {
+    const { ask, add, read, meters } = one();
+    await add(3);
+    await expect(ask(Counter, "a", "break", { how: "s3cret" })).rejects.toMatchObject({
+      code: "no_answer",
+      cause: { message: "Broken on purpose" },
+    });
+    expect(await read()).toEqual({ count: 3 });
+    expect(meters.counts.get("trawl_actor_failures_total counter")).toBe(1);
+    expect(meters.lines).toMatchObject([
+      { level: "error", fields: { actor: "counter", key: "a", operation: "break" } },
+    ]);
+    expect(JSON.stringify(meters.lines)).not.toContain("s3cret");
+  });
+
+  test.each([
+    ["does not fit its contract", "badly", { name: "TypeError" }],
+    ["is longer than a message may be", "hugely", { code: "message_too_large" }],
+  ])("because its answer %s stores nothing", async (_, how, cause) => {
+    const { ask, read } = one();
+    await expect(ask(Counter, "a", "break", { how })).rejects.toMatchObject({ code: "no_answer", cause });
+    expect(await read()).toEqual({ count: 0 });
+  });
+
+  test("tells everyone who was parked, and goes on with those who still wait in the mailbox", async () => {
+    const { ask, add } = one();
+    const parked = ask(Counter, "a", "wait", null);
+    const broken = ask(Counter, "a", "break", { how: "" });
+    const behind = add(1);
+    const ends = await Promise.allSettled([parked, broken, behind]);
+    expect(ends).toMatchObject([
+      { reason: { code: "no_answer" } },
+      { reason: { code: "no_answer" } },
+      { value: { count: 1 } },
+    ]);
+  });
+
+  test.each([
+    [4, "1 s later it has done it", { count: 1 }, 4],
+    [5, "then it is given up", { count: 0 }, 5],
+  ])("on a tell is tried again every 250 ms, and after %i breaks %s", async (times, _, count, failures) => {
+    const { ask, read, clock, meters, trace } = one();
+    await ask(Counter, "b", "trip", { to: "a", times });
+    await settled();
+    expect(trace.stumbles).toBe(1);
+    await clock.advance(749);
+    expect(trace.stumbles).toBe(3);
+    await clock.advance(60_000);
+    expect(await read()).toEqual(count);
+    expect(trace.stumbles).toBe(5);
+    expect(meters.counts.get("trawl_actor_failures_total counter")).toBe(failures);
+  });
+
+  test("because the store does not answer tells its asker so, and nothing was done", async () => {
+    const store = memoryDocuments();
+    let down = true;
+    const put: typeof store.put = async (...write) => {
+      if (down) throw new Fault("documents_unreachable", "Cannot write");
+      return store.put(...write);
+    };
+    const { add } = one({ documents: { ...store, put } });
+    await expect(add(1)).rejects.toMatchObject({
+      code: "no_answer",
+      cause: { code: "documents_unreachable" },
+    });
+    down = false;
+    expect(await add(1)).toEqual({ count: 1 });
+  });
+
+  test("because its memory cannot be read keeps what it was told until it can", async () => {
+    const store = memoryDocuments();
+    let down = true;
+    const get: typeof store.get = async (...read) => {
+      if (down) throw new Fault("documents_unreachable", "Cannot read");
+      return store.get(...read);
+    };
+    const { ask, read, clock } = one({ documents: { ...store, get } });
+    void ask(Counter, "b", "pass", { to: "a", by: 5 }).catch(() => {});
+    await expect(read("c")).rejects.toMatchObject({ cause: { code: "documents_unreachable" } });
+    down = false;
+    await ask(Counter, "d", "pass", { to: "e", by: 5 });
+    await clock.advance(1_000);
+    expect(await read("e")).toEqual({ count: 5 });
+  });
+});
+
+describe("work that was started", () => {
+  test("comes back as a message of the actor's own", async () => {
+    const done = Promise.withResolvers<{ count: number }>();
+    const { ask, read } = one({ work: () => done.promise });
+    const answer = ask(Counter, "a", "work", null);
+    expect(await pending(answer)).toBe(true);
+    expect(await read()).toEqual({ count: 0 });
+    done.resolve({ count: 9 });
+    expect(await answer).toEqual({ count: 9 });
+  });
+
+  test("may ask others and wait for them", async () => {
+    const { ask, add } = one({ work: (say) => say(Counter, "b", "read", null) });
+    await add(4, "b");
+    expect(await ask(Counter, "a", "work", null)).toEqual({ count: 4 });
+  });
+
+  test("that breaks ends the activation: everyone parked is told, the next begins afresh", async () => {
+    let broken = true;
+    const { ask, add, trace } = one({
+      work: async () => {
+        if (broken) throw new RangeError("Invalid route");
+        return { count: 2 };
+      },
+    });
+    const answers = [ask(Counter, "a", "wait", null), ask(Counter, "a", "work", null)];
+    const ends = await Promise.allSettled(answers);
+    expect(ends).toMatchObject([{ reason: { code: "no_answer" } }, { reason: { code: "no_answer" } }]);
+    broken = false;
+    expect(trace.begun).toBe(1);
+    expect(await ask(Counter, "a", "work", null)).toEqual({ count: 2 });
+    expect(trace.begun).toBe(2);
+    expect(await add(1)).toEqual({ count: 1 });
+  });
+
+  test("that comes to something its contract does not know breaks, too", async () => {
+    const { ask } = one({ work: async () => ({ count: "many" }) as never });
+    await expect(ask(Counter, "a", "work", null)).rejects.toMatchObject({ cause: { name: "TypeError" } });
+  });
+
+  test("is aborted when its activation ended, and what it comes to is forgotten", async () => {
+    const helds: Held[] = [];
+    const done = Promise.withResolvers<{ count: number }>();
+    const { ask, add } = one({
+      work(_, held) {
+        helds.push(held);
+        return done.promise;
+      },
+    });
+    const answer = ask(Counter, "a", "work", null);
+    await settled();
+    expect([helds[0]!.signal.aborted, helds[0]!.mayStart()]).toEqual([false, true]);
+    await expect(ask(Counter, "a", "break", { how: "" })).rejects.toThrow("Cannot answer");
+    await expect(answer).rejects.toMatchObject({ code: "no_answer" });
+    expect([helds[0]!.signal.aborted, helds[0]!.mayStart()]).toEqual([true, false]);
+    const later = ask(Counter, "a", "wait", null);
+    done.resolve({ count: 9 });
+    expect(await pending(later)).toBe(true);
+    await add(0);
+  });
+});
+
+describe("an alarm", () => {
+  test("rings as a message, and setting it again replaces it", async () => {
+    const { ask, clock } = one();
+    const first = ask(Counter, "a", "wake", { in_ms: 1_000 });
+    const second = ask(Counter, "a", "wake", { in_ms: 3_000 });
+    await clock.advance(2_999);
+    expect(await pending(first)).toBe(true);
+    await clock.advance(1);
+    expect(await Promise.all([first, second])).toEqual([{ count: 0 }, { count: 0 }]);
+  });
+
+  test("is gone with its activation", async () => {
+    const { ask, clock, trace } = one();
+    const parked = ask(Counter, "a", "wake", { in_ms: 1_000 });
+    void ask(Counter, "a", "break", { how: "" }).catch(() => {});
+    await expect(parked).rejects.toMatchObject({ code: "no_answer" });
+    await clock.advance(1_000);
+    expect(trace.begun).toBe(1);
+  });
+});
+
+describe("an idle actor", () => {
+  test("is put away and woken by its key, from what it kept", async () => {
+    const { add, clock, stats, trace } = one();
+    await add(5);
+    await clock.advance(59_000);
+    expect(stats().activations).toEqual({ counter: 1 });
+    await clock.advance(11_000);
+    expect(stats().activations).toEqual({ counter: 0 });
+    expect(await add(1)).toEqual({ count: 6 });
+    expect(trace.begun).toBe(2);
+  });
+
+  test.each([
+    ["owes an answer", "wait", null],
+    ["has an alarm set", "wake", { in_ms: 100_000 }],
+    ["has work running", "work", null],
+  ] as const)("stays while it %s", async (_, operation, message) => {
+    const { ask, clock, stats } = one({ work: () => new Promise(() => {}) });
+    ask(Counter, "a", operation, message as never).catch(() => {});
+    await clock.advance(90_000);
+    expect(stats().activations).toEqual({ counter: 1 });
+  });
+
+  test("that never answered is put away once its asker has given up", async () => {
+    const { ask, clock, stats } = one();
+    ask(Counter, "a", "wait", null, { wait_ms: 1_000 }).catch(() => {});
+    await clock.advance(80_000);
+    expect(stats().activations).toEqual({ counter: 0 });
+  });
+});
+
+describe("a duty", () => {
+  test("is done at its time, also when the actor was put away meanwhile", async () => {
+    const { ask, read, clock, stats, trace } = one();
+    await ask(Counter, "a", "owe", { at_ms: START_MS + 3_600_000 });
+    await clock.advance(3_599_999);
+    expect(stats().activations).toEqual({ counter: 0 });
+    await clock.advance(1);
+    expect(trace.performed).toEqual([START_MS + 3_600_000]);
+    expect(await read()).toEqual({ count: 100 });
+  });
+
+  test("is found by the next node, also when its time is over", async () => {
+    const first = one();
+    for (const [key, in_ms] of [
+      ["a", 1_000],
+      ["b", 90_000],
+      ["c", 5_000],
+    ] as const)
+      await first.ask(Counter, key, "owe", { at_ms: START_MS + in_ms });
+    await first.clock.advance(1_000);
+    expect(first.trace.performed).toHaveLength(1);
+    const second = one({ documents: first.documents, clock: virtualClock(START_MS + 60_000) });
+    await second.recovered;
+    await second.clock.advance(30_000);
+    expect(second.trace.performed).toEqual([START_MS + 60_000, START_MS + 90_000]);
+    expect(await second.read("a")).toEqual({ count: 100 });
+  });
+
+  test("that was taken back is not done", async () => {
+    const { ask, add, clock, trace, documents } = one();
+    await ask(Counter, "a", "owe", { at_ms: START_MS + 1_000 });
+    await ask(Counter, "a", "owe", { at_ms: START_MS + 5_000 });
+    await clock.advance(4_999);
+    expect(trace.performed).toEqual([]);
+    await clock.advance(1);
+    await add(1);
+    await clock.advance(600_000);
+    expect(trace.performed).toHaveLength(1);
+    expect(await documents.list("counter", { tag: "due-1", limit: 1 })).toEqual([]);
+  });
+});
+
+describe("a node that stops", () => {
+  test("hears nothing new and answers who asked already", async () => {
+    const { ask, read, clock, stop } = one();
+    const answer = ask(Counter, "a", "wake", { in_ms: 2_000 });
+    await settled();
+    const stopped = stop();
+    await expect(read()).rejects.toMatchObject({ code: "no_answer" });
+    await clock.advance(2_000);
+    expect(await answer).toEqual({ count: 0 });
+    await stopped;
+  });
+
+  test("lets work in flight end, may start nothing more, and says so", async () => {
+    const done = Promise.withResolvers<{ count: number }>();
+    let held: Held | undefined;
+    const { ask, documents, stop } = one({
+      async work(say, mine) {
+        held = mine;
+        await done.promise;
+        return say(Counter, "b", "add", { by: 1 });
+      },
+    });
+    ask(Counter, "a", "work", null, { wait_ms: 1 }).catch(() => {});
+    await settled();
+    const stopped = stop();
+    void stopped;
+    expect(held!.mayStart()).toBe(true);
+    done.resolve({ count: 1 });
+    await stopped;
+    expect(held!.mayStart()).toBe(false);
+    expect(await documents.get("counter", "b")).toMatchObject({ value: { count: 1 } });
+  });
+
+  test("aborts what is left at its limit and tells whoever waits", async () => {
+    let held: Held | undefined;
+    const { ask, clock, stop } = one({
+      work(_, mine) {
+        held = mine;
+        return new Promise(() => {});
+      },
+    });
+    const answer = ask(Counter, "a", "work", null);
+    answer.catch(() => {});
+    await settled();
+    const stopped = stop(5_000);
+    await clock.advance(4_999);
+    expect(await pending(stopped)).toBe(true);
+    expect(held!.signal.aborted).toBe(false);
+    await clock.advance(1);
+    await stopped;
+    expect(held!.signal.aborted).toBe(true);
+    await expect(answer).rejects.toMatchObject({ code: "no_answer" });
+  });
+
+  test("leaves no timer behind", async () => {
+    const { add, clock, stop, trace } = one();
+    await add(1);
+    await stop();
+    await clock.advance(600_000);
+    expect(trace.begun).toBe(1);
+  });
+});
