@@ -1,58 +1,56 @@
 /** Never run: these lines are the compiler's tests. */
+import { Type } from "typebox";
 import { actor, PARKED, type Say, type Turn } from "../../cluster/actor.ts";
-import { Domain } from "../../schemas/domain.ts";
+import { ask as asked, contract, tell } from "../../schemas/contract.ts";
+
+const Door = contract("door", {
+  enter: asked(
+    Type.Object({ who: Type.String(), wait_max_ms: Type.Integer() }),
+    Type.Union([
+      Type.Object({ kind: Type.Literal("granted") }),
+      Type.Object({ kind: Type.Literal("refused"), error: Type.Enum(["busy", "closed"]) }),
+    ]),
+  ),
+  leave: tell(Type.Object({ who: Type.String() })),
+  serve: tell(Type.Null()),
+});
 
 const rest = { idle_ms: 1, begin: () => 0 } as const;
-const nothing = () => {};
-const others = {
-  release: nothing,
-  settle: nothing,
-  pace: nothing,
-  view: () => PARKED,
-  clear: () => PARKED,
-} as const;
-const serve = nothing;
-const tired = () => ({ kind: "refused", error: "tired", retry_after_s: 1 }) as const;
+const leave = () => {};
+const serve = () => {};
+const tired = () => ({ kind: "refused", error: "tired" }) as const;
 
-actor(Domain)<number>({ ...rest, on: { ...others, acquire: () => PARKED, serve } });
+actor(Door)<number>({ ...rest, on: { enter: () => PARKED, leave, serve } });
 // @ts-expect-error a handler is missing
-actor(Domain)<number>({ ...rest, on: { ...others, acquire: () => PARKED } });
+actor(Door)<number>({ ...rest, on: { enter: () => PARKED, leave } });
 // @ts-expect-error the reply is not one the contract knows
-actor(Domain)<number>({ ...rest, on: { ...others, acquire: tired, serve } });
+actor(Door)<number>({ ...rest, on: { enter: tired, leave, serve } });
 // @ts-expect-error an ask must answer or park
-actor(Domain)<number>({ ...rest, on: { ...others, acquire: () => {}, serve } });
+actor(Door)<number>({ ...rest, on: { enter: () => {}, leave, serve } });
 // @ts-expect-error a turn does not wait
-actor(Domain)<number>({ ...rest, on: { ...others, acquire: async () => PARKED, serve } });
+actor(Door)<number>({ ...rest, on: { enter: async () => PARKED, leave, serve } });
 
-const on = { ...others, acquire: () => PARKED, serve };
+const on = { enter: () => PARKED, leave, serve } as const;
 const keep = (state: number) => state;
 const at_ms = 1;
-actor(Domain)<number, number>({
-  ...rest,
-  keep,
-  on,
-  due: (kept) => ({ at_ms: kept, operation: "serve", message: null }),
-});
-actor(Domain)<number, number>({ ...rest, keep, on, due: () => null });
+actor(Door)<number, number>({ ...rest, keep, on, due: () => ({ at_ms, operation: "serve", message: null }) });
+actor(Door)<number, number>({ ...rest, keep, on, due: () => null });
 // @ts-expect-error a duty is one of the actor's own messages
-actor(Domain)<number, number>({ ...rest, keep, on, due: () => ({ at_ms, operation: "nap", message: null }) });
+actor(Door)<number, number>({ ...rest, keep, on, due: () => ({ at_ms, operation: "nap", message: null }) });
 // @ts-expect-error and carries what its contract says
-actor(Domain)<number, number>({ ...rest, keep, on, due: () => ({ at_ms, operation: "serve", message: 3 }) });
+actor(Door)<number, number>({ ...rest, keep, on, due: () => ({ at_ms, operation: "serve", message: 3 }) });
 
-export async function calls(turn: Turn<number, typeof Domain.operations>, ask: Say) {
-  const asked = { fetch_id: "f", host: "example.org", lane: "sync", wait_max_ms: 1 } as const;
-  const slot = await ask(Domain, "example.org", "acquire", asked, { wait_ms: 5, id: "f" });
-  if (slot.kind === "refused") {
-    slot.error satisfies "domain_busy" | "domain_unavailable" | "domain_dead" | "politeness_timeout";
-  }
+export async function calls(turn: Turn<number, typeof Door.operations>, ask: Say) {
+  const slot = await ask(Door, "front", "enter", { who: "a", wait_max_ms: 1 }, { wait_ms: 5, id: "f" });
+  if (slot.kind === "refused") slot.error satisfies "busy" | "closed";
   // @ts-expect-error no such operation
-  await ask(Domain, "example.org", "aquire", asked);
+  await ask(Door, "front", "entr", { who: "a", wait_max_ms: 1 });
   // @ts-expect-error the message lacks wait_max_ms
-  await ask(Domain, "example.org", "acquire", { fetch_id: "f", host: "example.org", lane: "sync" });
+  await ask(Door, "front", "enter", { who: "a" });
   turn.wake(1, "serve", null);
-  turn.start("settle", async () => ({ fetch_id: "f", host: "example.org", result: "answered" }) as const);
+  turn.start("leave", async () => ({ who: "a" }));
   // @ts-expect-error what work comes to must fit the operation it is sent to
-  turn.start("settle", async () => ({ fetch_id: "f" }));
+  turn.start("leave", async () => ({ whom: "a" }));
   // @ts-expect-error serve carries nothing
   turn.wake(1, "serve", 3);
 }
