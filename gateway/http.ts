@@ -11,7 +11,10 @@ export interface Head {
   readonly query: string;
   /** Names in lower case; repeated fields joined by ", ". */
   readonly headers: ReadonlyMap<string, string>;
-  /** The peer's address as text. Asked only where it is needed: it costs more than all the rest. */
+  /**
+   * The peer's address as text, an IPv4 one always in dotted form. Asked only where it is needed: it costs more than
+   * all the rest. To be asked for before the answer is given: after that, or when the client has gone, it is "".
+   */
   readonly address: () => string;
 }
 
@@ -22,7 +25,11 @@ export interface Reply {
   readonly body?: Buffer | Stream;
 }
 
-/** `length` null means unknown: sent chunked. The adapter stops reading (return()) when the client has gone. */
+/**
+ * `length` null means unknown: sent chunked. The head leaves with the first piece, so a source that fails before it is
+ * still a 500; one that fails later, or gives less than its length, cuts the connection. The adapter reads one piece
+ * ahead of the client and calls return() however it ends; a source that waits for long watches `gone` as well.
+ */
 export interface Stream {
   readonly length: number | null;
   readonly chunks: AsyncIterable<Buffer>;
@@ -32,14 +39,20 @@ export interface Stream {
 export type Admission =
   | Reply
   | {
-      /** More than this is 413: the body says `too_large`, the connection stays open. */
+      /**
+       * More than this is 413: the body says `too_large`, the connection stays open. One body of this size may be held
+       * for each request: whoever admits counts how many.
+       */
       readonly limit_bytes: number;
       readonly answer: (body: Body) => Promise<Reply>;
     };
 
 export type Body = { readonly kind: "whole"; readonly bytes: Buffer } | { readonly kind: "too_large" };
 
-/** `gone` aborts when the client leaves before its answer has been written. */
+/**
+ * It does not wait and may throw: `failed` makes the answer. `gone` aborts when the client leaves before its answer
+ * has been written.
+ */
 export type Admit = (head: Head, gone: AbortSignal) => Admission;
 
 export interface Listening {
@@ -47,7 +60,7 @@ export interface Listening {
   /** "uWebSockets.js" or "node:http". */
   readonly name: string;
   /** Refuses new connections, lets what is in flight end within the time, then cuts. */
-  close(within_ms: number): Promise<void>;
+  readonly close: (within_ms: number) => Promise<void>;
 }
 
 export interface ListenOptions {
@@ -56,7 +69,10 @@ export interface ListenOptions {
   readonly port: number;
   /** Several processes on one port (SO_REUSEPORT); false fails when the port is taken. */
   readonly shared: boolean;
-  /** An answer that throws: logged by the caller, answered with 500 by the adapter's caller. */
+  /**
+   * An answer that throws or cannot be written (a line break in a header): logged and turned into a 500. Told of a
+   * stream that broke in the middle as well; its reply is not sent then. Its body is bytes, never a stream.
+   */
   readonly failed: (problem: unknown, head: Head) => Reply;
 }
 

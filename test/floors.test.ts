@@ -37,7 +37,7 @@ const HOLDERS: Record<string, RegExp> = {
   undici: /\/adapters\/.*\.undici\.ts$/,
   playwright: /\/adapters\/.*\.browser\.ts$/,
   "prom-client": /\/adapters\/.*\.prometheus\.ts$/,
-  "uWebSockets.js": /^gateway\/server\.ts$/,
+  "uWebSockets.js": /^gateway\/adapters\/http\.uws\.ts$/,
   "node:fs": /\/adapters\/|^ops\//,
   "node:timers/promises": /\/adapters\//,
 };

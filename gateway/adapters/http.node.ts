@@ -1,0 +1,224 @@
+/**
+ * The HTTP port on node:http, for machines on which uWebSockets.js does not load and for the open internet. What
+ * happens to a request is exchange.ts; here are the ways of this server, and the two limits in time that it lacks.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Exchange, exchange, type Wire } from "../exchange.ts";
+import { addField, coming, FIELDS_MAX, HEADERS_MAX_BYTES } from "../framing.ts";
+import type { Head, Listen, Listening, Reply } from "../http.ts";
+import { plainAddress } from "../plain-address.ts";
+
+const NAME = "node:http";
+/** A head must be whole by then. */
+const HEAD_MAX_MS = 10_000;
+/** Longer than load balancers keep theirs (60 s at AWS): a pool never picks a connection that is being closed. */
+const IDLE_MAX_MS = 75_000;
+/** A client that takes nothing of its answer for so long is cut off. */
+const STALL_MAX_MS = 12_000;
+/** A body must bring PACE_BYTES in each PACE_MS, or a dribble would hold its memory for ever. */
+const PACE_MS = 10_000;
+const PACE_BYTES = 160 * 1024;
+/** After the last answer, until every connection is cut: what the kernel still holds leaves meanwhile. */
+const LINGER_MS = 250;
+
+interface Upload {
+  readonly request: IncomingMessage;
+  bytes: number;
+  /** What had come when it was last looked at; null before the first look. */
+  seen_bytes: number | null;
+}
+
+interface State {
+  draining: boolean;
+  /** Requests whose answer has not been written to its end. */
+  open: number;
+  /** Called when `open` falls to nought. */
+  quiet: () => void;
+  readonly uploads: Set<Upload>;
+}
+
+export const listenNode: Listen = (admit, options) =>
+  new Promise((resolve, reject) => {
+    const state: State = { draining: false, open: 0, quiet: () => {}, uploads: new Set() };
+    const limits = {
+      maxHeaderSize: HEADERS_MAX_BYTES,
+      headersTimeout: HEAD_MAX_MS,
+      // Bodies have a pace instead, answers may take 150 s.
+      requestTimeout: 0,
+      connectionsCheckingInterval: 2_000,
+      keepAliveTimeout: IDLE_MAX_MS,
+      noDelay: true,
+    };
+    const server = createServer(limits, (req, res) =>
+      serve(req, res, state, { admit, failed: options.failed }),
+    );
+    const pace = setInterval(() => keepPace(state.uploads), PACE_MS);
+    pace.unref();
+    server.once("close", () => clearInterval(pace));
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      clearInterval(pace);
+      const why = cause.code === "EADDRINUSE" ? "the address is taken" : cause.message;
+      reject(new Error(`Cannot listen on ${options.host}:${options.port}: ${why}`, { cause }));
+    });
+    server.listen({ host: options.host, port: options.port, reusePort: options.shared }, () =>
+      resolve(listening(server, state)),
+    );
+  });
+
+function keepPace(uploads: ReadonlySet<Upload>): void {
+  for (const upload of uploads) {
+    if (upload.seen_bytes !== null && upload.bytes - upload.seen_bytes < PACE_BYTES) upload.request.destroy();
+    upload.seen_bytes = upload.bytes;
+  }
+}
+
+function listening(server: Server, state: State): Listening {
+  let closing: Promise<void> | null = null;
+  const close = async (within_ms: number): Promise<void> => {
+    state.draining = true;
+    const closed = new Promise((resolve) => server.close(resolve));
+    let timer: NodeJS.Timeout | undefined;
+    const answered = new Promise<void>((resolve) => {
+      state.quiet = () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => state.open === 0 && resolve(), Math.min(LINGER_MS, within_ms));
+      };
+      if (state.open === 0) state.quiet();
+    });
+    let cut: NodeJS.Timeout | undefined;
+    await Promise.race([closed, answered, new Promise((resolve) => (cut = setTimeout(resolve, within_ms)))]);
+    clearTimeout(cut);
+    clearTimeout(timer);
+    server.closeAllConnections();
+    await closed;
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    name: NAME,
+    close: (within_ms) => (closing ??= close(within_ms)),
+  };
+}
+
+/** This server reads bytes as Latin-1; in the port they are UTF-8, as they are on its twin. */
+const text = (latin1: string): string => {
+  for (let at = 0; at < latin1.length; at++)
+    if (latin1.charCodeAt(at) > 0x7f) return Buffer.from(latin1, "latin1").toString("utf8");
+  return latin1;
+};
+
+function headOf(req: IncomingMessage): Head {
+  const headers = new Map<string, string>();
+  const raw = req.rawHeaders;
+  for (let at = 0; at < raw.length; at += 2) addField(headers, raw[at]!.toLowerCase(), text(raw[at + 1]!));
+  const target = text(req.url!);
+  const mark = target.indexOf("?");
+  let address: string | null = null;
+  return {
+    method: req.method!,
+    path: mark < 0 ? target : target.slice(0, mark),
+    query: mark < 0 ? "" : target.slice(mark + 1),
+    headers,
+    address: () => {
+      const peer = req.socket.remoteAddress;
+      return (address ??= peer ? plainAddress(peer) : null) ?? "";
+    },
+  };
+}
+
+type Parties = Parameters<typeof exchange>[2];
+
+function serve(req: IncomingMessage, res: ServerResponse, state: State, parties: Parties): void {
+  let live = true;
+  let call: Exchange | null = null;
+  let waiting: ((more: boolean) => void) | null = null;
+  const { socket } = req;
+  const upload: Upload = { request: req, bytes: 0, seen_bytes: null };
+  const resume = (more: boolean): void => {
+    const wake = waiting;
+    waiting = null;
+    wake?.(more);
+  };
+
+  state.open++;
+  // Said once for each response: after its last byte, or when the connection broke before it.
+  res.once("close", () => {
+    live = false;
+    if (!res.writableFinished) call?.left();
+    resume(false);
+    if (--state.open === 0) state.quiet();
+  });
+  res.on("error", () => {}); // A write after the client left: told by "close".
+  req.on("error", () => {});
+  res.on("drain", () => {
+    socket.setTimeout(0); // A source may be silent for longer than a client.
+    resume(true);
+  });
+  // Before the server's own listener, which sets the time a connection may idle.
+  res.prependOnceListener("finish", () => socket.setTimeout(0));
+
+  const begin = (reply: Reply, length: number | null, close: boolean): void => {
+    const fields: string[] = [];
+    // The server writes Latin-1: bytes of UTF-8 go through it one for one.
+    for (const name in reply.headers)
+      fields.push(name, Buffer.from(reply.headers[name]!, "utf8").toString("latin1"));
+    if (length !== null) fields.push("content-length", String(length));
+    if (close || state.draining) fields.push("connection", "close");
+    res.writeHead(reply.status, fields);
+  };
+  const writing = (write: () => void): void => {
+    if (!live) return;
+    try {
+      write();
+    } catch {
+      socket.destroy();
+    }
+  };
+  const wire: Wire = {
+    whole: (reply, bytes, length, close) =>
+      writing(() => {
+        begin(reply, length, close);
+        res.end(bytes ?? undefined);
+        socket.setTimeout(STALL_MAX_MS);
+      }),
+    head: (reply, length, close) => writing(() => begin(reply, length, close)),
+    piece(bytes) {
+      let taken = false;
+      writing(() => (taken = res.write(bytes)));
+      if (taken) return true;
+      if (!live) return Promise.resolve(false);
+      socket.setTimeout(STALL_MAX_MS);
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      waiting = resolve;
+      return promise;
+    },
+    end: () =>
+      writing(() => {
+        res.end();
+        socket.setTimeout(STALL_MAX_MS);
+      }),
+    cut: () => void socket.destroy(),
+  };
+
+  const refuse = (status: number, detail: string): void => {
+    const body = Buffer.from(JSON.stringify({ detail }));
+    wire.whole({ status, headers: { "content-type": "application/json" }, body }, body, body.length, true);
+  };
+  if (req.rawHeaders.length / 2 > FIELDS_MAX) return refuse(431, "Request Header Fields Too Large");
+  const head = headOf(req);
+  const announced = coming(head.headers);
+  if (announced.kind === "broken") return refuse(400, "Bad Request");
+  if (announced.kind === "none") req.resume();
+  else {
+    state.uploads.add(upload);
+    req.on("data", (piece: Buffer) => {
+      upload.bytes += piece.length;
+      call?.piece(piece, false);
+    });
+    req.once("end", () => call?.piece(EMPTY, true));
+    req.once("close", () => state.uploads.delete(upload));
+  }
+  call = exchange(head, announced, parties, wire);
+}
+
+const EMPTY = Buffer.alloc(0);

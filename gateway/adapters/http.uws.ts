@@ -1,0 +1,275 @@
+/**
+ * The HTTP port on uWebSockets.js. What happens to a request is exchange.ts; here are only the ways of this server,
+ * whose native objects die early: nothing of a request outlives its callback, nothing of a response its end or its
+ * abort, and a callback that throws takes the process along. Each trap is told where it is stepped around.
+ */
+import { STATUS_CODES } from "node:http";
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";
+import { type Exchange, exchange, type Wire } from "../exchange.ts";
+import { addField, coming, HEADERS_MAX_BYTES } from "../framing.ts";
+import type { Head, Listen, Listening, ListenOptions, Reply } from "../http.ts";
+import { plainAddress } from "../plain-address.ts";
+
+const NAME = "uWebSockets.js";
+/** Larger bodies are offered to the socket instead of copied into its buffer. */
+const COPIED_MAX_BYTES = 64 * 1024;
+/** Of an answer of unknown length this much is written at once: what the socket does not take is buffered in full. */
+const WRITTEN_BYTES = 64 * 1024;
+/** After the last answer, until every connection is cut: what the kernel still holds leaves meanwhile. */
+const LINGER_MS = 250;
+const BROKEN = Buffer.from('{"detail":"Bad Request"}');
+const JSON_TYPE = Buffer.from("application/json");
+
+/** What the package's own types leave out: the options beside a host name, and the constants as they are exported. */
+interface Uws {
+  readonly App: () => TemplatedApp;
+  readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+  readonly us_listen_socket_close: (socket: us_listen_socket) => void;
+  readonly us_socket_local_port: (socket: us_listen_socket) => number;
+}
+interface Opens {
+  listen(
+    host: string,
+    port: number,
+    options: number,
+    opened: (socket: us_listen_socket | false) => void,
+  ): unknown;
+}
+
+/** Rejects, with the reason, where the native module does not load: another C library, another Node. */
+export async function loadUws(): Promise<Listen> {
+  // Read once, by the native module, while it is loaded.
+  // oxlint-disable-next-line node/no-process-env
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HEADERS_MAX_BYTES);
+  const uws = (await import("uWebSockets.js")) as unknown as Uws;
+  return (admit, options) =>
+    new Promise((resolve, reject) => {
+      const server = { draining: false, open: 0, quiet: () => {} };
+      const app = uws.App();
+      app.any("/*", (res, req) => serve(res, req, server, { admit, failed: options.failed }));
+      // Without the option a second service on the port would take half the traffic, in silence.
+      const exclusive = options.shared ? 0 : uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
+      (app as unknown as Opens).listen(options.host, options.port, exclusive, (socket) => {
+        if (socket) resolve(listening(uws, app, socket, server));
+        else
+          reject(
+            new Error(`Cannot listen on ${options.host}:${options.port}: the address is taken or not ours`),
+          );
+      });
+    });
+}
+
+interface Server {
+  draining: boolean;
+  /** Requests whose answer has not been written to its end. */
+  open: number;
+  /** Called when `open` falls to nought. */
+  quiet: () => void;
+}
+
+function listening(uws: Uws, app: TemplatedApp, socket: us_listen_socket, server: Server): Listening {
+  let closing: Promise<void> | null = null;
+  const close = async (within_ms: number): Promise<void> => {
+    server.draining = true;
+    uws.us_listen_socket_close(socket);
+    let timer: NodeJS.Timeout | undefined;
+    const answered = new Promise<void>((resolve) => {
+      server.quiet = () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => server.open === 0 && resolve(), Math.min(LINGER_MS, within_ms));
+      };
+      if (server.open === 0) server.quiet();
+    });
+    let cut: NodeJS.Timeout | undefined;
+    await Promise.race([answered, new Promise((resolve) => (cut = setTimeout(resolve, within_ms)))]);
+    clearTimeout(cut);
+    clearTimeout(timer);
+    app.close();
+  };
+  return {
+    port: uws.us_socket_local_port(socket),
+    name: NAME,
+    close: (within_ms) => (closing ??= close(within_ms)),
+  };
+}
+
+/** Sent as bytes: a build that takes one-byte strings for Latin-1 would spoil anything beyond ASCII. */
+const statuses = new Map<number, Buffer>();
+function statusLine(status: number): Buffer {
+  const known = statuses.get(status);
+  if (known) return known;
+  const line = Buffer.from(`${status} ${STATUS_CODES[status] ?? "Unknown"}`);
+  statuses.set(status, line);
+  return line;
+}
+
+function serve(
+  res: HttpResponse,
+  req: HttpRequest,
+  server: Server,
+  parties: Pick<ListenOptions, "failed"> & { readonly admit: Parameters<Listen>[0] },
+): void {
+  /** False from the end of the answer or from its abort: every use of `res` throws then. */
+  let live = true;
+  let arrived = false;
+  let call: Exchange | null = null;
+  /** Continues a piece that the socket did not take whole. */
+  let writable: ((offset: number) => boolean) | null = null;
+  /** Whoever waits for that piece. */
+  let waiting: ((more: boolean) => void) | null = null;
+  let total: number | null = null;
+
+  const over = (): void => {
+    live = false;
+    if (--server.open === 0) server.quiet();
+  };
+  server.open++;
+  // First of all: a request that is neither answered nor listened to at the end of its callback ends the process.
+  res.onAborted(() => {
+    if (!live) return;
+    over();
+    call?.left();
+    waiting?.(false);
+  });
+
+  const begin = (reply: Reply, close: boolean): void => {
+    res.writeStatus(statusLine(reply.status));
+    const { headers } = reply;
+    for (const name in headers) res.writeHeader(name, Buffer.from(headers[name]!));
+    if (close) res.writeHeader("connection", "close");
+  };
+  /** Everything that is written goes through here: in one packet, and never by an exception into native code. */
+  const writing = (write: () => void): void => {
+    if (!live) return;
+    try {
+      res.cork(write);
+    } catch {
+      if (!live) return;
+      res.close();
+    }
+  };
+  const offer = (bytes: Buffer): true | Promise<boolean> => {
+    const start = res.getWriteOffset();
+    const attempt = (from: number): boolean => {
+      const [taken, finished] = res.tryEnd(bytes.subarray(from), total!);
+      if (finished) over();
+      return taken || finished;
+    };
+    let taken = false;
+    writing(() => (taken = attempt(0)));
+    if (taken) return true;
+    return later((offset) => attempt(offset - start));
+  };
+  const spell = (bytes: Buffer): true | Promise<boolean> => {
+    let at = 0;
+    // What write() refuses it has buffered all the same: small slices, and none while the socket is full.
+    const attempt = (): boolean => {
+      while (at < bytes.length) {
+        const slice = bytes.subarray(at, at + WRITTEN_BYTES);
+        at += slice.length;
+        if (!res.write(slice)) return false;
+      }
+      return true;
+    };
+    let taken = false;
+    writing(() => (taken = attempt()));
+    return taken || later(attempt);
+  };
+  const later = (attempt: (offset: number) => boolean): Promise<boolean> => {
+    if (!live) return Promise.resolve(false);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    waiting = resolve;
+    writable = attempt;
+    return promise;
+  };
+  const wire: Wire = {
+    whole(reply, bytes, length, close) {
+      if (bytes && bytes.length > COPIED_MAX_BYTES) {
+        wire.head(reply, length, close);
+        void wire.piece(bytes);
+        return;
+      }
+      writing(() => {
+        if (bytes) {
+          // A connection is only cut when no more of its request is to come, or its client would read no answer.
+          const cut = close || (server.draining && arrived);
+          begin(reply, server.draining && !cut);
+          res.end(bytes, cut);
+        } else {
+          begin(reply, close || server.draining);
+          // Never with arguments: endWithoutBody(length) leaves the response pending, so the connection dies with its
+          // next request, and endWithoutBody(undefined, true) sends a length of nineteen digits.
+          if (length !== null) res.writeHeader("content-length", String(length));
+          res.endWithoutBody();
+        }
+        over();
+      });
+    },
+    head(reply, length, close) {
+      total = length;
+      writing(() => begin(reply, close || server.draining));
+      if (!live) return;
+      res.onWritable((offset) => {
+        if (!live || !writable) return true;
+        let taken = false;
+        writing(() => (taken = writable!(offset)));
+        if (!taken) return false;
+        writable = null;
+        const resume = waiting;
+        waiting = null;
+        resume?.(true);
+        return true;
+      });
+    },
+    piece: (bytes) => (live ? (total === null ? spell(bytes) : offer(bytes)) : Promise.resolve(false)),
+    end() {
+      writing(() => {
+        // What has its length told ended with its last byte.
+        if (total === null) res.end();
+        else if (total === 0) res.end(Buffer.alloc(0));
+        over();
+      });
+    },
+    cut() {
+      if (live) res.close();
+    },
+  };
+
+  try {
+    const headers = new Map<string, string>();
+    // oxlint-disable-next-line unicorn/no-array-for-each -- not an array
+    req.forEach((name, value) => addField(headers, name, value));
+    const announced = coming(headers);
+    arrived = announced.kind === "none";
+    if (announced.kind === "broken") {
+      // Before anything else: this server judges the length only after the handler ran. Not at once: it would go on
+      // to serve whatever came in the same packet; a request that arrives while one is pending closes the connection.
+      setImmediate(() =>
+        writing(() => {
+          res.writeStatus(statusLine(400)).writeHeader("content-type", JSON_TYPE);
+          res.end(BROKEN, true);
+          over();
+        }),
+      );
+      return;
+    }
+    let address: string | null = null;
+    const head: Head = {
+      method: req.getCaseSensitiveMethod(),
+      path: req.getUrl(),
+      query: req.getQuery() ?? "",
+      headers,
+      address: () =>
+        (address ??= live ? plainAddress(Buffer.from(res.getRemoteAddressAsText()).toString()) : null) ?? "",
+    };
+    if (announced.kind !== "none")
+      // In this very tick, whatever is decided later, or bytes are lost.
+      res.onData((piece, last) => {
+        arrived = last;
+        call?.piece(new Uint8Array(piece), last);
+      });
+    call = exchange(head, announced, parties, wire);
+  } catch {
+    if (live) res.close();
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * What is judged about a request's and an answer's bytes before either adapter of the HTTP port lets them through:
+ * functions of their arguments. The order in which things happen is exchange.ts; sockets are the adapters'.
+ */
+import type { Reply } from "./http.ts";
+
+/** A whole request head: both adapters answer 431 beyond it. */
+export const HEADERS_MAX_BYTES = 16_384;
+/** More fields than this are answered with 431. uWebSockets.js knows no other number. */
+export const FIELDS_MAX = 100;
+/**
+ * A body nobody wants is read and dropped up to this size, for most clients read no answer before they have sent
+ * everything. Beyond it the connection is closed, and such a client sees a broken pipe instead of the answer.
+ */
+export const DROP_MAX_BYTES = 128 * 1024 * 1024;
+
+/** How much body a head announces, or why it cannot be believed. */
+export type Coming =
+  | { readonly kind: "none" }
+  | { readonly kind: "known"; readonly bytes: number }
+  | { readonly kind: "unknown" }
+  | { readonly kind: "broken"; readonly reason: string };
+
+const NONE: Coming = { kind: "none" };
+const UNKNOWN: Coming = { kind: "unknown" };
+/** Fifteen digits are exact as a number, and a petabyte. */
+const LENGTH = /^\d{1,15}$/;
+
+/**
+ * RFC 9112 section 6.3, without its leniencies: what two parsers could read differently is refused. A field that was
+ * sent twice arrives joined by a comma, and so is no number, no coding and no host.
+ */
+export function coming(headers: ReadonlyMap<string, string>): Coming {
+  const length = headers.get("content-length");
+  const coding = headers.get("transfer-encoding");
+  if (headers.get("host")?.includes(",")) return broken("more than one Host");
+  if (coding !== undefined) {
+    if (length !== undefined) return broken("Content-Length beside Transfer-Encoding");
+    return coding.toLowerCase() === "chunked" ? UNKNOWN : broken("a Transfer-Encoding other than chunked");
+  }
+  if (length === undefined) return NONE;
+  if (!LENGTH.test(length)) return broken("a Content-Length that is not one number");
+  return Number(length) === 0 ? NONE : { kind: "known", bytes: Number(length) };
+}
+
+const broken = (reason: string): Coming => ({ kind: "broken", reason });
+
+/** Adds one field as it was sent: names in lower case, repeated fields joined. */
+export function addField(headers: Map<string, string>, name: string, value: string): void {
+  const before = headers.get(name);
+  headers.set(name, before === undefined ? value : `${before}, ${value}`);
+}
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** Written twice, or at odds with what is sent, when a reply brings them along. */
+const OWNED = new Set([
+  "content-length",
+  "transfer-encoding",
+  "connection",
+  "keep-alive",
+  "trailer",
+  "upgrade",
+]);
+
+/** Why this reply may not be written, or null. A value with a line break in it would become a second field. */
+export function faulty({ status, headers }: Reply): string | null {
+  if (!Number.isInteger(status) || status < 200 || status > 599) return `the status ${status}`;
+  for (const name in headers) {
+    if (!TOKEN.test(name)) return `a header named ${JSON.stringify(name)}`;
+    if (OWNED.has(name.toLowerCase())) return `the header ${name}, which the adapter writes`;
+    if (!sendable(headers[name]!)) return `a control character in the header ${name}`;
+  }
+  return null;
+}
+
+function sendable(value: string): boolean {
+  for (let at = 0; at < value.length; at++) {
+    const code = value.charCodeAt(at);
+    if ((code < 0x20 && code !== 0x09) || code === 0x7f) return false;
+  }
+  return true;
+}
+
+/** An answer whose status allows no content, whatever the reply brings. */
+export const bodiless = (status: number): boolean => status === 204 || status === 304;
+
+/** Gathers a body; what it was given is copied at once. */
+export interface Collector {
+  /** False when it is too large: nothing is held any more. */
+  readonly add: (piece: Uint8Array) => boolean;
+  readonly whole: () => Buffer;
+}
+
+const FIRST_BYTES = 16 * 1024;
+
+/**
+ * Allocated once and with the first piece when the length is known, so that a head that lies costs nothing; doubled
+ * when it is not, so that a body sent byte by byte costs no more than twice itself.
+ */
+export function collector(known_bytes: number | null, limit_bytes: number): Collector {
+  let held: Buffer | null = null;
+  let used = 0;
+  return {
+    add(piece) {
+      const needed = used + piece.length;
+      if (needed > limit_bytes) {
+        held = null;
+        return false;
+      }
+      if (held === null || held.length < needed) {
+        const doubled = Math.max(FIRST_BYTES, 2 * (held?.length ?? 0), needed);
+        const larger = Buffer.allocUnsafeSlow(known_bytes ?? Math.min(limit_bytes, doubled));
+        held?.copy(larger, 0, 0, used);
+        held = larger;
+      }
+      held.set(piece, used);
+      used = needed;
+      return true;
+    },
+    whole: () => held?.subarray(0, used) ?? Buffer.alloc(0),
+  };
+}

@@ -1,0 +1,6 @@
+import { listenNode } from "../../gateway/adapters/http.node.ts";
+import { loadUws } from "../../gateway/adapters/http.uws.ts";
+import { httpSuite } from "./http.ts";
+
+httpSuite("uWebSockets.js", await loadUws());
+httpSuite("node:http", listenNode);
