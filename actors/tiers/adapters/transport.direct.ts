@@ -1,0 +1,279 @@
+/**
+ * The route `direct`: plain HTTP with one browser's header fields, over egress.
+ *
+ * It follows redirects itself, asking leave before each hop and handing it back after, and stops reading at
+ * max_bytes. It keeps nothing from one journey to the next: no cookies, no caches. Meta refresh is content.
+ */
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import {
+  type Egress,
+  EgressError,
+  type EgressProblem,
+  type Exchange,
+} from "../../../cluster/ports/egress.ts";
+import type { Redirect } from "../../../schemas/fetch.ts";
+import type { Destination } from "../../lib/destination.ts";
+import { retryAfterSeconds } from "../../lib/http.ts";
+import type { Entry, Refusal, Transport, Transported, TransportRequest } from "../../lib/transport.ts";
+
+export interface DirectOptions {
+  readonly egress: Egress;
+  readonly clock: Clock;
+  /** Spares robots.txt and the domain a question about what egress would refuse anyway. */
+  readonly destination: Destination;
+}
+
+const REDIRECTS_MOST = 10;
+const REDIRECTING: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * One family and version, complete, in the order it sends them: Chrome 153 on Linux, the browser the route
+ * `browser` runs. `secure` fields go to https only, as browsers have it; `hint` fields name the version, and are
+ * left out when the caller brings an agent of its own. Accept-Encoding, which stands before Accept-Language, is
+ * egress's. Change all of it together, and never draw from it at random.
+ */
+const FIELDS: readonly (readonly [name: string, value: string, when: "always" | "secure" | "hint"])[] = [
+  ["sec-ch-ua", '"Google Chrome";v="153", "Not_A Brand";v="8", "Chromium";v="153"', "hint"],
+  ["sec-ch-ua-mobile", "?0", "hint"],
+  ["sec-ch-ua-platform", '"Linux"', "hint"],
+  ["Upgrade-Insecure-Requests", "1", "always"],
+  [
+    "User-Agent",
+    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/153.0.0.0 Safari/537.36",
+    "always",
+  ],
+  [
+    "Accept",
+    "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7",
+    "always",
+  ],
+  ["Sec-Fetch-Site", "none", "secure"],
+  ["Sec-Fetch-Mode", "navigate", "secure"],
+  ["Sec-Fetch-User", "?1", "secure"],
+  ["Sec-Fetch-Dest", "document", "secure"],
+  ["Accept-Language", "en-US,en;q=0.9", "always"],
+];
+
+/** What cannot be helped by another route or another try: the destination itself is out of bounds. */
+const OUT_OF_BOUNDS: ReadonlySet<EgressProblem> = new Set(["blocked_destination", "invalid_url"]);
+
+export function directTransport({ egress, clock, destination }: DirectOptions): Transport {
+  return async (request) => {
+    const began_ms = clock.mono();
+    const redirects: Redirect[] = [];
+    const cookies = new Cookies();
+    const seen = new Set<string>();
+    let url = readable(request.url) ?? request.url;
+    let status: number | null = null;
+    let final_url: string | null = null;
+
+    const common = () => ({ redirects, final_url, ms: Math.round(clock.mono() - began_ms) });
+    const failed = (reason: string, detail: string | null): Transported => ({
+      kind: "failed",
+      reason,
+      status,
+      detail,
+      ...common(),
+    });
+    const refused = (refusal: Refusal): Transported => ({ kind: "refused", refusal, ...common() });
+
+    while (true) {
+      const judged = destination.url(url);
+      if (judged === "blocked_destination" || judged === "invalid_url") return refused(outOfBounds(judged));
+      // The same request again would be answered the same: only a cookie given on the way can change it.
+      const visit = `${url} ${cookies.for(url)}`;
+      if (seen.has(visit)) return failed("too_many_redirects", `The redirects lead back to ${url}`);
+      seen.add(visit);
+      status = null;
+
+      const entry = await entered(request, url);
+      if (entry === null) return failed("timeout", "The deadline passed before the page could be asked for");
+      if (entry.kind === "refused") return refused(entry.refusal);
+
+      let retry_after_s: number | null = null;
+      let answered: number | null = null;
+      try {
+        const exchange = await egress.exchange({
+          url,
+          method: "GET",
+          headers: fieldsFor(request, url, cookies),
+          signal: request.signal,
+        });
+        if (exchange.kind === "failed") {
+          if (OUT_OF_BOUNDS.has(exchange.problem)) return refused(outOfBounds(exchange.problem));
+          return failed(reasonOf(exchange.problem), exchange.detail);
+        }
+        status = answered = exchange.status;
+        retry_after_s = retryAfterSeconds(exchange.headers.get("retry-after")?.[0], clock.now());
+        final_url = url;
+
+        const location = REDIRECTING.has(status) ? exchange.headers.get("location")?.[0]?.trim() : "";
+        if (!location) {
+          const body = await collected(exchange, request.max_bytes);
+          if (body === null) return failed("too_large", `The page is larger than ${request.max_bytes} bytes`);
+          return {
+            kind: "page",
+            status,
+            headers: joined(exchange.headers),
+            body,
+            body_kind: "origin",
+            ...common(),
+            final_url,
+          };
+        }
+        exchange.cancel();
+        cookies.keep(url, exchange.headers.get("set-cookie") ?? []);
+        const next = readable(location, url);
+        redirects.push({ url, status, location: shown(location) });
+        if (next === null) return refused(outOfBounds("invalid_url"));
+        if (redirects.length > REDIRECTS_MOST) {
+          return failed("too_many_redirects", `More than ${REDIRECTS_MOST} redirects`);
+        }
+        url = next;
+      } catch (problem) {
+        if (problem instanceof EgressError) return failed(reasonOf(problem.problem), problem.message);
+        throw problem;
+      } finally {
+        entry.left({ status: answered, retry_after_s });
+      }
+    }
+  };
+}
+
+/** Asks leave for one hop. Null when the signal came first; leave granted after that is handed back at once. */
+function entered({ enter, signal }: TransportRequest, url: string): Promise<Entry | null> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => resolve(null);
+    if (signal.aborted) {
+      giveUp();
+      return;
+    }
+    signal.addEventListener("abort", giveUp, { once: true });
+    enter(url).then((entry) => {
+      signal.removeEventListener("abort", giveUp);
+      if (signal.aborted && entry.kind === "entered") entry.left({ status: null, retry_after_s: null });
+      resolve(signal.aborted ? null : entry);
+    }, reject);
+  });
+}
+
+const outOfBounds = (error: EgressProblem): Refusal => ({
+  error,
+  step: "egress",
+  reason: error,
+  retry_after_s: null,
+  detail: null,
+});
+
+/** The end of the caller's patience, whoever's clock ran out, is `timeout`. */
+const reasonOf = (problem: EgressProblem): string => (problem === "aborted" ? "timeout" : problem);
+
+/** An http(s) URL without user part and fragment, which are never sent, shown or compared. */
+function readable(text: string, base?: string): string | null {
+  const url = URL.parse(text, base);
+  if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) return null;
+  url.username = "";
+  url.password = "";
+  url.hash = "";
+  return url.href;
+}
+
+/** A Location as it was sent, less a user part. */
+const shown = (location: string): string => location.replace(/^([a-z]+:)?[/\\]{2}[^/\\?#]*@/i, "$1//");
+
+function fieldsFor(
+  { accept_language, user_agent, validators }: TransportRequest,
+  url: string,
+  cookies: Cookies,
+): [string, string][] {
+  const given: Readonly<Record<string, string | null>> = {
+    "User-Agent": user_agent,
+    "Accept-Language": accept_language,
+  };
+  const isSecure = url.startsWith("https:");
+  const fields = FIELDS.filter(
+    ([, , when]) => when === "always" || (isSecure && (when === "secure" || user_agent === null)),
+  ).map(([name, value]): [string, string] => [name, fieldValue(given[name] ?? "") || value]);
+  const cookie = cookies.for(url);
+  if (cookie !== "") fields.push(["Cookie", cookie]);
+  if (validators?.etag) fields.push(["If-None-Match", fieldValue(validators.etag)]);
+  if (validators?.last_modified) fields.push(["If-Modified-Since", fieldValue(validators.last_modified)]);
+  return fields;
+}
+
+/** What may stand in a field: a caller's line break must not begin another one. */
+const fieldValue = (text: string): string => text.replaceAll(/[^\t\u0020-\u007e\u00a0-\u00ff]+/g, " ").trim();
+
+/** Repeated fields in one, as RFC 9110 (5.3) lets them be joined. */
+const joined = (headers: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, string> =>
+  new Map([...headers].map(([name, values]) => [name, values.join(", ")]));
+
+/** The cookies of one journey: what a host sets while it redirects, sent back to that host alone, then forgotten. */
+class Cookies {
+  static readonly MOST = 50;
+  static readonly CHARS_MOST = 4_096;
+  readonly #by_host = new Map<string, Map<string, string>>();
+
+  keep(url: string, set: readonly string[]): void {
+    const host = new URL(url).host;
+    const jar = this.#by_host.get(host) ?? new Map<string, string>();
+    this.#by_host.set(host, jar);
+    for (const line of set) {
+      const pair = /^\s*([^=;\s]+)\s*=\s*([^;]*)/.exec(line);
+      if (!pair || line.length > Cookies.CHARS_MOST || (jar.size >= Cookies.MOST && !jar.has(pair[1]!)))
+        continue;
+      const isGone = /;\s*max-age\s*=\s*(?:0|-\d+)\s*(?:;|$)/i.test(line);
+      if (isGone) jar.delete(pair[1]!);
+      else jar.set(fieldValue(pair[1]!), fieldValue(pair[2]!));
+    }
+  }
+
+  for(url: string): string {
+    const jar = this.#by_host.get(new URL(url).host) ?? [];
+    return [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
+  }
+}
+
+const PIECE_BYTES = 65_536;
+const PIECE_BYTES_MOST = 1_048_576;
+
+/**
+ * The whole body, or null when it is longer than allowed. A body of known length is read into its one place. Else
+ * pieces are filled and joined once: small pieces of an origin that sends byte by byte cost what they hold.
+ */
+async function collected(
+  exchange: Extract<Exchange, { kind: "answered" }>,
+  max_bytes: number,
+): Promise<Buffer | null> {
+  const isCoded = exchange.headers
+    .get("content-encoding")
+    ?.some((coding) => !/^\s*(?:identity)?\s*$/i.test(coding));
+  const said = Number(exchange.headers.get("content-length")?.[0] ?? Number.NaN);
+  const length = !isCoded && Number.isSafeInteger(said) ? said : null;
+  if (length !== null && length > max_bytes) {
+    exchange.cancel();
+    return null;
+  }
+  const full: Buffer[] = [];
+  let place = Buffer.alloc(0);
+  let filled = 0;
+  let total = 0;
+  for await (const piece of exchange.body) {
+    total += piece.length;
+    if (total > max_bytes) return null;
+    let from = 0;
+    while (from < piece.length) {
+      if (filled === place.length) {
+        if (filled > 0) full.push(place);
+        const next = Math.min(PIECE_BYTES_MOST, Math.max(PIECE_BYTES, 2 * place.length));
+        place = Buffer.allocUnsafeSlow(place.length === 0 && length ? length : next);
+        filled = 0;
+      }
+      const copied = piece.copy(place, filled, from);
+      filled += copied;
+      from += copied;
+    }
+  }
+  if (full.length === 0) return place.subarray(0, filled);
+  return Buffer.concat([...full, place.subarray(0, filled)], total);
+}
