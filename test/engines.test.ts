@@ -26,6 +26,7 @@ import type { Collection } from "mongodb";
 import { connect } from "nats";
 import type { NatsConnection } from "nats";
 import { Readable } from "node:stream";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cached } from "../ops/engines/install.ts";
 import type { Place } from "../ops/engines/install.ts";
@@ -343,7 +344,7 @@ describe.skipIf(blobs === null)("blobs", () => {
 
 describe("an engine of one's own", () => {
   test.skipIf(bus === null)(
-    "NATS keeps port and data over kill -9, and leaves nothing when stopped",
+    "NATS keeps port and data over kill -9, stands still when paused, and leaves nothing when stopped",
     async (context) => {
       const engine = await ownEngine("bus");
       if (!engine) return context.skip("NATS is elsewhere");
@@ -361,6 +362,11 @@ describe("an engine of one's own", () => {
         expect(await answers(engine.port)).toBe(false);
         await engine.restart();
         expect(await publish()).toBe(2);
+        engine.pause();
+        const late = publish();
+        const first = await Promise.race([late, setTimeout(200, "nothing yet")]);
+        engine.resume();
+        expect([first, await late]).toEqual(["nothing yet", 3]);
       } finally {
         await engine.stop();
       }
@@ -369,28 +375,36 @@ describe("an engine of one's own", () => {
     },
   );
 
-  test.skipIf(documents === null)("documents stored are there after kill -9", async (context) => {
-    const engine = await ownEngine("documents");
-    if (!engine) return context.skip("MongoDB is elsewhere");
-    try {
-      const insert = async (key: string) => {
-        const client = new MongoClient(engine.settings["TRAWL_DOCUMENTS"]!);
-        const docs = client.db().collection<{ _id: string }>("kept");
-        await docs.insertOne({ _id: key });
-        const all = await docs.find().sort({ _id: 1 }).toArray();
-        await client.close();
-        return all.map(({ _id }) => _id);
-      };
-      expect(await insert("a")).toEqual(["a"]);
-      await engine.kill();
-      expect(await answers(engine.port)).toBe(false);
-      await engine.restart();
-      expect(await insert("b")).toEqual(["a", "b"]);
-    } finally {
-      await engine.stop();
-    }
-    expect(existsSync(engine.log)).toBe(false);
-  });
+  test.skipIf(documents === null)(
+    "documents stored are there after kill -9 and after a pause",
+    async (context) => {
+      const engine = await ownEngine("documents");
+      if (!engine) return context.skip("MongoDB is elsewhere");
+      try {
+        const insert = async (key: string) => {
+          const client = new MongoClient(engine.settings["TRAWL_DOCUMENTS"]!);
+          const docs = client.db().collection<{ _id: string }>("kept");
+          await docs.insertOne({ _id: key });
+          const all = await docs.find().sort({ _id: 1 }).toArray();
+          await client.close();
+          return all.map(({ _id }) => _id);
+        };
+        expect(await insert("a")).toEqual(["a"]);
+        await engine.kill();
+        expect(await answers(engine.port)).toBe(false);
+        await engine.restart();
+        expect(await insert("b")).toEqual(["a", "b"]);
+        engine.pause();
+        const late = insert("c");
+        const first = await Promise.race([late, setTimeout(200, "nothing yet")]);
+        engine.resume();
+        expect([first, await late]).toEqual(["nothing yet", ["a", "b", "c"]]);
+      } finally {
+        await engine.stop();
+      }
+      expect(existsSync(engine.log)).toBe(false);
+    },
+  );
 });
 
 describe("the cache", () => {

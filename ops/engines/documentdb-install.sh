@@ -18,10 +18,10 @@ export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 mkdir -p "$tools"
 cd "$tools"
 download() { apt-get download debootstrap debian-archive-keyring; }
-download || { apt-get update && download; }
+download || { apt-get update || true; download; }
 for package in *.deb; do dpkg -x "$package" .; done
 mirror=$(apt-get indextargets --format '$(ORIGIN) $(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
-  awk '$1 == "Debian" && $2 !~ /-/ { print $3; exit }')
+  awk '$1 == "Debian" && $2 !~ /-/ { uri = $3 } END { print uri }') # none found: debootstrap's own choice
 
 # The script of "sid" serves every newer release; Debian 12's debootstrap does not know this one by name.
 DEBOOTSTRAP_DIR=$tools/usr/share/debootstrap "$tools/usr/sbin/debootstrap" --variant=minbase \
