@@ -1,0 +1,192 @@
+/** From marked nodes to lines, one a block, and which of those lines are text. Order is the page's; words are never changed. */
+import { collapse, isBlock } from "./article-tree.ts";
+import { type Choice, isHeading, type Page } from "./article-marks.ts";
+import { beginPattern, ENDINGS, JUNK_LINES, phraseSet, POINTERS } from "./article-words.ts";
+
+export interface Line {
+  readonly text: string;
+  /** The block it stands in. */
+  readonly node: number;
+  readonly tag: string;
+  /** Share of its characters inside links. */
+  readonly link: number;
+}
+
+const SEPARATED = new Set(["a", "span", "button", "label", "td", "th", "time", "input", "img", "summary"]);
+
+/** One line for each block, `<br>` and row; cells and neighbouring labels are kept apart by a space; `pre` keeps its own lines. */
+export function toLines(page: Page, choice: Choice): Line[] {
+  const { tree } = page;
+  const { dropped, root } = choice;
+  const lines: Line[] = [];
+  let parts = "";
+  let link = 0;
+  let chars = 0;
+  let node = root;
+  let verbatim = -1;
+  const open: number[] = [];
+  const flush = (): void => {
+    if (parts !== "") {
+      const text = verbatim >= 0 ? parts.replace(/^\s*\n|\s+$/g, "") : collapse(parts);
+      if (text !== "") lines.push({ text, node, tag: tree.tag[node]!, link: chars ? link / chars : 0 });
+    }
+    parts = "";
+    link = 0;
+    chars = 0;
+  };
+  const stop = tree.end[root]!;
+  for (let i = root; i <= stop; i += 1) {
+    while (open.length > 0 && (i >= tree.end[open[open.length - 1]!]! || i === stop)) {
+      const closing = open.pop()!;
+      const tag = tree.tag[closing]!;
+      if (closing === verbatim) {
+        flush();
+        verbatim = -1;
+      }
+      if (tag === "td" || tag === "th") parts += " ";
+      else if (isBlock(tag)) flush();
+    }
+    if (i === stop) break;
+    if (dropped[i]) {
+      i = tree.end[i]! - 1;
+      continue;
+    }
+    const tag = tree.tag[i]!;
+    if (tag === "#text") {
+      if (parts === "" || tree.chars[i]! > 0) node = page.block[i]!;
+      parts += verbatim >= 0 ? tree.text[i]! : tree.text[i]!;
+      chars += tree.chars[i]!;
+      if (tree.linked[i]) link += tree.chars[i]!;
+      continue;
+    }
+    if (tag === "br" || tag === "hr") {
+      if (verbatim >= 0) parts += "\n";
+      else flush();
+      continue;
+    }
+    if (tag === "td" || tag === "th") {
+      if (page.own[i]! > 160) flush();
+      else parts += " ";
+    } else if (isBlock(tag)) {
+      if (verbatim < 0) flush();
+      if (tag === "pre" && verbatim < 0) verbatim = i;
+    } else if (SEPARATED.has(tag) && verbatim < 0 && glued(parts, page, i)) parts += " ";
+    if (tree.end[i]! > i + 1) open.push(i);
+  }
+  flush();
+  return lines;
+}
+
+/** Labels set beside each other without a space: "In stockAdd to list". A drop cap before its word stays where it is. */
+function glued(before: string, page: Page, node: number): boolean {
+  const last = before.charCodeAt(before.length - 1);
+  const { tree } = page;
+  const previous = tree.tag[node - 1];
+  if (Number.isNaN(last) || last <= 32 || previous !== "#text" || tree.parent[node - 1] === tree.parent[node])
+    return false;
+  let text = node + 1;
+  while (text < tree.end[node]! && tree.tag[text] !== "#text") text += 1;
+  const first = tree.text[text]?.[0] ?? "";
+  return /[\p{L}\p{N}]/u.test(before.at(-1)!) && /[\p{Lu}\p{N}$€£¥]/u.test(first) && before.trim().length > 1;
+}
+
+const JUNK = phraseSet(JUNK_LINES);
+const POINTER = beginPattern(POINTERS);
+const ENDING = beginPattern(ENDINGS);
+const JUDGED_CHARS = 400;
+
+const bare = (line: string): string =>
+  line
+    .slice(0, JUDGED_CHARS)
+    .toLowerCase()
+    .replace(/^[\s|•·»›>:–—-]+|[\s|•·»›>:.…!–—-]+$/g, "");
+
+const COUNTED =
+  /^\d+ (?:comments?|shares?|likes?|views?|kommentare?|commentaires?|comentarios|min(?:ute)?s?(?: read)?)$/;
+
+export function isJunk(line: Line): boolean {
+  if (line.text.length > 120) return false;
+  const text = bare(line.text);
+  return text === "" || JUNK.has(text) || COUNTED.test(text) || /^(?:©|\(c\) ?\d|copyright ©?)/i.test(text);
+}
+
+function isPointer(line: Line): boolean {
+  if (isHeading(line.tag) && line.text.length > 25) return false;
+  if (line.link > 0.8 && line.text.length < 120 && line.tag !== "td") return true;
+  return line.link > 0.5 && (line.tag === "li" || POINTER.test(line.text));
+}
+
+const ENDED = /[.!?…:;"”»)。！？]$/;
+
+/** Prose: starts with the first line that reads like prose, ends before what follows an article. */
+export function articleLines(all: readonly Line[], title: string | null): Line[] {
+  const lines = all.filter((line) => line.tag === "pre" || (!isJunk(line) && !isPointer(line)));
+  const own = title?.toLowerCase();
+  let start = lines.findIndex(
+    (line) =>
+      line.text.length >= 60 ||
+      (ENDED.test(line.text) && line.text.split(" ", 7).length >= 6) ||
+      line.tag === "pre",
+  );
+  if (start < 0) start = 0;
+  // The heading directly above the first prose belongs to it, unless it is the page's title.
+  while (
+    start > 0 &&
+    isHeading(lines[start - 1]!.tag) &&
+    lines[start - 1]!.tag !== "h1" &&
+    lines[start - 1]!.text.toLowerCase() !== own
+  )
+    start -= 1;
+  const total = lines.reduce((sum, line) => sum + line.text.length, 0);
+  let behind = 0;
+  let end = lines.length;
+  for (const [i, line] of lines.entries()) {
+    if (i >= start && behind > 0.55 * total && line.text.length < 80 && ENDING.test(line.text)) {
+      end = i;
+      break;
+    }
+    behind += line.text.length;
+  }
+  while (end > start + 1) {
+    const last = lines[end - 1]!;
+    const short =
+      last.text.length < 60 &&
+      !ENDED.test(last.text) &&
+      last.tag !== "li" &&
+      last.tag !== "td" &&
+      last.tag !== "pre";
+    if (!isHeading(last.tag) && !short) break;
+    end -= 1;
+  }
+  return lines.slice(start, end).filter((line) => line.text.toLowerCase() !== own);
+}
+
+/** Everything a page says in its own sections: headings, cards, short lines; what is repeated stands once. */
+export function pageLines(all: readonly Line[]): Line[] {
+  const seen = new Set<string>();
+  return all.filter((line) => {
+    if (line.tag !== "pre" && isJunk(line)) return false;
+    if (line.link > 0.9 && line.text.length < 25 && !isHeading(line.tag)) return false;
+    if (line.text.length <= 20) return true;
+    const key = line.text.toLowerCase();
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
+export const linesText = (lines: readonly Line[]): string => {
+  let text = "";
+  for (const [i, line] of lines.entries()) {
+    if (i > 0) {
+      const tight =
+        (line.tag === "li" && lines[i - 1]!.tag === "li") ||
+        line.node === lines[i - 1]!.node ||
+        line.tag === "tr" ||
+        line.tag === "td";
+      text += tight ? "\n" : "\n\n";
+    }
+    text += line.text;
+  }
+  return text;
+};

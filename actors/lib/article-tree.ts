@@ -1,0 +1,465 @@
+/**
+ * A page as flat arrays, built in one pass over the tokens: nodes in document order, a parent before its children,
+ * a subtree one contiguous range. Nothing here recurses and nothing here judges what is text and what is trimmings.
+ *
+ * It repairs what real pages need (paragraphs that end by themselves, list items, cells) and not what the standard
+ * demands beyond that: no foster parenting, no adoption agency.
+ */
+import { Tokenizer } from "htmlparser2";
+
+/** Deeper elements open no node: their text goes to the node at the cap. */
+const DEPTH_MAX = 512;
+const NODES_MAX = 300_000;
+const ATTRIBUTES_MAX = 64;
+const ATTRIBUTE_CHARS_MAX = 2_048;
+const TEXT_CHARS_MAX = 5_000_000;
+const SCRIPTS_MAX = 64;
+const SCRIPT_CHARS_MAX = 1_048_576;
+/** Names of scripts and frames, for whoever looks for vendors. */
+const HOSTS_MAX = 256;
+
+export type Attributes = Readonly<Record<string, string>>;
+
+export interface Tree {
+  /** Lower-cased element names; "#text" for text. */
+  readonly tag: readonly string[];
+  /** Text as it stands in the page; "" for elements. */
+  readonly text: readonly string[];
+  /** Length of that text with its white space collapsed. */
+  readonly chars: readonly number[];
+  /** -1 for the root. */
+  readonly parent: readonly number[];
+  /** First index after the subtree. */
+  readonly end: readonly number[];
+  readonly depth: readonly number[];
+  /** Text inside a link. */
+  readonly linked: readonly boolean[];
+  readonly attributes: readonly (Attributes | null)[];
+  /** What stands in `<title>`. */
+  readonly title: string;
+  /** name, property, itemprop or http-equiv (lower case) and content, in document order. */
+  readonly metas: readonly (readonly [string, string])[];
+  readonly links: readonly Attributes[];
+  /** The contents of JSON-LD scripts. */
+  readonly jsonLd: readonly string[];
+  /** Addresses of scripts and frames, and the beginnings of inline scripts. */
+  readonly scripts: readonly string[];
+  readonly base: string | null;
+  /** Which limits were met. */
+  readonly capped: readonly string[];
+}
+
+const VOID = new Set(
+  "area base basefont br col embed frame hr img input keygen link meta param source track wbr".split(" "),
+);
+/** What carries no text of the page. Not even measured. */
+const SKIPPED = new Set(
+  "style noscript template svg math iframe object canvas audio video select datalist textarea map noembed noframes applet".split(
+    " ",
+  ),
+);
+/** Formatting that says nothing about structure opens no node, so that it cannot be left open either. */
+const FORMATTING = new Set(
+  "b i u s em strong small big tt font strike ins abbr acronym cite dfn mark q bdi bdo data nobr var kbd samp".split(
+    " ",
+  ),
+);
+const CLOSES_PARAGRAPH = new Set(
+  (
+    "p h1 h2 h3 h4 h5 h6 address article aside blockquote details div dl fieldset figcaption figure footer form " +
+    "header hr main nav ol pre section table ul li dd dt center dir menu summary"
+  ).split(" "),
+);
+/** What an end tag does not reach across, unless it closes a table part itself. */
+const CELL = new Set(["td", "th", "caption"]);
+const TABLE_PARTS = new Set(["table", "tbody", "thead", "tfoot", "tr", "td", "th", "caption"]);
+const INLINE_ENDS = new Set(["span", "label", "code", "sup", "sub", "time"]);
+const BLOCK = new Set(
+  (
+    "address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer form " +
+    "h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol p pre section summary table tbody td tfoot th " +
+    "thead tr ul caption option optgroup"
+  ).split(" "),
+);
+export const isBlock = (tag: string): boolean => BLOCK.has(tag);
+
+/** Opening the first ends an open one of the second kind, looking up no further than a third. */
+const ENDS_SIBLING: Readonly<Record<string, { ends: ReadonlySet<string>; within: ReadonlySet<string> }>> = {
+  li: { ends: new Set(["li"]), within: new Set(["ul", "ol", "menu", "table", "td", "body"]) },
+  dd: { ends: new Set(["dd", "dt"]), within: new Set(["dl", "table", "td", "body"]) },
+  dt: { ends: new Set(["dd", "dt"]), within: new Set(["dl", "table", "td", "body"]) },
+  tr: { ends: new Set(["tr"]), within: new Set(["table", "body"]) },
+  td: { ends: new Set(["td", "th"]), within: new Set(["tr", "table", "body"]) },
+  th: { ends: new Set(["td", "th"]), within: new Set(["tr", "table", "body"]) },
+  tbody: { ends: new Set(["thead", "tbody", "tfoot"]), within: new Set(["table", "body"]) },
+  thead: { ends: new Set(["thead", "tbody", "tfoot"]), within: new Set(["table", "body"]) },
+  tfoot: { ends: new Set(["thead", "tbody", "tfoot"]), within: new Set(["table", "body"]) },
+  option: { ends: new Set(["option"]), within: new Set(["select", "body"]) },
+};
+const SIBLING_REACH = 24;
+
+const KEPT_ATTRIBUTES = new Set(
+  (
+    "class id href rel role hidden style content property name itemprop itemtype itemscope itemid datetime title " +
+    "aria-hidden aria-label aria-expanded data-component data-testid data-test-id lang type src alt http-equiv pubdate " +
+    "charset colspan data-type data-block-name"
+  ).split(" "),
+);
+
+const COLLAPSIBLE = /[\t\n\f\r \u00a0\u200b]+/g;
+const INVISIBLE = /[\u00ad\u200b-\u200d\u2060\ufeff]/g;
+
+/** White space to single spaces, soft hyphens and zero-width characters out. */
+export function collapse(text: string): string {
+  return text.replace(INVISIBLE, "").replace(COLLAPSIBLE, " ").trim();
+}
+
+function collapsedLength(text: string): number {
+  let length = 0;
+  let space = true;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    const blank = code === 32 || (code >= 9 && code <= 13) || code === 0xa0 || code === 0x200b;
+    if (!blank || !space) length += 1;
+    space = blank;
+  }
+  return space && length > 0 ? length - 1 : length;
+}
+
+export function buildTree(html: string): Tree {
+  const tag: string[] = ["#root"];
+  const text: string[] = [""];
+  const chars: number[] = [0];
+  const parent: number[] = [-1];
+  const end: number[] = [0];
+  const depth: number[] = [0];
+  const linked: boolean[] = [false];
+  const attributes: (Attributes | null)[] = [null];
+  const metas: [string, string][] = [];
+  const links: Attributes[] = [];
+  const jsonLd: string[] = [];
+  const scripts: string[] = [];
+  const capped = new Set<string>();
+  let base: string | null = null;
+  let title: string | null = null;
+
+  const stack: number[] = [0];
+  const open = new Map<string, number>();
+  /** Elements opened below the depth cap and not closed yet. */
+  let beyond = 0;
+  let links_open = 0;
+  let text_chars = 0;
+  let pending = "";
+
+  // The element whose start tag is being read.
+  let name = "";
+  let current: Record<string, string> | null = null;
+  let attributes_read = 0;
+  let attribute = "";
+  let value = "";
+  let value_wanted = false;
+
+  /** Inside an element without text of its own: its name, and how often it was opened again within itself. */
+  let skipping = "";
+  let skip_depth = 0;
+  let script: { parts: string[]; length: number; limit: number; json: boolean } | null = null;
+  let in_title = false;
+  let title_parts = "";
+
+  const flush = (): void => {
+    if (pending === "") return;
+    const run = pending;
+    pending = "";
+    if (tag.length >= NODES_MAX) {
+      capped.add("nodes");
+      return;
+    }
+    const length = collapsedLength(run);
+    if (length === 0 && !/[ \n\t\u00a0]/.test(run)) return;
+    const top = stack[stack.length - 1]!;
+    tag.push("#text");
+    text.push(run);
+    chars.push(length);
+    parent.push(top);
+    end.push(tag.length);
+    depth.push(depth[top]! + 1);
+    linked.push(links_open > 0);
+    attributes.push(null);
+  };
+
+  const pop = (): void => {
+    const node = stack.pop()!;
+    const closing = tag[node]!;
+    end[node] = tag.length;
+    open.set(closing, open.get(closing)! - 1);
+    if (closing === "a" && linked[node]) links_open -= 1;
+  };
+
+  const popTo = (index: number): void => {
+    flush();
+    while (stack.length > index) pop();
+  };
+
+  const append = (run: string): void => {
+    if (in_title) {
+      if (title_parts.length < 2_000) title_parts += run;
+      return;
+    }
+    if (script) {
+      if (script.length < script.limit) script.parts.push(run);
+      script.length += run.length;
+      return;
+    }
+    if (skipping !== "") return;
+    if (text_chars >= TEXT_CHARS_MAX) {
+      capped.add("text");
+      return;
+    }
+    const taken = run.slice(0, TEXT_CHARS_MAX - text_chars);
+    text_chars += taken.length;
+    pending += taken;
+  };
+
+  const opened = (self_closing: boolean): void => {
+    const opening = name;
+    const had = current;
+    name = "";
+    current = null;
+    if (skipping !== "") {
+      if (opening === skipping && !self_closing) skip_depth += 1;
+      return;
+    }
+    if (opening === "" || in_title || script) return;
+    if (opening === "script") {
+      const json = /ld\+json/i.test(had?.["type"] ?? "");
+      if (had?.["src"] && scripts.length < HOSTS_MAX) scripts.push(had["src"]);
+      const room = json ? jsonLd.length < SCRIPTS_MAX : scripts.length < HOSTS_MAX;
+      script = { parts: [], length: 0, limit: room ? (json ? SCRIPT_CHARS_MAX : 4_000) : 0, json };
+      return;
+    }
+    if (opening === "title" && title === null) {
+      in_title = true;
+      title_parts = "";
+      return;
+    }
+    if (opening === "meta") {
+      const content = had?.["content"];
+      if (content !== undefined && metas.length < 1_000) {
+        for (const key of ["property", "name", "itemprop", "http-equiv"] as const)
+          if (had?.[key]) metas.push([had[key].toLowerCase(), content]);
+      }
+      return;
+    }
+    if (opening === "link") {
+      if (had?.["rel"] && links.length < 1_000) links.push(had);
+      return;
+    }
+    if (opening === "base") {
+      base ??= had?.["href"] ?? null;
+      return;
+    }
+    if (opening === "iframe" && had?.["src"] && scripts.length < HOSTS_MAX) scripts.push(had["src"]);
+    if (SKIPPED.has(opening)) {
+      // A void-like svg (`<svg/>`) ends where it begins.
+      if (self_closing && (opening === "svg" || opening === "math")) return;
+      skipping = opening;
+      skip_depth = 1;
+      return;
+    }
+    if (opening === "html" || opening === "head" || opening === "body") {
+      if (opening === "body") popTo(1);
+      // One node for each, attributes of the first.
+      if ((open.get(opening) ?? 0) > 0 || opening === "head") return;
+    }
+    if (FORMATTING.has(opening)) return;
+    flush();
+    if (tag.length >= NODES_MAX) {
+      capped.add("nodes");
+      return;
+    }
+    const rule = ENDS_SIBLING[opening];
+    if (rule) {
+      for (let i = stack.length - 1, reach = 0; i > 0 && reach < SIBLING_REACH; i -= 1, reach += 1) {
+        const above = tag[stack[i]!]!;
+        if (rule.within.has(above)) break;
+        if (rule.ends.has(above)) {
+          popTo(i);
+          break;
+        }
+      }
+    }
+    if (CLOSES_PARAGRAPH.has(opening) && (open.get("p") ?? 0) > 0) {
+      for (let i = stack.length - 1, reach = 0; i > 0 && reach < SIBLING_REACH; i -= 1, reach += 1) {
+        const above = tag[stack[i]!]!;
+        if (above === "p") {
+          popTo(i);
+          break;
+        }
+        if (BLOCK.has(above)) break;
+      }
+    }
+    if (opening === "a" && (open.get("a") ?? 0) > 0) {
+      // A link inside a link ends the outer one.
+      for (let i = stack.length - 1; i > 0; i -= 1) {
+        if (tag[stack[i]!] === "a") {
+          if (linked[stack[i]!]) {
+            links_open -= 1;
+            linked[stack[i]!] = false;
+          }
+          if (i === stack.length - 1) popTo(i);
+          break;
+        }
+      }
+    }
+    const leaf = VOID.has(opening);
+    if (!leaf && stack.length >= DEPTH_MAX) {
+      capped.add("depth");
+      beyond += 1;
+      return;
+    }
+    const top = stack[stack.length - 1]!;
+    const node = tag.length;
+    tag.push(opening);
+    text.push("");
+    chars.push(0);
+    parent.push(top);
+    end.push(node + 1);
+    depth.push(depth[top]! + 1);
+    const link = opening === "a" && had?.["href"] !== undefined;
+    linked.push(link);
+    attributes.push(had);
+    if (leaf) return;
+    stack.push(node);
+    open.set(opening, (open.get(opening) ?? 0) + 1);
+    if (link) links_open += 1;
+  };
+
+  const closed = (closing: string): void => {
+    if (skipping !== "") {
+      if (closing === skipping) skip_depth -= 1;
+      // The end of the page's frame also ends what was never closed.
+      if (skip_depth === 0 || closing === "main" || closing === "body") skipping = "";
+      return;
+    }
+    if (closing === "title") {
+      if (in_title) title = title_parts;
+      in_title = false;
+      return;
+    }
+    if (closing === "script") {
+      if (script?.json && script.length <= SCRIPT_CHARS_MAX) jsonLd.push(script.parts.join(""));
+      else if (script && !script.json && script.limit > 0)
+        scripts.push(script.parts.join("").slice(0, 4_000));
+      script = null;
+      return;
+    }
+    if (closing === "br") {
+      name = "br";
+      opened(false);
+      return;
+    }
+    if (FORMATTING.has(closing) || VOID.has(closing)) return;
+    if (closing === "html" || closing === "body" || closing === "head") return;
+    if (beyond > 0) {
+      beyond -= 1;
+      return;
+    }
+    if ((open.get(closing) ?? 0) === 0) return;
+    const table = TABLE_PARTS.has(closing);
+    const inline = INLINE_ENDS.has(closing);
+    for (let i = stack.length - 1; i > 0; i -= 1) {
+      const above = tag[stack[i]!]!;
+      if (above === closing) {
+        popTo(i);
+        return;
+      }
+      if (closing === "a" && BLOCK.has(above)) {
+        // Blocks inside stay open, the link ends here.
+        for (let j = i - 1; j > 0; j -= 1) {
+          if (tag[stack[j]!] === "a") {
+            if (linked[stack[j]!]) {
+              flush();
+              links_open -= 1;
+              linked[stack[j]!] = false;
+            }
+            return;
+          }
+        }
+        return;
+      }
+      if ((inline && BLOCK.has(above)) || (!table && CELL.has(above))) return;
+    }
+  };
+
+  const tokenizer = new Tokenizer(
+    { decodeEntities: true },
+    {
+      isInForeignContext: () => skipping === "svg" || skipping === "math",
+      ontext: (start, stop) => append(html.slice(start, stop)),
+      ontextentity: (code) => append(String.fromCodePoint(code)),
+      onopentagname: (start, stop) => {
+        name = stop - start > 64 ? "x-long" : html.slice(start, stop).toLowerCase();
+        current = null;
+        attributes_read = 0;
+      },
+      onattribname: (start, stop) => {
+        value_wanted = false;
+        attributes_read += 1;
+        if (attributes_read > ATTRIBUTES_MAX) {
+          capped.add("attributes");
+          return;
+        }
+        if (stop - start > 24 || (skipping !== "" && skipping !== "iframe")) return;
+        attribute = html.slice(start, stop).toLowerCase();
+        value_wanted = KEPT_ATTRIBUTES.has(attribute) && !(current && attribute in current);
+        value = "";
+      },
+      onattribdata: (start, stop) => {
+        if (value_wanted && value.length < ATTRIBUTE_CHARS_MAX)
+          value += html.slice(start, Math.min(stop, start + ATTRIBUTE_CHARS_MAX - value.length));
+      },
+      onattribentity: (code) => {
+        if (value_wanted && value.length < ATTRIBUTE_CHARS_MAX) value += String.fromCodePoint(code);
+      },
+      onattribend: () => {
+        if (!value_wanted) return;
+        current ??= {};
+        current[attribute] = value;
+        value_wanted = false;
+      },
+      onopentagend: () => opened(false),
+      onselfclosingtag: () => opened(true),
+      onclosetag: (start, stop) => {
+        if (stop - start <= 64) closed(html.slice(start, stop).toLowerCase());
+      },
+      oncdata: () => {},
+      oncomment: () => {},
+      ondeclaration: () => {},
+      onprocessinginstruction: () => {},
+      onend: () => {},
+    },
+  );
+  tokenizer.write(html);
+  tokenizer.end();
+  flush();
+  while (stack.length > 1) pop();
+  end[0] = tag.length;
+
+  return {
+    tag,
+    text,
+    chars,
+    parent,
+    end,
+    depth,
+    linked,
+    attributes,
+    title: collapse(title ?? title_parts),
+    metas,
+    links,
+    jsonLd,
+    scripts,
+    base,
+    capped: [...capped],
+  };
+}
