@@ -43,6 +43,11 @@ export const SlotRelease = Type.Object({
   status: Type.Union([Type.Integer(), Type.Null()]),
   /** What a Retry-After on 429 or 503 asked for, in seconds; null when there was none. */
   retry_after_s: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+  /**
+   * When the request left, by the node's clock, where the caller knows: the next gap is counted from it, so that what
+   * happens between grant and request (a store, a connection) shortens no gap. Left out: from the grant.
+   */
+  sent_ms: Type.Optional(Type.Integer()),
 });
 export type SlotRelease = Static<typeof SlotRelease>;
 
@@ -63,6 +68,8 @@ export const DomainView = Type.Object({
   waiting: Type.Integer(),
   failures: Type.Integer(),
   skip_until: Type.Union([Type.String(), Type.Null()]),
+  /** Until when a Retry-After closes the domain. */
+  paused_until: Type.Union([Type.String(), Type.Null()]),
   dead_hosts: Type.Array(Type.Object({ host: Type.String(), until: Type.String() })),
 });
 export type DomainView = Static<typeof DomainView>;
@@ -77,8 +84,13 @@ export const Domain = contract("domain", {
     Type.Object({ fetch_id: Type.String(), host: Type.String() }),
     Type.Object({ dead: Type.Boolean() }),
   ),
-  /** robots.txt asked for a longer gap (already capped at 30 s); null lifts it. */
-  pace: tell(Type.Object({ crawl_delay_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]) })),
+  /** robots.txt of one origin asked for a longer gap (already capped at 30 s); null lifts it. */
+  pace: tell(
+    Type.Object({
+      origin: Type.String(),
+      crawl_delay_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+    }),
+  ),
   view: ask(Type.Null(), DomainView),
   /** Forgets failures, skips and dead hosts: an operator's word. */
   clear: ask(Type.Null(), DomainView),
@@ -139,22 +151,22 @@ export type RobotsAnswer = Static<typeof RobotsAnswer>;
 
 /** What reading /robots.txt came to; the actor's own message. */
 export const RobotsRead = Type.Union([
-  Type.Object({
-    kind: Type.Literal("read"),
-    status: Type.Integer(),
-    /** The first 500 KiB as text. */
-    text: Type.String(),
-    at_ms: Type.Number(),
-  }),
+  /**
+   * A file, or the certainty that there is none (4xx except 429). Its rules may be longer than a message; they are
+   * handed over within the process that read them.
+   */
+  Type.Object({ kind: Type.Literal("read"), status: Type.Integer() }),
   /** 429, 5xx, a refused or broken read: the last copy counts, else the door is closed. */
-  Type.Object({ kind: Type.Literal("unreadable"), reason: Type.String(), at_ms: Type.Number() }),
+  Type.Object({ kind: Type.Literal("unreadable"), reason: Type.String() }),
   /** No connection at all: left to the ladder. */
-  Type.Object({ kind: Type.Literal("host_unreachable"), reason: Type.String(), at_ms: Type.Number() }),
+  Type.Object({ kind: Type.Literal("host_unreachable"), reason: Type.String() }),
   Type.Object({ kind: Type.Literal("blocked") }),
   Type.Object({
     kind: Type.Literal("no_slot"),
     error: Type.Enum(["domain_busy", "domain_unavailable", "domain_dead", "politeness_timeout"]),
     retry_after_s: Type.Integer({ minimum: 1 }),
+    /** How long the read would have stood in the queue. */
+    wait_max_ms: Type.Integer(),
   }),
 ]);
 export type RobotsRead = Static<typeof RobotsRead>;

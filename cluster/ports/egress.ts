@@ -69,6 +69,8 @@ export type Exchange =
   | {
       readonly kind: "failed";
       readonly problem: EgressProblem;
+      /** Whether the other side had taken the connection: a time-out before that means nobody is there. */
+      readonly connected?: boolean;
       readonly detail: string;
       readonly ms: number;
     };

@@ -259,17 +259,20 @@ const ROWS = CASES.flatMap(({ what, file, agent = "FooBot", yes = [], no = [] })
   ...no.map((path) => ({ what, file, agent, path, allowed: false })),
 ]);
 
+/** A path that with its key and the line's "/" fills a line to its last byte. */
+const long = (letter: string, key: string) => "/x/".padEnd(16_664 - 3 - key.length + 1, letter);
+
+const judge = (lines: string[], path: string) =>
+  judgeRobots(parseRobots(lines.join("\n"), "FooBot"), new URL(`http://foo.bar${path}`)).allowed;
+
 describe("robots.txt as google/robotstxt tests it", () => {
   test.each(ROWS)("$what: $agent and $path, $allowed", ({ file, agent, path, allowed }) => {
     expect(may(file, agent, path)).toBe(allowed);
   });
 
   test("a line is cut after 16,663 bytes, and what is left of it counts", () => {
-    const long = (letter: string, key: string) => "/x/".padEnd(16_664 - 3 - key.length + 1, letter);
     const shut = long("a", "disallow: ");
     const file = ["user-agent: FooBot", `disallow: ${shut}/qux`];
-    const judge = (lines: string[], path: string) =>
-      judgeRobots(parseRobots(lines.join("\n"), "FooBot"), new URL(`http://foo.bar${path}`)).allowed;
     expect(judge(file, "/fux")).toBe(true);
     expect(judge(file, `${shut}/fux`)).toBe(false);
     const [a, b] = [long("a", "allow: "), long("b", "allow: ")];

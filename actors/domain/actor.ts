@@ -1,0 +1,215 @@
+/**
+ * The domain actor: one per registrable domain, asked before every request to one of its hosts.
+ *
+ * It keeps a Politeness and remembers a queue of callers; every rule is in politeness.ts. A caller who cannot start at
+ * once is parked, and `serve` answers: a slot when one is due, or a refusal when the domain closes or the caller's
+ * patience runs out. It never fetches, and it answers everyone.
+ */
+import { actor, PARKED, type ReplyTo, type Turn } from "../../cluster/actor.ts";
+import { Domain, type DomainView, type SlotAnswer } from "../../schemas/domain.ts";
+import {
+  aheadOf,
+  cleared,
+  closed,
+  delayed,
+  dueAt,
+  expectedWait,
+  gapOf,
+  holds,
+  missed,
+  type Pace,
+  type Politeness,
+  type Refusal,
+  refused,
+  release,
+  resumed,
+  settle,
+  skipped,
+  start,
+  UNTOUCHED,
+} from "./politeness.ts";
+import {
+  type Caller,
+  emptyQueue,
+  firstToLeave,
+  join,
+  joinAgain,
+  type Queue,
+  takeIf,
+  takeImpatient,
+  takeNext,
+  waiting,
+} from "./queue.ts";
+
+/** Beyond so many waiting callers a domain is busy, whatever they expect. */
+const QUEUE_MOST = 1_000;
+
+type Reply = ReplyTo<SlotAnswer>;
+
+interface State {
+  /** Kept: a domain that moves to another node is as polite there as it was here. */
+  politeness: Politeness;
+  /** Not kept: callers whose domain moved ask again. */
+  readonly queue: Queue<Reply>;
+}
+
+type DomainTurn = Turn<State, typeof Domain.operations>;
+
+/**
+ * `sites` gives single domains a pace of their own (the profile site's). Defaults of the pace: 500 ms, 2 slots
+ * (3-decisions.md, Running it) and LEASE_MS.
+ */
+export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace, "lease_ms">>> = {}) {
+  const paceOf = (site: string): Pace => ({ ...everyones, ...sites[site] });
+  /** Slots this process has granted and not had back: they outlive an activation, the process's death they do not. */
+  const granted = new Set<string>();
+
+  return actor(Domain)<State, Politeness>({
+    keep: (state) => state.politeness,
+    begin: (kept, { key, now_ms }) => ({
+      politeness: kept ? resumed(kept, paceOf(key), now_ms, (fetch_id) => granted.has(fetch_id)) : UNTOUCHED,
+      queue: emptyQueue(),
+    }),
+    idle_ms: 10 * 60_000,
+    on: {
+      acquire(turn, { fetch_id, host, lane, wait_max_ms }) {
+        const { now_ms } = turn;
+        const { politeness, queue } = turn.state;
+        const pace = paceOf(turn.key);
+        if (holds(politeness, fetch_id, now_ms)) return { kind: "granted", waited_ms: 0 };
+        const refusal = closed(politeness, host, now_ms);
+        if (refusal) return refusal;
+
+        const same = queue.byId.get(fetch_id);
+        const full = queue.byId.size >= QUEUE_MOST;
+        const expected_ms = expectedWait(politeness, pace, now_ms, aheadOf(lane, waiting(queue)));
+        if (same ? same.replies.length >= QUEUE_MOST : full || expected_ms > wait_max_ms) {
+          return refused("domain_busy", expected_ms);
+        }
+
+        const leaves_ms = now_ms + wait_max_ms;
+        const reply = turn.park<SlotAnswer>();
+        if (same) joinAgain(queue, same, reply, leaves_ms);
+        else join(queue, { fetch_id, host, lane, asked_ms: now_ms, leaves_ms, replies: [reply] });
+        serve(turn, pace);
+        return PARKED;
+      },
+
+      release(turn, message) {
+        const { now_ms, state } = turn;
+        const pace = paceOf(turn.key);
+        const { paused_until_ms } = state.politeness;
+        state.politeness = release(state.politeness, pace, now_ms, message);
+        granted.delete(message.fetch_id);
+        const { paused_until_ms: until_ms } = state.politeness;
+        if (until_ms > paused_until_ms) {
+          // Certain by now: their wait cannot end in time.
+          const refusal = refused("domain_busy", until_ms - now_ms);
+          refuse(
+            turn,
+            takeIf(state.queue, (caller) => caller.leaves_ms < until_ms),
+            refusal,
+          );
+        }
+        serve(turn, pace);
+      },
+
+      settle(turn, outcome) {
+        turn.state.politeness = settle(turn.state.politeness, turn.now_ms, outcome);
+        serve(turn, paceOf(turn.key));
+      },
+
+      missing(turn, { fetch_id, host }) {
+        const { now_ms, state } = turn;
+        state.politeness = missed(state.politeness, now_ms, { fetch_id, host });
+        const refusal = closed(state.politeness, host, now_ms);
+        if (refusal?.error !== "domain_dead") return { dead: false };
+        refuse(
+          turn,
+          takeIf(state.queue, (caller) => caller.host === host),
+          refusal,
+        );
+        return { dead: true };
+      },
+
+      pace(turn, wish) {
+        turn.state.politeness = delayed(turn.state.politeness, turn.now_ms, wish);
+        serve(turn, paceOf(turn.key));
+      },
+
+      view: (turn) => view(turn, paceOf(turn.key)),
+
+      clear(turn) {
+        turn.state.politeness = cleared(turn.state.politeness);
+        return view(turn, paceOf(turn.key));
+      },
+
+      serve: (turn) => serve(turn, paceOf(turn.key)),
+    },
+  });
+
+  /** Answers everyone who can be answered now, then sleeps until the next one can. */
+  function serve(turn: DomainTurn, pace: Pace): void {
+    const { state, now_ms } = turn;
+    const { queue } = state;
+    if (queue.byId.size === 0) return;
+    const refusal = skipped(state.politeness, now_ms);
+    if (refusal) {
+      refuse(
+        turn,
+        takeIf(queue, () => true),
+        refusal,
+      );
+      return;
+    }
+
+    // Whoever left before this moment would not use the slot; whoever leaves at this moment still may.
+    timeOut(turn, pace, now_ms - 1);
+    let due_ms = dueAt(state.politeness, pace, now_ms);
+    for (; due_ms <= now_ms; due_ms = dueAt(state.politeness, pace, now_ms)) {
+      const caller = takeNext(queue);
+      if (!caller) return;
+      for (const lease of state.politeness.leases)
+        if (lease.lapses_ms <= now_ms) granted.delete(lease.fetch_id);
+      state.politeness = start(state.politeness, pace, now_ms, caller);
+      granted.add(caller.fetch_id);
+      for (const reply of caller.replies) {
+        turn.answer(reply, { kind: "granted", waited_ms: Math.floor(now_ms - caller.asked_ms) });
+      }
+    }
+    timeOut(turn, pace, now_ms);
+    const first = firstToLeave(queue);
+    if (first) turn.wake(Math.min(due_ms, first.leaves_ms), "serve", null);
+  }
+}
+
+function timeOut(turn: DomainTurn, pace: Pace, at_ms: number): void {
+  const { state, now_ms } = turn;
+  const late = takeImpatient(state.queue, at_ms);
+  if (late.length === 0) return;
+  const expected_ms = expectedWait(state.politeness, pace, now_ms, state.queue.byId.size);
+  refuse(turn, late, refused("politeness_timeout", expected_ms));
+}
+
+function refuse(turn: DomainTurn, callers: readonly Caller<Reply>[], refusal: Refusal): void {
+  for (const { replies } of callers) for (const reply of replies) turn.answer(reply, refusal);
+}
+
+function view({ key, now_ms, state }: DomainTurn, pace: Pace): DomainView {
+  const { politeness, queue } = state;
+  const text = (until_ms: number) => (until_ms > now_ms ? new Date(until_ms).toISOString() : null);
+  return {
+    domain: key,
+    gap_ms: gapOf(politeness, pace, now_ms),
+    slots: pace.slots,
+    in_flight: politeness.leases.filter((lease) => lease.lapses_ms > now_ms).length,
+    waiting: queue.byId.size,
+    failures: politeness.failures,
+    skip_until: text(politeness.skip_until_ms),
+    paused_until: text(politeness.paused_until_ms),
+    dead_hosts: politeness.missing.flatMap(({ host, dead_until_ms }) => {
+      const until = text(dead_until_ms);
+      return until ? [{ host, until }] : [];
+    }),
+  };
+}

@@ -1,0 +1,369 @@
+/**
+ * Every rule of how one domain is treated: when the next request may start, how long a caller must expect to wait,
+ * and what is learned from how it went. Functions of their arguments: no clock, no bus, no store, no queue.
+ *
+ * What is to be done is in 3-decisions.md (Core) and 1-core.md (Fetch errors); numbers that stand nowhere else are
+ * explained here.
+ */
+import assert from "node:assert/strict";
+import type { FetchOutcome, SlotAnswer, SlotRelease, SlotRequest } from "../../schemas/domain.ts";
+
+export interface Pace {
+  /** Starts are at least this far apart. Default 500 ms; when too small, sites block all of us. */
+  readonly gap_ms: number;
+  /** Requests in flight at once. Default 2. */
+  readonly slots: number;
+  /**
+   * A slot that is not handed back within this time is taken back. It must outlast the longest exchange, a PDF that
+   * may take 5 min to download (1-core.md, Fetch errors: timeout), or a domain sees more requests than slots; when
+   * too large, a slot lost on the way is missed for longer.
+   */
+  readonly lease_ms: number;
+}
+
+/** Twice the longest exchange. */
+export const LEASE_MS = 10 * 60_000;
+
+interface Lease {
+  readonly fetch_id: string;
+  readonly host: string;
+  readonly started_ms: number;
+  readonly lapses_ms: number;
+}
+
+/** A host name that was not found. */
+interface Missing {
+  readonly host: string;
+  readonly fetch_id: string;
+  readonly at_ms: number;
+  /** 0 for a name that was missed only once. */
+  readonly dead_until_ms: number;
+}
+
+/** What robots.txt of one origin asks of us; the domain keeps the longest of its origins. */
+interface Delay {
+  readonly origin: string;
+  readonly crawl_delay_ms: number;
+  readonly until_ms: number;
+}
+
+/** Everything a domain is remembered by. Stored whole whenever it changes, so every list in it is short. */
+export interface Politeness {
+  readonly leases: readonly Lease[];
+  readonly last_start_ms: number | null;
+  /** Moving estimate of how long a slot is held; 0 before the first one came back. */
+  readonly hold_ms: number;
+  readonly delays: readonly Delay[];
+  /** The gap that 429s have led to; 0 when there were none. */
+  readonly slow_gap_ms: number;
+  readonly slowed_at_ms: number;
+  /** A Retry-After closes the whole domain until then. */
+  readonly paused_until_ms: number;
+  /** Consecutive fetches in which every route failed, and the last of them by name. */
+  readonly failures: number;
+  readonly failed: readonly string[];
+  readonly skip_until_ms: number;
+  readonly missing: readonly Missing[];
+}
+
+export const UNTOUCHED: Politeness = {
+  leases: [],
+  last_start_ms: null,
+  hold_ms: 0,
+  delays: [],
+  slow_gap_ms: 0,
+  slowed_at_ms: 0,
+  paused_until_ms: 0,
+  failures: 0,
+  failed: [],
+  skip_until_ms: 0,
+  missing: [],
+};
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** Three failed fetches in a row close the domain; each failure after that closes it for longer. */
+const FAILURES_TO_SKIP = 3;
+const SKIPS_MS = [10 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 6 * HOUR_MS] as const;
+/** So many failures are remembered by name, because a tell may arrive twice. */
+const FAILED_MOST = 8;
+
+/** A name missing twice within this time is dead for as long again. */
+const DEAD_MS = 6 * HOUR_MS;
+/** A site with more missing names forgets those it would forget first anyway. */
+const MISSING_MOST = 64;
+
+/** The longest a Retry-After is obeyed, and the longest gap that 429s lead to. */
+const PAUSE_MOST_MS = 15 * MINUTE_MS;
+/** The first 429 makes the gap at least this long, also where the operator set none. */
+const SLOW_LEAST_MS = SECOND_MS;
+/** What each answer leaves of a gap lengthened by 429s: 15 min are 1 s again after 31 answers. */
+const SLOW_SHRINKS_TO = 0.8;
+/** Without another 429 a lengthened gap is forgotten after this, for a domain that nobody visits cannot shrink it. */
+const SLOW_FORGOTTEN_MS = 6 * HOUR_MS;
+
+/** robots.txt is read anew every 24 h; an origin nobody has visited for twice that asks for nothing any more. */
+const DELAY_KEPT_MS = 48 * HOUR_MS;
+const DELAYS_MOST = 16;
+
+/** How much one exchange moves the estimate of how long a slot is held. */
+const HOLD_WEIGHT = 0.2;
+
+/** Clocks count whole milliseconds: what is stamped t happened before t + 1, and a wait counted from it ends later. */
+const CLOCK_STEP_MS = 1;
+
+/** A start read back counts as recent within this time, whatever the clocks of two nodes think. */
+const RECENT_MS = MINUTE_MS;
+/** What is left of a slot whose node is gone: its sockets are closed or about to be (cluster.md, section 3.7). */
+const ORPHANED_LEASE_MS = 10 * SECOND_MS;
+
+/** Synchronous callers served for each batch caller, when both wait. */
+export const SYNC_PER_BATCH = 4;
+
+export type Lane = SlotRequest["lane"];
+export type Refusal = Extract<SlotAnswer, { kind: "refused" }>;
+
+export function refused(error: Refusal["error"], for_ms: number): Refusal {
+  return { kind: "refused", error, retry_after_s: Math.max(1, Math.ceil(for_ms / SECOND_MS)) };
+}
+
+/** Why this host is not asked at the moment, or null when it may be. */
+export function closed(politeness: Politeness, host: string, now_ms: number): Refusal | null {
+  const dead = politeness.missing.find((name) => name.host === host && name.dead_until_ms > now_ms);
+  if (dead) return refused("domain_dead", dead.dead_until_ms - now_ms);
+  return skipped(politeness, now_ms);
+}
+
+/** Why none of this domain's hosts is asked at the moment, or null. */
+export function skipped({ skip_until_ms }: Politeness, now_ms: number): Refusal | null {
+  return skip_until_ms > now_ms ? refused("domain_unavailable", skip_until_ms - now_ms) : null;
+}
+
+/** The time between two starts as it is now: the operator's, the site's own wish, or what 429s have led to. */
+export function gapOf(politeness: Politeness, pace: Pace, now_ms: number): number {
+  const slow_ms = now_ms - politeness.slowed_at_ms < SLOW_FORGOTTEN_MS ? politeness.slow_gap_ms : 0;
+  return Math.max(pace.gap_ms, slow_ms, crawlDelayOf(politeness, now_ms));
+}
+
+function crawlDelayOf({ delays }: Politeness, now_ms: number): number {
+  return Math.max(0, ...delays.map((delay) => (delay.until_ms > now_ms ? delay.crawl_delay_ms : 0)));
+}
+
+/** When the gap has passed and no Retry-After closes the domain. */
+function openAt(politeness: Politeness, pace: Pace, now_ms: number): number {
+  const gap_ms = gapOf(politeness, pace, now_ms);
+  const { last_start_ms, paused_until_ms } = politeness;
+  const gap_over_ms =
+    last_start_ms === null || gap_ms === 0 ? now_ms : last_start_ms + gap_ms + CLOCK_STEP_MS;
+  return Math.max(gap_over_ms, paused_until_ms);
+}
+
+const inFlight = ({ leases }: Politeness, now_ms: number): readonly Lease[] =>
+  leases.filter((lease) => lease.lapses_ms > now_ms);
+
+/** The earliest time the next caller may start: the gap has passed and a slot is free, or lapses. */
+export function dueAt(politeness: Politeness, pace: Pace, now_ms: number): number {
+  const open_ms = openAt(politeness, pace, now_ms);
+  const leases = inFlight(politeness, now_ms);
+  if (leases.length < pace.slots) return open_ms;
+  return Math.max(open_ms, Math.min(...leases.map((lease) => lease.lapses_ms)));
+}
+
+/**
+ * How long a caller with so many ahead must expect to wait. Between two starts lies the gap or, when that is longer,
+ * what a slot is held for, shared by the slots. A slot held longer than usual is expected to last as much longer
+ * again as it has already, so a domain that hangs soon says domain_busy instead of keeping people waiting.
+ */
+export function expectedWait(politeness: Politeness, pace: Pace, now_ms: number, ahead: number): number {
+  const { hold_ms } = politeness;
+  const leases = inFlight(politeness, now_ms);
+  const frees_ms = leases.map((lease) =>
+    Math.min(lease.lapses_ms, now_ms + Math.abs(hold_ms - (now_ms - lease.started_ms))),
+  );
+  const free_ms = leases.length < pace.slots ? now_ms : Math.min(...frees_ms);
+  const first_ms = Math.max(openAt(politeness, pace, now_ms), free_ms) - now_ms;
+  return Math.max(0, first_ms) + ahead * Math.max(gapOf(politeness, pace, now_ms), hold_ms / pace.slots);
+}
+
+/** How many are served before a caller who joins now. */
+export function aheadOf(lane: Lane, waiting: Readonly<Record<Lane, number>>): number {
+  switch (lane) {
+    case "sync":
+      return waiting.sync + Math.min(waiting.batch, Math.floor(waiting.sync / SYNC_PER_BATCH));
+    case "batch":
+      return waiting.batch + Math.min(waiting.sync, (waiting.batch + 1) * SYNC_PER_BATCH);
+  }
+}
+
+/** Whose turn it is, after so many synchronous callers were served in a row while batch work waited. */
+export function nextLane(waiting: Readonly<Record<Lane, number>>, sync_in_row: number): Lane {
+  if (waiting.batch === 0) return "sync";
+  return waiting.sync === 0 || sync_in_row >= SYNC_PER_BATCH ? "batch" : "sync";
+}
+
+/** Whether this fetch has a slot already: a caller who asks again is not counted twice. */
+export function holds({ leases }: Politeness, fetch_id: string, now_ms: number): boolean {
+  return leases.some((lease) => lease.fetch_id === fetch_id && lease.lapses_ms > now_ms);
+}
+
+export function start(
+  politeness: Politeness,
+  pace: Pace,
+  now_ms: number,
+  { fetch_id, host }: Pick<SlotRequest, "fetch_id" | "host">,
+): Politeness {
+  const leases = inFlight(politeness, now_ms);
+  assert(leases.length < pace.slots, "A domain has no more requests in flight than slots");
+  const lease = { fetch_id, host, started_ms: now_ms, lapses_ms: now_ms + pace.lease_ms };
+  return { ...politeness, leases: [...leases, lease], last_start_ms: now_ms };
+}
+
+/** Takes a slot back and learns from what the origin said. A slot that lapsed and was taken back teaches nothing. */
+export function release(
+  politeness: Politeness,
+  pace: Pace,
+  now_ms: number,
+  { fetch_id, status, retry_after_s, sent_ms }: SlotRelease,
+): Politeness {
+  const lease = politeness.leases.find((held) => held.fetch_id === fetch_id);
+  if (!lease) return politeness;
+  const held_ms = Math.max(0, now_ms - lease.started_ms);
+  const { hold_ms, last_start_ms } = politeness;
+  const back: Politeness = {
+    ...politeness,
+    leases: politeness.leases.filter((held) => held !== lease),
+    hold_ms: hold_ms === 0 ? held_ms : Math.round(hold_ms + HOLD_WEIGHT * (held_ms - hold_ms)),
+    // A request may leave a little after its grant; the gap is between requests.
+    last_start_ms: Math.max(last_start_ms ?? 0, Math.min(sent_ms ?? 0, now_ms)),
+    // Whoever answers exists.
+    missing:
+      status === null ? politeness.missing : politeness.missing.filter(({ host }) => host !== lease.host),
+  };
+  const pause_ms = status === 429 || status === 503 ? (retry_after_s ?? 0) * SECOND_MS : 0;
+  const paused = pause_ms > 0 ? pausedFor(back, now_ms, pause_ms) : back;
+  if (status === 429) return slowed(paused, pace, now_ms, lease);
+  return status !== null && status < 500 ? eased(paused, pace, now_ms) : paused;
+}
+
+function pausedFor(politeness: Politeness, now_ms: number, pause_ms: number): Politeness {
+  const until_ms = now_ms + Math.min(pause_ms, PAUSE_MOST_MS) + CLOCK_STEP_MS;
+  return { ...politeness, paused_until_ms: Math.max(politeness.paused_until_ms, until_ms) };
+}
+
+/** Doubles the gap, once for all requests that were under way when it was doubled. */
+function slowed(politeness: Politeness, pace: Pace, now_ms: number, lease: Lease): Politeness {
+  if (politeness.slow_gap_ms > 0 && lease.started_ms <= politeness.slowed_at_ms) return politeness;
+  const doubled_ms = Math.max(SLOW_LEAST_MS, 2 * gapOf(politeness, pace, now_ms));
+  return { ...politeness, slow_gap_ms: Math.min(doubled_ms, PAUSE_MOST_MS), slowed_at_ms: now_ms };
+}
+
+/** Each answer takes a fifth off what 429s have added to the gap, until the usual one is reached. */
+function eased(politeness: Politeness, pace: Pace, now_ms: number): Politeness {
+  if (politeness.slow_gap_ms === 0) return politeness;
+  const usual_ms = Math.max(pace.gap_ms, crawlDelayOf(politeness, now_ms));
+  const slow_gap_ms = Math.floor(politeness.slow_gap_ms * SLOW_SHRINKS_TO);
+  // Below a second with no usual gap at all: nothing left to shrink.
+  const over = slow_gap_ms <= usual_ms || slow_gap_ms < SLOW_LEAST_MS / 2;
+  return { ...politeness, slow_gap_ms: over ? 0 : slow_gap_ms };
+}
+
+/** What a whole fetch came to: a failure in a row may close the domain, any success opens it. */
+export function settle(
+  politeness: Politeness,
+  now_ms: number,
+  { fetch_id, result }: FetchOutcome,
+): Politeness {
+  switch (result) {
+    case "abandoned":
+      return politeness;
+    case "answered":
+      if (politeness.failures === 0 && politeness.skip_until_ms === 0) return politeness;
+      return { ...politeness, failures: 0, failed: [], skip_until_ms: 0 };
+    case "every_route_failed": {
+      // What began before the domain was closed tells nothing new: two at once must not climb two steps.
+      if (skipped(politeness, now_ms) || politeness.failed.includes(fetch_id)) return politeness;
+      const failures = politeness.failures + 1;
+      const failed = [...politeness.failed, fetch_id].slice(-FAILED_MOST);
+      const step = Math.min(failures - FAILURES_TO_SKIP, SKIPS_MS.length - 1);
+      return { ...politeness, failures, failed, skip_until_ms: step < 0 ? 0 : now_ms + SKIPS_MS[step]! };
+    }
+  }
+}
+
+/** A name was not found (NXDOMAIN): the second fetch within 6 h that says so makes it dead for 6 h. */
+export function missed(
+  politeness: Politeness,
+  now_ms: number,
+  { fetch_id, host }: Pick<SlotRequest, "fetch_id" | "host">,
+): Politeness {
+  const remembered = politeness.missing.filter((name) => forgottenAt(name) > now_ms);
+  const before = remembered.find((name) => name.host === host);
+  if (before?.fetch_id === fetch_id) return politeness;
+  const name = { host, fetch_id, at_ms: now_ms, dead_until_ms: before ? now_ms + DEAD_MS : 0 };
+  const others = remembered.filter((other) => other !== before).slice(-(MISSING_MOST - 1));
+  return { ...politeness, missing: [...others, name] };
+}
+
+const forgottenAt = ({ at_ms, dead_until_ms }: Missing): number => Math.max(at_ms + DEAD_MS, dead_until_ms);
+
+/** What robots.txt of one origin asks for; null or 0 lifts it. */
+export function delayed(
+  politeness: Politeness,
+  now_ms: number,
+  { origin, crawl_delay_ms }: { readonly origin: string; readonly crawl_delay_ms: number | null },
+): Politeness {
+  const others = politeness.delays.filter((delay) => delay.origin !== origin && delay.until_ms > now_ms);
+  if (!crawl_delay_ms) {
+    return others.length === politeness.delays.length ? politeness : { ...politeness, delays: others };
+  }
+  const delay = { origin, crawl_delay_ms, until_ms: now_ms + DELAY_KEPT_MS };
+  // The longest ones are those that count.
+  const delays = [...others, delay]
+    .toSorted((a, b) => b.crawl_delay_ms - a.crawl_delay_ms)
+    .slice(0, DELAYS_MOST);
+  return { ...politeness, delays };
+}
+
+/** An operator's word: failures, skips and dead hosts are forgotten. What the site asked for is not. */
+export function cleared(politeness: Politeness): Politeness {
+  return { ...politeness, failures: 0, failed: [], skip_until_ms: 0, missing: [] };
+}
+
+/**
+ * As read back, perhaps on another node with another clock. A recent start counts as one made this moment, so the
+ * worst is one gap too many, and no stored time can close the domain for longer than its rule could. Slots that
+ * `isOurs` does not know were granted by a node that is gone: what it had in flight ends with it.
+ */
+export function resumed(
+  kept: Politeness,
+  pace: Pace,
+  now_ms: number,
+  isOurs: (fetch_id: string) => boolean,
+): Politeness {
+  const { last_start_ms } = kept;
+  const recent = last_start_ms !== null && last_start_ms > now_ms - RECENT_MS;
+  const leases = inFlight(kept, now_ms).map((lease) => ({
+    ...lease,
+    started_ms: Math.min(lease.started_ms, now_ms),
+    lapses_ms: Math.min(
+      lease.lapses_ms,
+      now_ms + (isOurs(lease.fetch_id) ? pace.lease_ms : ORPHANED_LEASE_MS),
+    ),
+  }));
+  return {
+    ...kept,
+    // A node with fewer slots than the last one had counts the youngest.
+    leases: leases.slice(-pace.slots),
+    last_start_ms: recent ? now_ms : last_start_ms,
+    slowed_at_ms: Math.min(kept.slowed_at_ms, now_ms),
+    paused_until_ms: Math.min(kept.paused_until_ms, now_ms + PAUSE_MOST_MS),
+    skip_until_ms: Math.min(kept.skip_until_ms, now_ms + SKIPS_MS.at(-1)!),
+    missing: kept.missing.map((name) => ({
+      ...name,
+      at_ms: Math.min(name.at_ms, now_ms),
+      dead_until_ms: Math.min(name.dead_until_ms, now_ms + DEAD_MS),
+    })),
+  };
+}
