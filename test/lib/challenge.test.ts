@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { challengeOf, type Served, VENDORS } from "../../actors/lib/challenge.ts";
+
+/**
+ * Written for this project, after content.md section 9; none is a page that was really served. A name says what is
+ * expected: <vendor>[-variant].<challenge | block | ordinary>.http.
+ */
+const FOLDER = new URL("../fixtures/challenge/", import.meta.url);
+const FILES = readdirSync(FOLDER);
+
+function served(file: string): Served {
+  const [head, ...rest] = readFileSync(new URL(file, FOLDER), "utf8").split("\n\n");
+  const [line, ...fields] = head!.split("\n");
+  const body = rest.join("\n\n");
+  const headers = fields.map((field) => field.split(/: (.*)/s).slice(0, 2) as [string, string]);
+  // What the main text comes to is not known here; 0 is what makes it hardest for ordinary pages.
+  const status = Number(line!.split(" ")[1]);
+  return { status, headers: new Map(headers), body_start: body, bytes: body.length, text_chars: 0 };
+}
+
+const expected = (file: string) => {
+  const [name, kind] = file.split(".") as [string, "challenge" | "block" | "ordinary"];
+  return kind === "ordinary" ? null : { vendor: name.split("-")[0], kind };
+};
+
+describe("bot protection (content.md, 9)", () => {
+  test.each(FILES)("%s", (file) => {
+    expect(challengeOf(served(file))).toEqual(expected(file));
+  });
+
+  test("has for every vendor a page of its own and an ordinary one with its marks", () => {
+    for (const vendor of VENDORS) {
+      expect(FILES).toContain(`${vendor}.ordinary.http`);
+      expect(FILES.some((file) => expected(file)?.vendor === vendor)).toBe(true);
+    }
+  });
+
+  test("is not seen where its marks stand in a large page that was served as usual", () => {
+    for (const file of FILES.filter((name) => !name.includes("header"))) {
+      const page = served(file);
+      const headers = new Map([["content-type", "text/html"]]);
+      expect(challengeOf({ ...page, headers, status: 200, bytes: 90_000 })).toBeNull();
+    }
+  });
+
+  test("is not seen where its marks stand beside an article's worth of text", () => {
+    for (const file of FILES) {
+      const headers = new Map([["content-type", "text/html"]]);
+      expect(challengeOf({ ...served(file), headers, status: 200, text_chars: 3_000 })).toBeNull();
+    }
+  });
+
+  test("is told by a header alone, whatever the body", () => {
+    const page = { status: 403, body_start: "", bytes: 0, text_chars: 0 };
+    const table = [
+      [["cf-mitigated", "challenge"], { vendor: "cloudflare", kind: "challenge" }],
+      [["x-amzn-waf-action", "captcha"], { vendor: "aws_waf", kind: "challenge" }],
+      [["x-vercel-mitigated", "deny"], { vendor: "vercel", kind: "block" }],
+      [["x-dd-b", "1"], { vendor: "datadome", kind: "challenge" }],
+      [["x-sucuri-block", "EXPLVAL"], { vendor: "sucuri", kind: "block" }],
+      [["server", "ddos-guard"], { vendor: "ddos_guard", kind: "challenge" }],
+      [["server", "cloudflare"], null],
+      [["x-datadome-cid", "x"], null],
+    ] as const;
+    for (const [header, challenge] of table) {
+      expect(challengeOf({ ...page, headers: new Map([header]) })).toEqual(challenge);
+    }
+  });
+
+  test("costs next to nothing on bodies made to be slow", () => {
+    const hostile = [
+      "<iframe ",
+      "<a class=a",
+      "var dd={",
+      "<input ",
+      "<!--",
+      "<script>",
+      "&#35;",
+      "<title>",
+      "<",
+    ];
+    for (const piece of hostile) {
+      const body_start = piece.repeat(65_536 / piece.length);
+      const began = process.cpuUsage();
+      for (const bytes of [10_000, 65_536]) {
+        challengeOf({ status: 403, headers: new Map(), body_start, bytes, text_chars: 0 });
+      }
+      const { user } = process.cpuUsage(began);
+      expect(user / 1_000, piece).toBeLessThan(400);
+    }
+  });
+});
