@@ -24,6 +24,7 @@ import {
   TIERS,
 } from "../../schemas/fetch.ts";
 import { challengeOf } from "../lib/challenge.ts";
+import { cutOff } from "../lib/extract.ts";
 import type { Extracted, ExtractTask } from "../lib/extracted.ts";
 import { contentKindOf, freshnessOf, keptHeaders } from "../lib/http.ts";
 import type { Entry, Refusal, Transport, Transported } from "../lib/transport.ts";
@@ -200,16 +201,14 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       if (kind === "pdf" && !request.accept_pdf) {
         return done({ kind: "final", error: "pdf_not_accepted" }, "pdf_not_accepted", null, null);
       }
-      const work = await outside.extract(
-        { bytes: page.body, url: page.final_url, content_type, kind, now_ms: clock.now() },
-        signal,
-      );
-      const extracted = work.kind === "done" ? work.value : null;
+      const task = { bytes: page.body, url: page.final_url, content_type, kind, now_ms: clock.now() };
+      const work = await outside.extract(task, signal);
+      const extracted = work.kind === "done" ? work.value : cutOff(task, work.reason);
       if (work.kind === "failed") {
         meters.count("trawl_work_failures_total", { task: kind, reason: work.reason });
         meters.say("warn", "Cannot read a document", { kind, reason: work.reason, bytes: page.body.length });
       }
-      const text_chars = extracted?.text.length ?? 0;
+      const text_chars = extracted.text.length;
       const challenge = challengeOf({
         status: page.status,
         headers: page.headers,
@@ -227,9 +226,9 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       if (page.status >= 400) {
         return done({ kind: "definitive", status: page.status }, `http_${page.status}`, null, extracted);
       }
-      const outcome = { kind: "page", text_chars, html: kind === "html" && extracted !== null } as const;
-      const unread = work.kind === "failed" ? `Cannot read the document: ${work.reason}` : null;
-      return done(outcome, isThin(outcome, request) ? "thin_content" : "ok", unread, extracted);
+      // A document that could not be read is no thin page: a browser would choke on it as well.
+      const outcome = { kind: "page", text_chars, html: kind === "html" && work.kind === "done" } as const;
+      return done(outcome, isThin(outcome, request) ? "thin_content" : "ok", extracted.note, extracted);
     };
 
     const recordOf = async ({ tier, page, kind, extracted }: Candidate): Promise<PageRecord> => {

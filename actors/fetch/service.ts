@@ -1,0 +1,121 @@
+/**
+ * The way from a caller's question to its answer: the page cache where it can answer, else the Fetch actor of that
+ * page. Pages asked for again and again are kept in memory and looked up anew once a second, so a page that another
+ * node stored is seen a second later at most; how old an answer may be is judged at every request (freshness.ts).
+ */
+import { LRUCache } from "lru-cache";
+import type { Say } from "../../cluster/actor.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import type { Meters } from "../../cluster/ports/meters.ts";
+import { Fetch, type FetchAnswer, type FetchAsk } from "../../schemas/fetch.ts";
+import { type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../lib/url.ts";
+import { asCachedPage, cacheKey, type CachedPage, EMPTY_RECORD, freshness } from "./freshness.ts";
+
+interface Needs {
+  readonly documents: Documents;
+  readonly ask: Say;
+  readonly clock: Clock;
+  readonly meters: Meters;
+  readonly joined?: JoinedSites;
+}
+
+export interface FetchService {
+  /** Throws Fault. */
+  readonly fetch: (request: FetchAsk) => Promise<FetchAnswer>;
+  /** Whether this answer, given by `fetch` to this very request, is what the cache would say now. Does not wait. */
+  readonly current: (request: FetchAsk, answer: FetchAnswer, now_ms: number) => boolean;
+}
+
+interface Seen {
+  readonly page: CachedPage | null;
+  /** On the monotonic clock. */
+  readonly looked_ms: number;
+}
+
+const LOOK_EVERY_MS = 1_000;
+/** Pages kept in memory, by the length of their inline texts and a kilobyte or two for the rest. */
+const SEEN_CHARS_MOST = 32 * 2 ** 20;
+const RECORD_CHARS = 2_048;
+/** The asker's patience outlasts the caller's a little, so that the caller's own deadline speaks. */
+const GRACE_MS = 20_000;
+
+export function fetchService({ documents, ask, clock, meters, joined }: Needs): FetchService {
+  const seen = new LRUCache<string, Seen>({
+    maxSize: SEEN_CHARS_MOST,
+    sizeCalculation: ({ page }) => RECORD_CHARS + (page?.record.text?.length ?? 0),
+  });
+  const looking = new Map<string, Promise<CachedPage | null>>();
+  const sources = new WeakMap<FetchAnswer, { readonly digest: string; readonly page: CachedPage }>();
+
+  function look(digest: string): Promise<CachedPage | null> {
+    const under_way = looking.get(digest);
+    if (under_way) return under_way;
+    const looked = documents
+      .get("pages", digest)
+      .then((stored) => {
+        const known = seen.peek(digest)?.page ?? null;
+        const found = asCachedPage(stored?.value);
+        // The same page stays the same object, so that what was written from it stays true.
+        const same = known !== null && found !== null && known.validated_ms === found.validated_ms;
+        const page = same ? known : found;
+        seen.set(digest, { page, looked_ms: clock.mono() });
+        return page;
+      })
+      .finally(() => looking.delete(digest));
+    looking.set(digest, looked);
+    return looked;
+  }
+
+  return {
+    async fetch(request) {
+      const url = parseUrl(request.url);
+      if (url === null) return INVALID_URL;
+      const normalised = normaliseUrl(url);
+      const digest = cacheKey(normalised, request);
+      if (request.cache_ttl_s !== 0) {
+        const near = seen.get(digest);
+        const recent = near?.page && clock.mono() - near.looked_ms < LOOK_EVERY_MS;
+        const page = recent ? near.page : await look(digest);
+        const fresh = freshness(page, request, clock.now());
+        if (fresh.kind === "hit") {
+          meters.count("trawl_cache_hits_total", { cache: "pages" });
+          sources.set(fresh.answer, { digest, page: page! });
+          return fresh.answer;
+        }
+        meters.count("trawl_cache_misses_total", { cache: "pages" });
+      }
+      const wait_ms = Math.max(1, request.deadline_ms - clock.now()) + GRACE_MS;
+      const patience = { wait_ms, id: request.fetch_id };
+      const key = `${siteOf(url.hostname, joined)} ${digest}`;
+      return ask(Fetch, key, "get", { ...request, url: url.href }, patience);
+    },
+
+    current(request, answer, now_ms) {
+      const source = sources.get(answer);
+      if (!source) return false;
+      const near = seen.get(source.digest);
+      if (!near?.page || near.page !== source.page) return false;
+      if (clock.mono() - near.looked_ms >= LOOK_EVERY_MS) {
+        look(source.digest).catch((problem: unknown) => {
+          meters.say("warn", "Cannot look a cached page up", { problem: String(problem) });
+        });
+      }
+      const fresh = freshness(near.page, request, now_ms).kind === "hit";
+      if (fresh) meters.count("trawl_cache_hits_total", { cache: "pages" });
+      return fresh;
+    },
+  };
+}
+
+const INVALID_URL: FetchAnswer = {
+  record: EMPTY_RECORD,
+  attempts: [],
+  cached: false,
+  revalidated: false,
+  cost_usd: "0",
+  error: "invalid_url",
+  error_detail: "The url is no http or https URL",
+  retry_after_s: null,
+  premium_routes_tried: false,
+};

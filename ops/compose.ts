@@ -1,0 +1,214 @@
+/**
+ * The only place that names adapters: a configuration becomes stores, a way out, actors, routes and a listening
+ * gateway. What each of them does is its own; the order in which they begin and end is decided here.
+ */
+import { mkdirSync, readFileSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import { account } from "../actors/accounts/actor.ts";
+import { findGrant, listKeys, prepareAccounts, projectsOf } from "../actors/accounts/keys.ts";
+import { domain } from "../actors/domain/actor.ts";
+import { robots } from "../actors/domain/robots.actor.ts";
+import { fetch } from "../actors/fetch/actor.ts";
+import { climb } from "../actors/fetch/climb.ts";
+import { asCachedPage } from "../actors/fetch/freshness.ts";
+import { fetchService } from "../actors/fetch/service.ts";
+import { decodeText } from "../actors/lib/charset.ts";
+import { destination, type Endpoint } from "../actors/lib/destination.ts";
+import { cutOff, taskOf } from "../actors/lib/extract.ts";
+import type { Extracted, ExtractTask } from "../actors/lib/extracted.ts";
+import { directTransport } from "../actors/tiers/adapters/transport.direct.ts";
+import { fileBodies } from "../cluster/adapters/bodies.file.ts";
+import { systemClock } from "../cluster/adapters/clock.system.ts";
+import { sqliteDocuments } from "../cluster/adapters/documents.sqlite.ts";
+import { undiciEgress } from "../cluster/adapters/egress.undici.ts";
+import { prometheusMeters } from "../cluster/adapters/meters.prometheus.ts";
+import { systemRandom } from "../cluster/adapters/random.system.ts";
+import { processWorkers } from "../cluster/adapters/workers.processes.ts";
+import { embedded } from "../cluster/embedded.ts";
+import type { Bodies } from "../cluster/ports/bodies.ts";
+import type { Documents } from "../cluster/ports/documents.ts";
+import type { Work } from "../cluster/ports/workers.ts";
+import { chooseHttp } from "../gateway/adapters/choose-http.ts";
+import { authenticator } from "../gateway/authenticate.ts";
+import { metering } from "../gateway/metering.ts";
+import { openapi } from "../gateway/openapi.ts";
+import { retrievals } from "../gateway/retrieved.ts";
+import type { Route } from "../gateway/route.ts";
+import { accountRoutes } from "../gateway/routes/accounts.ts";
+import { bodyRoutes } from "../gateway/routes/bodies.ts";
+import { fetchRoutes } from "../gateway/routes/fetch.ts";
+import { pageRoutes } from "../gateway/routes/pages.ts";
+import { statusRoutes } from "../gateway/routes/status.ts";
+import { server } from "../gateway/server.ts";
+import type { Config } from "./config.ts";
+
+/** A service that runs. */
+export interface Running {
+  /** Where it listens. */
+  readonly address: string;
+  /** Which HTTP server runs, and why not the faster one. */
+  readonly http: string;
+  /** The first admin key, to be printed once; null when there were keys. */
+  readonly first_key: string | null;
+  /** Says not_ready, lets what is in flight end within the time, stores everything. */
+  readonly stop: (within_ms?: number) => Promise<void>;
+}
+
+const STOP_MS = 160_000;
+/** A slot outlasts the longest exchange; one that is never handed back is taken after this. */
+const LEASE_MS = 330_000;
+
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
+/** The stores of a configuration; the commands that work beside a running service open them, too. */
+export function openDocuments({ storage }: Config): Documents {
+  const { documents, data_dir } = storage;
+  if (documents === "sqlite") return sqliteDocuments(inFolder(data_dir, "documents.sqlite"));
+  return sqliteDocuments(documents.slice("sqlite:".length));
+}
+
+function openBodies({ storage }: Config): Bodies {
+  const { blobs, data_dir } = storage;
+  return fileBodies(blobs === "file" ? inFolder(data_dir, "bodies") : blobs.slice("file:".length));
+}
+
+function inFolder(folder: string, name: string): string {
+  mkdirSync(folder, { recursive: true });
+  return isAbsolute(folder) ? join(folder, name) : join(process.cwd(), folder, name);
+}
+
+export async function start(config: Config): Promise<Running> {
+  const clock = systemClock();
+  const random = systemRandom();
+  const meters = prometheusMeters({ level: config.log.level });
+  const documents = openDocuments(config);
+  const bodies = openBodies(config);
+
+  const rule = destination({ allow: config.egress.allow, own: ownEndpoints(config) });
+  const egress = undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers });
+  const workers = processWorkers({
+    tasks: new URL("../actors/lib/extract.ts", import.meta.url),
+    pools: {
+      page: {
+        size: 1,
+        heap_mb: 256,
+        rss_most_mb: 1_024,
+        rss_mb: 300,
+        timeout_ms: 5_000,
+        replaced_after: 2_000,
+      },
+      pdf: { size: 1, heap_mb: 512, rss_most_mb: 1_536, rss_mb: 600, timeout_ms: 60_000, replaced_after: 50 },
+    },
+    queue_limit: 256,
+    meters,
+  });
+  const extract = async (task: ExtractTask, signal: AbortSignal): Promise<Work<Extracted>> =>
+    // There is nothing to read in what is no text; its bytes need not travel.
+    task.kind === "binary"
+      ? { kind: "done", value: { ...cutOff(task, ""), note: null } }
+      : workers.run<Extracted>(taskOf(task.kind), task, signal);
+
+  const pace = { ...config.politeness, lease_ms: LEASE_MS };
+  const { name: crawler_name } = config.crawler;
+  const user_agent = `Mozilla/5.0 (compatible; ${crawler_name}/${version})`;
+  const cluster = embedded(
+    [
+      account(),
+      domain(pace),
+      robots({ egress, clock, crawler_name, user_agent }),
+      fetch({
+        climb: climb({
+          clock,
+          documents,
+          bodies,
+          meters,
+          routes: { direct: directTransport({ egress, clock, destination: rule }) },
+          extract,
+        }),
+        stored: async (digest) => asCachedPage((await documents.get("pages", digest))?.value),
+        now: clock.now,
+      }),
+    ],
+    { clock, random, documents, meters },
+  );
+  await cluster.recovered;
+
+  const first = await prepareAccounts(documents, config.gateway.admin_key ?? null, clock.now());
+  const books = metering({ ask: cluster.ask, clock, meters, gateway: `${process.pid}-${clock.now()}` });
+  const identify = authenticator({
+    find: (key_sha256) => findGrant(documents, key_sha256),
+    metering: books,
+    clock,
+  });
+  const seen = retrievals({ documents, clock });
+  const pages = fetchService({ documents, ask: cluster.ask, clock, meters });
+
+  let draining = false;
+  const { listen, sentence } = await chooseHttp();
+  const { host, port } = config.gateway;
+  const public_url = config.gateway.public_url ?? `http://${bracketed(host)}:${port}`;
+  const routes: Route[] = [
+    ...fetchRoutes({ ...pages, decode: decodeText, bodies, retrievals: seen, clock, meters }),
+    ...bodyRoutes({ bodies, retrievals: seen }),
+    ...accountRoutes({
+      ask: cluster.ask,
+      metering: books,
+      clock,
+      projectsOf: (customer) => projectsOf(documents, customer),
+      keysOf: (project) => listKeys(documents, project),
+    }),
+    ...statusRoutes({
+      checks: {
+        documents: { ping: () => documents.ping(), gates: true },
+        object_storage: { ping: () => bodies.ping(), gates: false },
+      },
+      draining: () => draining,
+      version,
+      clock,
+      metrics: { content_type: meters.contentType, render: () => meters.render() },
+    }),
+    ...pageRoutes({ document: () => openapi({ routes, public_url, named: {} }), public_url, version }),
+  ];
+  const { admit, failed } = server({ routes, identify, metering: books, clock, random, meters });
+  const listening = await listen(admit, { host, port, shared: false, failed });
+  meters.gauge("trawl_http_server_info", { name: listening.name }, 1);
+  const address = `http://${bracketed(host)}:${listening.port}`;
+  meters.say("info", "Listening", { address, http: listening.name, node: process.version });
+
+  const stop = async (within_ms = STOP_MS): Promise<void> => {
+    draining = true;
+    await listening.close(within_ms);
+    await books.drain();
+    await cluster.stop(within_ms);
+    await workers.close();
+    await egress.close();
+    await bodies.close();
+    await documents.close();
+  };
+  return { address, http: sentence, first_key: first.key, stop };
+}
+
+const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
+
+/** Where this service and its engines listen: never a destination. */
+function ownEndpoints(config: Config): readonly Endpoint[] {
+  const { host, port } = config.gateway;
+  const engines = [config.cluster.bus, config.storage.documents, config.storage.s3_endpoint ?? ""].flatMap(
+    (address) =>
+      address.includes("://")
+        ? address
+            .replace(/^\w+:\/\/([^/@]*@)?/, "")
+            .replace(/[/?].*$/, "")
+            .split(",")
+            .map((place) => endpointOf(place))
+        : [],
+  );
+  return [{ host, port }, ...engines.filter((endpoint) => endpoint !== null)];
+}
+
+function endpointOf(place: string): Endpoint | null {
+  const url = URL.parse(`http://${place}`);
+  return url && url.port !== "" ? { host: url.hostname, port: Number(url.port) } : null;
+}
