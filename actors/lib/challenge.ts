@@ -204,7 +204,7 @@ export const VENDORS = Object.keys(ROWS) as readonly Vendor[];
 
 // Every repetition has a bound: a body of one endless tag must not cost the event loop a second.
 const WIDGET =
-  /<[a-z][^>]{0,999}\b(?:class|id)=["']?[^"'>]{0,99}\b(?:g-recaptcha|h-captcha|cf-turnstile|arkose|funcaptcha)\b/i;
+  /<[a-z][^>]{0,299}\b(?:class|id)=["']?[^"'>]{0,99}\b(?:g-recaptcha|h-captcha|cf-turnstile|arkose|funcaptcha)\b/i;
 const OTHER_CONTROLS = /<select\b|<input\b(?![^>]{0,999}\btype=["']?(?:hidden|submit|button)\b)/i;
 
 export function challengeOf(served: Served): Challenge | null {

@@ -22,7 +22,10 @@ export function readPlain(
   chars_most: number = TEXT_CHARS_MOST,
 ): Plain {
   const charset = charsetOf({ bytes, content_type, kind }) ?? "UTF-8";
-  return { charset, ...cutText(soundText(decodeText(bytes, charset)), chars_most) };
+  // No encoding spends more than four bytes on a UTF-16 unit, so the rest need not be decoded to be cut.
+  const text = soundText(decodeText(bytes.subarray(0, chars_most * 4 + 4), charset));
+  const cut = cutText(text, chars_most);
+  return { charset, text: cut.text, truncated: cut.truncated || bytes.length > chars_most * 4 + 4 };
 }
 
 /** NUL (which PostgreSQL and C take for an end) and halves of a surrogate pair become U+FFFD. */

@@ -142,12 +142,8 @@ function pool(limits: Pool, queue_limit: number, start: () => ChildProcess, mete
   function died(child: Child, how: string, signal: NodeJS.Signals | null = null): void {
     if (!children.has(child)) return;
     const { state, job, errors } = child;
-    const last =
-      errors
-        .trim()
-        .split("\n")
-        .findLast((line) => /error|memory/i.test(line)) ?? "";
-    const detail = `${how}: ${last}`.slice(0, DETAIL_CHARS);
+    const said = errors.split("\n").find((line) => /\bFATAL ERROR\b|^\w*Error\b/.test(line)) ?? "";
+    const detail = `${how}: ${said.trim()}`.slice(0, DETAIL_CHARS);
     // A kill that is not ours is the kernel's, when the machine or the container has no memory left.
     const starved = signal === "SIGKILL" || /out of memory|allocation failed/i.test(errors);
     job?.answer(failed(starved ? "out_of_memory" : "crashed", detail));

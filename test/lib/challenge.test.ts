@@ -80,14 +80,14 @@ describe("bot protection (content.md, 9)", () => {
       "<title>",
       "<",
     ];
-    for (const piece of hostile) {
+    const slow = hostile.filter((piece) => {
       const body_start = piece.repeat(65_536 / piece.length);
       const began = process.cpuUsage();
-      for (const bytes of [10_000, 65_536]) {
+      for (const bytes of [20_000, 65_536]) {
         challengeOf({ status: 403, headers: new Map(), body_start, bytes, text_chars: 0 });
       }
-      const { user } = process.cpuUsage(began);
-      expect(user / 1_000, piece).toBeLessThan(400);
-    }
+      return process.cpuUsage(began).user > 300_000;
+    });
+    expect(slow).toEqual([]);
   });
 });
