@@ -1,0 +1,68 @@
+/** How tallies add up to a month, and when a share of an allowance is crossed. Functions of their arguments. */
+import {
+  type QuotaCategory,
+  QUOTA_CATEGORIES,
+  type Tally,
+  THRESHOLDS,
+  type ThresholdEvent,
+  type Usage,
+  type UsageByCategory,
+} from "../../schemas/accounts.ts";
+
+/** One project's month. */
+export interface Month {
+  readonly keys: Readonly<Record<string, UsageByCategory>>;
+  readonly events: readonly ThresholdEvent[];
+  readonly refreshed_at_ms: number | null;
+}
+
+export const EMPTY_MONTH: Month = { keys: {}, events: [], refreshed_at_ms: null };
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    requests: a.requests + b.requests,
+    succeeded: a.succeeded + b.succeeded,
+    bytes: a.bytes + b.bytes,
+    bytes_ok: a.bytes_ok + b.bytes_ok,
+    paid_bytes: a.paid_bytes + b.paid_bytes,
+    paid_bytes_ok: a.paid_bytes_ok + b.paid_bytes_ok,
+    cost_micros: a.cost_micros + b.cost_micros,
+    cost_ok_micros: a.cost_ok_micros + b.cost_ok_micros,
+  };
+}
+
+/** A month with a tally counted in, and the thresholds its keys crossed by it. */
+export function addTally(month: Month, tally: Tally, now_ms: number): Month {
+  const keys: Record<string, UsageByCategory> = { ...month.keys };
+  const events: ThresholdEvent[] = [];
+  for (const [prefix, added] of Object.entries(tally.keys)) {
+    const before = keys[prefix] ?? {};
+    const after: Record<string, Usage> = { ...before };
+    for (const [category, usage] of Object.entries(added))
+      after[category] = after[category] ? addUsage(after[category], usage) : usage;
+    keys[prefix] = after;
+    const limits = tally.allowances[prefix];
+    if (!limits) continue;
+    for (const allowance of [...QUOTA_CATEGORIES, "spend"] as const) {
+      const crossed = crossings(limits[allowance], usedOf(before, allowance), usedOf(after, allowance));
+      for (const threshold of crossed) events.push({ key: prefix, allowance, threshold, at_ms: now_ms });
+    }
+  }
+  return { keys, events: [...month.events, ...events], refreshed_at_ms: now_ms };
+}
+
+/** Which shares of a limit lie above what was used before and not above what is used now. No limit, no shares. */
+export function crossings(limit: number | null, before: number, after: number): readonly number[] {
+  if (limit === null || limit <= 0) return [];
+  return THRESHOLDS.filter((share) => before * 100 < limit * share && after * 100 >= limit * share);
+}
+
+/** fetch is fetch_own, fetch_paid and fetch_cached; spend is what all categories cost. */
+export function usedOf(usage: UsageByCategory, allowance: QuotaCategory | "spend"): number {
+  let used = 0;
+  for (const [category, { requests, cost_micros }] of Object.entries(usage)) {
+    if (allowance === "spend") used += cost_micros;
+    else if (category === allowance || category.startsWith(`${allowance}_`)) used += requests;
+  }
+  return used;
+}

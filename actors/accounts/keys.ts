@@ -1,0 +1,318 @@
+/**
+ * Customers, projects and keys as documents: what `trawl key`, `trawl project` and `trawl customer` do, and what the
+ * gateway looks up. Everything is one document at a time under its name, so that a command works beside a running
+ * service. Time comes in as an argument; keys are drawn here, from node:crypto, and are nowhere afterwards.
+ */
+import { hash, randomBytes } from "node:crypto";
+import type { Documents, Versioned } from "../../cluster/ports/documents.ts";
+import {
+  type Customer,
+  type Grant,
+  type Key,
+  KEY_MARKS,
+  KEY_SHAPE,
+  NAME_SHAPE,
+  PREFIX_CHARS,
+  type Project,
+  PROJECT_RATE_DEFAULT,
+  type QuotaCategory,
+} from "../../schemas/accounts.ts";
+
+/** An operator's mistake, in a sentence for them. */
+export class AccountError extends Error {
+  override readonly name = "AccountError";
+}
+
+export const FIRST_NAME = "default";
+
+/** The most keys a listing shows; an account with more lists them by project. */
+const LIST_MOST = 1_000;
+/** A put that lost against another writer this often in a row is given up. */
+const TRIES_MOST = 20;
+
+const iso = (now_ms: number): string => new Date(now_ms).toISOString();
+
+/** A new key: the role's mark and 32 random bytes in base 62. */
+export function drawKey(role: Key["role"], random: (bytes: number) => Buffer = randomBytes): string {
+  return KEY_MARKS[role] + base62(random(32));
+}
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/** 32 bytes need 43 digits: 62 ** 43 > 2 ** 256. */
+function base62(bytes: Buffer): string {
+  let value = BigInt(`0x${bytes.toString("hex")}`);
+  let text = "";
+  for (let digit = 0; digit < 43; digit++) {
+    text = DIGITS[Number(value % 62n)]! + text;
+    value /= 62n;
+  }
+  return text;
+}
+
+const digestOf = (key: string): string => hash("sha256", key);
+const prefixOf = (key: string): string => key.slice(0, PREFIX_CHARS);
+
+/** What the gateway asks: a key with all it depends on. Null: unknown, revoked, or its project is gone. */
+export async function findGrant(documents: Documents, key_sha256: string): Promise<Grant | null> {
+  const key = (await documents.get("keys", key_sha256))?.value as Key | undefined;
+  if (!key || key.status === "revoked") return null;
+  const project = (await documents.get("projects", key.project))?.value as Project | undefined;
+  const customer =
+    project && ((await documents.get("customers", project.customer))?.value as Customer | undefined);
+  return project && customer ? { key, project, customer } : null;
+}
+
+export async function createCustomer(
+  documents: Documents,
+  { name, external, currency }: Pick<Customer, "name" | "external" | "currency">,
+  now_ms: number,
+): Promise<Customer> {
+  named("customer", name);
+  const customer: Customer = { name, status: "active", external, currency, created_at: iso(now_ms) };
+  if (!(await documents.put("customers", name, customer, 0)))
+    throw new AccountError(`Cannot create customer "${name}": there is one of this name`);
+  return customer;
+}
+
+export async function createProject(
+  documents: Documents,
+  { name, customer }: Pick<Project, "name" | "customer">,
+  now_ms: number,
+): Promise<Project> {
+  named("project", name);
+  if ((await documents.get("customers", customer)) === null)
+    throw new AccountError(`Cannot create project "${name}": there is no customer "${customer}"`);
+  const project: Project = {
+    name,
+    customer,
+    rate_limit_rps: PROJECT_RATE_DEFAULT,
+    user_agents: [],
+    budget_micros: null,
+    created_at: iso(now_ms),
+  };
+  if (!(await documents.put("projects", name, project, 0, { tag: customer })))
+    throw new AccountError(`Cannot create project "${name}": there is one of this name`);
+  return project;
+}
+
+function named(what: string, name: string): void {
+  if (NAME_SHAPE.test(name)) return;
+  throw new AccountError(
+    `Cannot create ${what} "${name}": a name is 1 to 63 lower-case letters, digits, "-" and "_", a letter or digit first`,
+  );
+}
+
+export interface KeyWishes {
+  readonly project: string;
+  readonly role: Key["role"];
+  readonly label?: string | null;
+  readonly categories?: readonly QuotaCategory[] | null;
+  readonly rate_limit_rps?: number | null;
+  readonly quotas?: { readonly search?: number | null; readonly fetch?: number | null };
+  readonly spend_cap_micros?: number | null;
+}
+
+export interface CreatedKey {
+  /** Shown once: afterwards only its digest and its prefix are known. */
+  readonly key: string;
+  readonly record: Key;
+}
+
+/** Draws until the prefix is unused, then stores the key under its digest. */
+export async function createKey(
+  documents: Documents,
+  wishes: KeyWishes,
+  now_ms: number,
+  draw: (role: Key["role"]) => string = drawKey,
+): Promise<CreatedKey> {
+  if ((await documents.get("projects", wishes.project)) === null)
+    throw new AccountError(`Cannot create a key: there is no project "${wishes.project}"`);
+  for (let tries = 0; tries < TRIES_MOST; tries++) {
+    const key = draw(wishes.role);
+    const record = await claim(documents, key, wishes, now_ms);
+    if (record) return { key, record };
+  }
+  throw new AccountError(`Cannot create a key: ${TRIES_MOST} prefixes in a row were taken`);
+}
+
+/** Takes the prefix, then stores the key. A process that dies in between has used up a prefix, nothing else. */
+async function claim(
+  documents: Documents,
+  key: string,
+  wishes: KeyWishes,
+  now_ms: number,
+): Promise<Key | null> {
+  const key_sha256 = digestOf(key);
+  const prefix = prefixOf(key);
+  if (!(await documents.put("names", `prefix ${prefix}`, { key_sha256 }, 0))) return null;
+  const record = recordOf(key, wishes, now_ms);
+  if (!(await documents.put("keys", key_sha256, record, 0, { tag: record.project })))
+    throw new AccountError(`Cannot create key "${prefix}": it is there already, in a project of its own`);
+  return record;
+}
+
+const recordOf = (key: string, wishes: KeyWishes, now_ms: number): Key => ({
+  prefix: prefixOf(key),
+  project: wishes.project,
+  label: wishes.label ?? null,
+  role: wishes.role,
+  categories: wishes.categories ? [...wishes.categories] : null,
+  rate_limit_rps: wishes.rate_limit_rps ?? null,
+  quotas: { search: wishes.quotas?.search ?? null, fetch: wishes.quotas?.fetch ?? null },
+  spend_cap_micros: wishes.spend_cap_micros ?? null,
+  status: "active",
+  created_at: iso(now_ms),
+  revoked_at: null,
+});
+
+/** By age; all projects, or one. At most 1,000. */
+export async function listKeys(documents: Documents, project?: string): Promise<readonly Key[]> {
+  const range = { limit: LIST_MOST, ...(project !== undefined && { tag: project }) };
+  const keys = (await documents.list("keys", range)).map(({ value }) => value as Key);
+  return keys.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1));
+}
+
+/** Revoking twice is revoking once. */
+export async function revokeKey(documents: Documents, prefix: string, now_ms: number): Promise<Key> {
+  const name = (await documents.get("names", `prefix ${prefix}`))?.value as
+    | { key_sha256: string }
+    | undefined;
+  if (!name)
+    throw new AccountError(
+      `Cannot revoke "${prefix}": no key begins so; a prefix has ${PREFIX_CHARS} characters, see trawl key list`,
+    );
+  return change<Key>(documents, "keys", name.key_sha256, `key "${prefix}"`, (key) =>
+    key.status === "revoked" ? key : { ...key, status: "revoked", revoked_at: iso(now_ms) },
+  );
+}
+
+export const allowAgent = (documents: Documents, project: string, user_agent: string): Promise<Project> =>
+  change<Project>(documents, "projects", project, `project "${project}"`, (known) =>
+    known.user_agents.includes(user_agent)
+      ? known
+      : { ...known, user_agents: [...known.user_agents, user_agent] },
+  );
+
+export const setBudget = (
+  documents: Documents,
+  project: string,
+  budget_micros: number | null,
+): Promise<Project> =>
+  change<Project>(documents, "projects", project, `project "${project}"`, (known) => ({
+    ...known,
+    budget_micros,
+  }));
+
+export const setCustomerStatus = (
+  documents: Documents,
+  customer: string,
+  status: Customer["status"],
+): Promise<Customer> =>
+  change<Customer>(documents, "customers", customer, `customer "${customer}"`, (known) => ({
+    ...known,
+    status,
+  }));
+
+/** Projects of a customer, at most 1,000. */
+export const projectsOf = async (documents: Documents, customer: string): Promise<readonly Project[]> =>
+  (await documents.list("projects", { tag: customer, limit: LIST_MOST })).map(
+    ({ value }) => value as Project,
+  );
+
+const tagOf = (value: Key | Project | Customer): { tag: string } | undefined =>
+  "customer" in value ? { tag: value.customer } : "project" in value ? { tag: value.project } : undefined;
+
+/** Reads, changes and stores; again when another process wrote meanwhile. */
+async function change<T extends Key | Project | Customer>(
+  documents: Documents,
+  collection: string,
+  id: string,
+  what: string,
+  rule: (value: T) => T,
+): Promise<T> {
+  for (let tries = 0; tries < TRIES_MOST; tries++) {
+    const found: Versioned | null = await documents.get(collection, id);
+    if (!found) throw new AccountError(`Cannot change ${what}: there is none of this name`);
+    const before = found.value as T;
+    const after = rule(before);
+    if (after === before) return before;
+    if (await documents.put(collection, id, after, found.version, tagOf(after))) return after;
+  }
+  throw new AccountError(`Cannot change ${what}: others change it at the same time`);
+}
+
+/** What the first start made, or found. */
+export interface First {
+  /** A key nobody has seen yet, to be printed once; null: there are keys, or the operator named one. */
+  readonly key: string | null;
+  /** What became of TRAWL_ADMIN_KEY. */
+  readonly admin_key: "created" | "exists" | "revoked" | null;
+}
+
+/**
+ * Makes what a service needs to be called at all: a customer, its project `default` and an admin key, the operator's
+ * own when they named one. On every start; what is there is left as it is.
+ */
+export async function prepareAccounts(
+  documents: Documents,
+  named_key: string | null,
+  now_ms: number,
+): Promise<First> {
+  const customer: Customer = {
+    name: FIRST_NAME,
+    status: "active",
+    external: false,
+    currency: "USD",
+    created_at: iso(now_ms),
+  };
+  await documents.put("customers", FIRST_NAME, customer, 0);
+  if ((await documents.get("projects", FIRST_NAME)) === null)
+    await createProject(documents, { name: FIRST_NAME, customer: FIRST_NAME }, now_ms).catch((problem) => {
+      if (!(problem instanceof AccountError)) throw problem; // Another node was first.
+    });
+  const wishes: KeyWishes = { project: FIRST_NAME, role: "account_admin", label: "first" };
+  if (named_key !== null)
+    return { key: null, admin_key: await ensureKey(documents, named_key, wishes, now_ms) };
+  // Two nodes that start at once on an empty store both get here: one of them takes the name and makes the key.
+  if ((await documents.list("keys", { limit: 1 })).length > 0) return { key: null, admin_key: null };
+  const drawn = drawKey("account_admin");
+  const first = await documents.get("names", "first key");
+  if (!(await documents.put("names", "first key", { prefix: prefixOf(drawn) }, first?.version ?? 0)))
+    return { key: null, admin_key: null };
+  const { key } = await createKey(documents, wishes, now_ms, once(drawn));
+  return { key, admin_key: null };
+}
+
+/** The drawn key first; when its prefix is taken, others. */
+function once(drawn: string): (role: Key["role"]) => string {
+  let left: string | null = drawn;
+  return (role) => {
+    const key = left ?? drawKey(role);
+    left = null;
+    return key;
+  };
+}
+
+async function ensureKey(
+  documents: Documents,
+  key: string,
+  wishes: KeyWishes,
+  now_ms: number,
+): Promise<NonNullable<First["admin_key"]>> {
+  if (!KEY_SHAPE.test(key) || !key.startsWith(KEY_MARKS.account_admin))
+    throw new AccountError(
+      `Cannot use TRAWL_ADMIN_KEY: an admin key is "${KEY_MARKS.account_admin}" and 17 to 200 letters, digits, "-" and "_"`,
+    );
+  const known = (await documents.get("keys", digestOf(key)))?.value as Key | undefined;
+  if (known) return known.status === "active" ? "exists" : "revoked";
+  const labelled = { ...wishes, label: "TRAWL_ADMIN_KEY" };
+  if (await claim(documents, key, labelled, now_ms)) return "created";
+  // A prefix without its key: a start that died in between, or another node that is making it this moment.
+  const name = (await documents.get("names", `prefix ${prefixOf(key)}`))?.value as { key_sha256: string };
+  if (name.key_sha256 !== digestOf(key))
+    throw new AccountError(
+      `Cannot use TRAWL_ADMIN_KEY: another key begins with "${prefixOf(key)}"; choose one that differs within its first ${PREFIX_CHARS} characters`,
+    );
+  await documents.put("keys", digestOf(key), recordOf(key, labelled, now_ms), 0, { tag: wishes.project });
+  return "created";
+}

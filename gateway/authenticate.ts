@@ -1,0 +1,207 @@
+/**
+ * Who is calling: an Authorization field to a Caller, or the refusal it gets (1-core.md, Authentication). Lookups
+ * are remembered for 5 seconds, which is how soon a new, changed or revoked key counts; a key in use is looked up
+ * again before that, so that its requests never wait. Rates and allowances are counted here; routes know nothing of it.
+ */
+import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../cluster/ports/clock.ts";
+import { Fault } from "../cluster/ports/fault.ts";
+import { type Grant, KEY_SHAPE, type QuotaCategory } from "../schemas/accounts.ts";
+import type { Reply } from "./http.ts";
+import {
+  allowed,
+  budgetField,
+  count,
+  freshWindow,
+  limitField,
+  policyField,
+  quotaField,
+  ratePassed,
+  secondsToReset,
+  type Window,
+} from "./limits.ts";
+import type { KeyMeter, Metering } from "./metering.ts";
+import {
+  budgetExhausted,
+  categoryNotAllowed,
+  INVALID_KEY,
+  MISSING_TOKEN,
+  quotaExhausted,
+  SUSPENDED,
+  unavailable,
+} from "./refusal.ts";
+
+/** A key as the gateway holds it between lookups. */
+export interface Caller {
+  readonly grant: Grant;
+  readonly meter: KeyMeter;
+  readonly project_window: Window;
+  readonly key_window: Window | null;
+  readonly policy: string;
+  /** Whether any header about allowances is due. */
+  readonly limited: boolean;
+}
+
+export const isCaller = (found: Caller | Reply): found is Caller => "grant" in found;
+
+/** The promise to operators, and when a key in use is looked up ahead of it. */
+const REMEMBER_MS = 5_000;
+const REFRESH_MS = 2_000;
+/** Unknown keys are remembered shorter: one that is created now should not be refused long. */
+const REMEMBER_UNKNOWN_MS = 1_000;
+const KEYS_MOST = 10_000;
+const UNKNOWN_MOST = 1_000;
+/** Strangers with well-formed keys cannot queue more lookups than this; the next is told to come back. */
+const LOOKUPS_MOST = 1_000;
+
+interface Remembered {
+  readonly caller: Caller;
+  readonly at_ms: number;
+}
+
+interface Needs {
+  /** The key with this SHA-256, its project and its customer; null: unknown or revoked. Throws Fault. */
+  readonly find: (key_sha256: string) => Promise<Grant | null>;
+  readonly metering: Metering;
+  readonly clock: Clock;
+}
+
+export type Identify = (
+  authorization: string | undefined,
+  now_ms: number,
+) => Caller | Reply | Promise<Caller | Reply>;
+
+export function authenticator({ find, metering, clock }: Needs): Identify {
+  const known = new LRUCache<string, Remembered>({ max: KEYS_MOST });
+  const unknown = new LRUCache<string, number>({ max: UNKNOWN_MOST });
+  const windows = new LRUCache<string, Window>({ max: KEYS_MOST });
+  const lookups = new Map<string, Promise<Caller | Reply>>();
+
+  function windowOf(name: string): Window {
+    const window = windows.get(name) ?? freshWindow();
+    windows.set(name, window);
+    return window;
+  }
+
+  async function look(key_sha256: string): Promise<Caller | Reply> {
+    // The age counts from before the read: what is revoked while it runs is noticed no later than promised.
+    const at_ms = clock.now();
+    const grant = await find(key_sha256);
+    if (grant === null) {
+      known.delete(key_sha256);
+      unknown.set(key_sha256, at_ms);
+      return INVALID_KEY;
+    }
+    const meter = await metering.open(grant);
+    const { key, project } = grant;
+    const caller: Caller = {
+      grant,
+      meter,
+      project_window: windowOf(`project ${project.name}`),
+      key_window: key.rate_limit_rps === null ? null : windowOf(`key ${key.prefix}`),
+      policy: policyField(project.rate_limit_rps, key.rate_limit_rps),
+      limited: Object.values(meter.allowances).some((limit) => limit !== null),
+    };
+    known.set(key_sha256, { caller, at_ms });
+    return caller;
+  }
+
+  function lookup(key_sha256: string): Promise<Caller | Reply> {
+    const running = lookups.get(key_sha256);
+    if (running) return running;
+    if (lookups.size >= LOOKUPS_MOST) return Promise.resolve(BUSY);
+    const started = look(key_sha256)
+      .catch((problem: unknown) => {
+        if (problem instanceof Fault) return BUSY;
+        throw problem;
+      })
+      .finally(() => lookups.delete(key_sha256));
+    lookups.set(key_sha256, started);
+    return started;
+  }
+
+  return (authorization, now_ms) => {
+    const presented = authorization === undefined ? null : BEARER.exec(authorization);
+    if (presented === null) return MISSING_TOKEN;
+    const key = presented[1]!;
+    if (!KEY_SHAPE.test(key)) return INVALID_KEY;
+    const key_sha256 = hash("sha256", key);
+    const remembered = known.get(key_sha256);
+    if (remembered) {
+      const age_ms = now_ms - remembered.at_ms;
+      if (age_ms < REMEMBER_MS) {
+        // A refresh that fails is tried again by the next request; in the end the lookup is waited for.
+        if (age_ms >= REFRESH_MS) void lookup(key_sha256).catch(() => {});
+        return remembered.caller;
+      }
+    } else if (now_ms - (unknown.get(key_sha256) ?? -Infinity) < REMEMBER_UNKNOWN_MS) return INVALID_KEY;
+    return lookup(key_sha256);
+  };
+}
+
+/** The scheme in any case, at least one space, something after it. */
+const BEARER = /^bearer +(\S.*)$/i;
+const BUSY = unavailable("authentication is briefly unavailable, try again");
+
+/** Counts a request against both windows: which limit it passed, if any, and its RateLimit field. */
+export function countRate(
+  { grant, project_window, key_window }: Caller,
+  now_ms: number,
+): { readonly passed: "project" | "key" | null; readonly limit: string } {
+  count(project_window, now_ms);
+  const project = seen(grant.project.rate_limit_rps, project_window, now_ms);
+  if (key_window !== null) count(key_window, now_ms);
+  const key = key_window && seen(grant.key.rate_limit_rps!, key_window, now_ms);
+  return { passed: ratePassed(project, key), limit: limitField(project, key) };
+}
+
+const seen = (q: number, { used, starts_ms }: Window, now_ms: number) => ({
+  q,
+  used,
+  window_left_ms: starts_ms + 1000 - now_ms,
+});
+
+export const suspended = ({ grant }: Caller): Reply | null =>
+  grant.customer.status === "suspended" ? SUSPENDED : null;
+
+/** Key restricted to other categories: 403. */
+export function categoryRefused({ grant }: Caller, category: QuotaCategory): Reply | null {
+  const { categories } = grant.key;
+  return categories === null || categories.includes(category)
+    ? null
+    : categoryNotAllowed(category, categories);
+}
+
+/** Monthly quota or spend cap used up: 429. `category` null: only the spend cap counts. */
+export function allowanceRefused(
+  { grant, meter, limited }: Caller,
+  category: QuotaCategory | null,
+  now_ms: number,
+): Reply | null {
+  if (!limited) return null;
+  switch (allowed(meter.allowances, meter.used, category)) {
+    case "quota":
+      return quotaExhausted(category!, meter.allowances[category!]!, secondsToReset(now_ms));
+    case "spend":
+      return budgetExhausted(meter.allowances.spend!, grant.customer.currency, secondsToReset(now_ms));
+    case null:
+      return null;
+  }
+}
+
+/** The fields every authenticated answer carries (1-core.md, Authentication 3). */
+export function callerHeaders(caller: Caller, limit: string): Record<string, string> {
+  const headers: Record<string, string> = {
+    "X-Service-Key-Role": caller.grant.key.role,
+    "RateLimit-Policy": caller.policy,
+    RateLimit: limit,
+  };
+  if (caller.limited) {
+    const quota = quotaField(caller.meter.allowances, caller.meter.used);
+    const budget = budgetField(caller.meter.allowances, caller.meter.used);
+    if (quota !== null) headers["X-Service-Quota-Remaining"] = quota;
+    if (budget !== null) headers["X-Service-Key-Budget-Remaining"] = budget;
+  }
+  return headers;
+}

@@ -1,0 +1,115 @@
+/**
+ * How much a project and a key may ask: fixed windows of one second, and monthly allowances. Functions of their
+ * arguments. Each gateway process counts for itself; sharing windows between gateways is not here.
+ */
+import {
+  fromMicros,
+  monthEnds,
+  type QuotaCategory,
+  type UsageByCategory,
+  QUOTA_CATEGORIES,
+} from "../schemas/accounts.ts";
+
+const WINDOW_MS = 1000;
+
+/** One counter of one-second windows. Counting changes it in place: it is touched on every request. */
+export interface Window {
+  starts_ms: number;
+  used: number;
+}
+
+export const freshWindow = (): Window => ({ starts_ms: 0, used: 0 });
+
+/** Counts one request, also one that will be refused; answers how many this window has seen, this one included. */
+export function count(window: Window, now_ms: number): number {
+  if (now_ms >= window.starts_ms + WINDOW_MS || now_ms < window.starts_ms) {
+    window.starts_ms = now_ms - (now_ms % WINDOW_MS);
+    window.used = 0;
+  }
+  return ++window.used;
+}
+
+/** What the RateLimit fields are drawn from: a limit, how many it has seen, what is left of its window. */
+export interface Seen {
+  readonly q: number;
+  readonly used: number;
+  readonly window_left_ms: number;
+}
+
+/** Whole seconds, rounded up, never 0. */
+const seconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
+
+/** `"project";q=200;w=1, "key";q=50;w=1` */
+export function policyField(project_q: number, key_q: number | null): string {
+  const project = `"project";q=${project_q};w=1`;
+  return key_q === null ? project : `${project}, "key";q=${key_q};w=1`;
+}
+
+/** `"project";r=199;t=1, "key";r=49;t=1`: what is left after this request. */
+export function limitField(project: Seen, key: Seen | null): string {
+  return key === null ? part("project", project) : `${part("project", project)}, ${part("key", key)}`;
+}
+
+const part = (name: string, { q, used, window_left_ms }: Seen): string =>
+  `"${name}";r=${Math.max(0, q - used)};t=${seconds(window_left_ms)}`;
+
+/** Which rate limit is passed, if one is: the project's goes first, and a refused request still counts for both. */
+export function ratePassed(project: Seen, key: Seen | null): "project" | "key" | null {
+  if (project.used > project.q) return "project";
+  return key !== null && key.used > key.q ? "key" : null;
+}
+
+/** Retry-After of a monthly allowance: to the first of the next UTC month, never less than a second. */
+export const secondsToReset = (now_ms: number): number => seconds(monthEnds(now_ms) - now_ms);
+
+/** What a key has used this month of what its allowances count. */
+export interface Used {
+  search: number;
+  fetch: number;
+  spend_micros: number;
+}
+
+/** Allowances of a key; null: none. */
+export interface Allowances {
+  readonly search: number | null;
+  readonly fetch: number | null;
+  readonly spend: number | null;
+}
+
+/** A category's requests are those of its billing categories: fetch is fetch_own, fetch_paid and fetch_cached. */
+export const quotaCategoryOf = (billing: string): QuotaCategory | null =>
+  QUOTA_CATEGORIES.find((category) => billing === category || billing.startsWith(`${category}_`)) ?? null;
+
+export function usedOf(usage: UsageByCategory): Used {
+  const used = { search: 0, fetch: 0, spend_micros: 0 };
+  for (const [billing, { requests, cost_micros }] of Object.entries(usage)) {
+    used.spend_micros += cost_micros;
+    const category = quotaCategoryOf(billing);
+    if (category !== null) used[category] += requests;
+  }
+  return used;
+}
+
+/** Whether one more request of this category fits what the month allows. */
+export function allowed(
+  { search, fetch, spend }: Allowances,
+  used: Used,
+  category: QuotaCategory | null,
+): "quota" | "spend" | null {
+  const limit = category === "search" ? search : category === "fetch" ? fetch : null;
+  if (category !== null && limit !== null && used[category] >= limit) return "quota";
+  return spend !== null && used.spend_micros >= spend ? "spend" : null;
+}
+
+/** `search=950, fetch=4000`, of the categories that have a quota; null when none has. */
+export function quotaField(allowances: Allowances, used: Used): string | null {
+  const parts = QUOTA_CATEGORIES.flatMap((category) => {
+    const limit = allowances[category];
+    return limit === null ? [] : [`${category}=${Math.max(0, limit - used[category])}`];
+  });
+  return parts.length > 0 ? parts.join(", ") : null;
+}
+
+/** `12.340000`; null when the key has no cap. */
+export const budgetField = ({ spend }: Allowances, { spend_micros }: Used): string | null =>
+  spend === null ? null : fromMicros(Math.max(0, spend - spend_micros));

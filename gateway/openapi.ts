@@ -1,0 +1,187 @@
+/**
+ * The OpenAPI 3.1 document, drawn from the routes: TypeBox objects are JSON Schema as they stand. What a route
+ * does not say because every route does it (keys, limits, validation) is added here.
+ */
+import { type TSchema, Type } from "typebox";
+import type { ReplyShape, Route } from "./route.ts";
+
+export interface About {
+  readonly routes: readonly Route[];
+  readonly public_url: string;
+  /** Schemas that get a name of their own; others are written out where they are used. */
+  readonly named: Readonly<Record<string, TSchema>>;
+}
+
+/** Of the API, not of the program: 1-core.md, Versioning. */
+const API_VERSION = "1.0.0";
+
+const Detail = Type.Object({ detail: Type.String() });
+const Coded = (...codes: string[]) =>
+  Type.Object({
+    detail: Type.Object({
+      error: Type.Enum(codes),
+      message: Type.Optional(Type.String()),
+      hint: Type.Optional(Type.String()),
+    }),
+  });
+const Validation = Type.Object({
+  detail: Type.Array(
+    Type.Object({
+      loc: Type.Array(Type.Union([Type.String(), Type.Integer()])),
+      msg: Type.String(),
+      type: Type.String(),
+    }),
+  ),
+});
+const Limited = Type.Object({
+  detail: Type.Union([
+    Type.String(),
+    Type.Object({
+      error: Type.Enum(["key_rate_limited", "key_quota_exhausted", "key_budget_exhausted"]),
+      category: Type.Optional(Type.String()),
+      limit: Type.Optional(Type.Union([Type.Integer(), Type.String()])),
+      currency: Type.Optional(Type.String()),
+    }),
+  ]),
+});
+const TimedOut = Type.Object({
+  detail: Type.Object({ error: Type.Literal("timeout"), request_id: Type.String() }),
+});
+const Internal = Type.Object({ detail: Type.String(), request_id: Type.String() });
+
+/** Names of the error bodies beside those of the routes. */
+const ERRORS = { Detail, Validation, Limited, TimedOut, Internal } as const;
+
+const RETRY_AFTER = { "Retry-After": "Seconds to wait" };
+const RATES = {
+  "RateLimit-Policy": 'The limits, as `"project";q=200;w=1`',
+  RateLimit: 'What is left of them, as `"project";r=199;t=1`',
+};
+
+/** What a route can answer besides what it says itself. */
+function common({ auth, category, body, params, query, permit }: Route): Record<number, ReplyShape> {
+  const replies: Record<number, ReplyShape> = {};
+  if (auth === "key") {
+    replies[401] = {
+      description: "No key, or an unknown or revoked one",
+      schema: Detail,
+      headers: { "WWW-Authenticate": "Bearer" },
+    };
+    const codes = ["customer_suspended"];
+    if (category) codes.push("key_category_not_allowed");
+    if (permit) codes.push("user_agent_not_allowed");
+    replies[403] = { description: "The key may not do this", schema: Coded(...codes) };
+    replies[429] = {
+      description: "A rate limit or a monthly allowance of the project or the key",
+      schema: Limited,
+      headers: { ...RETRY_AFTER, ...RATES },
+    };
+    replies[503] = {
+      description: "Something we depend on is briefly unavailable",
+      schema: Detail,
+      headers: RETRY_AFTER,
+    };
+    replies[504] = { description: "No result in time; try again later", schema: TimedOut };
+  }
+  if (body) replies[413] = { description: "The body is too large", schema: Detail };
+  if (body || params || query)
+    replies[422] = { description: "The request has mistakes, all of them listed", schema: Validation };
+  replies[500] = { description: "Our mistake; quote the request id", schema: Internal };
+  return replies;
+}
+
+const headers = (of: Readonly<Record<string, string>>): object =>
+  Object.fromEntries(
+    Object.entries(of).map(([name, description]) => [name, { description, schema: { type: "string" } }]),
+  );
+
+export function openapi({ routes, public_url, named }: About): object {
+  const names = new Map<object, string>();
+  for (const [name, schema] of Object.entries({ ...named, ...ERRORS })) names.set(schema, name);
+
+  /** A copy without what only TypeBox knows; named schemas become references, but for the one being written. */
+  function write(schema: unknown, self?: object): unknown {
+    if (Array.isArray(schema)) return schema.map((part) => write(part));
+    if (typeof schema !== "object" || schema === null) return schema;
+    const name = schema === self ? undefined : names.get(schema);
+    if (name) return { $ref: `#/components/schemas/${name}` };
+    return Object.fromEntries(
+      Object.entries(schema)
+        .filter(([key]) => key !== "$id")
+        .map(([key, part]) => [key, write(part)]),
+    );
+  }
+
+  function reply(shapes: readonly ReplyShape[], route: Route): object {
+    const [{ description, content_type = "application/json", headers: said }, ...others] = shapes as [
+      ReplyShape,
+      ...ReplyShape[],
+    ];
+    const schemas = shapes.flatMap((shape) => (shape.schema ? [write(shape.schema)] : []));
+    const shown = { ...said, ...others[0]?.headers, "X-Request-Id": "Names this request in our logs" };
+    const bodiless = route.method === "HEAD" || schemas.length === 0;
+    return {
+      description: shapes.map((shape) => shape.description).join("; or: "),
+      headers: headers(shown),
+      ...(!bodiless && {
+        content: { [content_type]: { schema: schemas.length === 1 ? schemas[0] : { anyOf: schemas } } },
+      }),
+    } satisfies { description: typeof description; headers: object };
+  }
+
+  function replies(route: Route): object {
+    const ours = common(route);
+    const statuses = new Set([...Object.keys(route.replies), ...Object.keys(ours)].map(Number));
+    return Object.fromEntries(
+      [...statuses]
+        .toSorted((a, b) => a - b)
+        .map((status) => {
+          const shapes = [route.replies[status], ours[status]].filter((shape) => shape !== undefined);
+          return [String(status), reply(shapes, route)];
+        }),
+    );
+  }
+
+  const parameters = ({ params, query }: Route): object[] =>
+    [["path", params] as const, ["query", query] as const].flatMap(([place, shape]) =>
+      Object.entries(shape?.properties ?? {}).map(([name, schema]) => ({
+        name,
+        in: place,
+        required: place === "path" || (shape!.required?.includes(name) ?? false),
+        schema: write(schema),
+      })),
+    );
+
+  const operation = (route: Route): object => {
+    const given = parameters(route);
+    return {
+      operationId: route.operationId,
+      summary: route.summary,
+      ...(route.description !== undefined && { description: route.description }),
+      tags: route.tags,
+      ...(given.length > 0 && { parameters: given }),
+      ...(route.body && {
+        requestBody: { required: true, content: { "application/json": { schema: write(route.body) } } },
+      }),
+      responses: replies(route),
+      security: route.auth === "key" ? [{ bearer: [] }] : [],
+    };
+  };
+
+  const paths: Record<string, Record<string, object>> = {};
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Trawl",
+      version: API_VERSION,
+      description: "A web fetch service: pages, PDFs and documents, by the plainest route that works.",
+    },
+    servers: [{ url: public_url }],
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
+      schemas: Object.fromEntries([...names].map(([schema, name]) => [name, write(schema, schema)])),
+    },
+  };
+}

@@ -1,0 +1,92 @@
+/**
+ * Every answer that is no 200 of a route's own, as status, body and headers (1-core.md, Errors). A refusal is a
+ * Reply like any other and is returned, not thrown: what is thrown is a Fault of our own engines or a bug.
+ */
+import type { Fault } from "../cluster/ports/fault.ts";
+import { fromMicros, type QuotaCategory } from "../schemas/accounts.ts";
+import type { Reply } from "./http.ts";
+import type { Mistake } from "./validate.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+export const JSON_TYPE: Headers = { "Content-Type": "application/json" };
+
+export const json = (status: number, value: unknown, headers: Headers = {}): Reply => ({
+  status,
+  headers: { ...JSON_TYPE, ...headers },
+  body: Buffer.from(JSON.stringify(value)),
+});
+
+const detail = (status: number, said: unknown, headers: Headers = {}): Reply =>
+  json(status, { detail: said }, headers);
+
+const CHALLENGE = { "WWW-Authenticate": "Bearer" };
+export const MISSING_TOKEN = detail(401, "missing bearer token", CHALLENGE);
+export const INVALID_KEY = detail(401, "invalid API key", CHALLENGE);
+export const SUSPENDED = detail(403, { error: "customer_suspended" });
+export const NOT_FOUND = detail(404, "Not Found");
+export const BODY_NOT_FOUND = detail(404, "body not found");
+export const RATE_LIMITED = detail(429, "rate limit exceeded", { "Retry-After": "1" });
+export const KEY_RATE_LIMITED = detail(429, { error: "key_rate_limited" }, { "Retry-After": "1" });
+
+export const methodNotAllowed = (allow: string): Reply => detail(405, "Method Not Allowed", { Allow: allow });
+
+export const tooLarge = (said: string): Reply => detail(413, said);
+
+export const invalid = (mistakes: readonly Mistake[]): Reply => detail(422, mistakes);
+
+export const categoryNotAllowed = (category: string, allowed: readonly string[]): Reply =>
+  detail(403, {
+    error: "key_category_not_allowed",
+    message: `This key cannot be used for ${category}, only for ${allowed.join(" and ")}`,
+  });
+
+export const adminOnly: Reply = detail(403, {
+  error: "admin_key_required",
+  message: "This needs an account admin key",
+});
+
+export const userAgentNotAllowed = (user_agent: string): Reply =>
+  detail(403, {
+    error: "user_agent_not_allowed",
+    hint: `Leave user_agent out, or ask the operator to allow "${user_agent}" for this project`,
+  });
+
+export const quotaExhausted = (category: QuotaCategory, limit: number, retry_after_s: number): Reply =>
+  detail(429, { error: "key_quota_exhausted", category, limit }, { "Retry-After": String(retry_after_s) });
+
+export const budgetExhausted = (limit_micros: number, currency: string, retry_after_s: number): Reply =>
+  detail(
+    429,
+    { error: "key_budget_exhausted", limit: fromMicros(limit_micros), currency },
+    { "Retry-After": String(retry_after_s) },
+  );
+
+export const timedOut = (request_id: string): Reply => detail(504, { error: "timeout", request_id });
+
+export const internalError = (request_id: string): Reply =>
+  json(500, { detail: "internal error", request_id });
+
+export const unavailable = (said: string, retry_after_s = 1): Reply =>
+  detail(503, said, { "Retry-After": String(retry_after_s) });
+
+/** What a fault of ours is to a client: never the message, which may name hosts. */
+export function ofFault({ code }: Fault, request_id: string): Reply {
+  switch (code) {
+    case "documents_unreachable":
+      return unavailable("document storage is briefly unavailable, try again");
+    case "bodies_unreachable":
+      return unavailable("object storage is briefly unavailable, try again");
+    case "bus_unreachable":
+    case "lease_lost":
+      return unavailable("the cluster is briefly unavailable, try again");
+    case "no_workers":
+      return unavailable("no worker is available, try again", 5);
+    case "mailbox_full":
+      return unavailable("too much work is waiting, try again", 5);
+    case "no_answer":
+      return timedOut(request_id);
+    case "message_too_large":
+      return internalError(request_id);
+  }
+}

@@ -1,0 +1,231 @@
+/**
+ * What a route is: everything about one operation as data, and a function from a checked call to an answer. The
+ * router, the checks, the metric label and the OpenAPI document are all drawn from it. It opens no socket.
+ */
+import type { Static, TObject, TSchema } from "typebox";
+import type { QuotaCategory } from "../schemas/accounts.ts";
+import type { Caller } from "./authenticate.ts";
+import type { Head, Reply } from "./http.ts";
+import type { Bill } from "./metering.ts";
+
+export type Method = "GET" | "HEAD" | "POST" | "DELETE";
+
+/** 64 MB: the specification's limit of a request body. */
+export const BODY_BYTES_MOST = 67_108_864;
+
+/** A request that passed every check before the route's own. */
+export interface OpenCall<Params = unknown, Query = unknown, Body = unknown> {
+  readonly request_id: string;
+  /** When its head arrived. */
+  readonly now_ms: number;
+  readonly head: Head;
+  /** Aborts when the client leaves. What was begun for it may go on; nobody waits for it. */
+  readonly gone: AbortSignal;
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  /** The body as it came, for what depends on its very bytes. */
+  readonly bytes: Buffer;
+}
+
+export interface Call<Params = unknown, Query = unknown, Body = unknown> extends OpenCall<
+  Params,
+  Query,
+  Body
+> {
+  readonly caller: Caller;
+}
+
+/** `bill` left out: the call is not counted, as for what we could not answer. */
+export interface Answer extends Reply {
+  readonly bill?: Bill;
+}
+
+/** What one status looks like, for the document. Without a schema and a type there is no body. */
+export interface ReplyShape {
+  readonly description: string;
+  readonly schema?: TSchema;
+  /** Default application/json, when there is a schema. */
+  readonly content_type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An answer known from the bytes of the request alone; only its request id is missing. */
+export interface Shortcut {
+  readonly bill: Bill;
+  readonly reply: (request_id: string) => Reply;
+}
+
+interface About {
+  readonly path: string;
+  /** Frozen once served: clients are generated from it. */
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags: readonly string[];
+  readonly replies: Readonly<Record<number, ReplyShape>>;
+  /** Anyone's scripts in a browser may read it. */
+  readonly cors?: boolean;
+}
+
+/** A route as the server holds it, its types forgotten. */
+export interface Route extends About {
+  readonly method: Method;
+  readonly auth: "key" | "none";
+  readonly params: TObject | null;
+  readonly query: TObject | null;
+  readonly body: TSchema | null;
+  /** Bodies larger than this are 413 while they arrive. */
+  readonly limit_bytes: number;
+  readonly too_large: string;
+  /** What it counts towards; keys may be restricted to others. Null: no category, no monthly quota. */
+  readonly category: QuotaCategory | null;
+  /** Refusals that need the body: after the key's category, before its allowances. */
+  readonly permit?: (call: any) => Reply | null;
+  /** Answers at once what was asked before in the very same bytes; null: the long way. */
+  readonly shortcut?: (bytes: Buffer, caller: Caller, now_ms: number) => Shortcut | null;
+  readonly handle: (call: any) => Answer | Promise<Answer>;
+}
+
+/** Left out of a definition: no parameters, no body. */
+interface Shapes<P, Q, B> {
+  readonly method: Method;
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: B;
+  readonly limit_bytes?: number;
+  readonly too_large?: string;
+}
+
+type Of<S> = S extends TSchema ? Static<S> : null;
+
+interface Keyed<P, Q, B> extends About, Shapes<P, Q, B> {
+  readonly category?: QuotaCategory;
+  readonly permit?: (call: Call<Of<P>, Of<Q>, Of<B>>) => Reply | null;
+  readonly shortcut?: Route["shortcut"];
+  readonly handle: (call: Call<Of<P>, Of<Q>, Of<B>>) => Answer | Promise<Answer>;
+}
+
+interface Open<P, Q> extends About, Shapes<P, Q, undefined> {
+  readonly handle: (call: OpenCall<Of<P>, Of<Q>, null>) => Answer | Promise<Answer>;
+}
+
+const NOTHING = {
+  params: null,
+  query: null,
+  body: null,
+  too_large: "request body over 64 MB",
+  category: null,
+} as const;
+
+/** A route that needs a key. */
+export const route = <
+  P extends TObject | null = null,
+  Q extends TObject | null = null,
+  B extends TSchema | null = null,
+>(
+  definition: Keyed<P, Q, B>,
+): Route =>
+  ({
+    ...NOTHING,
+    limit_bytes: definition.body ? BODY_BYTES_MOST : 0,
+    ...definition,
+    auth: "key",
+  }) as Route;
+
+/** A route for everyone. It never sees a caller, and ignores an Authorization field. */
+export const openRoute = <P extends TObject | null = null, Q extends TObject | null = null>(
+  definition: Open<P, Q>,
+): Route => ({ ...NOTHING, limit_bytes: 0, ...definition, auth: "none" }) as Route;
+
+/** A path template and the routes on it, by method. */
+export interface Place {
+  readonly template: string;
+  readonly routes: ReadonlyMap<string, Route>;
+  /** Of a 405 and of OPTIONS. */
+  readonly allow: string;
+}
+
+export interface Found {
+  readonly place: Place;
+  /** Decoded; what cannot be decoded stays as it came, for its pattern to refuse. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+interface Branch {
+  place: { template: string; routes: Map<string, Route>; allow: string } | null;
+  readonly literals: Map<string, Branch>;
+  /** Parameters with what must follow them in the segment, as `.csv`; the longest first. */
+  readonly parameters: { readonly name: string; readonly suffix: string; readonly branch: Branch }[];
+}
+
+const branch = (): Branch => ({ place: null, literals: new Map(), parameters: [] });
+const NO_PARAMS = Object.freeze({});
+const SEGMENT = /^\{([a-z0-9_]+)\}(.*)$/;
+
+/** Finds the routes of a path. In each segment a literal beats a parameter. */
+export function router(routes: readonly Route[]): (path: string) => Found | null {
+  const root = branch();
+  const literal = new Map<string, Found>();
+  for (const each of routes) {
+    let at = root;
+    for (const segment of each.path.split("/").slice(1)) at = grow(at, segment);
+    at.place ??= { template: each.path, routes: new Map(), allow: "" };
+    if (at.place.routes.has(each.method))
+      throw new TypeError(`Cannot route ${each.method} "${each.path}" twice`);
+    at.place.routes.set(each.method, each);
+    at.place.allow = allowOf(at.place.routes);
+    if (!each.path.includes("{")) literal.set(each.path, { place: at.place, params: NO_PARAMS });
+  }
+  return (path) => literal.get(path) ?? search(root, path.split("/"), 1, []);
+}
+
+function grow(at: Branch, segment: string): Branch {
+  const parameter = SEGMENT.exec(segment);
+  if (!parameter) {
+    const known = at.literals.get(segment) ?? branch();
+    at.literals.set(segment, known);
+    return known;
+  }
+  const [, name, suffix] = parameter as unknown as [string, string, string];
+  const known = at.parameters.find((other) => other.name === name && other.suffix === suffix);
+  if (known) return known.branch;
+  const fresh = { name, suffix, branch: branch() };
+  at.parameters.push(fresh);
+  at.parameters.sort((a, b) => b.suffix.length - a.suffix.length);
+  return fresh.branch;
+}
+
+function allowOf(routes: ReadonlyMap<string, Route>): string {
+  const methods = new Set<string>(routes.keys());
+  if (methods.has("GET")) methods.add("HEAD");
+  return [...[...methods].toSorted(), "OPTIONS"].join(", ");
+}
+
+function search(
+  at: Branch,
+  segments: readonly string[],
+  index: number,
+  taken: readonly (readonly [name: string, text: string])[],
+): Found | null {
+  if (index === segments.length) return at.place && { place: at.place, params: Object.fromEntries(taken) };
+  const segment = segments[index]!;
+  const literal = at.literals.get(segment);
+  const found = literal && search(literal, segments, index + 1, taken);
+  if (found) return found;
+  for (const { name, suffix, branch: next } of at.parameters) {
+    if (segment.length <= suffix.length || !segment.endsWith(suffix)) continue;
+    const text = decoded(segment.slice(0, segment.length - suffix.length));
+    const deeper = search(next, segments, index + 1, [...taken, [name, text]]);
+    if (deeper) return deeper;
+  }
+  return null;
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * What a caller may know of its own account: GET /v1/quota in its first form. Usage, ledger, alerts, keys and
+ * invoices are not here yet. The month's numbers are the Account actors'; what this gateway has not told them yet
+ * is told first.
+ */
+import type { Say } from "../../cluster/actor.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import {
+  Account,
+  fromMicros,
+  type Grant,
+  type Key,
+  monthEnds,
+  monthOf,
+  type Project,
+  Quota,
+  type Totals,
+} from "../../schemas/accounts.ts";
+import { type Used, usedOf } from "../limits.ts";
+import type { Metering } from "../metering.ts";
+import { json } from "../refusal.ts";
+import { type Route, route } from "../route.ts";
+
+export interface AccountServices {
+  readonly ask: Say;
+  readonly metering: Metering;
+  readonly clock: Clock;
+  /** Every project of a customer. Throws Fault. */
+  readonly projectsOf: (customer: string) => Promise<readonly Project[]>;
+  /** Every key of a project, revoked ones too. Throws Fault. */
+  readonly keysOf: (project: string) => Promise<readonly Key[]>;
+}
+
+const USAGE_WAIT_MS = 10_000;
+/** The most projects whose numbers one answer holds. */
+const PROJECTS_MOST = 100;
+
+interface Sheet {
+  readonly project: Project;
+  readonly totals: Totals;
+}
+
+export function accountRoutes({
+  ask,
+  metering,
+  clock,
+  projectsOf,
+  keysOf,
+}: AccountServices): readonly Route[] {
+  async function sheetOf(project: Project, month: string): Promise<Sheet> {
+    await metering.flush(project.name);
+    const totals = await ask(Account, project.name, "usage", { month }, { wait_ms: USAGE_WAIT_MS });
+    return { project, totals };
+  }
+
+  async function quotaOf({ key, project, customer }: Grant): Promise<Quota> {
+    const now_ms = clock.now();
+    const month = monthOf(now_ms);
+    const admin = key.role === "account_admin";
+    const projects = admin ? (await projectsOf(customer.name)).slice(0, PROJECTS_MOST) : [project];
+    const sheets = await Promise.all(projects.map((each) => sheetOf(each, month)));
+    const keys = admin ? (await Promise.all(projects.map(({ name }) => keysOf(name)))).flat() : [key];
+    const active = keys.filter(({ status }) => status === "active");
+    const shown = new Set(active.map(({ prefix }) => prefix));
+    const byProject = new Map(sheets.map((sheet) => [sheet.project.name, sheet]));
+    const own = byProject.get(project.name) ?? (await sheetOf(project, month));
+    const money = { external: customer.external, currency: customer.currency };
+    const refreshed = sheets.flatMap(({ totals }) => totals.refreshed_at_ms ?? []);
+    return {
+      key: key.prefix,
+      role: key.role,
+      period: month,
+      resets_at: iso(monthEnds(now_ms)),
+      as_of: iso(now_ms),
+      usage_refreshed_at: refreshed.length > 0 ? iso(Math.max(...refreshed)) : null,
+      keys: active.map((each) => keyOf(each, byProject.get(each.project), money)),
+      project: projectOf(own, money),
+      customer: admin
+        ? {
+            name: customer.name,
+            status: customer.status,
+            currency: customer.currency,
+            projects: sheets.map((sheet) => projectOf(sheet, money)),
+          }
+        : null,
+      events: sheets
+        .flatMap((sheet) =>
+          sheet.totals.events
+            .filter((event) => shown.has(event.key))
+            .map((event) => ({ ...event, project: sheet.project.name })),
+        )
+        .toSorted((a, b) => b.at_ms - a.at_ms)
+        .map(({ key: prefix, allowance, threshold, at_ms, project: name }) => ({
+          scope: "key" as const,
+          key: prefix,
+          project: name,
+          allowance,
+          threshold,
+          crossed_at: iso(at_ms),
+        })),
+    };
+  }
+
+  return [
+    route({
+      method: "GET",
+      path: "/v1/quota",
+      operationId: "getQuota",
+      summary: "What the calling key has used this month, and when it resets",
+      tags: ["account"],
+      replies: { 200: { description: "The month's allowances and what is left of them", schema: Quota } },
+      handle: async ({ caller }) => json(200, await quotaOf(caller.grant)),
+    }),
+  ];
+}
+
+const iso = (at_ms: number): string => new Date(at_ms).toISOString();
+
+interface Money {
+  readonly external: boolean;
+  readonly currency: Quota["project"]["spend"]["currency"];
+}
+
+const NO_USE: Used = { search: 0, fetch: 0, spend_micros: 0 };
+
+function keyOf(key: Key, sheet: Sheet | undefined, money: Money): Quota["keys"][number] {
+  const used = usedOf(sheet?.totals.keys[key.prefix] ?? {});
+  return {
+    prefix: key.prefix,
+    label: key.label,
+    role: key.role,
+    project: key.project,
+    status: key.status,
+    categories: key.categories,
+    rate_limit_rps: key.rate_limit_rps,
+    requests: {
+      search: allowance(used.search, key.quotas.search),
+      fetch: allowance(used.fetch, key.quotas.fetch),
+    },
+    spend: spend(used.spend_micros, key.spend_cap_micros, money),
+  };
+}
+
+function projectOf({ project, totals }: Sheet, money: Money): Quota["project"] {
+  const used = Object.values(totals.keys)
+    .map(usedOf)
+    .reduce(
+      (sum, key) => ({
+        search: sum.search + key.search,
+        fetch: sum.fetch + key.fetch,
+        spend_micros: sum.spend_micros + key.spend_micros,
+      }),
+      NO_USE,
+    );
+  return {
+    name: project.name,
+    rate_limit_rps: project.rate_limit_rps,
+    requests: { search: allowance(used.search, null), fetch: allowance(used.fetch, null) },
+    spend: spend(used.spend_micros, project.budget_micros, money),
+  };
+}
+
+const allowance = (used: number, limit: number | null) => ({
+  used,
+  limit,
+  remaining: limit === null ? null : Math.max(0, limit - used),
+});
+
+/** What a provider cost is nobody's business but the operator's own customers'. */
+const spend = (used: number, limit: number | null, { external, currency }: Money) => ({
+  used: external ? null : fromMicros(used),
+  limit: limit === null ? null : fromMicros(limit),
+  remaining: limit === null || external ? null : fromMicros(Math.max(0, limit - used)),
+  currency,
+});

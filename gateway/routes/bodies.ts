@@ -1,0 +1,109 @@
+/**
+ * GET and HEAD /v1/bodies/{sha256}: the exact bytes of a fetch, streamed as the client reads them, whole or one
+ * range. Only for projects that retrieved them; everything else is the same 404.
+ */
+import { Type } from "typebox";
+import { MIMEType } from "whatwg-mimetype";
+import type { Bodies } from "../../cluster/ports/bodies.ts";
+import { Sha256 } from "../../schemas/common.ts";
+import { readOf } from "../conditional.ts";
+import type { Reply } from "../http.ts";
+import { BODY_NOT_FOUND } from "../refusal.ts";
+import type { Retrievals } from "../retrieved.ts";
+import { type Call, type ReplyShape, type Route, route } from "../route.ts";
+
+export interface BodyServices {
+  readonly bodies: Bodies;
+  readonly retrievals: Retrievals;
+}
+
+const Params = Type.Object({ sha256: Sha256 });
+type BodyCall = Call<{ sha256: string }, null, null>;
+
+/** Bytes never change under their digest; private, because who may read them depends on the project. */
+const CACHE_CONTROL = "private, max-age=31536000, immutable";
+
+export function bodyRoutes({ bodies, retrievals }: BodyServices): readonly Route[] {
+  async function handle({ params: { sha256 }, caller, head }: BodyCall): Promise<Reply> {
+    const seen = await retrievals.find(caller.grant.project.name, sha256);
+    const stored = seen && (await bodies.head(sha256));
+    if (!seen || !stored) return BODY_NOT_FOUND;
+    const tag = `"${sha256}"`;
+    const read = readOf(head.headers, { tag, length: stored.bytes });
+    const always = { ETag: tag, "Cache-Control": CACHE_CONTROL };
+    if (read.status === 304) return { status: 304, headers: always };
+    const headers: Record<string, string> = {
+      ...always,
+      "Accept-Ranges": "bytes",
+      "X-Content-SHA256": sha256,
+      "X-Body-Kind": seen.body_kind,
+    };
+    if (read.status === 416)
+      return { status: 416, headers: { ...headers, "Content-Range": read.content_range } };
+    Object.assign(headers, guarded(seen.content_type, sha256));
+    const partial = read.status === 206;
+    if (partial) headers["Content-Range"] = read.content_range;
+    const length = partial ? read.last - read.first + 1 : stored.bytes;
+    if (head.method === "HEAD") return { status: read.status, headers, body: { length, chunks: nothing() } };
+    const chunks = await bodies.get(sha256, partial ? { first: read.first, last: read.last } : undefined);
+    return chunks === null ? BODY_NOT_FOUND : { status: read.status, headers, body: { length, chunks } };
+  }
+
+  const replies: Record<number, ReplyShape> = {
+    200: {
+      description: "The bytes, under the origin's Content-Type",
+      content_type: "*/*",
+      schema: Type.String({ format: "binary" }),
+      headers: {
+        ETag: "The SHA-256 in quotes",
+        "X-Body-Kind": "origin or rendered_dom",
+        "X-Content-SHA256": "The SHA-256",
+        "Cache-Control": CACHE_CONTROL,
+      },
+    },
+    206: { description: "One range of them", content_type: "*/*", schema: Type.String({ format: "binary" }) },
+    304: { description: "If-None-Match names them: the client has them already" },
+    404: {
+      description: "This project did not retrieve them, or not within 30 days",
+      schema: Type.Object({ detail: Type.String() }),
+    },
+    416: { description: "The range lies outside of them" },
+  };
+  const shared = { path: "/v1/bodies/{sha256}", tags: ["fetch"], params: Params, replies, handle };
+  return [
+    route({
+      ...shared,
+      method: "GET",
+      operationId: "getBody",
+      summary: "Download the exact bytes of a fetch",
+    }),
+    route({
+      ...shared,
+      method: "HEAD",
+      operationId: "headBody",
+      summary: "What a download would be, without its bytes",
+    }),
+  ];
+}
+
+async function* nothing(): AsyncGenerator<Buffer> {}
+
+/** Types a browser would run or render with scripts, were the page one of ours. */
+const ACTIVE = /^(text\/html|application\/xhtml\+xml|image\/svg\+xml|text\/xml|application\/xml)$/;
+
+/**
+ * The origin's type as it sent it, when it parses and is plain text, for an origin can send anything; and the fields
+ * that keep a browser from treating someone else's page as ours.
+ */
+function guarded(content_type: string | null, sha256: string): Record<string, string> {
+  const type = content_type === null ? null : MIMEType.parse(content_type);
+  const plain = content_type !== null && /^[\x20-\x7e]*$/.test(content_type);
+  const headers: Record<string, string> = {
+    "Content-Type": type === null ? "application/octet-stream" : plain ? content_type : type.essence,
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "sandbox",
+  };
+  if (type === null || ACTIVE.test(type.essence) || type.essence.endsWith("+xml"))
+    headers["Content-Disposition"] = `attachment; filename="${sha256.slice(0, 16)}"`;
+  return headers;
+}

@@ -1,0 +1,418 @@
+/**
+ * POST /v1/fetch: a checked body to the question the Fetch actor is asked, and what it came to as a FetchResponse
+ * (1-core.md). It waits for the answer and gives up in time; whether a page is fresh, and how one is got, is decided
+ * elsewhere and handed in. Answers from the cache that were written before are sent again without writing them anew.
+ */
+import assert from "node:assert/strict";
+import { LRUCache } from "lru-cache";
+import type { Bodies } from "../../cluster/ports/bodies.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import type { Meters } from "../../cluster/ports/meters.ts";
+import { toMicros } from "../../schemas/accounts.ts";
+import type { FetchError } from "../../schemas/errors.ts";
+import {
+  type FetchAnswer,
+  type FetchAsk,
+  FetchBody,
+  FetchResponse,
+  MAX_BYTES_DEFAULT,
+  MIN_TEXT_CHARS_DEFAULT,
+  type PageRecord,
+  type PdfPage,
+} from "../../schemas/fetch.ts";
+import type { Bill } from "../metering.ts";
+import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../refusal.ts";
+import { REQUEST_ID_CHARS } from "../request-id.ts";
+import type { Retrievals } from "../retrieved.ts";
+import { type Answer, type Call, type Route, route, type Shortcut } from "../route.ts";
+
+export interface FetchServices {
+  /**
+   * The whole fetch: cache, or the Fetch actor. `signal` aborts when nobody waits any more; the work may go on
+   * into the cache. Throws Fault; `mailbox_full` is answered as domain_busy.
+   */
+  readonly fetch: (ask: FetchAsk, signal: AbortSignal) => Promise<FetchAnswer>;
+  /**
+   * Whether the same question, asked at this moment, would be answered by the cache with this very record. It gets
+   * the objects that `fetch` was given and gave, so it may know them by identity; it is called for every cached
+   * request and must not wait. Left out: every answer is written afresh.
+   */
+  readonly current?: (ask: FetchAsk, answer: FetchAnswer, now_ms: number) => boolean;
+  /** Bytes to text by WHATWG name, as the extraction decoded them. */
+  readonly decode: (bytes: Buffer, charset: string) => string;
+  readonly bodies: Bodies;
+  readonly retrievals: Retrievals;
+  readonly clock: Clock;
+  readonly meters: Meters;
+}
+
+/** How long a synchronous call waits: without timeout_s, and beyond it. */
+export const WAIT_MS = 150_000;
+export const WAIT_BEYOND_TIMEOUT_MS = 15_000;
+
+/** Bodies longer than this are seldom sent twice letter for letter. */
+const REMEMBERED_BODY_BYTES = 4_096;
+/** Written answers kept in memory, all of them together and one at most. */
+const WRITTEN_BYTES_MOST = 64 * 2 ** 20;
+const WRITTEN_BYTES_EACH = 2 * 2 ** 20;
+
+type FetchCall = Call<null, null, FetchBody>;
+
+/** An answer of the cache as it was sent, but for its request id. */
+interface Written {
+  readonly ask: FetchAsk;
+  readonly answer: FetchAnswer;
+  readonly bytes: Buffer;
+  readonly id_at: number;
+  readonly bill: Bill;
+}
+
+/** What one writes may not be shown to all: external customers do not see what it cost. */
+const keyOf = (bytes: Buffer, external: boolean): string => (external ? "x" : "i") + bytes.toString("latin1");
+
+export function fetchRoutes(services: FetchServices): readonly Route[] {
+  const { meters, retrievals, current } = services;
+  const written = new LRUCache<string, Written>({
+    maxSize: WRITTEN_BYTES_MOST,
+    maxEntrySize: WRITTEN_BYTES_EACH,
+    sizeCalculation: ({ bytes }, key) => bytes.length + key.length,
+  });
+
+  const shortcut: Route["shortcut"] = (bytes, { grant }, now_ms) => {
+    if (!current || bytes.length > REMEMBERED_BODY_BYTES) return null;
+    const key = keyOf(bytes, grant.customer.external);
+    const known = written.get(key);
+    if (!known) return null;
+    const { sha256 } = known.answer.record;
+    if (!current(known.ask, known.answer, now_ms)) {
+      written.delete(key);
+      return null;
+    }
+    if (sha256 !== null && !retrievals.isNoted(grant.project.name, sha256, now_ms)) return null;
+    meters.count("trawl_fetch_requests_total", HIT);
+    return { bill: known.bill, reply: (request_id) => resend(known, request_id) } satisfies Shortcut;
+  };
+
+  async function handle(call: FetchCall): Promise<Answer> {
+    const { body, caller, request_id } = call;
+    const { external } = caller.grant.customer;
+    if (!isWebAddress(body.url)) return write(call, INVALID_URL, EMPTY_TEXTS);
+
+    const ask = askOf(call);
+    const wait_ms = body.timeout_s == null ? WAIT_MS : body.timeout_s * 1000 + WAIT_BEYOND_TIMEOUT_MS;
+    const answer = await patiently(services, ask, wait_ms, call.gone);
+    if (answer === null) return timedOut(request_id);
+
+    // First that the project retrieved the body, then its address: who reads it may come back for it at once.
+    const { sha256, body_kind } = answer.record;
+    if (sha256 !== null && body_kind !== null) {
+      const content_type =
+        body_kind === "rendered_dom"
+          ? "text/html; charset=utf-8"
+          : (answer.record.origin_content_type ?? answer.record.content_type);
+      await retrievals.note(caller.grant.project.name, { sha256, content_type, body_kind });
+    }
+    const texts = await textsOf(services, answer.record, body.include_html !== false);
+    const reply = write(call, answer, texts);
+    // A user agent is allowed or not by project; what was written for one may not be sent to another.
+    if (current && answer.cached && answer.error === null && body.user_agent == null)
+      remember(call, external, ask, answer, reply);
+    return reply;
+  }
+
+  function remember(
+    { bytes: asked, request_id }: FetchCall,
+    external: boolean,
+    ask: FetchAsk,
+    answer: FetchAnswer,
+    { body, bill }: Answer,
+  ): void {
+    if (asked.length > REMEMBERED_BODY_BYTES || !Buffer.isBuffer(body) || !bill) return;
+    // Behind it come the quote and the brace: request_id is the last field.
+    const id_at = body.length - 2 - REQUEST_ID_CHARS;
+    assert(body.toString("latin1", id_at, id_at + REQUEST_ID_CHARS) === request_id);
+    written.set(keyOf(asked, external), { ask, answer, bytes: body, id_at, bill });
+  }
+
+  function write(call: FetchCall, answer: FetchAnswer, texts: Texts): Answer {
+    const { caller, request_id, body } = call;
+    const response = responseOf(body, answer, texts, {
+      request_id,
+      external: caller.grant.customer.external,
+    });
+    const bill = billOf(answer);
+    meters.count("trawl_fetch_requests_total", {
+      outcome: outcomeOf(answer.error),
+      cached: String(answer.cached),
+      category: bill.category,
+    });
+    const content = Buffer.from(JSON.stringify(response));
+    if (answer.error !== "domain_busy") return { status: 200, headers: JSON_TYPE, body: content, bill };
+    return {
+      status: 503,
+      headers: { ...JSON_TYPE, "Retry-After": String(answer.retry_after_s ?? 1) },
+      body: content,
+    };
+  }
+
+  return [
+    route({
+      method: "POST",
+      path: "/v1/fetch",
+      operationId: "fetch",
+      summary: "Fetch a page, PDF or document",
+      description:
+        "Answers 200 also when the page could not be had: look at `error`. Waits up to 150 s, or timeout_s + 15 s.",
+      tags: ["fetch"],
+      body: FetchBody,
+      category: "fetch",
+      replies: {
+        200: { description: "The page, or in `error` why there is none", schema: FetchResponse },
+        503: {
+          description:
+            "`domain_busy`: the expected wait for a polite slot is too long for a synchronous call",
+          schema: FetchResponse,
+          headers: { "Retry-After": "Seconds until a slot is expected" },
+        },
+      },
+      permit: ({ body, caller }) =>
+        body.user_agent == null || caller.grant.project.user_agents.includes(body.user_agent)
+          ? null
+          : userAgentNotAllowed(body.user_agent),
+      shortcut,
+      handle,
+    }),
+  ];
+}
+
+const HIT = { outcome: "ok", cached: "true", category: "fetch_cached" } as const;
+
+function resend({ bytes, id_at }: Written, request_id: string): Answer {
+  const copy = Buffer.allocUnsafe(bytes.length);
+  bytes.copy(copy);
+  copy.write(request_id, id_at, "latin1");
+  return { status: 200, headers: JSON_TYPE, body: copy };
+}
+
+/** Whether a text is an http or https URL at all; which destinations are allowed is judged where it is fetched. */
+function isWebAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && (url.protocol === "http:" || url.protocol === "https:");
+}
+
+/** The question, its defaults filled in. The request id names the fetch: one request, one place in the queue. */
+function askOf({ body, caller, request_id, now_ms }: FetchCall): FetchAsk {
+  const timeout_s = body.timeout_s ?? null;
+  return {
+    fetch_id: request_id,
+    url: body.url,
+    render: body.render ?? "auto",
+    max_bytes: body.max_bytes ?? MAX_BYTES_DEFAULT,
+    accept_pdf: body.accept_pdf ?? true,
+    cache_ttl_s: body.cache_ttl_s ?? null,
+    min_text_chars: body.min_text_chars ?? MIN_TEXT_CHARS_DEFAULT,
+    allow_archive: body.allow_archive ?? true,
+    allow_alternates: body.allow_alternates ?? true,
+    allow_paid: body.allow_paid ?? true,
+    tiers: body.tiers ?? null,
+    country: body.country ?? null,
+    user_agent: body.user_agent ?? null,
+    accept_language: body.accept_language ?? null,
+    lane: "sync",
+    project: caller.grant.project.name,
+    deadline_ms: Math.round(now_ms + (timeout_s === null ? WAIT_MS : timeout_s * 1000)),
+    hard_deadline: timeout_s !== null,
+  };
+}
+
+/** Waits for the answer as long as somebody wants it. Null: nobody does any more. */
+async function patiently(
+  { fetch, clock, meters }: FetchServices,
+  ask: FetchAsk,
+  wait_ms: number,
+  gone: AbortSignal,
+): Promise<FetchAnswer | null> {
+  const stop = new AbortController();
+  const left = Promise.withResolvers<null>();
+  const leave = (): void => {
+    stop.abort();
+    left.resolve(null);
+  };
+  const late = clock.at(clock.now() + wait_ms, leave);
+  if (gone.aborted) leave();
+  gone.addEventListener("abort", leave);
+  try {
+    const work = fetch(ask, stop.signal).catch((problem: unknown) => {
+      if (problem instanceof Fault && problem.code === "mailbox_full") return BUSY;
+      if (!stop.signal.aborted) throw problem;
+      meters.say("debug", "A fetch nobody waited for broke", { fetch_id: ask.fetch_id, problem });
+      return null;
+    });
+    return await Promise.race([work, left.promise]);
+  } finally {
+    late[Symbol.dispose]();
+    gone.removeEventListener("abort", leave);
+  }
+}
+
+/** The long parts of a page, read from where they are stored. */
+interface Texts {
+  readonly html: string | null;
+  readonly text: string;
+  readonly pdf_pages: PdfPage[] | null;
+}
+
+const EMPTY_TEXTS: Texts = { html: null, text: "", pdf_pages: null };
+
+async function textsOf(
+  { bodies, decode }: FetchServices,
+  record: PageRecord,
+  with_html: boolean,
+): Promise<Texts> {
+  const { content_kind, sha256, charset, text_sha256, pdf_pages_sha256 } = record;
+  const wanted = with_html && content_kind === "html" && sha256 !== null;
+  const [page, text, pages] = await Promise.all([
+    wanted ? whole(bodies, sha256) : null,
+    text_sha256 === null ? null : whole(bodies, text_sha256),
+    pdf_pages_sha256 === null ? null : whole(bodies, pdf_pages_sha256),
+  ]);
+  return {
+    html: page && decode(page, charset ?? "UTF-8"),
+    text: record.text ?? text?.toString() ?? "",
+    pdf_pages: pages && (JSON.parse(pages.toString()) as PdfPage[]),
+  };
+}
+
+/** The record names it, so it must be there; when it is not, the store has lost it and may find it again. */
+async function whole(bodies: Bodies, sha256: string): Promise<Buffer> {
+  const pieces = await bodies.get(sha256);
+  if (pieces === null) throw new Fault("bodies_unreachable", `Cannot read body "${sha256}": it is not there`);
+  const read = await Array.fromAsync(pieces);
+  return read.length === 1 ? read[0]! : Buffer.concat(read);
+}
+
+function billOf({ record, cached, cost_usd, error }: FetchAnswer): Bill {
+  const premium = record.tier === "proxy" || record.tier === "proxy_render";
+  return {
+    category: cached ? "fetch_cached" : premium ? "fetch_paid" : "fetch_own",
+    ok: error === null,
+    bytes: record.bytes,
+    paid: premium && !cached,
+    cost_micros: toMicros(cost_usd) ?? 0,
+  };
+}
+
+interface Reader {
+  readonly request_id: string;
+  readonly external: boolean;
+}
+
+/** Field by field as the specification lists them; request_id stays last, see `remember`. */
+function responseOf(
+  { url, include_html }: FetchBody,
+  answer: FetchAnswer,
+  { html, text, pdf_pages }: Texts,
+  { request_id, external }: Reader,
+): FetchResponse {
+  const { record } = answer;
+  return {
+    url,
+    final_url: record.final_url,
+    redirects: record.redirects,
+    status: record.status,
+    content_type: record.content_type,
+    origin_content_type: record.origin_content_type,
+    headers: record.headers,
+    tier: record.tier,
+    attempts: answer.attempts,
+    ...(include_html !== false && { html }),
+    text,
+    pdf_text_pages: pdf_pages,
+    pdf_page_count: record.pdf_page_count,
+    text_truncated: record.text_truncated,
+    title: record.title,
+    meta: record.meta,
+    sha256: record.sha256,
+    bytes: record.bytes,
+    cached: answer.cached,
+    revalidated: answer.revalidated,
+    retrieved_at: record.retrieved_at,
+    etag: record.etag,
+    last_modified: record.last_modified,
+    cost_usd: external ? null : Number(answer.cost_usd),
+    billing_category: billOf(answer).category,
+    archived_at: record.archived_at,
+    served_from_archive_because: record.served_from_archive_because,
+    body_url: record.sha256 === null ? null : `/v1/bodies/${record.sha256}`,
+    body_kind: record.body_kind,
+    content_kind: record.content_kind,
+    paywall: record.paywall,
+    paywall_evidence: record.paywall_evidence,
+    alternate_of: record.alternate_of,
+    alternate_source: record.alternate_source,
+    match_score: record.match_score,
+    primary_sources: record.primary_sources,
+    text_complete: record.text_complete,
+    error: answer.error,
+    ...(answer.error_detail !== null && { error_detail: answer.error_detail }),
+    ...(answer.error !== null && { premium_routes_tried: answer.premium_routes_tried }),
+    retry_after_s: answer.retry_after_s,
+    request_id,
+  };
+}
+
+/** A label from a closed set: `http_404` and its like are folded. */
+const outcomeOf = (error: string | null): string =>
+  error === null ? "ok" : error.startsWith("http_") ? `http_${error.charAt(5)}xx` : error;
+
+const NO_PAGE: PageRecord = {
+  final_url: null,
+  redirects: [],
+  status: null,
+  content_type: null,
+  origin_content_type: null,
+  headers: {},
+  tier: null,
+  content_kind: null,
+  charset: null,
+  title: null,
+  meta: null,
+  text: "",
+  text_sha256: null,
+  text_chars: 0,
+  text_truncated: false,
+  pdf_pages_sha256: null,
+  pdf_page_count: null,
+  sha256: null,
+  bytes: 0,
+  body_kind: null,
+  etag: null,
+  last_modified: null,
+  retrieved_at: null,
+  archived_at: null,
+  served_from_archive_because: null,
+  paywall: null,
+  paywall_evidence: [],
+  text_complete: null,
+  alternate_of: null,
+  alternate_source: null,
+  match_score: null,
+  primary_sources: [],
+};
+
+/** Errors the gateway knows by itself. */
+const without = (error: FetchError, error_detail: string, retry_after_s: number | null): FetchAnswer => ({
+  record: NO_PAGE,
+  attempts: [],
+  cached: false,
+  revalidated: false,
+  cost_usd: "0.000000",
+  error,
+  error_detail,
+  retry_after_s,
+  premium_routes_tried: false,
+});
+
+const INVALID_URL = without("invalid_url", "The url is no http or https URL", null);
+const BUSY = without("domain_busy", "Too many requests wait for this page", 5);

@@ -1,0 +1,75 @@
+/** What people and their tools read: the page at `/` and the machine-readable description of everything. */
+import { Type } from "typebox";
+import { openRoute, type Route } from "../route.ts";
+
+export interface PageServices {
+  /** The OpenAPI document, once all routes are known. */
+  readonly document: () => object;
+  /** The address clients see. */
+  readonly public_url: string;
+  readonly version: string;
+}
+
+export function pageRoutes({ document, public_url, version }: PageServices): readonly Route[] {
+  let openapi: Buffer | null = null;
+  const home = Buffer.from(page(public_url, version));
+  return [
+    openRoute({
+      method: "GET",
+      path: "/openapi.json",
+      operationId: "openapi",
+      summary: "This API as an OpenAPI 3.1 document",
+      tags: ["about"],
+      cors: true,
+      replies: { 200: { description: "The document", schema: Type.Object({}) } },
+      handle: () => ({
+        status: 200,
+        headers: { "Content-Type": "application/json", "Cache-Control": "public, max-age=60" },
+        body: (openapi ??= Buffer.from(JSON.stringify(document()))),
+      }),
+    }),
+    openRoute({
+      method: "GET",
+      path: "/",
+      operationId: "home",
+      summary: "What this is, for people",
+      tags: ["about"],
+      replies: { 200: { description: "A page", content_type: "text/html", schema: Type.String() } },
+      handle: () => ({
+        status: 200,
+        headers: {
+          "Content-Type": "text/html; charset=utf-8",
+          "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+          "X-Content-Type-Options": "nosniff",
+        },
+        body: home,
+      }),
+    }),
+  ];
+}
+
+const escaped = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+
+const page = (public_url: string, version: string): string => `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Trawl</title>
+<style>
+  body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem; }
+  pre { background: #f3f3f3; padding: 1rem; overflow-x: auto; }
+  @media (prefers-color-scheme: dark) { body { background: #111; color: #ddd } pre { background: #222 } a { color: #9cf } }
+</style>
+<h1>Trawl</h1>
+<p>This is a web fetch service, version ${escaped(version)}. It is an HTTP API for programs: it gets a page, a PDF or a
+document politely, by the plainest route that works, and says which one did.</p>
+<pre>curl ${escaped(public_url)}/v1/fetch \\
+  -H "Authorization: Bearer $TRAWL_KEY" \\
+  -d '{"url": "https://example.org/"}'</pre>
+<p>Keys are issued by the operator: <code>npx trawl key create --project default</code>.</p>
+<ul>
+  <li><a href="/openapi.json">/openapi.json</a>: every operation and its shapes</li>
+  <li><a href="/health">/health</a>, <a href="/ready">/ready</a>: whether it is up, whether it can work</li>
+</ul>
+`;

@@ -1,0 +1,136 @@
+/**
+ * What machines ask of a process: is it up, can it work, what does it count. The status of the service for the
+ * public (/v1/status) is not here yet.
+ */
+import { type Static, Type } from "typebox";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import { json, NOT_FOUND } from "../refusal.ts";
+import { openRoute, type Route } from "../route.ts";
+
+/** One thing the service cannot do without, or can. */
+export interface Check {
+  /** Resolves when it answers; how it failed is logged by whoever hands it in, never shown. */
+  readonly ping: () => Promise<void>;
+  /** Whether the service is ready without it. */
+  readonly gates: boolean;
+}
+
+export interface StatusServices {
+  readonly checks: Readonly<Record<string, Check>>;
+  /** True from the moment the process was told to stop. */
+  readonly draining: () => boolean;
+  readonly version: string;
+  readonly clock: Clock;
+  /** What /metrics answers; left out, there is no such page. */
+  readonly metrics?: { readonly content_type: string; readonly render: () => Promise<string> };
+}
+
+/** How long a dependency may take to answer, and for how long its answer is good. */
+const PING_WAIT_MS = 1_000;
+const REMEMBER_MS = 1_000;
+
+const Health = Type.Object({ status: Type.Literal("ok") });
+
+export const Ready = Type.Object({
+  status: Type.Enum(["ready", "not_ready"]),
+  /** By dependency. */
+  checks: Type.Record(Type.String(), Type.Enum(["ok", "unavailable"])),
+  version: Type.String(),
+});
+type Ready = Static<typeof Ready>;
+
+export function statusRoutes({
+  checks,
+  draining,
+  version,
+  clock,
+  metrics,
+}: StatusServices): readonly Route[] {
+  let asked_ms = -Infinity;
+  let results: Promise<Ready["checks"]> = Promise.resolve({});
+
+  async function answers({ ping }: Check): Promise<boolean> {
+    const late = Promise.withResolvers<false>();
+    const timer = clock.at(clock.now() + PING_WAIT_MS, () => late.resolve(false));
+    try {
+      return await Promise.race([
+        ping().then(
+          () => true,
+          () => false,
+        ),
+        late.promise,
+      ]);
+    } finally {
+      timer[Symbol.dispose]();
+    }
+  }
+
+  async function ask(): Promise<Ready["checks"]> {
+    const entries = Object.entries(checks).map(
+      async ([name, check]) => [name, (await answers(check)) ? "ok" : "unavailable"] as const,
+    );
+    return Object.fromEntries(await Promise.all(entries));
+  }
+
+  async function ready(): Promise<Ready> {
+    if (clock.mono() - asked_ms >= REMEMBER_MS) {
+      asked_ms = clock.mono();
+      results = ask();
+    }
+    const found = await results;
+    const missing = Object.entries(checks).some(([name, { gates }]) => gates && found[name] !== "ok");
+    return { status: missing || draining() ? "not_ready" : "ready", checks: found, version };
+  }
+
+  const health = json(200, { status: "ok" });
+  const about: Route[] = [
+    openRoute({
+      method: "GET",
+      path: "/health",
+      operationId: "health",
+      summary: "Whether the process is up",
+      tags: ["status"],
+      replies: { 200: { description: "It is", schema: Health } },
+      handle: () => health,
+    }),
+    openRoute({
+      method: "GET",
+      path: "/ready",
+      operationId: "ready",
+      summary: "Whether the service can work",
+      tags: ["status"],
+      replies: {
+        200: { description: "Everything it needs answers", schema: Ready },
+        503: { description: "Something does not, or the process is about to stop", schema: Ready },
+      },
+      handle: async () => {
+        const said = await ready();
+        return json(said.status === "ready" ? 200 : 503, said);
+      },
+    }),
+  ];
+  if (metrics)
+    about.push(
+      openRoute({
+        method: "GET",
+        path: "/metrics",
+        operationId: "metrics",
+        summary: "What this process counts, for Prometheus; from this machine only",
+        tags: ["status"],
+        replies: {
+          200: { description: "Prometheus text format", content_type: "text/plain", schema: Type.String() },
+        },
+        handle: async ({ head }) => {
+          // A proxy on this machine speaks for others: what it passes on is not from here.
+          const passed_on = head.headers.has("x-forwarded-for") || head.headers.has("forwarded");
+          if (passed_on || !isLoopback(head.address())) return NOT_FOUND;
+          const text = await metrics.render();
+          return { status: 200, headers: { "Content-Type": metrics.content_type }, body: Buffer.from(text) };
+        },
+      }),
+    );
+  return about;
+}
+
+const isLoopback = (address: string): boolean =>
+  /^(::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address) || address === "::1";

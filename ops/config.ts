@@ -1,0 +1,535 @@
+/**
+ * What an operator may set (3-decisions.md, Running it). A section is the argument of the module it configures; a
+ * setting carries its variable, its default and a sentence, and `trawl config` is drawn from here. It reads no
+ * environment and no file by itself: main.ts hands both in, once.
+ */
+import ipaddr from "ipaddr.js";
+import { type Static, type TSchema, Type } from "typebox";
+import { Default, Errors } from "typebox/value";
+import { KEY_MARKS, KEY_SHAPE } from "../schemas/accounts.ts";
+
+const closed = { additionalProperties: false, default: {} } as const;
+
+/** Rules a pattern cannot say, with what to write instead when one is broken. */
+interface Rule {
+  readonly fits: (text: string) => boolean;
+  readonly expected: string;
+}
+
+const isUrl = (text: string, ...protocols: string[]): boolean => {
+  // Placeholders of the proxy address are filled in later.
+  const url = URL.parse(text.replace(/\{(session|country)\}/g, "x"));
+  return url !== null && protocols.includes(url.protocol.slice(0, -1));
+};
+
+const WEB: Rule = { fits: (text) => isUrl(text, "http", "https"), expected: "an http or https address" };
+const WEB_OR_NONE: Rule = {
+  fits: (text) => text === "none" || WEB.fits(text),
+  expected: `${WEB.expected}, or none`,
+};
+const CIDR: Rule = {
+  fits: (text) => ipaddr.isValidCIDR(text),
+  expected: "networks as 10.0.0.0/8 or fd00::/8",
+};
+const RESOLVER: Rule = {
+  fits: (text) => {
+    const [, six, four, port = "53"] =
+      /^(?:\[([0-9a-f:.]+)\]|(\d+\.\d+\.\d+\.\d+))(?::(\d+))?$/i.exec(text) ?? [];
+    if (six === undefined && four === undefined) return ipaddr.IPv6.isValid(text);
+    return Number(port) > 0 && Number(port) < 65_536 && ipaddr.isValid(six ?? four!);
+  },
+  expected: "addresses as 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53",
+};
+const BUS: Rule = {
+  fits: (text) => text === "memory" || text.split(",").every((part) => isUrl(part.trim(), "nats", "tls")),
+  expected: "memory, or nats://host:4222, several with commas between",
+};
+const DOCUMENTS: Rule = {
+  fits: (text) => text === "sqlite" || /^sqlite:./.test(text) || /^mongodb(\+srv)?:\/\/./.test(text),
+  expected: "sqlite, sqlite:PATH or mongodb://host/database",
+};
+const BLOBS: Rule = {
+  fits: (text) => text === "file" || /^file:./.test(text) || /^s3:\/\/[a-z0-9][a-z0-9.-]+(\/.*)?$/.test(text),
+  expected: "file, file:PATH or s3://bucket/prefix",
+};
+const ADMIN_KEY: Rule = {
+  fits: (text) => text.startsWith(KEY_MARKS.account_admin) && KEY_SHAPE.test(text),
+  expected: `"${KEY_MARKS.account_admin}" and 17 to 200 letters, digits, "-" and "_"`,
+};
+const CRAWLER: Rule = {
+  fits: (text) => /^[A-Za-z_-]{1,64}$/.test(text),
+  expected: "a robots.txt name: letters, - and _",
+};
+const HOST_NAME: Rule = { fits: (text) => /^[a-z0-9.-]+$/i.test(text), expected: "host names" };
+const CONTACT: Rule = {
+  fits: (text) => /^\S.*\s\S+@\S+\.\S+$/.test(text),
+  expected: '"Company name contact@example.com"',
+};
+
+interface Told {
+  readonly env: string;
+  readonly description: string;
+  /** Masked in `trawl config`; may be given as a file with `<variable>_FILE`. */
+  readonly secret?: boolean;
+  /** Must be the same on all nodes of a cluster. */
+  readonly shared?: boolean;
+  readonly rule?: Rule;
+  readonly default?: unknown;
+}
+
+const text = (told: Told) => Type.String({ minLength: 1, ...told });
+const maybe = (told: Told) => Type.Optional(text(told));
+const list = (told: Told) =>
+  Type.Array(Type.String({ minLength: 1 }), { ...told, default: told.default ?? [] });
+
+export const Config = Type.Object(
+  {
+    gateway: Type.Object(
+      {
+        port: Type.Integer({
+          env: "PORT",
+          default: 8080,
+          minimum: 0,
+          maximum: 65_535,
+          description: "Port listened on; 0 takes any free one.",
+        }),
+        host: text({ env: "HOST", default: "127.0.0.1", description: "Address listened on." }),
+        public_url: maybe({
+          env: "TRAWL_PUBLIC_URL",
+          rule: WEB,
+          description: "The address clients see, in answers and webhooks; default from HOST and PORT.",
+        }),
+        admin_key: maybe({
+          env: "TRAWL_ADMIN_KEY",
+          secret: true,
+          rule: ADMIN_KEY,
+          description: "An account admin key to create at start when it does not exist.",
+        }),
+      },
+      closed,
+    ),
+    storage: Type.Object(
+      {
+        data_dir: text({
+          env: "TRAWL_DATA_DIR",
+          default: "./data",
+          description: "Where embedded documents and bodies are.",
+        }),
+        documents: text({
+          env: "TRAWL_DOCUMENTS",
+          default: "sqlite",
+          shared: true,
+          rule: DOCUMENTS,
+          description: "sqlite in the data directory, sqlite:PATH, or mongodb://…",
+        }),
+        blobs: text({
+          env: "TRAWL_BLOBS",
+          default: "file",
+          shared: true,
+          rule: BLOBS,
+          description: "file in the data directory, file:PATH, or s3://bucket/prefix",
+        }),
+        s3_endpoint: maybe({ env: "S3_ENDPOINT", rule: WEB, description: "An S3 that is not Amazon's." }),
+        aws_region: maybe({ env: "AWS_REGION", description: "Read by the AWS SDK." }),
+        aws_access_key_id: maybe({
+          env: "AWS_ACCESS_KEY_ID",
+          secret: true,
+          description: "Read by the AWS SDK.",
+        }),
+        aws_secret_access_key: maybe({
+          env: "AWS_SECRET_ACCESS_KEY",
+          secret: true,
+          description: "Read by the AWS SDK.",
+        }),
+        aws_session_token: maybe({
+          env: "AWS_SESSION_TOKEN",
+          secret: true,
+          description: "Read by the AWS SDK.",
+        }),
+      },
+      closed,
+    ),
+    cluster: Type.Object(
+      {
+        bus: text({
+          env: "TRAWL_BUS",
+          default: "memory",
+          shared: true,
+          rule: BUS,
+          description: "memory for one process, or nats://host:4222[,…]",
+        }),
+        roles: Type.Array(Type.Enum(["gateway", "worker", "browser"]), {
+          env: "TRAWL_ROLES",
+          default: ["gateway", "worker", "browser"],
+          minItems: 1,
+          description: "What this node runs.",
+        }),
+      },
+      closed,
+    ),
+    egress: Type.Object(
+      {
+        allow: list({
+          env: "TRAWL_EGRESS_ALLOW",
+          shared: true,
+          rule: CIDR,
+          description: "Networks exempt from the refusal of private destinations (intranets, tests).",
+        }),
+        dns_servers: list({
+          env: "TRAWL_DNS_SERVERS",
+          rule: RESOLVER,
+          description: "Resolvers as ip[:port], used for every outgoing request; default the system's.",
+        }),
+      },
+      closed,
+    ),
+    politeness: Type.Object(
+      {
+        gap_ms: Type.Integer({
+          env: "TRAWL_POLITE_DELAY_MS",
+          default: 500,
+          minimum: 0,
+          maximum: 3_600_000,
+          shared: true,
+          description: "Least time between two starts on one domain.",
+        }),
+        slots: Type.Integer({
+          env: "TRAWL_POLITE_CONCURRENCY",
+          default: 2,
+          minimum: 1,
+          maximum: 1_000,
+          shared: true,
+          description: "Requests in flight on one domain.",
+        }),
+      },
+      closed,
+    ),
+    crawler: Type.Object(
+      {
+        name: text({
+          env: "TRAWL_CRAWLER_NAME",
+          default: "trawl",
+          shared: true,
+          rule: CRAWLER,
+          description: "The name looked for in robots.txt, and the declared agent where one is declared.",
+        }),
+      },
+      closed,
+    ),
+    search: Type.Object(
+      {
+        searxng_urls: list({
+          env: "TRAWL_SEARXNG_URLS",
+          shared: true,
+          rule: WEB,
+          description: "Metasearch instances (SearXNG JSON API); none: a built-in one over the stored pages.",
+        }),
+        fallback_url: maybe({
+          env: "TRAWL_FALLBACK_SEARCH_URL",
+          shared: true,
+          rule: WEB,
+          description: "Fallback search API of the Brave Web Search shape.",
+        }),
+        fallback_key: maybe({
+          env: "TRAWL_FALLBACK_SEARCH_KEY",
+          secret: true,
+          description: "Its X-Subscription-Token.",
+        }),
+      },
+      closed,
+    ),
+    tiers: Type.Object(
+      {
+        archive_url: text({
+          env: "TRAWL_ARCHIVE_URL",
+          default: "https://web.archive.org",
+          shared: true,
+          rule: WEB_OR_NONE,
+          description: "Wayback-compatible archive (CDX and id_ replay); none turns it off.",
+        }),
+        proxy_url: maybe({
+          env: "TRAWL_PROXY_URL",
+          shared: true,
+          rule: WEB,
+          description: "Residential network, an HTTP(S) proxy; {session} and {country} are filled in.",
+        }),
+        render_url: maybe({
+          env: "TRAWL_RENDER_URL",
+          shared: true,
+          rule: WEB,
+          description: "Rendering service: POST JSON {url, country, wait}.",
+        }),
+        render_key: maybe({ env: "TRAWL_RENDER_KEY", secret: true, description: "Its key." }),
+        chromium_path: maybe({
+          env: "TRAWL_CHROMIUM_PATH",
+          description: "Else system Chromium or Chrome, else the one from npm; none: no route browser.",
+        }),
+      },
+      closed,
+    ),
+    filings: Type.Object(
+      {
+        identity: maybe({
+          env: "TRAWL_FILINGS_IDENTITY",
+          shared: true,
+          rule: CONTACT,
+          description: "Company name contact@example.com: turns the filing system on.",
+        }),
+        data_url: text({
+          env: "TRAWL_FILINGS_DATA_URL",
+          default: "https://data.sec.gov",
+          shared: true,
+          rule: WEB,
+          description: "Its structured data.",
+        }),
+        www_url: text({
+          env: "TRAWL_FILINGS_WWW_URL",
+          default: "https://www.sec.gov",
+          shared: true,
+          rule: WEB,
+          description: "Its documents.",
+        }),
+        search_url: text({
+          env: "TRAWL_FILINGS_SEARCH_URL",
+          default: "https://efts.sec.gov",
+          shared: true,
+          rule: WEB,
+          description: "Its full-text search.",
+        }),
+      },
+      closed,
+    ),
+    profiles: Type.Object(
+      {
+        hosts: list({
+          env: "TRAWL_PROFILES_HOSTS",
+          default: ["northdata.com", "northdata.de"],
+          shared: true,
+          rule: HOST_NAME,
+          description: "The profile site's domains, canonical first.",
+        }),
+      },
+      closed,
+    ),
+    companies: Type.Object(
+      {
+        gleif_url: text({
+          env: "TRAWL_GLEIF_URL",
+          default: "https://api.gleif.org/api/v1",
+          shared: true,
+          rule: WEB,
+          description: "Legal entity identifiers.",
+        }),
+        zefix_url: text({
+          env: "TRAWL_ZEFIX_URL",
+          default: "https://www.zefix.admin.ch/ZefixPublicREST",
+          shared: true,
+          rule: WEB,
+          description: "Swiss commercial register.",
+        }),
+        zefix_key: maybe({
+          env: "TRAWL_ZEFIX_KEY",
+          secret: true,
+          description: "Its user:password; without it the source is inactive.",
+        }),
+        companies_house_url: text({
+          env: "TRAWL_COMPANIES_HOUSE_URL",
+          default: "https://api.company-information.service.gov.uk",
+          shared: true,
+          rule: WEB,
+          description: "British register.",
+        }),
+        companies_house_key: maybe({
+          env: "TRAWL_COMPANIES_HOUSE_KEY",
+          secret: true,
+          description: "Its key; without it the source is inactive.",
+        }),
+      },
+      closed,
+    ),
+    log: Type.Object(
+      {
+        level: Type.Enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"], {
+          env: "TRAWL_LOG_LEVEL",
+          default: "info",
+          description: "Less important lines are left out.",
+        }),
+      },
+      closed,
+    ),
+    client: Type.Object(
+      {
+        url: maybe({
+          env: "TRAWL_URL",
+          rule: WEB,
+          description: "For trawl fetch and its like: the service to ask; default from HOST and PORT.",
+        }),
+        key: maybe({
+          env: "TRAWL_KEY",
+          secret: true,
+          description: "For trawl fetch and its like: the key to ask with.",
+        }),
+      },
+      closed,
+    ),
+  },
+  closed,
+);
+
+export type Config = Static<typeof Config>;
+
+interface Setting extends Told {
+  readonly section: string;
+  readonly name: string;
+  readonly type?: string;
+}
+
+/** Every setting beside its place. */
+export const SETTINGS: readonly Setting[] = Object.entries(Config.properties).flatMap(
+  ([section, { properties }]) =>
+    Object.entries<TSchema>(properties).map(([name, schema]) => ({
+      section,
+      name,
+      ...(schema as unknown as Told),
+    })),
+);
+
+/** How a variable's text becomes a value. What does not fit stays text, so the schema can say what is wrong with it. */
+const READERS: Readonly<Record<string, (text: string) => unknown>> = {
+  integer: (said) => (/^-?\d+$/.test(said) ? Number(said) : said),
+  array: (said) =>
+    said
+      .split(",")
+      .map((part) => part.trim())
+      .filter((part) => part !== ""),
+};
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Several mistakes in one message, each naming its variable. */
+export class ConfigError extends TypeError {
+  override readonly name = "ConfigError";
+}
+
+/**
+ * Throws one ConfigError that names every variable that is wrong, so an operator mends them in one go. `readFile`
+ * serves the `_FILE` variants of secrets.
+ */
+export function readConfig(environment: Environment, readFile: (path: string) => string = unread): Config {
+  const mistakes: string[] = [];
+  const given: Record<string, Record<string, unknown>> = {};
+  for (const { section, name, env, type = "", secret, rule } of SETTINGS) {
+    const said = secret ? fromFile(env, environment, readFile, mistakes) : environment[env];
+    if (said === undefined || said === "") continue;
+    const value = READERS[type]?.(said) ?? said;
+    (given[section] ??= {})[name] = value;
+    const parts = Array.isArray(value) ? (value as string[]) : typeof value === "string" ? [value] : [];
+    const odd = rule && parts.find((part) => !rule.fits(part));
+    if (odd !== undefined) mistakes.push(`${env} must be ${rule!.expected}${quoted(odd, secret)}`);
+  }
+  const config = Default(Config, given) as Config;
+  for (const { instancePath, message } of Errors(Config, config)) {
+    const setting = settingAt(instancePath);
+    const value = setting && given[setting.section]?.[setting.name];
+    mistakes.push(`${setting?.env ?? instancePath} ${message}${quoted(value, setting?.secret)}`);
+  }
+  for (const name of Object.keys(environment)) {
+    if (!name.startsWith("TRAWL_") || isKnown(name)) continue;
+    const near = nearest(name);
+    mistakes.push(`${name} is not a setting${near ? `; did you mean ${near}?` : ""}`);
+  }
+  if (mistakes.length > 0)
+    throw new ConfigError(`Cannot start with this configuration:\n${[...new Set(mistakes)].join("\n")}`);
+  return frozen(config);
+}
+
+function unread(path: string): string {
+  throw new Error(`Cannot read "${path}": files are not read here`);
+}
+
+function fromFile(
+  env: string,
+  environment: Environment,
+  readFile: (path: string) => string,
+  mistakes: string[],
+): string | undefined {
+  const path = environment[`${env}_FILE`];
+  if (path === undefined || path === "") return environment[env];
+  if (environment[env]) mistakes.push(`${env} and ${env}_FILE are both given; one of them is enough`);
+  try {
+    return readFile(path).trim();
+  } catch (problem) {
+    const reason = (problem as NodeJS.ErrnoException).code ?? (problem as Error).message;
+    mistakes.push(`${env}_FILE cannot be read from "${path}": ${reason}`);
+    return undefined;
+  }
+}
+
+const quoted = (value: unknown, secret: boolean | undefined): string =>
+  typeof value !== "string" || secret ? "" : `, not "${masked(value)}"`;
+
+function settingAt(path: string): Setting | undefined {
+  const [, section, name] = path.split("/");
+  return SETTINGS.find((setting) => setting.section === section && setting.name === name);
+}
+
+const isKnown = (name: string): boolean =>
+  SETTINGS.some(({ env, secret }) => env === name || (secret && `${env}_FILE` === name));
+
+/** The known name with the fewest letters to change, when few enough are. */
+function nearest(name: string): string | null {
+  const near = SETTINGS.map(({ env }) => ({ env, far: distance(name, env) })).toSorted(
+    (a, b) => a.far - b.far,
+  )[0]!;
+  return near.far <= Math.max(3, name.length / 4) ? near.env : null;
+}
+
+/** Levenshtein's: insertions, deletions and replacements from one to the other. */
+function distance(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++)
+      row.push(Math.min(above[j]! + 1, row[j - 1]! + 1, above[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    above = row;
+  }
+  return above[b.length]!;
+}
+
+function frozen<T extends object>(value: T): T {
+  for (const part of Object.values(value)) if (typeof part === "object" && part !== null) frozen(part);
+  return Object.freeze(value);
+}
+
+/** A text without the secrets an address can carry: its user and password, and parameters named like secrets. */
+export const masked = (said: string): string =>
+  said
+    .replace(/:\/\/[^/\s]*@/g, "://***@")
+    .replace(/([?&][^=&\s]*(?:key|token|secret|password|auth)[^=&\s]*=)[^&\s]*/gi, "$1***");
+
+/** One line of `trawl config`. */
+export interface Shown {
+  readonly variable: string;
+  /** As text; null: not set and without a default. */
+  readonly value: string | null;
+  readonly from: "environment" | "default";
+  readonly description: string;
+  readonly shared: boolean;
+}
+
+type Values = Readonly<Record<string, string | number | readonly string[] | undefined>>;
+
+/** The effective values, secrets masked. */
+export function shown(config: Config, environment: Environment): readonly Shown[] {
+  return SETTINGS.map(({ section, name, env, secret = false, shared = false, description }) => {
+    const value = (config as unknown as Record<string, Values>)[section]![name];
+    const said = value === undefined ? null : Array.isArray(value) ? value.join(",") : `${value}`;
+    return {
+      variable: env,
+      value: said === null ? null : secret ? "***" : masked(said),
+      from: environment[env] || environment[`${env}_FILE`] ? "environment" : "default",
+      description,
+      shared,
+    };
+  });
+}

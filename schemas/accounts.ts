@@ -1,0 +1,266 @@
+/**
+ * Who calls and what they may use: customers own projects, projects own keys. The three are stored as documents
+ * (actors/accounts/); the month's counters belong to one Account actor per project. Invoices, the ledger and
+ * alert hooks are not here yet.
+ */
+import { type Static, Type } from "typebox";
+import { BILLING_CATEGORIES, Nullable, Sha256 } from "./common.ts";
+import { ask, contract } from "./contract.ts";
+
+export const ROLES = ["standard", "account_admin"] as const;
+/** The fixed part of each role's keys; with the 7 characters after it, it is the prefix people see. */
+export const KEY_MARKS = { standard: "sk_", account_admin: "ak_" } as const;
+export const PREFIX_CHARS = 10;
+/** The shape of any key: what fits no key is refused before it is hashed or looked up. */
+export const KEY_SHAPE = /^[sa]k_[0-9A-Za-z_-]{17,200}$/;
+
+/** Categories a key can be restricted to and have a monthly quota for. */
+export const QUOTA_CATEGORIES = ["search", "fetch"] as const;
+export type QuotaCategory = (typeof QUOTA_CATEGORIES)[number];
+
+/** Requests per second of a project, over one-second windows, when the operator sets nothing. */
+export const PROJECT_RATE_DEFAULT = 200;
+
+/** Shares of an allowance whose crossing is an event. */
+export const THRESHOLDS = [50, 80, 100] as const;
+
+/** Millionths of the currency: whole numbers, so that sums are exact. */
+const Micros = Type.Integer({ minimum: 0 });
+/** "2026-11", UTC. */
+const Month = Type.String({ pattern: "^\\d{4}-\\d{2}$" });
+const NAME = "^[a-z0-9][a-z0-9_-]{0,62}$";
+export const NAME_SHAPE = new RegExp(NAME);
+const Name = Type.String({ pattern: NAME });
+
+export const Currency = Type.Enum(["USD", "CHF", "EUR"]);
+
+/** Stored as `customers/<name>`. */
+export const Customer = Type.Object({
+  name: Name,
+  status: Type.Enum(["active", "suspended"]),
+  /** External customers never see what a provider cost. */
+  external: Type.Boolean(),
+  currency: Currency,
+  created_at: Type.String(),
+});
+export type Customer = Static<typeof Customer>;
+
+/** Stored as `projects/<name>`, tagged with its customer. */
+export const Project = Type.Object({
+  name: Name,
+  customer: Name,
+  rate_limit_rps: Type.Integer({ minimum: 1 }),
+  /** What FetchBody.user_agent may say, letter by letter. */
+  user_agents: Type.Array(Type.String()),
+  /** What the project may spend on premium routes in a month; null: no limit. */
+  budget_micros: Nullable(Micros),
+  created_at: Type.String(),
+});
+export type Project = Static<typeof Project>;
+
+const Quotas = Type.Object({ search: Nullable(Type.Integer()), fetch: Nullable(Type.Integer()) });
+
+/** Stored as `keys/<SHA-256 of the key>`, tagged with its project. The key itself is nowhere. */
+export const Key = Type.Object({
+  prefix: Type.String({ minLength: PREFIX_CHARS, maxLength: PREFIX_CHARS }),
+  project: Name,
+  label: Nullable(Type.String({ maxLength: 200 })),
+  role: Type.Enum([...ROLES]),
+  /** null: all. */
+  categories: Nullable(Type.Array(Type.Enum([...QUOTA_CATEGORIES]))),
+  /** The key's own requests per second; null: only the project's. */
+  rate_limit_rps: Nullable(Type.Integer({ minimum: 1 })),
+  /** Requests a month; null: no limit. */
+  quotas: Quotas,
+  spend_cap_micros: Nullable(Micros),
+  status: Type.Enum(["active", "revoked"]),
+  created_at: Type.String(),
+  revoked_at: Nullable(Type.String()),
+});
+export type Key = Static<typeof Key>;
+
+/** A key and everything it depends on, as the gateway looks it up. */
+export interface Grant {
+  readonly key: Key;
+  readonly project: Project;
+  readonly customer: Customer;
+}
+
+/** What was used of one billing category: CategoryUsage with money in millionths. */
+export const Usage = Type.Object({
+  requests: Type.Integer(),
+  succeeded: Type.Integer(),
+  bytes: Type.Integer(),
+  bytes_ok: Type.Integer(),
+  paid_bytes: Type.Integer(),
+  paid_bytes_ok: Type.Integer(),
+  cost_micros: Type.Integer(),
+  cost_ok_micros: Type.Integer(),
+});
+export type Usage = Static<typeof Usage>;
+
+/** Billing category to usage; absent: nothing. */
+const UsageByCategory = Type.Partial(
+  Type.Object(Object.fromEntries(BILLING_CATEGORIES.map((category) => [category, Usage]))),
+);
+export type UsageByCategory = Readonly<Partial<Record<(typeof BILLING_CATEGORIES)[number], Usage>>>;
+
+/** A key crossed a share of one of its allowances; once for each key, allowance, share and month. */
+export const ThresholdEvent = Type.Object({
+  key: Type.String(),
+  allowance: Type.Enum([...QUOTA_CATEGORIES, "spend"]),
+  threshold: Type.Integer(),
+  at_ms: Type.Integer(),
+});
+export type ThresholdEvent = Static<typeof ThresholdEvent>;
+
+/** What a project used in a month, by key prefix. */
+export const Totals = Type.Object({
+  month: Month,
+  keys: Type.Record(Type.String(), UsageByCategory),
+  events: Type.Array(ThresholdEvent),
+  /** When the last tally was counted in; null when none was. */
+  refreshed_at_ms: Nullable(Type.Integer()),
+});
+export interface Totals extends Static<typeof Totals> {
+  keys: Record<string, UsageByCategory>;
+}
+
+/** What one gateway saw of a project since it last told. */
+export const Tally = Type.Object({
+  /** The gateway, and its count of tallies to this project: a tally that comes again is not counted again. */
+  gateway: Type.String(),
+  sequence: Type.Integer({ minimum: 1 }),
+  month: Month,
+  keys: Type.Record(Type.String(), UsageByCategory),
+  /** Each key's allowances as the gateway knows them, so that crossings are noticed where counters grow. */
+  allowances: Type.Record(
+    Type.String(),
+    Type.Object({
+      search: Nullable(Type.Integer()),
+      fetch: Nullable(Type.Integer()),
+      spend: Nullable(Micros),
+    }),
+  ),
+});
+export interface Tally extends Static<typeof Tally> {
+  keys: Record<string, UsageByCategory>;
+}
+
+/** One actor per project; its key is the project's name. */
+export const Account = contract("account", {
+  /** Counts a tally in, once, and answers with its month as it now stands. */
+  add: ask(Tally, Totals),
+  usage: ask(Type.Object({ month: Month }), Totals),
+});
+
+const Allowance = Type.Object({
+  used: Type.Integer(),
+  limit: Nullable(Type.Integer()),
+  remaining: Nullable(Type.Integer()),
+});
+
+/** Decimal strings with six places. `used` is null for keys of an external customer: they never see provider cost. */
+const Spend = Type.Object({
+  used: Nullable(Type.String()),
+  limit: Nullable(Type.String()),
+  remaining: Nullable(Type.String()),
+  currency: Currency,
+});
+
+const Requests = Type.Object({ search: Allowance, fetch: Allowance });
+
+/** The specification names Quota's fields and leaves the nested objects open; these are Trawl's. */
+export const QuotaKey = Type.Object({
+  prefix: Type.String(),
+  label: Nullable(Type.String()),
+  role: Type.Enum([...ROLES]),
+  project: Type.String(),
+  status: Type.Enum(["active", "revoked"]),
+  /** What the key may be used for; null: everything. */
+  categories: Nullable(Type.Array(Type.Enum([...QUOTA_CATEGORIES]))),
+  /** The key's own limit; null: only the project's. */
+  rate_limit_rps: Nullable(Type.Integer()),
+  /** Requests of this month by quota category; limit and remaining null: no quota. */
+  requests: Requests,
+  /** Spend of this month; limit and remaining null: no cap. */
+  spend: Spend,
+});
+
+/** A project's sums over its keys. `requests.*.limit` is always null: quotas belong to keys. */
+export const QuotaProject = Type.Object({
+  name: Type.String(),
+  rate_limit_rps: Type.Integer(),
+  requests: Requests,
+  /** Its limit is the project's budget for premium routes. */
+  spend: Spend,
+});
+
+export const QuotaEvent = Type.Object({
+  scope: Type.Literal("key"),
+  key: Type.String(),
+  project: Type.String(),
+  /** Which allowance: the monthly requests of a category, or spend. */
+  allowance: Type.Enum([...QUOTA_CATEGORIES, "spend"]),
+  threshold: Type.Integer(),
+  crossed_at: Type.String(),
+});
+
+/** GET /v1/quota. A standard key sees itself; an admin key sees every active key and project of its customer. */
+export const Quota = Type.Object({
+  /** The calling key's prefix. */
+  key: Type.String(),
+  role: Type.Enum([...ROLES]),
+  period: Month,
+  resets_at: Type.String(),
+  as_of: Type.String(),
+  /** When usage was last counted in; null when nothing was this month. */
+  usage_refreshed_at: Nullable(Type.String()),
+  keys: Type.Array(QuotaKey),
+  project: QuotaProject,
+  /** Admin keys only. */
+  customer: Nullable(
+    Type.Object({
+      name: Type.String(),
+      status: Type.Enum(["active", "suspended"]),
+      currency: Currency,
+      projects: Type.Array(QuotaProject),
+    }),
+  ),
+  /** Newest first. */
+  events: Type.Array(QuotaEvent),
+});
+export type Quota = Static<typeof Quota>;
+
+/**
+ * That a project retrieved a body, stored as `retrieved/<project>:<sha256>` and forgotten 30 days after the last
+ * time. It carries how that project saw the bytes: two URLs may send the same bytes under two types.
+ */
+export const Retrieved = Type.Object({
+  sha256: Sha256,
+  content_type: Nullable(Type.String()),
+  body_kind: Type.Enum(["origin", "rendered_dom"]),
+  retrieved_at_ms: Type.Integer(),
+});
+export type Retrieved = Static<typeof Retrieved>;
+
+/** "12.5" to 12500000; null for what is no decimal of at most six places. Never through a float. */
+export function toMicros(decimal: string): number | null {
+  const parts = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(decimal);
+  return parts && Number(parts[1]) * 1_000_000 + Number((parts[2] ?? "").padEnd(6, "0"));
+}
+
+/** 12500000 to "12.500000". */
+export function fromMicros(micros: number): string {
+  const digits = String(micros).padStart(7, "0");
+  return `${digits.slice(0, -6)}.${digits.slice(-6)}`;
+}
+
+/** "2026-11" */
+export const monthOf = (now_ms: number): string => new Date(now_ms).toISOString().slice(0, 7);
+
+/** The first moment of the next UTC month. */
+export function monthEnds(now_ms: number): number {
+  const now = new Date(now_ms);
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
+}

@@ -1,0 +1,161 @@
+/** GET and HEAD /v1/bodies/{sha256} (1-core.md): exact bytes, their headers, and who may have them. */
+import { describe, expect, test } from "vitest";
+import { createProject } from "../../actors/accounts/keys.ts";
+import { memoryBodies } from "../../cluster/adapters/bodies.memory.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import type { PageRecord } from "../../schemas/fetch.ts";
+import { answered, desk } from "./desk.ts";
+
+const DAY_MS = 86_400_000;
+const BYTES = Buffer.from(Uint8Array.from({ length: 3 * 2 ** 20 + 7 }, (_, index) => (index * 31) % 256));
+
+async function stored(record: Partial<PageRecord> = {}, bodies = memoryBodies()) {
+  const { sha256, bytes } = await bodies.put(BYTES);
+  const it = await desk({
+    bodies,
+    fetch: async () => answered({ sha256, bytes, body_kind: "origin", content_kind: "binary", ...record }),
+  });
+  expect((await it.fetch({ url: "https://example.org/file" })).status).toBe(200);
+  return { ...it, sha256, path: `/v1/bodies/${sha256}` };
+}
+
+describe("a body", () => {
+  test("comes back byte for byte under its origin's type", async () => {
+    const { call, sha256, path } = await stored({ origin_content_type: "application/zip" });
+    const { status, headers, bytes } = await call("GET", path);
+    expect(status).toBe(200);
+    expect(bytes.equals(BYTES)).toBe(true);
+    expect(headers).toMatchObject({
+      "content-type": "application/zip",
+      etag: `"${sha256}"`,
+      "x-body-kind": "origin",
+      "x-content-sha256": sha256,
+      "cache-control": "private, max-age=31536000, immutable",
+      "x-content-type-options": "nosniff",
+      "content-security-policy": "sandbox",
+      "accept-ranges": "bytes",
+    });
+    expect(headers["content-disposition"]).toBeUndefined();
+  });
+
+  test("HEAD says the same and reads nothing", async () => {
+    const bodies = memoryBodies();
+    const { call, path, admit, first } = await stored(
+      {},
+      { ...bodies, get: () => Promise.reject(new Error("read")) },
+    );
+    const { status, headers, bytes } = await call("HEAD", path);
+    expect([status, bytes.length, headers["x-body-kind"]]).toEqual([200, 0, "origin"]);
+    const head = {
+      method: "HEAD",
+      path,
+      query: "",
+      headers: new Map([["authorization", `Bearer ${first}`]]),
+      address: () => "",
+    };
+    const admission = admit(head, new AbortController().signal);
+    const reply =
+      "answer" in admission ? await admission.answer({ kind: "whole", bytes: Buffer.alloc(0) }) : null;
+    expect(reply?.body).toMatchObject({ length: BYTES.length });
+  });
+
+  test("that a browser would run is an attachment, and a rendered page says what it is", async () => {
+    for (const type of [
+      "text/html; charset=windows-1252",
+      "image/svg+xml",
+      "application/xhtml+xml",
+      "application/x+xml",
+    ]) {
+      const { call, path } = await stored({ origin_content_type: type });
+      expect((await call("GET", path)).headers["content-disposition"]).toMatch(/^attachment/);
+    }
+    const { call, path } = await stored({ body_kind: "rendered_dom", origin_content_type: "text/html" });
+    expect((await call("GET", path)).headers).toMatchObject({
+      "x-body-kind": "rendered_dom",
+      "content-type": "text/html; charset=utf-8",
+    });
+  });
+
+  test.each([
+    ["text/plain\r\nSet-Cookie: a=b", "application/octet-stream"],
+    ['text/plain; a="\r\nb"', "text/plain"],
+    ["nonsense", "application/octet-stream"],
+    [null, "text/html"],
+    ['text/plain; charset="ü"', "text/plain"],
+    ["TEXT/Plain;charset=UTF-8", "TEXT/Plain;charset=UTF-8"],
+  ])("whose origin said %j has the type %s", async (origin_content_type, type) => {
+    const { call, path } = await stored({ origin_content_type });
+    expect((await call("GET", path)).headers["content-type"]).toBe(type);
+  });
+
+  test("in ranges, and 304 for who has it", async () => {
+    const { call, path, sha256 } = await stored();
+    const part = await call("GET", path, { headers: { range: "bytes=10-19" } });
+    expect([part.status, part.headers["content-range"]]).toEqual([206, `bytes 10-19/${BYTES.length}`]);
+    expect(part.bytes.equals(BYTES.subarray(10, 20))).toBe(true);
+    const tail = await call("GET", path, { headers: { range: "bytes=-5" } });
+    expect(tail.bytes.equals(BYTES.subarray(-5))).toBe(true);
+    const beyond = await call("GET", path, { headers: { range: `bytes=${BYTES.length}-` } });
+    expect([beyond.status, beyond.headers["content-range"], beyond.bytes.length]).toEqual([
+      416,
+      `bytes */${BYTES.length}`,
+      0,
+    ]);
+    const known = await call("GET", path, { headers: { "if-none-match": `W/"${sha256}"` } });
+    expect([known.status, known.bytes.length]).toEqual([304, 0]);
+    expect(known.headers).toMatchObject({
+      etag: `"${sha256}"`,
+      "cache-control": expect.stringContaining("immutable"),
+    });
+  });
+});
+
+describe("who may have it", () => {
+  test("only projects that retrieved it; to others it is not there (Authentication 10)", async () => {
+    const { call, fetch, key, path, documents, clock } = await stored();
+    await createProject(documents, { name: "other", customer: "default" }, clock.now());
+    const theirs = await key({ project: "other" });
+    for (const method of ["GET", "HEAD"])
+      expect((await call(method, path, { key: theirs })).status).toBe(404);
+    expect((await call("GET", path, { key: theirs })).json).toEqual({ detail: "body not found" });
+    await fetch({ url: "https://example.org/file" }, { key: theirs });
+    expect((await call("GET", path, { key: theirs })).status).toBe(200);
+  });
+
+  test("for 30 days after it was last retrieved", async () => {
+    const { call, fetch, path, clock } = await stored();
+    await clock.advance(29 * DAY_MS);
+    expect((await call("GET", path)).status).toBe(200);
+    await fetch({ url: "https://example.org/file" });
+    await clock.advance(29 * DAY_MS);
+    expect((await call("GET", path)).status).toBe(200);
+    await clock.advance(2 * DAY_MS);
+    expect((await call("GET", path)).status).toBe(404);
+  });
+
+  test("nobody, once the store has let it go", async () => {
+    const bodies = memoryBodies();
+    const { call, path, sha256 } = await stored({}, bodies);
+    await bodies.remove(sha256);
+    expect((await call("GET", path)).json).toEqual({ detail: "body not found" });
+  });
+
+  test("a name that is no digest is 422, a store that cannot be reached 503", async () => {
+    const bodies = memoryBodies();
+    const { call, path } = await stored(
+      {},
+      {
+        ...bodies,
+        head: async () => {
+          throw new Fault("bodies_unreachable", "Cannot reach s3://bucket");
+        },
+      },
+    );
+    expect(await call("GET", "/v1/bodies/abc")).toMatchObject({
+      status: 422,
+      json: { detail: [{ loc: ["path", "sha256"], type: "string_pattern_mismatch" }] },
+    });
+    expect((await call("GET", path)).status).toBe(503);
+    expect((await call("GET", path, { key: null })).status).toBe(401);
+  });
+});

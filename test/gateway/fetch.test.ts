@@ -1,0 +1,354 @@
+/** POST /v1/fetch and what it says (1-core.md, FetchBody, FetchResponse, Fetch errors; 3-decisions.md, Core). */
+import { describe, expect, test } from "vitest";
+import { allowAgent, createCustomer, createProject } from "../../actors/accounts/keys.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import { shape } from "../../gateway/validate.ts";
+import type { FetchAnswer, FetchAsk } from "../../schemas/fetch.ts";
+import { FetchResponse } from "../../schemas/fetch.ts";
+import { memoryBodies } from "../../cluster/adapters/bodies.memory.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { answered, desk, NOON_MS } from "./desk.ts";
+
+const response = shape(FetchResponse);
+const never = () => new Promise<FetchAnswer>(() => {});
+
+async function asked(body: object): Promise<FetchAsk> {
+  const asks: FetchAsk[] = [];
+  const { fetch } = await desk({
+    fetch: async (ask) => {
+      asks.push(ask);
+      return answered({});
+    },
+  });
+  expect((await fetch(body)).status).toBe(200);
+  return asks[0]!;
+}
+
+async function cached() {
+  const bodies = memoryBodies();
+  const { sha256, bytes } = await bodies.put(Buffer.from("<p>page</p>"));
+  const world = { asked: 0, current: true, text: "first" };
+  const it = await desk({
+    bodies,
+    fetch: async () => {
+      world.asked++;
+      return answered({ sha256, bytes, body_kind: "origin", text: world.text }, { cached: true });
+    },
+    current: () => world.current,
+  });
+  return { ...it, world, sha256 };
+}
+
+describe("what is asked", () => {
+  test("has every default filled in", async () => {
+    expect(await asked({ url: "https://example.org/" })).toEqual({
+      fetch_id: expect.stringMatching(/^req_/),
+      url: "https://example.org/",
+      render: "auto",
+      max_bytes: 15_728_640,
+      accept_pdf: true,
+      cache_ttl_s: null,
+      min_text_chars: 500,
+      allow_archive: true,
+      allow_alternates: true,
+      allow_paid: true,
+      tiers: null,
+      country: null,
+      user_agent: null,
+      accept_language: null,
+      lane: "sync",
+      project: "default",
+      deadline_ms: NOON_MS + 150_000,
+      hard_deadline: false,
+    });
+  });
+
+  test("carries what was given, and timeout_s as a deadline that ends the work", async () => {
+    const given = { render: "always", max_bytes: 1, tiers: ["direct"], country: "CH", cache_ttl_s: 0 };
+    expect(await asked({ url: "http://x.example/", ...given, timeout_s: 7.5 })).toMatchObject({
+      ...given,
+      deadline_ms: NOON_MS + 7_500,
+      hard_deadline: true,
+    });
+  });
+
+  test.each([
+    "example.org",
+    "ftp://example.org/",
+    "javascript:alert(1)",
+    "http://",
+    "http://a b/",
+    "file:///etc/passwd",
+  ])("%s is answered as invalid_url, by nobody else", async (url) => {
+    const { fetch } = await desk({ fetch: () => Promise.reject(new Error("asked")) });
+    const { status, json } = await fetch({ url });
+    expect([status, json.error, json.url, response.fits(json)]).toEqual([200, "invalid_url", url, true]);
+  });
+
+  test("a user agent must be on the project's list, letter by letter (Authentication 8)", async () => {
+    const { fetch, documents, clock } = await desk();
+    const asks = { url: "https://example.org/", user_agent: "Research/1.0" };
+    expect(await fetch(asks)).toMatchObject({
+      status: 403,
+      json: { detail: { error: "user_agent_not_allowed", hint: expect.stringContaining("Research/1.0") } },
+    });
+    await allowAgent(documents, "default", "Research/1.0");
+    await clock.advance(5_000);
+    expect((await fetch(asks)).status).toBe(200);
+    expect((await fetch({ ...asks, user_agent: "research/1.0" })).status).toBe(403);
+  });
+});
+
+describe("what is answered", () => {
+  test("has every field of the specification", async () => {
+    const { fetch } = await desk();
+    const { json } = await fetch({ url: "https://example.org/" });
+    expect(response.read("body", json).kind).toBe("read");
+    expect(json).toMatchObject({
+      text: "An example.",
+      billing_category: "fetch_own",
+      cost_usd: 0,
+      body_url: null,
+    });
+    expect(Object.keys(json).at(-1)).toBe("request_id");
+  });
+
+  test("holds the page decoded as it was extracted, and long texts from where they are stored", async () => {
+    const bodies = memoryBodies();
+    const page = await bodies.put(Buffer.from("<p>Z\xfcrich</p>", "latin1"));
+    const text = await bodies.put(Buffer.from("Zürich ".repeat(20_000)));
+    const { fetch } = await desk({
+      bodies,
+      fetch: async () =>
+        answered({
+          sha256: page.sha256,
+          bytes: page.bytes,
+          body_kind: "origin",
+          charset: "windows-1252",
+          text: null,
+          text_sha256: text.sha256,
+        }),
+    });
+    const { json } = await fetch({ url: "https://example.org/" });
+    expect(json.html).toBe("<p>Zürich</p>");
+    expect(json.text).toBe("Zürich ".repeat(20_000));
+    expect(json.body_url).toBe(`/v1/bodies/${page.sha256}`);
+    const without = await fetch({ url: "https://example.org/", include_html: false });
+    expect("html" in without.json).toBe(false);
+  });
+
+  test("holds a PDF's pages and no html", async () => {
+    const bodies = memoryBodies();
+    const pages = await bodies.put(Buffer.from('[{"page":1,"text":"one"}]'));
+    const { fetch } = await desk({
+      bodies,
+      fetch: async () =>
+        answered({ content_kind: "pdf", charset: null, pdf_pages_sha256: pages.sha256, pdf_page_count: 1 }),
+    });
+    const { json } = await fetch({ url: "https://example.org/a.pdf" });
+    expect(json).toMatchObject({ html: null, pdf_text_pages: [{ page: 1, text: "one" }], pdf_page_count: 1 });
+  });
+
+  test("a body the store has lost is 503, not a page without its text", async () => {
+    const { fetch } = await desk({
+      fetch: async () => answered({ text: null, text_sha256: "0".repeat(64) }),
+    });
+    expect((await fetch({ url: "https://example.org/" })).status).toBe(503);
+  });
+
+  test.each([
+    [{}, {}, "fetch_own"],
+    [{ tier: "proxy" }, { cost_usd: "0.004" }, "fetch_paid"],
+    [{ tier: "proxy_render" }, {}, "fetch_paid"],
+    [{ tier: "proxy" }, { cached: true }, "fetch_cached"],
+    [{}, { cached: true, revalidated: true }, "fetch_cached"],
+    [{ tier: "archive" }, {}, "fetch_own"],
+  ] as const)("record %j, answer %j is billed %s", async (record, answer, category) => {
+    const { fetch } = await desk({ fetch: async () => answered(record, answer) });
+    expect((await fetch({ url: "https://example.org/" })).json.billing_category).toBe(category);
+  });
+
+  test("an external customer never sees what it cost", async () => {
+    const { fetch, key, documents, clock } = await desk({
+      fetch: async () => answered({ tier: "proxy" }, { cost_usd: "0.004000" }),
+    });
+    await createCustomer(documents, { name: "acme", external: true, currency: "EUR" }, clock.now());
+    await createProject(documents, { name: "acme-research", customer: "acme" }, clock.now());
+    const theirs = await key({ project: "acme-research" });
+    expect((await fetch({ url: "https://example.org/" })).json.cost_usd).toBe(0.004);
+    expect((await fetch({ url: "https://example.org/" }, { key: theirs })).json.cost_usd).toBeNull();
+  });
+
+  test("a failed fetch is 200 with its error, domain_busy alone is 503 with Retry-After", async () => {
+    let error = "all_tiers_failed";
+    const { fetch } = await desk({ fetch: async () => answered({}, { error, retry_after_s: 17 }) });
+    expect(await fetch({ url: "https://example.org/" })).toMatchObject({ status: 200, json: { error } });
+    error = "domain_busy";
+    const busy = await fetch({ url: "https://example.org/" });
+    expect(busy).toMatchObject({
+      status: 503,
+      headers: { "retry-after": "17" },
+      json: { retry_after_s: 17, error },
+    });
+    expect(response.fits(busy.json)).toBe(true);
+  });
+
+  test("a full mailbox is domain_busy", async () => {
+    const full = new Fault("mailbox_full", "Cannot ask: 1,000 wait");
+    const { fetch } = await desk({ fetch: () => Promise.reject(full) });
+    expect(await fetch({ url: "https://example.org/" })).toMatchObject({
+      status: 503,
+      json: { error: "domain_busy" },
+    });
+  });
+});
+
+describe("patience", () => {
+  test.each([
+    [{}, 150_000],
+    [{ timeout_s: 5 }, 20_000],
+    [{ timeout_s: 150 }, 165_000],
+  ])("with %j it ends after %i ms with 504, and the work is told", async (more, wait_ms) => {
+    let signal: AbortSignal | null = null;
+    const { fetch, clock } = await desk({
+      fetch: (_, given) => {
+        signal = given;
+        return never();
+      },
+    });
+    const reply = fetch({ url: "https://example.org/", ...more });
+    await clock.advance(wait_ms - 1);
+    expect(signal!.aborted).toBe(false);
+    await clock.advance(1);
+    const { status, json, headers } = await reply;
+    expect([status, json]).toEqual([
+      504,
+      { detail: { error: "timeout", request_id: headers["x-request-id"] } },
+    ]);
+    expect(signal!.aborted).toBe(true);
+  });
+
+  test("a client that leaves is waited for no longer", async () => {
+    let signal: AbortSignal | null = null;
+    const { fetch, clock, meters } = await desk({
+      fetch: (_, given) => {
+        signal = given;
+        return never();
+      },
+    });
+    const client = new AbortController();
+    const reply = fetch({ url: "https://example.org/" }, { gone: client.signal });
+    await clock.advance(1_000);
+    expect(signal!.aborted).toBe(false);
+    client.abort();
+    await reply;
+    expect(signal!.aborted).toBe(true);
+    expect(meters.counts.get("trawl_http_aborted_total")).toBe(1);
+    expect(meters.lines.at(-1)).toMatchObject({ fields: { status: 499 } });
+  });
+
+  test("work that breaks after everybody left breaks nothing else", async () => {
+    const work = Promise.withResolvers<FetchAnswer>();
+    const { fetch, clock } = await desk({ fetch: () => work.promise });
+    const reply = fetch({ url: "https://example.org/", timeout_s: 5 });
+    await clock.advance(20_000);
+    expect((await reply).status).toBe(504);
+    work.reject(new Error("late"));
+    await clock.advance(1);
+  });
+});
+
+describe("the short way", () => {
+  const PAGE = { url: "https://example.org/" };
+
+  test("answers the very same bytes without asking, with a request id of its own", async () => {
+    const { fetch, world } = await cached();
+    const first = await fetch(PAGE);
+    const second = await fetch(PAGE);
+    expect(world.asked).toBe(1);
+    expect(second.json).toEqual({ ...first.json, request_id: second.headers["x-request-id"] });
+    expect(second.json.request_id).not.toBe(first.json.request_id);
+    await fetch({ ...PAGE, include_html: false });
+    expect(world.asked).toBe(2);
+  });
+
+  test("ends when the cache says the page is no longer the one it would give", async () => {
+    const { fetch, world } = await cached();
+    await fetch(PAGE);
+    world.current = false;
+    world.text = "second";
+    expect((await fetch(PAGE)).json.text).toBe("second");
+    expect(world.asked).toBe(2);
+  });
+
+  test("counts, limits and restricts as the long way does", async () => {
+    const { fetch, key } = await cached();
+    await fetch(PAGE);
+    const scarce = await key({ quotas: { fetch: 2 } });
+    const searches = await key({ categories: ["search"] });
+    await fetch(PAGE, { key: scarce });
+    expect((await fetch(PAGE, { key: scarce })).headers["x-service-quota-remaining"]).toBe("fetch=0");
+    expect((await fetch(PAGE, { key: scarce })).status).toBe(429);
+    expect((await fetch(PAGE, { key: searches })).status).toBe(403);
+  });
+
+  test("another project goes the long way once, so that it may download the body", async () => {
+    const { fetch, call, key, documents, clock, world, sha256 } = await cached();
+    await fetch(PAGE);
+    await fetch(PAGE);
+    await createProject(documents, { name: "other", customer: "default" }, clock.now());
+    const theirs = await key({ project: "other" });
+    expect((await call("GET", `/v1/bodies/${sha256}`, { key: theirs })).status).toBe(404);
+    await fetch(PAGE, { key: theirs });
+    expect(world.asked).toBe(2);
+    expect((await call("GET", `/v1/bodies/${sha256}`, { key: theirs })).status).toBe(200);
+    await fetch(PAGE, { key: theirs });
+    expect(world.asked).toBe(2);
+  });
+
+  test("is not for fresh pages, failures or user agents", async () => {
+    const world = { asked: 0, answer: answered({}) };
+    const { fetch, documents, clock } = await desk({
+      fetch: async () => (world.asked++, world.answer),
+      current: () => true,
+    });
+    await allowAgent(documents, "default", "Research/1.0");
+    await clock.advance(5_000);
+    for (const [answer, body] of [
+      [answered({}), PAGE],
+      [answered({}, { cached: true, error: "pdf_not_accepted" }), PAGE],
+      [answered({}, { cached: true }), { ...PAGE, user_agent: "Research/1.0" }],
+    ] as const) {
+      world.asked = 0;
+      world.answer = answer;
+      await fetch(body);
+      await fetch(body);
+      expect(world.asked).toBe(2);
+    }
+  });
+});
+
+test("the project's retrieval is stored before its address is told", async () => {
+  const bodies = memoryBodies();
+  const { sha256, bytes } = await bodies.put(Buffer.from("x"));
+  const store = memoryDocuments();
+  const slow = Promise.withResolvers<void>();
+  const documents: typeof store = {
+    ...store,
+    put: async (...given) => {
+      if (given[0] === "retrieved") await slow.promise;
+      return store.put(...given);
+    },
+  };
+  const { fetch, clock } = await desk({
+    bodies,
+    documents,
+    fetch: async () => answered({ sha256, bytes, body_kind: "origin" }),
+  });
+  let told = false;
+  const reply = fetch({ url: "https://example.org/" }).finally(() => (told = true));
+  await clock.advance(1_000);
+  expect(told).toBe(false);
+  slow.resolve();
+  expect((await reply).status).toBe(200);
+});

@@ -1,0 +1,198 @@
+/** GET /v1/quota and the metering behind it (1-core.md, Quota; Limits). */
+import { describe, expect, test } from "vitest";
+import { account } from "../../actors/accounts/actor.ts";
+import { createCustomer, createProject, findGrant, prepareAccounts } from "../../actors/accounts/keys.ts";
+import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
+import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import type { Say } from "../../cluster/actor.ts";
+import { embedded } from "../../cluster/embedded.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import { type Bill, metering } from "../../gateway/metering.ts";
+import { shape } from "../../gateway/validate.ts";
+import { Account, type Grant, Quota } from "../../schemas/accounts.ts";
+import { answered, desk, NOON_MS } from "./desk.ts";
+
+const quota = shape(Quota);
+const PAGE = { url: "https://example.org/" };
+
+describe("GET /v1/quota", () => {
+  test("counts what was used a moment ago", async () => {
+    const { fetch, call, key } = await desk({
+      fetch: async () => answered({ tier: "proxy", bytes: 10 }, { cost_usd: "0.5" }),
+    });
+    const mine = await key({ label: "mine", quotas: { fetch: 10 }, spend_cap_micros: 2_000_000 });
+    await fetch(PAGE, { key: mine });
+    await fetch(PAGE, { key: mine });
+    const { status, json } = await call("GET", "/v1/quota", { key: mine });
+    expect([status, quota.read("body", json).kind]).toEqual([200, "read"]);
+    expect(json).toEqual({
+      key: mine.slice(0, 10),
+      role: "standard",
+      period: "2026-11",
+      resets_at: "2026-12-01T00:00:00.000Z",
+      as_of: "2026-11-21T12:00:00.000Z",
+      usage_refreshed_at: "2026-11-21T12:00:00.000Z",
+      keys: [
+        {
+          prefix: mine.slice(0, 10),
+          label: "mine",
+          role: "standard",
+          project: "default",
+          status: "active",
+          categories: null,
+          rate_limit_rps: null,
+          requests: {
+            search: { used: 0, limit: null, remaining: null },
+            fetch: { used: 2, limit: 10, remaining: 8 },
+          },
+          spend: { used: "1.000000", limit: "2.000000", remaining: "1.000000", currency: "USD" },
+        },
+      ],
+      project: {
+        name: "default",
+        rate_limit_rps: 200,
+        requests: {
+          search: { used: 0, limit: null, remaining: null },
+          fetch: { used: 2, limit: null, remaining: null },
+        },
+        spend: { used: "1.000000", limit: null, remaining: null, currency: "USD" },
+      },
+      customer: null,
+      events: [
+        {
+          scope: "key",
+          key: mine.slice(0, 10),
+          project: "default",
+          allowance: "spend",
+          threshold: 50,
+          crossed_at: "2026-11-21T12:00:00.000Z",
+        },
+      ],
+    });
+  });
+
+  test("shows an admin key its whole customer, a standard key only itself (Authentication 4)", async () => {
+    const { fetch, call, key, documents, clock, first } = await desk();
+    await createProject(documents, { name: "second", customer: "default" }, clock.now());
+    await createCustomer(documents, { name: "acme", external: true, currency: "CHF" }, clock.now());
+    await createProject(documents, { name: "theirs", customer: "acme" }, clock.now());
+    const [a, b, c] = [await key(), await key({ project: "second" }), await key({ project: "theirs" })];
+    for (const used of [a, b, b, c]) await fetch(PAGE, { key: used });
+    const all = (await call("GET", "/v1/quota")).json;
+    expect(all.keys.map(({ prefix }: any) => prefix).toSorted()).toEqual(
+      [first, a, b].map((secret) => secret.slice(0, 10)).toSorted(),
+    );
+    expect(all.customer.projects.map(({ name, requests }: any) => [name, requests.fetch.used])).toEqual([
+      ["default", 1],
+      ["second", 2],
+    ]);
+    const own = (await call("GET", "/v1/quota", { key: b })).json;
+    expect([own.customer, own.keys.length, own.project.name]).toEqual([null, 1, "second"]);
+    const external = (await call("GET", "/v1/quota", { key: c })).json;
+    expect(external.keys[0].spend).toMatchObject({ used: null, currency: "CHF" });
+  });
+});
+
+const bill = (more: Partial<Bill> = {}): Bill => ({
+  category: "fetch_own",
+  ok: true,
+  bytes: 1,
+  paid: false,
+  cost_micros: 0,
+  ...more,
+});
+
+/** Two gateways over the same accounts. */
+async function gateways(broken: { now: boolean } = { now: false }) {
+  const clock = virtualClock(NOON_MS);
+  const documents = memoryDocuments();
+  const meters = silentMeters();
+  const { ask } = embedded([account()], { clock, documents, meters, random: seededRandom(1) });
+  await prepareAccounts(documents, "ak_0123456789abcdefghij", clock.now());
+  const [{ key: id } = { key: "" }] = await documents.list("keys", { limit: 1 });
+  const grant = (await findGrant(documents, id))!;
+  const limited: Grant = { ...grant, key: { ...grant.key, quotas: { search: null, fetch: 100 } } };
+  const shaky = ((...given: Parameters<Say>) =>
+    broken.now ? Promise.reject(new Fault("no_answer", "Nobody")) : ask(...given)) as Say;
+  const one = metering({ ask: shaky, clock, meters, gateway: "one" });
+  const two = metering({ ask: shaky, clock, meters, gateway: "two" });
+  const total = async () =>
+    (await ask(Account, "default", "usage", { month: "2026-11" })).keys[grant.key.prefix]?.fetch_own
+      ?.requests ?? 0;
+  return { clock, ask, one, two, total, grant: limited, broken, meters };
+}
+
+describe("metering", () => {
+  test("tells about once a second, and learns what the other gateway saw", async () => {
+    const { clock, one, two, total, grant } = await gateways();
+    const [here, there] = [await one.open(grant), await two.open(grant)];
+    for (let i = 0; i < 3; i++) {
+      one.reserve(here, "fetch");
+      one.settle(here, "fetch", bill());
+    }
+    two.reserve(there, "fetch");
+    two.settle(there, "fetch", bill());
+    expect([here.used.fetch, there.used.fetch, await total()]).toEqual([3, 1, 0]);
+    await clock.advance(1_000);
+    expect(await total()).toBe(4);
+    two.settle(there, null, bill({ category: "fetch_cached" }));
+    await clock.advance(1_000);
+    expect(there.used.fetch).toBe(5);
+  });
+
+  test("says the same tally under the same number until it is heard, and counts on meanwhile", async () => {
+    const { clock, one, total, grant, broken } = await gateways();
+    const here = await one.open(grant);
+    one.settle(here, null, bill());
+    broken.now = true;
+    await clock.advance(3_000);
+    one.settle(here, null, bill());
+    await clock.advance(3_000);
+    expect(await total()).toBe(0);
+    broken.now = false;
+    await clock.advance(1_000);
+    expect(await total()).toBe(2);
+  });
+
+  test("what was reserved and not settled stays counted when the actor answers", async () => {
+    const { clock, one, grant } = await gateways();
+    const here = await one.open(grant);
+    one.reserve(here, "fetch");
+    one.settle(here, null, bill({ category: "fetch_own" }));
+    await clock.advance(1_000);
+    expect(here.used.fetch).toBe(2);
+    one.settle(here, "fetch", null);
+    expect(here.used.fetch).toBe(1);
+  });
+
+  test("a gateway that starts anew knows what was used before", async () => {
+    const { clock, one, two, grant } = await gateways();
+    one.settle(await one.open(grant), null, bill());
+    await clock.advance(1_000);
+    expect((await two.open(grant)).used.fetch).toBe(1);
+  });
+
+  test("a new month begins at nought, and what the old one owes is told as the old one's", async () => {
+    const { clock, one, total, grant } = await gateways();
+    const here = await one.open(grant);
+    one.settle(here, null, bill());
+    one.turn(here, Date.UTC(2026, 11, 1));
+    expect(here.used.fetch).toBe(0);
+    one.settle(here, null, bill());
+    await clock.advance(1_000);
+    expect(await total()).toBe(1);
+  });
+
+  test("drains, and says so when it cannot", async () => {
+    const { one, two, total, grant, broken, meters } = await gateways();
+    one.settle(await one.open(grant), null, bill());
+    await one.drain();
+    expect(await total()).toBe(1);
+    two.settle(await two.open(grant), null, bill());
+    broken.now = true;
+    await two.drain();
+    expect(meters.lines.filter(({ level }) => level === "error")).toHaveLength(1);
+  });
+});

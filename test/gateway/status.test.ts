@@ -1,0 +1,147 @@
+/** /health, /ready, /metrics, / and /openapi.json (1-core.md, Health and status; Versioning). */
+import { existsSync, readFileSync } from "node:fs";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { describe, expect, test } from "vitest";
+import { desk } from "./desk.ts";
+
+const fine = { ping: async () => {}, gates: true };
+const broken = { ping: () => Promise.reject(new Error("mongodb://user:pass@10.0.0.7")), gates: true };
+
+const operations = (document: any) =>
+  Object.entries<Record<string, any>>(document.paths)
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(
+        ([method, { operationId, security }]) =>
+          `${operationId} ${method.toUpperCase()} ${path}${security.length > 0 ? " key" : ""}`,
+      ),
+    )
+    .toSorted();
+
+describe("/ready", () => {
+  test.each([
+    [{ documents: fine }, false, 200, { documents: "ok" }],
+    [{ documents: broken, bodies: fine }, false, 503, { documents: "unavailable", bodies: "ok" }],
+    [
+      { documents: fine, bodies: { ...broken, gates: false } },
+      false,
+      200,
+      { documents: "ok", bodies: "unavailable" },
+    ],
+    [{ documents: fine }, true, 503, { documents: "ok" }],
+  ])("%j, draining %s: %i", async (checks, draining, status, said) => {
+    const { call } = await desk({ checks, draining: () => draining });
+    const reply = await call("GET", "/ready", { key: null });
+    expect([reply.status, reply.json]).toEqual([
+      status,
+      { status: status === 200 ? "ready" : "not_ready", checks: said, version: "0.0.0" },
+    ]);
+    expect(reply.bytes.toString()).not.toContain("pass");
+  });
+
+  test("asks once a second at most, and does not wait for ever", async () => {
+    let pings = 0;
+    const silent = { ping: () => (pings++, new Promise<void>(() => {})), gates: true };
+    const { call, clock } = await desk({ checks: { documents: silent } });
+    const replies = [call("GET", "/ready"), call("GET", "/ready")];
+    await clock.advance(1_000);
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([503, 503]);
+    expect(pings).toBe(1);
+    const again = call("GET", "/ready");
+    await clock.advance(1_000);
+    await again;
+    expect(pings).toBe(2);
+  });
+});
+
+describe("/health and /metrics", () => {
+  test("health needs no key and ignores a wrong one", async () => {
+    const { call } = await desk({ checks: { documents: broken } });
+    expect(await call("GET", "/health", { authorization: "Bearer nonsense" })).toMatchObject({
+      status: 200,
+      json: { status: "ok" },
+    });
+  });
+
+  test.each([
+    ["127.0.0.1", {}, 200],
+    ["127.8.9.1", {}, 200],
+    ["::1", {}, 200],
+    ["::ffff:127.0.0.1", {}, 200],
+    ["192.0.2.1", {}, 404],
+    ["", {}, 404],
+    ["127.0.0.1.example.org", {}, 404],
+    ["127.0.0.1", { "x-forwarded-for": "192.0.2.1" }, 404],
+  ])("metrics from %s with %j: %i", async (address, headers, status) => {
+    const { call } = await desk();
+    expect((await call("GET", "/metrics", { key: null, address, headers })).status).toBe(status);
+  });
+});
+
+describe("/openapi.json", () => {
+  test("is valid OpenAPI 3.1", async () => {
+    const { call } = await desk();
+    const { json } = await call("GET", "/openapi.json", { key: null });
+    expect(json.info.version).toBe("1.0.0");
+    const { valid, errors } = await new Validator().validate(structuredClone(json));
+    expect([valid, errors]).toEqual([true, undefined]);
+  });
+
+  test("its operation ids are frozen: clients are generated from them", async () => {
+    const { call } = await desk();
+    expect(operations((await call("GET", "/openapi.json")).json)).toEqual([
+      "fetch POST /v1/fetch key",
+      "getBody GET /v1/bodies/{sha256} key",
+      "getQuota GET /v1/quota key",
+      "headBody HEAD /v1/bodies/{sha256} key",
+      "health GET /health",
+      "home GET /",
+      "metrics GET /metrics",
+      "openapi GET /openapi.json",
+      "ready GET /ready",
+    ]);
+  });
+
+  const SHARED = "../shared/fixtures/gateway/operations.json";
+  test.skipIf(!existsSync(SHARED))(`its ids are those of the shared list (${SHARED})`, async () => {
+    const listed = new Map<string, any>(
+      JSON.parse(readFileSync(SHARED, "utf8")).operations.map((each: any) => [each.operationId, each]),
+    );
+    const { routes } = await desk();
+    const served = routes.filter(({ tags, path }) => !tags.includes("about") && path !== "/metrics");
+    expect(served.length).toBeGreaterThan(5);
+    for (const { operationId, method, path, auth } of served)
+      expect([operationId, listed.get(operationId)]).toMatchObject([
+        operationId,
+        { method, path, key: auth === "key" },
+      ]);
+  });
+
+  test("names what is large once, and says how each operation refuses", async () => {
+    const { call } = await desk();
+    const { json } = await call("GET", "/openapi.json");
+    const fetch = json.paths["/v1/fetch"].post;
+    expect(fetch.requestBody.content["application/json"].schema).toEqual({
+      $ref: "#/components/schemas/FetchBody",
+    });
+    expect(Object.keys(fetch.responses)).toEqual([
+      "200",
+      "401",
+      "403",
+      "413",
+      "422",
+      "429",
+      "500",
+      "503",
+      "504",
+    ]);
+    expect(json.components.schemas.FetchBody.required).toEqual(["url"]);
+  });
+});
+
+test("/ is a page that says what this is and runs nothing", async () => {
+  const { call } = await desk();
+  const { status, headers, bytes } = await call("GET", "/", { key: null });
+  expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
+  expect(bytes.toString()).toContain("/v1/fetch");
+  expect(bytes.toString()).not.toContain("<script");
+});
