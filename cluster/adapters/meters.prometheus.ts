@@ -15,7 +15,7 @@ export interface PrometheusMeters extends Meters {
 
 export interface MetersSettings {
   /** Less important lines are left out. */
-  readonly level: Level;
+  readonly level: Level | "trace" | "fatal" | "silent";
   /** Where log lines go; default standard error. */
   readonly write?: { write(line: string): void };
 }
