@@ -171,8 +171,18 @@ describe("what comes next (1-core.md, POST /v1/fetch)", () => {
       tried(["direct", noHost], ["archive", nothing]),
       answer("all_tiers_failed", null),
     ],
-    ["says domain_dead of a host seen missing before", {}, tried(["direct", deadHost], ["archive", nothing]), answer("domain_dead", null)],
-    ["serves the archived copy of a dead host", {}, tried(["direct", deadHost], ["archive", page(900)]), answer(null, 1)],
+    [
+      "says domain_dead of a host seen missing before",
+      {},
+      tried(["direct", deadHost], ["archive", nothing]),
+      answer("domain_dead", null),
+    ],
+    [
+      "serves the archived copy of a dead host",
+      {},
+      tried(["direct", deadHost], ["archive", page(900)]),
+      answer(null, 1),
+    ],
     ["stops at what no route can change", {}, tried(["direct", tooLarge]), answer("too_large", null)],
     [
       "stops there also half-way up",

@@ -1,0 +1,175 @@
+import { describe, expect, test } from "vitest";
+import {
+  asCachedPage,
+  cacheKey,
+  type CachedPage,
+  EMPTY_RECORD,
+  freshness,
+  mayReplace,
+  ttlOf,
+  variantOf,
+} from "../../actors/fetch/freshness.ts";
+import type { FetchAsk, PageRecord } from "../../schemas/fetch.ts";
+
+const HOUR_MS = 3_600_000;
+const NOW_MS = Date.UTC(2026, 10, 21);
+
+const ASK: FetchAsk = {
+  fetch_id: "req_1",
+  url: "https://example.org/",
+  render: "auto",
+  max_bytes: 15_728_640,
+  accept_pdf: true,
+  cache_ttl_s: null,
+  min_text_chars: 500,
+  allow_archive: true,
+  allow_alternates: true,
+  allow_paid: true,
+  tiers: null,
+  country: null,
+  user_agent: null,
+  accept_language: null,
+  lane: "sync",
+  project: "default",
+  deadline_ms: NOW_MS + 150_000,
+  hard_deadline: false,
+};
+const RECORD: PageRecord = {
+  ...EMPTY_RECORD,
+  tier: "direct",
+  status: 200,
+  content_kind: "html",
+  text: "long",
+  text_chars: 4_000,
+  bytes: 9_000,
+  sha256: "0".repeat(64),
+};
+const page = (
+  age_h: number,
+  record: Partial<PageRecord> = {},
+  rest: Partial<CachedPage> = {},
+): CachedPage => ({
+  url: ASK.url,
+  record: { ...RECORD, ...record },
+  tried: ["direct"],
+  validated_ms: NOW_MS - age_h * HOUR_MS,
+  ttl_ms: 24 * HOUR_MS,
+  ...rest,
+});
+
+describe("whether a stored page answers (3-decisions.md, Core; 1-core.md, cache_ttl_s and tiers)", () => {
+  test.each<[string, CachedPage | null, Partial<FetchAsk>, string]>([
+    ["nothing stored is a miss", null, {}, "miss"],
+    ["a page of 23 hours is a hit", page(23), {}, "hit"],
+    ["a page of 25 hours is asked about", page(25, { etag: '"a"' }), {}, "stale"],
+    ["a page of 25 hours without validators is a miss", page(25), {}, "miss"],
+    ["a rendered page is not asked about", page(25, { etag: '"a"', tier: "browser" }), {}, "miss"],
+    ["cache_ttl_s shortens", page(2), { cache_ttl_s: 3_600 }, "miss"],
+    ["cache_ttl_s lengthens", page(25), { cache_ttl_s: 7 * 86_400 }, "hit"],
+    ["cache_ttl_s 0 bypasses", page(0), { cache_ttl_s: 0 }, "miss"],
+    ["the origin's shorter life counts", page(1, {}, { ttl_ms: HOUR_MS / 2 }), {}, "miss"],
+    ["another route's page is not used", page(1, { tier: "archive" }), { tiers: ["direct"] }, "miss"],
+    [
+      "an archived page is not used without the archive",
+      page(1, { tier: "archive" }),
+      { allow_archive: false },
+      "miss",
+    ],
+    ["a premium page is not used without premium", page(1, { tier: "proxy" }), { allow_paid: false }, "miss"],
+    [
+      "a rendered page is not used when nothing may render",
+      page(1, { tier: "browser" }),
+      { render: "never" },
+      "miss",
+    ],
+    ["a thin page is not used by who would try the browser", page(1, { text_chars: 9 }), {}, "miss"],
+    [
+      "a thin page is used when the browser was tried",
+      page(1, { text_chars: 9 }, { tried: ["direct", "browser"] }),
+      {},
+      "hit",
+    ],
+    ["a thin page is used by who takes no browser", page(1, { text_chars: 9 }), { render: "never" }, "hit"],
+    ["a thin page is used by who wants less", page(1, { text_chars: 9 }), { min_text_chars: 9 }, "hit"],
+    ["a short file is never thin", page(1, { text_chars: 0, content_kind: "pdf" }), {}, "hit"],
+  ])("%s", (_, stored, wishes, kind) => {
+    expect(freshness(stored, { ...ASK, ...wishes }, NOW_MS).kind).toBe(kind);
+  });
+
+  test.each<[string, Partial<PageRecord>, Partial<FetchAsk>, string]>([
+    ["a PDF nobody accepts", { content_kind: "pdf" }, { accept_pdf: false }, "pdf_not_accepted"],
+    ["a page beyond max_bytes", { bytes: 9_000 }, { max_bytes: 8_999 }, "too_large"],
+  ])(
+    "refuses %s without asking the origin again, and hands out nothing of it",
+    (_, record, wishes, error) => {
+      const found = freshness(page(1, record), { ...ASK, ...wishes }, NOW_MS);
+      expect(found).toMatchObject({ kind: "hit", answer: { error, record: { sha256: null, text: "" } } });
+    },
+  );
+});
+
+describe("the cache key (3-decisions.md, Core)", () => {
+  test.each<[string, Partial<FetchAsk>, boolean]>([
+    ["render", { render: "always" }, true],
+    ["user_agent", { user_agent: "x" }, true],
+    ["accept_language", { accept_language: "de" }, true],
+    ["country", { country: "CH" }, true],
+    ["tiers", { tiers: ["direct"] }, false],
+    ["max_bytes", { max_bytes: 1 }, false],
+    ["the project", { project: "other" }, false],
+  ])("changes with %s: %o", (_, wishes, changes) => {
+    const same =
+      cacheKey("https://example.org/", ASK) === cacheKey("https://example.org/", { ...ASK, ...wishes });
+    expect(same).toBe(!changes);
+  });
+
+  test("does not tell ch from CH", () => {
+    expect(cacheKey("u", { ...ASK, country: "ch" })).toBe(cacheKey("u", { ...ASK, country: "CH" }));
+  });
+});
+
+test("requests that differ only in whose they are and how long they wait are one", () => {
+  const other = {
+    ...ASK,
+    fetch_id: "req_2",
+    project: "p",
+    deadline_ms: 1,
+    hard_deadline: true,
+    lane: "batch",
+  } as const;
+  expect(variantOf(other)).toBe(variantOf(ASK));
+  expect(variantOf({ ...ASK, max_bytes: 5 })).not.toBe(variantOf(ASK));
+});
+
+test.each<[string, boolean, number | null, number | null]>([
+  ["24 hours by itself", false, null, 24 * HOUR_MS],
+  ["nothing after no-store", true, 600, null],
+  ["the origin's hour", false, 3_600, HOUR_MS],
+  ["five minutes at least", false, 0, 300_000],
+  ["24 hours at most", false, 31_536_000, 24 * HOUR_MS],
+])("a page lives %s", (_, no_store, max_age_s, ttl_ms) => {
+  expect(ttlOf({ no_store, max_age_s })).toBe(ttl_ms);
+});
+
+describe("what replaces a stored page", () => {
+  const thin = { ...RECORD, text_chars: 3 };
+  const copy: PageRecord = { ...RECORD, tier: "archive" };
+  test.each<[string, CachedPage | null, PageRecord, boolean]>([
+    ["anything where nothing is", null, thin, true],
+    ["anything over what is no longer fresh", page(30), thin, true],
+    ["a good page over a fresh one", page(1), RECORD, true],
+    ["no thin page over a fresh good one", page(1), thin, false],
+    ["a thin page over a thin one", page(1, { text_chars: 3 }), thin, true],
+    ["no archived copy over a fresh page", page(1), copy, false],
+    ["an archived copy over an archived copy", page(1, { tier: "archive" }), copy, true],
+    ["the page itself over a copy", page(1, { tier: "archive" }), RECORD, true],
+  ])("%s", (_, old, fresh, replaces) => {
+    expect(mayReplace(old, fresh, ASK, NOW_MS)).toBe(replaces);
+  });
+});
+
+test("an entry of another form is as good as none", () => {
+  expect(asCachedPage({ ...page(1), record: { tier: "direct" } })).toBeNull();
+  expect(asCachedPage(null)).toBeNull();
+  expect(asCachedPage(page(1))).toEqual(page(1));
+});
