@@ -23,6 +23,7 @@ const FLOORS: Record<string, string[]> = {
     "cluster",
     "cluster/ports",
     "cluster/adapters",
+    "actors/lib",
     "actors/*",
     "actors/*/adapters",
     "gateway",

@@ -36,6 +36,8 @@ export interface Pdf {
   readonly note: string | null;
 }
 
+const BETWEEN = "\n\n";
+
 const pdfjs = await loaded();
 const folder = dirname(createRequire(import.meta.url).resolve("pdfjs-dist/package.json"));
 
@@ -99,7 +101,7 @@ async function readPages(
       if (cause instanceof Limit) return stopped(cause.message);
       broken.push(page);
     }
-    chars_left -= text.length;
+    chars_left -= text.length + BETWEEN.length;
     pages.push({ page, text });
   }
   const note = broken.length
@@ -139,7 +141,7 @@ function textOf(pages: readonly PdfPage[]): string {
   return pages
     .map(({ text }) => text)
     .filter((text) => text !== "")
-    .join("\n\n");
+    .join(BETWEEN);
 }
 
 /** What programs put there by themselves: names of files and of themselves. */
