@@ -41,8 +41,13 @@ import {
   waiting,
 } from "./queue.ts";
 
-/** Beyond so many waiting callers a domain is busy, whatever they expect. */
-const QUEUE_MOST = 1_000;
+/**
+ * Beyond so many waiting callers a domain is busy, whatever they expect. Fewer than the runtime's 500 open questions of
+ * one actor, so that a caller hears domain_busy and when to come back, and not of a fault.
+ */
+const QUEUE_MOST = 400;
+/** A fetch that asks again and again while it waits. */
+const REPLIES_MOST = 8;
 
 type Reply = ReplyTo<SlotAnswer>;
 
@@ -83,7 +88,7 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
         const same = queue.byId.get(fetch_id);
         const full = queue.byId.size >= QUEUE_MOST;
         const expected_ms = expectedWait(politeness, pace, now_ms, aheadOf(lane, waiting(queue)));
-        if (same ? same.replies.length >= QUEUE_MOST : full || expected_ms > wait_max_ms) {
+        if (same ? same.replies.length >= REPLIES_MOST : full || expected_ms > wait_max_ms) {
           return refused("domain_busy", expected_ms);
         }
 

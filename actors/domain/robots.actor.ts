@@ -51,8 +51,8 @@ const READ_MOST_MS = 15_000;
 const CONNECT_MOST_MS = 10_000;
 /** A read stands in a domain's queue as long as a synchronous call does (3-decisions.md, Core). */
 const SLOT_WAIT_MS = 15_000;
-/** Beyond so many who wait for one read the domain is busy. */
-const READERS_MOST = 1_000;
+/** Beyond so many who wait for one read the domain is busy; fewer than the runtime's 500 open questions of one actor. */
+const READERS_MOST = 400;
 
 interface Reader {
   readonly request: RobotsRequest;

@@ -1,0 +1,310 @@
+import { describe, expect, test } from "vitest";
+import { domain } from "../../actors/domain/actor.ts";
+import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { embedded } from "../../cluster/embedded.ts";
+import { Domain, type SlotRequest } from "../../schemas/domain.ts";
+
+const PACE = { gap_ms: 1_000, slots: 2, lease_ms: 60_000 };
+/** A gap ends when it has passed by a clock that shows whole milliseconds. */
+const GAP = 1_001;
+const SITE = "example.org";
+
+function oneDomain({ clock = virtualClock(Date.UTC(2026, 0, 1)), documents = memoryDocuments() } = {}) {
+  const { ask, stop } = embedded([domain(PACE, { "profiles.example": { gap_ms: 5_000, slots: 1 } })], {
+    clock,
+    random: seededRandom(1),
+    documents,
+  });
+  return {
+    clock,
+    documents,
+    stop,
+    acquire: (fetch_id: string, rest: Partial<SlotRequest> = {}, site = SITE) =>
+      ask(Domain, site, "acquire", {
+        fetch_id,
+        host: `www.${SITE}`,
+        lane: "sync",
+        wait_max_ms: 15_000,
+        ...rest,
+      }),
+    release: (
+      fetch_id: string,
+      status: number | null = 200,
+      retry_after_s: number | null = null,
+      site = SITE,
+    ) => ask(Domain, site, "release", { fetch_id, status, retry_after_s }),
+    settle: (fetch_id: string, result: "answered" | "every_route_failed" | "abandoned") =>
+      ask(Domain, SITE, "settle", { fetch_id, host: `www.${SITE}`, result }),
+    missing: (fetch_id: string, host: string) => ask(Domain, SITE, "missing", { fetch_id, host }),
+    pace: (crawl_delay_ms: number | null) =>
+      ask(Domain, SITE, "pace", { origin: `https://www.${SITE}`, crawl_delay_ms }),
+    view: () => ask(Domain, SITE, "view", null),
+    clear: () => ask(Domain, SITE, "clear", null),
+  };
+}
+
+const GRANTED = { kind: "granted", waited_ms: 0 };
+
+describe("a domain", () => {
+  test("lets the first caller through at once", async () => {
+    const { acquire } = oneDomain();
+    expect(await acquire("a")).toEqual(GRANTED);
+  });
+
+  test("keeps starts one gap apart, and not a millisecond less", async () => {
+    const { acquire, clock } = oneDomain();
+    await acquire("a");
+    let second: unknown;
+    void acquire("b").then((answer) => (second = answer));
+    await clock.advance(GAP - 1);
+    expect(second).toBeUndefined();
+    await clock.advance(1);
+    expect(second).toEqual({ kind: "granted", waited_ms: GAP });
+  });
+
+  test("gives a site its own pace", async () => {
+    const { acquire, release, clock } = oneDomain();
+    await acquire("a", {}, "profiles.example");
+    const second = acquire("b", {}, "profiles.example");
+    await release("a", 200, null, "profiles.example");
+    await clock.advance(5_001);
+    expect(await second).toEqual({ kind: "granted", waited_ms: 5_001 });
+  });
+
+  test("answers domain_busy at once when the expected wait is too long", async () => {
+    const { acquire } = oneDomain();
+    await acquire("a");
+    expect(await acquire("b", { wait_max_ms: 500 })).toEqual({
+      kind: "refused",
+      error: "domain_busy",
+      retry_after_s: 2,
+    });
+  });
+
+  test("expects slots, not only gaps, to be waited for", async () => {
+    const { acquire, release, clock } = oneDomain();
+    // Two exchanges of 20 s each: a slot is free every 10 s, though the gap is one.
+    for (const id of ["a", "b"]) {
+      const slot = acquire(id);
+      await clock.advance(GAP);
+      expect((await slot).kind).toBe("granted");
+    }
+    await clock.advance(20_000);
+    await release("a");
+    await release("b");
+    void acquire("c");
+    void acquire("d");
+    await clock.advance(GAP);
+    expect(await acquire("e")).toMatchObject({ error: "domain_busy" });
+    expect(await oneDomain().acquire("e")).toEqual(GRANTED);
+  });
+
+  test("lets a caller go when its patience runs out before a slot is handed back", async () => {
+    const { acquire, clock } = oneDomain();
+    void acquire("a");
+    void acquire("b");
+    await clock.advance(GAP);
+    const third = acquire("c", { wait_max_ms: 5_000 });
+    await clock.advance(5_000);
+    expect(await third).toMatchObject({ kind: "refused", error: "politeness_timeout" });
+  });
+
+  test("takes a slot back when its lease lapses", async () => {
+    const { acquire, clock } = oneDomain();
+    void acquire("a");
+    void acquire("b");
+    await clock.advance(GAP);
+    const third = acquire("c", { wait_max_ms: 90_000 });
+    await clock.advance(60_000);
+    expect(await third).toMatchObject({ kind: "granted" });
+  });
+
+  test("refuses the caller after the four hundredth", async () => {
+    const { acquire, view } = oneDomain();
+    await acquire("first");
+    const patient = { wait_max_ms: 3_600_000, lane: "batch" } as const;
+    for (let n = 0; n < 400; n++) void acquire(`${n}`, patient);
+    expect(await acquire("last", patient)).toMatchObject({ error: "domain_busy" });
+    expect((await view()).waiting).toBe(400);
+  });
+
+  test("gives a caller that asks again the slot it already has", async () => {
+    const { acquire, view } = oneDomain();
+    await acquire("a");
+    expect(await acquire("a")).toEqual(GRANTED);
+    expect((await view()).in_flight).toBe(1);
+  });
+
+  test("answers a caller that asks twice while it waits twice, with one slot", async () => {
+    const { acquire, clock, view } = oneDomain();
+    await acquire("a");
+    const twice = [acquire("b"), acquire("b")];
+    await clock.advance(GAP);
+    expect(await Promise.all(twice)).toEqual([
+      { kind: "granted", waited_ms: GAP },
+      { kind: "granted", waited_ms: GAP },
+    ]);
+    expect((await view()).in_flight).toBe(2);
+  });
+
+  test("is skipped for ten minutes after three fetches in which every route failed", async () => {
+    const { acquire, release, settle, clock } = oneDomain();
+    for (const fetch_id of ["a", "b", "c"]) {
+      const slot = acquire(fetch_id);
+      await clock.advance(GAP);
+      expect((await slot).kind).toBe("granted");
+      await release(fetch_id, 403);
+      await settle(fetch_id, "every_route_failed");
+    }
+    expect(await acquire("d")).toEqual({ kind: "refused", error: "domain_unavailable", retry_after_s: 600 });
+    await clock.advance(600_000);
+    expect((await acquire("e")).kind).toBe("granted");
+  });
+
+  test("tells those who wait when it closes", async () => {
+    const { acquire, settle, clock } = oneDomain();
+    await acquire("a");
+    const waiting = [acquire("b"), acquire("c", { lane: "batch" })];
+    for (const fetch_id of ["x", "y", "z"]) await settle(fetch_id, "every_route_failed");
+    await clock.advance(0);
+    expect(await Promise.all(waiting)).toMatchObject([
+      { error: "domain_unavailable", retry_after_s: 600 },
+      { error: "domain_unavailable", retry_after_s: 600 },
+    ]);
+  });
+
+  test("answers domain_dead for a name that was missing twice, and for no other", async () => {
+    const { acquire, missing } = oneDomain();
+    const gone = { host: `gone.${SITE}`, wait_max_ms: 30_000 };
+    await acquire("a", { host: `www.${SITE}` });
+    const waiting = acquire("b", gone);
+    expect(await missing("x", gone.host)).toEqual({ dead: false });
+    expect(await missing("y", gone.host)).toEqual({ dead: true });
+    expect(await waiting).toEqual({ kind: "refused", error: "domain_dead", retry_after_s: 6 * 3_600 });
+    expect(await acquire("c", gone)).toMatchObject({ error: "domain_dead" });
+    expect(await oneDomain().acquire("d")).toEqual(GRANTED);
+  });
+
+  test("waits 3.0 s at least after a 429 with Retry-After 3, on that domain only (peers.md, row 5)", async () => {
+    const { acquire, release, clock } = oneDomain();
+    await acquire("a");
+    await clock.advance(200);
+    const limited_at_ms = clock.now();
+    await release("a", 429, 3);
+    const next = acquire("b").then(() => clock.now());
+    expect(await acquire("c", {}, "other.example")).toEqual(GRANTED);
+    await clock.advance(15_000);
+    expect((await next) - limited_at_ms).toBeGreaterThanOrEqual(3_000);
+  });
+
+  test("tells those at once whose patience a Retry-After outlasts", async () => {
+    const { acquire, release, clock } = oneDomain();
+    await acquire("a");
+    const short = acquire("b", { wait_max_ms: 15_000 });
+    const long = acquire("c", { wait_max_ms: 100_000, lane: "batch" });
+    await clock.advance(200);
+    await release("a", 503, 60);
+    expect(await short).toEqual({ kind: "refused", error: "domain_busy", retry_after_s: 61 });
+    expect(await acquire("d")).toEqual({ kind: "refused", error: "domain_busy", retry_after_s: 61 });
+    await clock.advance(61_000);
+    expect(await long).toMatchObject({ kind: "granted" });
+  });
+
+  test("keeps the Crawl-delay it is told of, also for those who wait already", async () => {
+    const { acquire, pace, clock } = oneDomain();
+    await acquire("a");
+    const second = acquire("b", { wait_max_ms: 60_000 });
+    await pace(10_000);
+    await clock.advance(10_001);
+    expect(await second).toEqual({ kind: "granted", waited_ms: 10_001 });
+    await pace(null);
+    const third = acquire("c", { wait_max_ms: 90_000 });
+    await clock.advance(60_000);
+    expect(await third).toMatchObject({ kind: "granted" });
+  });
+
+  test("shows an operator how it stands, and forgets at a word", async () => {
+    const { acquire, settle, missing, view, clear, clock } = oneDomain();
+    await acquire("a");
+    void acquire("b");
+    for (const id of ["x", "y"]) await missing(id, "gone.example.org");
+    await settle("x", "every_route_failed");
+    await clock.advance(0);
+    expect(await view()).toEqual({
+      domain: SITE,
+      gap_ms: 1_000,
+      slots: 2,
+      in_flight: 1,
+      waiting: 1,
+      failures: 1,
+      skip_until: null,
+      paused_until: null,
+      dead_hosts: [{ host: "gone.example.org", until: "2026-01-01T06:00:00.000Z" }],
+    });
+    expect(await clear()).toMatchObject({ failures: 0, dead_hosts: [], waiting: 1 });
+  });
+});
+
+describe("a domain whose node dies", () => {
+  test("keeps its gap elsewhere", async () => {
+    const { acquire, clock, documents } = oneDomain();
+    await acquire("a");
+    const elsewhere = oneDomain({ clock, documents });
+    const second = elsewhere.acquire("b");
+    await clock.advance(GAP);
+    expect(await second).toEqual({ kind: "granted", waited_ms: GAP });
+  });
+
+  test("keeps its gap on a node whose clock is three seconds ahead", async () => {
+    const { acquire, clock, documents } = oneDomain();
+    await acquire("a");
+    const elsewhere = oneDomain({ clock: virtualClock(clock.now() + 3_000), documents });
+    const second = elsewhere.acquire("b");
+    await elsewhere.clock.advance(GAP);
+    expect(await second).toEqual({ kind: "granted", waited_ms: GAP });
+  });
+
+  test("gives a caller that asks again there the slot it already has", async () => {
+    const { acquire, clock, documents } = oneDomain();
+    await acquire("a");
+    const elsewhere = oneDomain({ clock, documents });
+    expect(await elsewhere.acquire("a")).toEqual(GRANTED);
+  });
+
+  test("misses the slots it had granted for ten seconds, not for a whole lease", async () => {
+    const { acquire, clock, documents } = oneDomain();
+    await acquire("a");
+    void acquire("b");
+    await clock.advance(GAP);
+    const elsewhere = oneDomain({ clock, documents });
+    const third = elsewhere.acquire("c");
+    await clock.advance(9_999);
+    const { in_flight, waiting } = await elsewhere.view();
+    expect({ in_flight, waiting }).toEqual({ in_flight: 2, waiting: 1 });
+    await clock.advance(1);
+    expect(await third).toEqual({ kind: "granted", waited_ms: 10_000 });
+  });
+});
+
+describe("lanes (3-decisions.md, Core)", () => {
+  test("synchronous callers go before batch work, at most four to one", async () => {
+    const { acquire, release, clock } = oneDomain();
+    await acquire("first");
+    await release("first");
+    let order = "";
+    const join = (fetch_id: string, lane: "sync" | "batch") =>
+      acquire(fetch_id, { lane, wait_max_ms: 100_000 }).then(async () => {
+        order += lane[0];
+        await release(fetch_id);
+      });
+    const all = [
+      ...Array.from({ length: 5 }, (_, n) => join(`b${n}`, "batch")),
+      ...Array.from({ length: 10 }, (_, n) => join(`s${n}`, "sync")),
+    ];
+    await clock.advance(60_000);
+    await Promise.all(all);
+    expect(order).toBe("ssssbssssbssbbb");
+  });
+});

@@ -1,0 +1,241 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { domain } from "../../actors/domain/actor.ts";
+import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { embedded } from "../../cluster/embedded.ts";
+import { Domain, type SlotAnswer } from "../../schemas/domain.ts";
+
+const SITES = ["example.org", "example.net"] as const;
+const PACE = { gap_ms: 500, slots: 2, lease_ms: 60_000 };
+
+interface Visit {
+  readonly after_ms: number;
+  readonly site: (typeof SITES)[number];
+  readonly lane: "sync" | "batch";
+  readonly wait_max_ms: number;
+  readonly takes_ms: number;
+  readonly status: number | null;
+  readonly retry_after_s: number | null;
+  /** The slot is never handed back: its caller is gone. */
+  readonly lost: boolean;
+  readonly result: "answered" | "every_route_failed" | "abandoned";
+}
+
+interface Trace extends Visit {
+  readonly asked_ms: number;
+  answer: SlotAnswer | null;
+  answered_ms: number;
+  /** When the slot was handed back, or lapsed. */
+  ended_ms: number;
+}
+
+const VISIT = {
+  after_ms: fc.oneof(fc.constant(0), fc.nat(3_000)),
+  site: fc.constantFrom(...SITES),
+  lane: fc.constantFrom("sync" as const, "batch" as const),
+  wait_max_ms: fc.constantFrom(0, 400, 5_000, 15_000, 60_000),
+  takes_ms: fc.oneof(fc.nat(900), fc.nat(20_000)),
+  status: fc.oneof(fc.constant(200), fc.constantFrom(null, 200, 404, 429, 500, 503)),
+  retry_after_s: fc.option(fc.nat(40)),
+  lost: fc.nat(9).map((n) => n === 0),
+  result: fc.constantFrom("answered" as const, "every_route_failed" as const, "abandoned" as const),
+};
+
+const MIXED: fc.Arbitrary<Visit[]> = fc.array(fc.record(VISIT), { minLength: 10, maxLength: 40 });
+
+/** Domains that mostly fail, and let everybody in often enough to show it. */
+const FAILING: fc.Arbitrary<Visit[]> = fc.array(
+  fc.record({
+    ...VISIT,
+    wait_max_ms: fc.constantFrom(15_000, 60_000),
+    takes_ms: fc.nat(900),
+    status: fc.constantFrom(403, 500, null),
+    result: fc.constantFrom(
+      "every_route_failed" as const,
+      "every_route_failed" as const,
+      "answered" as const,
+    ),
+  }),
+  { minLength: 10, maxLength: 40 },
+);
+
+async function travel(visits: readonly Visit[]): Promise<Trace[]> {
+  const clock = virtualClock();
+  const cluster = embedded([domain(PACE)], { clock, random: seededRandom(1), documents: memoryDocuments() });
+  const traces: Trace[] = [];
+  for (const [index, visit] of visits.entries()) {
+    const fetch_id = String(index);
+    const { site, lane, wait_max_ms } = visit;
+    const trace: Trace = {
+      ...visit,
+      asked_ms: clock.now(),
+      answer: null,
+      answered_ms: 0,
+      ended_ms: Infinity,
+    };
+    traces.push(trace);
+    const request = { fetch_id, host: `www.${site}`, lane, wait_max_ms };
+    void cluster.ask(Domain, site, "acquire", request).then((answer) => {
+      trace.answer = answer;
+      trace.answered_ms = clock.now();
+      if (answer.kind !== "granted") return;
+      trace.ended_ms = clock.now() + (visit.lost ? PACE.lease_ms : visit.takes_ms);
+      if (visit.lost) return;
+      clock.at(trace.ended_ms, () => {
+        const { status, retry_after_s, result } = visit;
+        void cluster.ask(Domain, site, "release", { fetch_id, status, retry_after_s });
+        void cluster.ask(Domain, site, "settle", { fetch_id, host: `www.${site}`, result });
+      });
+    });
+    await clock.advance(visit.after_ms);
+  }
+  await clock.advance(100_000);
+  await cluster.stop();
+  return traces;
+}
+
+const startedOf = (here: readonly Trace[]): Trace[] =>
+  here.filter(({ answer }) => answer?.kind === "granted").toSorted((a, b) => a.answered_ms - b.answered_ms);
+
+/** Every breach of the law on one domain, in words. */
+function breaches(here: readonly Trace[]): string[] {
+  const started = startedOf(here);
+  const broken: string[] = [];
+  for (const [i, { answered_ms, ended_ms, status, retry_after_s, lost }] of started.entries()) {
+    const before = started[i - 1];
+    if (before && answered_ms - before.answered_ms <= PACE.gap_ms)
+      broken.push(`a gap too short at ${answered_ms}`);
+    const flying = started.filter(
+      (other) => other.answered_ms <= answered_ms && other.ended_ms > answered_ms,
+    );
+    if (flying.length > PACE.slots) broken.push(`${flying.length} in flight at ${answered_ms}`);
+    if (lost || retry_after_s === null || (status !== 429 && status !== 503)) continue;
+    const until_ms = ended_ms + retry_after_s * 1_000;
+    for (const early of started) {
+      if (early.answered_ms > ended_ms && early.answered_ms < until_ms)
+        broken.push(`a start at ${early.answered_ms}, asked to wait from ${ended_ms} to ${until_ms}`);
+    }
+  }
+  for (const { answer, asked_ms, answered_ms, wait_max_ms } of here) {
+    if (answer === null) broken.push(`no answer to who asked at ${asked_ms}`);
+    else if (answered_ms - asked_ms > wait_max_ms) broken.push(`a late answer to who asked at ${asked_ms}`);
+    else if (answer.kind === "granted" && answer.waited_ms !== answered_ms - asked_ms)
+      broken.push(`a wait told wrong to who asked at ${asked_ms}`);
+  }
+  return broken;
+}
+
+/** When three failures in a row had closed a domain: until a success, or for ten minutes. */
+function closures(here: readonly Trace[]): (readonly [number, number])[] {
+  // The settlements in the order in which the domain heard them; of two at one moment the earlier start's.
+  const heard = startedOf(here)
+    .filter(({ lost, result }) => !lost && result !== "abandoned")
+    .toSorted((a, b) => a.ended_ms - b.ended_ms || a.answered_ms - b.answered_ms);
+  const shut: (readonly [number, number])[] = [];
+  let failures = 0;
+  let closed_ms: number | null = null;
+  for (const { result, ended_ms } of heard) {
+    failures = result === "answered" ? 0 : failures + 1;
+    if (failures === 3) closed_ms = ended_ms;
+    if (failures > 0 || closed_ms === null) continue;
+    shut.push([closed_ms, ended_ms]);
+    closed_ms = null;
+  }
+  if (closed_ms !== null) shut.push([closed_ms, closed_ms + 600_000]);
+  return shut;
+}
+
+/** Every answer that does not fit to when the domain was closed, in words. */
+function misclosed(here: readonly Trace[]): string[] {
+  const shut = closures(here);
+  return here.flatMap(({ answer, answered_ms }) => {
+    const isShut = shut.some(([from, to]) => answered_ms > from && answered_ms < to);
+    const mayBeShut = shut.some(([from, to]) => answered_ms >= from && answered_ms <= to);
+    const says = answer?.kind === "refused" && answer.error === "domain_unavailable";
+    if (isShut && !says) return [`answered ${JSON.stringify(answer)} at ${answered_ms} while closed`];
+    return says && !mayBeShut ? [`closed at ${answered_ms} for no reason`] : [];
+  });
+}
+
+/**
+ * Whatever callers arrive at whatever domains and whatever becomes of their requests: no two starts on one domain are
+ * closer than the gap, never are more in flight than slots, nobody starts while a Retry-After or a skip closes the
+ * domain, and every question is answered within the patience of whoever asked it.
+ */
+describe("politeness holds for any traffic", () => {
+  test("gaps, slots, pauses and answers", async () => {
+    let granted = 0;
+    await fc.assert(
+      fc.asyncProperty(MIXED, async (visits) => {
+        const traces = await travel(visits);
+        for (const site of SITES) {
+          const here = traces.filter((trace) => trace.site === site);
+          granted += startedOf(here).length;
+          expect(breaches(here)).toEqual([]);
+        }
+      }),
+      { seed: 7, numRuns: 150 },
+    );
+    // The law says nothing about a domain that lets nobody in.
+    expect(granted).toBeGreaterThan(1_000);
+  });
+
+  test("three failures in a row, and nothing else, close the domain for ten minutes", async () => {
+    let closed = 0;
+    await fc.assert(
+      fc.asyncProperty(FAILING, async (visits) => {
+        const traces = await travel(visits);
+        for (const site of SITES) {
+          const here = traces.filter((trace) => trace.site === site);
+          closed += closures(here).length;
+          expect(misclosed(here)).toEqual([]);
+        }
+      }),
+      { seed: 8, numRuns: 100 },
+    );
+    expect(closed).toBeGreaterThan(50);
+  });
+
+  test("synchronous work goes first, at most four to one, and neither lane starves", async () => {
+    const lanes = fc.array(fc.constantFrom("sync" as const, "batch" as const), {
+      minLength: 1,
+      maxLength: 30,
+    });
+    await fc.assert(
+      fc.asyncProperty(lanes, async (queue) => {
+        const clock = virtualClock();
+        const { ask } = embedded([domain(PACE)], {
+          clock,
+          random: seededRandom(1),
+          documents: memoryDocuments(),
+        });
+        const waiting = { sync: 0, batch: 0 };
+        let row = 0;
+        const acquire = async (fetch_id: string, lane: "sync" | "batch") => {
+          const request = { fetch_id, host: "www.example.org", lane, wait_max_ms: 1_000_000 };
+          await ask(Domain, "example.org", "acquire", request);
+          await ask(Domain, "example.org", "release", { fetch_id, status: 200, retry_after_s: null });
+        };
+        await acquire("first", "sync");
+        const all = queue.map((lane, n) => {
+          waiting[lane]++;
+          return acquire(`${n}`, lane).then(() => {
+            waiting[lane]--;
+            row = lane === "sync" && waiting.batch > 0 ? row + 1 : 0;
+            expect(row).toBeLessThanOrEqual(4);
+            if (lane === "batch" && waiting.sync > 0) batches.push(clock.now());
+            else if (lane === "sync") batches.length = 0;
+            expect(batches.length).toBeLessThanOrEqual(1);
+          });
+        });
+        const batches: number[] = [];
+        await clock.advance(60_000);
+        await Promise.all(all);
+        expect(waiting).toEqual({ sync: 0, batch: 0 });
+      }),
+      { seed: 9, numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,397 @@
+import { describe, expect, test } from "vitest";
+import { domain } from "../../actors/domain/actor.ts";
+import { robots } from "../../actors/domain/robots.actor.ts";
+import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { type FakeWeb, fakeEgress } from "../../cluster/adapters/egress.fake.ts";
+import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { embedded } from "../../cluster/embedded.ts";
+import { Domain, Robots, type RobotsRequest } from "../../schemas/domain.ts";
+
+const SITE = "example.org";
+const ORIGIN = "https://www.example.org";
+const FILE = `${ORIGIN}/robots.txt`;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const PRIVATE = "User-agent: *\nDisallow: /private";
+
+const body = (text: string, status = 200) => ({ status, body: text });
+const to = (location: string, status = 302) => ({ status, headers: { Location: location } });
+
+interface World {
+  readonly crawler_name?: string;
+  readonly clock?: ReturnType<typeof virtualClock>;
+  readonly documents?: ReturnType<typeof memoryDocuments>;
+  readonly joined?: ReadonlyMap<string, string>;
+}
+
+function world(web: FakeWeb, { crawler_name = "trawl", joined, ...rest }: World = {}) {
+  const { clock = virtualClock(Date.UTC(2026, 0, 1)), documents = memoryDocuments() } = rest;
+  const egress = fakeEgress(web, clock);
+  const ways = {
+    egress,
+    clock,
+    crawler_name,
+    user_agent: `${crawler_name}/1.0`,
+    ...(joined ? { joined } : {}),
+  };
+  const { ask, stop } = embedded([domain({ gap_ms: 500, slots: 2, lease_ms: 600_000 }), robots(ways)], {
+    clock,
+    random: seededRandom(1),
+    documents,
+  });
+  let asked = 0;
+  const may = (path: string, more: Partial<RobotsRequest> = {}, key = `${SITE} ${ORIGIN}`) =>
+    ask(Robots, key, "may", {
+      url: `${key.split(" ")[1]}${path}`,
+      fetch_id: `f${++asked}`,
+      lane: "sync",
+      wait_max_ms: 15_000,
+      ...more,
+    });
+  /** Asks, and lets so much time pass as reading needs. */
+  const told = async (path: string, more: Partial<RobotsRequest> = {}, key?: string) => {
+    const answer = may(path, more, key);
+    await clock.advance(20_000);
+    return answer;
+  };
+  const hits = () => egress.hits.map(({ url }) => url);
+  return { ask, stop, may, told, hits, egress, clock, documents };
+}
+
+const ALLOWED = { kind: "allowed", because: "rules" };
+const NO_RULES = { kind: "allowed", because: "no_rules" };
+const DISALLOWED = { kind: "disallowed", because: "rules" };
+const SHUT = { kind: "disallowed", because: "robots_unreachable" };
+const LADDER = { kind: "allowed", because: "host_unreachable" };
+
+describe("what the answer to robots.txt means (3-decisions.md, Core; B8 in peers.md)", () => {
+  const rule600K = `User-agent: *\n${"# nothing\n".repeat(60_000)}Disallow: /private`;
+  const hops = (n: number) =>
+    Object.fromEntries([
+      [FILE, to("/r1")],
+      ...Array.from({ length: n - 1 }, (_, i) => [`${ORIGIN}/r${i + 1}`, to(`/r${i + 2}`)]),
+      [`${ORIGIN}/r${n}`, body(PRIVATE)],
+    ]) as FakeWeb;
+
+  test.each([
+    ["200", { [FILE]: body(PRIVATE) }, DISALLOWED, 1],
+    ["200 and empty", { [FILE]: body("") }, NO_RULES, 1],
+    ["200 and a web page", { [FILE]: body("<!doctype html><title>Not found</title>") }, NO_RULES, 1],
+    ["204", { [FILE]: { status: 204 } }, NO_RULES, 1],
+    ["404", { [FILE]: body("Disallow: /", 404) }, NO_RULES, 1],
+    ["401", { [FILE]: body("", 401) }, NO_RULES, 1],
+    ["403", { [FILE]: body("", 403) }, NO_RULES, 1],
+    ["410", { [FILE]: body("", 410) }, NO_RULES, 1],
+    ["429", { [FILE]: body("", 429) }, SHUT, 1],
+    ["500", { [FILE]: body(PRIVATE, 500) }, SHUT, 1],
+    ["503", { [FILE]: body("", 503) }, SHUT, 1],
+    ["304 unasked", { [FILE]: { status: 304 } }, SHUT, 1],
+    ["a time-out after the connection", { [FILE]: { problem: "timeout", connected: true } }, SHUT, 1],
+    ["no answer for 15 s", { [FILE]: { ...body(PRIVATE), after_ms: 16_000 } }, SHUT, 1],
+    ["a reset", { [FILE]: { problem: "network_reset" } }, SHUT, 1],
+    ["no HTTP", { [FILE]: { problem: "network_protocol" } }, SHUT, 1],
+    ["a broken coding", { [FILE]: { ...body(PRIVATE), breaks: "network_encoding" } }, SHUT, 1],
+    ["a body that breaks off", { [FILE]: { ...body("User-agent: *\n"), breaks: "network_reset" } }, SHUT, 1],
+    ["no such host", {}, LADDER, 1],
+    ["a refused connection", { [FILE]: { problem: "network_refused" } }, LADDER, 1],
+    ["no route", { [FILE]: { problem: "network_unreachable" } }, LADDER, 1],
+    ["no TLS", { [FILE]: { problem: "tls_error" } }, LADDER, 1],
+    ["a time-out before the connection", { [FILE]: { problem: "timeout", connected: false } }, LADDER, 1],
+    ["5 redirects", hops(5), DISALLOWED, 6],
+    ["6 redirects", hops(6), NO_RULES, 6],
+    ["a redirect to itself", { [FILE]: to(FILE) }, NO_RULES, 6],
+    ["a redirect to nowhere", { [FILE]: { status: 301 } }, NO_RULES, 1],
+    ["a redirect to no http", { [FILE]: to("ftp://example.org/robots.txt") }, NO_RULES, 1],
+    ["a redirect to 404", { [FILE]: to("/gone") }, NO_RULES, 2],
+    ["a redirect to 500", { [FILE]: to("/broken"), [`${ORIGIN}/broken`]: body("", 500) }, SHUT, 2],
+    ["600 KiB, the only rule at their end", { [FILE]: body(rule600K) }, NO_RULES, 1],
+  ] as [string, FakeWeb, object, number][])("%s", async (_, web, answer, hits) => {
+    const { ask, told, egress } = world(web);
+    expect(await told("/private/x")).toMatchObject(answer);
+    expect((await ask(Domain, SITE, "view", null)).in_flight).toBe(0);
+    // Asked again at once: nobody reads again (B8: one hit a host).
+    expect(await told("/private/x", {})).toMatchObject(answer);
+    expect(egress.hits.length).toBe(hits);
+  });
+
+  test.each([301, 302, 303, 307, 308])("a redirect by %s is followed", async (status) => {
+    const { told } = world({ [FILE]: to("/real.txt", status), [`${ORIGIN}/real.txt`]: body(PRIVATE) });
+    expect(await told("/private")).toMatchObject(DISALLOWED);
+  });
+
+  test("an endless file is read to its limit and let go", async () => {
+    let pieces = 0;
+    function* endless() {
+      for (;;) {
+        pieces++;
+        yield Buffer.from("User-agent: *\nDisallow: /private\n".repeat(512));
+      }
+    }
+    const { told } = world({ [FILE]: () => ({ status: 200, body: endless() }) });
+    expect(await told("/private")).toMatchObject(DISALLOWED);
+    expect(pieces).toBeLessThan(40);
+  });
+
+  test("a private destination is passed on, also behind a redirect", async () => {
+    const blocked = { kind: "blocked", error: "blocked_destination" };
+    const first = world({ [FILE]: { problem: "blocked_destination" } });
+    expect(await first.told("/")).toEqual(blocked);
+    const inner = "http://169.254.169.254/robots.txt";
+    const second = world({ [FILE]: to(inner), [inner]: { problem: "blocked_destination" } });
+    expect(await second.told("/")).toEqual(blocked);
+  });
+});
+
+describe("an answer", () => {
+  test("quotes the line, the group and when it was read", async () => {
+    const { told } = world({ [FILE]: body(`User-agent: *\n\n${PRIVATE.split("\n")[1]}`) });
+    expect(await told("/private/x")).toEqual({
+      ...DISALLOWED,
+      detail:
+        '"Disallow: /private" for "*" in line 3 of "https://www.example.org/robots.txt", read 2026-01-01T00:00:00.000Z',
+    });
+    expect(await told("/public")).toEqual(ALLOWED);
+  });
+
+  test("names why the rules could not be read", async () => {
+    const { told } = world({ [FILE]: body("", 503) });
+    expect(await told("/x")).toEqual({
+      ...SHUT,
+      detail:
+        'Cannot read "https://www.example.org/robots.txt" (http_503), and there is no copy of the last 30 days',
+    });
+  });
+
+  test("about /robots.txt itself is always yes, and needs no reading", async () => {
+    const { may, hits } = world({ [FILE]: body("User-agent: *\nDisallow: /") });
+    expect(await may("/robots.txt")).toEqual(ALLOWED);
+    expect(hits()).toEqual([]);
+  });
+
+  test("is one's own, not everyone's, when the file names the crawler", async () => {
+    const web = { [FILE]: body("User-agent: *\nDisallow: /\n\nUser-agent: trawl\nDisallow:") };
+    expect(await world(web).told("/x")).toEqual(NO_RULES);
+    expect(await world(web, { crawler_name: "other" }).told("/x")).toMatchObject(DISALLOWED);
+  });
+
+  test("for another scheme or port is from that one's file", async () => {
+    const { told, hits } = world({
+      [FILE]: body(PRIVATE),
+      "http://www.example.org:8080/robots.txt": body(""),
+    });
+    expect(await told("/private")).toMatchObject(DISALLOWED);
+    const other = `${SITE} http://www.example.org:8080`;
+    expect(await told("/private", {}, other)).toEqual(NO_RULES);
+    expect(hits()).toEqual([FILE, "http://www.example.org:8080/robots.txt"]);
+  });
+
+  test("is given to everyone who asks meanwhile by one read", async () => {
+    const { may, clock, hits } = world({ [FILE]: { ...body(PRIVATE), after_ms: 1_000 } });
+    const answers = ["/a", "/private", "/b"].map((path) => may(path));
+    await clock.advance(500);
+    answers.push(may("/private/late"));
+    await clock.advance(500);
+    expect((await Promise.all(answers)).map(({ kind }) => kind)).toEqual([
+      "allowed",
+      "disallowed",
+      "allowed",
+      "disallowed",
+    ]);
+    expect(hits()).toEqual([FILE]);
+  });
+
+  test("can come from rules longer than a message", async () => {
+    const long = Array.from({ length: 4_000 }, (_, n) => `Disallow: /${n}/${"x".repeat(100)}`).join("\n");
+    const { told } = world({ [FILE]: body(`User-agent: *\n${long}`) });
+    expect(await told(`/3999/${"x".repeat(100)}/y`)).toMatchObject(DISALLOWED);
+    expect(await told("/other")).toEqual(ALLOWED);
+  });
+});
+
+describe("what was read", () => {
+  test("is believed for 24 h, and then read again", async () => {
+    let text = PRIVATE;
+    const { told, clock, hits } = world({ [FILE]: () => body(text) });
+    await told("/");
+    text = "";
+    await clock.advance(DAY - 60_000);
+    expect(await told("/private")).toMatchObject(DISALLOWED);
+    expect(hits()).toHaveLength(1);
+    await clock.advance(60_000);
+    expect(await told("/private")).toEqual(NO_RULES);
+    expect(hits()).toHaveLength(2);
+  });
+
+  test("is renewed when it is unchanged, and so is a 404", async () => {
+    for (const page of [body(PRIVATE), body("", 404)]) {
+      const { told, clock, hits } = world({ [FILE]: page });
+      for (let day = 0; day < 3; day++) {
+        await told("/");
+        await told("/");
+        await clock.advance(DAY);
+      }
+      expect(hits()).toHaveLength(3);
+    }
+  });
+
+  test.each([
+    ["500", body("", 500)],
+    ["429", body("", 429)],
+    ["a reset", { problem: "network_reset" } as const],
+    // A host that is gone may be back before anyone asks it again.
+    ["an unreachable host", { problem: "network_refused" } as const],
+  ])("counts for 30 days when later reads end in %s", async (_, trouble) => {
+    let broken = false;
+    const { told, clock } = world({ [FILE]: () => (broken ? trouble : body(PRIVATE)) });
+    await told("/");
+    broken = true;
+    await clock.advance(29 * DAY);
+    expect(await told("/private")).toMatchObject(DISALLOWED);
+    expect(await told("/public")).toEqual(ALLOWED);
+    await clock.advance(DAY);
+    const without = "problem" in trouble && trouble.problem === "network_refused" ? LADDER : SHUT;
+    expect(await told("/public")).toMatchObject(without);
+  });
+
+  test("in trouble is asked for again after five minutes, an unreachable host after 30 s", async () => {
+    for (const [trouble, pause_ms] of [
+      [body("", 500), 300_000],
+      [{ problem: "network_refused" } as const, 30_000],
+    ] as const) {
+      const { may, clock, hits } = world({ [FILE]: trouble });
+      await may("/");
+      await clock.advance(pause_ms - 1);
+      await may("/");
+      expect(hits()).toHaveLength(1);
+      await clock.advance(1);
+      await may("/");
+      expect(hits()).toHaveLength(2);
+    }
+  });
+
+  test("survives the node that read it", async () => {
+    const { told, clock, documents, stop } = world({ [FILE]: body(PRIVATE) });
+    await told("/");
+    await stop();
+    const elsewhere = world({ [FILE]: body("", 500) }, { clock, documents });
+    expect(await elsewhere.told("/private")).toMatchObject(DISALLOWED);
+    expect(elsewhere.hits()).toEqual([]);
+  });
+
+  test("is not believed for a crawler of another name", async () => {
+    const { told, clock, documents, stop } = world({ [FILE]: body(PRIVATE) });
+    await told("/");
+    await stop();
+    const file = body("User-agent: other\nDisallow: /public");
+    const elsewhere = world({ [FILE]: file }, { clock, documents, crawler_name: "other" });
+    expect(await elsewhere.told("/public")).toMatchObject(DISALLOWED);
+  });
+});
+
+describe("reading is polite (peers.md, row 8)", () => {
+  test("declares itself", async () => {
+    const { told, egress } = world({ [FILE]: body("") });
+    await told("/");
+    expect(egress.hits[0]?.request.headers[0]).toEqual(["User-Agent", "trawl/1.0"]);
+  });
+
+  test("takes a slot of its domain, and hands it back", async () => {
+    const { ask, may, clock, egress } = world({ [FILE]: { ...body(PRIVATE), after_ms: 100 } });
+    const slot = { host: "www.example.org", lane: "sync", wait_max_ms: 15_000 } as const;
+    const begun_ms = clock.now();
+    await ask(Domain, SITE, "acquire", { fetch_id: "page", ...slot });
+    const answer = may("/x");
+    await clock.advance(600);
+    expect(await ask(Domain, SITE, "view", null)).toMatchObject({ in_flight: 2 });
+    await clock.advance(1_000);
+    await answer;
+    expect(egress.hits[0]!.at_ms - begun_ms).toBe(501);
+    expect(await ask(Domain, SITE, "view", null)).toMatchObject({ in_flight: 1 });
+  });
+
+  test("takes a slot of each site it is led to", async () => {
+    const there = "https://cdn.example.net/robots.txt";
+    const { ask, told, egress, clock } = world({ [FILE]: to(there), [there]: body(PRIVATE) });
+    const slot = { host: "cdn.example.net", lane: "sync", wait_max_ms: 15_000 } as const;
+    const begun_ms = clock.now();
+    await ask(Domain, "example.net", "acquire", { fetch_id: "page", ...slot });
+    expect(await told("/private")).toMatchObject(DISALLOWED);
+    expect(egress.hits.map(({ url, at_ms }) => [url, at_ms - begun_ms])).toEqual([
+      [FILE, 0],
+      [there, 501],
+    ]);
+  });
+
+  test.each([
+    [
+      "the name under which an operator joined that site",
+      new Map([["profiles.test", "profiles.example"]]),
+      SHUT,
+    ],
+    ["that site itself when it is not joined", new Map<string, string>(), NO_RULES],
+  ])("takes it of %s", async (_, joined, answer) => {
+    const there = "https://www.profiles.test/robots.txt";
+    const { ask, told } = world({ [FILE]: to(there), [there]: body("") }, { joined });
+    for (const fetch_id of ["a", "b", "c"]) {
+      await ask(Domain, "profiles.example", "settle", { fetch_id, host: "x", result: "every_route_failed" });
+    }
+    expect(await told("/")).toMatchObject(answer);
+  });
+
+  test("keeps a gap between its own redirects", async () => {
+    const { told, egress } = world({
+      [FILE]: to("/a"),
+      [`${ORIGIN}/a`]: to("/b"),
+      [`${ORIGIN}/b`]: body(""),
+    });
+    await told("/");
+    const at = egress.hits.map(({ at_ms }) => at_ms - egress.hits[0]!.at_ms);
+    expect(at).toEqual([0, 501, 1_002]);
+  });
+
+  test("tells the domain of a Crawl-delay before anybody may go on, and of its end", async () => {
+    let text = "User-agent: *\nCrawl-delay: 5\nDisallow: /private";
+    const { ask, told, may, clock } = world({ [FILE]: () => body(text) });
+    await may("/");
+    const slot = { fetch_id: "page", host: "www.example.org", lane: "sync", wait_max_ms: 15_000 } as const;
+    const granted = ask(Domain, SITE, "acquire", slot);
+    await clock.advance(5_001);
+    expect(await granted).toEqual({ kind: "granted", waited_ms: 5_001 });
+    text = PRIVATE;
+    await clock.advance(DAY);
+    await told("/");
+    expect(await ask(Domain, SITE, "view", null)).toMatchObject({ gap_ms: 500 });
+  });
+
+  test("a 429 with Retry-After closes the domain", async () => {
+    const { ask, told } = world({ [FILE]: { status: 429, headers: { "Retry-After": "60" } } });
+    expect(await told("/")).toMatchObject(SHUT);
+    const slot = { fetch_id: "page", host: "www.example.org", lane: "sync", wait_max_ms: 15_000 } as const;
+    expect(await ask(Domain, SITE, "acquire", slot)).toMatchObject({
+      error: "domain_busy",
+      retry_after_s: 41,
+    });
+  });
+
+  test("a domain that gives no slot is refused as it says", async () => {
+    const { ask, may, hits } = world({ [FILE]: body("") });
+    for (const fetch_id of ["a", "b", "c"]) {
+      await ask(Domain, SITE, "settle", { fetch_id, host: "x", result: "every_route_failed" });
+    }
+    expect(await may("/")).toEqual({ kind: "refused", error: "domain_unavailable", retry_after_s: 600 });
+    expect(hits()).toEqual([]);
+  });
+
+  test("who can wait longer than who asked first has a read of their own", async () => {
+    const { ask, may, clock, hits } = world({ [FILE]: body(PRIVATE) });
+    const slot = { fetch_id: "page", host: "www.example.org", lane: "sync", wait_max_ms: 0 } as const;
+    await ask(Domain, SITE, "acquire", slot);
+    const hasty = may("/private", { wait_max_ms: 100 });
+    const patient = may("/private", { wait_max_ms: 60_000, lane: "batch" });
+    await clock.advance(2_000);
+    expect(await hasty).toMatchObject({ kind: "refused", error: "domain_busy" });
+    expect(await patient).toMatchObject(DISALLOWED);
+    expect(hits()).toEqual([FILE]);
+  });
+});
