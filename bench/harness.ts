@@ -1,0 +1,135 @@
+/**
+ * What benches share: a program started as its own process tree, the CPU seconds the whole tree used (children that
+ * ended included), a running service with a key without limits, and a machine described in one line.
+ */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpus, loadavg, release, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createKey } from "../actors/accounts/keys.ts";
+import { sqliteDocuments } from "../cluster/adapters/documents.sqlite.ts";
+import type { Project } from "../schemas/accounts.ts";
+
+const TICKS_PER_S = Number(execFileSync("getconf", ["CLK_TCK"]).toString());
+
+/** User and system seconds of a process, of what it waited for, and of everything that lives below it. */
+export function cpuSeconds(pid: number): number {
+  const fields = statOf(pid);
+  if (!fields) return 0;
+  const own = [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0) / TICKS_PER_S;
+  return childrenOf(pid).reduce((sum, child) => sum + cpuSeconds(child), own);
+}
+
+/** Resident megabytes of a process and everything below it. */
+export function residentMb(pid: number): number {
+  const fields = statOf(pid);
+  if (!fields) return 0;
+  return childrenOf(pid).reduce(
+    (sum, child) => sum + residentMb(child),
+    (Number(fields[21]) * 4_096) / 2 ** 20,
+  );
+}
+
+/** The fields of /proc/<pid>/stat behind the command's name: index 0 is the state. */
+function statOf(pid: number): readonly string[] | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    return null;
+  }
+}
+
+function childrenOf(pid: number): readonly number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && statOf(Number(name))?.[1] === String(pid))
+    .map(Number);
+}
+
+export interface Started {
+  readonly pid: number;
+  readonly child: ChildProcess;
+  readonly stop: () => Promise<void>;
+}
+
+/** A program on one core, its log thrown away. */
+export function pinned(core: number, args: readonly string[], env: Record<string, string> = {}): Started {
+  const child = spawn(
+    "taskset",
+    ["-c", String(core), process.execPath, "--disable-warning=ExperimentalWarning", ...args],
+    {
+      stdio: ["ignore", "inherit", "ignore"],
+      env: { ...process.env, ...env },
+    },
+  );
+  return {
+    pid: child.pid!,
+    child,
+    stop: async () => {
+      if (child.exitCode !== null) return;
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
+
+export async function answering(url: string): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (
+      await fetch(url).then(
+        (reply) => reply.ok,
+        () => false,
+      )
+    )
+      return;
+    await sleep(50);
+  }
+  throw new Error(`Cannot reach "${url}"`);
+}
+
+export interface Service extends Started {
+  readonly url: string;
+  readonly key: string;
+}
+
+/** The whole service as `npm start` runs it, on one core, with a project that no rate limits. */
+export async function service(
+  core: number,
+  port: number,
+  env: Record<string, string> = {},
+): Promise<Service> {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-bench-"));
+  const started = pinned(core, ["ops/main.ts", "start"], {
+    PORT: String(port),
+    TRAWL_DATA_DIR: folder,
+    TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
+    TRAWL_POLITE_DELAY_MS: "0",
+    TRAWL_POLITE_CONCURRENCY: "64",
+    ...env,
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await answering(`${url}/health`);
+  const documents = sqliteDocuments(join(folder, "documents.sqlite"));
+  const project = (await documents.get("projects", "default"))!;
+  const unlimited: Project = { ...(project.value as Project), name: "bench", rate_limit_rps: 10_000_000 };
+  await documents.put("projects", "bench", unlimited, 0, { tag: unlimited.customer });
+  const { key } = await createKey(documents, { project: "bench", role: "standard" }, Date.now());
+  await documents.close();
+  return {
+    ...started,
+    url,
+    key,
+    stop: async () => {
+      await started.stop();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+export const machine = (): string =>
+  `${cpus().length} × ${cpus()[0]!.model}, ${release()}, Node ${process.version}, load ${loadavg()[0]!.toFixed(1)}`;
+
+export const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!;

@@ -1,0 +1,26 @@
+// crawlee's Cheerio crawler with the settings of notes/peers.md 7.4: title and links of every page.
+import { CheerioCrawler, Configuration, log, LogLevel } from "@crawlee/cheerio";
+log.setLevel(LogLevel.ERROR);
+const [pages, hosts, port] = process.argv.slice(2).map(Number);
+let done = 0;
+const crawler = new CheerioCrawler(
+  {
+    minConcurrency: 64,
+    maxConcurrency: 64,
+    useSessionPool: false,
+    maxRequestRetries: 0,
+    autoscaledPoolOptions: { maybeRunIntervalSecs: 0.01 },
+    requestHandler: ({ $ }) => {
+      $("title").text();
+      $("a[href]").map((_, a) => $(a).attr("href")).get();
+      done++;
+    },
+  },
+  new Configuration({ persistStorage: false }),
+);
+const began = performance.now();
+const cpu = process.cpuUsage();
+await crawler.run(Array.from({ length: pages }, (_, n) => `http://127.0.1.${1 + (n % hosts)}:${port}/p/${n}`));
+const { user, system } = process.cpuUsage(cpu);
+console.log(JSON.stringify({ pages: done, cpu_s: (user + system) / 1e6, wall_s: (performance.now() - began) / 1e3, rss_mb: process.memoryUsage.rss() / 2 ** 20 }));
+process.exit(0);

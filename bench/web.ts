@@ -1,0 +1,44 @@
+/**
+ * node bench/web.ts PORT: a synthetic web for benches, rendered beforehand. Every address of 127/8 is a host of its
+ * own; /robots.txt is 404. /p/N are the shared real pages where they are, else made ones; /k/N pages of 8 KiB.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { App } from "uWebSockets.js";
+
+const FOLDERS = ["../shared/fixtures/pages/wcxb/html", "../shared/fixtures/pages/articles/html"];
+
+const sentence = (seed: number): string =>
+  `In the year ${1_000 + (seed % 900)} the ${["harbour", "market", "bridge", "archive"][seed % 4]} of the old town was described by ${seed % 97} travellers, none of whom agreed. `;
+const made = (seed: number, bytes: number): Buffer => {
+  let body = "";
+  for (let part = 0; body.length < bytes - 600; part++)
+    body += `<p>${sentence(seed * 31 + part).repeat(2)}</p>`;
+  const links = Array.from({ length: 10 }, (_, link) => `<a href="/k/${link}">Page ${link}</a>`).join(" ");
+  return Buffer.from(
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Page ${seed}</title></head><body><nav>${links}</nav><article><h1>Page ${seed}</h1>${body}</article></body></html>`,
+  );
+};
+
+const real = FOLDERS.filter((folder) => existsSync(folder)).flatMap((folder) =>
+  readdirSync(folder)
+    .toSorted()
+    .map((name) => gunzipSync(readFileSync(`${folder}/${name}`))),
+);
+const pages = real.length > 0 ? real : Array.from({ length: 100 }, (_, seed) => made(seed, 40_000));
+const small = Array.from({ length: 100 }, (_, seed) => made(seed, 8_192));
+
+App()
+  .get("/robots.txt", (answer) => void answer.writeStatus("404 Not Found").end())
+  .get("/count", (answer) => void answer.end(JSON.stringify({ pages: pages.length, real: real.length })))
+  .get("/p/:n", (answer, request) => {
+    const page = pages[Number(request.getParameter(0)) % pages.length]!;
+    answer.writeHeader("Content-Type", "text/html; charset=utf-8").end(page);
+  })
+  .get("/k/:n", (answer, request) => {
+    const page = small[Number(request.getParameter(0)) % small.length]!;
+    answer.writeHeader("Content-Type", "text/html; charset=utf-8").end(page);
+  })
+  .listen("0.0.0.0", Number(process.argv[2]), (socket) => {
+    if (!socket) throw new Error(`Cannot listen on port ${process.argv[2]}`);
+  });
