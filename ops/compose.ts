@@ -3,6 +3,7 @@
  * gateway. What each of them does is its own; the order in which they begin and end is decided here.
  */
 import { mkdirSync, readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { account } from "../actors/accounts/actor.ts";
 import { findGrant, listKeys, prepareAccounts, projectsOf } from "../actors/accounts/keys.ts";
@@ -88,6 +89,7 @@ export async function start(config: Config): Promise<Running> {
 
   const rule = destination({ allow: config.egress.allow, own: ownEndpoints(config) });
   const egress = undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers });
+  const size = Math.max(1, availableParallelism() - 1);
   const workers = processWorkers({
     tasks: new URL("../actors/lib/extract.ts", import.meta.url),
     pools: {
@@ -99,7 +101,7 @@ export async function start(config: Config): Promise<Running> {
         timeout_ms: 5_000,
         replaced_after: 2_000,
       },
-      pdf: { size: 1, heap_mb: 512, rss_most_mb: 1_536, rss_mb: 600, timeout_ms: 60_000, replaced_after: 50 },
+      pdf: { size, heap_mb: 512, rss_most_mb: 1_536, rss_mb: 600, timeout_ms: 60_000, replaced_after: 50 },
     },
     queue_limit: 256,
     meters,

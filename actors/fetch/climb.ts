@@ -212,7 +212,8 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       const challenge = challengeOf({
         status: page.status,
         headers: page.headers,
-        body_start: kind === "html" ? page.body.subarray(0, 65_536).toString("latin1") : "",
+        // Some vendors refuse in plain text or JSON.
+        body_start: kind === "pdf" || kind === "binary" ? "" : page.body.toString("latin1", 0, 65_536),
         bytes: page.body.length,
         text_chars,
       });
