@@ -523,7 +523,7 @@ type Values = Readonly<Record<string, string | number | readonly string[] | unde
 export function shown(config: Config, environment: Environment): readonly Shown[] {
   return SETTINGS.map(({ section, name, env, secret = false, shared = false, description }) => {
     const value = (config as unknown as Record<string, Values>)[section]![name];
-    const said = value === undefined ? null : Array.isArray(value) ? value.join(",") : `${value}`;
+    const said = value === undefined ? null : typeof value === "object" ? value.join(",") : String(value);
     return {
       variable: env,
       value: said === null ? null : secret ? "***" : masked(said),

@@ -1,0 +1,74 @@
+/** The trawl command line: which commands there are, and how each ends. It is run by main.ts, and by tests as it is. */
+import { Command, CommanderError } from "commander";
+import { AccountError } from "../actors/accounts/keys.ts";
+import { Fault } from "../cluster/ports/fault.ts";
+import { configCommand } from "./commands/config.ts";
+import { CommandError, type Context, EXIT } from "./commands/context.ts";
+import { customerCommand } from "./commands/customer.ts";
+import { fetchCommand } from "./commands/fetch.ts";
+import { keyCommand } from "./commands/key.ts";
+import { projectCommand } from "./commands/project.ts";
+import { startCommand, type Starting } from "./commands/start.ts";
+import { ConfigError } from "./config.ts";
+
+export interface World extends Omit<Context, "exit"> {
+  readonly starting: () => Promise<Starting>;
+  readonly version: string;
+}
+
+/** Runs one command; answers the exit code. What is wrong is said on standard error, in a sentence. */
+export async function trawl(words: readonly string[], world: World): Promise<number> {
+  let code: number = EXIT.ok;
+  const context: Context = { ...world, exit: (wanted) => void (code = wanted) };
+  const program = new Command("trawl")
+    .description("Trawl: fetch the web politely, behind one HTTP API")
+    .version(world.version)
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 ok, 1 error, 2 usage, 3 some items failed, 4 key, 5 limit or quota, 124 time.",
+    );
+  for (const command of [
+    startCommand(context, world.starting),
+    configCommand(context),
+    keyCommand(context),
+    projectCommand(context),
+    customerCommand(context),
+    fetchCommand(context),
+  ])
+    program.addCommand(command);
+  settle(program, world);
+  try {
+    await program.parseAsync([...words], { from: "user" });
+    return code;
+  } catch (problem) {
+    return ended(problem, world);
+  }
+}
+
+/** Commander ends processes and writes by itself; here neither. Options of a parent do not reach its children. */
+function settle(command: Command, { out, err }: Pick<World, "out" | "err">): void {
+  command.exitOverride().configureOutput({
+    writeOut: (text) => out(text.replace(/\n$/, "")),
+    writeErr: (text) => err(text.replace(/\n$/, "")),
+  });
+  for (const child of command.commands) settle(child, { out, err });
+}
+
+function ended(problem: unknown, { err }: World): number {
+  // It has been said: help, version, or what was wrong with the words.
+  if (problem instanceof CommanderError) return problem.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  if (problem instanceof CommandError) {
+    err(problem.message);
+    return problem.code;
+  }
+  if (problem instanceof ConfigError) {
+    err(problem.message);
+    return EXIT.usage;
+  }
+  if (problem instanceof AccountError || problem instanceof Fault) {
+    err(problem.message);
+    return EXIT.error;
+  }
+  err(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem));
+  return EXIT.error;
+}

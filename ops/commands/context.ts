@@ -1,0 +1,67 @@
+/**
+ * What every command of `trawl` is handed, and how it ends. Data goes to standard output, everything about it to
+ * standard error; with --json the data is one JSON value.
+ */
+import type { Command } from "commander";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import type { Config, Environment } from "../config.ts";
+
+/** How a command ends, for scripts. */
+export const EXIT = { ok: 0, error: 1, usage: 2, some_failed: 3, key: 4, limit: 5, time: 124 } as const;
+
+/** Ends the command with a sentence for whoever typed it. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+  readonly code: number;
+
+  constructor(message: string, code: number = EXIT.error) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export interface Context {
+  readonly environment: Environment;
+  /** Read when it is needed: `trawl --help` works with a broken configuration. Throws ConfigError. */
+  readonly config: () => Config;
+  readonly openDocuments: (config: Config) => Promise<Documents>;
+  readonly now: () => number;
+  readonly out: (line: string) => void;
+  readonly err: (line: string) => void;
+  /** The command worked, and this is still how it ends: for a fetch that came to nothing. */
+  readonly exit: (code: number) => void;
+}
+
+export interface Json {
+  readonly json?: boolean;
+}
+
+/** A command's options with the ones every command takes. */
+export const withJson = (command: Command): Command => command.option("--json", "print JSON");
+
+/** Opens the stores beside a running service, does one thing and closes them. */
+export async function withDocuments<T>(
+  { config, openDocuments }: Context,
+  work: (documents: Documents) => Promise<T>,
+): Promise<T> {
+  const documents = await openDocuments(config());
+  try {
+    return await work(documents);
+  } finally {
+    await documents.close();
+  }
+}
+
+/** Columns as wide as their widest cell. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}

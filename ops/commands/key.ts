@@ -1,0 +1,107 @@
+/** trawl key create, list, revoke: beside a running service, which honours them within 5 seconds. */
+import { Command, InvalidArgumentError, Option } from "commander";
+import { createKey, listKeys, revokeKey } from "../../actors/accounts/keys.ts";
+import { type Key, QUOTA_CATEGORIES, type QuotaCategory, toMicros } from "../../schemas/accounts.ts";
+import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";
+
+interface Wishes extends Json {
+  readonly project: string;
+  readonly label?: string;
+  readonly admin?: boolean;
+  readonly category?: readonly QuotaCategory[];
+  readonly rps?: number;
+  readonly quota?: { search?: number; fetch?: number };
+  readonly spendCap?: number;
+}
+
+export function keyCommand(context: Context): Command {
+  const key = new Command("key").description("keys of the API");
+
+  withJson(key.command("create"))
+    .description("create a key and print it, once")
+    .requiredOption("--project <name>", "whose key it is")
+    .option("--label <text>", "shown beside its prefix")
+    .option("--admin", "an account admin key: sees the whole customer")
+    .addOption(
+      new Option("--category <name>", "restrict it to a category; may be given twice")
+        .choices([...QUOTA_CATEGORIES])
+        .argParser((given: string, before: readonly string[] | undefined) => {
+          if (!(QUOTA_CATEGORIES as readonly string[]).includes(given))
+            throw new InvalidArgumentError(`Allowed choices are ${QUOTA_CATEGORIES.join(", ")}.`);
+          return [...(before ?? []), given];
+        }),
+    )
+    .option("--rps <number>", "requests per second of its own", whole)
+    .option("--quota <category=requests>", "monthly requests of a category; may be given twice", quota)
+    .option("--spend-cap <amount>", "monthly spend, in the customer's currency", amount)
+    .action(async ({ project, label, admin, category, rps, quota: quotas, spendCap, json }: Wishes) => {
+      const { key: secret, record } = await withDocuments(context, (documents) =>
+        createKey(
+          documents,
+          {
+            project,
+            role: admin ? "account_admin" : "standard",
+            label: label ?? null,
+            categories: category ?? null,
+            rate_limit_rps: rps ?? null,
+            quotas: quotas ?? {},
+            spend_cap_micros: spendCap ?? null,
+          },
+          context.now(),
+        ),
+      );
+      const { prefix, role } = record;
+      if (json) return context.out(JSON.stringify({ key: secret, prefix, project, role }));
+      context.out(secret);
+      return context.err(`A ${role} key of project "${project}". It is shown this once; note it now.`);
+    });
+
+  withJson(key.command("list"))
+    .description("list keys by prefix")
+    .option("--project <name>", "only this project's")
+    .action(async ({ project, json }: Json & { project?: string }) => {
+      const keys = await withDocuments(context, (documents) => listKeys(documents, project));
+      if (json) return context.out(JSON.stringify(keys, null, 2));
+      const head = ["PREFIX", "PROJECT", "ROLE", "STATUS", "CREATED", "LABEL"];
+      return context.out(table(head, keys.map(row)));
+    });
+
+  withJson(key.command("revoke"))
+    .description("revoke a key")
+    .argument("<prefix>", "the first 10 characters of the key")
+    .action(async (prefix: string, { json }: Json) => {
+      const revoked = await withDocuments(context, (documents) =>
+        revokeKey(documents, prefix, context.now()),
+      );
+      if (json) return context.out(JSON.stringify(revoked));
+      return context.err(`Key ${revoked.prefix} of project "${revoked.project}" is revoked.`);
+    });
+
+  return key;
+}
+
+const row = ({ prefix, project, role, status, created_at, label }: Key): string[] => [
+  prefix,
+  project,
+  role,
+  status,
+  created_at,
+  label ?? "",
+];
+
+function whole(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("Not a whole number above 0.");
+  return Number(text);
+}
+
+export function amount(text: string): number {
+  const micros = toMicros(text);
+  if (micros === null) throw new InvalidArgumentError("Not an amount as 25 or 25.50.");
+  return micros;
+}
+
+function quota(text: string, before: Wishes["quota"] = {}): NonNullable<Wishes["quota"]> {
+  const [, category, requests] = /^(search|fetch)=(\d{1,12})$/.exec(text) ?? [];
+  if (category === undefined) throw new InvalidArgumentError("Not a quota as fetch=1000 or search=1000.");
+  return { ...before, [category]: Number(requests) };
+}

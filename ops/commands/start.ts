@@ -1,0 +1,58 @@
+/** trawl start: runs a node until it is told to stop. A second signal does not wait. */
+import { Command } from "commander";
+import type { Config } from "../config.ts";
+import { CommandError, type Context, type Json, withJson } from "./context.ts";
+
+/** What compose.ts starts. */
+interface Running {
+  readonly address: string;
+  readonly http: string;
+  readonly first_key: string | null;
+  readonly stop: () => Promise<void>;
+}
+
+export interface Starting {
+  readonly start: (config: Config) => Promise<Running>;
+  /** Calls back for each signal that asks the process to end. */
+  readonly onSignal: (call: (name: string) => void) => void;
+  readonly kill: (code: number) => never;
+}
+
+/** A process that was stopped twice ends as one that was interrupted. */
+const INTERRUPTED = 130;
+
+export const startCommand = (context: Context, starting: () => Promise<Starting>): Command =>
+  withJson(new Command("start").description("run this node")).action(async ({ json }: Json) => {
+    const config = context.config();
+    const { start, onSignal, kill } = await starting();
+    const running = await start(config).catch((problem: Error) => {
+      throw new CommandError(problem.message);
+    });
+    const { address, http, first_key } = running;
+    if (json) context.out(JSON.stringify({ address, http, first_key }));
+    else for (const line of greeting(running, config)) context.out(line);
+
+    const stopped = Promise.withResolvers<void>();
+    let signals = 0;
+    onSignal((name) => {
+      if (++signals > 1) kill(INTERRUPTED);
+      context.err(`${name}: ending what is in flight; once more to stop at once`);
+      running.stop().then(stopped.resolve, stopped.reject);
+    });
+    await stopped.promise;
+  });
+
+function greeting({ address, http, first_key }: Running, config: Config): string[] {
+  const key = first_key ?? "$TRAWL_KEY";
+  const named = config.gateway.public_url ?? address;
+  return [
+    `Trawl answers at ${named}`,
+    http,
+    ...(first_key === null ? [] : ["", "The first admin key, shown this once:", "", `  ${first_key}`]),
+    "",
+    "Try it:",
+    "",
+    `  curl ${named}/v1/fetch -H "Authorization: Bearer ${key}" -d '{"url": "https://example.org/"}'`,
+    "",
+  ];
+}

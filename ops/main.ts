@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+/** The process: the one place that reads the environment, the arguments and the time by itself. See cli.ts. */
+import { readFileSync } from "node:fs";
+import { systemClock } from "../cluster/adapters/clock.system.ts";
+import type { Starting } from "./commands/start.ts";
+import { type Config, readConfig } from "./config.ts";
+import { trawl } from "./cli.ts";
+
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+const environment = { ...process.env };
+const clock = systemClock();
+let config: Config | null = null;
+
+const starting = async (): Promise<Starting> => {
+  const { start } = await import("./compose.ts");
+  return {
+    start,
+    onSignal: (call) => {
+      for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, call);
+    },
+    kill: (code) => process.exit(code),
+  };
+};
+
+process.exitCode = await trawl(process.argv.slice(2), {
+  environment,
+  config: () => (config ??= readConfig(environment, (path) => readFileSync(path, "utf8"))),
+  openDocuments: async (given) => (await import("./compose.ts")).openDocuments(given),
+  now: () => clock.now(),
+  out: (line) => void process.stdout.write(`${line}\n`),
+  err: (line) => void process.stderr.write(`${line}\n`),
+  starting,
+  version,
+});

@@ -1,0 +1,268 @@
+/** The trawl command, run as main.ts runs it, on stores in a folder of its own and against a real socket. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { sqliteDocuments } from "../../cluster/adapters/documents.sqlite.ts";
+import { listenNode } from "../../gateway/adapters/http.node.ts";
+import type { Listening } from "../../gateway/http.ts";
+import { trawl, type World } from "../../ops/cli.ts";
+import { type Environment, readConfig } from "../../ops/config.ts";
+import type { FetchAnswer } from "../../schemas/fetch.ts";
+import { answered, desk } from "../gateway/desk.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "trawl-cli-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+let files = 0;
+
+/** A command line over one SQLite file; each run opens and closes it, as a process would. */
+function shell(environment: Environment = {}, more: Partial<World> = {}) {
+  const path = join(folder, `${files++}.sqlite`);
+  const run = async (...words: string[]) => {
+    const out: string[] = [];
+    const err: string[] = [];
+    const code = await trawl(words, {
+      environment,
+      config: () => readConfig(environment),
+      openDocuments: async () => sqliteDocuments(path),
+      now: () => Date.UTC(2026, 10, 21),
+      out: (line) => void out.push(line),
+      err: (line) => void err.push(line),
+      starting: () => Promise.reject(new Error("not here")),
+      version: "0.0.0",
+      ...more,
+    });
+    return { code, out: out.join("\n"), err: err.join("\n") };
+  };
+  return { run, path };
+}
+
+describe("words it does not understand", () => {
+  test.each([
+    [["frobnicate"], "unknown command"],
+    [["key", "create"], "--project"],
+    [["key", "create", "--project", "p", "--category", "company"], "search, fetch"],
+    [["key", "create", "--project", "p", "--quota", "fetch"], "fetch=1000"],
+    [["project", "budget", "p", "1e3"], "Not an amount"],
+    [["fetch"], "missing required argument"],
+    [["fetch", "u", "--tiers", "direct,teleport"], "teleport"],
+    [["fetch", "u", "--timeout", "soon"], "number of seconds"],
+  ])("%j: usage", async (words, said) => {
+    const { code, out, err } = await shell().run(...words);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain(said);
+  });
+
+  test("help and version are no mistakes", async () => {
+    expect(await shell().run("--version")).toMatchObject({ code: 0, out: "0.0.0" });
+    expect((await shell().run("key", "--help")).code).toBe(0);
+  });
+
+  test("a broken configuration is told, where it is needed", async () => {
+    const broken = shell({ PORT: "x" });
+    expect(await broken.run("config")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("PORT must be integer"),
+    });
+    expect((await broken.run("--help")).code).toBe(0);
+  });
+});
+
+describe("accounts", () => {
+  test("a project, a key for it, its list, its end", async () => {
+    const { run } = shell();
+    expect((await run("project", "create", "p")).err).toContain('there is no customer "default"');
+    const own = await run(
+      "project",
+      "create",
+      "p",
+      "--customer",
+      "acme",
+      "--new-customer",
+      "--external",
+      "--json",
+    );
+    expect(JSON.parse(own.out)).toMatchObject({ name: "p", customer: "acme" });
+    const made = await run(
+      "key",
+      "create",
+      "--project",
+      "p",
+      "--label",
+      "mine",
+      "--category",
+      "fetch",
+      "--json",
+    );
+    const { key, prefix, ...rest } = JSON.parse(made.out);
+    expect([key.slice(0, 10), rest]).toEqual([prefix, { project: "p", role: "standard" }]);
+    const admin = await run("key", "create", "--project", "p", "--admin");
+    expect(admin.out).toMatch(/^ak_[0-9A-Za-z]{43}$/);
+    expect(admin.err).toContain("shown this once");
+    const listed = await run("key", "list");
+    expect(listed.out).toContain(prefix);
+    expect(listed.out).not.toContain(key);
+    expect((await run("key", "revoke", prefix)).code).toBe(0);
+    expect(JSON.parse((await run("key", "list", "--project", "p", "--json")).out)).toContainEqual(
+      expect.objectContaining({
+        prefix,
+        label: "mine",
+        categories: ["fetch"],
+        status: "revoked",
+      }),
+    );
+    expect((await run("key", "revoke", "sk_nothing")).code).toBe(1);
+  });
+
+  test("limits of a key, agents and budget of a project, suspension of a customer", async () => {
+    const { run, path } = shell();
+    await run("project", "create", "p", "--customer", "acme", "--new-customer");
+    const words = ["--rps", "5", "--quota", "fetch=10", "--quota", "search=20", "--spend-cap", "25.50"];
+    await run("key", "create", "--project", "p", ...words);
+    const [key] = JSON.parse((await run("key", "list", "--json")).out);
+    expect(key).toMatchObject({
+      rate_limit_rps: 5,
+      quotas: { search: 20, fetch: 10 },
+      spend_cap_micros: 25_500_000,
+    });
+    expect((await run("project", "allow-agent", "p", "Research/1.0")).err).toContain('"Research/1.0"');
+    expect((await run("project", "budget", "p", "12.5")).err).toContain("12.500000");
+    expect((await run("customer", "suspend", "acme")).err).toContain("suspended");
+    const documents = sqliteDocuments(path);
+    expect((await documents.get("projects", "p"))?.value).toMatchObject({
+      user_agents: ["Research/1.0"],
+      budget_micros: 12_500_000,
+    });
+    expect((await documents.get("customers", "acme"))?.value).toMatchObject({ status: "suspended" });
+    await documents.close();
+    expect(JSON.parse((await run("customer", "activate", "acme", "--json")).out).status).toBe("active");
+    expect((await run("customer", "suspend", "nobody")).code).toBe(1);
+  });
+
+  test("a running service honours them: two openings of one file", async () => {
+    const { run, path } = shell();
+    const documents = sqliteDocuments(path);
+    const { call, clock } = await desk({ documents });
+    const made = JSON.parse((await run("key", "create", "--project", "default", "--json")).out);
+    expect((await call("GET", "/v1/quota", { key: made.key })).status).toBe(200);
+    await run("key", "revoke", made.prefix);
+    await clock.advance(5_000);
+    expect((await call("GET", "/v1/quota", { key: made.key })).status).toBe(401);
+    await documents.close();
+  });
+});
+
+describe("config", () => {
+  test("prints what is in force, secrets masked", async () => {
+    const { run } = shell({ PORT: "81", TRAWL_RENDER_KEY: "verysecret" });
+    const { out } = await run("config");
+    expect(out).toMatch(/^PORT +81 +set/m);
+    expect(out).not.toContain("verysecret");
+    expect(JSON.parse((await run("config", "--json")).out)).toContainEqual(
+      expect.objectContaining({ variable: "TRAWL_RENDER_KEY", value: "***", from: "environment" }),
+    );
+  });
+});
+
+describe("start", () => {
+  test("prints the address, the first key and a line that works, and stops when it is told to", async () => {
+    const signals: ((name: string) => void)[] = [];
+    let stopped = 0;
+    const { run } = shell(
+      {},
+      {
+        starting: async () => ({
+          start: async () => ({
+            address: "http://127.0.0.1:4711",
+            http: "HTTP by node:http",
+            first_key: "ak_first",
+            stop: async () => void stopped++,
+          }),
+          onSignal: (call) => void signals.push(call),
+          kill: () => {
+            throw new Error("killed");
+          },
+        }),
+      },
+    );
+    const ended = run("start");
+    await expect.poll(() => signals.length).toBe(1);
+    signals[0]!("SIGTERM");
+    const { code, out } = await ended;
+    expect([code, stopped]).toEqual([0, 1]);
+    expect(out).toContain("Trawl answers at http://127.0.0.1:4711");
+    expect(out).toContain('curl http://127.0.0.1:4711/v1/fetch -H "Authorization: Bearer ak_first"');
+    expect(() => signals[0]!("SIGINT")).toThrow("killed");
+  });
+
+  test("what keeps it from starting is a sentence", async () => {
+    const { run } = shell(
+      {},
+      {
+        starting: async () => ({
+          start: () => Promise.reject(new Error("Cannot listen on 127.0.0.1:80")),
+          onSignal: () => {},
+          kill: () => {
+            throw new Error("killed");
+          },
+        }),
+      },
+    );
+    expect(await run("start")).toMatchObject({ code: 1, err: "Cannot listen on 127.0.0.1:80" });
+  });
+});
+
+async function service(answer: FetchAnswer): Promise<Listening & { key: string; base: string }> {
+  const { admit, failed, first } = await desk({ fetch: async () => answer });
+  const listening = await listenNode(admit, { host: "127.0.0.1", port: 0, shared: false, failed });
+  return { ...listening, key: first, base: `http://127.0.0.1:${listening.port}` };
+}
+
+describe("fetch", () => {
+  test("prints the text, and how it was got beside it", async () => {
+    const { base, key, close } = await service(answered({}));
+    const { run } = shell({ TRAWL_URL: base, TRAWL_KEY: key });
+    const { code, out, err } = await run("fetch", "https://example.org/");
+    expect([code, out]).toEqual([0, "An example."]);
+    expect(err).toMatch(/^direct +200 +ok {2}12 ms\nby direct \(0 bytes, fetch_own, req_/);
+    expect((await run("fetch", "https://example.org/", "--quiet")).err).toBe("");
+    expect(JSON.parse((await run("fetch", "https://example.org/", "--json")).out).text).toBe("An example.");
+    await close(0);
+  });
+
+  test.each([
+    [answered({}, { error: "all_tiers_failed" }), 1, "all_tiers_failed"],
+    [answered({}, { error: "timeout" }), 124, "timeout"],
+    [answered({}, { error: "domain_busy", retry_after_s: 9 }), 5, "again in 9 s"],
+  ])("a page that could not be had ends %#", async (answer, code, said) => {
+    const { base, key, close } = await service(answer);
+    const run = await shell({ TRAWL_URL: base, TRAWL_KEY: key }).run("fetch", "https://example.org/");
+    expect(run.code).toBe(code);
+    expect(run.err).toContain(said);
+    await close(0);
+  });
+
+  test("says what the service refused, with a code for scripts", async () => {
+    const { base, key, close } = await service(answered({}));
+    const ask = (...words: string[]) =>
+      shell({ TRAWL_URL: base }).run("fetch", "https://example.org/", ...words);
+    expect(await ask()).toMatchObject({ code: 4, err: expect.stringContaining("No key") });
+    expect(await ask("--key", `sk_${"x".repeat(43)}`)).toMatchObject({
+      code: 4,
+      err: "401: invalid API key",
+    });
+    expect(await ask("--key", key, "--user-agent", "X/1")).toMatchObject({
+      code: 4,
+      err: expect.stringContaining("403: user_agent_not_allowed: Leave user_agent out"),
+    });
+    expect(await ask("--key", key, "--timeout", "1")).toMatchObject({
+      code: 2,
+      err: "422: timeout_s: Input should be greater than or equal to 5",
+    });
+    await close(0);
+    expect(await ask("--key", key)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("Cannot reach http"),
+    });
+  });
+});

@@ -1,0 +1,194 @@
+/** What an operator may set (3-decisions.md, Running it). */
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { type Config, masked, readConfig, SETTINGS, shown } from "../../ops/config.ts";
+
+/** Every mistake the configuration makes, without its first line. */
+function mistakes(environment: Record<string, string>): string[] {
+  try {
+    readConfig(environment);
+    return [];
+  } catch (problem) {
+    return (problem as Error).message.split("\n").slice(1);
+  }
+}
+
+describe("an empty environment", () => {
+  test("is the embedded default", () => {
+    expect(readConfig({})).toEqual({
+      gateway: { port: 8080, host: "127.0.0.1" },
+      storage: { data_dir: "./data", documents: "sqlite", blobs: "file" },
+      cluster: { bus: "memory", roles: ["gateway", "worker", "browser"] },
+      egress: { allow: [], dns_servers: [] },
+      politeness: { gap_ms: 500, slots: 2 },
+      crawler: { name: "trawl" },
+      search: { searxng_urls: [] },
+      tiers: { archive_url: "https://web.archive.org" },
+      filings: {
+        data_url: "https://data.sec.gov",
+        www_url: "https://www.sec.gov",
+        search_url: "https://efts.sec.gov",
+      },
+      profiles: { hosts: ["northdata.com", "northdata.de"] },
+      companies: {
+        gleif_url: "https://api.gleif.org/api/v1",
+        zefix_url: "https://www.zefix.admin.ch/ZefixPublicREST",
+        companies_house_url: "https://api.company-information.service.gov.uk",
+      },
+      log: { level: "info" },
+      client: {},
+    } satisfies Config);
+  });
+
+  test("is frozen all the way down", () => {
+    const config = readConfig({});
+    expect([config, config.gateway, config.cluster.roles].every(Object.isFrozen)).toBe(true);
+  });
+
+  test("counts a variable that is empty as not there, and others' variables as none of ours", () => {
+    expect(readConfig({ PORT: "", TRAWL_BUS: "", HOME: "/root", NODE_ENV: "x" })).toEqual(readConfig({}));
+  });
+});
+
+describe("a variable", () => {
+  test.each([
+    [{ PORT: "0" }, (config: Config) => config.gateway.port, 0],
+    [{ TRAWL_ROLES: "worker, browser" }, (config: Config) => config.cluster.roles, ["worker", "browser"]],
+    [
+      { TRAWL_EGRESS_ALLOW: "10.0.0.0/8,fd00::/8" },
+      (config: Config) => config.egress.allow,
+      ["10.0.0.0/8", "fd00::/8"],
+    ],
+    [
+      { TRAWL_DNS_SERVERS: "192.0.2.1:5353,[2001:db8::1]:53,2001:db8::2" },
+      (config: Config) => config.egress.dns_servers,
+      ["192.0.2.1:5353", "[2001:db8::1]:53", "2001:db8::2"],
+    ],
+    [
+      { TRAWL_BUS: "nats://a:4222,nats://b:4222" },
+      (config: Config) => config.cluster.bus,
+      "nats://a:4222,nats://b:4222",
+    ],
+    [{ TRAWL_ARCHIVE_URL: "none" }, (config: Config) => config.tiers.archive_url, "none"],
+    [
+      { TRAWL_PROXY_URL: "http://user-{session}-{country}:pw@proxy.example:8000" },
+      (config: Config) => config.tiers.proxy_url,
+      "http://user-{session}-{country}:pw@proxy.example:8000",
+    ],
+    [{ TRAWL_LOG_LEVEL: "silent" }, (config: Config) => config.log.level, "silent"],
+    [
+      { TRAWL_DOCUMENTS: "mongodb://h/trawl" },
+      (config: Config) => config.storage.documents,
+      "mongodb://h/trawl",
+    ],
+  ] as const)("%j is read", (environment, of, value) => {
+    expect(of(readConfig(environment))).toEqual(value);
+  });
+
+  test.each([
+    [{ PORT: "http" }, 'PORT must be integer, not "http"'],
+    [{ PORT: "65536" }, "PORT must be <= 65535"],
+    [{ TRAWL_POLITE_CONCURRENCY: "0" }, "TRAWL_POLITE_CONCURRENCY must be >= 1"],
+    [{ TRAWL_ROLES: "worker,cook" }, "TRAWL_ROLES must be equal to one of the allowed values"],
+    [{ TRAWL_ROLES: "," }, "TRAWL_ROLES must not have fewer than 1 items"],
+    [
+      { TRAWL_EGRESS_ALLOW: "10.0.0.0" },
+      'TRAWL_EGRESS_ALLOW must be networks as 10.0.0.0/8 or fd00::/8, not "10.0.0.0"',
+    ],
+    [{ TRAWL_DNS_SERVERS: "dns.example" }, "TRAWL_DNS_SERVERS must be addresses"],
+    [{ TRAWL_DNS_SERVERS: "192.0.2.1:0" }, "TRAWL_DNS_SERVERS must be addresses"],
+    [
+      { TRAWL_BUS: "redis://h" },
+      'TRAWL_BUS must be memory, or nats://host:4222, several with commas between, not "redis://h"',
+    ],
+    [{ TRAWL_BLOBS: "s3:bucket" }, "TRAWL_BLOBS must be file, file:PATH or s3://bucket/prefix"],
+    [{ TRAWL_CRAWLER_NAME: "trawl/1.0" }, "TRAWL_CRAWLER_NAME must be a robots.txt name"],
+    [{ TRAWL_FILINGS_IDENTITY: "me" }, "TRAWL_FILINGS_IDENTITY must be"],
+    [{ TRAWL_PUBLIC_URL: "ftp://x" }, "TRAWL_PUBLIC_URL must be an http or https address"],
+    [{ TRAWL_ADMIN_KEY: "sk_0123456789abcdefghijk" }, 'TRAWL_ADMIN_KEY must be "ak_" and 17 to 200'],
+    [{ TRAWL_FOO: "1" }, "TRAWL_FOO is not a setting"],
+    [{ TRAWL_POLITE_DELAY: "1" }, "TRAWL_POLITE_DELAY is not a setting; did you mean TRAWL_POLITE_DELAY_MS?"],
+    [{ TRAWL_DATADIR: "x" }, "TRAWL_DATADIR is not a setting; did you mean TRAWL_DATA_DIR?"],
+    [{ TRAWL_DOCUMENT: "x" }, "TRAWL_DOCUMENT is not a setting; did you mean TRAWL_DOCUMENTS?"],
+  ])("%j is refused", (environment, sentence) => {
+    const [first, ...others] = mistakes(environment);
+    expect(first).toContain(sentence);
+    expect(others).toEqual([]);
+  });
+
+  test("several mistakes are told at once", () => {
+    const wrong = { PORT: "x", TRAWL_ROLES: "cook", TRAWL_BUS: "redis://h", TRAWL_FOO: "1" };
+    expect(
+      mistakes(wrong)
+        .map((line) => line.split(" ")[0]!)
+        .toSorted(),
+    ).toEqual(Object.keys(wrong).toSorted());
+  });
+});
+
+describe("a secret", () => {
+  const files: Record<string, string> = { "/run/key": "ak_0123456789abcdefghijk\n" };
+  const readFile = (path: string): string => {
+    const content = files[path];
+    if (content === undefined) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
+    return content;
+  };
+
+  test("may come as a file", () => {
+    expect(readConfig({ TRAWL_ADMIN_KEY_FILE: "/run/key" }, readFile).gateway.admin_key).toBe(
+      "ak_0123456789abcdefghijk",
+    );
+    expect(() => readConfig({ TRAWL_ADMIN_KEY_FILE: "/run/none" }, readFile)).toThrow(
+      'TRAWL_ADMIN_KEY_FILE cannot be read from "/run/none": ENOENT',
+    );
+    expect(() =>
+      readConfig({ TRAWL_ADMIN_KEY_FILE: "/run/key", TRAWL_ADMIN_KEY: files["/run/key"] }, readFile),
+    ).toThrow("both given");
+  });
+
+  test("that is no secret may not", () => {
+    expect(mistakes({ TRAWL_BUS_FILE: "/run/bus" })[0]).toContain("TRAWL_BUS_FILE is not a setting");
+  });
+
+  test("is never shown, neither as a setting nor in an address nor in a mistake", () => {
+    const environment = {
+      TRAWL_ADMIN_KEY: "ak_verysecretverysecret",
+      TRAWL_RENDER_KEY: "verysecret",
+      TRAWL_PROXY_URL: "http://user:verysecret@proxy.example:8000/?token=verysecret&a=1",
+      TRAWL_DOCUMENTS: "mongodb://u:verysecret@h1,h2/db?authSource=admin&tlsKeyPassword=verysecret",
+      TRAWL_BUS: "nats://u:verysecret@h1,nats://u:verysecret@h2",
+      AWS_SECRET_ACCESS_KEY: "verysecret",
+    };
+    const text = JSON.stringify(shown(readConfig(environment), environment));
+    expect(text).not.toContain("verysecret");
+    expect(text).toContain("h1,nats://***@h2");
+    const wrong = mistakes({
+      TRAWL_ADMIN_KEY: "verysecret",
+      TRAWL_DOCUMENTS: "mysql://u:verysecret@h",
+      TRAWL_BUS: "amqp://u:verysecret@h",
+    });
+    expect([wrong.length, JSON.stringify(wrong).includes("verysecret")]).toEqual([3, false]);
+    expect(masked("http://a.example/@b")).toBe("http://a.example/@b");
+  });
+});
+
+test("says which values were set", () => {
+  const environment = { PORT: "81" };
+  const lines = shown(readConfig(environment), environment);
+  expect(
+    lines.filter(({ from }) => from === "environment").map(({ variable, value }) => [variable, value]),
+  ).toEqual([["PORT", "81"]]);
+  expect(lines).toHaveLength(SETTINGS.length);
+});
+
+const DECISIONS = "../shared/spec/3-decisions.md";
+test.skipIf(!existsSync(DECISIONS))(`knows every variable of the specification (${DECISIONS})`, () => {
+  const text = readFileSync(DECISIONS, "utf8");
+  const rows = text.split("\n").filter((line) => line.startsWith("| `"));
+  const named = rows
+    .flatMap((row) => row.split("|")[1]!.match(/[A-Z][A-Z0-9_]*/g) ?? [])
+    .filter((name) => /^(TRAWL_|S3_)|^(PORT|HOST)$/.test(name));
+  expect(named.length).toBeGreaterThan(25);
+  const known = new Set(SETTINGS.map(({ env }) => env));
+  expect(named.filter((name) => !known.has(name))).toEqual([]);
+});
