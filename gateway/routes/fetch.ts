@@ -163,7 +163,8 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       operationId: "fetch",
       summary: "Fetch a page, PDF or document",
       description:
-        "Answers 200 also when the page could not be had: look at `error`. Waits up to 150 s, or timeout_s + 15 s.",
+        "Answers 200 also when the page could not be had: look at `error`. Waits up to 150 s, or timeout_s + 15 s. " +
+        "`allow_premium: false` is read as `allow_paid: false`.",
       tags: ["fetch"],
       body: FetchBody,
       category: "fetch",
@@ -201,6 +202,11 @@ function isWebAddress(text: string): boolean {
   return url !== null && (url.protocol === "http:" || url.protocol === "https:");
 }
 
+/** The specification writes allow_paid this way in some listings: either says no. */
+interface Other {
+  readonly allow_premium?: unknown;
+}
+
 /** The question, its defaults filled in. The request id names the fetch: one request, one place in the queue. */
 function askOf({ body, caller, request_id, now_ms }: FetchCall): FetchAsk {
   const timeout_s = body.timeout_s ?? null;
@@ -214,7 +220,7 @@ function askOf({ body, caller, request_id, now_ms }: FetchCall): FetchAsk {
     min_text_chars: body.min_text_chars ?? MIN_TEXT_CHARS_DEFAULT,
     allow_archive: body.allow_archive ?? true,
     allow_alternates: body.allow_alternates ?? true,
-    allow_paid: body.allow_paid ?? true,
+    allow_paid: (body.allow_paid ?? true) && (body as Other).allow_premium !== false,
     tiers: body.tiers ?? null,
     country: body.country ?? null,
     user_agent: body.user_agent ?? null,

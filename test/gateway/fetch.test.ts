@@ -73,6 +73,15 @@ describe("what is asked", () => {
   });
 
   test.each([
+    [{ allow_paid: false }, false],
+    [{ allow_premium: false }, false],
+    [{ allow_premium: false, allow_paid: true }, false],
+    [{ allow_premium: true }, true],
+  ])("%j allows premium routes: %s", async (switches, allow_paid) => {
+    expect((await asked({ url: "http://x.example/", ...switches })).allow_paid).toBe(allow_paid);
+  });
+
+  test.each([
     "example.org",
     "ftp://example.org/",
     "javascript:alert(1)",

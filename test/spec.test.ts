@@ -1,0 +1,173 @@
+/**
+ * The specification's tables as data (1-core.md: Errors, Limits, Billing categories, fields), held against the
+ * schemas both ways: a code, a field or a limit that is on one side only is named here.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import type { TSchema } from "typebox";
+import { describe, expect, test } from "vitest";
+import { RETRIEVED_KEPT_MS } from "../gateway/retrieved.ts";
+import { BODY_BYTES_MOST } from "../gateway/route.ts";
+import { WAIT_BEYOND_TIMEOUT_MS, WAIT_MS } from "../gateway/routes/fetch.ts";
+import { Ready } from "../gateway/routes/status.ts";
+import {
+  PREFIX_CHARS,
+  PROJECT_RATE_DEFAULT,
+  Quota,
+  QUOTA_CATEGORIES,
+  ROLES,
+  THRESHOLDS,
+} from "../schemas/accounts.ts";
+import { BILLING_CATEGORIES } from "../schemas/common.ts";
+import { canRetry, FETCH_ERRORS } from "../schemas/errors.ts";
+import {
+  ArticleMeta,
+  Attempt,
+  CONTENT_KINDS,
+  FetchBody,
+  FetchResponse,
+  MAX_BYTES_DEFAULT,
+  MAX_BYTES_MOST,
+  MIN_TEXT_CHARS_DEFAULT,
+  TIERS,
+  TIMEOUT_S_LEAST,
+  TIMEOUT_S_MOST,
+} from "../schemas/fetch.ts";
+
+/** Fetch errors: the code, and whether its Retry column gives hope without changing the request. */
+const RETRY = {
+  invalid_url: "no",
+  blocked_destination: "no",
+  robots_disallowed: "no",
+  too_large: "changed",
+  pdf_not_accepted: "changed",
+  all_tiers_failed: "later",
+  domain_unavailable: "later",
+  domain_dead: "no",
+  timeout: "changed",
+  no_tier_allowed: "changed",
+  politeness_timeout: "later",
+  domain_busy: "later",
+  premium_route_required: "changed",
+  budget_exhausted: "no",
+  filings_not_configured: "no",
+  rate_limited: "later",
+  filings_unavailable: "later",
+  redirect_not_allowed: "no",
+} as const;
+
+describe("errors", () => {
+  test("are the specification's, with its retry", () => {
+    expect(
+      Object.fromEntries(Object.entries(FETCH_ERRORS).map(([code, { retry }]) => [code, retry])),
+    ).toEqual(RETRY);
+  });
+
+  test.each(Object.entries(RETRY))("%s: %s", (code, retry) => {
+    expect(canRetry(code as keyof typeof RETRY)).toBe(retry === "later");
+  });
+
+  test("http_404 is definitive", () => {
+    expect(canRetry("http_404")).toBe(false);
+  });
+});
+
+describe("limits", () => {
+  test.each([
+    ["project rate limit", PROJECT_RATE_DEFAULT, 200],
+    ["request body, 64 MB", BODY_BYTES_MOST, 64 * 1024 * 1024],
+    ["synchronous wait", WAIT_MS, 150_000],
+    ["beyond timeout_s", WAIT_BEYOND_TIMEOUT_MS, 15_000],
+    ["timeout_s, least", TIMEOUT_S_LEAST, 5],
+    ["timeout_s, most", TIMEOUT_S_MOST, 150],
+    ["max_bytes, default 15 MB", MAX_BYTES_DEFAULT, 15_728_640],
+    ["max_bytes, most 50 MB", MAX_BYTES_MOST, 52_428_800],
+    ["min_text_chars", MIN_TEXT_CHARS_DEFAULT, 500],
+    ["retrieved bodies, 30 days", RETRIEVED_KEPT_MS, 30 * 86_400_000],
+    ["a key's prefix", PREFIX_CHARS, 10],
+  ])("%s", (_, ours, theirs) => {
+    expect(ours).toBe(theirs);
+  });
+
+  test("alert at 50, 80 and 100 percent", () => {
+    expect(THRESHOLDS).toEqual([50, 80, 100]);
+  });
+});
+
+describe("words", () => {
+  test.each([
+    ["routes in ladder order", TIERS, "direct browser archive proxy proxy_render"],
+    ["roles", ROLES, "standard account_admin"],
+    ["categories of a key", QUOTA_CATEGORIES, "search fetch"],
+    ["content kinds", CONTENT_KINDS, "html pdf text json xml binary"],
+    [
+      "billing categories",
+      BILLING_CATEGORIES,
+      "search search_fallback search_cached fetch_own fetch_paid fetch_cached company company_cached filings filings_cached profiles profiles_cached",
+    ],
+  ])("%s", (_, ours, theirs) => {
+    expect(ours.join(" ")).toBe(theirs);
+  });
+});
+
+const fieldsOf = (schema: TSchema): string[] =>
+  Object.keys((schema as unknown as { properties: object }).properties).toSorted();
+
+const FIELDS: readonly [name: string, schema: TSchema, fields: string][] = [
+  [
+    "FetchBody",
+    FetchBody,
+    "url render max_bytes accept_pdf cache_ttl_s min_text_chars project_ref allow_archive allow_alternates allow_paid tiers timeout_s country user_agent accept_language include_html",
+  ],
+  [
+    "FetchResponse",
+    FetchResponse,
+    "url final_url redirects status content_type origin_content_type headers tier attempts html text pdf_text_pages pdf_page_count text_truncated title meta sha256 bytes cached revalidated retrieved_at etag last_modified cost_usd billing_category archived_at served_from_archive_because body_url body_kind content_kind paywall paywall_evidence alternate_of alternate_source match_score primary_sources text_complete error error_detail premium_routes_tried retry_after_s request_id",
+  ],
+  ["Attempt", Attempt, "tier status reason ms detail"],
+  [
+    "ArticleMeta",
+    ArticleMeta,
+    "author published_at modified_at language canonical_url publisher site_name description section word_count",
+  ],
+  ["Quota", Quota, "key role period resets_at as_of usage_refreshed_at keys project customer events"],
+  ["Ready", Ready, "status checks version"],
+];
+
+describe("fields", () => {
+  test.each(FIELDS)("of %s", (_, schema, fields) => {
+    expect(fieldsOf(schema)).toEqual(fields.split(" ").toSorted());
+  });
+
+  test("only url is required of a FetchBody", () => {
+    expect((FetchBody as unknown as { required: string[] }).required).toEqual(["url"]);
+  });
+});
+
+const CORE = "../shared/spec/1-core.md";
+
+/** The first cells of the rows under a heading. */
+function rowsUnder(text: string, heading: string): string[] {
+  const [, after = ""] = text.split(new RegExp(`^#+ ${heading}.*$`, "m"));
+  const [section = ""] = after.split(/^#+ /m);
+  return [...section.matchAll(/^\| ([a-z_<>, ]+) \|/gm)].map(([, cell]) => cell!);
+}
+
+describe.skipIf(!existsSync(CORE))(`the tables above are those of ${CORE}`, () => {
+  const text = existsSync(CORE) ? readFileSync(CORE, "utf8") : "";
+
+  test("fetch errors", () => {
+    const codes = rowsUnder(text, "Fetch errors").flatMap((cell) => cell.split(", "));
+    expect(codes.filter((code) => code !== "error" && code !== "http_<status>").toSorted()).toEqual(
+      Object.keys(RETRY).toSorted(),
+    );
+  });
+
+  test.each([
+    ["FetchBody", FetchBody],
+    ["FetchResponse", FetchResponse],
+  ])("fields of %s", (name, schema) => {
+    const named = rowsUnder(text, name).flatMap((cell) => cell.split(", "));
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((field) => !fieldsOf(schema).includes(field))).toEqual([]);
+  });
+});
