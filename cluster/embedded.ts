@@ -7,13 +7,14 @@
 import type { Contract, MessageOf, ReplyOf } from "../schemas/contract.ts";
 import type { Actor, Patience, Say } from "./actor.ts";
 import { shapesOf, travelled } from "./letter.ts";
-import { type Envelope, node, type NodeStats, type Outcome } from "./node.ts";
+import { node, type NodeStats, ownEnvelope } from "./node.ts";
 import { PARTITIONS } from "./placement.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Meters } from "./ports/meters.ts";
 import type { Random } from "./ports/random.ts";
+import { questions, WAIT_MS } from "./questions.ts";
 
 export interface Outside {
   readonly clock: Clock;
@@ -36,44 +37,19 @@ export interface Cluster {
   readonly stats: () => NodeStats & { readonly questions: number };
 }
 
-const WAIT_MS = 160_000;
 const STOP_MS = 10_000;
 /** A tell to a full mailbox is tried again this often, for ten seconds; then it is lost and counted. */
 const TELL_AGAIN_MS = 250;
 const TELLS_AGAIN = 40;
 
-const NOTHING = (): void => {};
-const SILENT: Meters = { count: NOTHING, gauge: NOTHING, observe: NOTHING, say: NOTHING };
-
-interface Question {
-  readonly resolve: (reply: any) => void;
-  readonly reject: (problem: unknown) => void;
-  readonly promise: Promise<any>;
-  readonly ends: Disposable;
-  readonly outside: boolean;
-}
+const nothing = (): void => {};
+export const SILENT: Meters = { count: nothing, gauge: nothing, observe: nothing, say: nothing };
 
 export function embedded(actors: readonly Actor[], outside: Outside): Cluster {
   const { clock, meters = SILENT } = outside;
-  const questions = new Map<string, Question>();
+  const books = questions(clock, meters);
   let asked = 0;
   let stopping = false;
-  /** Questions from outside that are open, and who wants to hear that there are none. */
-  let callers = 0;
-  let alone = NOTHING;
-
-  function conclude(reply_to: string, outcome: Outcome): void {
-    const question = questions.get(reply_to);
-    if (!question) return;
-    questions.delete(reply_to);
-    question.ends[Symbol.dispose]();
-    if ("reply" in outcome) question.resolve(outcome.reply);
-    else {
-      meters.count("trawl_faults_total", { code: outcome.fault.code });
-      question.reject(outcome.fault);
-    }
-    if (question.outside && --callers === 0) alone();
-  }
 
   function tell(
     contract: Actor["contract"],
@@ -82,17 +58,8 @@ export function embedded(actors: readonly Actor[], outside: Outside): Cluster {
     message: unknown,
     tries = 0,
   ): void {
-    const envelope: Envelope = {
-      operation,
-      message,
-      reply_to: "",
-      repeatable: false,
-      deadline_ms: Infinity,
-      settle: NOTHING,
-      throws: 0,
-    };
     try {
-      holding.take(contract.name, key, envelope);
+      holding.take(contract.name, key, ownEnvelope(operation, message));
     } catch (problem) {
       if (problem instanceof Fault && tries < TELLS_AGAIN) {
         clock.at(clock.now() + TELL_AGAIN_MS, () => tell(contract, key, operation, message, tries + 1));
@@ -113,56 +80,41 @@ export function embedded(actors: readonly Actor[], outside: Outside): Cluster {
       { wait_ms = WAIT_MS, id }: Patience = {},
     ): Promise<ReplyOf<O[N]>> => {
       const reply_to = `${of.name}.${operation}#${id === undefined ? asked++ : `${key} ${id}`}`;
-      const before = questions.get(reply_to);
+      const before = books.get(reply_to);
       if (before) return before.promise;
-      const { promise, resolve, reject } = Promise.withResolvers<ReplyOf<O[N]>>();
-      const deadline_ms = clock.now() + wait_ms;
-      const ends = clock.at(deadline_ms, () => {
-        const text = `Cannot answer for "${of.name}/${key}": "${operation}" took longer than ${wait_ms} ms`;
-        conclude(reply_to, { fault: new Fault("no_answer", text) });
-      });
-      questions.set(reply_to, { promise, resolve, reject, ends, outside: from_outside });
-      if (from_outside) callers++;
+      const { promise, deadline_ms } = books.open(reply_to, `"${of.name}/${key}"`, wait_ms, from_outside);
       try {
         if (stopping && from_outside)
           throw new Fault("no_answer", `Cannot ask "${of.name}/${key}": this node is stopping`);
-        const copy = travelled(`"${of.name}.${operation}"`, shapesOf(of, operation).message, message);
+        const { message: shape } = shapesOf(of, operation);
         holding.take(of.name, key, {
           operation,
-          message: copy,
+          message: travelled(`"${of.name}.${operation}"`, shape, message),
           reply_to,
           repeatable: id !== undefined,
           deadline_ms,
-          settle: NOTHING,
+          settle: null,
+          local: true,
           throws: 0,
         });
       } catch (problem) {
-        if (problem instanceof Fault) conclude(reply_to, { fault: problem });
-        else {
-          questions.delete(reply_to);
-          ends[Symbol.dispose]();
-          if (from_outside) callers--;
-          reject(problem);
-        }
+        if (problem instanceof Fault) books.conclude(reply_to, { fault: problem });
+        else books.withdraw(reply_to, problem);
       }
       return promise;
     };
 
-  const within = node(actors, { ...outside, meters }, { reply: conclude, tell, ask: asking(false) });
-  const holding = within.hold(() => true);
+  const within = node(actors, { ...outside, meters }, { reply: books.conclude, tell });
+  const holding = within.hold({ mayStart: () => true, ask: asking(false) });
   const recovered = holding.recover(Array.from({ length: PARTITIONS }, (_, partition) => partition));
   // Whoever starts the node waits for it; a test that does not care must not break by it.
-  recovered.catch(() => {});
+  recovered.catch(nothing);
 
   async function stop(limit_ms = STOP_MS): Promise<void> {
     stopping = true;
     const limit = Promise.withResolvers<void>();
-    const alarm = clock.at(clock.now() + limit_ms, () => limit.resolve());
-    const answered = new Promise<void>((resolve) => {
-      alone = resolve;
-      if (callers === 0) resolve();
-    });
-    await Promise.race([limit.promise, answered]);
+    const alarm = clock.at(clock.now() + limit_ms, limit.resolve);
+    await Promise.race([limit.promise, books.answered()]);
     holding.slow();
     await Promise.race([limit.promise, holding.quiet()]);
     alarm[Symbol.dispose]();
@@ -174,6 +126,6 @@ export function embedded(actors: readonly Actor[], outside: Outside): Cluster {
     ask: asking(true),
     recovered,
     stop,
-    stats: () => ({ ...within.stats(), questions: questions.size }),
+    stats: () => ({ ...within.stats(), questions: books.size() }),
   };
 }

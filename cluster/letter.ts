@@ -5,10 +5,8 @@
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import type { Contract, Operation } from "../schemas/contract.ts";
+import { LETTER_BYTES_MOST } from "./ports/bus.ts";
 import { Fault } from "./ports/fault.ts";
-
-/** UTF-8 bytes of one message or reply, on every engine (cluster.md, section 5). Longer texts go to the body store. */
-export const LETTER_BYTES_MOST = 256 * 1024;
 
 export interface Shape {
   readonly check: (value: unknown) => boolean;
@@ -77,11 +75,4 @@ export function travelled(what: string, expected: Shape, value: unknown): unknow
   if (text === undefined) return fitted(what, expected, value);
   measured(what, text);
   return fitted(what, expected, JSON.parse(text) as unknown);
-}
-
-/** As text for a wire, measured and checked. */
-export function written(what: string, expected: Shape, value: unknown): string {
-  const text = JSON.stringify(fitted(what, expected, value));
-  measured(what, text);
-  return text;
 }

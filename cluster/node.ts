@@ -10,6 +10,7 @@ import { LRUCache } from "lru-cache";
 import { type Actor, type Held, PARKED, type Say, type Turn } from "./actor.ts";
 import { type Shapes, shapesOf, travelled } from "./letter.ts";
 import { partitionOf } from "./placement.ts";
+import { UNREAD_MOST } from "./ports/bus.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
@@ -41,6 +42,8 @@ export interface Envelope {
   readonly deadline_ms: number;
   /** Called once, when the message need not come again. null: it is one of the actor's own. */
   readonly settle: ((how: Settled) => void) | null;
+  /** Whether its only copy is in this process; a letter of the bus is sent again to whoever holds the key next. */
+  readonly local: boolean;
   /** Turns it broke so far. */
   throws: number;
 }
@@ -50,7 +53,13 @@ export interface Post {
   readonly reply: (reply_to: string, outcome: Outcome) => void;
   /** Sends what a turn told another actor. Never throws; tries again while a mailbox is full. */
   readonly tell: (contract: Actor["contract"], key: string, operation: string, message: unknown) => void;
-  /** For started work. */
+}
+
+/** What an assembly says about the keys it hands to a holding. */
+export interface Grounds {
+  /** Asked before each request to an origin; the holding adds its own no when it ends. */
+  readonly mayStart: () => boolean;
+  /** For work started here. */
   readonly ask: Say;
 }
 
@@ -64,7 +73,7 @@ export interface Holding {
   readonly recover: (partitions: Iterable<number>) => Promise<void>;
   /** Starts no work any more and performs no duties; turns and running work go on. */
   readonly slow: () => void;
-  /** The same, and forgets what came from outside and was not begun: somebody else is sent it again. */
+  /** The same, and takes nothing more: what the bus brought and was not begun is forgotten, local askers hear lease_lost. */
   readonly close: () => void;
   /** Resolves when no message waits, no turn is being stored and no work is running. */
   readonly quiet: () => Promise<void>;
@@ -96,7 +105,7 @@ interface Activation {
 }
 
 interface HoldingState {
-  readonly mayStart: () => boolean;
+  readonly grounds: Grounds;
   readonly kinds: Map<string, Kind>;
   mode: "open" | "slow" | "closed" | "over";
   /** Messages waiting, turns being stored and works running. */
@@ -115,8 +124,8 @@ interface Kind {
 }
 
 /** Questions one actor may have unanswered, and tells it may have unread; as on the bus (cluster.md, section 4). */
-export const ASKS_MOST = 500;
-export const TELLS_MOST = 2_000;
+export const ASKS_MOST = UNREAD_MOST.sync;
+export const TELLS_MOST = UNREAD_MOST.work;
 /** A turn that throws is tried again for a tell, for an ask the asker decides. */
 const THROWS_MOST = 5;
 const THROW_PAUSE_MS = 250;
@@ -134,8 +143,7 @@ const ANSWERS_CHARS_MOST = 32 * 2 ** 20;
 const NO_QUEUE: Envelope[] = [];
 
 export interface Node {
-  /** `mayStart` is asked before each request to an origin; its holding may add no from its own knowledge. */
-  readonly hold: (mayStart: () => boolean) => Holding;
+  readonly hold: (grounds: Grounds) => Holding;
   readonly knows: (name: string) => boolean;
   /** Awake actors, waiting messages and running work. */
   readonly stats: () => NodeStats;
@@ -159,13 +167,15 @@ function operationOf(kind: Kind, { operation }: Envelope): string {
   return operation;
 }
 
-const ownEnvelope = (operation: string, message: unknown): Envelope => ({
+/** A message whose only copy is here and that nobody waits for: an alarm, what work came to, what a neighbour told. */
+export const ownEnvelope = (operation: string, message: unknown): Envelope => ({
   operation,
   message,
   reply_to: "",
   repeatable: false,
   deadline_ms: Infinity,
   settle: null,
+  local: true,
   throws: 0,
 });
 
@@ -437,7 +447,7 @@ export function node(
     activation.stop ??= new AbortController();
     const { signal } = activation.stop;
     const mayStart = (): boolean =>
-      activation.phase !== "over" && holding.mode === "open" && holding.mayStart();
+      activation.phase !== "over" && holding.mode === "open" && holding.grounds.mayStart();
     const ended = (): void => {
       activation.works--;
       activation.last_ms = clock.now();
@@ -445,7 +455,7 @@ export function node(
     };
     // Inside a promise, so that a throw before the first await is no different from one after it.
     void Promise.resolve()
-      .then(() => work(post.ask, { signal, mayStart }))
+      .then(() => work(holding.grounds.ask, { signal, mayStart }))
       .then((words) => travelled(`"${kind.name}.${operation}"`, kind.shapes.get(operation)!.message, words))
       .then(
         (message) => {
@@ -479,7 +489,9 @@ export function node(
     const { kind, key } = activation;
     broke(kind.name, key, envelope.operation, problem);
     envelope.throws++;
-    const again = envelope.reply_to === "" && envelope.throws < THROWS_MOST;
+    // The bus would bring it to the next owner, too; a mistake of ours would only be made again.
+    const ours = problem instanceof Fault && !envelope.local;
+    const again = (envelope.reply_to === "" || ours) && envelope.throws < THROWS_MOST;
     if (again) activation.queue.unshift(envelope);
     else if (envelope.reply_to === "") {
       meters.say("error", "A message was given up", { actor: kind.name, key, operation: envelope.operation });
@@ -503,6 +515,8 @@ export function node(
     const waiting = new Set(queue.map(({ reply_to }) => reply_to));
     for (const [to, envelope] of activation.open ?? []) {
       if (waiting.has(to)) continue;
+      // A closed holding says nothing: the next owner is asked the same.
+      if (kind.holding.mode === "closed" && !envelope.local) continue;
       post.reply(to, { fault });
       envelope.settle?.("given_up");
     }
@@ -663,9 +677,9 @@ export function node(
 
   // --- holdings ------------------------------------------------------------------------------------------------------
 
-  function hold(mayStart: () => boolean): Holding {
+  function hold(grounds: Grounds): Holding {
     const kinds = new Map<string, Kind>();
-    const holding: HoldingState = { kinds, mayStart, mode: "open", busy: 0, quieted: [] };
+    const holding: HoldingState = { kinds, grounds, mode: "open", busy: 0, quieted: [] };
     for (const { actor, name, shapes } of catalogue)
       kinds.set(name, { holding, actor, name, shapes, activations: new Map(), duties: new Map() });
     holdings.add(holding);
@@ -675,7 +689,10 @@ export function node(
       if (!kind)
         throw new TypeError(`Cannot take a message for actor "${name}": it is not part of this node`);
       const { reply_to } = envelope;
-      if (holding.mode === "closed" || holding.mode === "over") return;
+      if (holding.mode === "closed" || holding.mode === "over") {
+        if (envelope.local) throw moved(kind, key);
+        return;
+      }
       const before = envelope.repeatable ? answered.get(reply_to) : undefined;
       if (before) {
         post.reply(reply_to, { reply: before.reply });
@@ -685,10 +702,11 @@ export function node(
       if (reply_to !== "") {
         // Asked again while it is open: answered once, with the first.
         if (activation.open?.has(reply_to)) return envelope.settle?.("heard");
-        if (kind.shapes.get(envelope.operation)?.kind === "ask" && (activation.open?.size ?? 0) >= ASKS_MOST)
-          throw full(kind, key, ASKS_MOST);
+        const waits = envelope.local && kind.shapes.get(envelope.operation)?.kind === "ask";
+        if (waits && (activation.open?.size ?? 0) >= ASKS_MOST) throw full(kind, key, ASKS_MOST);
       }
-      if (activation.queue.length >= TELLS_MOST) throw full(kind, key, TELLS_MOST);
+      // What the bus brought was counted there.
+      if (envelope.local && activation.queue.length >= TELLS_MOST) throw full(kind, key, TELLS_MOST);
       remember(activation, envelope);
       hear(activation, envelope);
     }
@@ -735,11 +753,17 @@ export function node(
       slow: () => void (holding.mode = "slow"),
       close() {
         holding.mode = "closed";
-        for (const { activations } of kinds.values())
-          for (const activation of activations.values()) {
-            const own = activation.queue.filter(({ settle }) => settle === null);
-            for (let left = activation.queue.length - own.length; left > 0; left--) rest(holding);
+        for (const kind of kinds.values())
+          for (const activation of kind.activations.values()) {
+            const own = activation.queue.filter(({ local, reply_to }) => local && reply_to === "");
+            const left = activation.queue.length - own.length;
             activation.queue = own;
+            for (const [to, { local }] of activation.open ?? []) {
+              if (!local) continue;
+              activation.open!.delete(to);
+              post.reply(to, { fault: moved(kind, activation.key) });
+            }
+            for (let n = 0; n < left; n++) rest(holding);
           }
       },
       quiet: () =>
@@ -769,6 +793,10 @@ export function node(
 }
 
 const RECOVER_MOST = 500;
+
+function moved({ name }: Kind, key: string): Fault {
+  return new Fault("lease_lost", `Cannot reach "${name}/${key}" here: it is moving to another node`);
+}
 
 function full(kind: Kind, key: string, most: number): Fault {
   return new Fault("mailbox_full", `Cannot reach "${kind.name}/${key}": ${most} messages wait there already`);

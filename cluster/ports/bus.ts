@@ -1,0 +1,85 @@
+/**
+ * Mailboxes that outlive a node: one queue per partition and stream, read by whoever holds the partition, and answers
+ * that go straight to the asker. What each side may rely on is in cluster.md, sections 3 to 5 and 9.
+ */
+
+/** `sync` is for questions somebody waits for, kept in memory; `work` for what must not be lost, kept on disk. */
+export type Stream = "sync" | "work";
+
+/** UTF-8 bytes of one message or reply; more is refused with Fault message_too_large. */
+export const LETTER_BYTES_MOST = 256 * 1024;
+/** What a letter's body or an answer says beside it: key, operation, names. */
+export const WRAPPING_BYTES_MOST = 16 * 1024;
+/** Letters one actor may have that are not acknowledged; one more is refused with Fault mailbox_full. */
+export const UNREAD_MOST: Readonly<Record<Stream, number>> = { sync: 500, work: 2_000 };
+/** A letter with the same `once` within this time of the first is stored once. */
+export const ONCE_MS: Readonly<Record<Stream, number>> = { sync: 2 * 60_000, work: 5 * 60_000 };
+/** Nobody waits longer than 160 s for an answer, so an older letter is forgotten. */
+export const SYNC_AGE_MS = 170_000;
+
+export interface Letter {
+  readonly stream: Stream;
+  readonly partition: number;
+  /** The contract's name and the actor's key: together the mailbox, whose order is kept and whose length is limited. */
+  readonly name: string;
+  readonly key: string;
+  /** UTF-8 JSON, written by the sender; the bus does not look into it. */
+  readonly body: string;
+  /** What makes a letter the same letter; null: each is its own. */
+  readonly once: string | null;
+  /** Where the answer goes (an address made by Inbox); null: nowhere. */
+  readonly reply_to: string | null;
+  /** Unix milliseconds after which nobody waits; null: it never gets too old. */
+  readonly deadline_ms: number | null;
+}
+
+export interface Delivery {
+  readonly letter: Letter;
+  /**
+   * Takes it out of the queue; may be repeated. True: it is out. False: this reader is no longer the one, and the
+   * letter is somebody else's. Throws Fault bus_unreachable: nobody said either.
+   */
+  acknowledge(): Promise<boolean>;
+}
+
+/** The letters of one partition, read by the owner of one epoch. */
+export interface Reading {
+  /** Hands out nothing more; what was handed out can still be acknowledged. */
+  stop(): void;
+  /** Takes the reader off the bus: whatever is not acknowledged comes to the next one. */
+  remove(): Promise<void>;
+  /** How many the bus counts as handed out and not acknowledged. */
+  unacknowledged(): Promise<number>;
+}
+
+/** Where answers to one node arrive. */
+export interface Inbox {
+  /** The address under which `receive` is called with this token (letters, digits, "-" and "_"). */
+  address(token: string): string;
+  close(): Promise<void>;
+}
+
+/** Throws Fault bus_unreachable, mailbox_full, message_too_large, lease_lost, and nothing else. */
+export interface Bus {
+  /** Stores a letter. False: one with the same `once` was stored before. */
+  send(letter: Letter): Promise<boolean>;
+  /**
+   * Reads a partition as the owner of an epoch, in order per actor: first whatever older epochs left unacknowledged.
+   * They read no more and their acknowledgements are refused. Throws Fault lease_lost when a newer epoch reads already,
+   * or when `mayOpen` says no after the older ones are gone. `lost` is called when the reader was taken away.
+   */
+  read(
+    partition: number,
+    epoch: number,
+    take: (delivery: Delivery) => void,
+    lost: () => void,
+    mayOpen: () => boolean,
+  ): Promise<Reading>;
+  /** Sends an answer to an address; at most once, and nothing happens when nobody is there. */
+  answer(address: string, body: string): Promise<void>;
+  inbox(receive: (token: string, body: string) => void): Promise<Inbox>;
+  /** Calls back when the connection was away and is there again: answers may have been lost. */
+  onReconnect(call: () => void): void;
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}

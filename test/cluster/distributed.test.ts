@@ -1,0 +1,300 @@
+/** Several nodes over one bus, one set of leases and one store, on one clock (cluster.md, sections 3 and 6). */
+import { describe, expect, test } from "vitest";
+import type { Held, Say } from "../../cluster/actor.ts";
+import { memoryBus } from "../../cluster/adapters/bus.memory.ts";
+import { settled, virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { memoryLeases } from "../../cluster/adapters/leases.memory.ts";
+import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
+import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
+import { partitionOf, PARTITIONS } from "../../cluster/placement.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import type { Leases } from "../../cluster/ports/leases.ts";
+import { Counter, counter, type Trace } from "./counter.ts";
+
+const START_MS = Date.UTC(2026, 0, 1);
+type Work = (ask: Say, held: Held) => Promise<{ count: number }>;
+
+function world() {
+  const clock = virtualClock(START_MS);
+  const bus = memoryBus(clock);
+  const leases = memoryLeases(clock);
+  const documents = memoryDocuments();
+  const meters = silentMeters();
+  let nodes = 0;
+  async function join({ owns = true, work = undefined as Work | undefined, mine = leases } = {}) {
+    const trace: Trace = { begun: 0, performed: [], stumbles: 0 };
+    /** What this node can reach; cut off, it reaches neither bus nor leases nor store. */
+    const link = { cut: false };
+    const through = <T extends object>(port: T): T =>
+      new Proxy(port, {
+        get(target, name) {
+          const member = (target as Record<string | symbol, unknown>)[name];
+          if (typeof member !== "function") return member;
+          return (...words: unknown[]): unknown => {
+            if (!link.cut) return (member as (...all: unknown[]) => unknown).apply(target, words);
+            return Promise.reject(new Fault("bus_unreachable", "Cut off"));
+          };
+        },
+      });
+    const outside = { clock, random: seededRandom(1), meters, documents: through(documents) };
+    const node = await distributed(
+      owns ? [counter(work, trace)] : [],
+      { ...outside, bus: through(bus), leases: through<Leases>(mine) },
+      { name: `node-${nodes++}`, owns },
+    );
+    return { ...node, trace, link };
+  }
+  return { clock, documents, meters, join };
+}
+
+const held = (...all: DistributedCluster[]) => all.flatMap((node) => [...node.partitions()]);
+const readFar: Work = (ask) => ask(Counter, "far", "read", null);
+const key = (n: number) => `k${n}`;
+/** A key whose partition that node holds. */
+const keyOn = (node: DistributedCluster, not = "") => {
+  const own = new Set(node.partitions());
+  const found = Array.from({ length: 2_000 }, (_, n) => key(n)).find(
+    (name) => name !== not && own.has(partitionOf("counter", name)),
+  );
+  if (found === undefined) throw new Error("That node holds nothing");
+  return found;
+};
+
+describe("nodes of one cluster", () => {
+  test("share the partitions, each held once, and share them again when one joins", async () => {
+    const { clock, join } = world();
+    const one = await join();
+    await one.recovered;
+    expect(held(one)).toHaveLength(PARTITIONS);
+    const two = await join();
+    const three = await join();
+    await clock.advance(20_000);
+    expect(held(one, two, three).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: PARTITIONS }, (_, n) => n),
+    );
+    for (const node of [one, two, three]) expect(node.partitions().length).toBeGreaterThan(8);
+  });
+
+  test("answer a gateway, which holds nothing, from wherever the key lives", async () => {
+    const { clock, join } = world();
+    const workers = [await join(), await join()];
+    const gateway = await join({ owns: false });
+    await clock.advance(10_000);
+    expect(gateway.partitions()).toEqual([]);
+    const counts = Array.from({ length: 40 }, (_, n) => gateway.ask(Counter, key(n), "add", { by: n }));
+    await clock.advance(0);
+    expect(await Promise.all(counts)).toEqual(Array.from({ length: 40 }, (_, n) => ({ count: n })));
+    for (const { trace } of workers) expect(trace.begun).toBeGreaterThan(5);
+  });
+
+  test("ask and tell each other, on whatever node they are", async () => {
+    const { clock, join } = world();
+    const nodes = [
+      await join({ work: readFar }),
+      await join({ work: readFar }),
+      await join({ work: readFar }),
+    ];
+    await clock.advance(10_000);
+    await nodes[0]!.ask(Counter, "far", "note", { by: 5 });
+    await clock.advance(0);
+    for (let n = 0; n < 10; n++) {
+      const answer = nodes[n % 3]!.ask(Counter, key(n), "work", null);
+      await clock.advance(0);
+      expect(await answer).toEqual({ count: 5 });
+      void nodes[n % 3]!.ask(Counter, key(n), "pass", { to: "sum", by: n });
+    }
+    await clock.advance(0);
+    const sum = nodes[0]!.ask(Counter, "sum", "read", null);
+    await clock.advance(0);
+    expect(await sum).toEqual({ count: 45 });
+  });
+
+  test("refuse one that would split partitions or time differently", async () => {
+    const { clock, join } = world();
+    await join();
+    await clock.advance(1_000);
+    const odd = {
+      ...memoryLeases(clock),
+      agree: async (name: string) => (name === "partitions" ? "32" : name),
+    };
+    await expect(join({ mine: odd })).rejects.toThrow('its "partitions" is 32');
+  });
+});
+
+async function cutOff(work?: Work) {
+  const all = world();
+  const [one, two] = [await all.join({ work: work! }), await all.join({ work: work! })];
+  const gateway = await all.join({ owns: false });
+  await all.clock.advance(10_000);
+  return { ...all, one, two, gateway, here: keyOn(one) };
+}
+
+describe("a node that is cut off", () => {
+  test("may start nothing from before its lease runs out, and the other one takes over", async () => {
+    const helds: Held[] = [];
+    const { clock, one, two, gateway, here } = await cutOff(async (_, mine) => {
+      helds.push(mine);
+      return new Promise(() => {});
+    });
+    gateway.ask(Counter, here, "work", null).catch(() => {});
+    await clock.advance(0);
+    expect(helds[0]!.mayStart()).toBe(true);
+    one.link.cut = true;
+    await clock.advance(3_000);
+    expect(helds[0]!.mayStart()).toBe(false);
+    await clock.advance(3_000);
+    expect(helds[0]!.signal.aborted).toBe(true);
+    expect(held(one)).toEqual([]);
+    expect(held(two)).toHaveLength(PARTITIONS);
+    // Redelivered: the question is worked on where its key lives now.
+    expect(helds).toHaveLength(2);
+    expect(helds[1]!.mayStart()).toBe(true);
+  });
+
+  test("never overlaps with its successor, whatever moment it is cut", async () => {
+    for (let cut_ms = 0; cut_ms < 1_600; cut_ms += 200) {
+      const helds: Held[] = [];
+      const { clock, one, gateway, here } = await cutOff(async (_, mine) => {
+        helds.push(mine);
+        return new Promise(() => {});
+      });
+      gateway.ask(Counter, here, "work", null).catch(() => {});
+      await clock.advance(cut_ms);
+      one.link.cut = true;
+      for (let n = 0; n < 80; n++) {
+        await clock.advance(100);
+        expect(helds.filter((mine) => mine.mayStart()).length).toBeLessThanOrEqual(1);
+      }
+      expect(helds).toHaveLength(2);
+    }
+  });
+
+  test("leaves its questions to the next owner, who answers them", async () => {
+    const { clock, one, gateway, here } = await cutOff();
+    const parked = gateway.ask(Counter, here, "wait", null);
+    await clock.advance(0);
+    one.link.cut = true;
+    await clock.advance(6_000);
+    void gateway.ask(Counter, here, "open", null);
+    await clock.advance(0);
+    expect(await parked).toEqual({ count: 0 });
+  });
+
+  test("goes on from what was kept, and what its late owner still stores is refused", async () => {
+    const { clock, one, gateway, here, documents } = await cutOff();
+    const before = gateway.ask(Counter, here, "add", { by: 5 });
+    await clock.advance(0);
+    await before;
+    one.link.cut = true;
+    await clock.advance(6_000);
+    const after = gateway.ask(Counter, here, "add", { by: 1 });
+    await clock.advance(0);
+    expect(await after).toEqual({ count: 6 });
+    expect(await documents.put("counter", here, { count: 99, due_ms: null }, 1)).toBe(false);
+  });
+
+  test("has its duties done by the next", async () => {
+    const { clock, one, two, gateway, here } = await cutOff();
+    void gateway.ask(Counter, here, "owe", { at_ms: clock.now() + 8_000 });
+    await clock.advance(0);
+    one.link.cut = true;
+    await clock.advance(9_000);
+    expect(one.trace.performed).toEqual([]);
+    expect(two.trace.performed).toHaveLength(1);
+  });
+
+  test("comes back as one of them", async () => {
+    const { clock, one, two } = await cutOff();
+    const before = one.partitions().toSorted((a, b) => a - b);
+    one.link.cut = true;
+    await clock.advance(10_000);
+    one.link.cut = false;
+    await clock.advance(20_000);
+    expect(one.partitions().toSorted((a, b) => a - b)).toEqual(before);
+    expect(held(one, two)).toHaveLength(PARTITIONS);
+  });
+});
+
+describe("a node that stops", () => {
+  test("hands everything over at once, without waiting for a lease to run out", async () => {
+    const { clock, join } = world();
+    const [one, two] = [await join(), await join()];
+    await clock.advance(10_000);
+    const stopped = one.stop();
+    await clock.advance(1_000);
+    await stopped;
+    expect(held(one)).toEqual([]);
+    expect(held(two)).toHaveLength(PARTITIONS);
+  });
+
+  test("lets work in flight end and answers; who only waits is answered by the next", async () => {
+    const { clock, join } = world();
+    const done = Promise.withResolvers<{ count: number }>();
+    const helds: Held[] = [];
+    const work: Work = async (_, mine) => (helds.push(mine), done.promise);
+    const [one, two] = [await join({ work }), await join({ work })];
+    const gateway = await join({ owns: false });
+    await clock.advance(10_000);
+    const here = keyOn(one);
+    const working = gateway.ask(Counter, here, "work", null);
+    const other = keyOn(one, here);
+    const waiting = gateway.ask(Counter, other, "wait", null);
+    await clock.advance(0);
+    const stopped = one.stop();
+    await clock.advance(1_000);
+    expect(helds[0]!.mayStart()).toBe(false);
+    expect(helds[0]!.signal.aborted).toBe(false);
+    done.resolve({ count: 3 });
+    await clock.advance(1_000);
+    expect(await working).toEqual({ count: 3 });
+    await stopped;
+    expect(two.partitions()).toHaveLength(PARTITIONS);
+    void gateway.ask(Counter, other, "open", null);
+    await clock.advance(0);
+    expect(await waiting).toEqual({ count: 0 });
+    expect(helds).toHaveLength(1);
+  });
+
+  test("does not keep work waiting for a neighbour that is moving", async () => {
+    const { clock, join } = world();
+    let heard: unknown;
+    const gate = Promise.withResolvers<void>();
+    const work: Work = async (ask) => {
+      await gate.promise;
+      return ask(Counter, "site neighbour", "read", null).catch((problem: unknown) => {
+        heard = problem;
+        throw problem;
+      });
+    };
+    const one = await join({ work });
+    await clock.advance(1_000);
+    one.ask(Counter, "site", "work", null, { wait_ms: 100 }).catch(() => {});
+    await clock.advance(200);
+    const stopped = one.stop(60_000);
+    await clock.advance(100);
+    gate.resolve();
+    await clock.advance(100);
+    expect(heard).toMatchObject({ code: "lease_lost" });
+    await stopped;
+  });
+});
+
+describe("an answer that was lost", () => {
+  test("is asked for again after ten seconds, and the question is not worked on twice", async () => {
+    const { clock, join } = world();
+    const one = await join();
+    const gateway = await join({ owns: false });
+    await clock.advance(2_000);
+    one.link.cut = true;
+    const answer = gateway.ask(Counter, "a", "add", { by: 1 });
+    await clock.advance(500);
+    one.link.cut = false;
+    await clock.advance(12_000);
+    expect(await answer).toEqual({ count: 1 });
+    const read = gateway.ask(Counter, "a", "read", null);
+    await settled();
+    expect(await read).toEqual({ count: 1 });
+  });
+});

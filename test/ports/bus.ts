@@ -1,0 +1,221 @@
+/** What every bus promises (cluster/ports/bus.ts; cluster.md, sections 3, 4, 5 and 9). */
+import { expect, test, vi } from "vitest";
+import {
+  type Bus,
+  type Delivery,
+  type Letter,
+  LETTER_BYTES_MOST,
+  UNREAD_MOST,
+} from "../../cluster/ports/bus.ts";
+
+const always = () => true;
+const nobody = () => {};
+
+/** `open` gives one connection for all tests; each test keeps to partitions and epochs of its own. */
+export function busSuite(connect: () => Promise<Bus>): void {
+  const bus = connect();
+  let partitions = 0;
+  let epochs = 0;
+  let names = 0;
+
+  async function one() {
+    const partition = partitions++;
+    const post = await bus;
+    const letter = (body: unknown, more: Partial<Letter> = {}): Letter => ({
+      stream: "work",
+      partition,
+      name: "counter",
+      key: `key ${partition}`,
+      body: JSON.stringify(body),
+      once: null,
+      reply_to: null,
+      deadline_ms: null,
+      ...more,
+    });
+    const read = async ({ epoch = ++epochs, lost = nobody, mayOpen = always } = {}) => {
+      const got: Delivery[] = [];
+      const reading = await post.read(partition, epoch, (delivery) => got.push(delivery), lost, mayOpen);
+      const bodies = () => got.map(({ letter: { body } }) => JSON.parse(body) as unknown);
+      const have = (count: number) => vi.waitFor(() => expect(got).toHaveLength(count), { timeout: 5_000 });
+      return { ...reading, epoch, got, bodies, have };
+    };
+    const once = `once-${Date.now()}-${names++}`;
+    return { post, partition, letter, read, once, send: post.send.bind(post) };
+  }
+
+  test.each(["sync", "work"] as const)("delivers on %s what was sent, whole", async (stream) => {
+    const { letter, send, read, once } = await one();
+    const whole = letter(
+      { text: "Zürich 😀\n", n: [1, null] },
+      {
+        stream,
+        key: "münchen.example https://x",
+        once,
+        reply_to: "somewhere.1",
+        deadline_ms: 4_102_444_800_000,
+      },
+    );
+    expect(await send(whole)).toBe(true);
+    const reader = await read();
+    await reader.have(1);
+    expect(reader.got[0]!.letter).toEqual(whole);
+    expect(await reader.got[0]!.acknowledge()).toBe(true);
+    await reader.remove();
+  });
+
+  test("keeps the order of an actor's letters, also across a new owner", async () => {
+    const { letter, send, read } = await one();
+    for (let n = 0; n < 50; n++) await send(letter(n));
+    const first = await read();
+    await first.have(50);
+    expect(first.bodies()).toEqual(Array.from({ length: 50 }, (_, n) => n));
+    for (const delivery of first.got.slice(0, 20)) await delivery.acknowledge();
+    for (let n = 50; n < 60; n++) await send(letter(n));
+    const second = await read();
+    await second.have(40);
+    expect(second.bodies()).toEqual(Array.from({ length: 40 }, (_, n) => n + 20));
+  });
+
+  test("brings what was not acknowledged to the next epoch, and nothing else", async () => {
+    const { letter, send, read } = await one();
+    await send(letter("kept"));
+    await send(letter("left", { stream: "sync" }));
+    const first = await read();
+    await first.have(2);
+    const kept = first.got.find(({ letter: { body } }) => body === '"kept"')!;
+    expect(await first.unacknowledged()).toBe(2);
+    expect(await kept.acknowledge()).toBe(true);
+    expect(await first.unacknowledged()).toBe(1);
+    first.stop();
+    const second = await read();
+    await second.have(1);
+    expect(second.bodies()).toEqual(["left"]);
+    expect(await second.got[0]!.acknowledge()).toBe(true);
+    expect(await second.unacknowledged()).toBe(0);
+  });
+
+  test("lets an acknowledgement be repeated", async () => {
+    const { letter, send, read } = await one();
+    await send(letter(1));
+    const reader = await read();
+    await reader.have(1);
+    expect(await reader.got[0]!.acknowledge()).toBe(true);
+    expect(await reader.got[0]!.acknowledge()).toBe(true);
+  });
+
+  test("refuses an acknowledgement of an older epoch, and tells it that it lost", async () => {
+    const { letter, send, read } = await one();
+    await send(letter(1));
+    let lost = 0;
+    const old = await read({ lost: () => lost++ });
+    await old.have(1);
+    const fresh = await read();
+    await fresh.have(1);
+    expect(await old.got[0]!.acknowledge()).toBe(false);
+    await vi.waitFor(() => expect(lost).toBe(1), { timeout: 10_000 });
+    await send(letter(2));
+    await fresh.have(2);
+    expect(old.got).toHaveLength(1);
+    expect(await fresh.got[0]!.acknowledge()).toBe(true);
+  });
+
+  test("refuses to read for an epoch older than the one at work", async () => {
+    const { read } = await one();
+    const epoch = (epochs += 2);
+    const reader = await read({ epoch });
+    await expect(read({ epoch: epoch - 1 })).rejects.toMatchObject({ name: "Fault", code: "lease_lost" });
+    await reader.remove();
+  });
+
+  test("does not begin to read when it took too long", async () => {
+    const { read, letter, send } = await one();
+    const old = await read();
+    await expect(read({ mayOpen: () => false })).rejects.toMatchObject({ code: "lease_lost" });
+    await send(letter(1));
+    const next = await read();
+    await next.have(1);
+    expect(old.got).toHaveLength(0);
+  });
+
+  test("hands nothing out after a reader stopped, nor tells it that it lost by its own doing", async () => {
+    const { letter, send, read } = await one();
+    await send(letter(1));
+    let lost = 0;
+    const reader = await read({ lost: () => lost++ });
+    await reader.have(1);
+    reader.stop();
+    await send(letter(2));
+    expect(await reader.got[0]!.acknowledge()).toBe(true);
+    await reader.remove();
+    const next = await read();
+    await next.have(1);
+    expect(next.bodies()).toEqual([2]);
+    expect(reader.got).toHaveLength(1);
+    expect(lost).toBe(0);
+  });
+
+  test("stores the same letter once", async () => {
+    const { letter, send, read, once } = await one();
+    expect(await send(letter(1, { once }))).toBe(true);
+    expect(await send(letter(1, { once }))).toBe(false);
+    expect(await send(letter(2, { once: `${once}b` }))).toBe(true);
+    const reader = await read();
+    await reader.have(2);
+    expect(reader.bodies()).toEqual([1, 2]);
+    for (const delivery of reader.got) await delivery.acknowledge();
+    expect(await send(letter(1, { once }))).toBe(false);
+  });
+
+  test("refuses what is over an actor's limit, not what is for others, and takes more when some is read", async () => {
+    const { letter, send, read, once } = await one();
+    const many = Array.from({ length: UNREAD_MOST.sync }, (_, n) => n);
+    await Promise.all(many.map((n) => send(letter(n, { stream: "sync" }))));
+    const over = letter("over", { stream: "sync", once });
+    await expect(send(over)).rejects.toMatchObject({ name: "Fault", code: "mailbox_full" });
+    expect(await send(letter("other", { stream: "sync", key: "other" }))).toBe(true);
+    expect(await send(letter("work"))).toBe(true);
+    const reader = await read();
+    await reader.have(UNREAD_MOST.sync + 2);
+    await reader.got.find(({ letter: { body } }) => body === "7")!.acknowledge();
+    // A refusal does not use up its name.
+    expect(await send(over)).toBe(true);
+    await reader.have(UNREAD_MOST.sync + 3);
+  });
+
+  test("refuses more than 256 KB, and takes as much", async () => {
+    const { letter, send, read } = await one();
+    const text = "x".repeat(LETTER_BYTES_MOST);
+    expect(await send(letter(text))).toBe(true);
+    const reader = await read();
+    await reader.have(1);
+    expect(reader.bodies()).toEqual([text]);
+    const fault = { name: "Fault", code: "message_too_large" };
+    await expect(send(letter(`${text}${"é".repeat(20_000)}`))).rejects.toMatchObject(fault);
+    await reader.got[0]!.acknowledge();
+  });
+
+  test("carries answers to the inbox they are for, and drops those for nobody", async () => {
+    const { post } = await one();
+    const got: [string, string][] = [];
+    const inbox = await post.inbox((token, body) => got.push([token, body]));
+    const other = await post.inbox(() => got.push(["other", ""]));
+    await post.answer(inbox.address("7"), '{"reply":1}');
+    await post.answer(inbox.address("a-B_9"), '{"reply":"Zürich"}');
+    await post.answer(`${other.address("x")}y`.replace("x", "gone.x"), "{}");
+    await vi.waitFor(() =>
+      expect(got).toEqual([
+        ["7", '{"reply":1}'],
+        ["a-B_9", '{"reply":"Zürich"}'],
+      ]),
+    );
+    await inbox.close();
+    await post.answer(inbox.address("8"), "{}");
+    await post.ping();
+    expect(got).toHaveLength(2);
+    await other.close();
+  });
+
+  test("answers a ping", async () => {
+    await expect((await bus).ping()).resolves.toBeUndefined();
+  });
+}

@@ -1,0 +1,95 @@
+/** What every adapter of leases promises (cluster/ports/leases.ts; cluster.md, section 3.3). */
+import { expect, test } from "vitest";
+import type { Leases, Renewal } from "../../cluster/ports/leases.ts";
+
+function renewed(renewal: Renewal): number {
+  if (renewal.kind === "lost") throw new Error("The lease was lost");
+  return renewal.revision;
+}
+
+/** `pass` lets so much time go by as the leases see it. Each test keeps to partitions of its own. */
+export function leasesSuite(
+  connect: () => Promise<{ leases: Leases; pass: (ms: number) => Promise<void> }>,
+): void {
+  const connection = connect();
+  let partitions = 0;
+
+  test("lets one of many have a partition", async () => {
+    const { leases } = await connection;
+    const partition = partitions++;
+    const nodes = ["a", "b", "c", "d"];
+    const got = await Promise.all(nodes.map((node) => leases.create(partition, node)));
+    expect(got.filter((lease) => lease !== null)).toHaveLength(1);
+    expect(await leases.create(partition, "e")).toBeNull();
+  });
+
+  test("keeps it while it is renewed, for longer than its time", async () => {
+    const { leases, pass } = await connection;
+    const partition = partitions++;
+    let lease = (await leases.create(partition, "a"))!;
+    for (let n = 0; n < 3; n++) {
+      await pass(leases.ttl_ms * 0.6);
+      const next = renewed(await leases.renew(partition, "a", lease));
+      expect(next).toBeGreaterThan(lease.revision);
+      lease = { ...lease, revision: next };
+      expect(await leases.create(partition, "b")).toBeNull();
+    }
+  });
+
+  test("forgets it when it is not renewed; the next epoch is larger, and the late owner cannot revive it", async () => {
+    const { leases, pass } = await connection;
+    const partition = partitions++;
+    const first = (await leases.create(partition, "a"))!;
+    await pass(leases.ttl_ms * 1.7);
+    expect(await leases.renew(partition, "a", first)).toEqual({ kind: "lost" });
+    const second = (await leases.create(partition, "b"))!;
+    expect(second.epoch).toBeGreaterThan(first.epoch);
+    expect(await leases.renew(partition, "a", first)).toEqual({ kind: "lost" });
+    expect(await leases.renew(partition, "b", second)).toMatchObject({ kind: "renewed" });
+  });
+
+  test("takes a renewal whose answer was lost for what it is", async () => {
+    const { leases } = await connection;
+    const partition = partitions++;
+    const lease = (await leases.create(partition, "a"))!;
+    await leases.renew(partition, "a", lease);
+    // The answer did not arrive, so the same revision is named again.
+    const revision = renewed(await leases.renew(partition, "a", lease));
+    renewed(await leases.renew(partition, "a", { ...lease, revision }));
+    expect(await leases.create(partition, "b")).toBeNull();
+  });
+
+  test("gives it back at once when it is released, and only by who has it", async () => {
+    const { leases } = await connection;
+    const partition = partitions++;
+    const first = (await leases.create(partition, "a"))!;
+    await leases.release(partition, first);
+    const second = (await leases.create(partition, "b"))!;
+    expect(second.epoch).toBeGreaterThan(first.epoch);
+    await leases.release(partition, first);
+    expect(await leases.create(partition, "c")).toBeNull();
+    expect(await leases.renew(partition, "a", first)).toEqual({ kind: "lost" });
+    expect(await leases.renew(partition, "b", second)).toMatchObject({ kind: "renewed" });
+  });
+
+  test("knows who is there, until they say otherwise or say nothing", async () => {
+    const { leases, pass } = await connection;
+    await leases.present("one");
+    await leases.present("two");
+    await leases.present("three");
+    expect((await leases.members()).toSorted()).toEqual(["one", "three", "two"]);
+    await leases.absent("two");
+    expect((await leases.members()).toSorted()).toEqual(["one", "three"]);
+    await pass(leases.ttl_ms * 0.6);
+    await leases.present("one");
+    await pass(leases.ttl_ms * 1.1);
+    expect(await leases.members()).not.toContain("three");
+  });
+
+  test("keeps the first value of a shared setting", async () => {
+    const { leases } = await connection;
+    const name = `setting-${Date.now()}`;
+    expect(await leases.agree(name, "64")).toBe("64");
+    expect(await leases.agree(name, "32")).toBe("64");
+  });
+}
