@@ -94,17 +94,12 @@ function isGlobal(address: Address): boolean {
 
 /** "10.0.0.0/8", "fd00::/8" or a single address. Throws on anything else: a setting nobody meant. */
 function readAllowance(text: string): Range {
-  try {
-    const [base, bits] = ipaddr.parseCIDR(
-      text.includes("/") ? text : `${text}/${text.includes(":") ? 128 : 32}`,
-    );
-    if (base instanceof ipaddr.IPv6 && base.isIPv4MappedAddress()) throw new Error("Mapped");
-    return [base, bits];
-  } catch (cause) {
-    throw new TypeError(`Cannot read the egress allowance "${text}": it is no address range in CIDR form`, {
-      cause,
-    });
-  }
+  const cidr = text.includes("/") ? text : `${text}/${text.includes(":") ? 128 : 32}`;
+  if (ipaddr.IPv4.isValidCIDRFourPartDecimal(cidr)) return ipaddr.IPv4.parseCIDR(cidr);
+  const range = ipaddr.IPv6.isValidCIDR(cidr) ? ipaddr.IPv6.parseCIDR(cidr) : null;
+  // Mapped addresses are judged as the IPv4 addresses they are: such a range would lift nothing.
+  if (range && !range[0].isIPv4MappedAddress()) return range;
+  throw new TypeError(`Cannot read the egress allowance "${text}": it is no address range in CIDR form`);
 }
 
 /** Host name in lower case without the root's dot; an address without brackets. */

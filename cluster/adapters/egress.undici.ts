@@ -142,8 +142,9 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     return connection;
   }
 
-  async function connected(url: URL, life: Life): Promise<Connection> {
+  async function connected(url: URL, life: Life, onTaken: () => void): Promise<Connection> {
     const opened = await open(url, life.signal);
+    onTaken();
     const began = performance.now();
     const socket =
       url.protocol === "https:"
@@ -180,9 +181,11 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   async function exchange(request: ExchangeRequest): Promise<Exchange> {
     const began = performance.now();
     const life = new Life(request.signal);
-    const fail = (problem: unknown): Exchange => {
-      const { problem: kind, message } = explained(problem);
-      return { kind: "failed", problem: kind, detail: message, ms: Math.round(performance.now() - began) };
+    let isTaken = false;
+    const fail = (reason: unknown): Exchange => {
+      const { problem, message } = explained(reason);
+      const ms = Math.round(performance.now() - began);
+      return { kind: "failed", problem, connected: isTaken, detail: message, ms };
     };
     const url = URL.parse(request.url);
     if (!url) {
@@ -206,14 +209,17 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
       // A POST is never sent twice, and a kept connection may die under it unseen: it gets a fresh one.
       const again = request.method === "POST" ? undefined : kept(url.origin);
       if (again) {
+        isTaken = true;
         try {
           return await converse(request, url, again, life, end);
         } catch (problem) {
           if (life.signal.aborted || explained(problem).problem !== "network_reset") throw problem;
         }
+        isTaken = false;
         life.arm(request.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, `Cannot connect to "${url.host}" in time`);
       }
-      return await converse(request, url, await connected(url, life), life, end);
+      const fresh = await connected(url, life, () => (isTaken = true));
+      return await converse(request, url, fresh, life, end);
     } catch (problem) {
       end();
       if (problem instanceof TypeError) throw problem;
@@ -422,11 +428,18 @@ class Life {
   }
 }
 
-/** The pieces of a body as they come: one is held, then the origin has to wait for the reader. */
+/** More is not held for a reader who is slow; then the origin has to wait. */
+const HELD_BYTES = 65_536;
+
+/**
+ * A body as it comes. What arrives together is handed out together: an origin that sends a byte a chunk would
+ * otherwise cost a turn of the loop for each.
+ */
 class Inlet implements AsyncIterable<Buffer> {
   readonly #life: Life;
   readonly #idle_ms: number;
-  readonly #pieces: Buffer[] = [];
+  #pieces: Buffer[] = [];
+  #held_bytes = 0;
   #wake: (() => void) | undefined;
   #problem: unknown;
   #end: "open" | "whole" | "broken" = "open";
@@ -448,7 +461,8 @@ class Inlet implements AsyncIterable<Buffer> {
   push(piece: Buffer): void {
     if (piece.length === 0 || this.#end !== "open") return;
     this.#pieces.push(piece);
-    this.controller?.pause();
+    this.#held_bytes += piece.length;
+    if (this.#held_bytes >= HELD_BYTES) this.controller?.pause();
     this.#wake?.();
   }
 
@@ -459,7 +473,8 @@ class Inlet implements AsyncIterable<Buffer> {
   fail(problem: unknown): void {
     if (this.#end !== "open") return;
     this.#problem = problem;
-    this.#pieces.length = 0;
+    // Ended by us: at once. Ended by the origin: after what came.
+    if (problem instanceof EgressError) this.#pieces = [];
     this.#close("broken");
   }
 
@@ -476,8 +491,12 @@ class Inlet implements AsyncIterable<Buffer> {
 
   async #next(): Promise<IteratorResult<Buffer>> {
     while (true) {
-      const piece = this.#pieces.shift();
-      if (piece) return { done: false, value: piece };
+      const [piece, ...more] = this.#pieces;
+      if (piece) {
+        this.#pieces = [];
+        this.#held_bytes = 0;
+        return { done: false, value: more.length > 0 ? Buffer.concat([piece, ...more]) : piece };
+      }
       if (this.#end === "whole") return { done: true, value: undefined };
       if (this.#end === "broken") throw this.#problem;
       this.#life.arm(this.#idle_ms, "The body stopped coming");
@@ -549,7 +568,12 @@ const rounded = (timings: Timings): Timings => ({
 
 /** What undici, llhttp and node:http2 say, and what it means. The first line that fits counts. */
 const PROBLEMS: readonly (readonly [EgressProblem, RegExp, string])[] = [
-  ["network_protocol", /^HPE_|^UND_ERR_HEADERS_OVERFLOW$|^ERR_HTTP2_ERROR$/, "is no valid HTTP"],
+  // A length mismatch is two framings that contradict each other; a body cut short is the end of a socket.
+  [
+    "network_protocol",
+    /^HPE_|^UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH)$|^ERR_HTTP2_ERROR$/,
+    "is no valid HTTP",
+  ],
   ["tls_error", /^ERR_SSL_|^ERR_TLS_|^EPROTO$/, "could not be decrypted"],
   ["timeout", /^ETIMEDOUT$/, "stopped coming"],
   ["network_reset", /(?:)/, "broke off"],
@@ -558,8 +582,10 @@ const PROBLEMS: readonly (readonly [EgressProblem, RegExp, string])[] = [
 function explained(problem: unknown): EgressError {
   if (problem instanceof EgressError) return problem;
   const code = codeOf(problem);
-  // undici's one code for the end of a socket covers these two of its own making.
-  const isProtocol = problem instanceof Error && /^bad (?:response|upgrade)$/.test(problem.message);
+  // The parser's errors may have a number for a code, and one code for the end of a socket covers two more.
+  const isProtocol =
+    problem instanceof Error &&
+    (problem.name === "HTTPParserError" || /^bad (?:response|upgrade)$/.test(problem.message));
   const [kind, , what] = isProtocol ? PROBLEMS[0]! : PROBLEMS.find(([, codes]) => codes.test(code))!;
   return new EgressError(kind, `The answer ${what}${code ? `: ${code}` : ""}`, { cause: problem });
 }

@@ -1,0 +1,89 @@
+/** What the hostile site does, and how each fetch of it ends: in time, by name, and without leaving anything behind. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { destination } from "../../actors/lib/destination.ts";
+import type { Transported } from "../../actors/lib/transport.ts";
+import { directTransport } from "../../actors/tiers/adapters/transport.direct.ts";
+import { systemClock } from "../../cluster/adapters/clock.system.ts";
+import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress.undici.ts";
+import { HOSTILE, type HostileSite, hostileSite, pem } from "../hostile-site.ts";
+
+const MAX_BYTES = 2 ** 20;
+const DEADLINE_MS = 500;
+/** What the machine may take to notice: two cores shared with everything else. */
+const GRACE_MS = 1_500;
+
+const endOf = (result: Transported): number | string =>
+  result.kind === "page" ? result.status : result.kind === "failed" ? result.reason : result.refusal.error;
+
+describe.each([
+  ["plain", false],
+  ["over TLS", true],
+])("a hostile site, %s", (_, tls) => {
+  let site: HostileSite;
+  let egress: UndiciEgress;
+  let left: number;
+  let entered: number;
+
+  beforeAll(async () => {
+    site = await hostileSite({ tls });
+    const judge = destination({ allow: ["127.0.0.0/8"] });
+    egress = undiciEgress({ judge, ca: [pem("site.cert.pem")] });
+  });
+  afterAll(async () => {
+    await egress.close();
+    await site.emptied();
+    await site.close();
+  });
+
+  const get = (path: string, deadline_ms: number) => {
+    entered = left = 0;
+    return directTransport({
+      egress,
+      clock: systemClock(),
+      destination: destination({ allow: ["127.0.0.0/8"] }),
+    })({
+      url: `${site.origin}${path}`,
+      max_bytes: MAX_BYTES,
+      accept_language: null,
+      user_agent: null,
+      country: null,
+      validators: null,
+      signal: AbortSignal.timeout(deadline_ms),
+      enter: async () => {
+        entered += 1;
+        return { kind: "entered", left: () => void (left += 1) };
+      },
+    });
+  };
+
+  test.each(Object.entries(HOSTILE).map(([path, { does, ends }]) => ({ path, does, ends })))(
+    "that $does ends as $ends",
+    async ({ path, ends }) => {
+      const began = performance.now();
+      // What ends by itself gets the time it needs on a busy machine.
+      const deadline_ms = ends === "timeout" ? DEADLINE_MS : 10_000;
+      const result = await get(path, deadline_ms);
+      const took_ms = performance.now() - began;
+
+      expect(endOf(result)).toBe(ends);
+      expect(took_ms).toBeLessThan(deadline_ms + GRACE_MS);
+      expect(left).toBe(entered);
+      // No exchange is left, and every connection that is still open is idle.
+      const { exchanges, connections, idle } = egress.open();
+      expect({ exchanges, busy: connections - idle }).toEqual({ exchanges: 0, busy: 0 });
+
+      const next = await get("/next", 10_000);
+      expect(next).toMatchObject({ kind: "page", status: 200 });
+      expect(next.kind === "page" && next.body.toString()).toBe("<title>/next</title>");
+    },
+  );
+
+  test("has no socket left when the way out is closed", async () => {
+    await get("/fine", 10_000);
+    expect(egress.open().connections).toBeGreaterThan(0);
+    await egress.close();
+    await site.emptied();
+    expect(egress.open()).toEqual({ exchanges: 0, connections: 0, idle: 0 });
+    expect(site.sockets()).toBe(0);
+  });
+});
