@@ -67,7 +67,7 @@ export interface ListenOptions {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
-  /** Several processes on one port (SO_REUSEPORT); false fails when the port is taken. */
+  /** Several processes on one port (SO_REUSEPORT), which must be named; false fails when the port is taken. */
   readonly shared: boolean;
   /**
    * An answer that throws or cannot be written (a line break in a header): logged and turned into a 500. Told of a

@@ -130,6 +130,7 @@ type Parties = Parameters<typeof exchange>[2];
 
 function serve(req: IncomingMessage, res: ServerResponse, state: State, parties: Parties): void {
   let live = true;
+  let finished = false;
   let call: Exchange | null = null;
   let waiting: ((more: boolean) => void) | null = null;
   const { socket } = req;
@@ -144,7 +145,7 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
   // Said once for each response: after its last byte, or when the connection broke before it.
   res.once("close", () => {
     live = false;
-    if (!res.writableFinished) call?.left();
+    if (!finished) call?.left();
     resume(false);
     if (--state.open === 0) state.quiet();
   });
@@ -155,7 +156,10 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
     resume(true);
   });
   // Before the server's own listener, which sets the time a connection may idle.
-  res.prependOnceListener("finish", () => socket.setTimeout(0));
+  res.prependOnceListener("finish", () => {
+    finished = !socket.destroyed; // Said of a broken connection as well.
+    socket.setTimeout(0);
+  });
 
   const begin = (reply: Reply, length: number | null, close: boolean): void => {
     const fields: string[] = [];

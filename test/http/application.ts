@@ -6,7 +6,14 @@ import type { Admit, Head, Reply, Stream } from "../../gateway/http.ts";
 export interface Application {
   readonly admit: Admit;
   readonly failed: (problem: unknown, head: Head) => Reply;
-  readonly seen: { answers: number; gone: number; begun: number; stopped: number; failed: string[] };
+  readonly seen: {
+    asked: number;
+    answers: number;
+    gone: number;
+    begun: number;
+    stopped: number;
+    failed: string[];
+  };
 }
 
 export const json = (status: number, value: unknown): Reply => ({
@@ -23,7 +30,7 @@ const text = (...pieces: string[]) =>
   };
 
 export function application(): Application {
-  const seen: Application["seen"] = { answers: 0, gone: 0, begun: 0, stopped: 0, failed: [] };
+  const seen: Application["seen"] = { asked: 0, answers: 0, gone: 0, begun: 0, stopped: 0, failed: [] };
 
   /** Counts that it was begun, and that it was stopped, however that came about. */
   const told = (length: number | null, chunks: () => AsyncGenerator<Buffer>): Stream => ({
@@ -49,6 +56,7 @@ export function application(): Application {
       new Promise((_resolve, reject) => gone.addEventListener("abort", () => reject(gone.reason))),
     "GET /file": () => ({ status: 200, body: file(3_000_000) }),
     "GET /large": () => ({ status: 200, body: Buffer.alloc(3_000_000, "cd") }),
+    "GET /huge": () => ({ status: 200, body: Buffer.alloc(32 * 2 ** 20) }),
     "GET /events": () => ({
       status: 200,
       headers: { "content-type": "text/event-stream" },
@@ -131,6 +139,7 @@ export function application(): Application {
       return json(500, { detail: "internal error" });
     },
     admit(head, gone) {
+      seen.asked++;
       gone.addEventListener("abort", () => seen.gone++);
       if (head.method === "POST" && head.path === "/echo") return echo(1_000_000);
       if (head.method === "POST" && head.path === "/batch") return echo(64 * 1024 * 1024);

@@ -1,6 +1,7 @@
 /** Sends bytes to a server as a table says, and reads what comes back byte by byte: no client of ours in between. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { sip } from "./clients.ts";
 import { setTimeout as wait } from "node:timers/promises";
 
 export type Step =
@@ -119,7 +120,7 @@ export async function converse(port: number, steps: readonly Step[], patience: P
       socket.destroy();
       left = true;
     } else if ("read_bytes" in step) await until(() => received >= step.read_bytes, PATIENCE_MS);
-    else void readSlowly(socket, step.read_slowly_bytes_per_s, () => closed);
+    else void sip(socket, Infinity, step.read_slowly_bytes_per_s);
   }
   if (!left) {
     const whole = () => {
@@ -136,16 +137,3 @@ export async function converse(port: number, steps: readonly Step[], patience: P
 
 const write = (socket: Socket, bytes: Buffer): Promise<void> =>
   new Promise((resolve) => socket.write(bytes, () => resolve()));
-
-async function readSlowly(socket: Socket, bytes_per_s: number, closed: () => boolean): Promise<void> {
-  let owed = 0;
-  socket.on("data", (piece) => {
-    owed += piece.length;
-    socket.pause();
-  });
-  while (!closed() && !socket.destroyed) {
-    await wait(Math.max(5, (owed / bytes_per_s) * 1000));
-    owed = 0;
-    socket.resume();
-  }
-}

@@ -1,9 +1,11 @@
 /** What the HTTP port promises, tried byte by byte on whichever adapter is handed in. */
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Listen, Listening } from "../../gateway/http.ts";
-import { application, type Application } from "../http/application.ts";
+import type { Admission, Admit, Listen, Listening, ListenOptions, Reply } from "../../gateway/http.ts";
+import { application, type Application, json } from "../http/application.ts";
+import { ask, type Child, eventually, everything, open as connectTo, sip, spawn } from "../http/clients.ts";
 import { converse, type Outcome, type Step } from "../http/wire.ts";
 
 interface Expected {
@@ -62,7 +64,8 @@ const read = (url: URL) => JSON.parse(readFileSync(url, "utf8"));
 const own: { cases: WireCase[] } = read(new URL("wire.json", OWN));
 const ownText: Texts = read(new URL("text.json", OWN));
 
-export function httpSuite(name: string, listen: Listen): void {
+/** `adapter` is the name test/http/server.ts knows it by. */
+export function httpSuite(name: string, adapter: string, listen: Listen): void {
   describe(`HTTP on ${name}`, () => {
     const open: Listening[] = [];
     // The wire's runs close what they open; this is for the others.
@@ -75,6 +78,360 @@ export function httpSuite(name: string, listen: Listen): void {
       open.push(listening);
       return { ...app, ...listening };
     }
+
+    /** For what is tried with an application of its own. */
+    async function carry(admit: Admit, failed: ListenOptions["failed"] = () => json(500, "failed")) {
+      const listening = await listen(admit, { host: "127.0.0.1", port: 0, shared: false, failed });
+      open.push(listening);
+      return listening;
+    }
+
+    describe("large bodies", () => {
+      const full = Buffer.alloc(64 * 1024 * 1024, "a net of 64 MB, ");
+      const chunks = async function* () {
+        for (let at = 0; at < full.length; at += 700_000) yield full.subarray(at, at + 700_000);
+      };
+      const piecemeal = () => new Blob([full]).stream();
+
+      test("takes 64 MB, whether its length is known or not", async () => {
+        const { port } = await serve();
+        const url = `http://127.0.0.1:${port}/batch`;
+        const known = await fetch(url, { method: "POST", body: full });
+        const unknown = await fetch(url, {
+          method: "POST",
+          body: piecemeal(),
+          duplex: "half",
+        } as RequestInit);
+        const expected = { bytes: full.length, sha256: sha256(full) };
+        expect(await known.json()).toEqual(expected);
+        expect(await unknown.json()).toEqual(expected);
+      });
+
+      test("lets clients that send everything first read why one byte more was refused", async () => {
+        const { port } = await serve();
+        const url = `http://127.0.0.1:${port}/batch`;
+        const larger = Buffer.concat([full, Buffer.from("!")]);
+        const known = await fetch(url, { method: "POST", body: larger });
+        const stream = new Blob([larger]).stream();
+        const unknown = await fetch(url, { method: "POST", body: stream, duplex: "half" } as RequestInit);
+        const expected = { detail: `request body over ${full.length} bytes` };
+        expect([known.status, await known.json()]).toEqual([413, expected]);
+        expect([unknown.status, await unknown.json()]).toEqual([413, expected]);
+      });
+
+      test("sends 64 MB whole, as bytes and as streams of known and unknown length", async () => {
+        const replies: Record<string, () => Reply> = {
+          "/bytes": () => ({ status: 200, body: full }),
+          "/known": () => ({ status: 200, body: { length: full.length, chunks: chunks() } }),
+          "/unknown": () => ({ status: 200, body: { length: null, chunks: chunks() } }),
+        };
+        const { port } = await carry(({ path }) => replies[path]!());
+        for (const path of Object.keys(replies)) {
+          const response = await fetch(`http://127.0.0.1:${port}${path}`);
+          expect(sha256(Buffer.from(await response.arrayBuffer()))).toBe(sha256(full));
+        }
+      });
+    });
+
+    describe("what breaks above it", () => {
+      const replies: Record<string, () => Reply> = {
+        "/throws": () => {
+          throw new Error("above");
+        },
+        "/injects": () => ({ status: 200, headers: { "x-a": "\n" } }),
+      };
+      const answers = (path: string): Admission => ({ limit_bytes: 0, answer: async () => replies[path]!() });
+      const broken: Record<string, ListenOptions["failed"]> = {
+        "throws as well": () => {
+          throw new Error("the reporter broke");
+        },
+        "answers with what cannot be sent": () => ({ status: 200, headers: { "x-a": "\r" } }),
+        "answers with a stream": () => ({ status: 200, body: { length: null, chunks: never() } }),
+      };
+
+      test.each(Object.keys(broken))("answers 500 when the one who reports a failure %s", async (how) => {
+        const { port } = await carry(({ path }) => answers(path), broken[how]);
+        for (const path of Object.keys(replies)) {
+          const response = await fetch(`http://127.0.0.1:${port}${path}`);
+          expect([response.status, await response.json()]).toEqual([500, { detail: "internal error" }]);
+        }
+      });
+    });
+
+    describe("streams", () => {
+      test("are stopped at once when the client leaves, even while their source is silent", async () => {
+        let returned = 0;
+        const chunks: AsyncIterable<Buffer> = {
+          [Symbol.asyncIterator]: () => {
+            let begun = false;
+            return {
+              next: () => {
+                if (begun) return new Promise(() => {});
+                begun = true;
+                return Promise.resolve({ done: false, value: Buffer.from("and then nothing") });
+              },
+              return: async () => {
+                returned++;
+                return { done: true, value: undefined };
+              },
+            };
+          },
+        };
+        const { port } = await carry(() => ({ status: 200, body: { length: null, chunks } }));
+        const socket = await connectTo(port, ask("/"));
+        await once(socket, "data");
+        expect(returned).toBe(0);
+        socket.destroy();
+        await eventually(() => returned > 0);
+        expect(returned).toBe(1);
+      });
+
+      test("whose client left before they were made are not begun", async () => {
+        let begun = 0;
+        let left: AbortSignal | null = null;
+        const { promise: reply, resolve } = Promise.withResolvers<Reply>();
+        const { port } = await carry((_, gone) => {
+          left = gone;
+          return { limit_bytes: 0, answer: () => reply };
+        });
+        const socket = await connectTo(port, ask("/"));
+        await eventually(() => left !== null);
+        socket.destroy();
+        await eventually(() => left!.aborted);
+        const stopped = Promise.withResolvers<string>();
+        const chunks: AsyncIterable<Buffer> = {
+          [Symbol.asyncIterator]: () => ({
+            next: async () => {
+              begun++;
+              return { done: true, value: undefined };
+            },
+            return: async () => {
+              stopped.resolve("stopped");
+              return { done: true, value: undefined };
+            },
+          }),
+        };
+        resolve({ status: 200, body: { length: null, chunks } });
+        expect(await stopped.promise).toBe("stopped");
+        expect(begun).toBe(0);
+      });
+
+      test.each([64 * 2 ** 20, null])(
+        "of length %s are read no further ahead than the client takes",
+        async (length) => {
+          let pulled = 0;
+          const piece = Buffer.alloc(2 ** 20, "m");
+          const chunks = (async function* () {
+            for (; pulled < 64;) {
+              pulled++;
+              yield piece;
+            }
+          })();
+          const { port } = await carry(() => ({ status: 200, body: { length, chunks } }));
+          const socket = await connectTo(port, ask("/"));
+          socket.pause();
+          // What two sockets of this machine hold between them, and the two pieces in hand.
+          let before = -1;
+          await eventually(async () => {
+            const still = before === pulled;
+            before = pulled;
+            await new Promise((resolve) => setTimeout(resolve, 200));
+            return still;
+          });
+          expect(pulled).toBeGreaterThan(0);
+          expect(pulled).toBeLessThan(24);
+          socket.resume();
+          await eventually(() => pulled === 64);
+          expect(pulled).toBe(64);
+          socket.destroy();
+        },
+      );
+    });
+
+    test("what a stream gave arrives, however slowly, though its source falls silent", async () => {
+      const given = 8 * 2 ** 20;
+      const { port } = await carry((_, gone) => {
+        const chunks = (async function* () {
+          yield Buffer.alloc(given, "k");
+          await once(gone, "abort");
+        })();
+        return { status: 200, body: { length: null, chunks } };
+      });
+      const socket = await connectTo(port, ask("/"));
+      socket.pause();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect(await sip(socket, given, 16_000_000)).toBeGreaterThan(given);
+      socket.destroy();
+    });
+
+    describe("where it listens", () => {
+      test("says that an address is taken", async () => {
+        const { port } = await serve();
+        const again = listen(() => json(200, 2), {
+          host: "127.0.0.1",
+          port,
+          shared: false,
+          failed: () => json(500, 0),
+        });
+        await expect(again).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}`);
+      });
+
+      test.runIf(process.platform === "linux")("shares an address when it is asked to", async () => {
+        const options = { host: "127.0.0.1", shared: true, failed: () => json(500, 0) };
+        const free = await serve();
+        await free.close(0);
+        // Not port 0: a port the system chose is nobody else's.
+        const first = await listen(() => json(200, 1), { ...options, port: free.port });
+        const second = await listen(() => json(200, 2), { ...options, port: free.port });
+        open.push(first, second);
+        expect(second.port).toBe(first.port);
+      });
+
+      test("gives an IPv4 peer its IPv4 address on a socket for both", async () => {
+        const options = { host: "::", port: 0, shared: false, failed: () => json(500, 0) };
+        const listening = await listen(({ address }) => json(200, address()), options);
+        open.push(listening);
+        const at = (host: string) =>
+          fetch(`http://${host}:${listening.port}/`).then((response) => response.json());
+        expect(await at("127.0.0.1")).toBe("127.0.0.1");
+        expect(await at("[::1]")).toBe("::1");
+      });
+    });
+
+    describe("draining", () => {
+      test("refuses new clients, answers those it has, and ends with the last", async () => {
+        const { port, close, seen } = await serve();
+        const idle = await connectTo(port, "");
+        const kept = await connectTo(port, ask("/json"));
+        await once(kept, "data");
+        const waiting = await connectTo(port, ask("/later"));
+        const uploading = await connectTo(port, ask("/echo", "POST", "Content-Length: 6\r\n") + "abc");
+        await eventually(() => seen.asked === 3);
+
+        const closed = close(10_000);
+        expect(close(10_000)).toBe(closed);
+        await expect(connectTo(port, ask("/json"))).rejects.toThrow("ECONNREFUSED");
+        uploading.write("def");
+        const [later, echoed] = await Promise.all([everything(waiting), everything(uploading)]);
+        expect(later).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\nconnection: close\r\n.*\{"a":1\}$/is);
+        expect(echoed).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\nconnection: close\r\n.*"bytes":6/is);
+        await closed;
+        await Promise.all([idle, kept].map((socket) => everything(socket)));
+        expect(seen.gone).toBe(0);
+      });
+
+      test("cuts what is not done within its time, and says so to whoever answers", async () => {
+        const { port, close, seen } = await serve();
+        const waiting = await connectTo(port, ask("/never"));
+        const reading = await connectTo(port, ask("/endless"));
+        reading.pause();
+        await eventually(() => seen.asked === 2 && seen.begun === 1);
+        await close(200);
+        expect(await everything(waiting)).toBe("");
+        await eventually(() => seen.stopped === 1);
+        expect([seen.gone, seen.stopped]).toEqual([2, 1]);
+        reading.destroy();
+      });
+    });
+
+    describe("from outside", () => {
+      const spare_mb = 48;
+      const children: Child[] = [];
+      afterEach(async () => void (await Promise.all(children.splice(0).map((child) => child.close()))));
+      const apart = async (): Promise<Child> => {
+        const child = await spawn(adapter);
+        children.push(child);
+        return child;
+      };
+
+      test("holds no more for clients that do not read than what it is sending them", async () => {
+        const child = await apart();
+        const before = await child.numbers("settled");
+        const size = 50 * 2 ** 20;
+        const stalled = await Promise.all(
+          Array.from({ length: 12 }, (_, n) =>
+            connectTo(child.port, ask(`/${n % 2 ? "stream" : "chunked"}?${size}`)),
+          ),
+        );
+        for (const socket of stalled) socket.pause();
+        await eventually(async () => (await child.numbers()).begun === 12);
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        const streams = await child.numbers("settled");
+        expect(streams.rss_mb - before.rss_mb).toBeLessThan(spare_mb);
+
+        const whole = await Promise.all(
+          Array.from({ length: 4 }, () => connectTo(child.port, ask(`/buffer?${size}`))),
+        );
+        for (const socket of whole) socket.pause();
+        await eventually(async () => (await child.numbers()).asked === 16);
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        // The four answers themselves, and not each of them twice.
+        expect((await child.numbers("settled")).rss_mb - streams.rss_mb).toBeLessThan(4 * 50 + spare_mb);
+        for (const socket of [...stalled, ...whole]) socket.destroy();
+        await eventually(async () => (await child.numbers()).gone === 16);
+        expect(await child.numbers()).toMatchObject({ begun: 12, stopped: 12, gone: 16, failed: 0 });
+      });
+
+      test("holds no more for clients that read slowly, at any time on the way", async () => {
+        const child = await apart();
+        const before = await child.numbers("settled");
+        const size = 12 * 2 ** 20;
+        const slow = await Promise.all(
+          Array.from({ length: 8 }, (_, n) =>
+            connectTo(child.port, ask(`/${n % 2 ? "stream" : "chunked"}?${size}`)),
+          ),
+        );
+        let most_mb = 0;
+        const watching = (async () => {
+          while (slow.some((socket) => !socket.destroyed))
+            most_mb = Math.max(most_mb, (await child.numbers("settled")).rss_mb - before.rss_mb);
+        })();
+        const received = await Promise.all(slow.map((socket) => sip(socket, size, 4_000_000)));
+        for (const socket of slow) socket.destroy();
+        await watching;
+        expect(Math.min(...received)).toBeGreaterThan(size);
+        expect(most_mb).toBeLessThan(spare_mb);
+        expect(await child.numbers()).toMatchObject({ begun: 8, stopped: 8, gone: 0, failed: 0 });
+      });
+
+      test("keeps nothing of a thousand clients that left", async () => {
+        const child = await apart();
+        const leave = async (clients: number) => {
+          const kinds = [
+            ask("/never"),
+            ask(`/stream?${50 * 2 ** 20}`),
+            ask(`/chunked?${50 * 2 ** 20}`),
+            `${ask("/never", "POST", "Content-Length: 60000000\r\n")}and no more`,
+            `${ask("/never", "POST", "Transfer-Encoding: chunked\r\n")}3\r\nend\r\n`,
+          ];
+          for (let left = 0; left < clients; left += 100) {
+            const { asked } = await child.numbers();
+            const sockets = await Promise.all(
+              Array.from({ length: 100 }, (_, n) => connectTo(child.port, kinds[n % kinds.length]!)),
+            );
+            await eventually(async () => (await child.numbers()).asked === asked + 100);
+            for (const socket of sockets) socket.destroy();
+            await eventually(async () => (await child.numbers()).gone === asked + 100);
+          }
+        };
+        await leave(400);
+        const before = await child.numbers("settled");
+        await leave(1_000);
+        const after = await child.numbers("settled");
+        expect(after).toMatchObject({
+          asked: 1_400,
+          gone: 1_400,
+          failed: after.failed,
+          stopped: after.begun,
+        });
+        expect(after.begun).toBeGreaterThan(0);
+        expect(after.descriptors).toBe(before.descriptors);
+        expect(after.heap_mb - before.heap_mb).toBeLessThan(0.5);
+        expect(after.rss_mb - before.rss_mb).toBeLessThan(spare_mb);
+        const ready = await fetch(`http://127.0.0.1:${child.port}/ready`);
+        expect(await ready.text()).toBe("ready");
+      });
+    });
 
     describe("byte by byte", () => {
       onTheWire(serve, own.cases, ownText);
@@ -147,8 +504,8 @@ const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex
 /** How each expectation is read off what happened: it comes out equal to what was expected, or the test fails. */
 const READ: { [Key in keyof Expected]-?: (run: Run, wanted: NonNullable<Expected[Key]>) => unknown } = {
   status: ({ outcome }, wanted) => oneOf(wanted, outcome.answers[0]?.status ?? null),
-  headers: (whole, wanted) => some(once(whole), wanted),
-  absent: (whole, wanted) => wanted.filter((field) => !(field in once(whole))),
+  headers: (whole, wanted) => some(fieldsOf(whole), wanted),
+  absent: (whole, wanted) => wanted.filter((field) => !(field in fieldsOf(whole))),
   body: (whole) => first(whole).body.toString("latin1"),
   body_hex: (whole) => first(whole).body.toString("hex"),
   body_sha256: (whole) => sha256(first(whole).body),
@@ -172,7 +529,7 @@ const READ: { [Key in keyof Expected]-?: (run: Run, wanted: NonNullable<Expected
 const oneOf = <T>(wanted: readonly T[], value: T) => (wanted.includes(value) ? wanted : value);
 const first = ({ outcome }: Run) => outcome.answers[0]!;
 /** Fields by name; one that was sent twice shows both its values. */
-const once = (whole: Run): Record<string, string> =>
+const fieldsOf = (whole: Run): Record<string, string> =>
   Object.fromEntries(
     Map.groupBy(first(whole).headers, ([name]) => name)
       .entries()
@@ -185,4 +542,8 @@ function readOff(whole: Run, expected: Expected): unknown {
     READ[key as keyof Expected](whole, wanted as never),
   ]);
   return Object.fromEntries(found);
+}
+
+async function* never(): AsyncGenerator<Buffer> {
+  yield await new Promise<Buffer>(() => {});
 }
