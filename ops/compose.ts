@@ -8,6 +8,7 @@ import { isAbsolute, join } from "node:path";
 import { account } from "../actors/accounts/actor.ts";
 import { findGrant, listKeys, prepareAccounts, projectsOf } from "../actors/accounts/keys.ts";
 import { domain } from "../actors/domain/actor.ts";
+import { LEASE_MS } from "../actors/domain/politeness.ts";
 import { robots } from "../actors/domain/robots.actor.ts";
 import { fetch } from "../actors/fetch/actor.ts";
 import { climb } from "../actors/fetch/climb.ts";
@@ -56,8 +57,8 @@ export interface Running {
 }
 
 const STOP_MS = 160_000;
-/** A slot outlasts the longest exchange; one that is never handed back is taken after this. */
-const LEASE_MS = 330_000;
+/** The profile site is asked more slowly than others (2-adapters.md, part B). */
+const PROFILES_PACE = { gap_ms: 1_000, slots: 2 };
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
@@ -112,14 +113,16 @@ export async function start(config: Config): Promise<Running> {
       ? { kind: "done", value: { ...cutOff(task, ""), note: null } }
       : workers.run<Extracted>(taskOf(task.kind), task, signal);
 
+  const [canonical] = config.profiles.hosts;
+  const joined = new Map(config.profiles.hosts.map((host) => [host, canonical!]));
   const pace = { ...config.politeness, lease_ms: LEASE_MS };
   const { name: crawler_name } = config.crawler;
   const user_agent = `Mozilla/5.0 (compatible; ${crawler_name}/${version})`;
   const cluster = embedded(
     [
       account(),
-      domain(pace),
-      robots({ egress, clock, crawler_name, user_agent }),
+      domain(pace, canonical === undefined ? {} : { [canonical]: PROFILES_PACE }),
+      robots({ egress, clock, crawler_name, user_agent, joined }),
       fetch({
         climb: climb({
           clock,
@@ -128,6 +131,7 @@ export async function start(config: Config): Promise<Running> {
           meters,
           routes: { direct: directTransport({ egress, clock, destination: rule }) },
           extract,
+          joined,
         }),
         stored: async (digest) => asCachedPage((await documents.get("pages", digest))?.value),
         now: clock.now,
@@ -145,7 +149,7 @@ export async function start(config: Config): Promise<Running> {
     clock,
   });
   const seen = retrievals({ documents, clock });
-  const pages = fetchService({ documents, ask: cluster.ask, clock, meters });
+  const pages = fetchService({ documents, ask: cluster.ask, clock, meters, joined });
 
   let draining = false;
   const { listen, sentence } = await chooseHttp();

@@ -28,7 +28,7 @@ import { cutOff } from "../lib/extract.ts";
 import type { Extracted, ExtractTask } from "../lib/extracted.ts";
 import { contentKindOf, freshnessOf, keptHeaders } from "../lib/http.ts";
 import type { Entry, Refusal, Transport, Transported } from "../lib/transport.ts";
-import { originOf, siteOf } from "../lib/url.ts";
+import { type JoinedSites, originOf, siteOf } from "../lib/url.ts";
 import {
   asCachedPage,
   type CachedPage,
@@ -47,6 +47,8 @@ export interface Outside {
   readonly meters: Meters;
   /** A route that is absent is answered with `not_configured`. */
   readonly routes: Readonly<Partial<Record<Tier, Transport>>>;
+  /** Sites an operator joined, as everybody who names sites knows them. */
+  readonly joined?: JoinedSites;
   /** Reads a document's bytes outside this process. */
   readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<Work<Extracted>>;
 }
@@ -81,7 +83,7 @@ export interface Climb {
 }
 
 export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) => Promise<FetchAnswer> {
-  const { clock, documents, bodies, meters } = outside;
+  const { clock, documents, bodies, meters, joined } = outside;
 
   return async (say, held, { request, digest, stale }) => {
     const began_ms = clock.now();
@@ -90,7 +92,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
     const alarm = clock.at(ends_ms, () => deadline.abort());
     const signal = AbortSignal.any([held.signal, deadline.signal]);
     const host = new URL(request.url).hostname;
-    const site = siteOf(host);
+    const site = siteOf(host, joined);
     const attempts: Attempt[] = [];
     const tried: Candidate[] = [];
     let refusal: Refusal | null = null;
@@ -103,7 +105,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
     /** Before every request to an origin: its rules, its slot, and whether this node may still start anything. */
     const enter = async (url: string): Promise<Entry> => {
       const { hostname } = new URL(url);
-      const there = siteOf(hostname);
+      const there = siteOf(hostname, joined);
       const fetch_id = `${request.fetch_id}.${++hops}`;
       const { lane } = request;
       const wait_max_ms = Math.max(0, Math.min(SLOT_WAIT_MS[lane], ends_ms - clock.now()));
@@ -127,11 +129,14 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       if (slot.kind === "refused") {
         return refusedBy(slot.error, "politeness", slot.error, slot.retry_after_s, null);
       }
+      const sent_ms = clock.now();
       const left: Extract<Entry, { kind: "entered" }>["left"] = ({ status, retry_after_s }) => {
-        say(Domain, there, "release", { fetch_id, status, retry_after_s }).catch((problem: unknown) => {
-          // A slot that is not handed back lapses; the domain is only slower for it.
-          meters.say("warn", "Cannot hand a slot back", { domain: there, problem: String(problem) });
-        });
+        say(Domain, there, "release", { fetch_id, status, retry_after_s, sent_ms }).catch(
+          (problem: unknown) => {
+            // A slot that is not handed back lapses; the domain is only slower for it.
+            meters.say("warn", "Cannot hand a slot back", { domain: there, problem: String(problem) });
+          },
+        );
       };
       if (!held.mayStart()) {
         left({ status: null, retry_after_s: null });
