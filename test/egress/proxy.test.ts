@@ -1,0 +1,220 @@
+/** The browser's way out: a proxy that lets through what egress would, and nothing else. */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { destination } from "../../actors/lib/destination.ts";
+import type { Judge } from "../../cluster/adapters/connect.ts";
+import {
+  type EgressProxy,
+  egressProxy,
+  type EgressProxyOptions,
+} from "../../cluster/adapters/egress.proxy.ts";
+import { type DnsServer, dnsServer } from "../dns-server.ts";
+import { answer, type HostileSite, hostileSite, pem } from "../hostile-site.ts";
+
+const loopback = destination({ allow: ["127.0.0.0/8"] });
+/** 127.0.0.1 stands for a public address. */
+const judge: Judge = {
+  url: loopback.url,
+  address: (address, port) => (address === "127.0.0.1" ? "allowed" : destination().address(address, port)),
+};
+
+const open: { close: () => Promise<void> }[] = [];
+afterAll(() => Promise.all(open.map((one) => one.close())));
+
+let site: HostileSite;
+let secure: HostileSite;
+let dns: DnsServer;
+let refused: string[];
+beforeEach(() => {
+  refused = [];
+});
+beforeAll(async () => {
+  site = await hostileSite({
+    plays: {
+      "/connection": (socket, { raw }) =>
+        void socket.write(answer("200 OK", ["X-Hop: 1", "Connection: X-Hop"], raw.join("|"))),
+      // What a WebSocket is to a tunnel: bytes both ways, for as long as both like.
+      "/echo": (socket) => {
+        socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+        socket.removeAllListeners("data");
+        socket.on("data", (bytes) => void socket.write(bytes));
+      },
+    },
+  });
+  secure = await hostileSite({ tls: true });
+  dns = await dnsServer({
+    "one.test": ["127.0.0.1"],
+    "mixed.test": ["127.0.0.1", "10.0.0.1"],
+    "rebind.test": [["127.0.0.1"], ["127.0.0.2"]],
+  });
+  open.push(site, secure, dns);
+});
+
+async function proxied(options: Partial<EgressProxyOptions> = {}): Promise<EgressProxy> {
+  const proxy = await egressProxy({
+    judge,
+    dns_servers: [dns.address],
+    onRefused: (host, problem) => void refused.push(`${host} ${problem}`),
+    ...options,
+  });
+  open.push(proxy);
+  return proxy;
+}
+
+/** Everything that comes until the other side has said enough, or closes. */
+async function until(socket: Socket, enough: RegExp): Promise<string> {
+  let text = "";
+  const closed = once(socket, "close");
+  while (!enough.test(text)) {
+    const piece = await Promise.race([once(socket, "data"), closed.then(() => null)]);
+    if (piece === null) break;
+    text += String(piece[0]);
+  }
+  return text;
+}
+
+async function say({ url }: EgressProxy, text: string): Promise<{ socket: Socket; said: string }> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  socket.on("error", () => {});
+  socket.write(text);
+  return { socket, said: await until(socket, /\r\n\r\n[^]*/) };
+}
+
+const tunnel = (proxy: EgressProxy, to: string) =>
+  say(proxy, `CONNECT ${to} HTTP/1.1\r\nHost: ${to}\r\n\r\n`);
+const plain = (proxy: EgressProxy, url: string, fields = "") =>
+  say(proxy, `GET ${url} HTTP/1.1\r\nHost: x\r\n${fields}Connection: close\r\n\r\n`);
+
+describe("a tunnel", () => {
+  test("leads to the judged address, and carries TLS that the proxy does not see into", async () => {
+    const { socket, said } = await tunnel(await proxied(), `one.test:${secure.port}`);
+    expect(said).toMatch(/^HTTP\/1.1 200 /);
+    const tls = connectTls({ socket, servername: "site.test", ca: pem("site.cert.pem") });
+    tls.write("GET /inside HTTP/1.1\r\nHost: site.test\r\n\r\n");
+    expect(await until(tls, /<\/title>/)).toContain("<title>/inside</title>");
+    tls.destroy();
+  });
+
+  test("carries WebSockets", async () => {
+    const proxy = await proxied();
+    const { socket } = await tunnel(proxy, `one.test:${site.port}`);
+    socket.write("GET /echo HTTP/1.1\r\nHost: one.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    expect(await until(socket, /\r\n\r\n/)).toContain("101");
+    socket.write("ping");
+    expect(await until(socket, /ping/)).toBe("ping");
+    socket.destroy();
+  });
+
+  test.each([
+    ["127.0.0.2:80", 403],
+    ["10.0.0.1:443", 403],
+    ["169.254.169.254:80", 403],
+    ["[::1]:443", 403],
+    ["[::ffff:10.0.0.1]:443", 403],
+    ["2852039166:80", 403],
+    ["mixed.test:443", 403],
+    ["one.test:27017", 403],
+    ["nowhere.test:443", 502],
+    ["one.test", 400],
+    ["user@one.test:443", 400],
+    ["/etc/passwd:1", 400],
+  ])("to %s is answered %i", async (to, status) => {
+    const strict: Judge = { url: destination().url, address: judge.address };
+    const { said } = await tunnel(await proxied({ judge: strict }), to);
+    expect(said.split("\r\n")[0]).toContain(` ${status} `);
+  });
+
+  test("is told of to whoever watches, when it does not come about", async () => {
+    await tunnel(await proxied(), "mixed.test:443");
+    expect(refused).toEqual(["mixed.test blocked_destination"]);
+  });
+
+  test("is judged anew each time: a name that moved inside leads nowhere", async () => {
+    const proxy = await proxied();
+    expect((await tunnel(proxy, `rebind.test:${site.port}`)).said).toContain(" 200 ");
+    expect((await tunnel(proxy, `rebind.test:${site.port}`)).said).toContain(" 403 ");
+  });
+
+  test("is cut when it brings in too much, or nothing for too long", async () => {
+    const small = await proxied({ limits: { received_bytes: 100_000 } });
+    const { socket } = await tunnel(small, `one.test:${site.port}`);
+    socket.write("GET /endless-chunks HTTP/1.1\r\nHost: one.test\r\n\r\n");
+    expect((await until(socket, /^$/)).length).toBeLessThan(1_000_000);
+    const hasty = await proxied({ limits: { idle_ms: 50 } });
+    const silent = await tunnel(hasty, `one.test:${site.port}`);
+    await once(silent.socket, "close");
+    await expect.poll(hasty.open).toEqual({ from_browser: 0, to_origins: 0 });
+  });
+});
+
+describe("plain http", () => {
+  test("is passed on without what is the connection's", async () => {
+    const { socket, said } = await plain(
+      await proxied(),
+      `http://one.test:${site.port}/connection?x=1`,
+      "X-Kept: 1\r\nProxy-Authorization: Basic eHg=\r\nProxy-Connection: keep-alive\r\n",
+    );
+    const all = said + (await until(socket, /^$/));
+    expect(all).toMatch(/^HTTP\/1.1 200 /);
+    expect(all).toContain(`one.test:${site.port}`);
+    expect(all).toContain("x-kept|1");
+    expect(all.toLowerCase()).not.toMatch(/proxy-|x-hop/);
+    expect(site.requests.at(-1)!.path).toBe("/connection?x=1");
+  });
+
+  test.each([
+    ["http://10.0.0.1/", 403],
+    ["http://mixed.test/", 403],
+    ["http://127.0.0.2/", 403],
+    ["http://nowhere.test/", 502],
+    ["/", 400],
+    ["https://one.test/", 400],
+    ["ftp://one.test/", 400],
+  ])("to %s is answered %i", async (url, status) => {
+    const strict: Judge = { url: destination().url, address: judge.address };
+    const { said } = await plain(await proxied({ judge: strict }), url);
+    expect(said.split("\r\n")[0]).toContain(` ${status} `);
+  });
+
+  test.each(["/reset-in-body", "/close-in-fields", "/garbage", "/fields-300k"])(
+    "that breaks (%s) ends the browser's connection, and the next one works",
+    async (path) => {
+      const proxy = await proxied();
+      const { socket } = await plain(proxy, `http://one.test:${site.port}${path}`);
+      if (!socket.closed) await once(socket, "close");
+      expect((await plain(proxy, `http://one.test:${site.port}/next`)).said).toContain(" 200 ");
+    },
+  );
+});
+
+test("a browser too many is told to come later", async () => {
+  const proxy = await proxied({ limits: { connections: 1 } });
+  const { socket } = await tunnel(proxy, `one.test:${site.port}`);
+  expect((await tunnel(proxy, `one.test:${site.port}`)).said).toContain(" 503 ");
+  socket.destroy();
+});
+
+test("nothing is left when it closes", async () => {
+  const own = await hostileSite();
+  open.push(own);
+  const proxy = await proxied();
+  const { socket } = await tunnel(proxy, `one.test:${own.port}`);
+  expect(proxy.open()).toEqual({ from_browser: 1, to_origins: 1 });
+  await Promise.all([proxy.close(), once(socket, "close"), own.emptied()]);
+  expect(proxy.open()).toEqual({ from_browser: 0, to_origins: 0 });
+});
+
+test("a browser that leaves while its connection is made leaves nothing behind", async () => {
+  const slow = await dnsServer({ "slow.test": "silent" });
+  open.push(slow);
+  const proxy = await proxied({ dns_servers: [slow.address] });
+  const socket = connect(Number(new URL(proxy.url).port), "127.0.0.1");
+  socket.write("CONNECT slow.test:443 HTTP/1.1\r\nHost: slow.test\r\n\r\n");
+  await once(socket, "connect");
+  socket.destroy();
+  await once(socket, "close");
+  await proxy.close();
+  expect([proxy.open(), refused]).toEqual([{ from_browser: 0, to_origins: 0 }, []]);
+});
