@@ -25,7 +25,10 @@ const KEPT_VALUE_CHARS = 8_192;
 
 /** A field's value as it may be stored and shown: no control characters, not endless. */
 const sanitised = (value: string): string =>
-  value.slice(0, KEPT_VALUE_CHARS).replaceAll(/\p{Cc}+/gu, " ").trim();
+  value
+    .slice(0, KEPT_VALUE_CHARS)
+    .replaceAll(/\p{Cc}+/gu, " ")
+    .trim();
 
 /** The allowlisted fields of an answer, names in lower case. */
 export function keptHeaders(headers: ReadonlyMap<string, string>): Record<string, string> {

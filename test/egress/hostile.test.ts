@@ -4,6 +4,7 @@ import { destination } from "../../actors/lib/destination.ts";
 import type { Transported } from "../../actors/lib/transport.ts";
 import { directTransport } from "../../actors/tiers/adapters/transport.direct.ts";
 import { systemClock } from "../../cluster/adapters/clock.system.ts";
+import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
 import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress.undici.ts";
 import { HOSTILE, type HostileSite, hostileSite, pem } from "../hostile-site.ts";
 
@@ -37,7 +38,10 @@ describe.each([
 
   const get = (path: string, deadline_ms: number) => {
     entered = left = 0;
-    return directTransport({
+    return fetchOf(path, deadline_ms);
+  };
+  const fetchOf = (path: string, deadline_ms: number) =>
+    directTransport({
       egress,
       clock: systemClock(),
       destination: destination({ allow: ["127.0.0.0/8"] }),
@@ -54,7 +58,6 @@ describe.each([
         return { kind: "entered", left: () => void (left += 1) };
       },
     });
-  };
 
   test.each(Object.entries(HOSTILE).map(([path, { does, ends }]) => ({ path, does, ends })))(
     "that $does ends as $ends",
@@ -77,6 +80,24 @@ describe.each([
       expect(next.kind === "page" && next.body.toString()).toBe("<title>/next</title>");
     },
   );
+
+  test("given up on at any moment, many at once, leaves nothing behind and every leave handed back", async () => {
+    const paths = Object.keys(HOSTILE);
+    const random = seededRandom(7);
+    entered = left = 0;
+    const visitor = async () => {
+      for (let visit = 0; visit < 20; visit++) {
+        const path = paths[Math.floor(random.next() * paths.length)]!;
+        await fetchOf(path, 1 + Math.floor(random.next() * 60));
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, visitor));
+    expect(entered).toBeGreaterThan(300);
+    expect(left).toBe(entered);
+    const { exchanges, connections, idle } = egress.open();
+    expect({ exchanges, busy: connections - idle }).toEqual({ exchanges: 0, busy: 0 });
+    expect(await get("/next", 10_000)).toMatchObject({ kind: "page", status: 200 });
+  });
 
   test("has no socket left when the way out is closed", async () => {
     await get("/fine", 10_000);

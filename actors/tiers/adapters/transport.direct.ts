@@ -92,6 +92,7 @@ export function directTransport({ egress, clock, destination }: DirectOptions): 
 
       let retry_after_s: number | null = null;
       let answered: number | null = null;
+      let sent_ms = clock.now();
       try {
         const exchange = await egress.exchange({
           url,
@@ -104,6 +105,7 @@ export function directTransport({ egress, clock, destination }: DirectOptions): 
           return failed(reasonOf(exchange.problem), exchange.detail);
         }
         status = answered = exchange.status;
+        sent_ms = Math.max(sent_ms, clock.now() - exchange.timings.first_byte_ms);
         retry_after_s = retryAfterSeconds(exchange.headers.get("retry-after")?.[0], clock.now());
         final_url = url;
 
@@ -134,7 +136,7 @@ export function directTransport({ egress, clock, destination }: DirectOptions): 
         if (problem instanceof EgressError) return failed(reasonOf(problem.problem), problem.message);
         throw problem;
       } finally {
-        entry.left({ status: answered, retry_after_s });
+        entry.left({ status: answered, retry_after_s, sent_ms });
       }
     }
   };
