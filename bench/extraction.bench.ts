@@ -118,11 +118,8 @@ for (const kind of [...kinds, "all"]) {
 }
 
 if (!values.only || values.only === "articles") {
-  const halves = {
-    all: [] as ReturnType<typeof shingleScore>[],
-    dev: [] as typeof halves.all,
-    held: [] as typeof halves.all,
-  };
+  type Scores = ReturnType<typeof shingleScore>[];
+  const halves: Record<"all" | "dev" | "held", Scores> = { all: [], dev: [], held: [] };
   for (const page of articlePages(values.root)) {
     const held = isHeldOut(page.id);
     if (values.half && (values.half === "held") !== held) continue;

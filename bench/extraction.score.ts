@@ -33,7 +33,7 @@ export function* wcxbPages(root: string): Generator<GoldPage> {
     yield {
       set: "wcxb",
       id,
-      url: gold.url,
+      url: gold.url ?? "",
       kind: gold._internal.page_type.primary,
       html: page(folder, id),
       text: gold.ground_truth.main_content ?? "",

@@ -1,5 +1,5 @@
 /** From marked nodes to lines, one a block, and which of those lines are text. Order is the page's; words are never changed. */
-import { collapse, isBlock } from "./article-tree.ts";
+import { collapse } from "./article-tree.ts";
 import { type Choice, isHeading, type Page } from "./article-marks.ts";
 import { beginPattern, ENDINGS, JUNK_LINES, phraseSet, POINTERS } from "./article-words.ts";
 
@@ -15,11 +15,13 @@ export interface Line {
 const SEPARATED = new Set(["a", "span", "button", "label", "td", "th", "time", "input", "img", "summary"]);
 
 /** One line for each block, `<br>` and row; cells and neighbouring labels are kept apart by a space; `pre` keeps its own lines. */
-export function toLines(page: Page, choice: Choice): Line[] {
+export function toLines(page: Page, dropped: Uint8Array): Line[] {
   const { tree } = page;
-  const { dropped, root } = choice;
+  const root = 0;
   const lines: Line[] = [];
   let parts = "";
+  /** The last piece of text, because looking at the end of a long concatenation costs its length. */
+  let piece = "";
   let link = 0;
   let chars = 0;
   let node = root;
@@ -31,6 +33,7 @@ export function toLines(page: Page, choice: Choice): Line[] {
       if (text !== "") lines.push({ text, node, tag: tree.tag[node]!, link: chars ? link / chars : 0 });
     }
     parts = "";
+    piece = "";
     link = 0;
     chars = 0;
   };
@@ -44,7 +47,7 @@ export function toLines(page: Page, choice: Choice): Line[] {
         verbatim = -1;
       }
       if (tag === "td" || tag === "th") parts += " ";
-      else if (isBlock(tag)) flush();
+      else if (page.block[closing] === closing) flush();
     }
     if (i === stop) break;
     if (dropped[i]) {
@@ -54,7 +57,8 @@ export function toLines(page: Page, choice: Choice): Line[] {
     const tag = tree.tag[i]!;
     if (tag === "#text") {
       if (parts === "" || tree.chars[i]! > 0) node = page.block[i]!;
-      parts += verbatim >= 0 ? tree.text[i]! : tree.text[i]!;
+      piece = tree.text[i]!;
+      parts += piece;
       chars += tree.chars[i]!;
       if (tree.linked[i]) link += tree.chars[i]!;
       continue;
@@ -67,10 +71,10 @@ export function toLines(page: Page, choice: Choice): Line[] {
     if (tag === "td" || tag === "th") {
       if (page.own[i]! > 160) flush();
       else parts += " ";
-    } else if (isBlock(tag)) {
+    } else if (page.block[i] === i) {
       if (verbatim < 0) flush();
       if (tag === "pre" && verbatim < 0) verbatim = i;
-    } else if (SEPARATED.has(tag) && verbatim < 0 && glued(parts, page, i)) parts += " ";
+    } else if (SEPARATED.has(tag) && verbatim < 0 && glued(piece, parts.length, page, i)) parts += " ";
     if (tree.end[i]! > i + 1) open.push(i);
   }
   flush();
@@ -78,16 +82,23 @@ export function toLines(page: Page, choice: Choice): Line[] {
 }
 
 /** Labels set beside each other without a space: "In stockAdd to list". A drop cap before its word stays where it is. */
-function glued(before: string, page: Page, node: number): boolean {
-  const last = before.charCodeAt(before.length - 1);
+function glued(piece: string, length: number, page: Page, node: number): boolean {
   const { tree } = page;
   const previous = tree.tag[node - 1];
-  if (Number.isNaN(last) || last <= 32 || previous !== "#text" || tree.parent[node - 1] === tree.parent[node])
-    return false;
+  if (length < 2 || previous !== "#text" || tree.parent[node - 1] === tree.parent[node]) return false;
   let text = node + 1;
   while (text < tree.end[node]! && tree.tag[text] !== "#text") text += 1;
   const first = tree.text[text]?.[0] ?? "";
-  return /[\p{L}\p{N}]/u.test(before.at(-1)!) && /[\p{Lu}\p{N}$€£¥]/u.test(first) && before.trim().length > 1;
+  return /[\p{L}\p{N}]$/u.test(piece.slice(-2)) && /[\p{Lu}\p{N}$€£¥]/u.test(first);
+}
+
+/** Those lines that stand in the chosen node and are not marked there. */
+export function linesIn(page: Page, lines: readonly Line[], choice: Choice): Line[] {
+  const { tree } = page;
+  const out = Uint8Array.from(choice.dropped);
+  for (let i = 1; i < out.length; i += 1) if (out[tree.parent[i]!]) out[i] = 1;
+  const stop = tree.end[choice.root]!;
+  return lines.filter(({ node }) => node >= choice.root && node < stop && !out[node]);
 }
 
 const JUNK = phraseSet(JUNK_LINES);
@@ -110,13 +121,15 @@ export function isJunk(line: Line): boolean {
   return text === "" || JUNK.has(text) || COUNTED.test(text) || /^(?:©|\(c\) ?\d|copyright ©?)/i.test(text);
 }
 
-function isPointer(line: Line): boolean {
+export function isPointer(line: Line): boolean {
   if (isHeading(line.tag) && line.text.length > 25) return false;
   if (line.link > 0.8 && line.text.length < 120 && line.tag !== "td") return true;
   return line.link > 0.5 && (line.tag === "li" || POINTER.test(line.text));
 }
 
 const ENDED = /[.!?…:;"”»)。！？]$/;
+
+export const isEnding = (line: Line): boolean => ENDING.test(line.text);
 
 /** Prose: starts with the first line that reads like prose, ends before what follows an article. */
 export function articleLines(all: readonly Line[], title: string | null): Line[] {

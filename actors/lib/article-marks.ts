@@ -12,6 +12,7 @@ export const NAMED_WEAK = 8;
 export const NAMED_BUILDER = 16;
 export const NAMED_COMMENT = 32;
 export const NAMED_CAPTION = 64;
+export const NAMED_UNSEEN = 128;
 
 const NAME_CHARS_MAX = 300;
 
@@ -23,6 +24,12 @@ const PATTERNS = [
   [
     NAMED_COMMENT,
     namePattern("comment|comments|commentlist|reply|replies|respond|disqus|discussion|discussions"),
+  ],
+  [
+    NAMED_UNSEEN,
+    namePattern(
+      "sr only|screen reader text|visually hidden|visuallyhidden|screen reader|headerlink|header anchor|anchor link|hash link",
+    ),
   ],
   [NAMED_CAPTION, namePattern("caption|captions|credit|credits|figcaption|photo credit|image credit")],
 ] as const;
@@ -64,6 +71,8 @@ export interface Page extends Measures {
   readonly tree: Tree;
   readonly flags: Uint8Array;
   readonly hidden: Uint8Array;
+  /** Marks what stands in noscript, unless that is all the page has to say. */
+  readonly noscript: Uint8Array;
   /** The nearest block an inline node or a text stands in. */
   readonly block: Uint32Array;
 }
@@ -129,6 +138,41 @@ const HIDDEN_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i
 const PANEL =
   /(?:accordion|collaps|tab[-_ ]?(?:panel|pane|content)|panel|faq|answer|details|toggle|expand|read-?more|show-?more)/i;
 
+const SENTENCES = new Set([
+  "p",
+  "li",
+  "td",
+  "th",
+  "dd",
+  "dt",
+  "blockquote",
+  "pre",
+  "h1",
+  "h2",
+  "h3",
+  "h4",
+  "h5",
+  "h6",
+]);
+
+/** What is part of a line and never seen: hidden spans, words for screen readers, noscript. */
+export function unseenInline(page: Page): Uint8Array {
+  const { tree } = page;
+  const dropped = Uint8Array.from(page.noscript);
+  for (let i = 1; i < tree.tag.length; i += 1) {
+    if (page.block[i] === i) continue;
+    if (page.hidden[i] === 1 || page.flags[i]! & NAMED_UNSEEN) dropped[i] = 1;
+  }
+  return dropped;
+}
+
+export function unseenAnywhere(page: Page): Uint8Array {
+  const unseen = unseenInline(page);
+  for (let i = 1; i < unseen.length; i += 1)
+    if (page.hidden[i] === 1 || unseen[page.tree.parent[i]!]) unseen[i] = 1;
+  return unseen;
+}
+
 export function readPage(tree: Tree, closed: boolean): Page {
   const count = tree.tag.length;
   const flags = new Uint8Array(count);
@@ -137,7 +181,8 @@ export function readPage(tree: Tree, closed: boolean): Page {
   const known = new Map<string, number>();
   for (let i = 1; i < count; i += 1) {
     const up = tree.parent[i]!;
-    block[i] = isBlock(tree.tag[i]!) ? i : (block[up] as number);
+    if (tree.tag[i] === "noscript") hidden[i] = 1;
+    block[i] = isBlock(tree.tag[i]!) || tree.tag[i] === "button" ? i : (block[up] as number);
     const attributes = tree.attributes[i];
     if (!attributes) continue;
     const name =
@@ -148,14 +193,32 @@ export function readPage(tree: Tree, closed: boolean): Page {
       let flag = known.get(name);
       if (flag === undefined) known.set(name, (flag = flagsOf(name)));
       flags[i] = flag;
+      // A byline or a badge in a span beside other spans is a line of its own; a named word inside a sentence is not.
+      const aside = NAMED_TRIMMING | NAMED_BESIDE | NAMED_CAPTION;
+      if (flag & aside && block[i] !== i && tree.tag[i] !== "#text" && !SENTENCES.has(tree.tag[block[i]!]!))
+        block[i] = i;
     }
     const unseen =
       attributes["hidden"] !== undefined ||
       attributes["aria-hidden"] === "true" ||
       (attributes["style"] !== undefined && HIDDEN_STYLE.test(attributes["style"]));
+    if (tree.tag[i] === "noscript") continue;
     if (unseen) hidden[i] = !closed && (PANEL.test(name) || attributes["role"] === "tabpanel") ? 2 : 1;
   }
-  return { tree, flags, hidden, block, ...measure(tree, block, new Uint8Array(count)) };
+  let measured = measure(tree, block, new Uint8Array(count));
+  const aside = new Uint8Array(count);
+  let without_script = 0;
+  for (let i = 1; i < count; i += 1)
+    if (tree.tag[i] === "noscript") {
+      aside[i] = 1;
+      without_script += measured.text[i]!;
+      i = tree.end[i]! - 1;
+    }
+  // A page that shows its text only where no script runs shows it to us.
+  const shown = without_script > 500 && without_script > 0.5 * measured.text[0]!;
+  if (shown) for (let i = 1; i < count; i += 1) if (tree.tag[i] === "noscript") hidden[i] = 0;
+  if (without_script > 0 && !shown) measured = measure(tree, block, aside);
+  return { tree, flags, hidden, block, noscript: shown ? new Uint8Array(count) : aside, ...measured };
 }
 
 const has = (page: Page, node: number, flag: number): boolean => (page.flags[node]! & flag) !== 0;

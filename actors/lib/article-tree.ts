@@ -54,7 +54,7 @@ const VOID = new Set(
 );
 /** What carries no text of the page. Not even measured. */
 const SKIPPED = new Set(
-  "style noscript template svg math iframe object canvas audio video select datalist textarea map noembed noframes applet".split(
+  "style template svg math iframe object canvas audio video select datalist textarea map noembed noframes applet".split(
     " ",
   ),
 );
@@ -126,7 +126,9 @@ function collapsedLength(text: string): number {
   return space && length > 0 ? length - 1 : length;
 }
 
-export function buildTree(html: string): Tree {
+export function buildTree(source: string): Tree {
+  // In HTML this opens a bogus comment that ends at the next ">"; the tokenizer would read on to "]]>".
+  const html = source.includes("<![CDATA[") ? source.replaceAll("<![CDATA[", "<![cdata[") : source;
   const tag: string[] = ["#root"];
   const text: string[] = [""];
   const chars: number[] = [0];

@@ -3,9 +3,28 @@
  * no network, no recursion, and a limit on everything (article-tree.ts has them).
  */
 import type { ArticleMeta } from "../../schemas/fetch.ts";
-import { articleLines, linesText, pageLines, toLines } from "./article-lines.ts";
-import { chooseArticle, choosePage, readPage } from "./article-marks.ts";
-import { buildTree } from "./article-tree.ts";
+import {
+  featuresOf,
+  findGroups,
+  type Places,
+  placesOf,
+  readTraits,
+  type Traits,
+} from "./article-features.ts";
+import { type LinkedData, readLinkedData } from "./article-jsonld.ts";
+import { articleLines, type Line, linesIn, linesText, toLines } from "./article-lines.ts";
+import {
+  chooseArticle,
+  choosePage,
+  type Page,
+  readPage,
+  unseenAnywhere,
+  unseenInline,
+} from "./article-marks.ts";
+import { countWords, readMeta } from "./article-meta.ts";
+import { chancesOf, selectLines } from "./article-score.ts";
+import { buildTree, type Tree } from "./article-tree.ts";
+import { isDeclaredClosed, readPaywall } from "./paywall.ts";
 
 export type PageKind =
   | "article"
@@ -27,38 +46,85 @@ export interface ReadHtml {
   readonly note: string | null;
 }
 
-export function readHtml(html: string, url: string, now_ms: number): ReadHtml {
-  void url;
-  void now_ms;
-  const tree = buildTree(html);
-  const page = readPage(tree, false);
+export interface Survey {
+  readonly page: Page;
+  readonly lines: readonly Line[];
+  /** Lines the rules for articles would keep. */
+  readonly prose: ReadonlySet<number>;
+  readonly traits: Traits;
+  /** Numbers of each line, `width` of them a line. */
+  readonly rows: Float32Array;
+  readonly width: number;
+  readonly places: Places;
+}
+
+/** The lines of a page and what is known of each, before any is chosen. What learns the weights reads the same. */
+export function surveyOf(tree: Tree, linked: LinkedData, url: string): Survey {
+  const page = readPage(tree, isDeclaredClosed(tree, linked));
+  const lines = toLines(page, unseenInline(page));
   const chosen = chooseArticle(page);
-  const prose = linesText(articleLines(toLines(page, chosen), tree.title));
-  const whole = linesText(pageLines(toLines(page, choosePage(page))));
-  const declared = tree.metas.some(([name, content]) => name === "og:type" && content === "article");
-  const isArticle =
-    (prose.length > 1_500 && chosen.mass > 0.5 * chosen.mass_all) ||
-    (declared && prose.length > 400) ||
-    (chosen.mass > 0.6 * chosen.mass_all && prose.length > 600);
-  const text = isArticle || whole.length < 1.3 * prose.length ? prose : whole;
+  const inside = linesIn(page, lines, chosen);
+  const kept = new Set(articleLines(inside, tree.title));
+  const prose = new Set<number>();
+  let prose_chars = 0;
+  for (const [i, line] of lines.entries())
+    if (kept.has(line)) {
+      prose.add(i);
+      prose_chars += line.text.length;
+    }
+  const whole = choosePage(page);
+  const groups = findGroups(page);
+  const traits = readTraits(page, linked, groups, chosen, prose_chars, url);
+  const { rows, width } = featuresOf(page, {
+    lines,
+    groups,
+    traits,
+    chosen,
+    whole,
+    prose,
+    title: tree.title,
+  });
+  return { page, lines, prose, traits, rows, width, places: placesOf(page, groups, lines) };
+}
+
+/** Words for the weighing of lines: close enough, and without a list of them. */
+function roughWords(text: string): number {
+  let count = 0;
+  for (const _ of text.matchAll(/[\p{L}\p{N}_]+/gu)) count += 1;
+  return count;
+}
+
+export function readHtml(html: string, url: string, now_ms: number): ReadHtml {
+  const tree = buildTree(html);
+  const linked = readLinkedData(tree.jsonLd);
+  const { page, lines, prose, rows, width } = surveyOf(tree, linked, url);
+  const { picked } = selectLines(
+    chancesOf(rows, width),
+    lines.map((line) => roughWords(line.text)),
+  );
+  const kept = lines.flatMap((_, i) => (picked[i] ? [i] : []));
+  const text = linesText(kept.map((i) => lines[i]!));
+  const first_prose = lines.findIndex((line, i) => prose.has(i) && line.text.length > 60);
+  const unseen = unseenAnywhere(page);
+  const { title, meta, about } = readMeta(tree, linked, unseen, lines, first_prose, text, url, now_ms);
+  const word_count = countWords(text, meta.language);
+  const { verdict, evidence } = readPaywall({
+    tree,
+    linked,
+    about,
+    unseen,
+    lines,
+    kept,
+    text_chars: text.length,
+    word_count,
+  });
   return {
-    title: tree.title || null,
+    title,
     text,
-    meta: {
-      author: null,
-      published_at: null,
-      modified_at: null,
-      language: null,
-      canonical_url: null,
-      publisher: null,
-      site_name: null,
-      description: null,
-      section: null,
-      word_count: null,
-    },
-    paywall: "none",
-    paywall_evidence: [],
-    kind: isArticle ? "article" : "service",
+    meta: { ...meta, word_count },
+    paywall: verdict,
+    paywall_evidence: evidence,
+    kind: "article",
     note: tree.capped.length > 0 ? `Limits met: ${tree.capped.join(", ")}` : null,
   };
 }
