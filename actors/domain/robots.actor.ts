@@ -187,11 +187,12 @@ async function readRobots(ways: RobotsWays, say: Say, held: Held, reading: Readi
       return { kind: "unreadable", reason: `redirected to "${host}": ${error}` };
     }
 
-    const sent_ms = clock.now();
+    const began_ms = clock.now();
+    let sent_ms = began_ms;
     let status: number | null = null;
     let retry_after_s: number | null = null;
     const deadline = new AbortController();
-    const alarm = clock.at(sent_ms + left_ms, () => deadline.abort());
+    const alarm = clock.at(began_ms + left_ms, () => deadline.abort());
     try {
       if (!held.mayStart())
         throw new Fault("lease_lost", `Cannot read "${url.href}": another node may hold it`);
@@ -210,6 +211,8 @@ async function readRobots(ways: RobotsWays, say: Say, held: Held, reading: Readi
         return failedRead(problem, exchange.connected);
       }
       status = exchange.status;
+      // Not when the slot was granted: until the connection stands, the origin has seen nothing.
+      sent_ms = Math.max(began_ms, clock.now() - exchange.timings.first_byte_ms);
       retry_after_s = retryAfterSeconds(exchange.headers.get("retry-after")?.[0], clock.now());
       if (REDIRECTS.has(status)) {
         exchange.cancel();
@@ -236,7 +239,7 @@ async function readRobots(ways: RobotsWays, say: Say, held: Held, reading: Readi
       return failedRead(deadline.signal.aborted ? "timeout" : problem.problem, true);
     } finally {
       alarm[Symbol.dispose]();
-      left_ms -= clock.now() - sent_ms;
+      left_ms -= clock.now() - began_ms;
       // A slot that is not handed back lapses; that is no reason to have read for nothing.
       await say(Domain, there, "release", { fetch_id, status, retry_after_s, sent_ms }).catch(() => {});
     }

@@ -129,8 +129,12 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       if (slot.kind === "refused") {
         return refusedBy(slot.error, "politeness", slot.error, slot.retry_after_s, null);
       }
-      const sent_ms = clock.now();
-      const left: Extract<Entry, { kind: "entered" }>["left"] = ({ status, retry_after_s }) => {
+      const granted_ms = clock.now();
+      const left: Extract<Entry, { kind: "entered" }>["left"] = ({
+        status,
+        retry_after_s,
+        sent_ms = granted_ms,
+      }) => {
         say(Domain, there, "release", { fetch_id, status, retry_after_s, sent_ms }).catch(
           (problem: unknown) => {
             // A slot that is not handed back lapses; the domain is only slower for it.

@@ -26,6 +26,8 @@ export type Entry =
 export interface OriginAnswer {
   readonly status: number | null;
   readonly retry_after_s: number | null;
+  /** When the request left, where the transport knows: after the connection stood. */
+  readonly sent_ms?: number;
 }
 
 /** Why a hop may not be taken: a FetchError, the pseudo-step it is recorded under, and a sentence. */
