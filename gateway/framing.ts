@@ -109,7 +109,11 @@ export function collector(known_bytes: number | null, limit_bytes: number): Coll
       }
       if (held === null || held.length < needed) {
         const doubled = Math.max(FIRST_BYTES, 2 * (held?.length ?? 0), needed);
-        const larger = Buffer.allocUnsafeSlow(known_bytes ?? Math.min(limit_bytes, doubled));
+        // A small body of known length comes out of Node's pool; one that may double keeps no pool alive.
+        const larger =
+          known_bytes === null
+            ? Buffer.allocUnsafeSlow(Math.min(limit_bytes, doubled))
+            : Buffer.allocUnsafe(known_bytes);
         held?.copy(larger, 0, 0, used);
         held = larger;
       }

@@ -86,7 +86,7 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
       return listening;
     }
 
-    describe("large bodies", () => {
+    describe("large bodies", { timeout: 60_000 }, () => {
       const full = Buffer.alloc(64 * 1024 * 1024, "a net of 64 MB, ");
       const chunks = async function* () {
         for (let at = 0; at < full.length; at += 700_000) yield full.subarray(at, at + 700_000);
@@ -334,7 +334,7 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
       });
     });
 
-    describe("from outside", () => {
+    describe("from outside", { timeout: 60_000 }, () => {
       const spare_mb = 48;
       const children: Child[] = [];
       afterEach(async () => void (await Promise.all(children.splice(0).map((child) => child.close()))));
