@@ -3,7 +3,6 @@
  * origin, takes the route the ladder names, has the bytes read outside the process, stores what is kept and hands
  * every slot back. Which route comes next is ladder.ts; what a stored page may answer is freshness.ts.
  */
-import { createHash } from "node:crypto";
 import type { Held, Say } from "../../cluster/actor.ts";
 import type { Bodies } from "../../cluster/ports/bodies.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
@@ -435,6 +434,3 @@ function sentence(error: FetchError, refusal: Refusal | null, attempts: readonly
       return last?.detail ?? null;
   }
 }
-
-/** SHA-256 in lower-case hexadecimal. */
-export const sha256 = (bytes: Buffer | string): string => createHash("sha256").update(bytes).digest("hex");
