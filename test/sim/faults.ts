@@ -1,0 +1,113 @@
+/**
+ * A bus that misbehaves as real ones do, from a seed: it drops and delays answers, repeats letters, delays them, and
+ * has nobody answering now and then. What the port promises it keeps: what `send` says is stored, is stored.
+ */
+import type { Bus } from "../../cluster/ports/bus.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import type { Leases } from "../../cluster/ports/leases.ts";
+import type { Random } from "../../cluster/ports/random.ts";
+
+export interface Link {
+  /** Cut off from everything. */
+  cut: boolean;
+  /** Dead: what it still has in mind must not reach anybody. */
+  dead: boolean;
+  /** Nothing goes wrong yet. */
+  calm: boolean;
+}
+
+export interface Chances {
+  readonly answer_lost: number;
+  readonly letter_repeated: number;
+  readonly call_late: number;
+  readonly call_failed: number;
+  readonly late_ms: number;
+}
+
+/** One node's way to the ports, through which everything goes wrong. */
+export function faulty(link: Link, clock: Clock, random: Random, chances: Chances) {
+  const happens = (chance: number): boolean => !link.calm && random.next() < chance;
+  const late = (): Promise<void> =>
+    new Promise((resolve) => {
+      clock.at(clock.now() + Math.ceil(random.next() * chances.late_ms), resolve);
+    });
+
+  async function call<T>(
+    code: "bus_unreachable" | "documents_unreachable",
+    run: () => Promise<T>,
+  ): Promise<T> {
+    if (link.dead) return new Promise(() => {});
+    if (happens(chances.call_late)) await late();
+    // Nobody knows whether a call that failed was carried out.
+    const [before, after] = [happens(chances.call_failed), happens(chances.call_failed)];
+    if (link.cut || before) throw new Fault(code, "The simulator says no");
+    const result = await run();
+    if (link.dead) return new Promise(() => {});
+    if (link.cut || after) throw new Fault(code, "The simulator lost the answer");
+    return result;
+  }
+
+  const bus = (real: Bus): Bus => ({
+    send: (letter) =>
+      call("bus_unreachable", async () => {
+        if (happens(chances.letter_repeated)) await real.send({ ...letter, once: null });
+        return real.send(letter);
+      }),
+    read: (partition, epoch, take, lost, mayOpen) =>
+      call("bus_unreachable", async () => {
+        const reading = await real.read(
+          partition,
+          epoch,
+          (delivery) => {
+            if (link.dead || link.cut) return;
+            const acknowledge = () => call("bus_unreachable", () => delivery.acknowledge());
+            take({ letter: delivery.letter, acknowledge });
+          },
+          () => {
+            if (!link.dead && !link.cut) lost();
+          },
+          mayOpen,
+        );
+        return {
+          stop: () => reading.stop(),
+          remove: () => call("bus_unreachable", () => reading.remove()),
+          unacknowledged: () => call("bus_unreachable", () => reading.unacknowledged()),
+        };
+      }),
+    async answer(address, body) {
+      if (link.dead || link.cut || happens(chances.answer_lost)) return;
+      if (happens(chances.call_late)) await late();
+      await real.answer(address, body);
+    },
+    inbox: (receive) =>
+      real.inbox((token, body) => {
+        if (!link.dead && !link.cut) receive(token, body);
+      }),
+    onReconnect() {},
+    ping: async () => {},
+    close: async () => {},
+  });
+
+  const leases = (real: Leases): Leases => ({
+    ttl_ms: real.ttl_ms,
+    create: (...words) => call("bus_unreachable", () => real.create(...words)),
+    renew: (...words) => call("bus_unreachable", () => real.renew(...words)),
+    release: (...words) => call("bus_unreachable", () => real.release(...words)),
+    present: (...words) => call("bus_unreachable", () => real.present(...words)),
+    absent: (...words) => call("bus_unreachable", () => real.absent(...words)),
+    members: () => call("bus_unreachable", () => real.members()),
+    agree: (...words) => real.agree(...words),
+    close: async () => {},
+  });
+
+  const documents = (real: Documents): Documents => ({
+    ...real,
+    get: (...words) => call("documents_unreachable", () => real.get(...words)),
+    put: (...words) => call("documents_unreachable", () => real.put(...words)),
+    list: (...words) => call("documents_unreachable", () => real.list(...words)),
+  });
+
+  return { bus, leases, documents };
+}
