@@ -222,9 +222,10 @@ export function ownership(
     async drain(limit_ms) {
       draining = true;
       round_alarm?.[Symbol.dispose]();
-      await leases.absent(me).catch(quietly);
       const limit = Promise.withResolvers<void>();
       const alarm = clock.at(clock.now() + limit_ms, limit.resolve);
+      // Said first, so that others claim what is given back; a round under way must not claim it again.
+      await Promise.race([limit.promise, leases.absent(me).catch(quietly)]);
       await Promise.race([limit.promise, rounding]);
       await Promise.race([limit.promise, Promise.all([...owned.values()].map(handedOver))]);
       alarm[Symbol.dispose]();

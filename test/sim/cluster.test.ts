@@ -244,7 +244,7 @@ async function simulate(seed: number): Promise<string[]> {
   await Promise.all(callers);
   for (const { key, item } of wanted)
     if (answers.get(item) !== `${item} of ${key}`) throw new Error(`${item} got the answer of another`);
-  for (const { node } of [...workers, gateway]) await Promise.all([node.stop(100), clock.advance(200)]);
+  for (const { node } of [...workers, gateway]) await Promise.all([node.stop(100), clock.advance(2_000)]);
   return trace;
 }
 
