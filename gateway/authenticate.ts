@@ -190,18 +190,14 @@ export function allowanceRefused(
   }
 }
 
-/** The fields every authenticated answer carries (1-core.md, Authentication 3). */
-export function callerHeaders(caller: Caller, limit: string): Record<string, string> {
-  const headers: Record<string, string> = {
-    "X-Service-Key-Role": caller.grant.key.role,
-    "RateLimit-Policy": caller.policy,
-    RateLimit: limit,
-  };
-  if (caller.limited) {
-    const quota = quotaField(caller.meter.allowances, caller.meter.used);
-    const budget = budgetField(caller.meter.allowances, caller.meter.used);
-    if (quota !== null) headers["X-Service-Quota-Remaining"] = quota;
-    if (budget !== null) headers["X-Service-Key-Budget-Remaining"] = budget;
-  }
-  return headers;
+/** Adds the fields every authenticated answer carries (1-core.md, Authentication 3). */
+export function addCallerHeaders(headers: Record<string, string>, caller: Caller, limit: string): void {
+  headers["X-Service-Key-Role"] = caller.grant.key.role;
+  headers["RateLimit-Policy"] = caller.policy;
+  headers["RateLimit"] = limit;
+  if (!caller.limited) return;
+  const quota = quotaField(caller.meter.allowances, caller.meter.used);
+  const budget = budgetField(caller.meter.allowances, caller.meter.used);
+  if (quota !== null) headers["X-Service-Quota-Remaining"] = quota;
+  if (budget !== null) headers["X-Service-Key-Budget-Remaining"] = budget;
 }

@@ -11,7 +11,7 @@ import type { Random } from "../cluster/ports/random.ts";
 import {
   allowanceRefused,
   type Caller,
-  callerHeaders,
+  addCallerHeaders,
   categoryRefused,
   countRate,
   type Identify,
@@ -100,12 +100,10 @@ export function server({ routes, identify, metering, clock, random, meters }: Ne
     level: Level = "info",
   ): Reply {
     const { ready, request_id, head, gone } = passage;
-    const headers: Record<string, string> = {
-      ...reply.headers,
-      ...(limit === null ? NOBODY : callerHeaders(caller!, limit)),
-      ...(ready.route?.cors ? OPEN_TO_BROWSERS : NOBODY),
-      "X-Request-Id": request_id,
-    };
+    const headers: Record<string, string> = { ...reply.headers };
+    if (limit !== null) addCallerHeaders(headers, caller!, limit);
+    if (ready.route?.cors) Object.assign(headers, OPEN_TO_BROWSERS);
+    headers["X-Request-Id"] = request_id;
     const ms = clock.mono() - passage.began_ms;
     if (gone.aborted) meters.count("trawl_http_aborted_total", NO_LABELS);
     meters.count(
@@ -124,7 +122,8 @@ export function server({ routes, identify, metering, clock, random, meters }: Ne
       // 499 as others log it: the client left, and this is what it would have got.
       status: gone.aborted ? 499 : reply.status,
       ms: Math.round(ms),
-      ...(caller && { project: caller.grant.project.name, key: caller.grant.key.prefix }),
+      project: caller?.grant.project.name,
+      key: caller?.grant.key.prefix,
     });
     return reply.body === undefined
       ? { status: reply.status, headers }
