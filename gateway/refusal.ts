@@ -41,11 +41,6 @@ export const categoryNotAllowed = (category: string, allowed: readonly string[])
     message: `This key cannot be used for ${category}, only for ${allowed.join(" and ")}`,
   });
 
-export const adminOnly: Reply = detail(403, {
-  error: "admin_key_required",
-  message: "This needs an account admin key",
-});
-
 export const userAgentNotAllowed = (user_agent: string): Reply =>
   detail(403, {
     error: "user_agent_not_allowed",
