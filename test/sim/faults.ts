@@ -24,6 +24,8 @@ export interface Chances {
   readonly call_late: number;
   readonly call_failed: number;
   readonly late_ms: number;
+  /** So much longer than it may a node believes in its lease: a mistake of ours, to see that it is caught. */
+  readonly trusts_too_long_ms: number;
 }
 
 /** One node's way to the ports, through which everything goes wrong. */
@@ -91,7 +93,7 @@ export function faulty(link: Link, clock: Clock, random: Random, chances: Chance
   });
 
   const leases = (real: Leases): Leases => ({
-    ttl_ms: real.ttl_ms,
+    ttl_ms: real.ttl_ms + chances.trusts_too_long_ms,
     create: (...words) => call("bus_unreachable", () => real.create(...words)),
     renew: (...words) => call("bus_unreachable", () => real.renew(...words)),
     release: (...words) => call("bus_unreachable", () => real.release(...words)),
