@@ -25,6 +25,7 @@ const CHANCES = {
   call_late: 0.05,
   call_failed: 0.02,
   late_ms: 400,
+  trusts_too_long_ms: 0,
 };
 
 /** Takes items of one site, one start a gap, each to be done once. */
@@ -130,7 +131,7 @@ interface Member {
   readonly link: Link;
 }
 
-async function simulate(seed: number): Promise<string[]> {
+async function simulate(seed: number, chances = CHANCES): Promise<string[]> {
   const trace: string[] = [];
   const clock = virtualClock(Date.UTC(2026, 0, 1));
   const note = (text: string) => void trace.push(`${clock.mono()} ${text}`);
@@ -144,7 +145,7 @@ async function simulate(seed: number): Promise<string[]> {
 
   async function join(owns: boolean): Promise<Member> {
     const link = { cut: false, dead: false, calm: true };
-    const ways = faulty(link, clock, random, owns ? CHANCES : { ...CHANCES, call_failed: 0 });
+    const ways = faulty(link, clock, random, owns ? chances : { ...chances, call_failed: 0 });
     const node = await distributed(
       owns ? [site(origins, () => clock.now(), sleep)] : [],
       {
@@ -240,7 +241,7 @@ async function simulate(seed: number): Promise<string[]> {
     const missing = wanted
       .filter(({ item }) => !answers.has(item))
       .map(({ key, item }) => `${item} of ${key}`);
-    throw new Error(`Nobody answered ${missing.join(", ")}`);
+    throw new Error(`Nobody answered ${missing.length}: ${missing.slice(0, 5).join(", ")}`);
   }
   await Promise.all(callers);
   for (const { key, item } of wanted)
@@ -264,6 +265,10 @@ test.each(seeds)(
     }
   },
 );
+
+test("a node that believes in its lease for too long is caught", async () => {
+  await expect(simulate(1, { ...CHANCES, trusts_too_long_ms: 3_600 })).rejects.toThrow("is held twice");
+});
 
 test("the same seed takes the same course", async () => {
   expect(await simulate(3)).toEqual(await simulate(3));
