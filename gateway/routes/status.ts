@@ -119,6 +119,7 @@ export function statusRoutes({
         tags: ["status"],
         replies: {
           200: { description: "Prometheus text format", content_type: "text/plain", schema: Type.String() },
+          404: { description: "Asked from elsewhere", schema: Type.Object({ detail: Type.String() }) },
         },
         handle: async ({ head }) => {
           // A proxy on this machine speaks for others: what it passes on is not from here.

@@ -1,0 +1,330 @@
+/** Who may ask, how much, and in which words: keys, limits, refusals, and what needs no key. */
+import { once } from "node:events";
+import { connect } from "node:net";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Said, type Service, SETUPS } from "../service.ts";
+import { article, type Web, web } from "../web.ts";
+
+/** A body, and what is wrong with it: where and what, in pydantic's words. */
+const MALFORMED: readonly (readonly [body: unknown, loc: readonly (string | number)[], type: string])[] = [
+  // Not JSON at all.
+  ["", ["body"], "missing"],
+  ["{", ["body", 1], "json_invalid"],
+  ["null", ["body"], "model_attributes_type"],
+  ["[]", ["body"], "model_attributes_type"],
+  ['"http://a.test/"', ["body"], "model_attributes_type"],
+  ["42", ["body"], "model_attributes_type"],
+  ["url=http://a.test/", ["body", 0], "json_invalid"],
+  ["{'url': 'http://a.test/'}", ["body", 1], "json_invalid"],
+  ['{"url": "http://a.test/",}', ["body", 25], "json_invalid"],
+  // Where it is V8 does not say.
+  ['{"url": NaN}', ["body", 0], "json_invalid"],
+  ['{"url": "http://a.test/"} x', ["body", 26], "json_invalid"],
+  [Buffer.from([0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]), ["body", 0], "json_invalid"],
+  [Buffer.from('{"url":"\xff"}', "latin1"), ["body", 0], "json_invalid"],
+  [Buffer.alloc(100), ["body", 0], "json_invalid"],
+  ["[".repeat(200_000), ["body", 200_000], "json_invalid"],
+  // Fields.
+  [{}, ["body", "url"], "missing"],
+  [{ url: null }, ["body", "url"], "string_type"],
+  [{ url: 5 }, ["body", "url"], "string_type"],
+  [{ url: ["http://a.test/"] }, ["body", "url"], "string_type"],
+  [{ url: "" }, ["body", "url"], "string_too_short"],
+  [{ url: `http://a.test/${"a".repeat(8_192)}` }, ["body", "url"], "string_too_long"],
+  [{ render: "sometimes" }, ["body", "render"], "literal_error"],
+  [{ render: null }, ["body", "render"], "literal_error"],
+  [{ max_bytes: 0 }, ["body", "max_bytes"], "greater_than_equal"],
+  [{ max_bytes: -1 }, ["body", "max_bytes"], "greater_than_equal"],
+  [{ max_bytes: 52_428_801 }, ["body", "max_bytes"], "less_than_equal"],
+  [{ max_bytes: 1.5 }, ["body", "max_bytes"], "int_from_float"],
+  [{ max_bytes: "1000" }, ["body", "max_bytes"], "int_type"],
+  [{ accept_pdf: "yes" }, ["body", "accept_pdf"], "bool_type"],
+  [{ cache_ttl_s: -1 }, ["body", "cache_ttl_s"], "greater_than_equal"],
+  [{ cache_ttl_s: "0" }, ["body", "cache_ttl_s"], "int_type"],
+  [{ min_text_chars: -5 }, ["body", "min_text_chars"], "greater_than_equal"],
+  [{ allow_archive: 1 }, ["body", "allow_archive"], "bool_type"],
+  [{ allow_alternates: null }, ["body", "allow_alternates"], "bool_type"],
+  [{ allow_paid: "false" }, ["body", "allow_paid"], "bool_type"],
+  [{ tiers: "direct" }, ["body", "tiers"], "list_type"],
+  [{ tiers: ["direct", "pigeon"] }, ["body", "tiers", 1], "literal_error"],
+  [{ tiers: [null] }, ["body", "tiers", 0], "literal_error"],
+  [{ timeout_s: 4.9 }, ["body", "timeout_s"], "greater_than_equal"],
+  [{ timeout_s: 150.5 }, ["body", "timeout_s"], "less_than_equal"],
+  [{ timeout_s: "30" }, ["body", "timeout_s"], "float_type"],
+  [{ country: "DEU" }, ["body", "country"], "string_pattern_mismatch"],
+  [{ country: "" }, ["body", "country"], "string_pattern_mismatch"],
+  [{ user_agent: 7 }, ["body", "user_agent"], "string_type"],
+  [{ user_agent: "a".repeat(501) }, ["body", "user_agent"], "string_too_long"],
+  [{ accept_language: {} }, ["body", "accept_language"], "string_type"],
+  [{ include_html: "no" }, ["body", "include_html"], "bool_type"],
+  [{ project_ref: "a".repeat(501) }, ["body", "project_ref"], "string_too_long"],
+];
+
+/** 3-decisions.md, Running it: honoured within 5 s. */
+const becomes = (ask: () => Promise<Said>, status: number) =>
+  expect.poll(async () => (await ask()).status, { timeout: 5_000, interval: 50 }).toBe(status);
+
+const isRefused = ({ status }: Said) => status === 429;
+
+describe.each(SETUPS)("access, $setup", ({ start }) => {
+  let sites: Web;
+  let service: Service;
+  let url: string;
+  beforeAll(async () => {
+    sites = await web();
+    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
+    url = `${sites.site({ "/": { body: article("Access") } }).origin}/`;
+  });
+  afterAll(async () => {
+    await service.close();
+    await sites.close();
+  });
+
+  const fetch = (key: string | null, headers: Readonly<Record<string, string>> = {}): Promise<Said> =>
+    service.call("POST", "/v1/fetch", { key, headers, body: { url } });
+  const key = async (...options: string[]): Promise<{ key: string; prefix: string }> =>
+    service.trawl("key", "create", "--project", "default", ...options);
+
+  describe("keys (1-core.md, Authentication)", () => {
+    test.each([
+      [{}, "missing bearer token"],
+      [{ authorization: "" }, "missing bearer token"],
+      [{ authorization: "Basic dXNlcjpwYXNz" }, "missing bearer token"],
+      [{ authorization: "Bearer" }, "missing bearer token"],
+      [{ authorization: "Bearer nothing" }, "invalid API key"],
+      [{ authorization: "Bearer ak_scenarios_0123456789abcdeX" }, "invalid API key"],
+      [{ authorization: "Bearer sk_scenarios_0123456789abcdef" }, "invalid API key"],
+    ] as const)("%o is 401", async (headers, detail) => {
+      for (const [method, path] of [
+        ["POST", "/v1/fetch"],
+        ["GET", `/v1/bodies/${"0".repeat(64)}`],
+        ["GET", "/v1/quota"],
+      ] as const) {
+        const answer = await service.call(method, path, { key: null, headers });
+        expect(answer.status).toBe(401);
+        expect(answer.json).toEqual({ detail });
+        expect(answer.headers["www-authenticate"]).toBe("Bearer");
+        expect(answer.headers).not.toHaveProperty("ratelimit");
+      }
+    });
+
+    test("work as soon as they are made, and say whose they are", async () => {
+      const [standard, admin] = await Promise.all([key(), key("--admin")]);
+      expect(standard).toMatchObject({ key: expect.stringMatching(/^sk_/), role: "standard" });
+      for (const [one, role] of [
+        [standard, "standard"],
+        [admin, "account_admin"],
+      ] as const) {
+        const answer = await fetch(one.key);
+        expect(answer.status).toBe(200);
+        expect(answer.headers).toMatchObject({
+          "x-service-key-role": role,
+          "ratelimit-policy": '"project";q=200;w=1',
+          ratelimit: expect.stringMatching(/^"project";r=\d+;t=1$/),
+        });
+        const { json } = await service.call("GET", "/v1/quota", { key: one.key });
+        expect(json).toMatchObject({ key: one.prefix, role, period: expect.stringMatching(/^\d{4}-\d\d$/) });
+      }
+    });
+
+    test("stop working within 5 s of trawl key revoke", async () => {
+      const { key: secret, prefix } = await key();
+      expect((await fetch(secret)).status).toBe(200);
+      await service.trawl("key", "revoke", prefix);
+      const began = performance.now();
+      await becomes(() => fetch(secret), 401);
+      expect(performance.now() - began).toBeLessThan(5_500);
+    });
+
+    test("of a suspended customer are 403 on every endpoint, until it is active again", async () => {
+      await service.trawl("project", "create", "owing", "--customer", "debtor", "--new-customer");
+      const { key: secret } = await service.trawl("key", "create", "--project", "owing");
+      expect((await fetch(secret)).status).toBe(200);
+      await service.trawl("customer", "suspend", "debtor");
+      await becomes(() => fetch(secret), 403);
+      for (const path of ["/v1/quota", `/v1/bodies/${"0".repeat(64)}`]) {
+        const answer = await service.call("GET", path, { key: secret });
+        expect(answer.status).toBe(403);
+        expect(answer.json).toEqual({ detail: { error: "customer_suspended" } });
+      }
+      await service.trawl("customer", "activate", "debtor");
+      await becomes(() => fetch(secret), 200);
+    });
+
+    test("may be for some categories only", async () => {
+      const { key: secret } = await key("--category", "search");
+      const answer = await fetch(secret);
+      expect(answer.status).toBe(403);
+      expect(answer.json).toEqual({
+        detail: { error: "key_category_not_allowed", message: expect.stringContaining("search") },
+      });
+      expect((await service.call("GET", "/v1/quota", { key: secret })).status).toBe(200);
+    });
+
+    test("are written to no log", () => {
+      const said = service.stdout() + service.stderr();
+      expect(said).toContain("Listening");
+      expect(said).not.toMatch(/[as]k_[A-Za-z0-9_-]{20}/);
+    });
+  });
+
+  describe("limits (1-core.md, Limits)", () => {
+    test("of a key's own requests per second are 429 with Retry-After", async () => {
+      const { key: secret } = await key("--rps", "2");
+      const answers = await Promise.all(Array.from({ length: 8 }, () => fetch(secret)));
+      const refused = answers.filter(({ status }) => status === 429);
+      // Two for each second begun meanwhile.
+      expect(refused.length).toBeGreaterThanOrEqual(4);
+      expect(answers.some(({ status }) => status === 200)).toBe(true);
+      for (const { json, headers } of refused) {
+        expect(json).toEqual({ detail: { error: "key_rate_limited" } });
+        expect(headers).toMatchObject({
+          "retry-after": "1",
+          "ratelimit-policy": '"project";q=200;w=1, "key";q=2;w=1',
+          ratelimit: expect.stringMatching(/^"project";r=\d+;t=1, "key";r=0;t=1$/),
+        });
+      }
+    });
+
+    test("of a project are 429 with Retry-After, whichever of its keys asks", async () => {
+      await service.trawl("project", "create", "eager");
+      const [one, two] = await Promise.all([
+        service.trawl("key", "create", "--project", "eager"),
+        service.trawl("key", "create", "--project", "eager"),
+      ]);
+      const burst = () => Promise.all(Array.from({ length: 400 }, (_, n) => fetch((n % 2 ? one : two).key)));
+      let refused: Said[] = [];
+      await expect
+        .poll(async () => (refused = (await burst()).filter(isRefused)).length, { timeout: 15_000 })
+        .toBeGreaterThan(0);
+      expect(refused[0]!.json).toEqual({ detail: "rate limit exceeded" });
+      expect(refused[0]!.headers).toMatchObject({
+        "retry-after": "1",
+        "ratelimit-policy": '"project";q=200;w=1',
+        ratelimit: '"project";r=0;t=1',
+      });
+    });
+
+    test("of a month are 429 until it ends", async () => {
+      const { key: secret } = await key("--quota", "fetch=2");
+      const answers = [await fetch(secret), await fetch(secret), await fetch(secret)];
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
+      expect(answers[0]!.headers["x-service-quota-remaining"]).toBe("fetch=1");
+      expect(answers[2]!.json).toEqual({
+        detail: { error: "key_quota_exhausted", category: "fetch", limit: 2 },
+      });
+      const now = new Date();
+      const resets = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
+      const wait_s = Number(answers[2]!.headers["retry-after"]);
+      expect(Math.abs(wait_s - (resets - Date.now()) / 1_000)).toBeLessThan(30);
+    });
+
+    test("count twenty at once exactly", async () => {
+      const { key: secret } = await key("--quota", "fetch=7");
+      const answers = await Promise.all(Array.from({ length: 20 }, () => fetch(secret)));
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(7);
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(13);
+    });
+  });
+
+  describe("refusals (1-core.md, Errors)", () => {
+    test("has at least forty malformed bodies", () => {
+      expect(MALFORMED.length).toBeGreaterThanOrEqual(40);
+    });
+
+    test.each(MALFORMED)("%j is 422", async (given, loc, type) => {
+      const isWish =
+        typeof given === "object" && given !== null && !Buffer.isBuffer(given) && !Array.isArray(given);
+      const needs_url = isWish && !("url" in given) && Object.keys(given).length > 0;
+      const answer = await service.call("POST", "/v1/fetch", {
+        body: needs_url ? { url, ...given } : given,
+      });
+      expect(answer.status).toBe(422);
+      expect(answer.json.detail).toEqual([{ loc, type, msg: expect.any(String) }]);
+      expect(JSON.stringify(answer.json)).not.toContain("a.test");
+    });
+
+    test("lists all mistakes of a body at once", async () => {
+      const { status, json } = await service.call("POST", "/v1/fetch", {
+        body: { max_bytes: "many", render: "no", tiers: ["x", "y"] },
+      });
+      expect(status).toBe(422);
+      const places = json.detail.map(({ loc }: { loc: string[] }) => loc.slice(1).join("."));
+      expect(new Set(places)).toEqual(new Set(["url", "max_bytes", "render", "tiers.0", "tiers.1"]));
+    });
+
+    test("takes what it does not know for a mistake of nobody, and any Content-Type", async () => {
+      const answer = await service.call("POST", "/v1/fetch", {
+        body: JSON.stringify({ url, colour: "blue" }),
+        headers: { "content-type": "text/plain" },
+      });
+      expect(answer.status).toBe(200);
+    });
+
+    test("a body over 64 MB is 413, said before it has come", async () => {
+      const { host, hostname, port } = new URL(service.url);
+      const socket = connect(Number(port), hostname);
+      await once(socket, "connect");
+      socket.write(
+        `POST /v1/fetch HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${service.key}\r\n` +
+          `Content-Length: ${64 * 2 ** 20 + 1}\r\n\r\n`,
+      );
+      const [bytes] = (await once(socket, "data")) as [Buffer];
+      expect(bytes.toString()).toMatch(/^HTTP\/1\.1 413 [^]*\{"detail":"request body over 64 MB"\}/);
+      socket.destroy();
+    });
+
+    test("what is nowhere is 404, what cannot be done there 405", async () => {
+      for (const path of ["/", "/v1", "/v1/", "/v1/fetch/", "//v1/fetch", "/v1/nothing", "/health/x"]) {
+        const answer = await service.call("POST", path);
+        const wrong = path === "/" ? 405 : 404;
+        expect({ path, status: answer.status }).toEqual({ path, status: wrong });
+      }
+      const get = await service.call("GET", "/v1/fetch");
+      expect(get.status).toBe(405);
+      expect(get.headers["allow"]).toBe("POST, OPTIONS");
+      expect(get.json).toEqual({ detail: "Method Not Allowed" });
+      expect((await service.call("OPTIONS", "/v1/fetch", { key: null })).status).toBe(204);
+    });
+
+    test("every answer has a request id of its own", async () => {
+      const answers = await Promise.all([
+        ...Array.from({ length: 30 }, () => fetch(service.key)),
+        ...Array.from({ length: 30 }, () => fetch(null)),
+        ...Array.from({ length: 30 }, () => service.call("GET", "/nowhere")),
+      ]);
+      expect(new Set(answers.map(({ headers }) => headers["x-request-id"])).size).toBe(90);
+    });
+  });
+
+  describe("without a key", () => {
+    test("/health and /ready say how it is", async () => {
+      const health = await service.call("GET", "/health", { key: null });
+      expect(health).toMatchObject({ status: 200, json: { status: "ok" } });
+      const ready = await service.call("GET", "/ready", { key: null });
+      expect(ready).toMatchObject({ status: 200, json: { status: "ready", version: expect.any(String) } });
+      expect(new Set(Object.values(ready.json.checks))).toEqual(new Set(["ok"]));
+      expect((await service.call("HEAD", "/health", { key: null })).bytes).toHaveLength(0);
+    });
+
+    test("/openapi.json is a valid OpenAPI 3.1 document with the specification's operations", async () => {
+      const { json } = await service.call("GET", "/openapi.json", { key: null });
+      expect(json.openapi).toBe("3.1.0");
+      expect(json.info.version).toBe("1.0.0");
+      expect(json.servers).toEqual([{ url: service.url }]);
+      expect(await new Validator().validate(structuredClone(json))).toMatchObject({ valid: true });
+      const ids = Object.values<Record<string, { operationId: string }>>(json.paths).flatMap((methods) =>
+        Object.values(methods).map(({ operationId }) => operationId),
+      );
+      expect(ids).toEqual(expect.arrayContaining(["fetch", "getBody", "headBody", "health", "ready"]));
+      expect(new Set(ids).size).toBe(ids.length);
+    });
+
+    test("/metrics is for this machine, not for whom a proxy speaks", async () => {
+      expect(await service.meter("trawl_fetch_requests_total")).toBeGreaterThan(0);
+      const passed_on = await service.call("GET", "/metrics", { headers: { "x-forwarded-for": "8.8.8.8" } });
+      expect(passed_on.status).toBe(404);
+    });
+  });
+});

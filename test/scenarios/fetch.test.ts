@@ -1,0 +1,545 @@
+/** One page through the whole service: every field of its answer, every kind of content, every wish of a request. */
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { MAX_BYTES_MOST } from "../../schemas/fetch.ts";
+import { hostileSite } from "../hostile-site.ts";
+import { writePdf } from "../lib/pdf-writer.ts";
+import { type Service, SETUPS } from "../service.ts";
+import { article, CHALLENGE, coded, type Page, type Pages, prose, redirect, type Web, web } from "../web.ts";
+
+const sha256 = (bytes: Buffer | string): string => createHash("sha256").update(bytes).digest("hex");
+const WORDS = prose(10);
+const GERMAN = `Grüße: ${"Die Straße führt über die Brücke nach Süden. ".repeat(15)}`;
+const JAPANESE = "灯台の光は港を照らし、船は静かに岸へ戻った。";
+/** The same sentence; Node has no encoder for it. */
+const SHIFT_JIS = Buffer.from(
+  "939491e482cc8cf582cd8d6082f08fc682e782b58141914482cd90c382a982c98add82d696df82c182bd8142",
+  "hex",
+);
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+const PDF = writePdf({
+  title: "Tide tables",
+  pages: [{ lines: ["High water at noon"] }, { lines: ["Low water at six"] }, { lines: ["Slack at nine"] }],
+});
+
+const page = (title: string, text: string, encoding: BufferEncoding = "utf8", head = ""): Buffer =>
+  Buffer.from(`${head}<title>${title}</title><article><p>${text}</p></article>`, encoding);
+
+/** oxlint takes an expectation inside a condition for one that may be skipped. */
+const containing = (text: string) => expect.stringContaining(text);
+
+describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
+  let sites: Web;
+  let service: Service;
+  beforeAll(async () => {
+    sites = await web();
+    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
+  });
+  afterAll(async () => {
+    await service.close();
+    await sites.close();
+  });
+
+  test("answers every field of an article (1-core.md, FetchResponse)", async () => {
+    const text = prose(12, "the lighthouse");
+    const body = `<!doctype html><html lang="en-GB"><head><meta charset="utf-8"><title>The Lamp | The Tide</title>
+      <meta name="author" content="Ada Keeper"><meta name="description" content="What the lamp saw.">
+      <meta property="og:site_name" content="The Tide"><meta property="og:title" content="The Lamp">
+      <meta property="article:published_time" content="2026-03-04T05:06:07+01:00">
+      <meta property="article:section" content="Coast">
+      <link rel="canonical" href="/lamp"></head><body><nav><a href="/">Home</a></nav>
+      <article><h1>The Lamp</h1><p>${text}</p></article></body></html>`;
+    const site = sites.site({
+      "/new": {
+        body,
+        headers: {
+          ETag: '"v1"',
+          "Last-Modified": "Wed, 04 Mar 2026 05:06:07 GMT",
+          "Cache-Control": "max-age=600",
+          "Content-Language": "en-GB",
+          "Set-Cookie": "session=secret",
+          "X-Powered-By": "steam",
+          Link: '</style.css>; rel="preload"',
+          "X-Robots-Tag": "noarchive",
+        },
+      },
+    });
+    const second = sites.site({ "/far": redirect(`${site.origin}/new`, 307) });
+    const first = sites.site({ "/old": redirect(`${second.origin}/far`, 301) });
+
+    const answer = await service.fetch({ url: `${first.origin}/old#part`, project_ref: "a note" });
+    const { request_id, retrieved_at, attempts, headers, answer: http, meta, ...rest } = answer;
+
+    expect(http.headers["content-type"]).toBe("application/json");
+    expect(http.headers["x-request-id"]).toBe(request_id);
+    expect(retrieved_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(Math.abs(Date.now() - Date.parse(retrieved_at!))).toBeLessThan(60_000);
+    expect(attempts).toEqual([
+      { tier: "direct", status: 200, reason: "ok", ms: expect.any(Number), detail: null },
+    ]);
+    const { date, ...kept } = headers;
+    expect(Date.parse(date!)).not.toBeNaN();
+    expect(kept).toEqual({
+      "content-type": "text/html; charset=utf-8",
+      "content-length": String(Buffer.byteLength(body)),
+      "content-language": "en-GB",
+      etag: '"v1"',
+      "last-modified": "Wed, 04 Mar 2026 05:06:07 GMT",
+      "cache-control": "max-age=600",
+      link: '</style.css>; rel="preload"',
+      "x-robots-tag": "noarchive",
+    });
+    expect(meta).toEqual({
+      author: "Ada Keeper",
+      published_at: "2026-03-04T04:06:07Z",
+      modified_at: null,
+      language: "en-GB",
+      canonical_url: `${site.origin}/lamp`,
+      publisher: null,
+      site_name: "The Tide",
+      description: "What the lamp saw.",
+      section: "Coast",
+      word_count: rest.text.split(/\s+/).length,
+    });
+    expect(rest).toEqual({
+      http: 200,
+      url: `${first.origin}/old#part`,
+      final_url: `${site.origin}/new`,
+      redirects: [
+        { url: `${first.origin}/old`, status: 301, location: `${second.origin}/far` },
+        { url: `${second.origin}/far`, status: 307, location: `${site.origin}/new` },
+      ],
+      status: 200,
+      content_type: "text/html; charset=utf-8",
+      origin_content_type: "text/html; charset=utf-8",
+      tier: "direct",
+      html: body,
+      text: expect.stringContaining(text),
+      pdf_text_pages: null,
+      pdf_page_count: null,
+      text_truncated: false,
+      title: "The Lamp",
+      sha256: sha256(body),
+      bytes: Buffer.byteLength(body),
+      cached: false,
+      revalidated: false,
+      etag: '"v1"',
+      last_modified: "Wed, 04 Mar 2026 05:06:07 GMT",
+      cost_usd: 0,
+      billing_category: "fetch_own",
+      archived_at: null,
+      served_from_archive_because: null,
+      body_url: `/v1/bodies/${sha256(body)}`,
+      body_kind: "origin",
+      content_kind: "html",
+      paywall: "none",
+      paywall_evidence: [],
+      alternate_of: null,
+      alternate_source: null,
+      match_score: null,
+      primary_sources: [],
+      text_complete: true,
+      error: null,
+      retry_after_s: null,
+    });
+    expect(rest.text).not.toContain("Home");
+  });
+
+  test("asks each site of a redirect for its own rules, and is led across at most ten", async () => {
+    const chain: Pages = Object.fromEntries(
+      Array.from({ length: 11 }, (_, n) => [`/${n}`, redirect(`/${n + 1}`)]),
+    );
+    const site = sites.site({ ...chain, "/11": { body: article("Too far") } });
+    const ten = await service.fetch({ url: `${site.origin}/1` });
+    expect(ten).toMatchObject({ error: null, title: "Too far" });
+    expect(ten.redirects).toHaveLength(10);
+    const eleven = await service.fetch({ url: `${site.origin}/0`, tiers: ["direct"] });
+    expect(eleven).toMatchObject({ error: "all_tiers_failed", status: 302 });
+    expect(eleven.attempts).toMatchObject([{ tier: "direct", reason: "too_many_redirects" }]);
+
+    const closed = sites.site({ "/robots.txt": { type: "text/plain", body: "User-agent: *\nDisallow: /" } });
+    const open = sites.site({ "/": redirect(`${closed.origin}/secret`) });
+    expect(await service.fetch({ url: `${open.origin}/` })).toMatchObject({ error: "robots_disallowed" });
+    expect(closed.hits("/secret")).toBe(0);
+  });
+
+  test("sends a browser's fields to the page, and the crawler's name to robots.txt", async () => {
+    const site = sites.site({ "/": { body: article("Fields") } });
+    await service.fetch({ url: `${site.origin}/`, accept_language: "de-CH,de;q=0.8" });
+
+    const [robots, asked] = site.arrivals;
+    expect(robots!.path).toBe("/robots.txt");
+    expect(robots!.headers["user-agent"]).toContain("trawl");
+    expect(asked!.path).toBe("/");
+    expect(asked!.headers).toMatchObject({
+      "user-agent": expect.stringMatching(/^Mozilla\/5\.0 .*Chrome\//),
+      "accept-language": "de-CH,de;q=0.8",
+      "accept-encoding": "gzip, deflate, br, zstd",
+    });
+    expect(asked!.headers).not.toHaveProperty("cookie");
+    expect(asked!.headers).not.toHaveProperty("authorization");
+  });
+
+  test("sends a user agent its project may name, and refuses any other with 403", async () => {
+    const site = sites.site({ "/": { body: article("Agents") } });
+    const agent = "HarbourReader/2.0 (+https://harbour.example)";
+    await service.trawl("project", "create", "readers");
+    const { key } = await service.trawl("key", "create", "--project", "readers");
+    const ask = () =>
+      service.call("POST", "/v1/fetch", { key, body: { url: `${site.origin}/`, user_agent: agent } });
+
+    const refused = await ask();
+    expect(refused.status).toBe(403);
+    expect(refused.json).toEqual({
+      detail: { error: "user_agent_not_allowed", hint: expect.stringContaining(agent) },
+    });
+    expect(site.arrivals).toEqual([]);
+
+    await service.trawl("project", "allow-agent", "readers", agent);
+    await expect.poll(async () => (await ask()).status, { timeout: 6_000, interval: 200 }).toBe(200);
+    expect(site.arrivals.at(-1)).toMatchObject({ path: "/", headers: { "user-agent": agent } });
+  });
+
+  describe("kinds of content", () => {
+    const PAGES: Pages = {
+      "/gzip": coded("gzip", { body: article("Coded", WORDS) }),
+      "/br": coded("br", { body: article("Coded", WORDS) }),
+      "/zstd": coded("zstd", { body: article("Coded", WORDS) }),
+      "/deflate": coded("deflate", { body: article("Coded", WORDS) }),
+      "/windows-1252": { type: "text/html; charset=windows-1252", body: page("Zürich", GERMAN, "latin1") },
+      "/meta": {
+        type: "text/html",
+        body: page("Zürich", GERMAN, "latin1", '<meta charset="iso-8859-1">'),
+      },
+      "/bom": {
+        type: "text/html; charset=iso-8859-1",
+        body: Buffer.concat([BOM, page("Zürich", GERMAN)]),
+      },
+      "/shift-jis": {
+        type: "text/html; charset=Shift_JIS",
+        body: Buffer.concat([
+          Buffer.from("<title>Tides</title><article><p>"),
+          ...Array.from({ length: 25 }, () => SHIFT_JIS),
+          Buffer.from("</p></article>"),
+        ]),
+      },
+      "/json": { type: "application/json", body: '{"tide":"high","metres":3.5}' },
+      "/feed": {
+        type: "application/rss+xml",
+        body:
+          '<?xml version="1.0"?><rss version="2.0"><channel><title>Tides</title>' +
+          "<item><title>High</title></item></channel></rss>",
+      },
+      "/xml": { type: "text/xml", body: "<tides><tide>high</tide></tides>" },
+      "/plain": { type: "text/plain; charset=utf-8", body: "High tide at noon.\nLow tide at six." },
+      "/binary": { type: "application/octet-stream", body: Buffer.from([0, 1, 2, 3, 0xff, 0xfe, 0]) },
+      "/image": { type: "image/png", body: Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]) },
+      "/empty": { type: "text/plain", body: "" },
+      "/untyped": { type: null, body: article("Untyped", WORDS) },
+    };
+    const CASES: readonly { path: string; kind: string; text: string; title?: string }[] = [
+      { path: "/gzip", kind: "html", text: WORDS, title: "Coded" },
+      { path: "/br", kind: "html", text: WORDS, title: "Coded" },
+      { path: "/zstd", kind: "html", text: WORDS, title: "Coded" },
+      { path: "/deflate", kind: "html", text: WORDS, title: "Coded" },
+      { path: "/windows-1252", kind: "html", text: "Die Straße führt über die Brücke", title: "Zürich" },
+      { path: "/meta", kind: "html", text: "Die Straße führt über die Brücke", title: "Zürich" },
+      { path: "/bom", kind: "html", text: "Die Straße führt über die Brücke", title: "Zürich" },
+      { path: "/shift-jis", kind: "html", text: JAPANESE, title: "Tides" },
+      { path: "/json", kind: "json", text: '{"tide":"high","metres":3.5}' },
+      { path: "/feed", kind: "xml", text: "High" },
+      { path: "/xml", kind: "xml", text: "high" },
+      { path: "/plain", kind: "text", text: "High tide at noon.\nLow tide at six." },
+      { path: "/binary", kind: "binary", text: "" },
+      { path: "/image", kind: "binary", text: "" },
+      { path: "/empty", kind: "text", text: "" },
+      { path: "/untyped", kind: "html", text: WORDS, title: "Untyped" },
+    ];
+
+    test.each(CASES)("reads $path as $kind", async ({ path, kind, text, title }) => {
+      const site = sites.site(PAGES);
+      const answer = await service.fetch({ url: `${site.origin}${path}` });
+      const html = kind === "html";
+      expect(answer).toMatchObject({
+        error: null,
+        status: 200,
+        content_kind: kind,
+        tier: "direct",
+        text: text === "" ? "" : containing(text),
+        html: html ? containing(text) : null,
+        ...(title !== undefined && { title }),
+      });
+      // 1-core.md: HTML only.
+      const { meta, paywall, text_complete } = answer;
+      expect([meta, paywall, text_complete].map((field) => field !== null)).toEqual([html, html, html]);
+    });
+
+    test("reads a PDF page by page, under whatever type it came", async () => {
+      const site = sites.site({
+        "/tides.pdf": { type: "application/pdf", body: PDF },
+        "/download": { type: "application/octet-stream", body: PDF },
+      });
+      for (const path of ["/tides.pdf", "/download"]) {
+        const answer = await service.fetch({ url: `${site.origin}${path}` });
+        expect(answer).toMatchObject({
+          error: null,
+          content_kind: "pdf",
+          title: "Tide tables",
+          pdf_page_count: 3,
+          pdf_text_pages: [
+            { page: 1, text: "High water at noon" },
+            { page: 2, text: "Low water at six" },
+            { page: 3, text: "Slack at nine" },
+          ],
+          text_truncated: false,
+          html: null,
+          meta: null,
+          sha256: sha256(PDF),
+          bytes: PDF.length,
+        });
+        expect(answer.text).toMatch(/High water at noon\s+Low water at six\s+Slack at nine/);
+      }
+    });
+
+    test("answers a text longer than an inline one whole, also from the cache", async () => {
+      const text = prose(1_500);
+      const site = sites.site({ "/": { body: article("Long", text) } });
+      const fresh = await service.fetch({ url: `${site.origin}/` });
+      const cached = await service.fetch({ url: `${site.origin}/` });
+      expect(fresh.text).toContain(text);
+      expect(cached.cached).toBe(true);
+      expect(cached.text).toBe(fresh.text);
+    });
+  });
+
+  describe("wishes", () => {
+    test("include_html false leaves the field out, null and true give it (1-core.md, FetchBody)", async () => {
+      const site = sites.site({ "/": { body: article("Html") } });
+      const url = `${site.origin}/`;
+      expect(await service.fetch({ url, include_html: false })).not.toHaveProperty("html");
+      expect((await service.fetch({ url, include_html: null })).html).toBe(article("Html"));
+      expect((await service.fetch({ url, include_html: true })).html).toBe(article("Html"));
+    });
+
+    test("max_bytes ends the reading, whether or not the origin says its length", async () => {
+      const body = article("Big", prose(2_000));
+      const site = sites.site({
+        "/said": { body },
+        "/coded": coded("gzip", { body }),
+        "/exact": { body: Buffer.alloc(5_000, "a"), type: "text/plain" },
+      });
+      for (const path of ["/said", "/coded"]) {
+        const answer = await service.fetch({ url: `${site.origin}${path}`, max_bytes: 10_000 });
+        expect(answer).toMatchObject({
+          error: "too_large",
+          text: "",
+          html: null,
+          sha256: null,
+          body_url: null,
+        });
+        expect(answer.attempts).toMatchObject([{ tier: "direct", reason: "too_large" }]);
+      }
+      const url = `${site.origin}/exact`;
+      expect(await service.fetch({ url, max_bytes: 4_999 })).toMatchObject({ error: "too_large" });
+      expect(await service.fetch({ url, max_bytes: 5_000 })).toMatchObject({ error: null, bytes: 5_000 });
+      // What is stored by now is as much too large for the next.
+      expect(await service.fetch({ url, max_bytes: 4_999 })).toMatchObject({
+        error: "too_large",
+        cached: true,
+        text: "",
+      });
+    });
+
+    test("max_bytes is checked while streaming: an endless body is left early", async () => {
+      let written = 0;
+      const endless = await endlessOrigin((bytes) => (written += bytes));
+      const host = sites.name("endless", ["127.0.0.1"]);
+      const answer = await service.fetch({
+        url: `http://${host}:${endless.port}/`,
+        max_bytes: MAX_BYTES_MOST / 50,
+        tiers: ["direct"],
+      });
+      expect(answer).toMatchObject({ error: "too_large" });
+      await endless.left;
+      // What stands in the buffers of two sockets comes on top.
+      expect(written).toBeLessThan(MAX_BYTES_MOST / 50 + 16 * 2 ** 20);
+      endless.close();
+    });
+
+    test("accept_pdf false turns a PDF into pdf_not_accepted, a stored one as well", async () => {
+      const site = sites.site({ "/tides.pdf": { type: "application/pdf", body: PDF } });
+      const url = `${site.origin}/tides.pdf`;
+      const fresh = await service.fetch({ url, accept_pdf: false });
+      expect(fresh).toMatchObject({ error: "pdf_not_accepted", text: "", pdf_text_pages: null });
+      expect(fresh.attempts).toMatchObject([{ tier: "direct", status: 200, reason: "pdf_not_accepted" }]);
+      expect(await service.fetch({ url })).toMatchObject({ error: null, pdf_page_count: 3 });
+      expect(await service.fetch({ url, accept_pdf: false })).toMatchObject({
+        error: "pdf_not_accepted",
+        cached: true,
+        text: "",
+      });
+    });
+
+    test("min_text_chars decides what is thin, and a thin page is returned without an error", async () => {
+      const site = sites.site({ "/": { body: "<title>Short</title><article><p>Two words.</p></article>" } });
+      const url = `${site.origin}/`;
+      const thin = await service.fetch({ url });
+      expect(thin).toMatchObject({ error: null, status: 200, tier: "direct", title: "Short" });
+      expect(thin.attempts).toMatchObject([
+        { tier: "direct", status: 200, reason: "thin_content" },
+        { tier: "browser", status: null, reason: "not_configured" },
+      ]);
+      const enough = await service.fetch({ url, min_text_chars: 5, cache_ttl_s: 0 });
+      expect(enough.attempts).toMatchObject([{ tier: "direct", reason: "ok" }]);
+    });
+  });
+
+  describe("routes", () => {
+    const BLOCKED: Page = { status: 503, body: "<h1>Busy</h1>" };
+    const ROUTES: readonly { wish: object; tiers: readonly string[] }[] = [
+      { wish: {}, tiers: ["direct", "browser", "archive", "proxy", "proxy_render"] },
+      { wish: { render: "never" }, tiers: ["direct", "archive", "proxy"] },
+      { wish: { render: "always" }, tiers: ["browser", "proxy_render"] },
+      { wish: { allow_archive: false }, tiers: ["direct", "browser", "proxy", "proxy_render"] },
+      { wish: { allow_paid: false }, tiers: ["direct", "browser", "archive"] },
+      { wish: { tiers: ["proxy", "direct"] }, tiers: ["direct", "proxy"] },
+      { wish: { tiers: ["browser"] }, tiers: ["browser"] },
+    ];
+
+    test.each(ROUTES)("$wish climbs $tiers (1-core.md, POST /v1/fetch)", async ({ wish, tiers }) => {
+      const site = sites.site({ "/": BLOCKED });
+      const answer = await service.fetch({ url: `${site.origin}/`, ...wish });
+      const direct = tiers.includes("direct");
+      expect(answer).toMatchObject({
+        error: "all_tiers_failed",
+        error_detail: expect.any(String),
+        status: direct ? 503 : null,
+        tier: null,
+        text: "",
+        premium_routes_tried: false,
+      });
+      expect(answer.attempts.map(({ tier, status, reason }) => ({ tier, status, reason }))).toEqual(
+        tiers.map((tier) =>
+          tier === "direct"
+            ? { tier, status: 503, reason: "http_503" }
+            : { tier, status: null, reason: "not_configured" },
+        ),
+      );
+      expect(site.hits("/")).toBe(direct ? 1 : 0);
+    });
+
+    test.each([
+      { tiers: [] },
+      { tiers: ["browser"], render: "never" },
+      { tiers: ["direct", "archive"], render: "always" },
+      { tiers: ["archive"], allow_archive: false },
+      { tiers: ["proxy", "proxy_render"], allow_paid: false },
+    ] as const)("%o leaves no_tier_allowed", async (wish) => {
+      const site = sites.site({ "/": { body: article("Unasked") } });
+      const body = { ...wish, tiers: [...wish.tiers], url: `${site.origin}/` };
+      const answer = await service.fetch(body);
+      expect(answer).toMatchObject({ http: 200, error: "no_tier_allowed", attempts: [], tier: null });
+      expect(site.arrivals).toEqual([]);
+    });
+  });
+
+  describe("what the origin says", () => {
+    test.each([400, 401, 402, 404, 405, 406, 410, 418])("%i is its last word", async (status) => {
+      const site = sites.site({ "/": { status, body: article(`Status ${status}`) } });
+      const answer = await service.fetch({ url: `${site.origin}/` });
+      const gone = status === 404 || status === 410;
+      expect(answer).toMatchObject({
+        http: 200,
+        error: `http_${status}`,
+        status,
+        tier: "direct",
+        premium_routes_tried: false,
+      });
+      expect(answer.attempts).toMatchObject([
+        { tier: "direct", status, reason: `http_${status}` },
+        ...(gone ? [{ tier: "archive", reason: "not_configured" }] : []),
+      ]);
+    });
+
+    test.each([403, 429, 451, 500, 502, 503, 504, 520])("%i is a wall", async (status) => {
+      const site = sites.site({ "/": { status, body: "<h1>No</h1>" } });
+      const answer = await service.fetch({ url: `${site.origin}/`, render: "never" });
+      expect(answer).toMatchObject({ http: 200, error: "all_tiers_failed", status });
+      expect(answer.attempts[0]).toMatchObject({ tier: "direct", status, reason: `http_${status}` });
+      expect(answer.attempts).toHaveLength(3);
+    });
+
+    test("a challenge is named by its vendor, whatever its status", async () => {
+      const site = sites.site({ "/": CHALLENGE, "/soft": { ...CHALLENGE, status: 200 } });
+      for (const path of ["/", "/soft"]) {
+        const answer = await service.fetch({ url: `${site.origin}${path}`, tiers: ["direct"] });
+        expect(answer).toMatchObject({ error: "all_tiers_failed", text: "" });
+        expect(answer.attempts).toMatchObject([{ tier: "direct", reason: "challenge_cloudflare" }]);
+      }
+    });
+
+    test("a certificate nobody vouches for is tls_error, a closed port network_refused", async () => {
+      const tls = await hostileSite({ tls: true });
+      const secret = sites.name("selfsigned", ["127.0.0.1"]);
+      const closed = sites.name("closed", ["127.0.0.1"]);
+      const one = await service.fetch({ url: `https://${secret}:${tls.port}/`, tiers: ["direct"] });
+      expect(one).toMatchObject({ error: "all_tiers_failed", status: null });
+      expect(one.attempts).toMatchObject([{ tier: "direct", reason: "tls_error" }]);
+      await tls.close();
+      const two = await service.fetch({ url: `http://${closed}:${tls.port}/`, tiers: ["direct"] });
+      expect(two.attempts).toMatchObject([{ tier: "direct", reason: "network_refused" }]);
+    });
+
+    test("a name server that fails is dns_error, and no dead host", async () => {
+      const host = sites.name("servfail", "SERVFAIL");
+      for (let n = 0; n < 2; n++) {
+        const answer = await service.fetch({ url: `http://${host}/`, tiers: ["direct"] });
+        expect(answer).toMatchObject({ error: "all_tiers_failed", status: null });
+        expect(answer.attempts).toMatchObject([{ tier: "direct", reason: "dns_error" }]);
+      }
+    });
+  });
+
+  describe("timeout_s", () => {
+    test("ends a silent origin in time, with both attempts (1-core.md, Attempt)", async () => {
+      const site = sites.site({ "/": () => new Promise<Page>(() => {}) });
+      const began = performance.now();
+      const answer = await service.fetch({ url: `${site.origin}/`, timeout_s: 5 });
+      const took_ms = performance.now() - began;
+      expect(answer).toMatchObject({ http: 200, error: "timeout", status: null, text: "" });
+      expect(answer.attempts).toMatchObject([
+        { tier: "direct", status: null, reason: "timeout" },
+        { tier: "request_timeout", status: null, reason: "timeout" },
+      ]);
+      expect(took_ms).toBeGreaterThan(4_900);
+      expect(took_ms).toBeLessThan(8_000);
+    });
+  });
+});
+
+/** Writes a page until nobody reads it. */
+async function endlessOrigin(wrote: (bytes: number) => void) {
+  const left = Promise.withResolvers<void>();
+  const server = createServer((request, response) => {
+    if (request.url === "/robots.txt") return void response.writeHead(404).end();
+    response.writeHead(200, { "Content-Type": "text/html" });
+    const piece = Buffer.alloc(65_536, "a");
+    const pump = () => {
+      while (!response.destroyed) {
+        wrote(piece.length);
+        if (!response.write(piece)) return;
+      }
+    };
+    response.on("drain", pump);
+    response.on("close", left.resolve);
+    pump();
+    return undefined;
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return { port, left: left.promise, close: () => void server.close() };
+}

@@ -1,0 +1,166 @@
+/** How a service begins and ends: the first start, SIGTERM, kill -9, and what the next start finds. */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Service, SETUPS } from "../service.ts";
+import { article, CHALLENGE, gate, type Page, type Web, web } from "../web.ts";
+
+/** Whether somebody takes a connection there. */
+async function isListening(address: string): Promise<boolean> {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+describe.each(SETUPS)("a life, $setup", ({ start }) => {
+  let sites: Web;
+  let service: Service;
+  beforeAll(async () => {
+    sites = await web();
+    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
+  });
+  afterAll(async () => {
+    await service.close();
+    await sites.close();
+  });
+
+  test("begins with a key that is printed once and works ever after (3-decisions.md, Running it)", async ({
+    annotate,
+  }) => {
+    const fresh = await start({ TRAWL_ADMIN_KEY: "" });
+    try {
+      const keys = [...fresh.stdout().matchAll(/\bak_[A-Za-z0-9]{43}\b/g)].map(([key]) => key);
+      const [key] = keys as [string];
+      expect(new Set(keys).size).toBe(1);
+      // How fast it should be is for a machine that does nothing else.
+      await annotate(`/health answered ${Math.round(fresh.started_ms())} ms after the process was started`);
+      expect(fresh.stdout()).toContain(fresh.url);
+      expect(fresh.stderr()).not.toContain(key);
+      const quota = () => fresh.call("GET", "/v1/quota", { key });
+      expect(await quota()).toMatchObject({ status: 200, json: { role: "account_admin" } });
+
+      const said = fresh.stdout().length;
+      await fresh.stop();
+      await fresh.restart();
+      expect(fresh.stdout().slice(said)).toContain(fresh.url);
+      expect(fresh.stdout().slice(said)).not.toMatch(/\bak_/);
+      expect(await quota()).toMatchObject({ status: 200 });
+    } finally {
+      await fresh.close();
+    }
+  });
+
+  test("ends on SIGTERM when what is in flight has been answered, and takes nothing new", async () => {
+    const door = gate();
+    const site = sites.site({
+      "/": async (): Promise<Page> => {
+        await door.opened;
+        return { body: article("The last one") };
+      },
+    });
+    await service.call("GET", "/ready", { key: null });
+    const last = service.fetch({ url: `${site.origin}/` });
+    await site.reached("/");
+    let is_over = false;
+    const ended = service.stop().finally(() => (is_over = true));
+    await expect.poll(() => isListening(service.url), { timeout: 5_000 }).toBe(false);
+    expect(is_over).toBe(false);
+    door.open();
+    const answer = await last;
+    expect(answer).toMatchObject({ http: 200, error: null, title: "The last one" });
+    expect(answer.answer.headers["connection"]).toBe("close");
+    expect(await ended).toMatchObject({ code: 0 });
+    await service.restart();
+    expect(await service.fetch({ url: `${site.origin}/` })).toMatchObject({ cached: true });
+    expect(site.hits("/")).toBe(1);
+  });
+
+  test.each(["SIGTERM", "kill -9"])("goes on after %s where it was", async (how) => {
+    const body = randomBytes(300_000);
+    const site = sites.site({
+      "/page": { body: article("Kept") },
+      "/file": { type: "application/octet-stream", body },
+      "/robots.txt": { type: "text/plain", body: "User-agent: *\nDisallow: /no" },
+    });
+    const walled = sites.site({ "/": CHALLENGE });
+    const project = how === "SIGTERM" ? "ended" : "killed";
+    await service.trawl("project", "create", project);
+    const [used, revoked] = await Promise.all([
+      service.trawl("key", "create", "--project", project),
+      service.trawl("key", "create", "--project", project),
+    ]);
+    await service.trawl("key", "revoke", revoked.prefix);
+    const page = await service.fetch({ url: `${site.origin}/page` }, { key: used.key });
+    const file = await service.fetch({ url: `${site.origin}/file` }, { key: used.key });
+    expect(await service.fetch({ url: `${site.origin}/no` })).toMatchObject({ error: "robots_disallowed" });
+    for (let n = 0; n < 3; n++) await service.fetch({ url: `${walled.origin}/` });
+    const seen = { hits: site.arrivals.length, walled: walled.arrivals.length };
+
+    if (how === "SIGTERM") await service.stop();
+    else await service.kill();
+    await service.restart();
+
+    const again = await service.fetch({ url: `${site.origin}/page` }, { key: used.key });
+    const { answer: _a, request_id: _i, cached, attempts, billing_category, ...rest } = again;
+    expect({ cached, attempts, billing_category }).toEqual({
+      cached: true,
+      attempts: [],
+      billing_category: "fetch_cached",
+    });
+    expect(page).toMatchObject(rest);
+    const download = await service.call("GET", file.body_url!, { key: used.key });
+    expect(download.bytes.equals(body)).toBe(true);
+    expect((await service.call("GET", "/v1/quota", { key: revoked.key })).status).toBe(401);
+    // What was learned about sites outlives the process, too.
+    expect(await service.fetch({ url: `${site.origin}/no` })).toMatchObject({ error: "robots_disallowed" });
+    expect(await service.fetch({ url: `${walled.origin}/` })).toMatchObject({ error: "domain_unavailable" });
+    expect({ hits: site.arrivals.length, walled: walled.arrivals.length }).toEqual(seen);
+  });
+
+  test("loses by kill -9 nothing that was answered, in the middle of everything", async () => {
+    const MANY = 60;
+    const many = Array.from({ length: MANY }, (_, n) => sites.site({ "/": { body: article(`Page ${n}`) } }));
+    let answered = 0;
+    const half = Promise.withResolvers<void>();
+    const asked = many.map(async ({ origin }) => {
+      try {
+        const answer = await service.fetch({ url: `${origin}/` });
+        if (++answered === MANY / 2) half.resolve();
+        return answer;
+      } catch {
+        return null;
+      }
+    });
+    await half.promise;
+    await service.kill();
+    const answers = await Promise.all(asked);
+    await service.restart();
+
+    const there = answers.filter((answer) => answer !== null);
+    expect(there.length).toBeGreaterThanOrEqual(MANY / 2);
+    for (const answer of there) {
+      expect(answer.error).toBeNull();
+      const hits = many.map((site) => site.hits("/"));
+      expect(await service.fetch({ url: answer.url })).toMatchObject({
+        cached: true,
+        sha256: answer.sha256,
+        text: answer.text,
+        html: answer.html,
+      });
+      expect(many.map((site) => site.hits("/"))).toEqual(hits);
+      expect((await service.call("GET", answer.body_url!)).bytes.toString()).toBe(answer.html);
+    }
+    // Nobody who was not answered is locked out.
+    const others = many.filter((_, n) => answers[n] === null);
+    const late = await Promise.all(others.map(({ origin }) => service.fetch({ url: `${origin}/` })));
+    expect(late.map(({ error }) => error)).toEqual(others.map(() => null));
+  }, 60_000);
+});

@@ -1,0 +1,245 @@
+/**
+ * The real program as a child process, spoken to over HTTP and through its command line: for scenarios that know
+ * nothing of what is inside. `SETUPS` says in which shapes it is started; a scenario runs on each of them.
+ *
+ * Every answer is held to the OpenAPI document the service serves.
+ */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Agent, request } from "undici";
+import type { FetchBody, FetchResponse } from "../schemas/fetch.ts";
+import { type Check, openapiCheck } from "./openapi-check.ts";
+
+export type Environment = Readonly<Record<string, string>>;
+
+export interface Asked {
+  readonly key?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON; bytes and text as they are. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/** An answer read to its end. */
+export interface Said {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
+  readonly json: any;
+}
+
+export type Fetched = FetchResponse & {
+  /** Of the HTTP answer around it. */
+  readonly http: number;
+  readonly answer: Said;
+};
+
+export interface Service {
+  /** http://127.0.0.1:port; the same after a restart. */
+  readonly url: string;
+  /** An account admin key. */
+  readonly key: string;
+  readonly call: (method: string, path: string, asked?: Asked) => Promise<Said>;
+  /** POST /v1/fetch with the admin key or another; throws unless a FetchResponse came. */
+  readonly fetch: (body: FetchBody, asked?: Omit<Asked, "body">) => Promise<Fetched>;
+  /** One command of `trawl` beside the service; its last line of output as JSON. Throws when it fails. */
+  readonly trawl: (...words: string[]) => Promise<any>;
+  /** The sum of one meter over its labels, as /metrics says it; those whose labels contain `labels` as text. */
+  readonly meter: (name: string, labels?: string) => Promise<number>;
+  /** SIGTERM; resolves when the process is gone. What is in flight is not hung up on. */
+  readonly stop: () => Promise<Ended>;
+  /** kill -9. */
+  readonly kill: () => Promise<void>;
+  /** After it ended: starts it again on the same address and the same data. */
+  readonly restart: () => Promise<void>;
+  /** Milliseconds from the last start of the process to the first answer of /health. */
+  readonly started_ms: () => number;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Ends what still runs and removes the data. */
+  readonly close: () => Promise<void>;
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly ms: number;
+}
+
+/** Everything a scenario may set; the shape's own settings (stores, bus, roles) are the shape's. */
+export type Start = (environment?: Environment) => Promise<Service>;
+
+const ROOT = new URL("..", import.meta.url).pathname;
+const MAIN = ["--disable-warning=ExperimentalWarning", join(ROOT, "ops/main.ts")];
+const HEALTHY_MOST_MS = 30_000;
+const ENDED_MOST_MS = 30_000;
+
+export const ADMIN_KEY = "ak_scenarios_0123456789abcdef";
+
+/** One process on the embedded engines. An empty TRAWL_ADMIN_KEY lets the first start draw a key. */
+const embedded: Start = async (wishes = {}) => {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-scenario-"));
+  const port = await freePort();
+  const environment: Environment = {
+    PATH: process.env["PATH"] ?? "",
+    HOST: "127.0.0.1",
+    PORT: String(port),
+    TRAWL_DATA_DIR: folder,
+    TRAWL_ADMIN_KEY: ADMIN_KEY,
+    TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
+    TRAWL_ARCHIVE_URL: "none",
+    TRAWL_CHROMIUM_PATH: "none",
+    TRAWL_POLITE_DELAY_MS: "5",
+    ...wishes,
+  };
+  return service(environment, `http://127.0.0.1:${port}`, () => rmSync(folder, { recursive: true }));
+};
+
+/** How the service is started; scenarios are run on each with describe.each(SETUPS). */
+export const SETUPS: readonly { readonly setup: string; readonly start: Start }[] = [
+  { setup: "embedded", start: embedded },
+];
+
+async function service(environment: Environment, url: string, forget: () => void): Promise<Service> {
+  let child: ChildProcess | null = null;
+  let stdout = "";
+  let stderr = "";
+  let started_ms = 0;
+  let agent = new Agent({ connections: 256, pipelining: 1 });
+  let check: Check | null = null;
+  const key = environment["TRAWL_ADMIN_KEY"] ?? "";
+
+  async function call(method: string, path: string, asked: Asked = {}): Promise<Said> {
+    const { body } = asked;
+    const raw = body === undefined || typeof body === "string" || Buffer.isBuffer(body);
+    const bearer = asked.key === undefined ? key : asked.key;
+    const answer = await request(`${url}${path}`, {
+      method: method as "GET",
+      dispatcher: agent,
+      headers: { ...(bearer !== null && { authorization: `Bearer ${bearer}` }), ...asked.headers },
+      body: raw ? (body ?? null) : JSON.stringify(body),
+      headersTimeout: 180_000,
+      bodyTimeout: 180_000,
+      ...(asked.signal && { signal: asked.signal }),
+    });
+    const bytes = Buffer.from(await answer.body.arrayBuffer());
+    const headers = Object.fromEntries(
+      Object.entries(answer.headers).map(([name, value]) => [name, [value].flat().join(", ")]),
+    );
+    const content_type = headers["content-type"] ?? null;
+    const wrong = check?.({ method, path, status: answer.statusCode, content_type, bytes });
+    assert(!wrong, wrong ?? undefined);
+    assert.match(headers["x-request-id"] ?? "none", /^req_[0-9A-HJKMNP-TV-Z]{26}$/);
+    const isJson = content_type === "application/json" && bytes.length > 0;
+    return { status: answer.statusCode, headers, bytes, json: isJson ? JSON.parse(bytes.toString()) : null };
+  }
+
+  async function launch(): Promise<void> {
+    const began = performance.now();
+    const program = spawn(process.execPath, [...MAIN, "start"], {
+      env: environment,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    child = program;
+    program.stdout!.on("data", (text: Buffer) => (stdout += text.toString()));
+    program.stderr!.on("data", (text: Buffer) => (stderr += text.toString()));
+    while (performance.now() - began < HEALTHY_MOST_MS) {
+      assert(program.exitCode === null, `The service ended while it started:\n${stderr}`);
+      const healthy = await call("GET", "/health", { key: null }).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+      if (healthy) {
+        started_ms = performance.now() - began;
+        check ??= openapiCheck((await call("GET", "/openapi.json", { key: null })).json);
+        return;
+      }
+      await sleep(10);
+    }
+    throw new Error(`The service does not answer /health:\n${stderr}`);
+  }
+
+  async function end(signal: "SIGTERM" | "SIGKILL"): Promise<Ended> {
+    const began = performance.now();
+    const program = child!;
+    if (program.exitCode === null && program.signalCode === null) {
+      const ended = once(program, "exit");
+      program.kill(signal);
+      const late = setTimeout(() => program.kill("SIGKILL"), ENDED_MOST_MS);
+      await ended;
+      clearTimeout(late);
+    }
+    return { code: program.exitCode, ms: performance.now() - began };
+  }
+
+  await launch();
+  return {
+    url,
+    key,
+    call,
+    async fetch(body, asked = {}) {
+      const answer = await call("POST", "/v1/fetch", { ...asked, body });
+      assert(answer.status === 200 || answer.json?.error, `Not a FetchResponse: ${answer.bytes.toString()}`);
+      return { ...(answer.json as FetchResponse), http: answer.status, answer };
+    },
+    async trawl(...words) {
+      const program = spawn(process.execPath, [...MAIN, ...words, "--json"], { env: environment });
+      let out = "";
+      let err = "";
+      program.stdout.on("data", (text: Buffer) => (out += text.toString()));
+      program.stderr.on("data", (text: Buffer) => (err += text.toString()));
+      const [code] = (await once(program, "close")) as [number];
+      assert(code === 0, `trawl ${words.join(" ")} ended with ${code}: ${err}`);
+      return JSON.parse(out);
+    },
+    async meter(name, labels = "") {
+      const { bytes } = await call("GET", "/metrics", { key: null });
+      return bytes
+        .toString()
+        .split("\n")
+        .filter((line) => /^[^{ ]*/.exec(line)![0] === name && line.includes(labels))
+        .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
+    },
+    stop: () => end("SIGTERM"),
+    async kill() {
+      await end("SIGKILL");
+    },
+    async restart() {
+      // Connections to a process that is gone are of no use to the next one.
+      await agent.destroy();
+      agent = new Agent({ connections: 256, pipelining: 1 });
+      await launch();
+    },
+    started_ms: () => started_ms,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    async close() {
+      await end("SIGKILL");
+      await agent.destroy();
+      forget();
+    },
+  };
+}
+
+/** Below the range the system takes for outgoing connections, so nobody else is given it in between. */
+async function freePort(): Promise<number> {
+  for (let tries = 0; tries < 50; tries++) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const server = createServer();
+    const free = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => resolve(true));
+    });
+    if (!free) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
+  throw new Error("Cannot find a free port");
+}

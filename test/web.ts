@@ -1,0 +1,200 @@
+/**
+ * A web on loopback for whoever fetches: as many sites as a test wants, each a registrable domain of its own below
+ * `.test`, all on one port, with a name server that knows them and nothing else. A site says when each request
+ * arrived and how many it had in hand at most. What sites do wrong on purpose is in hostile-site.ts.
+ */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { dnsServer, type Zone } from "./dns-server.ts";
+
+/** One request as a site saw it. */
+export interface Arrival {
+  /** On performance.now()'s clock, when its head was read. */
+  readonly at_ms: number;
+  readonly method: string;
+  /** With the query, as it was sent. */
+  readonly path: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What a site answers. Left out: 200, text/html in UTF-8, nothing. */
+export interface Page {
+  readonly status?: number;
+  /** Content-Type; null sends none. */
+  readonly type?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+/** A page, or what to do when it is asked for; a promise keeps the asker waiting. */
+export type Pages = Readonly<Record<string, Page | ((arrival: Arrival) => Page | Promise<Page>)>>;
+
+export interface Site {
+  readonly host: string;
+  /** http://name.test:port */
+  readonly origin: string;
+  /** Everything asked for, robots.txt included, in order. */
+  readonly arrivals: readonly Arrival[];
+  /** How often this path was asked for, with whatever query. */
+  readonly hits: (path: string) => number;
+  /** The most requests it had in hand at once. */
+  readonly most: () => number;
+  /** Resolves when this path was asked for so often. */
+  readonly reached: (path: string, hits?: number) => Promise<void>;
+}
+
+export interface Web {
+  readonly port: number;
+  /** ip:port, as TRAWL_DNS_SERVERS has it. */
+  readonly dns: string;
+  /** A new site; paths it does not know are 404, and so is its robots.txt. */
+  readonly site: (pages: Pages, name?: string) => Site;
+  /** Names `name.test` for an origin outside of this web, by its address. */
+  readonly name: (name: string, addresses: Zone[string]) => string;
+  readonly close: () => Promise<void>;
+}
+
+interface Known extends Site {
+  readonly pages: Pages;
+  readonly arrivals: Arrival[];
+  readonly waiting: Set<() => void>;
+  in_hand: number;
+  most_in_hand: number;
+}
+
+export async function web(): Promise<Web> {
+  const zone: Record<string, Zone[string]> = {};
+  const sites = new Map<string, Known>();
+  const names = await dnsServer(zone);
+
+  const server = createServer((request, response) => {
+    const at_ms = performance.now();
+    const site = sites.get(request.headers.host?.replace(/:\d+$/, "") ?? "");
+    if (!site) return void response.writeHead(421).end();
+    const arrival = arrivalOf(request, at_ms);
+    site.arrivals.push(arrival);
+    site.in_hand += 1;
+    site.most_in_hand = Math.max(site.most_in_hand, site.in_hand);
+    response.once("close", () => (site.in_hand -= 1));
+    for (const look of site.waiting) look();
+    const known = site.pages[pathOf(arrival.path)] ?? NOT_FOUND;
+    void Promise.resolve(typeof known === "function" ? known(arrival) : known).then((page) =>
+      send(response, page),
+    );
+    return undefined;
+  });
+  // Whoever fetches closes its idle connections itself; what is tested is not who is faster.
+  server.keepAliveTimeout = 60_000;
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    port,
+    dns: names.address,
+    site(pages, name = `site-${sites.size + 1}`) {
+      const host = `${name}.test`;
+      zone[host] = ["127.0.0.1"];
+      const hits = (path: string) => site.arrivals.filter((arrival) => pathOf(arrival.path) === path).length;
+      const site: Known = {
+        host,
+        origin: `http://${host}:${port}`,
+        pages,
+        arrivals: [],
+        waiting: new Set(),
+        in_hand: 0,
+        most_in_hand: 0,
+        hits,
+        most: () => site.most_in_hand,
+        reached: (path, wanted = 1) =>
+          new Promise((resolve) => {
+            const look = () => {
+              if (hits(path) < wanted) return;
+              site.waiting.delete(look);
+              resolve();
+            };
+            site.waiting.add(look);
+            look();
+          }),
+      };
+      sites.set(host, site);
+      return site;
+    },
+    name(name, addresses) {
+      const host = `${name}.test`;
+      zone[host] = addresses;
+      return host;
+    },
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await names.close();
+    },
+  };
+}
+
+const NOT_FOUND: Page = { status: 404, body: "<title>Not here</title><p>There is no such page." };
+
+const pathOf = (path: string): string => path.split("?", 1)[0]!;
+
+function arrivalOf({ method, url, headers }: IncomingMessage, at_ms: number): Arrival {
+  const fields = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(", ")] as const);
+  return { at_ms, method: method!, path: url!, headers: Object.fromEntries(fields) };
+}
+
+function send(response: ServerResponse, { status = 200, type, headers = {}, body = "" }: Page): void {
+  const bodiless = status === 204 || status === 304;
+  if (type !== null && !bodiless) response.setHeader("Content-Type", type ?? "text/html; charset=utf-8");
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.statusCode = status;
+  response.end(bodiless ? undefined : body);
+}
+
+const CODERS = {
+  gzip: gzipSync,
+  br: brotliCompressSync,
+  zstd: zstdCompressSync,
+  deflate: deflateSync,
+} as const;
+
+/** The same page with its body coded for the wire. */
+export const coded = (coding: keyof typeof CODERS, page: Page): Page => ({
+  ...page,
+  headers: { ...page.headers, "Content-Encoding": coding },
+  body: CODERS[coding](Buffer.from(page.body ?? "")),
+});
+
+export const redirect = (location: string, status = 302): Page => ({
+  status,
+  headers: { Location: location },
+  body: "",
+});
+
+/** Distinct sentences, as many as asked for; long enough for a main text from eight on. */
+export const prose = (sentences: number, about = "the harbour"): string =>
+  Array.from(
+    { length: sentences },
+    (_, n) => `In the ${n + 1}. year the keepers of ${about} wrote down what the tide had brought ashore.`,
+  ).join(" ");
+
+/** A plain article of more than 500 characters of main text. */
+export const article = (title: string, text = prose(12)): string =>
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title></head>` +
+  `<body><nav><a href="/">Home</a> <a href="/about">About</a></nav>` +
+  `<article><h1>${title}</h1><p>${text}</p></article><footer>Imprint</footer></body></html>`;
+
+/** What Cloudflare shows instead of a page while it makes up its mind. */
+export const CHALLENGE: Page = {
+  status: 403,
+  headers: { Server: "cloudflare", "CF-Mitigated": "challenge" },
+  body: "<!doctype html><title>Just a moment...</title><p>Verifying you are human.",
+};
+
+/** A promise with its handle outside: keeps an asker waiting until `open` is called. */
+export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: () => resolve() };
+}
