@@ -69,6 +69,8 @@ const PROBLEMS = {
   network_unreachable: "host_unreachable",
   network_reset: "unreadable",
   network_protocol: "unreadable",
+  proxy_unreachable: "host_unreachable",
+  proxy_refused: "host_unreachable",
   network_encoding: "unreadable",
   timeout: "unreadable",
   aborted: "unreadable",

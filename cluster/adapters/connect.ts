@@ -25,9 +25,9 @@ export interface Opened {
 export interface Connector {
   /**
    * A connection to the host and port of an http(s) URL, or an EgressError. The signal's reason, which must be an
-   * EgressError, is what an ended wait is told.
+   * EgressError, is what an ended wait is told. `judged` stands in for the rule where an operator named the endpoint.
    */
-  readonly open: (url: URL, signal: AbortSignal) => Promise<Opened>;
+  readonly open: (url: URL, signal: AbortSignal, judged?: Judge) => Promise<Opened>;
   readonly close: () => void;
 }
 
@@ -61,13 +61,13 @@ const CIPHERS = [
 type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 /** `dns_servers` as ip[:port]; none asks the system, and /etc/hosts with it. */
-export function connector(judge: Judge, dns_servers: readonly string[]): Connector {
+export function connector(rule: Judge, dns_servers: readonly string[]): Connector {
   const resolver = new Resolver({ timeout: DNS_TRY_MS, tries: 2 });
   if (dns_servers.length > 0) resolver.setServers(dns_servers);
   const resolve = dns_servers.length > 0 ? askServers(resolver) : askSystem(resolver);
 
   return {
-    async open(url, signal) {
+    async open(url, signal, judge = rule) {
       const verdict = judge.url(url.href);
       if (verdict === "invalid_url") {
         throw new EgressError("invalid_url", `Cannot connect to "${url.host}": this is no http(s) URL`);

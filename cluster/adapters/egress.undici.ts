@@ -17,6 +17,7 @@ import {
 } from "../ports/egress.ts";
 import { codeOf, connector, hostOf, type Judge, secure } from "./connect.ts";
 import { codingsOf, decoded } from "./decode.ts";
+import { throughProxy } from "./proxy.ts";
 
 export interface UndiciEgressOptions {
   readonly judge: Judge;
@@ -76,7 +77,7 @@ export interface UndiciEgress extends Egress {
 
 export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   const limits: EgressLimits = { ...LIMITS, ...options.limits };
-  const { open, close: closeConnector } = connector(options.judge, options.dns_servers ?? []);
+  const connects = connector(options.judge, options.dns_servers ?? []);
   const connections = new Set<Connection>();
   /** Oldest first, as Set keeps them: by origin, and all together. */
   const idle = new Set<Connection>();
@@ -124,7 +125,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     }
     connection.alarm = setTimeout(() => drop(connection), limits.idle_ms).unref();
     idle.add(connection);
-    const neighbours = [...idle].filter(({ origin }) => origin === connection.origin);
+    const neighbours = [...idle].filter(({ way }) => way === connection.way);
     const surplus =
       neighbours.length > limits.idle_per_origin
         ? neighbours[0]
@@ -134,16 +135,28 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     if (surplus) drop(surplus);
   }
 
-  function kept(origin: string): Connection | undefined {
-    const connection = [...idle].findLast((one) => one.origin === origin);
+  function kept(way: string): Connection | undefined {
+    const connection = [...idle].findLast((one) => one.way === way);
     if (!connection) return undefined;
     clearTimeout(connection.alarm);
     idle.delete(connection);
     return connection;
   }
 
-  async function connected(url: URL, life: Life, onTaken: () => void): Promise<Connection> {
-    const opened = await open(url, life.signal);
+  async function connected(
+    url: URL,
+    { via }: ExchangeRequest,
+    life: Life,
+    onTaken: () => void,
+  ): Promise<Connection> {
+    const ca = options.ca ?? [];
+    const judged = via && options.judge.url(url.href);
+    if (judged === "blocked_destination" || judged === "invalid_url") {
+      throw new EgressError(judged, `Cannot ask for "${url.host}": it is not a public destination`);
+    }
+    const opened = via
+      ? await throughProxy(connects, via.proxy_url, url, ca, life.signal)
+      : { ...(await connects.open(url, life.signal)), fields: [] };
     onTaken();
     const began = performance.now();
     const socket =
@@ -153,13 +166,15 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
             hostOf(url),
             {
               protocols: options.http2 === false ? ["http/1.1"] : ["h2", "http/1.1"],
-              ca: options.ca ?? [],
+              ca,
             },
             life.signal,
           )
         : opened.socket;
     const connection: Connection = {
-      origin: url.origin,
+      way: wayOf(url, via),
+      isAbsolute: via !== undefined && url.protocol === "http:",
+      fields: opened.fields,
       client: clientOver(url.origin, socket, limits),
       socket,
       address: opened.address,
@@ -207,7 +222,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
       await admitted(life);
       isIn = true;
       // A POST is never sent twice, and a kept connection may die under it unseen: it gets a fresh one.
-      const again = request.method === "POST" ? undefined : kept(url.origin);
+      const again = request.method === "POST" ? undefined : kept(wayOf(url, request.via));
       if (again) {
         isTaken = true;
         try {
@@ -218,7 +233,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
         isTaken = false;
         life.arm(request.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, `Cannot connect to "${url.host}" in time`);
       }
-      const fresh = await connected(url, life, () => (isTaken = true));
+      const fresh = await connected(url, request, life, () => (isTaken = true));
       return await converse(request, url, fresh, life, end);
     } catch (problem) {
       end();
@@ -251,9 +266,9 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
       const head = await life.until<Head>((resolve, reject) => {
         connection.client.dispatch(
           {
-            path: `${url.pathname}${url.search}`,
+            path: `${connection.isAbsolute ? url.origin : ""}${url.pathname}${url.search}`,
             method: request.method,
-            headers: fieldsOf(request),
+            headers: [...fieldsOf(request), ...connection.fields.flat()],
             ...(request.body ? { body: request.body } : {}),
           },
           {
@@ -281,6 +296,9 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
       const first_byte_ms = performance.now() - sent;
       if (fieldCount(head.headers) > limits.header_fields) {
         throw new EgressError("network_protocol", `Cannot read the answer of "${url.host}": too many fields`);
+      }
+      if (connection.isAbsolute && head.status === 407) {
+        throw new EgressError("proxy_refused", `The proxy refused to ask "${url.host}": 407`);
       }
       connection.isReusable = !(head.headers.get("connection") ?? []).join().toLowerCase().includes("close");
       const isEmpty = request.method === "HEAD" || head.status === 204 || head.status === 304;
@@ -314,14 +332,21 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     open: () => ({ exchanges, connections: connections.size, idle: idle.size }),
     async close() {
       isClosed = true;
-      closeConnector();
+      connects.close();
       for (const connection of connections) drop(connection);
     },
   };
 }
 
+/** What a kept connection can be used for again: an origin, and the proxy on the way to it. */
+const wayOf = ({ origin }: URL, via: ExchangeRequest["via"]): string => `${origin} ${via?.proxy_url ?? ""}`;
+
 interface Connection {
-  readonly origin: string;
+  readonly way: string;
+  /** Requests name the whole URL: there is a proxy at the other end. */
+  readonly isAbsolute: boolean;
+  /** What goes to the proxy with every request. */
+  readonly fields: readonly (readonly [string, string])[];
   readonly client: Client;
   readonly socket: Socket;
   readonly address: string;

@@ -12,6 +12,10 @@ export type EgressProblem =
   | "network_protocol"
   /** The content coding is broken or unknown. */
   | "network_encoding"
+  /** No connection to the proxy, or none from it to the destination. */
+  | "proxy_unreachable"
+  /** The proxy will not serve this: credentials, its own rules. */
+  | "proxy_refused"
   | "timeout"
   | "aborted";
 
@@ -34,6 +38,11 @@ export interface ExchangeRequest {
   readonly body?: Buffer;
   /** Ends the exchange at once, wherever it is. */
   readonly signal: AbortSignal;
+  /**
+   * Through this forward proxy (http or https, credentials in the URL), which an operator configured: its endpoint may
+   * be private. A URL that is an address is judged as ever; what a name leads to is for the proxy to know.
+   */
+  readonly via?: { readonly proxy_url: string };
   /** Name resolution, connection and TLS together. Default 15 s. */
   readonly connect_timeout_ms?: number;
   /** From the request sent to the last header byte. Default 60 s. */

@@ -1,26 +1,25 @@
 /**
- * The route `direct`: plain HTTP with one browser's header fields, over egress.
+ * The route `direct`: plain HTTP with one browser's header fields, over egress. The route `proxy` is the same journey
+ * through somebody else's network (transport.proxy.ts).
  *
  * It follows redirects itself, asking leave before each hop and handing it back after, and stops reading at
  * max_bytes. It keeps nothing from one journey to the next: no cookies, no caches. Meta refresh is content.
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
-import {
-  type Egress,
-  EgressError,
-  type EgressProblem,
-  type Exchange,
-} from "../../../cluster/ports/egress.ts";
+import { type Egress, EgressError, type EgressProblem } from "../../../cluster/ports/egress.ts";
 import type { Redirect } from "../../../schemas/fetch.ts";
 import type { Destination } from "../../lib/destination.ts";
 import { retryAfterSeconds } from "../../lib/http.ts";
-import type { Entry, Refusal, Transport, Transported, TransportRequest } from "../../lib/transport.ts";
+import type { Refusal, Transport, Transported, TransportRequest } from "../../lib/transport.ts";
+import { collected, entered, joined, outOfBounds, reasonOf } from "./hop.ts";
 
 export interface DirectOptions {
   readonly egress: Egress;
   readonly clock: Clock;
   /** Spares robots.txt and the domain a question about what egress would refuse anyway. */
   readonly destination: Destination;
+  /** The forward proxy to go through; left out: none. */
+  readonly proxy_url?: string;
 }
 
 const REDIRECTS_MOST = 10;
@@ -57,7 +56,7 @@ const FIELDS: readonly (readonly [name: string, value: string, when: "always" | 
 /** What cannot be helped by another route or another try: the destination itself is out of bounds. */
 const OUT_OF_BOUNDS: ReadonlySet<EgressProblem> = new Set(["blocked_destination", "invalid_url"]);
 
-export function directTransport({ egress, clock, destination }: DirectOptions): Transport {
+export function directTransport({ egress, clock, destination, proxy_url }: DirectOptions): Transport {
   return async (request) => {
     const began_ms = clock.mono();
     const redirects: Redirect[] = [];
@@ -99,6 +98,7 @@ export function directTransport({ egress, clock, destination }: DirectOptions): 
           method: "GET",
           headers: fieldsFor(request, url, cookies),
           signal: request.signal,
+          ...(proxy_url !== undefined && { via: { proxy_url } }),
         });
         if (exchange.kind === "failed") {
           if (OUT_OF_BOUNDS.has(exchange.problem)) return refused(outOfBounds(exchange.problem));
@@ -142,34 +142,6 @@ export function directTransport({ egress, clock, destination }: DirectOptions): 
   };
 }
 
-/** Asks leave for one hop. Null when the signal came first; leave granted after that is handed back at once. */
-function entered({ enter, signal }: TransportRequest, url: string): Promise<Entry | null> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () => resolve(null);
-    if (signal.aborted) {
-      giveUp();
-      return;
-    }
-    signal.addEventListener("abort", giveUp, { once: true });
-    enter(url).then((entry) => {
-      signal.removeEventListener("abort", giveUp);
-      if (signal.aborted && entry.kind === "entered") entry.left({ status: null, retry_after_s: null });
-      resolve(signal.aborted ? null : entry);
-    }, reject);
-  });
-}
-
-const outOfBounds = (error: EgressProblem): Refusal => ({
-  error,
-  step: "egress",
-  reason: error,
-  retry_after_s: null,
-  detail: null,
-});
-
-/** The end of the caller's patience, whoever's clock ran out, is `timeout`. */
-const reasonOf = (problem: EgressProblem): string => (problem === "aborted" ? "timeout" : problem);
-
 /** An http(s) URL without user part and fragment, which are never sent, shown or compared. */
 function readable(text: string, base?: string): string | null {
   const url = URL.parse(text, base);
@@ -206,10 +178,6 @@ function fieldsFor(
 /** What may stand in a field: a caller's line break must not begin another one. */
 const fieldValue = (text: string): string => text.replaceAll(/[^\t\u0020-\u007e\u00a0-\u00ff]+/g, " ").trim();
 
-/** Repeated fields in one, as RFC 9110 (5.3) lets them be joined. */
-const joined = (headers: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, string> =>
-  new Map([...headers].map(([name, values]) => [name, values.join(", ")]));
-
 /** The cookies of one journey: what a host sets while it redirects, sent back to that host alone, then forgotten. */
 class Cookies {
   static readonly MOST = 50;
@@ -234,48 +202,4 @@ class Cookies {
     const jar = this.#by_host.get(new URL(url).host) ?? [];
     return [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
   }
-}
-
-const PIECE_BYTES = 65_536;
-const PIECE_BYTES_MOST = 1_048_576;
-
-/**
- * The whole body, or null when it is longer than allowed. A body of known length is read into its one place. Else
- * pieces are filled and joined once: small pieces of an origin that sends byte by byte cost what they hold.
- */
-async function collected(
-  exchange: Extract<Exchange, { kind: "answered" }>,
-  max_bytes: number,
-): Promise<Buffer | null> {
-  const isCoded = exchange.headers
-    .get("content-encoding")
-    ?.some((coding) => !/^\s*(?:identity)?\s*$/i.test(coding));
-  const said = Number(exchange.headers.get("content-length")?.[0] ?? Number.NaN);
-  const length = !isCoded && Number.isSafeInteger(said) ? said : null;
-  if (length !== null && length > max_bytes) {
-    exchange.cancel();
-    return null;
-  }
-  const full: Buffer[] = [];
-  let place = Buffer.alloc(0);
-  let filled = 0;
-  let total = 0;
-  for await (const piece of exchange.body) {
-    total += piece.length;
-    if (total > max_bytes) return null;
-    let from = 0;
-    while (from < piece.length) {
-      if (filled === place.length) {
-        if (filled > 0) full.push(place);
-        const next = Math.min(PIECE_BYTES_MOST, Math.max(PIECE_BYTES, 2 * place.length));
-        place = Buffer.allocUnsafeSlow(place.length === 0 && length ? length : next);
-        filled = 0;
-      }
-      const copied = piece.copy(place, filled, from);
-      filled += copied;
-      from += copied;
-    }
-  }
-  if (full.length === 0) return place.subarray(0, filled);
-  return Buffer.concat([...full, place.subarray(0, filled)], total);
 }

@@ -1,0 +1,38 @@
+/**
+ * The route `proxy`: the journey of the route `direct` through a residential network. All fetches of one site leave by
+ * one exit; an exit that cannot be used is changed once within a fetch, and whatever the site says changes nothing.
+ */
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { Egress } from "../../../cluster/ports/egress.ts";
+import type { Destination } from "../../lib/destination.ts";
+import type { Transport } from "../../lib/transport.ts";
+import { type JoinedSites, siteOf } from "../../lib/url.ts";
+import { anotherSession, proxyUrl, sessionOf } from "../proxy-url.ts";
+import { directTransport } from "./transport.direct.ts";
+
+export interface ProxyOptions {
+  readonly egress: Egress;
+  readonly clock: Clock;
+  readonly destination: Destination;
+  /** With `{session}` and `{country}` where the provider wants them. */
+  readonly proxy_url: string;
+  readonly joined?: JoinedSites;
+}
+
+/** Nothing was said by the site: the exit, or the way to it, broke. */
+const EXIT_BROKE: ReadonlySet<string> = new Set(["proxy_unreachable", "network_reset"]);
+
+export function proxyTransport({ proxy_url, joined, ...rest }: ProxyOptions): Transport {
+  return async (request) => {
+    const { country } = request;
+    const host = URL.parse(request.url)?.hostname ?? "";
+    const session = sessionOf(siteOf(host, joined), country);
+    const through = (name: string) =>
+      directTransport({ ...rest, proxy_url: proxyUrl(proxy_url, name, country) })(request);
+    const first = await through(session);
+    const broke = first.kind === "failed" && first.status === null && EXIT_BROKE.has(first.reason);
+    if (!broke || request.signal.aborted || !proxy_url.includes("{session}")) return first;
+    const second = await through(anotherSession(session));
+    return { ...second, ms: first.ms + second.ms };
+  };
+}
