@@ -13,7 +13,8 @@ const home = fileURLToPath(new URL("..", import.meta.url));
 const pinned = `${apple ? "node-bin" : "node"}-${windows ? "win" : platform}-${arch}/bin/node${windows ? ".exe" : ""}`;
 
 if (!existsSync(`${home}/node_modules/.package-lock.json`)) {
-  const ci = ["ci", "--no-audit", "--no-fund"];
+  const ci = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
+  process.stderr.write("Installing what is missing, once\n");
   const stdio = ["inherit", 2, "inherit"]; // what npm says is not the command's answer: standard error
   const { status } = env.npm_execpath
     ? spawnSync(process.execPath, [env.npm_execpath, ...ci], { cwd: home, stdio })
