@@ -3,13 +3,15 @@
  * judged and pinned by connect.ts, like any other way out.
  *
  * CONNECT carries https and WebSockets, the absolute form plain http. It sees no further than that: what passes
- * through a tunnel is not read, only counted.
+ * through a tunnel is not read, only counted, and counted to the pass it came with.
  */
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request as ask } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { EgressError, type EgressProblem } from "../ports/egress.ts";
+import type { Guard, Pass, PassLimits } from "../ports/guard.ts";
 import { connector, type Judge } from "./connect.ts";
 
 export interface EgressProxyOptions {
@@ -38,12 +40,24 @@ const LIMITS: ProxyLimits = {
   received_bytes: 256 * 2 ** 20,
 };
 
-export interface EgressProxy {
-  /** What a browser is given as its proxy. */
-  readonly url: string;
+const PASS_LIMITS: PassLimits = { connections: 128, received_bytes: 256 * 2 ** 20 };
+
+export interface EgressProxy extends Guard {
   readonly open: () => { readonly from_browser: number; readonly to_origins: number };
-  readonly close: () => Promise<void>;
 }
+
+/** What is known of a pass while it holds. */
+interface Held {
+  readonly limits: PassLimits;
+  readonly refusals: Map<string, EgressProblem>;
+  /** Of connections that have gone. */
+  received_bytes: number;
+  readonly outer: Set<Socket>;
+  readonly inner: Set<Duplex>;
+}
+
+/** A page that asks for ever more names fills no memory: the oldest reasons are forgotten first. */
+const REFUSALS_MOST = 1_000;
 
 /** Of one connection, not of the message (RFC 9110, 7.6.1), and what the browser tells the proxy alone. */
 const HOP_FIELDS = new Set([
@@ -58,6 +72,9 @@ const HOP_FIELDS = new Set([
   "upgrade",
 ]);
 
+/** What a browser needs to be told before it shows its pass. */
+const CHALLENGE = { "Proxy-Authenticate": 'Basic realm="trawl"' } as const;
+
 const STATUS_OF: Readonly<Partial<Record<EgressProblem, number>>> = {
   invalid_url: 400,
   blocked_destination: 403,
@@ -69,9 +86,48 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
   const out = connector(options.judge, options.dns_servers ?? []);
   const inner = new Set<Socket>();
   const outer = new Set<Socket>();
+  /** By what a browser sends in Proxy-Authorization. */
+  const passes = new Map<string, Held>();
+
+  function admit(given: Partial<PassLimits> = {}): Pass {
+    const [username, password] = [randomBytes(12).toString("hex"), randomBytes(24).toString("hex")];
+    const key = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+    const held: Held = {
+      limits: { ...PASS_LIMITS, ...given },
+      refusals: new Map(),
+      received_bytes: 0,
+      outer: new Set(),
+      inner: new Set(),
+    };
+    passes.set(key, held);
+    return {
+      username,
+      password,
+      received_bytes: () => received(held),
+      refusal: (host) => held.refusals.get(host) ?? null,
+      revoke() {
+        passes.delete(key);
+        cut(held);
+      },
+    };
+  }
+
+  /** The pass a request came with; a connection that is kept open between requests is remembered as its. */
+  function passOf(request: IncomingMessage, near: Duplex): Held | null {
+    const held = passes.get(request.headers["proxy-authorization"] ?? "");
+    if (!held) return null;
+    if (!held.inner.has(near)) {
+      held.inner.add(near);
+      near.once("close", () => held.inner.delete(near));
+    }
+    return held;
+  }
 
   /** A connection to where the browser wants to go, cut at its limits and with the browser's own. */
-  async function opened(url: URL, near: Duplex): Promise<Socket> {
+  async function opened(url: URL, near: Duplex, held: Held): Promise<Socket> {
+    if (held.outer.size >= held.limits.connections || received(held) > held.limits.received_bytes) {
+      throw new EgressError("network_refused", `Cannot connect to "${url.host}": the page has had its share`);
+    }
     const stop = new AbortController();
     const late = () => stop.abort(new EgressError("timeout", `Cannot connect to "${url.host}" in time`));
     const gone = () => stop.abort(new EgressError("aborted", "The browser has gone"));
@@ -80,16 +136,25 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
     try {
       const { socket } = await out.open(url, stop.signal);
       outer.add(socket);
+      held.outer.add(socket);
+      held.refusals.delete(url.host);
+      const cutSocket = () => void socket.destroy();
       socket.once("close", () => {
         outer.delete(socket);
-        near.destroy();
+        held.outer.delete(socket);
+        held.received_bytes += socket.bytesRead;
+        near.off("close", cutSocket);
       });
-      near.once("close", () => socket.destroy());
-      socket.setTimeout(limits.idle_ms, () => socket.destroy());
+      near.once("close", cutSocket);
+      socket.setTimeout(limits.idle_ms, cutSocket);
       return socket;
     } catch (reason) {
       const { problem } = asEgressError(reason);
-      if (problem !== "aborted") options.onRefused?.(url.host, problem);
+      if (problem !== "aborted") {
+        if (held.refusals.size >= REFUSALS_MOST) held.refusals.delete(held.refusals.keys().next().value!);
+        held.refusals.set(url.host, problem);
+        options.onRefused?.(url.host, problem);
+      }
       throw reason;
     } finally {
       clearTimeout(timer);
@@ -99,6 +164,11 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
 
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
     const near = request.socket;
+    const held = passOf(request, near);
+    if (!held) {
+      response.writeHead(407, CHALLENGE).end();
+      return;
+    }
     const url = URL.parse(request.url ?? "");
     if (url?.protocol !== "http:") {
       // A page that asks the proxy itself, or a scheme that is none of ours.
@@ -109,8 +179,8 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
       if (response.headersSent) near.destroy();
       else response.writeHead(STATUS_OF[asEgressError(reason).problem] ?? 502, { connection: "close" }).end();
     };
-    opened(url, near).then((socket) => {
-      limitReceived(socket);
+    opened(url, near, held).then((socket) => {
+      limitReceived(socket, held);
       const forwarded = ask(
         {
           createConnection: () => socket,
@@ -131,6 +201,14 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
 
   server.on("connect", (request: IncomingMessage, near: Duplex, head: Buffer) => {
     near.on("error", () => {});
+    const held = passOf(request, near);
+    if (!held) {
+      const field = Object.entries(CHALLENGE).map((pair) => pair.join(": "));
+      near.end(
+        `HTTP/1.1 407 Refused\r\n${field.join("\r\n")}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
+      );
+      return;
+    }
     const url = authority(request.url ?? "");
     const refuse = (reason: unknown) => {
       const status = STATUS_OF[asEgressError(reason).problem] ?? 502;
@@ -140,12 +218,14 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
       refuse(new EgressError("invalid_url", "Cannot read the authority"));
       return;
     }
-    opened(url, near).then((socket) => {
-      limitReceived(socket);
+    opened(url, near, held).then((socket) => {
+      limitReceived(socket, held);
       near.write("HTTP/1.1 200 Connection established\r\n\r\n");
       if (head.length > 0) socket.write(head);
       near.pipe(socket);
       socket.pipe(near);
+      // What the origin said last is still on its way to the browser when the origin has closed.
+      socket.once("close", () => near.end(() => near.destroy()));
     }, refuse);
   });
 
@@ -159,9 +239,10 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
     socket.once("close", () => inner.delete(socket));
   });
 
-  function limitReceived(socket: Socket): void {
+  function limitReceived(socket: Socket, held: Held): void {
     socket.on("data", () => {
       if (socket.bytesRead > limits.received_bytes) socket.destroy();
+      else if (received(held) > held.limits.received_bytes) cut(held);
     });
   }
 
@@ -175,6 +256,7 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    admit,
     open: () => ({ from_browser: inner.size, to_origins: outer.size }),
     async close() {
       out.close();
@@ -184,6 +266,14 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
       await Promise.all([closed, ...gone]);
     },
   };
+}
+
+/** All its connections have brought, those that are open included. */
+const received = ({ received_bytes, outer }: Held): number =>
+  [...outer].reduce((sum, socket) => sum + socket.bytesRead, received_bytes);
+
+function cut({ inner, outer }: Held): void {
+  for (const socket of [...inner, ...outer]) socket.destroy();
 }
 
 /** "host:port" of a CONNECT as a URL to judge. The scheme only says that the port is not 80. */

@@ -10,6 +10,7 @@ import {
   egressProxy,
   type EgressProxyOptions,
 } from "../../cluster/adapters/egress.proxy.ts";
+import type { Pass } from "../../cluster/ports/guard.ts";
 import { type DnsServer, dnsServer } from "../dns-server.ts";
 import { answer, type HostileSite, hostileSite, pem } from "../hostile-site.ts";
 
@@ -82,10 +83,13 @@ async function say({ url }: EgressProxy, text: string): Promise<{ socket: Socket
   return { socket, said: await until(socket, /\r\n\r\n[^]*/) };
 }
 
-const tunnel = (proxy: EgressProxy, to: string) =>
-  say(proxy, `CONNECT ${to} HTTP/1.1\r\nHost: ${to}\r\n\r\n`);
-const plain = (proxy: EgressProxy, url: string, fields = "") =>
-  say(proxy, `GET ${url} HTTP/1.1\r\nHost: x\r\n${fields}Connection: close\r\n\r\n`);
+/** The field a browser shows its pass in. */
+const shown = ({ username, password }: Pick<Pass, "username" | "password">): string =>
+  `Proxy-Authorization: Basic ${Buffer.from(`${username}:${password}`).toString("base64")}\r\n`;
+const tunnel = (proxy: EgressProxy, to: string, pass = shown(proxy.admit())) =>
+  say(proxy, `CONNECT ${to} HTTP/1.1\r\nHost: ${to}\r\n${pass}\r\n`);
+const plain = (proxy: EgressProxy, url: string, fields = "", pass = shown(proxy.admit())) =>
+  say(proxy, `GET ${url} HTTP/1.1\r\nHost: x\r\n${pass}${fields}Connection: close\r\n\r\n`);
 
 describe("a tunnel", () => {
   test("leads to the judged address, and carries TLS that the proxy does not see into", async () => {
@@ -154,7 +158,7 @@ describe("plain http", () => {
     const { socket, said } = await plain(
       await proxied(),
       `http://one.test:${site.port}/connection?x=1`,
-      "X-Kept: 1\r\nProxy-Authorization: Basic eHg=\r\nProxy-Connection: keep-alive\r\n",
+      "X-Kept: 1\r\nProxy-Connection: keep-alive\r\n",
     );
     const all = said + (await until(socket, /^$/));
     expect(all).toMatch(/^HTTP\/1.1 200 /);
@@ -189,6 +193,88 @@ describe("plain http", () => {
   );
 });
 
+describe("a pass", () => {
+  test.each([
+    ["none", ""],
+    ["a wrong one", shown({ username: "a", password: "b" })],
+    ["a password without its name", shown({ username: "", password: "b" })],
+  ])("is asked for, and %s opens nothing", async (_, pass) => {
+    const proxy = await proxied();
+    expect((await tunnel(proxy, `one.test:${site.port}`, pass)).said).toMatch(
+      / 407 [^]*Proxy-Authenticate: Basic/,
+    );
+    expect((await plain(proxy, `http://one.test:${site.port}/`, "", pass)).said).toContain(" 407 ");
+    expect(proxy.open().to_origins).toBe(0);
+  });
+
+  test("is worth nothing once it is revoked, and what it had open is cut", async () => {
+    const proxy = await proxied();
+    const pass = proxy.admit();
+    const other = await tunnel(proxy, `one.test:${site.port}`);
+    const { socket, said } = await tunnel(proxy, `one.test:${site.port}`, shown(pass));
+    expect(said).toContain(" 200 ");
+    pass.revoke();
+    await once(socket, "close");
+    expect((await tunnel(proxy, `one.test:${site.port}`, shown(pass))).said).toContain(" 407 ");
+    expect(other.socket.closed).toBe(false);
+    other.socket.destroy();
+  });
+
+  test("counts what it brought in, and ends at its limit", async () => {
+    const proxy = await proxied();
+    const pass = proxy.admit({ received_bytes: 100_000 });
+    await plain(proxy, `http://one.test:${site.port}/small`, "", shown(pass));
+    await expect.poll(pass.received_bytes).toBeGreaterThan(50);
+    const { socket } = await plain(proxy, `http://one.test:${site.port}/endless-chunks`, "", shown(pass));
+    expect((await until(socket, /^$/)).length).toBeLessThan(1_000_000);
+    expect((await plain(proxy, `http://one.test:${site.port}/small`, "", shown(pass))).said).toContain(
+      " 502 ",
+    );
+  });
+
+  test("has only so many connections at once", async () => {
+    const proxy = await proxied();
+    const pass = proxy.admit({ connections: 1 });
+    const first = await tunnel(proxy, `one.test:${site.port}`, shown(pass));
+    expect((await tunnel(proxy, `one.test:${site.port}`, shown(pass))).said).toContain(" 502 ");
+    first.socket.destroy();
+  });
+
+  test("knows why a host was not reached, until it is", async () => {
+    const proxy = await proxied();
+    const pass = proxy.admit();
+    await tunnel(proxy, "nowhere.test:443", shown(pass));
+    await plain(proxy, "http://mixed.test/", "", shown(pass));
+    await tunnel(proxy, `one.test:${site.port}`, shown(pass));
+    expect(["nowhere.test", "mixed.test", `one.test:${site.port}`].map(pass.refusal)).toEqual([
+      "dns_nxdomain",
+      "blocked_destination",
+      null,
+    ]);
+  });
+});
+
+test("what an origin said last arrives though it has closed and the browser is slow", async () => {
+  const big = "x".repeat(4 * 2 ** 20);
+  const own = await hostileSite({
+    plays: { "/big": (socket) => void socket.end(answer("200 OK", [], big)) },
+  });
+  open.push(own);
+  const { socket } = await tunnel(await proxied(), `one.test:${own.port}`);
+  socket.pause();
+  socket.write("GET /big HTTP/1.1\r\nHost: one.test\r\n\r\n");
+  await expect.poll(() => own.requests.length).toBe(1);
+  let bytes = 0;
+  socket.on("data", (piece: Buffer) => {
+    bytes += piece.length;
+    socket.pause();
+    setImmediate(() => socket.resume());
+  });
+  socket.resume();
+  await once(socket, "close");
+  expect(bytes).toBeGreaterThan(big.length);
+});
+
 test("a browser too many is told to come later", async () => {
   const proxy = await proxied({ limits: { connections: 1 } });
   const { socket } = await tunnel(proxy, `one.test:${site.port}`);
@@ -211,7 +297,7 @@ test("a browser that leaves while its connection is made leaves nothing behind",
   open.push(slow);
   const proxy = await proxied({ dns_servers: [slow.address] });
   const socket = connect(Number(new URL(proxy.url).port), "127.0.0.1");
-  socket.write("CONNECT slow.test:443 HTTP/1.1\r\nHost: slow.test\r\n\r\n");
+  socket.write(`CONNECT slow.test:443 HTTP/1.1\r\nHost: slow.test\r\n${shown(proxy.admit())}\r\n`);
   await once(socket, "connect");
   socket.destroy();
   await once(socket, "close");

@@ -1,0 +1,34 @@
+/**
+ * The way out of what brings its own sockets (a browser): a proxy on this machine that lets through what egress would
+ * and nothing else. Whoever uses it needs a pass, so nobody else on the machine can.
+ */
+import type { EgressProblem } from "./egress.ts";
+
+export interface PassLimits {
+  /** Connections at once; one more is refused. Default 128. */
+  readonly connections: number;
+  /** What all connections of the pass may bring in; then they are cut and no more are made. Default 256 MiB. */
+  readonly received_bytes: number;
+}
+
+/** One user of the guard, for as long as it has something to do: one page of a browser. */
+export interface Pass {
+  /** What the proxy asks for, by Basic authentication (RFC 9110, 11.7). */
+  readonly username: string;
+  readonly password: string;
+  readonly received_bytes: () => number;
+  /**
+   * Why the last connection to a host (as URL.host has it) did not come about, null when it did: to who asks through
+   * a proxy, every reason looks the same.
+   */
+  readonly refusal: (host: string) => EgressProblem | null;
+  /** Cuts what is open; the pass is worth nothing from then on. */
+  readonly revoke: () => void;
+}
+
+export interface Guard {
+  /** What a browser is given as its proxy. */
+  readonly url: string;
+  readonly admit: (limits?: Partial<PassLimits>) => Pass;
+  readonly close: () => Promise<void>;
+}
