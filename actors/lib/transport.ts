@@ -49,6 +49,10 @@ export type Transported =
       readonly headers: ReadonlyMap<string, string>;
       readonly body: Buffer;
       readonly body_kind: "origin" | "rendered_dom";
+      /** Of the route archive: when the copy was taken, ISO 8601. */
+      readonly archived_at?: string;
+      /** For the attempt: how hard rendering was (low, medium, high). */
+      readonly detail?: string;
       readonly ms: number;
     }
   | {

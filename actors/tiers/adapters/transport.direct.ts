@@ -10,6 +10,7 @@ import { type Egress, EgressError, type EgressProblem } from "../../../cluster/p
 import type { Redirect } from "../../../schemas/fetch.ts";
 import type { Destination } from "../../lib/destination.ts";
 import { retryAfterSeconds } from "../../lib/http.ts";
+import { parseUrl } from "../../lib/url.ts";
 import type { Refusal, Transport, Transported, TransportRequest } from "../../lib/transport.ts";
 import { collected, entered, joined, outOfBounds, reasonOf } from "./hop.ts";
 
@@ -142,15 +143,9 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
   };
 }
 
-/** An http(s) URL without user part and fragment, which are never sent, shown or compared. */
-function readable(text: string, base?: string): string | null {
-  const url = URL.parse(text, base);
-  if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) return null;
-  url.username = "";
-  url.password = "";
-  url.hash = "";
-  return url.href;
-}
+/** As everybody reads it whom this route asks: a redirect is held to no less than a caller's URL. */
+const readable = (text: string, base?: string): string | null =>
+  parseUrl(text, base === undefined ? undefined : new URL(base))?.href ?? null;
 
 /** A Location as it was sent, less a user part. */
 const shown = (location: string): string => location.replace(/^([a-z]+:)?[/\\]{2}[^/\\?#]*@/i, "$1//");

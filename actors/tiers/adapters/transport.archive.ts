@@ -1,0 +1,193 @@
+/**
+ * The route `archive`: the newest usable copy of a page, at most 365 days old, from a Wayback-compatible archive. The
+ * archive is a site like any other: its robots.txt, its slots and its pace hold, before every request to it.
+ *
+ * What goes wrong with the archive is told as `archive_…`, never as if the page's own host had failed.
+ */
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import { type Egress, EgressError, type EgressProblem } from "../../../cluster/ports/egress.ts";
+import type { Redirect } from "../../../schemas/fetch.ts";
+import { retryAfterSeconds } from "../../lib/http.ts";
+import type { Transport, Transported, TransportRequest } from "../../lib/transport.ts";
+import {
+  archivedAt,
+  candidates,
+  cdxUrl,
+  isCopy,
+  isYoung,
+  originalHeaders,
+  readCdx,
+  readReplayUrl,
+  replayUrl,
+  type Snapshot,
+} from "../cdx.ts";
+import { collected, entered, joined } from "./hop.ts";
+
+export interface ArchiveOptions {
+  readonly egress: Egress;
+  readonly clock: Clock;
+  /** For example https://web.archive.org; below it /cdx/search/cdx and /web/<timestamp>id_/<url>. */
+  readonly archive_url: string;
+  /** Who asks: archives want to know, and block who does not say. */
+  readonly user_agent: string;
+}
+
+/** The whole visit: a listing and at most three copies of an archive that is often slow. */
+const VISIT_MOST_MS = 75_000;
+/** One answer's head. Listings of busy pages take long. */
+const HEADERS_TIMEOUT_MS = 30_000;
+const LISTING_BYTES_MOST = 1_048_576;
+/** An archive leads from one capture to the nearest one it has, and further when that was a redirect itself. */
+const REDIRECTS_MOST = 5;
+
+/** What one request to the archive came to; `failed` ends the visit. */
+type Asked =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      readonly headers: ReadonlyMap<string, string>;
+      /** null: larger than allowed. */
+      readonly body: Buffer | null;
+    }
+  | Failure;
+interface Failure {
+  readonly kind: "failed";
+  readonly reason: string;
+  readonly status: number | null;
+  readonly detail: string | null;
+}
+
+const failure = (reason: string, status: number | null, detail: string | null): Failure => ({
+  kind: "failed",
+  reason,
+  status,
+  detail,
+});
+
+export function archiveTransport({ egress, clock, archive_url, user_agent }: ArchiveOptions): Transport {
+  /** Asks once, with leave. A redirect's body is not read. */
+  async function ask(
+    url: string,
+    bytes_most: number,
+    wishes: Pick<TransportRequest, "enter" | "signal">,
+  ): Promise<Asked> {
+    const entry = await entered(wishes, url);
+    if (entry === null) return failure("timeout", null, "The archive was not reached in time");
+    if (entry.kind === "refused") {
+      const { error, detail } = entry.refusal;
+      return failure(error === "timeout" ? error : `archive_${error}`, null, detail);
+    }
+    let status: number | null = null;
+    let retry_after_s: number | null = null;
+    try {
+      const exchange = await egress.exchange({
+        url,
+        method: "GET",
+        headers: [
+          ["User-Agent", user_agent],
+          ["Accept", "*/*"],
+        ],
+        signal: wishes.signal,
+        headers_timeout_ms: HEADERS_TIMEOUT_MS,
+      });
+      if (exchange.kind === "failed") return failure(reasonOf(exchange.problem), null, exchange.detail);
+      ({ status } = exchange);
+      const headers = joined(exchange.headers);
+      retry_after_s = retryAfterSeconds(headers.get("retry-after"), clock.now());
+      if (status >= 300) {
+        exchange.cancel();
+        return { kind: "answered", status, headers, body: null };
+      }
+      return { kind: "answered", status, headers, body: await collected(exchange, bytes_most) };
+    } catch (problem) {
+      if (problem instanceof EgressError) return failure(reasonOf(problem.problem), status, problem.message);
+      throw problem;
+    } finally {
+      entry.left({ status, retry_after_s });
+    }
+  }
+
+  async function list(url: string, wishes: Pick<TransportRequest, "enter" | "signal">) {
+    const listing = await ask(cdxUrl(archive_url, url, clock.now()), LISTING_BYTES_MOST, wishes);
+    if (listing.kind === "failed") return listing;
+    const { status, body } = listing;
+    // Archives say of a page they do not know either nothing or that it was not found.
+    if (status === 404) return { kind: "listed", copies: [] } as const;
+    if (status !== 200) return refusedWith(status);
+    const rows = body && readCdx(body.toString());
+    if (!rows) return failure("archive_bad_answer", status, "The archive's listing is none");
+    return { kind: "listed", copies: candidates(rows, clock.now()) } as const;
+  }
+
+  /** One copy, over the redirects within the archive; null when it is of no use and the next one may be. */
+  async function replay(snapshot: Snapshot, request: TransportRequest, signal: AbortSignal) {
+    const redirects: Redirect[] = [];
+    let copy: Pick<Snapshot, "timestamp" | "original"> = snapshot;
+    for (;;) {
+      const url = replayUrl(archive_url, copy);
+      const answer = await ask(url, request.max_bytes, { enter: request.enter, signal });
+      if (answer.kind === "failed") return answer;
+      const { status, headers, body } = answer;
+      if (status === 429) return refusedWith(status);
+      if (status >= 300 && status < 400) {
+        const location = headers.get("location") ?? "";
+        const next = readReplayUrl(archive_url, URL.parse(location, url)?.href ?? "");
+        if (!next || !isYoung(next.timestamp, clock.now()) || redirects.length >= REDIRECTS_MOST) return null;
+        redirects.push({ url, status, location });
+        copy = next;
+        continue;
+      }
+      if (status !== 200) return null;
+      if (body === null) {
+        return failure("archive_too_large", status, `The copy is larger than ${request.max_bytes} bytes`);
+      }
+      // What is listed of a copy says nothing of the one a redirect led to.
+      const listed = redirects.length === 0 ? snapshot : { ...copy, mime: null, digest: null };
+      if (!isCopy(headers, body, listed)) return null;
+      return {
+        kind: "page",
+        final_url: url,
+        redirects,
+        status,
+        headers: originalHeaders(headers),
+        body,
+        body_kind: "origin",
+        archived_at: archivedAt(copy.timestamp)!,
+      } as const;
+    }
+  }
+
+  async function visit(request: TransportRequest, signal: AbortSignal) {
+    const listing = await list(request.url, { enter: request.enter, signal });
+    if (listing.kind === "failed") return listing;
+    const { copies } = listing;
+    for (const snapshot of copies) {
+      const found = await replay(snapshot, request, signal);
+      if (found !== null) return found;
+    }
+    const detail =
+      copies.length === 0 ? "No copy of the last 365 days" : `No copy of ${copies.length} could be used`;
+    return failure("archive_not_found", null, detail);
+  }
+
+  return async (request): Promise<Transported> => {
+    const began_ms = clock.mono();
+    const patience = new AbortController();
+    const alarm = clock.at(clock.now() + VISIT_MOST_MS, () => patience.abort());
+    try {
+      const found = await visit(request, AbortSignal.any([request.signal, patience.signal]));
+      const ms = Math.round(clock.mono() - began_ms);
+      return found.kind === "page" ? { ...found, ms } : { ...found, redirects: [], final_url: null, ms };
+    } finally {
+      alarm[Symbol.dispose]();
+    }
+  };
+}
+
+const refusedWith = (status: number): Failure =>
+  status === 429
+    ? failure("archive_rate_limited", status, "The archive asks for a pause")
+    : failure(status >= 500 ? "archive_error" : "archive_refused", status, null);
+
+const reasonOf = (problem: EgressProblem): string =>
+  problem === "aborted" || problem === "timeout" ? "timeout" : "archive_unreachable";

@@ -1,0 +1,118 @@
+/**
+ * The route `proxy_render`: somebody else's browser in somebody else's network, asked over JSON. The page's own site is
+ * entered once, for the visit the service makes; where the service is led from there it does not tell in time.
+ *
+ * It answers with the document after scripts ran, without the origin's header fields. Its key goes to it alone.
+ */
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import { type Egress, EgressError, type EgressProblem } from "../../../cluster/ports/egress.ts";
+import type { Destination } from "../../lib/destination.ts";
+import type { Transport, Transported } from "../../lib/transport.ts";
+import { parseUrl } from "../../lib/url.ts";
+import { problemOf, renderService } from "../render-services.ts";
+import { collected, entered, outOfBounds } from "./hop.ts";
+
+export interface RenderOptions {
+  /** Leads to the service, which may be private: an operator named it. */
+  readonly egress: Egress;
+  readonly clock: Clock;
+  /** Judges the page's address; the service would go anywhere. */
+  readonly destination: Destination;
+  readonly render_url: string;
+  readonly render_key?: string;
+}
+
+/** A page in a browser elsewhere, with its proxies and retries; longer, and a caller has left. */
+const RENDER_MOST_MS = 120_000;
+/** An answer is JSON around the document: what escaping adds, and the rest. */
+const ESCAPED_MOST = 2;
+const AROUND_BYTES = 65_536;
+
+export function renderTransport({
+  egress,
+  clock,
+  destination,
+  render_url,
+  render_key,
+}: RenderOptions): Transport {
+  const service = renderService(render_url);
+  const headers = [
+    ["Content-Type", "application/json"],
+    ["Accept", "application/json"],
+    ...(render_key === undefined ? [] : service.headers(render_key)),
+  ] as const;
+
+  return async ({ url, country, max_bytes, signal, enter }): Promise<Transported> => {
+    const began_ms = clock.mono();
+    const rest = () => ({ redirects: [], final_url: null, ms: Math.round(clock.mono() - began_ms) });
+    const failed = (reason: string, detail: string | null): Transported => ({
+      kind: "failed",
+      reason,
+      status: null,
+      detail,
+      ...rest(),
+    });
+
+    const judged = destination.url(url);
+    if (judged === "blocked_destination" || judged === "invalid_url") {
+      return { kind: "refused", refusal: outOfBounds(judged), ...rest() };
+    }
+    const entry = await entered({ enter, signal }, url);
+    if (entry === null) return failed("timeout", "The deadline passed before the page could be asked for");
+    if (entry.kind === "refused") return { kind: "refused", refusal: entry.refusal, ...rest() };
+
+    let seen: number | null = null;
+    try {
+      const exchange = await egress.exchange({
+        url: render_url,
+        method: "POST",
+        headers,
+        body: Buffer.from(JSON.stringify(service.body({ url, country }))),
+        signal,
+        headers_timeout_ms: RENDER_MOST_MS,
+      });
+      if (exchange.kind === "failed") return failed(reasonOf(exchange.problem), exchange.detail);
+      if (exchange.status !== 200) {
+        exchange.cancel();
+        const reason = problemOf(exchange.status, service);
+        return failed(reason, `The rendering service answered ${exchange.status}`);
+      }
+      const bytes = await collected(exchange, ESCAPED_MOST * max_bytes + AROUND_BYTES);
+      if (bytes === null) return failed("too_large", `The page is larger than ${max_bytes} bytes`);
+      const rendered = service.read(parsed(bytes));
+      if (rendered === null) {
+        return failed("provider_bad_answer", "The rendering service's answer does not have its shape");
+      }
+      seen = rendered.status;
+      const body = Buffer.from(rendered.html);
+      if (body.length > max_bytes) return failed("too_large", `The page is larger than ${max_bytes} bytes`);
+      return {
+        kind: "page",
+        ...rest(),
+        final_url: parseUrl(rendered.final_url ?? "")?.href ?? url,
+        status: rendered.status,
+        headers: new Map(),
+        body,
+        body_kind: "rendered_dom",
+        ...(rendered.difficulty !== null && { detail: rendered.difficulty }),
+      };
+    } catch (problem) {
+      if (problem instanceof EgressError) return failed(reasonOf(problem.problem), problem.message);
+      throw problem;
+    } finally {
+      entry.left({ status: seen, retry_after_s: null });
+    }
+  };
+}
+
+/** Whatever keeps us from the service is its trouble and not the page's. */
+const reasonOf = (problem: EgressProblem): string =>
+  problem === "aborted" || problem === "timeout" ? "timeout" : "provider_unreachable";
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}

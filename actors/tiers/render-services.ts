@@ -1,0 +1,159 @@
+/**
+ * How rendering services are asked and what they answer, as data: Trawl's own shape (3-decisions.md) and two public
+ * ones. A service is known by the host of TRAWL_RENDER_URL, or named in its fragment (`…/v2/scrape#firecrawl`), which
+ * is never sent. A further one is one more entry here; what happens around a call is transport.render.ts.
+ */
+import Type, { type Static, type TSchema } from "typebox";
+import { Compile } from "typebox/compile";
+
+export interface RenderWish {
+  readonly url: string;
+  /** ISO 3166-1 alpha-2, or null. */
+  readonly country: string | null;
+}
+
+export interface Rendered {
+  readonly status: number;
+  readonly html: string;
+  readonly final_url: string | null;
+  readonly difficulty: "low" | "medium" | "high" | null;
+}
+
+export interface RenderService {
+  readonly name: string;
+  /** The address of this service when TRAWL_RENDER_URL names only its host. */
+  readonly hosts: readonly string[];
+  readonly headers: (key: string) => readonly (readonly [string, string])[];
+  readonly body: (wish: RenderWish) => unknown;
+  /** null: not an answer this service gives. */
+  readonly read: (answer: unknown) => Rendered | null;
+  /** Statuses by which this service says something else than usual (REASONS). */
+  readonly says?: Readonly<Record<number, RenderProblem>>;
+}
+
+/** Why a service did not render, as the attempt says it. */
+export type RenderProblem =
+  | "provider_over_budget"
+  | "provider_rate_limited"
+  | "provider_refused"
+  | "provider_failed"
+  | "provider_error"
+  | "timeout";
+
+/** What a status of the service itself means, where it says nothing of its own. */
+const REASONS: Readonly<Record<number, RenderProblem>> = {
+  402: "provider_over_budget",
+  408: "timeout",
+  429: "provider_rate_limited",
+  504: "timeout",
+};
+
+/** Milliseconds a page's scripts have after it has loaded. Longer costs time on every page, most need less. */
+export const WAIT_MS = 2_000;
+
+const Status = Type.Integer({ minimum: 100, maximum: 599 });
+
+const reader = <Schema extends TSchema>(schema: Schema, rendered: (answer: Static<Schema>) => Rendered) => {
+  const compiled = Compile(schema);
+  return (answer: unknown): Rendered | null =>
+    compiled.Check(answer) ? rendered(answer as Static<Schema>) : null;
+};
+
+const bearer = (key: string) => [["Authorization", `Bearer ${key}`]] as const;
+
+const TRAWL: RenderService = {
+  name: "trawl",
+  hosts: [],
+  headers: bearer,
+  body: ({ url, country }) => ({ url, country, wait: WAIT_MS }),
+  read: reader(
+    Type.Object({
+      status: Status,
+      html: Type.String(),
+      final_url: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+      difficulty: Type.Optional(Type.Unknown()),
+    }),
+    ({ status, html, final_url = null, difficulty }) => ({
+      status,
+      html,
+      final_url,
+      difficulty:
+        difficulty === "low" || difficulty === "medium" || difficulty === "high" ? difficulty : null,
+    }),
+  ),
+};
+
+/** docs.zyte.com/zyte-api: POST /v1/extract, the key as the user of basic authentication. */
+const ZYTE: RenderService = {
+  name: "zyte",
+  hosts: ["api.zyte.com"],
+  headers: (key) => [["Authorization", `Basic ${Buffer.from(`${key}:`).toString("base64")}`]],
+  body: ({ url, country }) => ({
+    url,
+    browserHtml: true,
+    ...(country !== null && { geolocation: country.toUpperCase() }),
+  }),
+  read: reader(
+    Type.Object({ url: Type.String(), statusCode: Status, browserHtml: Type.String() }),
+    ({ url, statusCode, browserHtml }) => ({
+      status: statusCode,
+      html: browserHtml,
+      final_url: url,
+      difficulty: null,
+    }),
+  ),
+  // 403: the account is suspended, as it is when its spending limit is reached. 503: busy. 520 and 521: the page was
+  // not had, nothing is charged.
+  says: {
+    403: "provider_over_budget",
+    503: "provider_rate_limited",
+    520: "provider_failed",
+    521: "provider_failed",
+  },
+};
+
+/** docs.firecrawl.dev/api-reference: POST /v2/scrape; also on a host of one's own. */
+const FIRECRAWL: RenderService = {
+  name: "firecrawl",
+  hosts: ["api.firecrawl.dev"],
+  headers: bearer,
+  body: ({ url, country }) => ({
+    url,
+    formats: ["rawHtml"],
+    onlyMainContent: false,
+    waitFor: WAIT_MS,
+    // Its own cache would answer with a page of two days ago.
+    maxAge: 0,
+    ...(country !== null && { location: { country: country.toUpperCase() } }),
+  }),
+  read: reader(
+    Type.Object({
+      success: Type.Literal(true),
+      data: Type.Object({
+        rawHtml: Type.String(),
+        metadata: Type.Object({ statusCode: Status, url: Type.Optional(Type.String()) }),
+      }),
+    }),
+    ({ data: { rawHtml, metadata } }) => ({
+      status: metadata.statusCode,
+      html: rawHtml,
+      final_url: metadata.url ?? null,
+      difficulty: null,
+    }),
+  ),
+};
+
+const SERVICES = [TRAWL, ZYTE, FIRECRAWL] as const;
+
+/** The service behind an address: by fragment, else by host, else Trawl's own shape. */
+export function renderService(render_url: string): RenderService {
+  const url = URL.parse(render_url);
+  const named = SERVICES.find(({ name }) => url?.hash === `#${name}`);
+  return named ?? SERVICES.find(({ hosts }) => hosts.includes(url?.hostname ?? "")) ?? TRAWL;
+}
+
+export function problemOf(status: number, { says }: RenderService): RenderProblem {
+  const known = says?.[status] ?? REASONS[status];
+  if (known) return known;
+  return status >= 400 && status < 500 ? "provider_refused" : "provider_error";
+}
