@@ -2,13 +2,12 @@
  * trawl fetch URL: a client of POST /v1/fetch. The page's text on standard output, the routes that were tried on
  * standard error.
  */
-import { Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { type FetchBody, type FetchResponse, TIERS, type Tier } from "../../schemas/fetch.ts";
-import { CommandError, type Context, EXIT, type Json, withJson } from "./context.ts";
+import { type Asking, clientCommand, given, post, refusal, service, whole } from "./client.ts";
+import { type Context, EXIT } from "./context.ts";
 
-interface Wishes extends Json {
-  readonly url?: string;
-  readonly key?: string;
+interface Wishes extends Asking {
   readonly render?: FetchBody["render"];
   readonly maxBytes?: number;
   readonly pdf: boolean;
@@ -27,15 +26,10 @@ interface Wishes extends Json {
   readonly quiet?: boolean;
 }
 
-/** Longer than the service itself ever waits. */
-const WAIT_MS = 180_000;
-
 export const fetchCommand = (context: Context): Command =>
-  withJson(new Command("fetch"))
+  clientCommand("fetch")
     .description("fetch a page, PDF or document through the service and print its text")
     .argument("<url>", "what to fetch")
-    .option("--url <address>", "the service; default TRAWL_URL, else HOST and PORT")
-    .option("--key <key>", "the key; default TRAWL_KEY, else TRAWL_ADMIN_KEY")
     .addOption(new Option("--render <when>", "use a browser").choices(["auto", "never", "always"]))
     .option("--max-bytes <number>", "largest body", whole)
     .option("--no-pdf", "refuse PDFs")
@@ -54,8 +48,7 @@ export const fetchCommand = (context: Context): Command =>
     .option("--quiet", "nothing on standard error but mistakes")
     .action(async (target: string, wishes: Wishes) => {
       const { base, key } = service(context, wishes);
-      const reply = await post(`${base}/v1/fetch`, key, bodyOf(target, wishes));
-      const content: unknown = await reply.json().catch(() => null);
+      const { reply, content } = await post(`${base}/v1/fetch`, key, bodyOf(target, wishes));
       if (!reply.ok && reply.status !== 503) throw refusal(reply, content);
       const page = content as FetchResponse;
       if (page === null || !Array.isArray(page.attempts)) throw refusal(reply, content);
@@ -64,35 +57,6 @@ export const fetchCommand = (context: Context): Command =>
       if (!wishes.quiet) for (const line of told(page)) context.err(line);
       if (page.error !== null) context.exit(exitOf(page.error));
     });
-
-/** Where to ask, and as whom. */
-function service({ config }: Context, { url, key }: Wishes): { base: string; key: string } {
-  const { client, gateway } = config();
-  const base = url ?? client.url ?? gateway.public_url ?? `http://${gateway.host}:${gateway.port}`;
-  const found = key ?? client.key ?? gateway.admin_key;
-  if (found === undefined)
-    throw new CommandError(
-      "No key: give --key, or set TRAWL_KEY (npx trawl key create --project default)",
-      EXIT.key,
-    );
-  return { base: base.replace(/\/+$/, ""), key: found };
-}
-
-async function post(address: string, key: string, body: FetchBody): Promise<Response> {
-  try {
-    return await fetch(address, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(WAIT_MS),
-    });
-  } catch (problem) {
-    if ((problem as Error).name === "TimeoutError")
-      throw new CommandError(`No answer from ${address} within ${WAIT_MS / 1000} s`, EXIT.time);
-    const cause = (problem as Error).cause as NodeJS.ErrnoException | undefined;
-    throw new CommandError(`Cannot reach ${address}: ${cause?.code ?? (problem as Error).message}`);
-  }
-}
 
 function bodyOf(url: string, wishes: Wishes): FetchBody {
   return {
@@ -117,12 +81,6 @@ function bodyOf(url: string, wishes: Wishes): FetchBody {
   };
 }
 
-/** Without what was left out: the service has defaults of its own. */
-const given = <T extends object>(options: T): { [K in keyof T]?: NonNullable<T[K]> } =>
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: NonNullable<T[K]>;
-  };
-
 /** What happened, one line for each route and one for the whole. */
 function told(page: FetchResponse): string[] {
   const attempts = page.attempts.map(
@@ -144,29 +102,6 @@ const exitOf = (error: string): number =>
     : error === "domain_busy" || error === "rate_limited"
       ? EXIT.limit
       : EXIT.error;
-
-/** What the service said when it did not do it, as a sentence and an exit code. */
-function refusal({ status }: Response, content: unknown): CommandError {
-  const { detail } = (content ?? {}) as { detail?: unknown };
-  const said = typeof detail === "string" ? detail : sentence(detail);
-  const code =
-    { 401: EXIT.key, 403: EXIT.key, 422: EXIT.usage, 429: EXIT.limit, 504: EXIT.time }[status] ?? EXIT.error;
-  return new CommandError(`${status}: ${said}`, code);
-}
-
-function sentence(detail: unknown): string {
-  if (Array.isArray(detail))
-    return (detail as { loc: unknown[]; msg: string }[])
-      .map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`)
-      .join("; ");
-  const { error, message, hint } = (detail ?? {}) as Record<string, string | undefined>;
-  return [error ?? "no explanation", message ?? hint].filter((part) => part !== undefined).join(": ");
-}
-
-function whole(text: string): number {
-  if (!/^\d{1,12}$/.test(text)) throw new InvalidArgumentError("Not a whole number.");
-  return Number(text);
-}
 
 function seconds(text: string): number {
   if (!/^\d{1,3}(\.\d+)?$/.test(text)) throw new InvalidArgumentError("Not a number of seconds.");

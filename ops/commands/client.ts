@@ -1,0 +1,84 @@
+/**
+ * What the commands that are clients of the HTTP API share: where to ask and as whom, one POST, and what a refusal is
+ * to whoever typed the command.
+ */
+import { Command, InvalidArgumentError } from "commander";
+import { CommandError, type Context, EXIT, type Json, withJson } from "./context.ts";
+
+/** Where and as whom, as options. */
+export interface Asking extends Json {
+  readonly url?: string;
+  readonly key?: string;
+}
+
+/** Longer than the service itself ever waits. */
+const WAIT_MS = 180_000;
+
+export const clientCommand = (name: string): Command =>
+  withJson(new Command(name))
+    .option("--url <address>", "the service; default TRAWL_URL, else HOST and PORT")
+    .option("--key <key>", "the key; default TRAWL_KEY, else TRAWL_ADMIN_KEY");
+
+/** The service's base address without a slash at its end, and the key. */
+export function service({ config }: Context, { url, key }: Asking): { base: string; key: string } {
+  const { client, gateway } = config();
+  const base = url ?? client.url ?? gateway.public_url ?? `http://${gateway.host}:${gateway.port}`;
+  const found = key ?? client.key ?? gateway.admin_key;
+  if (found === undefined)
+    throw new CommandError(
+      "No key: give --key, or set TRAWL_KEY (npx trawl key create --project default)",
+      EXIT.key,
+    );
+  return { base: base.replace(/\/+$/, ""), key: found };
+}
+
+/** A request and its JSON, null when it has none; throws CommandError when nobody answers. */
+export async function post(
+  address: string,
+  key: string,
+  body: unknown,
+): Promise<{ readonly reply: Response; readonly content: unknown }> {
+  try {
+    const reply = await fetch(address, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(WAIT_MS),
+    });
+    return { reply, content: await reply.json().catch(() => null) };
+  } catch (problem) {
+    if ((problem as Error).name === "TimeoutError")
+      throw new CommandError(`No answer from ${address} within ${WAIT_MS / 1000} s`, EXIT.time);
+    const cause = (problem as Error).cause as NodeJS.ErrnoException | undefined;
+    throw new CommandError(`Cannot reach ${address}: ${cause?.code ?? (problem as Error).message}`);
+  }
+}
+
+/** Without what was left out: the service has defaults of its own. */
+export const given = <T extends object>(options: T): { [K in keyof T]?: NonNullable<T[K]> } =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
+
+/** What the service said when it did not do it, as a sentence and an exit code. */
+export function refusal({ status }: Response, content: unknown): CommandError {
+  const { detail } = (content ?? {}) as { detail?: unknown };
+  const said = typeof detail === "string" ? detail : sentence(detail);
+  const code =
+    { 401: EXIT.key, 403: EXIT.key, 422: EXIT.usage, 429: EXIT.limit, 504: EXIT.time }[status] ?? EXIT.error;
+  return new CommandError(`${status}: ${said}`, code);
+}
+
+function sentence(detail: unknown): string {
+  if (Array.isArray(detail))
+    return (detail as { loc: unknown[]; msg: string }[])
+      .map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`)
+      .join("; ");
+  const { error, message, hint } = (detail ?? {}) as Record<string, string | undefined>;
+  return [error ?? "no explanation", message ?? hint].filter((part) => part !== undefined).join(": ");
+}
+
+export function whole(text: string): number {
+  if (!/^\d{1,12}$/.test(text)) throw new InvalidArgumentError("Not a whole number.");
+  return Number(text);
+}
