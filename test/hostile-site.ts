@@ -241,6 +241,11 @@ export const HOSTILE: Readonly<Record<string, Hostility>> = {
     play: redirect("javascript:alert(1)"),
     ends: "invalid_url",
   },
+  "/redirect-labels": {
+    does: "redirects to a name with an empty label",
+    play: redirect("http://fine..example.org/"),
+    ends: "invalid_url",
+  },
   "/redirect-broken": { does: "redirects to no URL", play: redirect("http://[::1"), ends: "invalid_url" },
   "/redirect-metadata": {
     does: "redirects to a metadata address",
@@ -255,7 +260,7 @@ export const HOSTILE: Readonly<Record<string, Hostility>> = {
   "/redirect-long": {
     does: "redirects with 20 KB of address",
     play: redirect(`/fine?${"x".repeat(20_000)}`),
-    ends: 200,
+    ends: "invalid_url",
   },
   "/redirect-endless-body": {
     does: "redirects with an endless body",

@@ -25,6 +25,8 @@ export function parseUrl(text: string, base?: URL): URL | null {
   url.password = "";
   url.hash = "";
   if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1);
+  // As it is sent: escapes may have made it three times as long, and whoever reads it again must come to the same.
+  if (url.href.length > URL_MOST_CHARS) return null;
   // Empty labels: no name server has ever heard of them, and the setter keeps the old host when the new one is empty.
   return url.hostname.split(".").includes("") ? null : url;
 }
