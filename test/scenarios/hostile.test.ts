@@ -1,0 +1,386 @@
+/**
+ * Everything that is sent or served in bad faith, through the whole service: URLs that point where nobody may go, and a
+ * site that does everything wrong. Each ends in the specified error within its deadline, the next request works, and
+ * nothing is left behind. Malformed request bodies are in access.test.ts.
+ */
+import { once } from "node:events";
+import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { answer, HOSTILE, hostileSite, type HostileSite } from "../hostile-site.ts";
+import { type Fetched, type Service, SETUPS } from "../service.ts";
+import { article, redirect, type Web, web } from "../web.ts";
+
+const BLOCKED = "blocked_destination";
+const INVALID = "invalid_url";
+
+/** `PORT` stands for a listener on loopback that must never hear anything. */
+const URLS: readonly (readonly [url: string, error: string])[] = [
+  // Loopback, as it may be spelled.
+  ["http://127.0.0.1:PORT/", BLOCKED],
+  ["http://127.0.0.1:PORT/a?b#c", BLOCKED],
+  ["http://127.1:PORT/", BLOCKED],
+  ["http://127.0.1:PORT/", BLOCKED],
+  ["http://2130706433:PORT/", BLOCKED],
+  ["http://0x7f000001:PORT/", BLOCKED],
+  ["http://0x7f.1:PORT/", BLOCKED],
+  ["http://0177.0.0.1:PORT/", BLOCKED],
+  ["http://017700000001:PORT/", BLOCKED],
+  ["http://127.0.0.1.:PORT/", BLOCKED],
+  ["http://①②⑦.⓪.⓪.①:PORT/", BLOCKED],
+  ["http://127。0。0。1:PORT/", BLOCKED],
+  ["http://%31%32%37.0.0.1:PORT/", BLOCKED],
+  ["http:\\\\127.0.0.1:PORT\\", BLOCKED],
+  ["http:127.0.0.1:PORT/", BLOCKED],
+  ["  http://127.0.0.1:PORT/\n", BLOCKED],
+  ["ht\ttp://127.0.0.1:PORT/", BLOCKED],
+  ["HTTP://127.0.0.1:PORT/", BLOCKED],
+  ["http://user:pass@127.0.0.1:PORT/", BLOCKED],
+  ["http://example.org@127.0.0.1:PORT/", BLOCKED],
+  ["https://127.0.0.1:PORT/", BLOCKED],
+  ["http://localhost:PORT/", BLOCKED],
+  ["http://LOCALHOST:PORT/", BLOCKED],
+  ["http://localhost.:PORT/", BLOCKED],
+  ["http://a.localhost:PORT/", BLOCKED],
+  ["http://127.255.255.254:PORT/", BLOCKED],
+  ["http://0:PORT/", BLOCKED],
+  ["http://0.0.0.0:PORT/", BLOCKED],
+  ["http://[::]:PORT/", BLOCKED],
+  ["http://[::1]:PORT/", BLOCKED],
+  ["http://[0:0:0:0:0:0:0:1]:PORT/", BLOCKED],
+  ["http://[::ffff:127.0.0.1]:PORT/", BLOCKED],
+  ["http://[::ffff:7f00:1]:PORT/", BLOCKED],
+  ["http://[::127.0.0.1]:PORT/", BLOCKED],
+  ["http://[64:ff9b::7f00:1]:PORT/", BLOCKED],
+  ["http://[2002:7f00:1::]:PORT/", BLOCKED],
+  // Private, shared, reserved.
+  ["http://10.0.0.1/", BLOCKED],
+  ["http://172.16.0.1/", BLOCKED],
+  ["http://172.31.255.255/", BLOCKED],
+  ["http://192.168.1.1/", BLOCKED],
+  ["http://100.64.0.1/", BLOCKED],
+  ["http://198.18.0.1/", BLOCKED],
+  ["http://192.0.2.1/", BLOCKED],
+  ["http://224.0.0.1/", BLOCKED],
+  ["http://255.255.255.255/", BLOCKED],
+  ["http://[fc00::1]/", BLOCKED],
+  ["http://[fe80::1]/", BLOCKED],
+  ["http://[ff02::1]/", BLOCKED],
+  ["http://[2001:db8::1]/", BLOCKED],
+  // Where clouds keep their secrets.
+  ["http://169.254.169.254/latest/meta-data/", BLOCKED],
+  ["http://2852039166/latest/meta-data/", BLOCKED],
+  ["http://169.254.170.2/v2/credentials", BLOCKED],
+  ["http://100.100.100.200/", BLOCKED],
+  ["http://168.63.129.16/", BLOCKED],
+  ["http://[fd00:ec2::254]/", BLOCKED],
+  ["http://metadata.google.internal/computeMetadata/v1/", BLOCKED],
+  ["http://metadata/", BLOCKED],
+  ["http://printer.local/", BLOCKED],
+  ["http://wiki.intranet/", BLOCKED],
+  // Names that lead there, and one answer among good ones.
+  ["http://private.test/", BLOCKED],
+  ["http://loopback.test:PORT/", BLOCKED],
+  ["http://loopback6.test:PORT/", BLOCKED],
+  ["http://mixed.test:PORT/", BLOCKED],
+  ["http://mapped.test:PORT/", BLOCKED],
+  // Ports that read HTTP as commands.
+  ["http://public.test:25/", BLOCKED],
+  ["http://public.test:6379/", BLOCKED],
+  ["http://public.test:27017/", BLOCKED],
+  ["http://8.8.8.8:22/", BLOCKED],
+  // No http(s) URL.
+  ["//private.test/", INVALID],
+  ["private.test", INVALID],
+  ["/etc/passwd", INVALID],
+  [" ", INVALID],
+  ["http://", INVALID],
+  ["http:///", INVALID],
+  ["http://:80/", INVALID],
+  ["https://?", INVALID],
+  ["ftp://example.org/", INVALID],
+  ["file:///etc/passwd", INVALID],
+  ["gopher://127.0.0.1:6379/_INFO", INVALID],
+  ["javascript:alert(1)", INVALID],
+  ["data:text/html,hello", INVALID],
+  ["blob:http://example.org/1", INVALID],
+  ["ws://example.org/", INVALID],
+  ["view-source:http://example.org/", INVALID],
+  ["mailto:a@example.org", INVALID],
+  ["http://256.1.1.1/", INVALID],
+  ["http://1.2.3.4.5/", INVALID],
+  ["http://[::1", INVALID],
+  ["http://[fe80::1%25eth0]/", INVALID],
+  ["http://[1:2:3]/", INVALID],
+  ["http://exa mple.org/", INVALID],
+  ["http://exam\u0000ple.org/", INVALID],
+  ["http://example.org:99999/", INVALID],
+  ["http://example.org:port/", INVALID],
+  ["http://a..test/", INVALID],
+  ["http://.test/", INVALID],
+  [`http://${"a".repeat(64)}.test/`, INVALID],
+  [`http://${"a.".repeat(150)}test/`, INVALID],
+  ["http://%/", INVALID],
+  ["http://xn--/", INVALID],
+  // Short enough as it is written, too long as it would be sent.
+  [`http://public.test/${"é".repeat(4_000)}`, INVALID],
+];
+
+describe.each(SETUPS)("hostile URLs, $setup", ({ start }) => {
+  let sites: Web;
+  let service: Service;
+  let trap: Server;
+  let port: number;
+  let heard = 0;
+  beforeAll(async () => {
+    sites = await web();
+    sites.name("private", ["10.1.2.3"]);
+    sites.name("loopback", ["127.0.0.1"]);
+    sites.name("loopback6", ["::1"]);
+    sites.name("mixed", ["8.8.8.8", "127.0.0.1"]);
+    sites.name("mapped", ["::ffff:127.0.0.1"]);
+    sites.name("public", ["8.8.8.8"]);
+    trap = createServer((socket) => {
+      heard += 1;
+      socket.destroy();
+    });
+    trap.listen(0);
+    await once(trap, "listening");
+    ({ port } = trap.address() as AddressInfo);
+    // As an operator would run it: nothing private is allowed.
+    service = await start({ TRAWL_DNS_SERVERS: sites.dns, TRAWL_EGRESS_ALLOW: "" });
+  });
+  afterAll(async () => {
+    await service.close();
+    trap.close();
+    await sites.close();
+  });
+
+  test("are at least sixty", () => {
+    expect(URLS.length).toBeGreaterThanOrEqual(60);
+  });
+
+  test.each(URLS)("%j is %s", async (written, error) => {
+    const url = written.replace("PORT", String(port));
+    const began = performance.now();
+    const fetched = await service.fetch({ url });
+    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(fetched).toMatchObject({
+      http: 200,
+      url,
+      error,
+      status: null,
+      tier: null,
+      text: "",
+      html: null,
+      sha256: null,
+      body_url: null,
+    });
+    expect(heard).toBe(0);
+  });
+
+  test("lead to what may be fetched by no other route either", async () => {
+    const { attempts } = await service.fetch({ url: `http://127.0.0.1:${port}/` });
+    expect(attempts).toMatchObject([{ tier: "egress", reason: BLOCKED }]);
+  });
+});
+
+describe.each(SETUPS)("ways around the rules, $setup", ({ start }) => {
+  let sites: Web;
+  let service: Service;
+  beforeAll(async () => {
+    sites = await web();
+    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
+  });
+  afterAll(async () => {
+    await service.close();
+    await sites.close();
+  });
+
+  test.each([
+    ["http://169.254.169.254/latest/", BLOCKED],
+    ["//10.0.0.1/", BLOCKED],
+    ["http://[::1]/", BLOCKED],
+    ["http://2852039166/", BLOCKED],
+    ["http:\\\\192.168.0.1\\", BLOCKED],
+    ["file:///etc/passwd", INVALID],
+    ["javascript:alert(1)", INVALID],
+    ["http://[::1", INVALID],
+    ["http://a..test/", INVALID],
+    [`/?${"x".repeat(8_192)}`, INVALID],
+  ])("a redirect to %s is %s, and says where it came from", async (location, error) => {
+    const site = sites.site({ "/": redirect(location) });
+    const fetched = await service.fetch({ url: `${site.origin}/` });
+    expect(fetched).toMatchObject({ http: 200, error, status: null, tier: null, text: "" });
+  });
+
+  test("this service is no destination, by address, by name or by redirect", async () => {
+    const own = new URL(service.url).port;
+    const name = sites.name("ourselves", ["127.0.0.1"]);
+    const site = sites.site({ "/": redirect(`http://${name}:${own}/metrics`) });
+    for (const url of [
+      `http://127.0.0.1:${own}/metrics`,
+      `http://${name}:${own}/metrics`,
+      `${site.origin}/`,
+    ]) {
+      expect(await service.fetch({ url })).toMatchObject({ error: BLOCKED, text: "" });
+    }
+  });
+
+  test("a name that changes its address between two questions is judged each time", async () => {
+    const site = sites.site({ "/": { body: article("Never seen") } }, "changing");
+    sites.name("changing", [["127.0.0.1"], ["169.254.169.254"]]);
+    const robots = await service.fetch({ url: `${site.origin}/` });
+    // The rules came over a connection that may still be open; a new one is judged anew.
+    expect([null, BLOCKED]).toContain(robots.error);
+    sites.name("changing", ["10.0.0.1"]);
+    const other = `${site.origin.replace(/:\d+$/, "")}:${sites.port + 1}/`;
+    expect(await service.fetch({ url: other })).toMatchObject({ error: BLOCKED });
+  });
+});
+
+const MAX_BYTES = 2 ** 20;
+const TIMEOUT_S = 5;
+/** What a machine with other work may take on top of a deadline. */
+const LATE_MS = 5_000;
+const AT_ONCE = 12;
+const MEBIBYTE = 2 ** 20;
+
+interface Played {
+  readonly fetched: Fetched;
+  readonly took_ms: number;
+  /** Two at once afterwards: both slots of the site are free again. */
+  readonly next: readonly Fetched[];
+}
+
+/** What the specification says an exchange that ends so comes to, when `direct` is the only route. */
+function errorOf(ends: number | string): string | null {
+  if (typeof ends === "number") {
+    if (ends === 403 || ends === 429 || ends === 451 || ends >= 500) return "all_tiers_failed";
+    return ends >= 400 ? `http_${ends}` : null;
+  }
+  return [INVALID, BLOCKED, "too_large", "timeout"].includes(ends) ? ends : "all_tiers_failed";
+}
+
+describe.each(SETUPS)("a hostile site, $setup", ({ start }) => {
+  let sites: Web;
+  let service: Service;
+  let site: HostileSite;
+  let before: { fds: number; rss: number };
+  const played = new Map<string, Played>();
+
+  /** Answers two who ask at the same time, never one alone. */
+  const pairs = new Map<string, Socket>();
+  const both = (socket: Socket, { headers }: { headers: ReadonlyMap<string, string> }) => {
+    const host = headers.get("host")!;
+    const other = pairs.get(host);
+    if (!other) return void pairs.set(host, socket);
+    pairs.delete(host);
+    for (const one of [other, socket])
+      one.write(
+        answer("200 OK", ["Content-Type: text/html"], `<title>Together</title>${article("Together")}`),
+      );
+    return undefined;
+  };
+
+  const held = async () => ({
+    fds: await service.meter("trawl_process_open_fds"),
+    rss: await service.meter("trawl_process_resident_memory_bytes"),
+  });
+
+  async function play(path: string, ends: number | string): Promise<Played> {
+    const host = sites.name(`hostile-${path.replaceAll(/[^a-z0-9]+/g, "-").slice(1)}`, ["127.0.0.1"]);
+    const origin = `http://${host}:${site.port}`;
+    const began = performance.now();
+    const fetched = await service.fetch({
+      url: `${origin}${path}`,
+      tiers: ["direct"],
+      max_bytes: MAX_BYTES,
+      // What ends by itself gets the time it needs on a busy machine.
+      timeout_s: ends === "timeout" ? TIMEOUT_S : 30,
+    });
+    const took_ms = performance.now() - began;
+    const next = await Promise.all(
+      [1, 2].map((n) => service.fetch({ url: `${origin}/both?${n}`, tiers: ["direct"], timeout_s: 30 })),
+    );
+    return { fetched, took_ms, next };
+  }
+
+  beforeAll(async () => {
+    sites = await web();
+    site = await hostileSite({ plays: { "/both": both } });
+    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
+    await play("/fine", 200);
+    before = await held();
+    const waiting = Object.entries(HOSTILE);
+    await Promise.all(
+      Array.from({ length: AT_ONCE }, async () => {
+        for (let next = waiting.shift(); next; next = waiting.shift()) {
+          played.set(next[0], await play(next[0], next[1].ends));
+        }
+      }),
+    );
+  }, 120_000);
+  afterAll(async () => {
+    await service.close();
+    await site.close();
+    await sites.close();
+  });
+
+  test.each(Object.entries(HOSTILE).map(([path, { does, ends }]) => ({ path, does, ends })))(
+    "that $does: $ends",
+    ({ path, ends }) => {
+      const { fetched, took_ms, next } = played.get(path)!;
+      const error = errorOf(ends);
+      expect(fetched).toMatchObject({ http: 200, error, ...(typeof ends === "number" && { status: ends }) });
+      const reason = typeof ends === "number" ? (ends >= 400 ? `http_${ends}` : null) : ends;
+      expect(fetched.attempts[0]!.reason).toBe(reason ?? fetched.attempts[0]!.reason);
+      expect(fetched.attempts.map(({ tier }) => tier)).toEqual(
+        ends === "timeout"
+          ? ["direct", "request_timeout"]
+          : [ends === BLOCKED || ends === INVALID ? "egress" : "direct"],
+      );
+      expect(took_ms).toBeLessThan((ends === "timeout" ? TIMEOUT_S : 20) * 1_000 + LATE_MS);
+      expect(next.map(({ error: wrong, title }) => ({ wrong, title }))).toEqual([
+        { wrong: null, title: "Together" },
+        { wrong: null, title: "Together" },
+      ]);
+    },
+  );
+
+  test("leaves no socket, no descriptor and no heap behind", async () => {
+    // Idle connections are kept for 4 s.
+    await site.emptied();
+    expect(site.sockets()).toBe(0);
+    await expect
+      .poll(async () => (await held()).fds - before.fds, { timeout: 10_000, interval: 200 })
+      .toBeLessThanOrEqual(8);
+    // Bombs and endless bodies went by, each a mebibyte at most.
+    expect((await held()).rss - before.rss).toBeLessThan(250 * MEBIBYTE);
+    expect(await service.meter("trawl_actor_failures_total")).toBe(0);
+    expect(await service.meter("trawl_http_requests_total", 'status="5xx"')).toBe(0);
+  });
+
+  test("with 50 MB of nested tags is read within its limits, and others meanwhile", async () => {
+    const nested = Buffer.alloc(50_000_000, "<div>");
+    const quiet = sites.site({ "/": { body: article("Meanwhile") } });
+    const loud = sites.site({ "/": { body: nested } });
+    const began = performance.now();
+    const large = service.fetch({
+      url: `${loud.origin}/`,
+      max_bytes: 52_428_800,
+      tiers: ["direct"],
+      include_html: false,
+    });
+    await loud.reached("/");
+    expect(await service.fetch({ url: `${quiet.origin}/` })).toMatchObject({
+      error: null,
+      title: "Meanwhile",
+    });
+    const fetched = await large;
+    expect(fetched).toMatchObject({ http: 200, error: null, status: 200, bytes: nested.length });
+    expect(performance.now() - began).toBeLessThan(40_000);
+    const body = await service.call("GET", fetched.body_url!);
+    expect(body.bytes.equals(nested)).toBe(true);
+    expect(await service.fetch({ url: `${quiet.origin}/`, cache_ttl_s: 0 })).toMatchObject({ error: null });
+  }, 60_000);
+});
