@@ -134,7 +134,7 @@ export async function start(config: Config): Promise<Running> {
           joined,
         }),
         stored: async (digest) => asCachedPage((await documents.get("pages", digest))?.value),
-        now: clock.now,
+        now: () => clock.now(),
       }),
     ],
     { clock, random, documents, meters },

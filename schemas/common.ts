@@ -1,5 +1,5 @@
 /** Words and shapes that several resources share. */
-import Type, { type TSchema } from "typebox";
+import { type TSchema, Type } from "typebox";
 
 /** A field that may be absent or null, as the specification's "string or null, not required". */
 export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);

@@ -2,7 +2,7 @@
  * How a fetch asks a domain for leave, and what it tells it afterwards. One Domain actor per registrable
  * domain (3-decisions.md, Core); one Robots actor per origin beside it on the same node.
  */
-import Type, { type Static } from "typebox";
+import { type Static, Type } from "typebox";
 import { ask, contract, tell } from "./contract.ts";
 
 /** A fetch asks its domain for a slot before it touches the network. */

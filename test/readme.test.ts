@@ -8,7 +8,11 @@ const PLACE = /(<!-- settings: .*? -->\n)([^]*?)(<!-- \/settings -->)/;
 function table(): string {
   const rows = SETTINGS.map(({ env, default: value, description }) => {
     const shown =
-      value === undefined ? "none" : Array.isArray(value) ? value.join(",") || "none" : String(value);
+      value === undefined
+        ? "none"
+        : Array.isArray(value)
+          ? value.join(",") || "none"
+          : `${value as string | number}`;
     return `| \`${env}\` | ${shown === "none" ? "none" : `\`${shown}\``} | ${description.replaceAll("|", "\\|")} |`;
   });
   return ["| variable | default | meaning |", "| --- | --- | --- |", ...rows, ""].join("\n");

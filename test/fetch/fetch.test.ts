@@ -82,7 +82,7 @@ async function oneService(routes: Partial<Record<Tier, Scripted>>) {
           extract: async (task) => ({ kind: "done", value: (await readPage(task, () => 0)) as Extracted }),
         }),
         stored: async (digest) => asCachedPage((await documents.get("pages", digest))?.value),
-        now: clock.now,
+        now: () => clock.now(),
       }),
     ],
     { clock, random: seededRandom(1), documents },
