@@ -147,11 +147,33 @@ export interface Tally extends Static<typeof Tally> {
   keys: Record<string, UsageByCategory>;
 }
 
+/**
+ * Money for one attempt on a premium route, before it is made. The id is the attempt's own: asking again reserves
+ * nothing twice. A reservation that is never settled lapses after six minutes.
+ */
+export const Reserve = Type.Object({
+  id: Type.String(),
+  /** The most the attempt can cost. */
+  micros: Micros,
+  /** The project's budget of the month; null: no limit. */
+  limit_micros: Nullable(Micros),
+});
+export const ReserveAnswer = Type.Union([
+  Type.Object({ kind: Type.Literal("reserved") }),
+  Type.Object({ kind: Type.Literal("refused"), left_micros: Micros }),
+]);
+export type ReserveAnswer = Static<typeof ReserveAnswer>;
+
+/** What the attempt cost, at most what was reserved; counted once, however often it is said. */
+export const Settle = Type.Object({ id: Type.String(), micros: Micros });
+
 /** One actor per project; its key is the project's name. */
 export const Account = contract("account", {
   /** Counts a tally in, once, and answers with its month as it now stands. */
   add: ask(Tally, Totals),
   usage: ask(Type.Object({ month: Month }), Totals),
+  reserve: ask(Reserve, ReserveAnswer),
+  settle: ask(Settle, Type.Object({ spent_micros: Micros })),
 });
 
 const Allowance = Type.Object({

@@ -2,13 +2,18 @@
  * POST /v1/fetch: what is asked, what is answered (1-core.md, FetchBody and FetchResponse), and what the
  * Fetch actor says: never a page itself, always a record that names its bytes and, when they are long, its texts.
  */
-import Type, { type Static } from "typebox";
+import { type Static, Type } from "typebox";
 import { BillingCategory, Nullable, Sha256 } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
 /** The routes in ladder order; the first three are standard, the last two premium. */
 export const TIERS = ["direct", "browser", "archive", "proxy", "proxy_render"] as const;
 export type Tier = (typeof TIERS)[number];
+/** Routes that cost money with every attempt. */
+export const PREMIUM_TIERS = ["proxy", "proxy_render"] as const satisfies readonly Tier[];
+export type PremiumTier = (typeof PREMIUM_TIERS)[number];
+export const isPremium = (tier: string): tier is PremiumTier =>
+  PREMIUM_TIERS.some((premium) => premium === tier);
 
 export const MAX_BYTES_DEFAULT = 15_728_640;
 export const MAX_BYTES_MOST = 52_428_800;
@@ -181,6 +186,29 @@ export const Fetch = contract(
     climbed: tell(Type.Object({ climb: Type.Integer(), answer: FetchAnswer })),
     tick: tell(Type.Null()),
   },
+  "domain",
+);
+
+/**
+ * What earlier fetches taught about a host: `required`, it is served only through premium routes; `refused`, it
+ * blocks them, too.
+ */
+export const Learned = Type.Object({ premium: Type.Enum(["unknown", "required", "refused"]) });
+export type Learned = Static<typeof Learned>;
+
+/** What one fetch showed of its host. */
+export const Observation = Type.Enum([
+  "premium_only",
+  "premium_served",
+  "premium_blocked",
+  "standard_served",
+]);
+export type Observation = Static<typeof Observation>;
+
+/** One actor per host, asked only where premium routes are configured; its key is "<site> <host>". */
+export const Lessons = contract(
+  "lessons",
+  { learned: ask(Type.Null(), Learned), observed: tell(Observation) },
   "domain",
 );
 

@@ -1,10 +1,12 @@
 /**
  * The account actor: one per project. Gateways tell it about once a second what they saw of the project's keys, and
- * it answers with the month as all of them saw it. A tally that comes again is answered and not counted again. It
- * refuses nobody: gateways do that, by what it told them. Keys and projects themselves are documents (keys.ts).
+ * it answers with the month as all of them saw it. A tally that comes again is answered and not counted again. Calls
+ * are refused by gateways, by what it told them; money for premium routes it reserves or refuses itself (budget.ts).
+ * Keys and projects themselves are documents (keys.ts).
  */
 import { actor, type Turn } from "../../cluster/actor.ts";
-import { Account, type Totals } from "../../schemas/accounts.ts";
+import { Account, monthOf, type Totals } from "../../schemas/accounts.ts";
+import { type Budget, NOTHING_SPENT, reserve, settle } from "./budget.ts";
 import { addTally, EMPTY_MONTH, type Month } from "./counting.ts";
 
 interface State {
@@ -12,6 +14,8 @@ interface State {
   readonly months: Readonly<Record<string, Month>>;
   /** The last tally counted of each gateway, so that none counts twice. */
   readonly gateways: Readonly<Record<string, { readonly sequence: number; readonly at_ms: number }>>;
+  /** What premium routes cost and may still cost. Tallies tell the same later, with everything else; this is asked first. */
+  readonly budget: Budget;
 }
 
 /** This month, and the one before for tallies and readers that come late. */
@@ -24,13 +28,14 @@ type AccountTurn = Turn<State, typeof Account.operations>;
 export const account = () =>
   actor(Account)<State, State>({
     keep: (state) => state,
-    begin: (kept) => kept ?? { months: {}, gateways: {} },
+    begin: (kept) => ({ months: {}, gateways: {}, budget: NOTHING_SPENT, ...kept }),
     idle_ms: 10 * 60_000,
     on: {
       add(turn, tally) {
         const { months, gateways } = turn.state;
         if (tally.sequence <= (gateways[tally.gateway]?.sequence ?? 0)) return totals(turn, tally.month);
         turn.state = {
+          ...turn.state,
           months: newest({
             ...months,
             [tally.month]: addTally(months[tally.month] ?? EMPTY_MONTH, tally, turn.now_ms),
@@ -46,6 +51,18 @@ export const account = () =>
       },
 
       usage: (turn, { month }) => totals(turn, month),
+
+      reserve(turn, message) {
+        const { budget, answer } = reserve(turn.state.budget, message, turn.now_ms);
+        turn.state = { ...turn.state, budget };
+        return answer;
+      },
+
+      settle(turn, message) {
+        const budget = settle(turn.state.budget, message);
+        turn.state = { ...turn.state, budget };
+        return { spent_micros: budget.spent[monthOf(turn.now_ms)] ?? 0 };
+      },
     },
   });
 

@@ -10,6 +10,7 @@ import type { CachedPage } from "./freshness.ts";
 
 interface Caller {
   readonly fetch_id: string;
+  readonly project: string;
   readonly deadline_ms: number;
   readonly hard_deadline: boolean;
   readonly reply: ReplyTo<FetchAnswer>;
@@ -57,6 +58,7 @@ export const fetch = (ways: Ways) =>
         if (callers.length >= CALLERS_MOST) return busy();
         const caller: Caller = {
           fetch_id: request.fetch_id,
+          project: request.project,
           deadline_ms: request.deadline_ms,
           hard_deadline: request.hard_deadline,
           reply: turn.park(),
@@ -74,13 +76,24 @@ export const fetch = (ways: Ways) =>
         if (!found) return;
         const [variant, { request, callers }] = found;
         const another = (caller: Caller) =>
-          answer.error === "timeout" && caller.deadline_ms > turn.now_ms + WORTH_ANOTHER_MS;
-        for (const caller of callers) if (!another(caller)) turn.answer(caller.reply, answer);
-        const left = callers.filter(another);
+          (answer.error === "timeout" && caller.deadline_ms > turn.now_ms + WORTH_ANOTHER_MS) ||
+          (wasBroke(answer) && caller.project !== request.project);
+        const { left = [], served = [] } = Object.groupBy(callers, (caller) =>
+          another(caller) ? "left" : "served",
+        );
+        // Money was spent once, so one of them tells of it: whoever's budget paid, if they are still there.
+        const payer =
+          served.find(({ fetch_id }) => fetch_id === request.fetch_id) ??
+          served.find(({ project }) => project === request.project) ??
+          served[0];
+        const shared = { ...answer, cost_usd: "0" };
+        for (const caller of served) turn.answer(caller.reply, caller === payer ? answer : shared);
         forget(turn, variant);
-        if (left.length === 0) return;
+        const [first] = left;
+        if (!first) return;
         const deadline_ms = Math.max(...left.map((caller) => caller.deadline_ms));
-        begin(turn, variant, { ...request, deadline_ms }, left, ways);
+        const { fetch_id, project } = left.find((caller) => caller.project === request.project) ?? first;
+        begin(turn, variant, { ...request, fetch_id, project, deadline_ms }, left, ways);
       },
 
       tick(turn) {
@@ -113,6 +126,10 @@ function begin(
     return { climb: number, answer: await ways.climb(say, held, { request, digest, stale }) };
   });
 }
+
+/** No page, and money would have taken another route: somebody else's budget may have some. */
+const wasBroke = ({ error, attempts }: FetchAnswer): boolean =>
+  error !== null && attempts.some(({ reason }) => reason === "budget_exhausted");
 
 function remember(turn: FetchTurn, variant: string, climbing: Climbing): void {
   turn.state = { ...turn.state, climbing: new Map(turn.state.climbing).set(variant, climbing) };

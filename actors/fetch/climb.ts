@@ -10,6 +10,7 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
 import type { Work } from "../../cluster/ports/workers.ts";
+import { Account, fromMicros } from "../../schemas/accounts.ts";
 import { Domain, Robots } from "../../schemas/domain.ts";
 import type { FetchError } from "../../schemas/errors.ts";
 import {
@@ -17,7 +18,10 @@ import {
   type ContentKind,
   type FetchAnswer,
   type FetchAsk,
+  isPremium,
+  Lessons,
   type PageRecord,
+  type PremiumTier,
   TEXT_INLINE_BYTES,
   type Tier,
   TIERS,
@@ -37,7 +41,9 @@ import {
   mayReplace,
   ttlOf,
 } from "./freshness.ts";
-import { isBlocking, isThin, nextStep, type Outcome, type Tried, UNLEARNED } from "./ladder.ts";
+import { isBlocking, isThin, type Learned, nextStep, type Outcome, type Tried, UNLEARNED } from "./ladder.ts";
+import { observe } from "./lessons.ts";
+import { priceMost, priceOf, type Prices } from "./prices.ts";
 
 export interface Outside {
   readonly clock: Clock;
@@ -50,12 +56,19 @@ export interface Outside {
   readonly joined?: JoinedSites;
   /** Reads a document's bytes outside this process. */
   readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<Work<Extracted>>;
+  /** What an attempt on a premium route costs. Default: nothing. */
+  readonly prices?: Prices;
+  /** What a project may spend on premium routes in a month, in micros; null: no limit. Default: no limit. */
+  readonly budgetOf?: (project: string) => Promise<number | null>;
 }
 
 /** How long a synchronous caller and a batch item stand in a domain's queue at most. */
 const SLOT_WAIT_MS = { sync: 15_000, batch: 60_000 } as const;
 /** A fetch without timeout_s goes on into the cache after its caller has left, but not for ever. */
 export const CLIMB_MOST_MS = 310_000;
+
+/** Failures of who stands between us and the host: a proxy, a rendering service. */
+const THEIR_TROUBLE = /^(?:proxy|provider)_/;
 
 /** A route's failure that no other route can change. */
 const FINAL_REASONS: Readonly<Record<string, FetchError>> = {
@@ -82,7 +95,8 @@ export interface Climb {
 }
 
 export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) => Promise<FetchAnswer> {
-  const { clock, documents, bodies, meters, joined } = outside;
+  const { clock, documents, bodies, meters, joined, prices = {} } = outside;
+  const hasPremium = outside.routes.proxy !== undefined || outside.routes.proxy_render !== undefined;
 
   return async (say, held, { request, digest, stale }) => {
     const began_ms = clock.now();
@@ -96,6 +110,8 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
     const tried: Candidate[] = [];
     let refusal: Refusal | null = null;
     let hops = 0;
+    let spent_micros = 0;
+    let learned: Learned = UNLEARNED;
 
     const note = (tier: string, status: number | null, reason: string, ms: number, detail: string | null) => {
       attempts.push({ tier, status, reason, ms: Math.round(ms), detail });
@@ -155,12 +171,18 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
     const takeRoute = async (tier: Tier): Promise<Candidate | FetchAnswer> => {
       const route = outside.routes[tier];
       const nothing = { tier, page: null, kind: null, extracted: null } as const;
-      if (!route) {
-        note(tier, null, "not_configured", 0, null);
-        return { ...nothing, outcome: { kind: "unavailable", because: "not_configured" } };
+      const unavailable = (because: Extract<Outcome, { kind: "unavailable" }>["because"], reason: string) => {
+        note(tier, null, reason, 0, null);
+        return { ...nothing, outcome: { kind: "unavailable", because } } as const;
+      };
+      if (!route) return unavailable("not_configured", "not_configured");
+      if (isPremium(tier)) {
+        if (learned.premium === "refused") return unavailable("refused", "premium_skipped_domain_refuses");
+        if (!(await reserved(tier))) return unavailable("budget_exhausted", "budget_exhausted");
       }
       const validators = tier === "direct" && stale !== null ? stale.record : null;
       const result = await route({ ...request, url: request.url, validators, signal, enter });
+      if (isPremium(tier)) await paid(tier, result);
       meters.observe("trawl_fetch_duration_seconds", { tier }, result.ms / 1_000);
       switch (result.kind) {
         case "refused":
@@ -169,16 +191,22 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
           if (refusal.error === "domain_dead") {
             return { ...nothing, outcome: { kind: "no_host", dead: true } };
           }
+          // The host blocked us and closed its door behind: what does not knock there may still help.
+          if (isShut(refusal) && tried.some(({ outcome }) => outcome.kind === "blocked")) {
+            return { ...nothing, outcome: { kind: "unavailable", because: "failed" } };
+          }
           return { ...nothing, outcome: { kind: "final", error: refusal.error as FetchError } };
         case "failed": {
           note(tier, result.status, result.reason, result.ms, result.detail);
           const final = FINAL_REASONS[result.reason];
           if (final) return { ...nothing, outcome: { kind: "final", error: final } };
+          // A third party's trouble says nothing of the host.
+          if (tier === "archive" || THEIR_TROUBLE.test(result.reason)) {
+            const because = result.reason === "archive_not_found" ? "not_found" : "failed";
+            return { ...nothing, outcome: { kind: "unavailable", because } };
+          }
           if (result.reason === "dns_nxdomain")
             return { ...nothing, outcome: await missing(result.final_url) };
-          if (result.reason === "not_found") {
-            return { ...nothing, outcome: { kind: "unavailable", because: "not_found" } };
-          }
           return { ...nothing, outcome: { kind: "blocked", status: result.status } };
         }
         case "page":
@@ -188,6 +216,36 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
           }
           return read(tier, result);
       }
+    };
+
+    const holdId = (tier: PremiumTier): string => `${request.fetch_id}.${tier}`;
+
+    /** Whether the project has the money for one attempt; then it is set aside. */
+    const reserved = async (tier: PremiumTier): Promise<boolean> => {
+      const micros = priceMost(prices, tier);
+      if (micros === 0) return true;
+      const limit_micros = (await outside.budgetOf?.(request.project)) ?? null;
+      const message = { id: holdId(tier), micros, limit_micros };
+      return (await say(Account, request.project, "reserve", message)).kind === "reserved";
+    };
+
+    const paid = async (tier: PremiumTier, result: Transported): Promise<void> => {
+      if (priceMost(prices, tier) === 0) return;
+      // Refused before anything was sent; a refusal on the way came after an answer.
+      const wasUsed = result.kind !== "refused" || result.redirects.length > 0;
+      const reason = result.kind === "failed" ? result.reason : "ok";
+      const difficulty = result.kind === "page" ? (result.detail ?? null) : null;
+      const micros = wasUsed ? priceOf(prices, tier, reason, difficulty) : 0;
+      spent_micros += micros;
+      await say(Account, request.project, "settle", { id: holdId(tier), micros }).catch(
+        (problem: unknown) => {
+          // What was set aside comes back when it lapses; the tally of this request counts what was spent.
+          meters.say("warn", "Cannot settle a premium attempt", {
+            project: request.project,
+            problem: String(problem),
+          });
+        },
+      );
     };
 
     /** The domain counts missing names; the second time within six hours the host is dead. */
@@ -200,10 +258,10 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
     };
 
     const read = async (tier: Tier, page: Extract<Transported, { kind: "page" }>): Promise<Candidate> => {
-      const content_type = page.headers.get("content-type") ?? null;
+      const content_type = typeOf(page);
       const kind = contentKindOf(content_type, page.body, page.final_url);
       const done = (outcome: Outcome, reason: string, detail: string | null, extracted: Extracted | null) => {
-        note(tier, page.status, reason, page.ms, detail);
+        note(tier, page.status, reason, page.ms, detail ?? page.detail ?? null);
         return { tier, outcome, page, kind, extracted };
       };
       if (kind === "pdf" && !request.accept_pdf) {
@@ -251,7 +309,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         final_url: page.final_url,
         redirects: [...page.redirects],
         status: page.status,
-        content_type: page.body_kind === "rendered_dom" ? "text/html; charset=utf-8" : origin_content_type,
+        content_type: typeOf(page),
         origin_content_type,
         headers: keptHeaders(page.headers),
         tier,
@@ -273,6 +331,8 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         etag: page.headers.get("etag") ?? null,
         last_modified: page.headers.get("last-modified") ?? null,
         retrieved_at: new Date(clock.now()).toISOString(),
+        archived_at: page.archived_at ?? null,
+        served_from_archive_because: tier === "archive" ? standsInFor(tried) : null,
         paywall: extracted?.paywall ?? null,
         paywall_evidence: [...(extracted?.paywall_evidence ?? [])],
         text_complete: extracted?.paywall ? extracted.paywall !== "hard" : null,
@@ -329,23 +389,35 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         attempts,
         cached: false,
         revalidated: false,
-        cost_usd: "0",
+        cost_usd: spent_micros === 0 ? "0" : fromMicros(spent_micros),
         error,
         error_detail: error === null ? null : sentence(error, refusal, attempts),
         retry_after_s: error !== null && refusal?.error === error ? refusal.retry_after_s : null,
-        premium_routes_tried: tried.some(
-          ({ tier, outcome }) =>
-            (tier === "proxy" || tier === "proxy_render") && outcome.kind !== "unavailable",
-        ),
+        premium_routes_tried: tried.some(({ tier, outcome }) => isPremium(tier) && wasTaken(outcome)),
       };
     };
 
+    /** Told last, so that the next fetch of this host knows; nobody waits for it. */
+    const teach = () => {
+      const observation = hasPremium ? observe(tried) : null;
+      // What was never blocked has nothing to unlearn.
+      const isNews = tried.some(({ tier }) => isPremium(tier)) || learned.premium !== "unknown";
+      if (observation === null || !isNews) return;
+      say(Lessons, `${site} ${host}`, "observed", observation).catch((problem: unknown) => {
+        meters.say("warn", "Cannot tell what a host taught", { host, problem: String(problem) });
+      });
+    };
+
     try {
+      if (hasPremium) {
+        learned = { ...UNLEARNED, ...(await say(Lessons, `${site} ${host}`, "learned", null)) };
+      }
       for (;;) {
-        const step = nextStep(request, UNLEARNED, tried satisfies readonly Tried[]);
+        const step = nextStep(request, learned, tried satisfies readonly Tried[]);
         if (step.kind === "answer") {
           const best = step.best === null ? null : tried[step.best]!;
           const answer = await finish(step.error, best);
+          teach();
           if (!tried.some(({ outcome }) => outcome.kind === "no_host"))
             await settle(verdict(step.error, tried));
           return answer;
@@ -382,6 +454,23 @@ function refusedBy(
   detail: string | null,
 ): Entry {
   return { kind: "refused", refusal: { error, step, reason, retry_after_s, detail } };
+}
+
+/** What the bytes are: a serialised document is UTF-8 whatever the origin called its own bytes. */
+const typeOf = (page: Extract<Transported, { kind: "page" }>): string | null =>
+  page.body_kind === "rendered_dom" ? "text/html; charset=utf-8" : (page.headers.get("content-type") ?? null);
+
+/** No slot, and somebody else may have one. */
+const isShut = ({ error }: Refusal): boolean => error === "domain_busy" || error === "politeness_timeout";
+
+/** Whether a provider was asked at all. */
+const wasTaken = (outcome: Outcome): boolean =>
+  outcome.kind !== "unavailable" || outcome.because === "failed" || outcome.because === "not_found";
+
+/** Why an archived copy is there instead of the page; null when the page is only blocked. */
+function standsInFor(tried: readonly Candidate[]): PageRecord["served_from_archive_because"] {
+  if (tried.some(({ outcome }) => outcome.kind === "no_host")) return "domain_dead";
+  return tried.some(({ outcome }) => outcome.kind === "definitive") ? "not_found" : null;
 }
 
 const textOf = ({ outcome }: Candidate): number => (outcome.kind === "page" ? outcome.text_chars : -1);
@@ -430,6 +519,10 @@ function sentence(error: FetchError, refusal: Refusal | null, attempts: readonly
       return "tiers, render, allow_archive and allow_paid together leave no route";
     case "domain_dead":
       return "The host name does not exist";
+    case "premium_route_required":
+      return "This host was served only through premium routes, and allow_paid or tiers leave them out";
+    case "budget_exhausted":
+      return "This host was served only through premium routes, and the project's budget leaves nothing for them";
     default:
       return last?.detail ?? null;
   }

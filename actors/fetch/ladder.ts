@@ -2,7 +2,7 @@
  * Which route comes next, or what the answer is: one pure decision over the request, what the domain has learned
  * and what was tried (1-core.md, POST /v1/fetch). It fetches nothing and knows no page, only outcomes.
  */
-import { type Tier, TIERS } from "../../schemas/fetch.ts";
+import { isPremium, type Learned as Lesson, type Tier, TIERS } from "../../schemas/fetch.ts";
 import type { FetchError } from "../../schemas/errors.ts";
 
 /** The part of a request that decides about routes. */
@@ -24,10 +24,10 @@ export type Outcome =
   | { readonly kind: "blocked"; readonly status: number | null }
   /** The host name does not exist, `dead` when it was seen missing before; only an archive can help. */
   | { readonly kind: "no_host"; readonly dead: boolean }
-  /** The route itself could not serve: not configured, over budget, nothing archived. */
+  /** The route itself could not serve: not configured, over budget, refused by this host before, nothing archived. */
   | {
       readonly kind: "unavailable";
-      readonly because: "not_configured" | "budget_exhausted" | "not_found" | "failed";
+      readonly because: "not_configured" | "budget_exhausted" | "refused" | "not_found" | "failed";
     }
   /** No route may or can change this: too_large, robots_disallowed, blocked_destination, domain_busy … */
   | { readonly kind: "final"; readonly error: FetchError };
@@ -41,9 +41,11 @@ export interface Tried {
 export interface Learned {
   /** The cheapest route that has worked where cheaper ones were blocked; null: begin at the bottom. */
   readonly start: Tier | null;
+  /** Whether premium routes are the only ones that serve it, or are refused as well. */
+  readonly premium: Lesson["premium"];
 }
 
-export const UNLEARNED: Learned = { start: null };
+export const UNLEARNED: Learned = { start: null, premium: "unknown" };
 
 export type Step =
   | { readonly kind: "route"; readonly tier: Tier }
@@ -55,7 +57,8 @@ const RENDER: Readonly<Record<Wishes["render"], readonly Tier[]>> = {
   never: ["direct", "archive", "proxy"],
   always: ["browser", "proxy_render"],
 };
-const PREMIUM: readonly Tier[] = ["proxy", "proxy_render"];
+/** Routes from our own addresses: what a host blocks that is served only through premium routes. */
+const OWN: readonly Tier[] = ["direct", "browser"];
 
 /** The routes a request may take, in ladder order. Empty: no_tier_allowed. */
 export function routesOf(wishes: Wishes): readonly Tier[] {
@@ -64,14 +67,17 @@ export function routesOf(wishes: Wishes): readonly Tier[] {
       RENDER[wishes.render].includes(tier) &&
       (wishes.tiers === null || wishes.tiers.includes(tier)) &&
       (wishes.allow_archive || tier !== "archive") &&
-      (wishes.allow_paid || !PREMIUM.includes(tier)),
+      (wishes.allow_paid || !isPremium(tier)),
   );
 }
 
 /** The next route to take, or the answer. Ends: every route is taken at most once. */
 export function nextStep(wishes: Wishes, learned: Learned, tried: readonly Tried[]): Step {
-  const routes = routesOf(wishes);
-  if (routes.length === 0) return answered("no_tier_allowed", null);
+  const allowed = routesOf(wishes);
+  if (allowed.length === 0) return answered("no_tier_allowed", null);
+  const isRequired = learned.premium === "required";
+  const routes = isRequired ? allowed.filter((tier) => !OWN.includes(tier)) : allowed;
+  if (routes.length === 0) return answered("premium_route_required", null);
   const last = tried.at(-1);
   if (!last) return { kind: "route", tier: startOf(routes, learned) };
   const untried = (tier: Tier) => routes.includes(tier) && tried.every((attempt) => attempt.tier !== tier);
@@ -104,7 +110,21 @@ export function nextStep(wishes: Wishes, learned: Learned, tried: readonly Tried
   // A learned start left cheaper routes out; they come after the dearer ones have failed, never before.
   const next = routes.find((tier) => TIERS.indexOf(tier) > TIERS.indexOf(last.tier) && untried(tier));
   const missed = next ?? routes.find(untried);
-  return missed ? { kind: "route", tier: missed } : answered("all_tiers_failed", null);
+  if (missed) return { kind: "route", tier: missed };
+  if (isRequired && !allowed.some(isPremium)) return answered("premium_route_required", null);
+  return answered(isRequired && isBroke(tried) ? "budget_exhausted" : "all_tiers_failed", null);
+}
+
+/** Whether nothing but money kept every premium route from being taken. */
+function isBroke(tried: readonly Tried[]): boolean {
+  const premium = tried.filter(
+    ({ tier, outcome }) =>
+      isPremium(tier) && !(outcome.kind === "unavailable" && outcome.because === "not_configured"),
+  );
+  return (
+    premium.length > 0 &&
+    premium.every(({ outcome }) => outcome.kind === "unavailable" && outcome.because === "budget_exhausted")
+  );
 }
 
 /** Whether a page's text is too short to be the page (min_text_chars); only HTML is judged. */

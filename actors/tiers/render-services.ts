@@ -3,7 +3,7 @@
  * ones. A service is known by the host of TRAWL_RENDER_URL, or named in its fragment (`…/v2/scrape#firecrawl`), which
  * is never sent. A further one is one more entry here; what happens around a call is transport.render.ts.
  */
-import Type, { type Static, type TSchema } from "typebox";
+import { type Static, type TSchema, Type } from "typebox";
 import { Compile } from "typebox/compile";
 
 export interface RenderWish {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   isBlocking,
+  type Learned,
   nextStep,
   type Outcome,
   routesOf,
@@ -27,6 +28,8 @@ const off: Outcome = { kind: "unavailable", because: "not_configured" };
 const nothing: Outcome = { kind: "unavailable", because: "not_found" };
 const noHost: Outcome = { kind: "no_host", dead: false };
 const deadHost: Outcome = { kind: "no_host", dead: true };
+const broke: Outcome = { kind: "unavailable", because: "budget_exhausted" };
+const failed: Outcome = { kind: "unavailable", because: "failed" };
 const tooLarge: Outcome = { kind: "final", error: "too_large" };
 
 const tried = (...attempts: readonly (readonly [Tier, Outcome])[]): Tried[] =>
@@ -195,14 +198,65 @@ describe("what comes next (1-core.md, POST /v1/fetch)", () => {
   });
 
   test("begins where the domain has learned to, and tries the cheaper ones last", () => {
-    const learned = { start: "browser" } as const;
+    const learned = { ...UNLEARNED, start: "browser" } as const;
     expect(nextStep(AUTO, learned, [])).toEqual(route("browser"));
     const all = tried(["browser", blocked], ["archive", nothing], ["proxy", off], ["proxy_render", off]);
     expect(nextStep(AUTO, learned, all)).toEqual(route("direct"));
   });
 
   test("ignores a learned start the request does not allow", () => {
-    expect(nextStep({ ...AUTO, render: "never" }, { start: "browser" }, [])).toEqual(route("direct"));
+    expect(nextStep({ ...AUTO, render: "never" }, { ...UNLEARNED, start: "browser" }, [])).toEqual(
+      route("direct"),
+    );
+  });
+});
+
+describe("a host served only through premium routes (1-core.md, Fetch errors)", () => {
+  const required = { ...UNLEARNED, premium: "required" } as const;
+  const live = { allow_archive: false };
+  test.each<[string, Partial<Wishes>, Tried[], unknown]>([
+    ["is looked for in the archive first", {}, [], route("archive")],
+    ["is then asked through premium routes", {}, tried(["archive", nothing]), route("proxy")],
+    ["is not asked from our own addresses", live, [], route("proxy")],
+    ["nor after those have failed", live, tried(["proxy", blocked]), route("proxy_render")],
+    [
+      "fails when they do",
+      live,
+      tried(["proxy", blocked], ["proxy_render", blocked]),
+      answer("all_tiers_failed", null),
+    ],
+    ["needs allow_paid", { ...live, allow_paid: false }, [], answer("premium_route_required", null)],
+    ["needs them in tiers", { tiers: ["direct", "browser"] }, [], answer("premium_route_required", null)],
+    ["may still be had from the archive", { allow_paid: false }, [], route("archive")],
+    ["or not", { allow_paid: false }, tried(["archive", nothing]), answer("premium_route_required", null)],
+    ["is rendered elsewhere when it must be", { render: "always" }, [], route("proxy_render")],
+    ["says no_tier_allowed first", { tiers: [] }, [], answer("no_tier_allowed", null)],
+    ["needs money", live, tried(["proxy", broke], ["proxy_render", broke]), answer("budget_exhausted", null)],
+    [
+      "needs money for the one that is there",
+      live,
+      tried(["proxy", off], ["proxy_render", broke]),
+      answer("budget_exhausted", null),
+    ],
+    [
+      "is not out of money when one was tried",
+      live,
+      tried(["proxy", failed], ["proxy_render", broke]),
+      answer("all_tiers_failed", null),
+    ],
+  ])("%s", (_, wishes, attempts, step) => {
+    expect(nextStep({ ...AUTO, ...wishes }, required, attempts)).toEqual(step);
+  });
+
+  test("is another thing than a host that was not seen so: without money every route has failed", () => {
+    const all = tried(
+      ["direct", blocked],
+      ["browser", blocked],
+      ["archive", nothing],
+      ["proxy", broke],
+      ["proxy_render", broke],
+    );
+    expect(nextStep(AUTO, UNLEARNED, all)).toEqual(answer("all_tiers_failed", null));
   });
 });
 
@@ -214,7 +268,7 @@ test("a block is 403, 429, 451 and every 5xx", () => {
 test("every climb ends, takes no route twice, and none that was not allowed", () => {
   const outcome = fc.oneof(
     fc.nat(1_000).map(page),
-    fc.constantFrom<Outcome>(file, blocked, gone, off, nothing, noHost, tooLarge),
+    fc.constantFrom<Outcome>(file, blocked, gone, off, broke, nothing, noHost, tooLarge),
   );
   const wishes = fc.record<Wishes>({
     render: fc.constantFrom("auto", "never", "always"),
@@ -223,18 +277,21 @@ test("every climb ends, takes no route twice, and none that was not allowed", ()
     allow_paid: fc.boolean(),
     min_text_chars: fc.nat(1_000),
   });
-  const start = fc.option(fc.constantFrom(...TIERS));
+  const teachings = fc.record<Learned>({
+    start: fc.option(fc.constantFrom(...TIERS)),
+    premium: fc.constantFrom("unknown", "required", "refused"),
+  });
   fc.assert(
     fc.property(
       wishes,
-      start,
+      teachings,
       fc.array(outcome, { minLength: 5, maxLength: 5 }),
       (asked, learned, outcomes) => {
         const climb: Tried[] = [];
         for (;;) {
-          const step = nextStep(asked, { start: learned }, climb);
+          const step = nextStep(asked, learned, climb);
           if (step.kind === "answer") {
-            if (step.error === null) expect(climb[step.best!]!.outcome.kind).toBe("page");
+            expect(step.error !== null || climb[step.best!]!.outcome.kind === "page").toBe(true);
             return;
           }
           expect(routesOf(asked)).toContain(step.tier);

@@ -79,6 +79,7 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
     }
     let status: number | null = null;
     let retry_after_s: number | null = null;
+    let sent_ms = clock.now();
     try {
       const exchange = await egress.exchange({
         url,
@@ -92,6 +93,7 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
       });
       if (exchange.kind === "failed") return failure(reasonOf(exchange.problem), null, exchange.detail);
       ({ status } = exchange);
+      sent_ms = Math.max(sent_ms, clock.now() - exchange.timings.first_byte_ms);
       const headers = joined(exchange.headers);
       retry_after_s = retryAfterSeconds(headers.get("retry-after"), clock.now());
       if (status >= 300) {
@@ -103,7 +105,7 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
       if (problem instanceof EgressError) return failure(reasonOf(problem.problem), status, problem.message);
       throw problem;
     } finally {
-      entry.left({ status, retry_after_s });
+      entry.left({ status, retry_after_s, sent_ms });
     }
   }
 

@@ -1,0 +1,20 @@
+/**
+ * The lessons actor: one per host, beside its domain. It remembers over fetches and nodes what lessons.ts makes of
+ * them; a host that taught nothing leaves nothing in the store. It decides no route: ladder.ts does.
+ */
+import { actor } from "../../cluster/actor.ts";
+import { Lessons as Contract } from "../../schemas/fetch.ts";
+import { learned, type Lessons, NO_LESSONS, taught } from "./lessons.ts";
+
+export const lessons = () =>
+  actor(Contract)<Lessons, Lessons>({
+    keep: (state) => state,
+    begin: (kept) => kept ?? NO_LESSONS,
+    idle_ms: 60_000,
+    on: {
+      learned: ({ state, now_ms }) => learned(state, now_ms),
+      observed(turn, observation) {
+        turn.state = taught(turn.state, observation, turn.now_ms);
+      },
+    },
+  });

@@ -1,0 +1,182 @@
+/** A project's budget for premium routes: reserved, settled, never overspent (3-decisions.md, Spend). */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { account } from "../../actors/accounts/actor.ts";
+import { type Budget, HOLD_MS, NOTHING_SPENT, reserve, settle } from "../../actors/accounts/budget.ts";
+import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
+import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { embedded } from "../../cluster/embedded.ts";
+import { Account, monthOf } from "../../schemas/accounts.ts";
+
+const NOW_MS = Date.UTC(2026, 10, 21, 12);
+
+function book(limit_micros: number | null) {
+  let budget: Budget = NOTHING_SPENT;
+  return {
+    reserve(id: string, micros: number, now_ms = NOW_MS) {
+      const reserved = reserve(budget, { id, micros, limit_micros }, now_ms);
+      ({ budget } = reserved);
+      return reserved.answer;
+    },
+    settle: (id: string, micros: number) => (budget = settle(budget, { id, micros })),
+    spent: (now_ms = NOW_MS) => budget.spent[monthOf(now_ms)] ?? 0,
+    holds: () => Object.keys(budget.holds),
+  };
+}
+const reserved = { kind: "reserved" };
+const refused = (left_micros: number) => ({ kind: "refused", left_micros });
+
+describe("a budget", () => {
+  test("is reserved until there is no more", () => {
+    const { reserve } = book(100);
+    expect(reserve("a", 60)).toEqual(reserved);
+    expect(reserve("b", 60)).toEqual(refused(40));
+    expect(reserve("c", 40)).toEqual(reserved);
+    expect(reserve("d", 1)).toEqual(refused(0));
+  });
+
+  test("gets back what was reserved and not spent", () => {
+    const { reserve, settle, spent } = book(100);
+    reserve("a", 60);
+    settle("a", 10);
+    expect(spent()).toBe(10);
+    expect(reserve("b", 90)).toEqual(reserved);
+  });
+
+  test("counts one attempt once, however often it is reserved and settled", () => {
+    const { reserve, settle, spent } = book(100);
+    reserve("a", 60);
+    expect(reserve("a", 60)).toEqual(reserved);
+    expect(reserve("b", 40)).toEqual(reserved);
+    settle("a", 60);
+    settle("a", 60);
+    settle("nobody", 60);
+    expect(spent()).toBe(60);
+  });
+
+  test("never counts more than was reserved", () => {
+    const { reserve, settle, spent } = book(100);
+    reserve("a", 60);
+    settle("a", 90);
+    expect(spent()).toBe(60);
+  });
+
+  test("takes a reservation back whose settlement is lost", () => {
+    const { reserve } = book(100);
+    reserve("a", 100);
+    expect(reserve("b", 100, NOW_MS + HOLD_MS - 1)).toEqual(refused(0));
+    expect(reserve("b", 100, NOW_MS + HOLD_MS)).toEqual(reserved);
+  });
+
+  test("counts a settlement that comes after all: it was spent", () => {
+    const { reserve, settle, spent } = book(100);
+    reserve("a", 100);
+    reserve("b", 10, NOW_MS + HOLD_MS);
+    settle("a", 70);
+    expect(spent()).toBe(70);
+  });
+
+  test("forgets who never settled after a day", () => {
+    const { reserve, holds } = book(100);
+    reserve("a", 10);
+    reserve("b", 10, NOW_MS + 25 * 3_600_000);
+    expect(holds()).toEqual(["b"]);
+  });
+
+  test("begins anew with the month; what was reserved before belongs to the old one", () => {
+    const { reserve, settle, spent } = book(100);
+    const eve_ms = Date.UTC(2026, 10, 30, 23, 59, 59);
+    reserve("a", 100, eve_ms);
+    expect(reserve("b", 100, eve_ms + 1_000)).toEqual(reserved);
+    settle("a", 100);
+    expect([spent(eve_ms), spent(eve_ms + 1_000)]).toEqual([100, 0]);
+  });
+
+  test("without a limit refuses nobody and counts", () => {
+    const { reserve, settle, spent } = book(null);
+    expect(reserve("a", 1_000_000_000)).toEqual(reserved);
+    settle("a", 5);
+    expect(spent()).toBe(5);
+  });
+
+  test("refuses more attempts at once than it remembers", () => {
+    const { reserve } = book(null);
+    const answers = Array.from({ length: 1_001 }, (_, at) => reserve(String(at), 1).kind);
+    expect(answers.filter((kind) => kind === "refused")).toEqual(["refused"]);
+  });
+});
+
+const LIMIT = 100;
+const stories = fc.array(
+  fc.record({
+    id: fc.integer({ min: 0, max: 9 }).map(String),
+    does: fc.constantFrom("reserve" as const, "settle" as const, "both" as const),
+    micros: fc.integer({ min: 0, max: 60 }),
+    again: fc.boolean(),
+    after_ms: fc.integer({ min: 0, max: HOLD_MS / 20 }),
+  }),
+  { maxLength: 60 },
+);
+
+test("is never overspent by whoever settles in time, whatever is repeated or forgotten", () => {
+  fc.assert(
+    fc.property(stories, (story) => {
+      const { reserve, settle, spent } = book(LIMIT);
+      const held = new Map<string, number>();
+      let now_ms = NOW_MS;
+      let paid = 0;
+      for (const { id, does, micros, again, after_ms } of story) {
+        now_ms += after_ms;
+        for (const [known, until_ms] of held) if (until_ms <= now_ms) held.delete(known);
+        if (does !== "settle") {
+          const answer = reserve(id, micros, now_ms);
+          if (again) expect(reserve(id, micros, now_ms)).toEqual(answer);
+          if (answer.kind === "reserved" && !held.has(id)) held.set(id, now_ms + HOLD_MS);
+        }
+        if (does !== "reserve" && held.delete(id)) {
+          const before = spent();
+          settle(id, micros);
+          if (again) settle(id, micros);
+          paid += spent() - before;
+          expect(spent() - before).toBeLessThanOrEqual(micros);
+        }
+        expect(spent()).toBe(paid);
+        expect(spent()).toBeLessThanOrEqual(LIMIT);
+      }
+    }),
+    { seed: 5, numRuns: 1_000 },
+  );
+});
+
+test("is kept with the account: another node knows what is reserved and what was spent", async () => {
+  const clock = virtualClock(NOW_MS);
+  const documents = memoryDocuments();
+  const node = () =>
+    embedded([account()], { clock, documents, random: seededRandom(1), meters: silentMeters() }).ask;
+  const hold = { id: "a", micros: 60, limit_micros: 100 };
+  expect(await node()(Account, "default", "reserve", hold)).toEqual(reserved);
+  expect(await node()(Account, "default", "reserve", { ...hold, id: "b" })).toEqual(refused(40));
+  expect(await node()(Account, "default", "settle", { id: "a", micros: 50 })).toEqual({ spent_micros: 50 });
+  expect(await node()(Account, "default", "settle", { id: "a", micros: 50 })).toEqual({ spent_micros: 50 });
+});
+
+test("stands beside the month's counts: neither forgets the other", async () => {
+  const { ask } = embedded([account()], {
+    clock: virtualClock(NOW_MS),
+    documents: memoryDocuments(),
+    random: seededRandom(1),
+    meters: silentMeters(),
+  });
+  await ask(Account, "default", "reserve", { id: "a", micros: 60, limit_micros: 100 });
+  await ask(Account, "default", "add", {
+    gateway: "g",
+    sequence: 1,
+    month: "2026-11",
+    keys: {},
+    allowances: {},
+  });
+  expect(await ask(Account, "default", "settle", { id: "a", micros: 7 })).toEqual({ spent_micros: 7 });
+  expect((await ask(Account, "default", "usage", { month: "2026-11" })).refreshed_at_ms).toBe(NOW_MS);
+});
