@@ -61,3 +61,21 @@ export type FetchError = keyof typeof FETCH_ERRORS | `http_${number}`;
 export function canRetry(error: FetchError): boolean {
   return error in FETCH_ERRORS && FETCH_ERRORS[error as keyof typeof FETCH_ERRORS].retry === "later";
 }
+
+/** `error` of a SearchResponse (1-core.md, Search errors); `fallback_http_<status>` stands beside the table. */
+export const SEARCH_ERRORS = {
+  metasearch_error: { retry: "later", means: "no metasearch instance gave a usable answer" },
+  metasearch_timeout: { retry: "later", means: "no metasearch instance answered in time" },
+  no_metasearch_instance: {
+    retry: "later",
+    means: "no metasearch instance is set up, or all of them are suspended",
+  },
+  unresponsive_engines: { retry: "later", means: "nothing was found, and engines that were asked failed" },
+  captcha_engines: { retry: "later", means: "nothing was found, and engines that were asked want a captcha" },
+  budget_exhausted: { retry: "later", means: "the project's budget leaves nothing for the fallback API" },
+  fallback_timeout: { retry: "later", means: "the fallback API did not answer in time" },
+  fallback_unreachable: { retry: "later", means: "no connection to the fallback API, or it broke" },
+  fallback_invalid_answer: { retry: "later", means: "the fallback API answered what is no search result" },
+} as const satisfies Record<string, Meaning>;
+
+export type SearchError = keyof typeof SEARCH_ERRORS | `fallback_http_${number}`;

@@ -39,6 +39,17 @@ export const METERS = {
     labels: ["tier"],
     buckets: SECONDS,
   },
+  trawl_search_requests_total: {
+    kind: "counter",
+    help: "Searches answered; provider none when nobody could",
+    labels: ["provider", "outcome", "cached"],
+  },
+  trawl_search_upstream_total: {
+    kind: "counter",
+    help: "Questions to metasearch instances and the fallback API",
+    labels: ["provider", "reason"],
+  },
+  trawl_search_index_pages: { kind: "gauge", help: "Pages in the built-in search index", labels: [] },
   trawl_cache_hits_total: { kind: "counter", help: "Answers from a cache", labels: ["cache"] },
   trawl_cache_misses_total: {
     kind: "counter",
@@ -49,6 +60,12 @@ export const METERS = {
     kind: "counter",
     help: "Extractions cut off outside the process",
     labels: ["task", "reason"],
+  },
+  trawl_browser_pages: { kind: "gauge", help: "Pages open in browsers on this node", labels: [] },
+  trawl_browser_ends_total: {
+    kind: "counter",
+    help: "Browsers closed: replaced for their pages or memory, hung, crashed, idle, or with the service",
+    labels: ["reason"],
   },
   trawl_actor_activations: { kind: "gauge", help: "Actors awake on this node", labels: ["kind"] },
   trawl_actor_mailbox_depth: { kind: "gauge", help: "Messages waiting in mailboxes", labels: ["kind"] },

@@ -1,0 +1,34 @@
+/**
+ * Whether a page asks not to be found by searches: X-Robots-Tag, or a robots meta element (RFC 9309 leaves both to
+ * convention). It may be fetched and shown to who asks for its address all the same.
+ */
+
+/** Where a head ends, generously. */
+const HEAD_CHARS = 65_536;
+const META = /<meta\s[^>]{0,2000}>/gi;
+const SAYS_NO = /(?:^|[\s,:])(?:noindex|none)(?:$|[\s,;])/i;
+
+export function refusesIndexing(
+  headers: ReadonlyMap<string, string>,
+  body: Buffer,
+  crawler_name: string,
+): boolean {
+  const tag = headers.get("x-robots-tag");
+  if (tag !== undefined && tag.split(/,(?=\s*[\w-]+\s*:)/).some((part) => speaksToUs(part, crawler_name)))
+    return true;
+  const head = body.toString("latin1", 0, HEAD_CHARS);
+  for (const [meta] of head.matchAll(META)) {
+    const name = /\bname\s*=\s*["']?\s*([\w-]+)/i.exec(meta)?.[1]?.toLowerCase();
+    if (name !== "robots" && name !== crawler_name.toLowerCase()) continue;
+    const content = /\bcontent\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))/i.exec(meta);
+    if (SAYS_NO.test(content?.[1] ?? content?.[2] ?? content?.[3] ?? "")) return true;
+  }
+  return false;
+}
+
+/** "noindex", "googlebot: noindex", "trawl: none" */
+function speaksToUs(part: string, crawler_name: string): boolean {
+  const [, agent, rules] = /^\s*(?:([\w-]+)\s*:)?(.*)$/s.exec(part)!;
+  const ours = agent === undefined || agent.toLowerCase() === crawler_name.toLowerCase();
+  return ours && SAYS_NO.test(rules!);
+}

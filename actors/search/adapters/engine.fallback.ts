@@ -1,0 +1,123 @@
+/**
+ * The fallback search API, of Brave Web Search's shape: GET with q, count, offset, freshness, search_lang, country; the
+ * key as X-Subscription-Token. Every request that was answered has to be paid for.
+ */
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { Egress } from "../../../cluster/ports/egress.ts";
+import type { Period } from "../../../schemas/search.ts";
+import type { Engine, EngineAnswer, RawResult } from "../engine.ts";
+import { FALLBACK_PAGE, requestsFor } from "../seek.ts";
+import { failed, getJson, isRecord, textOf, textsOf } from "./upstream.ts";
+
+/** The API's own limits of a query; what is longer it refuses, so it is cut at a word. */
+const QUERY_CHARS_MOST = 400;
+const QUERY_WORDS_MOST = 50;
+
+const PERIODS: Readonly<Record<Period, string>> = { day: "pd", week: "pw", month: "pm", year: "py" };
+
+interface Needs {
+  readonly egress: Egress;
+  readonly clock: Clock;
+  /** The endpoint itself, for example https://api.search.brave.com/res/v1/web/search */
+  readonly url: string;
+  readonly key: string;
+}
+
+export function fallbackEngine({ egress, clock, url: configured, key }: Needs): Engine {
+  const { origin, pathname } = new URL(configured);
+  return {
+    name: `${origin}${pathname}`,
+    async ask(question, signal) {
+      const results: RawResult[] = [];
+      const requests = requestsFor(question);
+      let billed = 0;
+      for (let page = 0; page < requests; page++) {
+        const url = new URL(configured);
+        const [language, region] = (question.language ?? "").split("-") as [string, string?];
+        const country = question.country ?? region;
+        const left = question.max_results - page * FALLBACK_PAGE;
+        url.searchParams.set("q", cut(question.query));
+        url.searchParams.set("count", String(Math.min(FALLBACK_PAGE, left)));
+        if (page > 0) url.searchParams.set("offset", String(page));
+        if (question.freshness !== null) url.searchParams.set("freshness", PERIODS[question.freshness]);
+        if (language !== "") url.searchParams.set("search_lang", language.toLowerCase());
+        if (country != null) url.searchParams.set("country", country.toUpperCase());
+        url.searchParams.set("text_decorations", "false");
+        url.searchParams.set("extra_snippets", "true");
+        const headers: [string, string][] = [["X-Subscription-Token", key]];
+        const got = await getJson(egress, url, headers, signal, clock.now());
+        const read = got.kind === "json" ? readPage(got.value) : got;
+        if (read.kind === "failed") {
+          // What was paid for is worth having.
+          if (page === 0) return read;
+          break;
+        }
+        billed++;
+        results.push(...read.results);
+        if (!read.more) break;
+      }
+      return { kind: "answered", results, unresponsive: [], billed };
+    },
+  };
+}
+
+function cut(query: string): string {
+  const words = query.split(" ").slice(0, QUERY_WORDS_MOST).join(" ");
+  if (words.length <= QUERY_CHARS_MOST) return words;
+  const end = words.lastIndexOf(" ", QUERY_CHARS_MOST);
+  return words.slice(0, end > 0 ? end : QUERY_CHARS_MOST);
+}
+
+type Page =
+  | { readonly kind: "answered"; readonly results: readonly RawResult[]; readonly more: boolean }
+  | Extract<EngineAnswer, { kind: "failed" }>;
+
+/** Who finds nothing leaves `web` out; an error or another API has neither it nor the query it answers. */
+function readPage(value: unknown): Page {
+  if (!isRecord(value)) return failed("invalid_answer", "JSON that is no object");
+  const { web, query } = value;
+  const list = isRecord(web) ? web["results"] : undefined;
+  if (web === undefined || web === null) {
+    const isAnswer = value["type"] === "search" || isRecord(query);
+    return isAnswer
+      ? { kind: "answered", results: [], more: false }
+      : failed("invalid_answer", "JSON without results of the web");
+  }
+  if (!Array.isArray(list)) return failed("invalid_answer", "JSON without a list of results");
+  const results = list.flatMap((raw): RawResult[] => {
+    const url = isRecord(raw) ? textOf(raw["url"]) : null;
+    if (!isRecord(raw) || url === null) return [];
+    return [
+      {
+        url,
+        title: plain(textOf(raw["title"])),
+        snippets: [textOf(raw["description"]), ...textsOf(raw["extra_snippets"])].flatMap((text) => {
+          const said = plain(text);
+          return said === null ? [] : [said];
+        }),
+        engines: ["fallback_api"],
+        // `age` is for people ("2 days ago"); page_age is a time.
+        published: textOf(raw["page_age"]),
+      },
+    ];
+  });
+  const more = isRecord(query) && query["more_results_available"] === true;
+  return { kind: "answered", results, more };
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", "#x27": "'", apos: "'", nbsp: " ",
+}; // prettier-ignore
+
+/** Texts come with <strong> and the entities of HTML, also where decorations are declined. */
+function plain(text: string | null): string | null {
+  return (
+    text &&
+    text
+      .replace(/<\/?(?:strong|b|em|i)>/gi, "")
+      .replace(
+        /&(amp|lt|gt|quot|#39|#x27|apos|nbsp);/gi,
+        (whole, name: string) => ENTITIES[name.toLowerCase()] ?? whole,
+      )
+  );
+}

@@ -1,0 +1,292 @@
+/**
+ * The built-in search: full text over the pages this service has stored, in an SQLite file of its own (FTS5). It is the
+ * primary instance where none is configured. It keeps its own copy of a page's words, so that what the page cache
+ * forgets can still be found for a while; it never fetches.
+ */
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { Meters } from "../../../cluster/ports/meters.ts";
+import { normaliseUrl, parseUrl } from "../../lib/url.ts";
+import type { Engine, RawResult } from "../engine.ts";
+import { failed } from "./upstream.ts";
+
+export interface IndexedPage {
+  readonly url: string;
+  readonly title: string | null;
+  readonly text: string;
+  /** ISO 639-1, or null when it is not known. */
+  readonly language: string | null;
+  readonly published_at: string | null;
+  /** Stays whatever else is stored: a page that came with the program. */
+  readonly pinned?: boolean;
+}
+
+export interface LocalIndex {
+  readonly engine: Engine;
+  /** Takes the place of what was known of the address. Written with everything else of this tick. */
+  readonly add: (page: IndexedPage) => void;
+  readonly remove: (url: string) => void;
+  /** Forgets every pinned page but these. */
+  readonly unpin: (keep: readonly string[]) => void;
+  /** Another one after every change. */
+  readonly revision: () => string;
+  readonly pages: () => number;
+  readonly close: () => void;
+}
+
+export interface IndexLimits {
+  /** What is stored longest goes first. */
+  readonly pages: number;
+  /** Characters of all texts together. */
+  readonly chars: number;
+  /** Of one page; the rest is not searched. */
+  readonly text_chars: number;
+  readonly kept_ms: number;
+}
+
+const LIMITS: IndexLimits = {
+  pages: 100_000,
+  chars: 256 * 2 ** 20,
+  text_chars: 50_000,
+  kept_ms: 30 * 86_400_000,
+};
+/** Pages removed in one go to make room. */
+const EVICT_MOST = 256;
+const TERMS_MOST = 32;
+const BUSY_MS = 2_000;
+/** Answers the name and nothing more; an agreed word of the specification. */
+export const LOCAL_INDEX = "local_index";
+
+const SCHEMA = `
+  PRAGMA busy_timeout = ${BUSY_MS};
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = NORMAL;
+  CREATE TABLE IF NOT EXISTS pages (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    url TEXT NOT NULL,
+    language TEXT,
+    published_at TEXT,
+    /** For the period: when it was published, else when it was stored. */
+    dated_ms INTEGER NOT NULL,
+    stored_ms INTEGER NOT NULL,
+    chars INTEGER NOT NULL,
+    pinned INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS pages_by_age ON pages (pinned, stored_ms);
+  CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(title, text, tokenize = 'unicode61 remove_diacritics 2');
+  CREATE TABLE IF NOT EXISTS state (one INTEGER PRIMARY KEY CHECK (one = 1), revision INTEGER NOT NULL, chars INTEGER NOT NULL) STRICT;
+  INSERT OR IGNORE INTO state VALUES (1, 0, 0)`;
+
+/** Beside all words: a word in a title is worth so many in the text. */
+const TITLE_WEIGHT = 6;
+const SNIPPET_TOKENS = 40;
+const PERIOD_DAYS = { day: 1, week: 7, month: 31, year: 366 } as const;
+const DAY_MS = 86_400_000;
+
+interface Needs {
+  readonly path: string;
+  readonly clock: Clock;
+  readonly meters: Meters;
+  readonly limits?: Partial<IndexLimits>;
+}
+
+type Change =
+  | { readonly kind: "add"; readonly page: IndexedPage }
+  | { readonly kind: "remove"; readonly url: string };
+
+export function localIndex({ path, clock, meters, limits: given }: Needs): LocalIndex {
+  const limits = { ...LIMITS, ...given };
+  mkdirSync(dirname(path), { recursive: true });
+  const database = new DatabaseSync(path);
+  database.exec(SCHEMA);
+  const find = database.prepare("SELECT id, chars FROM pages WHERE key = ?");
+  const forgetPage = database.prepare("DELETE FROM pages WHERE id = ?");
+  const forgetWords = database.prepare("DELETE FROM words WHERE rowid = ?");
+  const insertPage = database.prepare(
+    `INSERT INTO pages (key, url, language, published_at, dated_ms, stored_ms, chars, pinned)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const insertWords = database.prepare("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)");
+  const oldest = database.prepare(
+    `SELECT id, chars, stored_ms FROM pages WHERE pinned = 0 ORDER BY stored_ms LIMIT ${EVICT_MOST}`,
+  );
+  const pinned = database.prepare("SELECT id, key, chars FROM pages WHERE pinned = 1");
+  const saveState = database.prepare("UPDATE state SET revision = ?, chars = ? WHERE one = 1");
+  const row = database.prepare("SELECT revision, chars FROM state").get()!;
+  let revision = Number(row["revision"]);
+  let chars = Number(row["chars"]);
+  let count = Number(database.prepare("SELECT count(*) AS n FROM pages").get()!["n"]);
+  let waiting: Change[] = [];
+
+  function forget(id: number, page_chars: number): void {
+    forgetPage.run(id);
+    forgetWords.run(id);
+    chars -= page_chars;
+    count--;
+  }
+
+  function drop(key: string): void {
+    const known = find.get(key);
+    if (known) forget(Number(known["id"]), Number(known["chars"]));
+  }
+
+  function put(page: IndexedPage, key: string): void {
+    drop(key);
+    const text = page.text.slice(0, limits.text_chars);
+    const title = page.title ?? "";
+    const now_ms = clock.now();
+    const published_ms = page.published_at === null ? Number.NaN : Date.parse(page.published_at);
+    const { lastInsertRowid } = insertPage.run(
+      key,
+      page.url,
+      page.language?.toLowerCase().split("-")[0] ?? null,
+      page.published_at,
+      Number.isNaN(published_ms) ? now_ms : published_ms,
+      now_ms,
+      text.length + title.length,
+      page.pinned ? 1 : 0,
+    );
+    insertWords.run(lastInsertRowid, title, text);
+    chars += text.length + title.length;
+    count++;
+  }
+
+  function evict(): void {
+    const before_ms = clock.now() - limits.kept_ms;
+    for (const { id, chars: page_chars, stored_ms } of oldest.all()) {
+      if (count <= limits.pages && chars <= limits.chars && Number(stored_ms) >= before_ms) return;
+      forget(Number(id), Number(page_chars));
+    }
+  }
+
+  function transaction(work: () => void): void {
+    const before = { revision, chars, count };
+    try {
+      database.exec("BEGIN IMMEDIATE");
+      work();
+      revision++;
+      saveState.run(revision, chars);
+      database.exec("COMMIT");
+      meters.gauge("trawl_search_index_pages", {}, count);
+    } catch (problem) {
+      ({ revision, chars, count } = before);
+      if (database.isOpen && database.isTransaction) database.exec("ROLLBACK");
+      // A page that cannot be found is stored all the same.
+      meters.say("warn", "Cannot write the search index", { problem: String(problem) });
+    }
+  }
+
+  function flush(): void {
+    const changes = waiting;
+    waiting = [];
+    if (changes.length === 0 || !database.isOpen) return;
+    transaction(() => {
+      for (const change of changes) {
+        const url = parseUrl(change.kind === "add" ? change.page.url : change.url);
+        if (url === null) continue;
+        if (change.kind === "add") put(change.page, normaliseUrl(url));
+        else drop(normaliseUrl(url));
+      }
+      evict();
+    });
+  }
+
+  function change(next: Change): void {
+    if (waiting.push(next) === 1) setImmediate(flush);
+  }
+
+  const engine: Engine = {
+    name: LOCAL_INDEX,
+    async ask({ query, language, freshness, max_results }) {
+      flush();
+      const terms = termsOf(query);
+      if (terms.length === 0) return { kind: "answered", results: [], unresponsive: [], billed: 0 };
+      const conditions: string[] = [];
+      const values: (string | number)[] = [];
+      if (language !== null) {
+        // What does not say its language may be in this one.
+        conditions.push("(language IS NULL OR language = ?)");
+        values.push(language.toLowerCase().split("-")[0]!);
+      }
+      if (freshness !== null) {
+        conditions.push("dated_ms >= ?");
+        values.push(clock.now() - PERIOD_DAYS[freshness] * DAY_MS);
+      }
+      try {
+        const rows = database
+          .prepare(
+            `SELECT url, published_at, words.title AS title, snippet(words, 1, '', '', ' … ', ${SNIPPET_TOKENS}) AS snippet
+             FROM words JOIN pages ON pages.id = words.rowid
+             WHERE words MATCH ? AND words.rowid IN (
+               SELECT rowid FROM (${terms.map(() => "SELECT rowid FROM words WHERE words MATCH ?").join(" UNION ALL ")})
+               GROUP BY rowid HAVING count(*) >= ?
+             ) ${conditions.map((condition) => `AND ${condition}`).join(" ")}
+             ORDER BY bm25(words, ${TITLE_WEIGHT}, 1) LIMIT ?`,
+          )
+          .all(terms.join(" OR "), ...terms, leastOf(terms.length), ...values, max_results);
+        const results = rows.map((found): RawResult => {
+          const snippet = String(found["snippet"]);
+          const published = found["published_at"];
+          return {
+            url: String(found["url"]),
+            title: String(found["title"]) || null,
+            snippets: snippet === "" ? [] : [snippet],
+            engines: [LOCAL_INDEX],
+            published: typeof published === "string" ? published : null,
+          };
+        });
+        return { kind: "answered", results, unresponsive: [], billed: 0 };
+      } catch (problem) {
+        return failed("unreachable", `Cannot search "${path}": ${String(problem)}`);
+      }
+    },
+  };
+
+  return {
+    engine,
+    add: (page) => change({ kind: "add", page }),
+    remove: (url) => change({ kind: "remove", url }),
+    unpin(keep) {
+      flush();
+      const keys = new Set(keep.map((url) => normaliseUrl(new URL(url))));
+      const gone = pinned.all().filter(({ key }) => !keys.has(String(key)));
+      if (gone.length === 0) return;
+      transaction(() => {
+        for (const { id, chars: page_chars } of gone) forget(Number(id), Number(page_chars));
+      });
+    },
+    revision() {
+      flush();
+      return String(revision);
+    },
+    pages() {
+      flush();
+      return count;
+    },
+    close() {
+      flush();
+      database.close();
+    },
+  };
+}
+
+/**
+ * A query as FTS5 terms, each quoted so that none is an operator: words, and phrases between quotation marks. What is
+ * asked for twice counts once.
+ */
+function termsOf(query: string): string[] {
+  const phrases = [...query.matchAll(/"([^"]+)"/g)].map(([, phrase]) => phrase!);
+  const words = query.replaceAll(/"[^"]*"/g, " ").split(/[^\p{L}\p{M}\p{N}]+/u);
+  const clean = [
+    ...phrases.map((phrase) => phrase.replaceAll(/[^\p{L}\p{M}\p{N}]+/gu, " ").trim()),
+    ...words,
+  ];
+  const terms = new Set(clean.filter((term) => term !== "").map((term) => `"${term.toLowerCase()}"`));
+  return [...terms].slice(0, TERMS_MOST);
+}
+
+/** How many of so many terms a page must have: 1 of 1, 2 of 2, 2 of 3, 3 of 5, … Little words are among them. */
+const leastOf = (terms: number): number => (terms <= 2 ? terms : Math.ceil(terms * 0.6));

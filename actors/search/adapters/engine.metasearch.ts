@@ -1,0 +1,128 @@
+/**
+ * One metasearch instance: the JSON API of SearXNG and its ancestor searx, which name results and failed engines alike.
+ * An instance answers 403 until its operator lists `json` under search.formats.
+ */
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { Egress } from "../../../cluster/ports/egress.ts";
+import type { Engine, EngineAnswer, RawResult, Unresponsive } from "../engine.ts";
+import { failed, getJson, isRecord, textOf, textsOf } from "./upstream.ts";
+
+/** An instance gives 10 to 40 at once; more pages only for who wants more, and not without end. */
+const PAGE = 20;
+const PAGES_MOST = 5;
+const RESULTS_MOST = 300;
+
+interface Needs {
+  readonly egress: Egress;
+  readonly clock: Clock;
+  /** As it is configured: with or without a path, a user part for basic authentication. */
+  readonly url: string;
+}
+
+/** What stands in logs and health for an instance: its address without a user part. */
+export function instanceName(configured: string): string {
+  const url = new URL(configured);
+  return `${url.origin}${url.pathname}`.replace(/\/(?:search\/?)?$/, "");
+}
+
+export function metasearchEngine({ egress, clock, url: configured }: Needs): Engine {
+  const name = instanceName(configured);
+  const headers: [string, string][] = [
+    ["User-Agent", "trawl"],
+    // Failures of engines are told in the reader's language.
+    ["Accept-Language", "en"],
+  ];
+  const { username, password } = new URL(configured);
+  if (username !== "" || password !== "") {
+    const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    headers.push(["Authorization", `Basic ${Buffer.from(user).toString("base64")}`]);
+  }
+
+  return {
+    name,
+    async ask(question, signal) {
+      const results: RawResult[] = [];
+      const unresponsive = new Map<string, Unresponsive>();
+      const pages = Math.min(PAGES_MOST, Math.ceil(question.max_results / PAGE));
+      for (let page = 1; page <= pages; page++) {
+        const url = new URL(`${name}/search`);
+        url.searchParams.set("q", question.query);
+        url.searchParams.set("format", "json");
+        const language = languageOf(question.language, question.country);
+        if (language !== null) url.searchParams.set("language", language);
+        if (question.freshness !== null) url.searchParams.set("time_range", question.freshness);
+        if (page > 1) url.searchParams.set("pageno", String(page));
+        const got = await getJson(egress, url, headers, signal, clock.now());
+        const read = got.kind === "json" ? readPage(got.value) : got;
+        if (read.kind === "failed") {
+          // What the first page said stands, whatever becomes of the others.
+          if (page === 1) return explained(read);
+          break;
+        }
+        for (const each of read.unresponsive)
+          unresponsive.set(
+            each.engine,
+            unresponsive.get(each.engine)?.captcha ? { ...each, captcha: true } : each,
+          );
+        results.push(...read.results);
+        if (read.results.length === 0 || results.length >= RESULTS_MOST) break;
+      }
+      return {
+        kind: "answered",
+        results: results.slice(0, RESULTS_MOST),
+        unresponsive: [...unresponsive.values()],
+        billed: 0,
+      };
+    },
+  };
+}
+
+/** de and CH make de-CH; a country alone cannot be said. */
+function languageOf(language: string | null, country: string | null): string | null {
+  if (language === null) return null;
+  const [tongue, region] = language.split("-") as [string, string?];
+  const place = region ?? country;
+  return place == null ? tongue.toLowerCase() : `${tongue.toLowerCase()}-${place.toUpperCase()}`;
+}
+
+const explained = (read: Extract<EngineAnswer, { kind: "failed" }>): EngineAnswer =>
+  read.reason === "http_403"
+    ? { ...read, detail: `${read.detail}: JSON may not be enabled (search.formats in its settings.yml)` }
+    : read;
+
+/** One page of results; what has another shape is no answer, however well it parses. */
+function readPage(value: unknown): EngineAnswer {
+  if (!isRecord(value) || !Array.isArray(value["results"]))
+    return failed("invalid_answer", "JSON without a list of results");
+  const results = value["results"].flatMap((raw): RawResult[] => {
+    if (!isRecord(raw)) return [];
+    const url = textOf(raw["url"]);
+    if (url === null) return [];
+    const snippet = textOf(raw["content"]);
+    const engines = textsOf(raw["engines"]);
+    const engine = textOf(raw["engine"]);
+    return [
+      {
+        url,
+        title: textOf(raw["title"]),
+        snippets: snippet === null ? [] : [snippet],
+        engines: engines.length > 0 || engine === null ? engines : [engine],
+        published: textOf(raw["publishedDate"]) ?? textOf(raw["pubdate"]),
+      },
+    ];
+  });
+  const told = Array.isArray(value["unresponsive_engines"]) ? value["unresponsive_engines"] : [];
+  return {
+    kind: "answered",
+    results,
+    unresponsive: told.slice(0, 100).flatMap((each): Unresponsive[] => {
+      // [name, why]; some versions say the name alone.
+      const [engine, why] = Array.isArray(each) ? each : [each, null];
+      const named = textOf(engine);
+      return named === null
+        ? []
+        : [{ engine: named.slice(0, 60), captcha: /captcha/i.test(textOf(why) ?? "") }];
+    }),
+    billed: 0,
+  };
+}

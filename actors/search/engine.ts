@@ -1,0 +1,51 @@
+/** The port to whoever can be searched: a question to raw results, or a reason why there are none. */
+import type { EngineFailure, Period } from "../../schemas/search.ts";
+
+export interface Question {
+  readonly query: string;
+  /** xx or xx-XX. */
+  readonly language: string | null;
+  readonly country: string | null;
+  readonly freshness: Period | null;
+  /** Ask for at least so many, where the upstream lets one; it may give more or fewer. */
+  readonly max_results: number;
+}
+
+/** As the upstream said it; cleaned and checked in merge.ts. */
+export interface RawResult {
+  readonly url: string;
+  readonly title: string | null;
+  readonly snippets: readonly string[];
+  readonly engines: readonly string[];
+  readonly published: string | null;
+}
+
+/** An engine behind an instance that failed for this question. */
+export interface Unresponsive {
+  readonly engine: string;
+  readonly captcha: boolean;
+}
+
+export type EngineAnswer =
+  | {
+      readonly kind: "answered";
+      /** Best first. */
+      readonly results: readonly RawResult[];
+      readonly unresponsive: readonly Unresponsive[];
+      /** Requests that have to be paid for. */
+      readonly billed: number;
+    }
+  | {
+      readonly kind: "failed";
+      readonly reason: EngineFailure;
+      readonly retry_after_s: number | null;
+      /** For the log. */
+      readonly detail: string;
+    };
+
+/** Never throws; ends soon after the signal. */
+export interface Engine {
+  /** For logs and health; never a secret. */
+  readonly name: string;
+  readonly ask: (question: Question, signal: AbortSignal) => Promise<EngineAnswer>;
+}

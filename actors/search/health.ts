@@ -1,0 +1,61 @@
+/**
+ * Which metasearch instance may be asked, and for how long one in trouble is spared. Rules as a table; the causes and
+ * times are SearXNG's own for its engines (searx.engines, suspended_times). No clock: time comes in.
+ */
+import type { InstanceReport } from "../../schemas/search.ts";
+
+export interface Health {
+  /** Failures since it last answered. */
+  readonly failures: number;
+  /** Unix milliseconds; 0: not suspended. */
+  readonly until_ms: number;
+  readonly because: string | null;
+}
+
+export type Healths = Readonly<Record<string, Health>>;
+
+export const HEALTHY: Health = { failures: 0, until_ms: 0, because: null };
+
+const SECOND_MS = 1_000;
+/** 5 s, 10 s, 20 s, 40 s, 80 s, 120 s */
+const FAILURE_MS = 5 * SECOND_MS;
+const FAILURE_MOST_MS = 120 * SECOND_MS;
+
+/**
+ * Causes that say for how long. SearXNG spares an engine that wants a captcha for 1 h, by some vendors for days; an
+ * instance is the operator's to mend, so an hour is the most here.
+ */
+const SUSPENDED_MS: Readonly<Record<string, number>> = {
+  http_429: 180 * SECOND_MS,
+  // Denied; also an instance whose operator did not enable JSON.
+  http_401: 180 * SECOND_MS,
+  http_403: 180 * SECOND_MS,
+  captcha: 3_600 * SECOND_MS,
+};
+/** What Retry-After may ask for. */
+const RETRY_AFTER_MOST_MS = 3_600 * SECOND_MS;
+
+export function reported(health: Health, report: InstanceReport, now_ms: number): Health {
+  const { failure, retry_after_s } = report;
+  if (failure === null) return health.failures === 0 && health.until_ms === 0 ? health : HEALTHY;
+  const failures = health.failures + 1;
+  const known_ms = SUSPENDED_MS[failure];
+  const doubled_ms = Math.min(FAILURE_MS * 2 ** (failures - 1), FAILURE_MOST_MS);
+  const asked_ms = Math.min((retry_after_s ?? 0) * SECOND_MS, RETRY_AFTER_MOST_MS);
+  const until_ms = now_ms + Math.max(known_ms ?? doubled_ms, asked_ms);
+  // Several searches may fail at once; none shortens what another found out.
+  return until_ms > health.until_ms
+    ? { failures, until_ms, because: failure }
+    : { ...health, failures: health.failures + 1 };
+}
+
+/** The first that may be asked, beginning behind the one asked last; null: none. */
+export function nextInstance(
+  names: readonly string[],
+  healths: Healths,
+  { last, except, now_ms }: { last: string | null; except: readonly string[]; now_ms: number },
+): string | null {
+  const from = last === null ? 0 : names.indexOf(last) + 1;
+  const turn = [...names.slice(from), ...names.slice(0, from)];
+  return turn.find((name) => !except.includes(name) && (healths[name] ?? HEALTHY).until_ms <= now_ms) ?? null;
+}

@@ -1,0 +1,135 @@
+/**
+ * One ranked list out of several: the same address once, with every distinct snippet and engine. And whether what
+ * the primary gave is good enough, or why not. Pure.
+ */
+import type { FallbackReason, Period, SearchResult } from "../../schemas/search.ts";
+import { parseDate } from "../lib/article-dates.ts";
+import { normaliseUrl, parseUrl } from "../lib/url.ts";
+import type { EngineAnswer, RawResult } from "./engine.ts";
+
+/** Fewer usable results than this are too few (1-core.md, POST /v1/search). */
+export const RESULTS_ENOUGH = 3;
+
+/** An answer travels in one letter (cluster/ports/bus.ts): whoever ranks last is left out. */
+const JSON_BYTES_MOST = 192 * 1024;
+const TITLE_CHARS_MOST = 500;
+const SNIPPET_CHARS_MOST = 1_000;
+const SNIPPETS_MOST = 20;
+const ENGINES_MOST = 40;
+const ENGINE_CHARS_MOST = 60;
+
+/**
+ * Reciprocal rank fusion: a place p in a list is worth 1 / (60 + p), and places in several lists add up. The 60
+ * (Cormack, Clarke, Büttcher 2009) keeps one list's first place from outweighing agreement of two.
+ */
+const FUSION = 60;
+
+const DAY_MS = 86_400_000;
+const PERIOD_DAYS: Readonly<Record<Period, number>> = { day: 1, week: 7, month: 31, year: 366 };
+/** A date without a time is up to a day older than it looks. */
+const SLACK_MS = DAY_MS;
+
+interface Merged {
+  readonly url: string;
+  title: string | null;
+  readonly snippets: Map<string, string>;
+  readonly engines: Set<string>;
+  published_at: string | null;
+  score: number;
+}
+
+const spaced = (text: string): string => text.replace(/\s+/gu, " ").trim();
+
+/** At most so many units, never half a character, and never silently. */
+export function clipped(text: string, most: number): string {
+  if (text.length <= most) return text;
+  return `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+}
+
+/**
+ * The lists in their order: where two say the same page, the earlier one's address and title stand. What is no
+ * http(s) address, or has neither title nor snippet, is no result.
+ */
+export function merge(
+  lists: readonly (readonly RawResult[])[],
+  { freshness, now_ms }: { readonly freshness: Period | null; readonly now_ms: number },
+): SearchResult[] {
+  const byUrl = new Map<string, Merged>();
+  for (const list of lists) {
+    const placed = new Set<string>();
+    for (const [place, raw] of list.entries()) {
+      const url = parseUrl(raw.url);
+      if (url === null) continue;
+      const title = clipped(spaced(raw.title ?? ""), TITLE_CHARS_MOST) || null;
+      const snippets = raw.snippets
+        .map((snippet) => clipped(spaced(snippet), SNIPPET_CHARS_MOST))
+        .filter((snippet) => snippet !== "");
+      if (title === null && snippets.length === 0) continue;
+      const key = normaliseUrl(url);
+      let merged = byUrl.get(key);
+      if (!merged) {
+        merged = {
+          url: url.href,
+          title: null,
+          snippets: new Map(),
+          engines: new Set(),
+          published_at: null,
+          score: 0,
+        };
+        byUrl.set(key, merged);
+      }
+      merged.title ??= title;
+      merged.published_at ??= raw.published === null ? null : parseDate(raw.published, "en", now_ms);
+      for (const snippet of snippets) {
+        const same = snippet.toLowerCase();
+        if (merged.snippets.size < SNIPPETS_MOST && !merged.snippets.has(same))
+          merged.snippets.set(same, snippet);
+      }
+      for (const engine of raw.engines)
+        if (merged.engines.size < ENGINES_MOST) merged.engines.add(clipped(engine, ENGINE_CHARS_MOST));
+      // The same page twice in one list is one place in it.
+      if (!placed.has(key)) merged.score += 1 / (FUSION + place);
+      placed.add(key);
+    }
+  }
+  const ranked = [...byUrl.values()]
+    .filter(({ published_at }) => isWithin(published_at, freshness, now_ms))
+    .toSorted((a, b) => b.score - a.score);
+  const results: SearchResult[] = [];
+  let bytes = 0;
+  for (const { url, title, snippets, engines, published_at } of ranked) {
+    const result = {
+      url,
+      title,
+      snippets: [...snippets.values()],
+      engines: [...engines],
+      published_at,
+      rank: results.length + 1,
+    };
+    bytes += Buffer.byteLength(JSON.stringify(result)) + 1;
+    if (bytes > JSON_BYTES_MOST) break;
+    results.push(result);
+  }
+  return results;
+}
+
+/** Upstreams do not all know about periods; what says of itself that it is older is left out. */
+function isWithin(published_at: string | null, freshness: Period | null, now_ms: number): boolean {
+  if (freshness === null || published_at === null) return true;
+  // A time without a zone would be read as this machine's.
+  const at_ms = Date.parse(/T[\d:.]+$/.test(published_at) ? `${published_at}Z` : published_at);
+  return Number.isNaN(at_ms) || now_ms - at_ms <= PERIOD_DAYS[freshness] * DAY_MS + SLACK_MS;
+}
+
+/**
+ * Why an answer is not good enough, or null. A cause goes before what it caused: engines that failed explain why
+ * there is little. That engines failed is a reason even beside many results (1-core.md).
+ */
+export function poor(
+  answer: Extract<EngineAnswer, { kind: "answered" }>,
+  usable: number,
+): FallbackReason | null {
+  if (answer.unresponsive.some(({ captcha }) => captcha)) return "captcha_engines";
+  if (answer.unresponsive.length > 0) return "unresponsive_engines";
+  return usable < RESULTS_ENOUGH ? "too_few_results" : null;
+}

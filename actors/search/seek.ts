@@ -1,0 +1,246 @@
+/**
+ * One search from its question to its answer: the cache, the metasearch instances in turn, then the fallback where the
+ * primary answer is poor (1-core.md, POST /v1/search). Whatever upstreams do, it ends in time and under a name. What is
+ * poor is merge.ts; what is kept, cache.ts; who may be asked, health.ts.
+ */
+import type { Held, Say } from "../../cluster/actor.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import type { Meters } from "../../cluster/ports/meters.ts";
+import { fromMicros } from "../../schemas/accounts.ts";
+import type { SearchError } from "../../schemas/errors.ts";
+import {
+  type FallbackReason,
+  Instances,
+  INSTANCES_KEY,
+  type SearchAnswer,
+  type SearchAsk,
+  type SearchResult,
+} from "../../schemas/search.ts";
+import { asCachedSearch, type CachedSearch, fresh, ttlOf } from "./cache.ts";
+import type { Engine, EngineAnswer, RawResult } from "./engine.ts";
+import { merge, poor } from "./merge.ts";
+
+/** A project's money: kept back before the fallback is called, settled when it is known what the call cost. */
+export interface Budget {
+  /** False: the project has not so much left. The same id again is the same reservation. */
+  readonly reserve: (say: Say, project: string, id: string, micros: number) => Promise<boolean>;
+  /** Never throws: what is not settled lapses. */
+  readonly settle: (say: Say, project: string, id: string, micros: number) => Promise<void>;
+}
+
+export interface Fallback {
+  readonly engine: Engine;
+  /** Of one request, in millionths. */
+  readonly price_micros: number;
+  readonly budget: Budget;
+}
+
+export interface Outside {
+  readonly clock: Clock;
+  readonly documents: Documents;
+  readonly meters: Meters;
+  /** The primary instances, by the names the Instances actor gives. */
+  readonly engines: readonly Engine[];
+  /** Null: none is set up, and the primary answer stands as it is. */
+  readonly fallback: Fallback | null;
+  /** How the built-in index stands, when it is the primary; null: answers do not depend on what is stored here. */
+  readonly revision: () => string | null;
+}
+
+export interface Sought {
+  readonly answer: SearchAnswer;
+  readonly refused_project: string | null;
+}
+
+type Answered = Extract<EngineAnswer, { kind: "answered" }>;
+
+/** How long one upstream may take; three instances and the fallback make 40 s, well within a caller's 150 s. */
+export const UPSTREAM_MS = 10_000;
+/** An instance that fails is followed by the next, so many in all. */
+export const INSTANCES_MOST = 3;
+
+export function seek(
+  outside: Outside,
+): (say: Say, held: Held, ask: SearchAsk, digest: string) => Promise<Sought> {
+  const { clock, documents, meters, fallback, revision } = outside;
+  const engines = new Map(outside.engines.map((engine) => [engine.name, engine]));
+
+  /** An upstream's answer within UPSTREAM_MS, whatever it does with the signal. */
+  async function asked(engine: Engine, ask: SearchAsk, held: Held): Promise<EngineAnswer> {
+    if (!held.mayStart())
+      throw new Fault("lease_lost", `Cannot search "${engine.name}": another node may hold this query`);
+    const late = new AbortController();
+    const alarm = clock.at(clock.now() + UPSTREAM_MS, () => late.abort());
+    const signal = AbortSignal.any([held.signal, late.signal]);
+    const overdue = new Promise<EngineAnswer>((resolve) => {
+      const end = () =>
+        resolve({ kind: "failed", reason: "timeout", retry_after_s: null, detail: "no answer in time" });
+      if (signal.aborted) end();
+      signal.addEventListener("abort", end, { once: true });
+    });
+    try {
+      return await Promise.race([engine.ask(ask, signal), overdue]);
+    } finally {
+      alarm[Symbol.dispose]();
+    }
+  }
+
+  function note(provider: "metasearch" | "fallback", name: string, answer: EngineAnswer): void {
+    const reason = answer.kind === "answered" ? "ok" : answer.reason;
+    meters.count("trawl_search_upstream_total", { provider, reason: folded(reason) });
+    if (answer.kind === "answered") return;
+    meters.say("warn", "An upstream of search failed", { provider, name, reason, detail: answer.detail });
+  }
+
+  /** The first instance that answers, or why none did. */
+  async function primary(say: Say, held: Held, ask: SearchAsk): Promise<Answered | FallbackReason> {
+    const tried: string[] = [];
+    let failure: FallbackReason = "no_metasearch_instance";
+    while (tried.length < INSTANCES_MOST) {
+      const { instance } = await say(Instances, INSTANCES_KEY, "take", { except: tried });
+      const engine = instance === null ? undefined : engines.get(instance);
+      if (!engine) break;
+      tried.push(engine.name);
+      const answer = await asked(engine, ask, held);
+      note("metasearch", engine.name, answer);
+      const failed = answer.kind === "failed";
+      await say(Instances, INSTANCES_KEY, "report", {
+        instance: engine.name,
+        failure: failed ? answer.reason : null,
+        retry_after_s: failed ? answer.retry_after_s : null,
+      });
+      if (!failed) return answer;
+      failure = answer.reason === "timeout" ? "metasearch_timeout" : "metasearch_error";
+    }
+    return failure;
+  }
+
+  /** What the fallback gave and cost, or the error that stands for it. */
+  async function paid(
+    say: Say,
+    held: Held,
+    ask: SearchAsk,
+    { engine, price_micros, budget }: Fallback,
+  ): Promise<{ results: readonly RawResult[]; cost_micros: number } | SearchError> {
+    // Not the id alone: who joined a search and pays for one of its own asks under another.
+    const id = `search ${ask.search_id}`;
+    const most_micros = price_micros * requestsFor(ask);
+    if (!(await budget.reserve(say, ask.project, id, most_micros))) return "budget_exhausted";
+    let cost_micros = 0;
+    try {
+      const answer = await asked(engine, ask, held);
+      note("fallback", engine.name, answer);
+      if (answer.kind === "failed")
+        return `fallback_${answer.reason === "captcha" ? "invalid_answer" : answer.reason}`;
+      cost_micros = price_micros * answer.billed;
+      return { results: answer.results, cost_micros };
+    } finally {
+      await budget.settle(say, ask.project, id, cost_micros);
+    }
+  }
+
+  /** A cache that cannot be read or written makes a search slower, not wrong. */
+  async function guarded<T>(what: string, otherwise: T, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (problem) {
+      if (!(problem instanceof Fault)) throw problem;
+      meters.count("trawl_faults_total", { code: problem.code });
+      meters.say("warn", `Cannot ${what} the search cache`, { problem: problem.message });
+      return otherwise;
+    }
+  }
+
+  const stored = (digest: string) =>
+    guarded("read", null, async () => asCachedSearch((await documents.get("searches", digest))?.value));
+
+  async function keep(
+    digest: string,
+    ask: SearchAsk,
+    answer: SearchAnswer,
+    all: SearchResult[],
+    at: string | null,
+  ) {
+    const { provider, fallback_reason, unresponsive_engines } = answer;
+    const ttl_ms = ttlOf(answer);
+    if (provider === null || ttl_ms === 0) return;
+    const searched_ms = clock.now();
+    const entry: CachedSearch = {
+      results: all,
+      provider,
+      fallback_reason,
+      unresponsive_engines,
+      depth: ask.max_results,
+      revision: provider === "metasearch" ? at : null,
+      searched_ms,
+      ttl_ms,
+    };
+    await guarded("write", false, async () => {
+      const old = await documents.get("searches", digest);
+      // Somebody else wrote meanwhile: what they found is as good.
+      return documents.put("searches", digest, entry, old?.version ?? 0, {
+        expires_at_ms: searched_ms + ttl_ms,
+      });
+    });
+  }
+
+  return async (say, held, ask, digest) => {
+    const kept = ask.cache_ttl_s === 0 ? null : await stored(digest);
+    const hit = fresh(kept, ask, revision(), clock.now());
+    if (hit) return { answer: hit, refused_project: null };
+
+    // Before the question: what is stored while it is answered may be missing from the answer.
+    const at = revision();
+    const first = await primary(say, held, ask);
+    const wishes = { freshness: ask.freshness, now_ms: clock.now() };
+    const found = typeof first === "string" ? [] : merge([first.results], wishes);
+    const reason = typeof first === "string" ? first : poor(first, found.length);
+    const second = reason !== null && fallback ? await paid(say, held, ask, fallback) : null;
+
+    const bettered = second !== null && typeof second !== "string";
+    const all = bettered
+      ? merge([typeof first === "string" ? [] : first.results, second.results], wishes)
+      : found;
+    const error = bettered ? null : errorOf(reason, all.length, second);
+    const answer: SearchAnswer = {
+      results: all.slice(0, ask.max_results),
+      provider: error !== null ? null : bettered ? "fallback" : "metasearch",
+      fallback_reason: reason,
+      unresponsive_engines:
+        typeof first === "string" ? [] : [...new Set(first.unresponsive.map(({ engine }) => engine))],
+      cached: false,
+      cost_usd: fromMicros(bettered ? second.cost_micros : 0),
+      error,
+    };
+    // A poor answer the fallback did not better this time may be bettered the next.
+    if (reason === null || bettered || !fallback) await keep(digest, ask, answer, all, at);
+    return { answer, refused_project: second === "budget_exhausted" ? ask.project : null };
+  };
+}
+
+/**
+ * Only a search that came to nothing has an error, and only when somebody who should have answered did not: nobody was
+ * asked successfully, engines failed, or the fallback did. An honest "nothing found" has none.
+ */
+function errorOf(
+  reason: FallbackReason | null,
+  results: number,
+  fallback_error: SearchError | null,
+): SearchError | null {
+  if (results > 0 || reason === null) return null;
+  if (fallback_error !== null) return fallback_error;
+  return reason === "too_few_results" ? null : reason;
+}
+
+/** The fallback gives 20 at once. */
+export const FALLBACK_PAGE = 20;
+export const requestsFor = ({ max_results }: { readonly max_results: number }): number =>
+  Math.ceil(max_results / FALLBACK_PAGE);
+
+/** Reasons as a closed set, for a label. */
+function folded(reason: string): string {
+  const status = /^http_(\d)\d\d$/.exec(reason);
+  return status ? `http_${status[1]}xx` : reason;
+}
