@@ -11,7 +11,16 @@ import { surveyOf } from "../actors/lib/article.ts";
 import { buildTree } from "../actors/lib/article-tree.ts";
 import { readLinkedData } from "../actors/lib/article-jsonld.ts";
 import { selectLines } from "../actors/lib/article-score.ts";
-import { articlePages, type GoldPage, isHeldOut, mean, wcxbPages, wordScore } from "./extraction.score.ts";
+import {
+  articlePages,
+  type GoldPage,
+  isHeldOut,
+  mean,
+  shingleF1,
+  shingleScore,
+  wcxbPages,
+  wordScore,
+} from "./extraction.score.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -363,6 +372,7 @@ function learn(of: (example: Example) => boolean): { trees: Grown[]; bias: numbe
   return { trees, bias };
 }
 
+const shingled: ReturnType<typeof shingleScore>[] = [];
 function judge(
   model: { trees: Grown[]; bias: number },
   of: (example: Example) => boolean,
@@ -376,8 +386,12 @@ function judge(
       for (const tree of model.trees) score += climb(tree, part, start);
       return 1 / (1 + Math.exp(-score));
     });
-    const picked = selectLines(chances, example.sizes).picked;
+    const picked = selectLines(chances, example.sizes, example.page.kind === "article" ? 0.65 : 0.5).picked;
     const f1 = wordScore(example.page.text, example.lines.filter((_, i) => picked[i]).join("\n")).f1;
+    if (example.page.set === "articles") {
+      const got = example.lines.filter((_, i) => picked[i]).join("\n");
+      shingled.push(shingleScore(example.page.text, got));
+    }
     const kind = example.page.set === "articles" ? "articles-set" : example.page.kind;
     result.set(kind, [...(result.get(kind) ?? []), f1]);
     if (example.page.set === "wcxb") result.set("all", [...(result.get("all") ?? []), f1]);
@@ -409,6 +423,13 @@ for (let left = 0; left < folds; left += 1) {
 }
 for (const [kind, scores] of [...crossed].toSorted())
   console.log(`crossed ${kind.padEnd(14)} ${mean(scores).toFixed(3)} of ${scores.length}`);
+
+if (options.articles) {
+  const { f1, precision, recall } = shingleF1(shingled);
+  console.log(
+    `crossed articles (shingles) F1 ${f1.toFixed(3)} P ${precision.toFixed(3)} R ${recall.toFixed(3)}`,
+  );
+}
 
 /** Preorder, as article-score.ts reads it. */
 function preorder(tree: Grown): string {

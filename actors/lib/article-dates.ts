@@ -45,7 +45,7 @@ interface Parts {
 }
 
 const TIME =
-  /(\d{1,2})[:.h](\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?\s*(a\.?m\.?|p\.?m\.?)?\s*(?:\(?\b(z|utc|gmt|[ecmp][sd]t|cet|cest|bst|mez|mesz|jst|aest)\b)?\s*([+-]\d{2}:?\d{2}|[+-]\d{2}(?!\d))?/i;
+  /(\d{1,2})[:.h](\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?\s*(a\.?m\.?|p\.?m\.?)?\s*(?:\(?(?<![a-z])(z|utc|gmt|[ecmp][sd]t|cet|cest|bst|mez|mesz|jst|aest)\b)?\s*([+-]\d{2}:?\d{2}|[+-]\d{2}(?!\d))?/i;
 
 function timeOf(text: string): Pick<Parts, "time" | "zone"> {
   const found = TIME.exec(text);

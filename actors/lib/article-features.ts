@@ -4,7 +4,6 @@
  */
 import { isLdType, type LinkedData } from "./article-jsonld.ts";
 import type { Line } from "./article-lines.ts";
-import { isEnding, isJunk, isPointer } from "./article-lines.ts";
 import {
   type Choice,
   isHeading,
@@ -46,6 +45,9 @@ export const TRAIT_NAMES = [
   "list_items", "headings", "paragraphs", "cards", "card_text", "times", "inputs", "images", "tables", "url_depth", "url_date",
   "url_words", "forum_url", "forum_names", "doc_generator", "doc_url", "shop_url", "blog_url", "comments", "biggest_group", "group_mass",
 ] as const; // prettier-ignore
+
+export const traitOf = ({ values }: Traits, name: (typeof TRAIT_NAMES)[number]): number =>
+  values[TRAIT_NAMES.indexOf(name)] ?? 0;
 
 export function readTraits(
   page: Page,
@@ -266,6 +268,28 @@ const letters = (text: string): { upper: number; digits: number; commas: number;
   return { upper, digits, commas, words };
 };
 
+/** Short lines by what they are for; each pattern is one number of a line. English mostly, because controls mostly are. */
+const SHORT_LINES = [
+  // A price and nothing else.
+  /^(?:from |now |was |sale(?: price)? |regular price |price:? )*[$€£¥₹]?\s?\d[\d.,]*\s?(?:[$€£¥₹]|usd|eur|gbp|kr)?(?: ?[-–] ?[$€£¥₹]?\s?\d[\d.,]*)?$/i,
+  /add to (?:cart|bag|basket|wish ?list|favou?rites|compare)|buy (?:it )?now|sold out|in stock|out of stock|notify me|quick (?:view|shop|buy)|quantity|size (?:guide|chart)|choose (?:an? )?option|select (?:a )?(?:size|colou?r|option)|shop now|view (?:cart|product|details)|checkout|pre-?order/i,
+  /shipping|delivery|returns?\b|refund|warranty|pay(?:ment|pal)|klarna|afterpay|gift card|guarantee/i,
+  /\breviews?\b|\bratings?\b|\bstars?\b|out of 5|verified|helpful\?|\d\.\d ?\/ ?5/i,
+  /^(?:.{0,25}\b)?(?:\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d+ (?:seconds?|minutes?|mins?|hours?|days?|weeks?|months?|years?|yrs?|[hdwmy]) ago|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4}|\d{1,2} (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.?,? \d{4}|today|yesterday)\b.{0,25}$/i,
+  /^(?:joined|posts?|messages|reputation|location|registered|join date|threads|reactions?(?: score)?|points|likes?|thanks|rank|member since|trophies|offline|online|badges?|gender)\b/i,
+  /^(?:reply|quote|report|like|upvote|downvote|share|follow|flag|edit(?:ed)?|improve this|last edited|click to expand|permalink|link|copy link|#\d+|\d+ repl(?:y|ies)|solved|best answer|senior member|junior member|moderator|administrator|well-known member|new member|active member|member|vip|op)\b.{0,20}$/i,
+  /cookie|privacy|terms|copyright|all rights reserved|©|legal|accessibility/i,
+  /sort by|filter|clear all|apply|show(?:ing)? \d|results?\b|\bper page\b|page \d|load more|view all|see all|next|previous/i,
+  /sign (?:up|in)|log ?in|register|subscribe|newsletter|your email|create (?:an )?account|download|get started|contact us|book (?:now|a)|request a|free trial|schedule a|learn more|call (?:us|now)/i,
+  /^by\b|^written by|^posted by|^author/i,
+  /^[\d\s.,:%+/#()-]+$/,
+  /\?$/,
+  /^[^a-z]*[A-Z][^a-z]*$/,
+  /^[\p{Lu}\d][^.!?]*:$/u,
+  /^[^:]{2,40}:\s?\S/,
+] as const;
+const SHORT_CHARS_MAX = 120;
+
 const WINDOW = 6;
 
 export interface Context {
@@ -288,6 +312,7 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
   const totalMass = page.mass[0]! || 1;
   const count = lines.length;
   const lengths = lines.map((line) => Math.log1p(line.text.length));
+  const ended = lines.map((line) => (SENTENCE_END.test(line.text) ? 1 : 0));
   const repeated = new Map<string, number>();
   for (const line of lines) repeated.set(line.text, (repeated.get(line.text) ?? 0) + 1);
   const before = new Float64Array(count + 1);
@@ -312,7 +337,7 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
   const droppedWhole = inheritMarks(tree, whole.dropped);
   const title = context.title.toLowerCase();
   const seen = new Map<string, number>();
-  const rows: number[] = [];
+  let rows = new Float32Array(0);
   let width = 0;
   let headingAt = -1;
   let headingKind = 0;
@@ -327,8 +352,7 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
     const size = Math.min(text.length, 400) || 1;
     const { upper, digits, commas, words } = letters(text);
     const heading = isHeading(tag) ? Number(tag[1]) : 0;
-    const junk = isJunk(line);
-    const ending = text.length < 100 && isEnding(line);
+    const { junk, ending } = line;
     if (heading > 0 || ending) {
       headingAt = i;
       headingKind = ending ? 1 : junk ? 2 : 0;
@@ -341,28 +365,17 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
     const member = groups.member[node]!;
     const outer = member < 0 ? -1 : groups.of[tree.parent[member]!]!;
     const outerGroup = groups.list[outer];
-    const neighbour = (k: number): void => {
-      const other = lines[i + k];
-      rows.push(
-        other ? lengths[i + k]! : -1,
-        other ? other.link : -1,
-        other ? (SENTENCE_END.test(other.text) ? 1 : 0) : -1,
-        other ? (other.tag === tag ? 1 : 0) + (other.node === node ? 1 : 0) : -1,
-        other ? (prose.has(i + k) ? 1 : 0) : -1,
-      );
-    };
-    const start = rows.length;
     const [low, high] = [Math.max(0, i - WINDOW), Math.min(count, i + WINDOW + 1)];
     const near = before[high]! - before[low]! || 1;
     const [wide, far] = [Math.max(0, i - 20), Math.min(count, i + 21)];
     const nearWide = before[far]! - before[wide]! || 1;
     const lower = text.length < 300 ? text.toLowerCase() : "";
-    rows.push(
-      lengths[i]!, words, line.link, SENTENCE_END.test(text) ? 1 : /[:;,]$/.test(text) ? 0.5 : 0,
+    const values = [
+      lengths[i]!, words, line.link, ended[i]! ? 1 : /[:;,]$/.test(text) ? 0.5 : 0,
       tag === "p" ? 1 : 0, tag === "li" ? 1 : 0, tag === "td" || tag === "th" || tag === "tr" ? 1 : 0, tag === "dt" || tag === "dd" ? 1 : 0,
       tag === "pre" ? 1 : 0, tag === "div" ? 1 : 0, tag === "button" || tag === "label" || tag === "option" ? 1 : 0, heading,
       commas / size, digits / size, upper / size, text.length < 200 && PRICE.test(text) ? 1 : 0,
-      junk ? 1 : 0, ending ? 1 : 0, isPointer(line) ? 1 : 0, repeated.get(text)!, nth, size / (words || 1),
+      junk ? 1 : 0, ending ? 1 : 0, line.pointer ? 1 : 0, repeated.get(text)!, nth, size / (words || 1),
       lower !== "" && title !== "" && title.includes(lower) ? lower.length / title.length : 0,
       bits & 1 ? 1 : 0, bits & 2 ? 1 : 0, bits & 4 ? 1 : 0, bits & 8 ? 1 : 0, bits & 16 ? 1 : 0, bits & 32 ? 1 : 0, bits & 64 ? 1 : 0, bits & 128 ? 1 : 0,
       bits & 256 ? 1 : 0, bits & 512 ? 1 : 0, bits & 2048 ? 1 : 0, bits & (4096 | 8192) ? 1 : 0, bits & 16384 ? 1 : 0,
@@ -385,107 +398,35 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
       (linksBefore[far]! - linksBefore[wide]!) / nearWide, (proseBefore[far]! - proseBefore[wide]!) / nearWide, Math.log1p(nearWide / (far - wide)),
       headingAt < 0 ? 100 : Math.min(100, i - headingAt), headingKind, headingLevel,
       page.ownLink[node]! / (page.own[node]! || 1), Math.log1p(page.own[node]!),
-    ); // prettier-ignore
-    neighbour(-2);
-    neighbour(-1);
-    neighbour(1);
-    neighbour(2);
-    rows.push(...traits.values);
-    width = rows.length - start;
+    ]; // prettier-ignore
+    if (rows.length === 0) {
+      width = values.length + SHORT_LINES.length + NEIGHBOURS.length * 5 + traits.values.length;
+      rows = new Float32Array(count * width);
+    }
+    let at = i * width;
+    rows.set(values, at);
+    at += values.length;
+    if (text.length <= SHORT_CHARS_MAX)
+      for (const [k, pattern] of SHORT_LINES.entries()) if (pattern.test(text)) rows[at + k] = 1;
+    at += SHORT_LINES.length;
+    for (const k of NEIGHBOURS) {
+      const other = lines[i + k];
+      rows[at] = other ? lengths[i + k]! : -1;
+      rows[at + 1] = other ? other.link : -1;
+      rows[at + 2] = other ? ended[i + k]! : -1;
+      rows[at + 3] = other ? (other.tag === tag ? 1 : 0) + (other.node === node ? 1 : 0) : -1;
+      rows[at + 4] = other ? (prose.has(i + k) ? 1 : 0) : -1;
+      at += 5;
+    }
+    rows.set(traits.values, at);
   }
-  return { rows: Float32Array.from(rows), width };
+  return { rows, width };
 }
+
+const NEIGHBOURS = [-2, -1, 1, 2] as const;
 
 function inheritMarks(tree: Tree, marks: Uint8Array): Uint8Array {
   const inherited = Uint8Array.from(marks);
   for (let i = 1; i < inherited.length; i += 1) if (inherited[tree.parent[i]!]) inherited[i] = 1;
   return inherited;
 }
-
-/** Where a line stands among its like: numbers that are equal for lines of one group, one place in its members, one member, one block. */
-export interface Places {
-  readonly group: Int32Array;
-  readonly shape: readonly string[];
-  readonly member: Int32Array;
-  readonly small: Int32Array;
-}
-
-export function placesOf(page: Page, groups: Groups, lines: readonly Line[]): Places {
-  const { tree } = page;
-  const count = lines.length;
-  const group = new Int32Array(count);
-  const member = new Int32Array(count);
-  const small = new Int32Array(count);
-  const shape: string[] = [];
-  for (const [i, { node }] of lines.entries()) {
-    group[i] = groups.of[node]!;
-    member[i] = groups.member[node]!;
-    let up = node;
-    while (up > 0 && page.text[up]! < 300) up = tree.parent[up]!;
-    small[i] = up;
-    const name = tree.attributes[node]?.["class"]?.trim().split(/\s/, 1)[0] ?? "";
-    const below = member[i]! < 0 ? 0 : tree.depth[node]! - tree.depth[member[i]!]!;
-    shape.push(`${group[i]} ${below} ${tree.tag[node]} ${name}`);
-  }
-  return { group, shape, member, small };
-}
-
-/** What a first reading thinks of the lines around and alike, as further numbers: lines of one kind are kept or left together. */
-export function secondRows(
-  rows: Float32Array,
-  width: number,
-  places: Places,
-  chances: readonly number[],
-  sizes: readonly number[],
-): { rows: Float32Array; width: number } {
-  const count = sizes.length;
-  const wide = width + SECOND;
-  const next = new Float32Array(count * wide);
-  const hits = new Float64Array(count + 1);
-  const all = new Float64Array(count + 1);
-  for (let i = 0; i < count; i += 1) {
-    const size = sizes[i]! + 0.5;
-    hits[i + 1] = hits[i]! + chances[i]! * size;
-    all[i + 1] = all[i]! + size;
-  }
-  const means = <K>(keys: ArrayLike<K>): Map<K, [hit: number, size: number, lines: number]> => {
-    const sums = new Map<K, [number, number, number]>();
-    for (let i = 0; i < count; i += 1) {
-      const size = sizes[i]! + 0.5;
-      const sum = sums.get(keys[i]!);
-      if (sum) {
-        sum[0] += chances[i]! * size;
-        sum[1] += size;
-        sum[2] += 1;
-      } else sums.set(keys[i]!, [chances[i]! * size, size, 1]);
-    }
-    return sums;
-  };
-  const [group, shape, member, small] = [
-    means(places.group),
-    means(places.shape),
-    means(places.member),
-    means(places.small),
-  ];
-  const near = (i: number, reach: number): number => {
-    const [low, high] = [Math.max(0, i - reach), Math.min(count, i + reach + 1)];
-    return (hits[high]! - hits[low]!) / (all[high]! - all[low]!);
-  };
-  const share = (sum: readonly number[] | undefined): number => (sum ? sum[0]! / sum[1]! : -1);
-  for (let i = 0; i < count; i += 1) {
-    const at = i * wide;
-    next.set(rows.subarray(i * width, (i + 1) * width), at);
-    const alike = shape.get(places.shape[i]!)!;
-    next.set(
-      [
-        chances[i]!, i > 0 ? chances[i - 1]! : -1, i + 1 < count ? chances[i + 1]! : -1, near(i, 1), near(i, 3), near(i, 8), near(i, 20),
-        places.group[i]! < 0 ? -1 : share(group.get(places.group[i]!)), share(alike), Math.log1p(alike[2]),
-        places.member[i]! < 0 ? -1 : share(member.get(places.member[i]!)), share(small.get(places.small[i]!)),
-        hits[i]! / (hits[count]! || 1), hits[count]! / all[count]!, Math.log1p(hits[count]!), Math.log1p(all[count]!),
-      ],
-      at + width,
-    ); // prettier-ignore
-  }
-  return { rows: next, width: wide };
-}
-const SECOND = 16;

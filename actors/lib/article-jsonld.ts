@@ -3,17 +3,21 @@
 const DEPTH_MAX = 8;
 const NODES_MAX = 2_000;
 
+import { unmarked } from "./article-tree.ts";
+
 export type LdNode = Readonly<Record<string, unknown>>;
 
 const isNode = (value: unknown): value is LdNode =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+const OPENING = /^(?:<!--|\/\*\s*<!\[cdata\[\s*\*\/|\/\/\s*<!\[cdata\[|<!\[cdata\[)/i;
+const CLOSING = /(?:-->|\/\*\s*\]\]>\s*\*\/|\/\/\s*\]\]>|\]\]>)\s*;?$/;
+
 function parse(block: string): unknown {
-  const bare = block
-    .trim()
-    .replace(/^(?:<!--|\/\*\s*<!\[cdata\[\s*\*\/|\/\/\s*<!\[cdata\[|<!\[cdata\[)/i, "")
-    .replace(/(?:-->|\/\*\s*\]\]>\s*\*\/|\/\/\s*\]\]>|\]\]>)\s*;?$/, "")
-    .trim();
+  let bare = block.trim();
+  // A comment around a CDATA section is the most there is.
+  for (let wrapper = 0; wrapper < 2; wrapper += 1)
+    bare = bare.replace(OPENING, "").replace(CLOSING, "").trim();
   try {
     return JSON.parse(bare);
   } catch {
@@ -144,4 +148,52 @@ export function ldAbout({ nodes }: LinkedData, addresses: readonly string[]): Ld
     }
   }
   return best;
+}
+
+const LISTED_MAX = 500;
+
+/**
+ * The text a page carries in its JSON-LD, for pages that show next to none. Only what is about this page: an article's
+ * body, a question and its answers, a product's description, the names in its list. Never asked of a page that is sold.
+ */
+export function ldBody({ nodes }: LinkedData, about: LdNode | null): string {
+  const parts: string[] = [];
+  const add = (node: unknown, ...keys: readonly string[]): void => {
+    if (!isNode(node) || parts.length > LISTED_MAX) return;
+    for (const key of keys) {
+      const text = ldText(node[key]);
+      if (text) parts.push(unmarked(text, true));
+    }
+  };
+  const each = (value: unknown): unknown[] =>
+    value === undefined ? [] : [value].flat().slice(0, LISTED_MAX);
+  if (about) add(about, "articleBody", "text");
+  for (const node of nodes) {
+    if (isLdType(node, /^(?:Question|DiscussionForumPosting)$/)) {
+      if (node !== about) add(node, "name", "headline", "text", "articleBody");
+      for (const answer of [
+        ...each(node["acceptedAnswer"]),
+        ...each(node["suggestedAnswer"]),
+        ...each(node["comment"]),
+      ])
+        add(answer, "text");
+    } else if (isLdType(node, /^(?:Product|ProductGroup|JobPosting|Event|Course|Recipe)$/)) {
+      add(node, "name", "description");
+      for (const property of each(node["additionalProperty"]))
+        if (isNode(property)) {
+          const [name, value] = [ldText(property["name"]), ldText(property["value"])];
+          if (name && value) parts.push(`${unmarked(name)}: ${unmarked(value)}`);
+        }
+    } else if (isLdType(node, /^(?:ItemList|CollectionPage|OfferCatalog)$/))
+      for (const item of each(node["itemListElement"])) {
+        const inner = isNode(item) && isNode(item["item"]) ? item["item"] : item;
+        if (
+          !isNode(inner) ||
+          nodes.includes(inner) === false ||
+          !isLdType(inner, /^(?:Product|JobPosting|Event|Course|Recipe)$/)
+        )
+          add(inner, "name", "description");
+      }
+  }
+  return [...new Set(parts)].join("\n");
 }

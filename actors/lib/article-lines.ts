@@ -10,6 +10,12 @@ export interface Line {
   readonly tag: string;
   /** Share of its characters inside links. */
   readonly link: number;
+  /** Never text by itself: "Share", "Advertisement", "3 comments". */
+  readonly junk: boolean;
+  /** A way to another page. */
+  readonly pointer: boolean;
+  /** What follows an article begins like this. */
+  readonly ending: boolean;
 }
 
 const SEPARATED = new Set(["a", "span", "button", "label", "td", "th", "time", "input", "img", "summary"]);
@@ -30,7 +36,7 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
   const flush = (): void => {
     if (parts !== "") {
       const text = verbatim >= 0 ? parts.replace(/^\s*\n|\s+$/g, "") : collapse(parts);
-      if (text !== "") lines.push({ text, node, tag: tree.tag[node]!, link: chars ? link / chars : 0 });
+      if (text !== "") lines.push(judged(text, node, tree.tag[node]!, chars ? link / chars : 0));
     }
     parts = "";
     piece = "";
@@ -115,25 +121,33 @@ const bare = (line: string): string =>
 const COUNTED =
   /^\d+ (?:comments?|shares?|likes?|views?|kommentare?|commentaires?|comentarios|min(?:ute)?s?(?: read)?)$/;
 
-export function isJunk(line: Line): boolean {
-  if (line.text.length > 120) return false;
-  const text = bare(line.text);
+function isJunk(line: string): boolean {
+  if (line.length > 120) return false;
+  const text = bare(line);
   return text === "" || JUNK.has(text) || COUNTED.test(text) || /^(?:©|\(c\) ?\d|copyright ©?)/i.test(text);
 }
 
-export function isPointer(line: Line): boolean {
-  if (isHeading(line.tag) && line.text.length > 25) return false;
-  if (line.link > 0.8 && line.text.length < 120 && line.tag !== "td") return true;
-  return line.link > 0.5 && (line.tag === "li" || POINTER.test(line.text));
+function isPointer(text: string, tag: string, link: number): boolean {
+  if (isHeading(tag) && text.length > 25) return false;
+  if (link > 0.8 && text.length < 120 && tag !== "td") return true;
+  return link > 0.5 && (tag === "li" || POINTER.test(text));
 }
+
+const judged = (text: string, node: number, tag: string, link: number): Line => ({
+  text,
+  node,
+  tag,
+  link,
+  junk: isJunk(text),
+  pointer: isPointer(text, tag, link),
+  ending: text.length < 100 && ENDING.test(text),
+});
 
 const ENDED = /[.!?…:;"”»)。！？]$/;
 
-export const isEnding = (line: Line): boolean => ENDING.test(line.text);
-
 /** Prose: starts with the first line that reads like prose, ends before what follows an article. */
 export function articleLines(all: readonly Line[], title: string | null): Line[] {
-  const lines = all.filter((line) => line.tag === "pre" || (!isJunk(line) && !isPointer(line)));
+  const lines = all.filter((line) => line.tag === "pre" || (!line.junk && !line.pointer));
   const own = title?.toLowerCase();
   let start = lines.findIndex(
     (line) =>
@@ -154,7 +168,7 @@ export function articleLines(all: readonly Line[], title: string | null): Line[]
   let behind = 0;
   let end = lines.length;
   for (const [i, line] of lines.entries()) {
-    if (i >= start && behind > 0.55 * total && line.text.length < 80 && ENDING.test(line.text)) {
+    if (i >= start && behind > 0.55 * total && line.text.length < 80 && line.ending) {
       end = i;
       break;
     }
@@ -178,7 +192,7 @@ export function articleLines(all: readonly Line[], title: string | null): Line[]
 export function pageLines(all: readonly Line[]): Line[] {
   const seen = new Set<string>();
   return all.filter((line) => {
-    if (line.tag !== "pre" && isJunk(line)) return false;
+    if (line.tag !== "pre" && line.junk) return false;
     if (line.link > 0.9 && line.text.length < 25 && !isHeading(line.tag)) return false;
     if (line.text.length <= 20) return true;
     const key = line.text.toLowerCase();

@@ -43,7 +43,12 @@ export const nameWords = (name: string): string =>
     .replace(/[^a-z0-9\u00c0-\uffff]+/g, " ")
     .trim()} `;
 
-function flagsOf(name: string): number {
+interface Named {
+  readonly flags: number;
+  readonly words: string;
+}
+
+function readName(name: string): Named {
   let flags = 0;
   for (const single of name.split(/\s+/)) {
     const words = nameWords(single);
@@ -52,7 +57,7 @@ function flagsOf(name: string): number {
     for (const [flag, pattern] of PATTERNS)
       if ((!built || flag === NAMED_TRIMMING) && pattern.test(words)) flags |= flag;
   }
-  return flags;
+  return { flags, words: nameWords(name) };
 }
 
 export interface Measures {
@@ -71,6 +76,8 @@ export interface Page extends Measures {
   readonly tree: Tree;
   readonly flags: Uint8Array;
   readonly hidden: Uint8Array;
+  /** Class, id and role of a node cut into words and padded with spaces. */
+  readonly words: readonly string[];
   /** Marks what stands in noscript, unless that is all the page has to say. */
   readonly noscript: Uint8Array;
   /** The nearest block an inline node or a text stands in. */
@@ -166,6 +173,14 @@ export function unseenInline(page: Page): Uint8Array {
   return dropped;
 }
 
+/** 1 for what stands in a picture's caption. */
+export function captions({ tree }: Page): Uint8Array {
+  const inside = new Uint8Array(tree.tag.length);
+  for (let i = 1; i < inside.length; i += 1)
+    if (inside[tree.parent[i]!] || tree.tag[i] === "figcaption") inside[i] = 1;
+  return inside;
+}
+
 export function unseenAnywhere(page: Page): Uint8Array {
   const unseen = unseenInline(page);
   for (let i = 1; i < unseen.length; i += 1)
@@ -178,21 +193,25 @@ export function readPage(tree: Tree, closed: boolean): Page {
   const flags = new Uint8Array(count);
   const hidden = new Uint8Array(count);
   const block = new Uint32Array(count);
-  const known = new Map<string, number>();
+  const known = new Map<string, Named>();
+  const words: string[] = [" "];
   for (let i = 1; i < count; i += 1) {
     const up = tree.parent[i]!;
     if (tree.tag[i] === "noscript") hidden[i] = 1;
     block[i] = isBlock(tree.tag[i]!) || tree.tag[i] === "button" ? i : (block[up] as number);
     const attributes = tree.attributes[i];
+    words.push(" ");
     if (!attributes) continue;
     const name =
       `${attributes["class"] ?? ""} ${attributes["id"] ?? ""} ${attributes["data-component"] ?? ""} ${attributes["data-testid"] ?? ""} ${attributes["role"] ?? ""}`
         .trim()
         .slice(0, NAME_CHARS_MAX);
     if (name !== "") {
-      let flag = known.get(name);
-      if (flag === undefined) known.set(name, (flag = flagsOf(name)));
+      let read = known.get(name);
+      if (read === undefined) known.set(name, (read = readName(name)));
+      const flag = read.flags;
       flags[i] = flag;
+      words[i] = read.words;
       // A byline or a badge in a span beside other spans is a line of its own; a named word inside a sentence is not.
       const aside = NAMED_TRIMMING | NAMED_BESIDE | NAMED_CAPTION;
       if (flag & aside && block[i] !== i && tree.tag[i] !== "#text" && !SENTENCES.has(tree.tag[block[i]!]!))
@@ -218,7 +237,7 @@ export function readPage(tree: Tree, closed: boolean): Page {
   const shown = without_script > 500 && without_script > 0.5 * measured.text[0]!;
   if (shown) for (let i = 1; i < count; i += 1) if (tree.tag[i] === "noscript") hidden[i] = 0;
   if (without_script > 0 && !shown) measured = measure(tree, block, aside);
-  return { tree, flags, hidden, block, noscript: shown ? new Uint8Array(count) : aside, ...measured };
+  return { tree, flags, hidden, block, words, noscript: shown ? new Uint8Array(count) : aside, ...measured };
 }
 
 const has = (page: Page, node: number, flag: number): boolean => (page.flags[node]! & flag) !== 0;

@@ -14,12 +14,13 @@ import {
   ldText,
   type LinkedData,
 } from "./article-jsonld.ts";
-import { nameWords } from "./article-marks.ts";
-import { collapse, type Tree } from "./article-tree.ts";
+import { collapse, type Tree, unmarked } from "./article-tree.ts";
 
 const DESCRIPTION_CHARS_MAX = 2_000;
 const TITLE_CHARS_MAX = 500;
 const AUTHORS_MAX = 12;
+/** A title, a name or a date stands in no more nodes than this. */
+const NODES_READ_MAX = 300;
 
 export interface PageMeta {
   /** The JSON-LD node about this page. */
@@ -31,31 +32,14 @@ export interface PageMeta {
 /** Text of a subtree without what is hidden in it, at most so many characters. */
 function nodeText(tree: Tree, node: number, chars_max: number, unseen: Uint8Array): string {
   let text = "";
-  for (let i = node; i < tree.end[node]! && text.length < chars_max * 2; i += 1) {
+  const stop = Math.min(tree.end[node]!, node + NODES_READ_MAX);
+  for (let i = node; i < stop && text.length < chars_max * 2; i += 1) {
     if (i > node && unseen[i]) i = tree.end[i]! - 1;
     else if (tree.tag[i] === "#text") text += tree.text[i]!;
     else if (i > node && !(tree.tag[i] === "span" && /\p{L}$/u.test(text))) text += " ";
   }
   return collapse(text).slice(0, chars_max);
 }
-
-/** HTML left in a value that should be text: entities twice escaped, tags. */
-const unmarked = (value: string): string =>
-  collapse(
-    value
-      .replace(/<[^<>]{1,300}>/g, " ")
-      .replace(/&#(x[0-9a-f]{1,6}|\d{1,7});/gi, (whole, code: string) => {
-        const point = code[0] === "x" || code[0] === "X" ? Number.parseInt(code.slice(1), 16) : Number(code);
-        return point > 0 && point <= 0x10ffff ? String.fromCodePoint(point) : whole;
-      })
-      .replace(
-        /&(amp|quot|apos|lt|gt|nbsp|rsquo|lsquo|ldquo|rdquo|ndash|mdash|hellip);/g,
-        (_, name: string) => ENTITIES[name]!,
-      ),
-  );
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: "&", quot: '"', apos: "'", lt: "<", gt: ">", nbsp: " ", rsquo: "’", lsquo: "‘", ldquo: "“", rdquo: "”", ndash: "–", mdash: "—", hellip: "…",
-}; // prettier-ignore
 
 const SEPARATORS = /(\s+[|·•»«›‹–—~]+\s+|\s+-+\s+|\s*[|｜]\s*)/;
 const folded = (text: string): string =>
@@ -146,8 +130,8 @@ const AFTER_NAME =
 /** Names out of what stands where an author is expected: no addresses, no roles, no site. */
 function cleanAuthors(values: readonly string[], site: string | null, strict: boolean): string[] {
   const names: string[] = [];
-  for (const value of values) {
-    const text = unmarked(value).slice(0, 300);
+  for (const value of values.slice(0, 50)) {
+    const text = unmarked(value.slice(0, 1_000)).slice(0, 300);
     if (/https?:|www\.|@\w+\.\w|[{}<>=»›/]/i.test(text) || /^(?:written |posted )?by:?$/i.test(text))
       continue;
     const listed = text
@@ -202,6 +186,8 @@ const UPDATED =
 
 /** Nodes of the visible page that may name an author or a date, those near the text and away from teasers. */
 interface Visible {
+  /** 1 for what stands in the page's frame: its navigation, its margin, its foot. */
+  readonly framed: Uint8Array;
   readonly authors: {
     readonly rel: string[];
     readonly itemprop: string[];
@@ -216,7 +202,7 @@ interface Visible {
   };
 }
 
-function lookAround(tree: Tree, unseen: Uint8Array): Visible {
+function lookAround(tree: Tree, named: readonly string[], unseen: Uint8Array): Visible {
   const authors = {
     rel: [] as string[],
     itemprop: [] as string[],
@@ -231,26 +217,18 @@ function lookAround(tree: Tree, unseen: Uint8Array): Visible {
   };
   const count = tree.tag.length;
   const away = new Uint8Array(count);
-  const known = new Map<string, string>();
+  const framed = new Uint8Array(count);
   for (let i = 1; i < count; i += 1) {
     const up = tree.parent[i]!;
     const tag = tree.tag[i]!;
     away[i] = away[up]!;
+    framed[i] = tag === "nav" || tag === "footer" || tag === "aside" ? 1 : framed[up]!;
     if (tag === "#text") continue;
-    if (tag === "nav" || tag === "footer" || tag === "aside") away[i] = 1;
+    if (framed[i]) away[i] = 1;
     const attributes = tree.attributes[i];
     if (!attributes) continue;
-    const raw =
-      `${attributes["class"] ?? ""} ${attributes["id"] ?? ""} ${attributes["data-testid"] ?? ""}`.slice(
-        0,
-        300,
-      );
-    let words = " ";
-    if (raw.length > 2) {
-      words = known.get(raw) ?? nameWords(raw);
-      known.set(raw, words);
-      if (NOT_HERE.test(words) && tree.end[i]! - i < 0.5 * count) away[i] = 1;
-    }
+    const words = named[i]!;
+    if (words !== " " && NOT_HERE.test(words) && tree.end[i]! - i < 0.5 * count) away[i] = 1;
     if (unseen[i] && attributes["itemprop"] === undefined) continue;
     const itemprop = attributes["itemprop"];
     if (!away[i] && attributes["rel"]?.includes("author") && tag === "a" && authors.rel.length < 6)
@@ -294,7 +272,7 @@ function lookAround(tree: Tree, unseen: Uint8Array): Visible {
         dates.named.push(text);
     }
   }
-  return { authors, dates };
+  return { authors, dates, framed };
 }
 
 function languageTag(value: string | null | undefined): string | null {
@@ -347,8 +325,9 @@ const some = (value: string | null | undefined): string | null => {
 export function readMeta(
   tree: Tree,
   linked: LinkedData,
+  words: readonly string[],
   unseen: Uint8Array,
-  lines: readonly { readonly text: string; readonly tag: string }[],
+  lines: readonly { readonly text: string; readonly node: number }[],
   first_prose: number,
   text: string,
   url: string,
@@ -392,7 +371,7 @@ export function readMeta(
   const publisher =
     some(publisherLd && !/^https?:/.test(publisherLd) ? publisherLd : null) ??
     some(meta("dc.publisher", "citation_publisher", "publisher"));
-  const visible = lookAround(tree, unseen);
+  const visible = lookAround(tree, words, unseen);
 
   const named = (names: readonly string[]): string[] => names.flatMap((name) => every.get(name) ?? []);
   const declared = about ? ldNames(about["author"] ?? about["creator"], linked) : [];
@@ -412,7 +391,10 @@ export function readMeta(
     ]),
     ...labelled,
   ];
-  const opening = lines.slice(Math.max(0, first_prose - 15), first_prose + 6).map((line) => line.text);
+  const opening = lines
+    .slice(Math.max(0, first_prose - 15), first_prose + 6)
+    .filter((line) => !visible.framed[line.node])
+    .map((line) => line.text);
   const sources: (() => string[])[] = [
     () => cleanAuthors(declared, site, false),
     () => cleanAuthors(named(["citation_author"]), site, false),
@@ -530,17 +512,50 @@ export function readMeta(
 
 const SEGMENTED = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]/;
 
-/** Words, also where a script does not part them by spaces. */
+/** Letters, digits and the underscore; beyond ASCII whatever is no punctuation or space, which is near enough to count. */
+const inWord = (code: number): boolean =>
+  (code >= 97 && code <= 122) ||
+  (code >= 65 && code <= 90) ||
+  (code >= 48 && code <= 57) ||
+  code === 95 ||
+  (code >= 0xaa &&
+    code !== 0xab &&
+    code !== 0xbb &&
+    code !== 0xd7 &&
+    (code < 0x2000 || code > 0x206f) &&
+    (code < 0x3000 || code > 0x303f) &&
+    code !== 0xfeff);
+
+/** Runs of letters and digits. */
+export function wordsIn(text: string): number {
+  let count = 0;
+  let inside = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const word = inWord(text.charCodeAt(i));
+    if (word && !inside) count += 1;
+    inside = word;
+  }
+  return count;
+}
+
+/** Words as people count them: "don't" and "state-of-the-art" are one, and scripts without spaces are cut by their rules. */
 export function countWords(text: string, language: string | null): number {
-  if (!SEGMENTED.test(text)) {
-    let count = 0;
-    for (const _ of text.matchAll(/[\p{L}\p{N}]+(?:['’.-][\p{L}\p{N}]+)*/gu)) count += 1;
+  let count = 0;
+  if (SEGMENTED.test(text)) {
+    const segmenter = new Intl.Segmenter(language ?? undefined, { granularity: "word" });
+    for (const { isWordLike } of segmenter.segment(text)) if (isWordLike) count += 1;
     return count;
   }
-  let count = 0;
-  for (const { isWordLike } of new Intl.Segmenter(language ?? undefined, { granularity: "word" }).segment(
-    text,
-  ))
-    if (isWordLike) count += 1;
+  let inside = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    const word = inWord(code);
+    if (word && !inside) count += 1;
+    const joins: boolean =
+      inside &&
+      (code === 39 || code === 45 || code === 46 || code === 0x2019) &&
+      inWord(text.charCodeAt(i + 1));
+    inside = word || joins;
+  }
   return count;
 }

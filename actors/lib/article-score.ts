@@ -74,25 +74,23 @@ export function chancesOf(rows: Float32Array, width: number): number[] {
   return chances;
 }
 
-/** The lines with the best expected F1 over words: likely ones first, until more would cost more than it brings. */
+/**
+ * The lines with the best expected F1 over words, and that F1. A line more is worth it while its chance is above half of
+ * the F1 there is; `share` asks for more than half where strays are worse than gaps.
+ */
 export function selectLines(
   chances: readonly number[],
   sizes: readonly number[],
+  share: number,
 ): { picked: boolean[]; expected: number } {
   const order = chances.map((_, i) => i).toSorted((a, b) => chances[b]! - chances[a]!);
   let wanted = 0;
   for (const [i, chance] of chances.entries()) wanted += chance * sizes[i]!;
-  let [hit, taken, expected, cut] = [0, 0, 0, 0];
-  for (const [rank, i] of order.entries()) {
+  let [hit, taken, expected] = [0, 0, 0];
+  for (const i of order) {
     hit += chances[i]! * sizes[i]!;
     taken += sizes[i]!;
-    const f1 = taken === 0 ? 0 : (2 * hit) / (taken + wanted);
-    if (f1 > expected) {
-      expected = f1;
-      cut = rank + 1;
-    }
+    if (taken > 0) expected = Math.max(expected, (2 * hit) / (taken + wanted));
   }
-  const picked = chances.map(() => false);
-  for (const i of order.slice(0, cut)) picked[i] = true;
-  return { picked, expected };
+  return { picked: chances.map((chance) => chance >= share * expected), expected };
 }

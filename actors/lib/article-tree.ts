@@ -114,6 +114,28 @@ export function collapse(text: string): string {
   return text.replace(INVISIBLE, "").replace(COLLAPSIBLE, " ").trim();
 }
 
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: "&", quot: '"', apos: "'", lt: "<", gt: ">", nbsp: " ", rsquo: "’", lsquo: "‘", ldquo: "“", rdquo: "”", ndash: "–", mdash: "—", hellip: "…",
+}; // prettier-ignore
+
+/** HTML left in a value that should be text: tags out, entities that were escaped twice. Lines of blocks stay lines when asked. */
+export function unmarked(value: string, lines = false): string {
+  const bare = (lines ? value.replace(/<(?:br|\/(?:p|li|div|h[1-6]|tr))\b[^<>]{0,300}>/gi, "\n") : value)
+    .replace(/<\/?[a-z!][^<>]{0,2000}>/gi, " ")
+    .replace(/&#(x[0-9a-f]{1,6}|\d{1,7});/gi, (whole, code: string) => {
+      const hex = code[0] === "x" || code[0] === "X";
+      const point = hex ? Number.parseInt(code.slice(1), 16) : Number(code);
+      return point > 0 && point <= 0x10ffff ? String.fromCodePoint(point) : whole;
+    })
+    .replace(/&([a-z]{2,6});/g, (whole, name: string) => ENTITIES[name] ?? whole);
+  if (!lines) return collapse(bare);
+  return bare
+    .split("\n")
+    .map(collapse)
+    .filter((line) => line !== "")
+    .join("\n");
+}
+
 function collapsedLength(text: string): number {
   let length = 0;
   let space = true;
@@ -218,6 +240,7 @@ export function buildTree(source: string): Tree {
       return;
     }
     const taken = run.slice(0, TEXT_CHARS_MAX - text_chars);
+    if (taken.length < run.length) capped.add("text");
     text_chars += taken.length;
     pending += taken;
   };

@@ -4,7 +4,6 @@
  * `hard` needs evidence that the text was cut.
  */
 import { isLdType, type LdNode, ldText, type LinkedData } from "./article-jsonld.ts";
-import { nameWords } from "./article-marks.ts";
 import type { Tree } from "./article-tree.ts";
 
 export type PaywallVerdict = "none" | "metered" | "hard" | "unknown";
@@ -26,8 +25,12 @@ export interface PaywallPage {
   readonly linked: LinkedData;
   /** The node about this page, or null. */
   readonly about: LdNode | null;
+  /** Class and id of each node, cut into words and padded with spaces. */
+  readonly words: readonly string[];
   /** 1 for nodes nobody sees. */
   readonly unseen: Uint8Array;
+  /** From findGates. */
+  readonly gates: readonly number[];
   readonly lines: readonly PaywallLine[];
   /** Indexes of the lines that are text, ascending. */
   readonly kept: readonly number[];
@@ -41,7 +44,10 @@ const TEASER_CHARS = 1_500;
 const LOCKED_PART_CHARS = 200;
 /** Below this share of the length a page declares its text was cut, if there is a wall at all. */
 const CUT_SHARE = 0.5;
+const GATE_CHARS_LEAST = 20;
 const GATE_CHARS_MAX = 3_000;
+/** A gate may be longer than half of a very short teaser. */
+const GATE_CHARS_SPARE = 600;
 
 /** Hosts, globals and elements of who sells walls. Weak: the same hosts serve statistics and consent. */
 const VENDORS: readonly (readonly [code: string, pattern: RegExp])[] = [
@@ -194,24 +200,45 @@ function selected(tree: Tree, selector: string): number[] {
   return found;
 }
 
+/** Gates: elements named as one, seen, with words in them, not before the text and not around it. */
+export function findGates(page: Pick<PaywallPage, "tree" | "words" | "unseen" | "lines" | "kept">): number[] {
+  const { tree, words, unseen, lines, kept } = page;
+  const first = kept.length > 0 ? lines[kept[0]!]!.node : 0;
+  let text_chars = 0;
+  for (const i of kept) text_chars += lines[i]!.text.length;
+  const gates: number[] = [];
+  for (let i = Math.max(1, first); i < tree.tag.length; i += 1) {
+    if (words[i]!.length < 6 || unseen[i] || tree.tag[i] === "body" || tree.tag[i] === "html") continue;
+    if (!GATE_NAME.test(words[i]!)) continue;
+    const chars = visibleChars(tree, unseen, i);
+    if (chars < GATE_CHARS_LEAST || chars > GATE_CHARS_MAX || chars > 0.5 * text_chars + GATE_CHARS_SPARE)
+      continue;
+    gates.push(i);
+    i = tree.end[i]! - 1;
+  }
+  return gates;
+}
+
+function visibleChars(tree: Tree, unseen: Uint8Array, node: number): number {
+  let chars = 0;
+  for (let i = node; i < tree.end[node]! && chars <= GATE_CHARS_MAX; i += 1)
+    if (!unseen[i]) chars += tree.chars[i]!;
+  return chars;
+}
+
 export function readPaywall(page: PaywallPage): PaywallReading {
-  const { tree, linked, about, unseen, lines, kept, text_chars, word_count } = page;
+  const { tree, linked, about, unseen, gates, lines, kept, text_chars, word_count } = page;
   const evidence = new Set<string>();
   const { not_free, free, parts } = declaredIn(tree, linked);
   if (not_free) evidence.add("jsonld_not_free");
   if (free && !not_free) evidence.add("jsonld_free");
   let strong = false;
 
-  const visibleChars = (node: number): number => {
-    let chars = 0;
-    for (let i = node; i < tree.end[node]!; i += 1) if (!unseen[i]) chars += tree.chars[i]!;
-    return chars;
-  };
   if (parts.length > 0) {
     evidence.add("jsonld_haspart_locked");
     const nodes = parts.flatMap((selector) => selected(tree, selector));
     let chars = 0;
-    for (const node of nodes) chars += visibleChars(node);
+    for (const node of nodes) chars += visibleChars(tree, unseen, node);
     // The part that is sold is not here: then neither is the text. Unless the text stands elsewhere at full length.
     strong ||= chars < LOCKED_PART_CHARS && text_chars < 2 * TEASER_CHARS;
   }
@@ -223,34 +250,17 @@ export function readPaywall(page: PaywallPage): PaywallReading {
   for (const [code, pattern] of VENDORS)
     if (tree.scripts.some((script) => pattern.test(script))) evidence.add(code);
 
-  // A gate: named as one, seen, with words in it, and not before the text.
-  const first_kept = kept.length > 0 ? lines[kept[0]!]!.node : 0;
-  const last_kept = kept.length > 0 ? lines[kept.at(-1)!]!.node : 0;
-  const gates: number[] = [];
-  let faded = false;
-  for (let i = 1; i < tree.tag.length; i += 1) {
-    const attributes = tree.attributes[i];
-    if (!attributes || unseen[i] || tree.tag[i] === "body" || tree.tag[i] === "html") continue;
-    const named = attributes["class"] ?? attributes["id"];
-    if (named === undefined) continue;
-    const words = nameWords(`${attributes["class"] ?? ""} ${attributes["id"] ?? ""}`.slice(0, 300));
-    if (words.length < 6) continue;
-    if (FADE_NAME.test(words) && i >= first_kept && kept.length > 0 && tree.end[i]! >= last_kept)
-      faded = true;
-    if (!GATE_NAME.test(words) || i < first_kept) continue;
-    const chars = visibleChars(i);
-    // A container that holds the text itself is named after the wall and is none.
-    if (
-      chars < 20 ||
-      chars > GATE_CHARS_MAX ||
-      (i <= last_kept && last_kept < tree.end[i]! && chars > 0.5 * text_chars)
-    )
-      continue;
-    gates.push(i);
-    i = tree.end[i]! - 1;
-  }
   const gate = gates.length > 0;
   if (gate) evidence.add("paywall_markup");
+  const first_kept = kept.length > 0 ? lines[kept[0]!]!.node : 0;
+  const last_kept = kept.length > 0 ? lines[kept.at(-1)!]!.node : 0;
+  let faded = false;
+  for (let i = 1; i < tree.tag.length && kept.length > 0 && !faded; i += 1) {
+    const words = page.words[i]!;
+    if (words.length < 6 || unseen[i] || tree.tag[i] === "body" || tree.tag[i] === "html") continue;
+    // Over the end of the text, or laid behind it.
+    faded = tree.end[i]! > last_kept && (i <= last_kept || i > first_kept) && FADE_NAME.test(words);
+  }
 
   const last = kept.length > 0 ? kept.at(-1)! : -1;
   let behind = 0;

@@ -1,0 +1,220 @@
+/** What pages say of themselves (content.md 7; 1-core.md, ArticleMeta), as tables of small pages. */
+import { expect, test } from "vitest";
+import { readHtml } from "../../actors/lib/article.ts";
+import { readLinkedData } from "../../actors/lib/article-jsonld.ts";
+
+const NOW_MS = Date.UTC(2026, 10, 21);
+const URL_HERE = "https://www.harbour.example/town/ferry";
+const BODY = `<p>${"The old ferry of Lindholm left its berth for the last time on Tuesday. ".repeat(8)}</p>`;
+const page = (head: string, body = "", html = '<html lang="en">') =>
+  readHtml(`${html}<head>${head}</head><body>${body}${BODY}</body></html>`, URL_HERE, NOW_MS);
+const ld = (value: unknown): string => `<script type="application/ld+json">${JSON.stringify(value)}</script>`;
+
+test.each([
+  ["an object", { author: { "@type": "Person", name: "Jonna Wikander" } }, "Jonna Wikander"],
+  ["a string", { author: "Jonna Wikander" }, "Jonna Wikander"],
+  ["several", { author: [{ name: "Jonna Wikander" }, { name: "Olof Berg" }] }, "Jonna Wikander; Olof Berg"],
+  ["two in one", { author: "Jonna Wikander and Olof Berg" }, "Jonna Wikander; Olof Berg"],
+  ["twice the same", { author: ["Jonna Wikander", "JONNA WIKANDER"] }, "Jonna Wikander"],
+  ["given and family name", { author: { givenName: "Jonna", familyName: "Wikander" } }, "Jonna Wikander"],
+  ["with a lead-in", { author: "By Jonna Wikander" }, "Jonna Wikander"],
+  ["with an agency", { author: "Jonna Wikander, Reuters" }, "Jonna Wikander"],
+  ["an address", { author: "https://www.facebook.com/harbour" }, null],
+  ["nobody", { author: "admin" }, null],
+  ["the desk", { author: { name: "Editorial Team" } }, null],
+  ["entities", { author: "Jonna Wikander &amp; Olof Berg" }, "Jonna Wikander; Olof Berg"],
+])("author in JSON-LD: %s", (_, fields, author) => {
+  expect(page(ld({ "@type": "NewsArticle", headline: "Ferry", ...fields })).meta.author).toBe(author);
+});
+
+test("an author that is a reference is looked up", () => {
+  const graph = {
+    "@graph": [
+      { "@type": "Article", headline: "Ferry", author: { "@id": "#jw" } },
+      { "@type": "Person", "@id": "#jw", name: "Jonna Wikander" },
+    ],
+  };
+  expect(page(ld(graph)).meta.author).toBe("Jonna Wikander");
+});
+
+test("at most twelve authors", () => {
+  const author = Array.from({ length: 20 }, (_, i) => `Person ${String.fromCodePoint(65 + i)}nders`);
+  expect(page(ld({ "@type": "Article", author })).meta.author?.split("; ")).toHaveLength(12);
+});
+
+test.each([
+  ['<meta name="author" content="Jonna Wikander">', "", "Jonna Wikander"],
+  ['<meta name="author" content="https://harbour.example/jw">', "", null],
+  ['<meta content="Jonna Wikander" property="article:author">', "", "Jonna Wikander"],
+  [
+    '<meta name="citation_author" content="Jonna Wikander"><meta name="citation_author" content="Olof Berg">',
+    "",
+    "Jonna Wikander; Olof Berg",
+  ],
+  [
+    '<meta name="twitter:label1" content="Written by"><meta name="twitter:data1" content="Jonna Wikander">',
+    "",
+    "Jonna Wikander",
+  ],
+  [
+    '<meta name="twitter:label1" content="Reading time"><meta name="twitter:data1" content="Five minutes">',
+    "",
+    null,
+  ],
+  ["", '<p>By <a rel="author" href="/jw">Jonna Wikander</a></p>', "Jonna Wikander"],
+  ["", '<div itemprop="author"><span itemprop="name">Jonna Wikander</span></div>', "Jonna Wikander"],
+  ["", '<div class="byline">Written by Jonna Wikander</div>', "Jonna Wikander"],
+  ["", '<div class="ArticleByline">By JONNA WIKANDER | 4 March 2025</div>', "JONNA WIKANDER"],
+  ["", "<p>Von Jonna Wikander</p>", "Jonna Wikander"],
+  ["", '<section id="comments"><div class="author">Olof Berg</div></section>', null],
+])("author from %s %s", (head, body, author) => {
+  expect(page(head, body).meta.author).toBe(author);
+});
+
+test.each([
+  [ld({ "@type": "NewsArticle", datePublished: "2025-03-04T18:20:00+01:00" }), "", "2025-03-04T17:20:00Z"],
+  [ld({ "@type": "NewsArticle", dateModified: "2025-03-04" }), "", null],
+  ['<meta property="article:published_time" content="2025-03-04">', "", "2025-03-04"],
+  ['<meta property="article:modified_time" content="2025-03-04">', "", null],
+  ['<meta name="parsely-pub-date" content="2025-03-04T10:00:00Z">', "", "2025-03-04T10:00:00Z"],
+  ["", '<span itemprop="datePublished" content="2025-03-04">4 March</span>', "2025-03-04"],
+  ["", '<time pubdate datetime="2025-03-04T10:00:00">4 March</time>', "2025-03-04T10:00:00"],
+  ["", '<p class="entry-date">March 4, 2025</p>', "2025-03-04"],
+  ["", '<p>Updated <time datetime="2025-03-04">4 March 2025</time></p>', null],
+  ["", "<p>4 March 2025</p>", "2025-03-04"],
+  ["", '<aside class="related"><time datetime="2020-01-01">1 January 2020</time></aside>', null],
+])("published_at from %s %s", (head, body, date) => {
+  expect(page(head, body).meta.published_at).toBe(date);
+});
+
+test("modified_at is what says so", () => {
+  const { meta } = page(
+    ld({ "@type": "Article", datePublished: "2025-03-04", dateModified: "2025-03-05T10:00:00Z" }),
+  );
+  expect(meta.modified_at).toBe("2025-03-05T10:00:00Z");
+  expect(meta.published_at).toBe("2025-03-04");
+});
+
+test.each([
+  [
+    "the heading that the title contains",
+    "<title>The last crossing | The Harbour Post</title>",
+    "<h1>The last crossing</h1>",
+    "The last crossing",
+  ],
+  [
+    "not the site's heading",
+    '<title>The last crossing - Harbour Post</title><meta property="og:site_name" content="Harbour Post">',
+    "<h1>Harbour Post</h1>",
+    "The last crossing",
+  ],
+  [
+    "og:title less the site",
+    '<meta property="og:title" content="The last crossing | Harbour Post"><meta property="og:site_name" content="Harbour Post">',
+    "",
+    "The last crossing",
+  ],
+  ["the site by its host", "<title>The last crossing - Harbour</title>", "", "The last crossing"],
+  ["the headline", ld({ "@type": "NewsArticle", headline: "The last crossing" }), "", "The last crossing"],
+  [
+    "without the heading's link mark",
+    "<title>Retrying - docs</title>",
+    '<h1>Retrying<a class="headerlink" href="#r">¶</a></h1>',
+    "Retrying",
+  ],
+  [
+    "without what only screen readers read",
+    "<title>Lamps and lanterns</title>",
+    '<h1><span class="visually-hidden">Collection: </span>Lamps and lanterns</h1>',
+    "Lamps and lanterns",
+  ],
+  [
+    "an apostrophe of either form",
+    "<title>The keeper's last day</title>",
+    "<h1>The keeper’s last day</h1>",
+    "The keeper’s last day",
+  ],
+  ["nothing", "", "", null],
+])("title: %s", (_, head, body, title) => {
+  expect(page(head, body).title).toBe(title);
+});
+
+test.each([
+  ['<html lang="de-at">', "", "de-AT"],
+  ["<html>", '<meta property="og:locale" content="pt_BR">', "pt-BR"],
+  ["<html>", '<meta http-equiv="content-language" content="fr">', "fr"],
+  ['<html lang="english!!">', "", "en"],
+  ["<html>", "", "en"],
+])("language from %s %s", (html, head, language) => {
+  expect(page(head, "", html).meta.language).toBe(language);
+});
+
+test.each([
+  ['<link rel="canonical" href="/town/other">', "https://www.harbour.example/town/other"],
+  ['<base href="https://cdn.example/x/"><link rel="canonical" href="y">', "https://cdn.example/x/y"],
+  ['<link rel="canonical" href="javascript:alert(1)">', null],
+  ['<meta property="og:url" content="https://else.example/">', "https://else.example/"],
+  ["", null],
+])("canonical_url from %s", (head, url) => {
+  expect(page(head).meta.canonical_url).toBe(url);
+});
+
+test("publisher, site, section and description, each from where it stands", () => {
+  const { meta } = page(
+    `${ld({ "@type": "NewsArticle", headline: "Ferry", articleSection: ["Town", "Sea"], publisher: { "@type": "Organization", name: "Harbour Media" } })}
+     <meta property="og:site_name" content="The Harbour Post"><meta name="description" content="Ninety-one &amp;amp; years">`,
+  );
+  expect(meta).toMatchObject({
+    publisher: "Harbour Media",
+    site_name: "The Harbour Post",
+    section: "Town",
+    description: "Ninety-one & years",
+  });
+});
+
+test("a description is cut at a word, at 2,000 characters", () => {
+  const { meta } = page(`<meta name="description" content="${"ferry ".repeat(1_000)}">`);
+  expect(meta.description!.length).toBeLessThanOrEqual(2_000);
+  expect(meta.description).toMatch(/ferry$/);
+});
+
+test("a silent page has nulls, and a word count all the same", () => {
+  const { meta } = readHtml("<p>Ikke et ord</p>", "https://a.example/", NOW_MS);
+  expect(meta).toEqual({
+    author: null,
+    published_at: null,
+    modified_at: null,
+    language: null,
+    canonical_url: null,
+    publisher: null,
+    site_name: null,
+    description: null,
+    section: null,
+    word_count: expect.any(Number),
+  });
+});
+
+test.each([
+  ["comments and CDATA", '<!-- //<![CDATA[\n{"@type":"Article","headline":"A"}\n//]]> -->'],
+  ["trailing commas", '{"@type":"Article","headline":"A",}'],
+  ["a closing semicolon", '{"@type":"Article","headline":"A"};'],
+  ["line breaks in strings", '{"@type":"Article","headline":"A","text":"one\ntwo"}'],
+  ["an array", '[{"@type":"Article","headline":"A"}]'],
+  ["a graph", '{"@graph":[{"@type":"WebSite"},{"@type":"Article","headline":"A"}]}'],
+  ["a type with its vocabulary", '{"@type":"http://schema.org/Article","headline":"A"}'],
+])("JSON-LD with %s is read", (_, block) => {
+  const { nodes } = readLinkedData([block.replaceAll("<![CDATA[", "<![cdata[")]);
+  expect(nodes.some((node) => node["headline"] === "A")).toBe(true);
+});
+
+test("JSON-LD that is none says nothing", () => {
+  expect(readLinkedData(["{", "", "null", "12", '"text"', "undefined"]).nodes).toEqual([]);
+});
+
+test("of two articles the one about this page is believed", () => {
+  const head = ld([
+    { "@type": "NewsArticle", url: "https://www.harbour.example/town/other", author: "Olof Berg" },
+    { "@type": "NewsArticle", url: `${URL_HERE}?x=1`, author: "Jonna Wikander" },
+  ]);
+  expect(page(head).meta.author).toBe("Jonna Wikander");
+});
