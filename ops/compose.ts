@@ -6,24 +6,30 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { account } from "../actors/accounts/actor.ts";
-import { findGrant, listKeys, prepareAccounts, projectsOf } from "../actors/accounts/keys.ts";
+import { budgetOf, findGrant, listKeys, prepareAccounts, projectsOf } from "../actors/accounts/keys.ts";
 import { domain } from "../actors/domain/actor.ts";
 import { LEASE_MS } from "../actors/domain/politeness.ts";
 import { robots } from "../actors/domain/robots.actor.ts";
 import { fetch } from "../actors/fetch/actor.ts";
 import { climb } from "../actors/fetch/climb.ts";
 import { asCachedPage } from "../actors/fetch/freshness.ts";
+import { lessons } from "../actors/fetch/lessons.actor.ts";
+import { readPrices } from "../actors/fetch/prices.ts";
 import { fetchService } from "../actors/fetch/service.ts";
 import { decodeText } from "../actors/lib/charset.ts";
 import { destination, type Endpoint } from "../actors/lib/destination.ts";
 import { cutOff, taskOf } from "../actors/lib/extract.ts";
 import type { Extracted, ExtractTask } from "../actors/lib/extracted.ts";
+import { archiveTransport } from "../actors/tiers/adapters/transport.archive.ts";
 import { directTransport } from "../actors/tiers/adapters/transport.direct.ts";
+import { proxyTransport } from "../actors/tiers/adapters/transport.proxy.ts";
+import { renderTransport } from "../actors/tiers/adapters/transport.render.ts";
 import { fileBodies } from "../cluster/adapters/bodies.file.ts";
 import { systemClock } from "../cluster/adapters/clock.system.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents.sqlite.ts";
 import { undiciEgress } from "../cluster/adapters/egress.undici.ts";
 import { prometheusMeters } from "../cluster/adapters/meters.prometheus.ts";
+import { onlyTo } from "../cluster/adapters/proxy.ts";
 import { systemRandom } from "../cluster/adapters/random.system.ts";
 import { processWorkers } from "../cluster/adapters/workers.processes.ts";
 import { embedded } from "../cluster/embedded.ts";
@@ -118,20 +124,42 @@ export async function start(config: Config): Promise<Running> {
   const pace = { ...config.politeness, lease_ms: LEASE_MS };
   const { name: crawler_name } = config.crawler;
   const user_agent = `Mozilla/5.0 (compatible; ${crawler_name}/${version})`;
+  const { archive_url, proxy_url, render_url, render_key, prices } = config.tiers;
+  const dns_servers = config.egress.dns_servers;
+  // Leads to the rendering service and nowhere else, so that it may be private.
+  const to_renderer =
+    render_url === undefined ? null : undiciEgress({ judge: onlyTo(new URL(render_url)), dns_servers });
+  const common = { egress, clock, destination: rule };
+  const tiers = {
+    direct: directTransport(common),
+    ...(archive_url !== "none" && { archive: archiveTransport({ egress, clock, archive_url, user_agent }) }),
+    ...(proxy_url !== undefined && { proxy: proxyTransport({ ...common, proxy_url, joined }) }),
+    ...(to_renderer && {
+      proxy_render: renderTransport({
+        ...common,
+        egress: to_renderer,
+        render_url: render_url!,
+        ...(render_key !== undefined && { render_key }),
+      }),
+    }),
+  };
   const cluster = embedded(
     [
       account(),
       domain(pace, canonical === undefined ? {} : { [canonical]: PROFILES_PACE }),
       robots({ egress, clock, crawler_name, user_agent, joined }),
+      lessons(),
       fetch({
         climb: climb({
           clock,
           documents,
           bodies,
           meters,
-          routes: { direct: directTransport({ egress, clock, destination: rule }) },
+          routes: tiers,
           extract,
           joined,
+          prices: readPrices(prices),
+          budgetOf: (project) => budgetOf(documents, project),
         }),
         stored: async (digest) => asCachedPage((await documents.get("pages", digest))?.value),
         now: () => clock.now(),
@@ -190,6 +218,7 @@ export async function start(config: Config): Promise<Running> {
     await cluster.stop(within_ms);
     await workers.close();
     await egress.close();
+    await to_renderer?.close();
     await bodies.close();
     await documents.close();
   };

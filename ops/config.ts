@@ -6,6 +6,7 @@
 import ipaddr from "ipaddr.js";
 import { type Static, type TSchema, Type } from "typebox";
 import { Default, Errors } from "typebox/value";
+import { readPrice } from "../actors/fetch/prices.ts";
 import { KEY_MARKS, KEY_SHAPE } from "../schemas/accounts.ts";
 
 const closed = { additionalProperties: false, default: {} } as const;
@@ -55,6 +56,10 @@ const BLOBS: Rule = {
 const ADMIN_KEY: Rule = {
   fits: (text) => text.startsWith(KEY_MARKS.account_admin) && KEY_SHAPE.test(text),
   expected: `"${KEY_MARKS.account_admin}" and 17 to 200 letters, digits, "-" and "_"`,
+};
+const PRICE: Rule = {
+  fits: (text) => readPrice(text) !== null,
+  expected: "prices in US dollars as proxy=0.002, proxy_render=0.005 or proxy_render.high=0.02",
 };
 const CRAWLER: Rule = {
   fits: (text) => /^[A-Za-z_-]{1,64}$/.test(text),
@@ -257,9 +262,18 @@ export const Config = Type.Object(
           env: "TRAWL_RENDER_URL",
           shared: true,
           rule: WEB,
-          description: "Rendering service: POST JSON {url, country, wait}.",
+          description:
+            "Rendering service: POST JSON {url, country, wait}, or a known one (actors/tiers/README.md).",
         }),
         render_key: maybe({ env: "TRAWL_RENDER_KEY", secret: true, description: "Its key." }),
+        prices: list({
+          env: "TRAWL_PRICES",
+          default: ["proxy=0.002", "proxy_render=0.005"],
+          shared: true,
+          rule: PRICE,
+          description:
+            "What an attempt on a premium route costs in US dollars, also by difficulty (proxy_render.high=0.02).",
+        }),
         chromium_path: maybe({
           env: "TRAWL_CHROMIUM_PATH",
           description: "Else system Chromium or Chrome, else the one from npm; none: no route browser.",

@@ -203,6 +203,12 @@ export const setBudget = (
     budget_micros,
   }));
 
+/** What a project may spend on premium routes in a month; null: no limit. A project that is gone may spend nothing. */
+export async function budgetOf(documents: Documents, project: string): Promise<number | null> {
+  const known = (await documents.get("projects", project))?.value as Project | undefined;
+  return known ? known.budget_micros : 0;
+}
+
 export const setCustomerStatus = (
   documents: Documents,
   customer: string,

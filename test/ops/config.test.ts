@@ -23,7 +23,7 @@ describe("an empty environment", () => {
       politeness: { gap_ms: 500, slots: 2 },
       crawler: { name: "trawl" },
       search: { searxng_urls: [] },
-      tiers: { archive_url: "https://web.archive.org" },
+      tiers: { archive_url: "https://web.archive.org", prices: ["proxy=0.002", "proxy_render=0.005"] },
       filings: {
         data_url: "https://data.sec.gov",
         www_url: "https://www.sec.gov",
