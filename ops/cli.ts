@@ -8,6 +8,7 @@ import { customerCommand } from "./commands/customer.ts";
 import { fetchCommand } from "./commands/fetch.ts";
 import { keyCommand } from "./commands/key.ts";
 import { projectCommand } from "./commands/project.ts";
+import { searchCommand } from "./commands/search.ts";
 import { startCommand, type Starting } from "./commands/start.ts";
 import { ConfigError } from "./config.ts";
 
@@ -21,7 +22,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
   let code: number = EXIT.ok;
   const context: Context = { ...world, exit: (wanted) => void (code = wanted) };
   const program = new Command("trawl")
-    .description("Trawl: fetch the web politely, behind one HTTP API")
+    .description("Trawl: search and fetch the web politely, behind one HTTP API")
     .version(world.version)
     .addHelpText(
       "after",
@@ -34,6 +35,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     projectCommand(context),
     customerCommand(context),
     fetchCommand(context),
+    searchCommand(context),
   ])
     program.addCommand(command);
   settle(program, world);

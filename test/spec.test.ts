@@ -7,7 +7,8 @@ import type { TSchema } from "typebox";
 import { describe, expect, test } from "vitest";
 import { RETRIEVED_KEPT_MS } from "../gateway/retrieved.ts";
 import { BODY_BYTES_MOST } from "../gateway/route.ts";
-import { WAIT_BEYOND_TIMEOUT_MS, WAIT_MS } from "../gateway/routes/fetch.ts";
+import { WAIT_MS } from "../gateway/patience.ts";
+import { WAIT_BEYOND_TIMEOUT_MS } from "../gateway/routes/fetch.ts";
 import { Ready } from "../gateway/routes/status.ts";
 import {
   PREFIX_CHARS,

@@ -22,6 +22,7 @@ import {
   type PdfPage,
 } from "../../schemas/fetch.ts";
 import type { Bill } from "../metering.ts";
+import { patiently, WAIT_MS } from "../patience.ts";
 import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../refusal.ts";
 import { REQUEST_ID_CHARS } from "../request-id.ts";
 import type { Retrievals } from "../retrieved.ts";
@@ -47,8 +48,7 @@ export interface FetchServices {
   readonly meters: Meters;
 }
 
-/** How long a synchronous call waits: without timeout_s, and beyond it. */
-export const WAIT_MS = 150_000;
+/** How long a call waits beyond its timeout_s. */
 export const WAIT_BEYOND_TIMEOUT_MS = 15_000;
 
 /** Bodies longer than this are seldom sent twice letter for letter. */
@@ -101,7 +101,8 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
 
     const ask = askOf(call);
     const wait_ms = body.timeout_s == null ? WAIT_MS : body.timeout_s * 1000 + WAIT_BEYOND_TIMEOUT_MS;
-    const answer = await patiently(services, ask, wait_ms, call.gone);
+    const patience = { id: request_id, wait_ms, gone: call.gone };
+    const answer = await patiently(services, patience, (signal) => services.fetch(ask, signal).catch(busy));
     if (answer === null) return timedOut(request_id);
 
     // First that the project retrieved the body, then its address: who reads it may come back for it at once.
@@ -246,36 +247,6 @@ function askOf({ body, caller, request_id, now_ms }: FetchCall): FetchAsk {
     deadline_ms: Math.round(now_ms + (timeout_s === null ? WAIT_MS : timeout_s * 1000)),
     hard_deadline: timeout_s !== null,
   };
-}
-
-/** Waits for the answer as long as somebody wants it. Null: nobody does any more. */
-async function patiently(
-  { fetch, clock, meters }: FetchServices,
-  ask: FetchAsk,
-  wait_ms: number,
-  gone: AbortSignal,
-): Promise<FetchAnswer | null> {
-  const stop = new AbortController();
-  const left = Promise.withResolvers<null>();
-  const leave = (): void => {
-    stop.abort();
-    left.resolve(null);
-  };
-  const late = clock.at(clock.now() + wait_ms, leave);
-  if (gone.aborted) leave();
-  gone.addEventListener("abort", leave);
-  try {
-    const work = fetch(ask, stop.signal).catch((problem: unknown) => {
-      if (problem instanceof Fault && problem.code === "mailbox_full") return BUSY;
-      if (!stop.signal.aborted) throw problem;
-      meters.say("debug", "A fetch nobody waited for broke", { fetch_id: ask.fetch_id, problem });
-      return null;
-    });
-    return await Promise.race([work, left.promise]);
-  } finally {
-    late[Symbol.dispose]();
-    gone.removeEventListener("abort", leave);
-  }
 }
 
 /** The long parts of a page, read from where they are stored. */
@@ -438,3 +409,9 @@ const without = (error: FetchError, error_detail: string, retry_after_s: number 
 
 const INVALID_URL = without("invalid_url", "The url is no http or https URL", null);
 const BUSY = without("domain_busy", "Too many requests wait for this page", 5);
+
+/** A full mailbox is a page too many wait for, in the words of a fetch. */
+function busy(problem: unknown): FetchAnswer {
+  if (problem instanceof Fault && problem.code === "mailbox_full") return BUSY;
+  throw problem;
+}

@@ -1,0 +1,38 @@
+/**
+ * The bundled demo site, for people: pages this service has about an invented island, so that a search of a fresh clone
+ * finds something a browser can open. Served only where the built-in index is the primary search; the service does not
+ * fetch them from itself (its own address is no destination): their copies are in its cache from the start.
+ */
+import { Type } from "typebox";
+import { NOT_FOUND } from "../refusal.ts";
+import { openRoute, type Route } from "../route.ts";
+
+/** By name; each a whole HTML document. */
+export function demoRoutes(pages: ReadonlyMap<string, Buffer>): readonly Route[] {
+  return [
+    openRoute({
+      method: "GET",
+      path: "/demo/{page}",
+      operationId: "demoPage",
+      summary: "A page of the bundled demo site",
+      tags: ["about"],
+      params: Type.Object({ page: Type.String({ pattern: "^[a-z0-9-]{1,60}$" }) }),
+      replies: {
+        200: { description: "The page", content_type: "text/html", schema: Type.String() },
+        404: { description: "There is no such page", schema: Type.Object({ detail: Type.String() }) },
+      },
+      handle: ({ params }) => {
+        const body = pages.get(params.page);
+        if (body === undefined) return NOT_FOUND;
+        return { status: 200, headers: HEADERS, body };
+      },
+    }),
+  ];
+}
+
+const HEADERS = {
+  "Content-Type": "text/html; charset=utf-8",
+  "Content-Security-Policy": "default-src 'none'",
+  "X-Content-Type-Options": "nosniff",
+  "Cache-Control": "public, max-age=3600",
+};

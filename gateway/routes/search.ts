@@ -1,0 +1,112 @@
+/**
+ * POST /v1/search: a checked body to the question the search is asked, and what it came to as a SearchResponse
+ * (1-core.md). Who is searched, and what a poor answer is, is decided elsewhere and handed in.
+ */
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Meters } from "../../cluster/ports/meters.ts";
+import { toMicros } from "../../schemas/accounts.ts";
+import {
+  MAX_RESULTS_DEFAULT,
+  periodOf,
+  type SearchAnswer,
+  type SearchAsk,
+  SearchBody,
+  SearchResponse,
+} from "../../schemas/search.ts";
+import type { Bill } from "../metering.ts";
+import { patiently, WAIT_MS } from "../patience.ts";
+import { json, timedOut } from "../refusal.ts";
+import { type Route, route } from "../route.ts";
+
+export interface SearchServices {
+  /** The whole search: cache, instances, fallback. Throws Fault. */
+  readonly search: (ask: SearchAsk) => Promise<SearchAnswer>;
+  readonly clock: Clock;
+  readonly meters: Meters;
+}
+
+export const searchRoutes = (services: SearchServices): readonly Route[] => [
+  route({
+    method: "POST",
+    path: "/v1/search",
+    operationId: "search",
+    summary: "Search the web",
+    description:
+      "From the shared cache (7 days; `cache_ttl_s` 0 bypasses it), else from the metasearch instances, and from the " +
+      "fallback API when their answer is poor: `fallback_reason` says why. Results with the same address are one, with " +
+      "every snippet and engine. Answers 200 also when nobody could answer (`error` is set: ask again later) and when " +
+      "nothing was found (`error` is null: ask something else).",
+    tags: ["search"],
+    body: SearchBody,
+    category: "search",
+    replies: {
+      200: { description: "What was found, or in `error` why nobody could look", schema: SearchResponse },
+    },
+    handle: async ({ body, caller, request_id, gone }) => {
+      const { project, customer } = caller.grant;
+      const ask = askOf(body, { search_id: request_id, project: project.name });
+      const patience = { id: request_id, wait_ms: WAIT_MS, gone };
+      const answer = await patiently(services, patience, () => services.search(ask));
+      if (answer === null) return timedOut(request_id);
+      services.meters.count("trawl_search_requests_total", {
+        provider: answer.provider ?? "none",
+        outcome: answer.error ?? (answer.results.length === 0 ? "nothing_found" : "found"),
+        cached: String(answer.cached),
+      });
+      const response = responseOf(body.query, answer, { request_id, external: customer.external });
+      return { ...json(200, response), bill: billOf(answer) };
+    },
+  }),
+];
+
+interface Asker {
+  readonly search_id: string;
+  readonly project: string;
+}
+
+/** The question, its defaults filled in and its white space tidied; also for an item of a batch. */
+export function askOf(body: SearchBody, { search_id, project }: Asker): SearchAsk {
+  return {
+    search_id,
+    query: body.query.trim().replace(/\s+/gu, " "),
+    language: body.language ?? null,
+    country: body.country ?? null,
+    max_results: body.max_results ?? MAX_RESULTS_DEFAULT,
+    freshness: periodOf(body.freshness),
+    cache_ttl_s: body.cache_ttl_s ?? null,
+    project,
+  };
+}
+
+export const billOf = ({ cached, provider, cost_usd, error }: SearchAnswer): Bill => ({
+  category: cached ? "search_cached" : provider === "fallback" ? "search_fallback" : "search",
+  ok: error === null,
+  bytes: 0,
+  paid: false,
+  cost_micros: toMicros(cost_usd) ?? 0,
+});
+
+interface Reader {
+  readonly request_id: string;
+  readonly external: boolean;
+}
+
+/** Field by field as the specification lists them. */
+export function responseOf(
+  query: string,
+  answer: SearchAnswer,
+  { request_id, external }: Reader,
+): SearchResponse {
+  return {
+    query,
+    results: answer.results,
+    provider: answer.provider,
+    fallback_reason: answer.fallback_reason,
+    unresponsive_engines: answer.unresponsive_engines,
+    cached: answer.cached,
+    cost_usd: external ? null : Number(answer.cost_usd),
+    billing_category: billOf(answer).category,
+    error: answer.error,
+    request_id,
+  };
+}
