@@ -10,26 +10,26 @@ import { createHash, randomBytes } from "node:crypto";
 import { createReadStream, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { access, mkdir, open, readFile, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-import { constants, createZstdCompress, createZstdDecompress, zstdCompress, zstdDecompress } from "node:zlib";
 import type { Bodies, ByteRange, StoredBody } from "../ports/bodies.ts";
 import { Fault } from "../ports/fault.ts";
+import {
+  FIRST_BYTES,
+  helps,
+  pack,
+  packing,
+  PIECE_BYTES,
+  slices,
+  type Source,
+  sourceOf,
+  unpack,
+  unpacking,
+} from "./packing.ts";
 
-/** Bodies are read and handed on in pieces of this size. */
-const PIECE_BYTES = 256 * 1024;
-/** So much of a body decides whether it is compressed, and bodies up to this size are handled whole. */
-const FIRST_BYTES = 64 * 1024;
-/** Less than this is not worth the decoding: JPEG and PDF come to about 1. */
-const WORTH = 0.9;
-const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 /** A skippable frame (RFC 8878, 3.1.2) with the size of the body as eight bytes, little-endian. */
 const FRAME_BYTES = 16;
 const FRAME_MAGIC = 0x184d2a50;
 /** What a crash left in the folder of unfinished bodies is removed at start once it is this old. */
 const STALE_MS = 60 * 60_000;
-
-const compress = promisify(zstdCompress) as (content: Buffer, options: object) => Promise<Buffer>;
-const decompress = promisify(zstdDecompress) as (content: Buffer) => Promise<Buffer>;
 
 function frame(bytes: number): Buffer {
   const written = Buffer.alloc(FRAME_BYTES);
@@ -48,21 +48,6 @@ async function orNull<T>(wanted: Promise<T>): Promise<T | null> {
     if (missing(problem)) return null;
     throw problem;
   }
-}
-
-/** The first bytes of a stream, at least `bytes` unless it is shorter, and whether it ended with them. */
-async function readFirst(
-  content: AsyncIterator<Buffer>,
-  bytes: number,
-): Promise<{ first: Buffer; ended: boolean }> {
-  const read: Buffer[] = [];
-  for (let length = 0; length < bytes;) {
-    const next = await content.next();
-    if (next.done) return { first: Buffer.concat(read), ended: true };
-    read.push(next.value);
-    length += next.value.length;
-  }
-  return { first: Buffer.concat(read), ended: false };
 }
 
 async function move(from: string, to: string): Promise<void> {
@@ -90,33 +75,12 @@ async function* readPlain(path: string, { first, last }: ByteRange): AsyncGenera
   }
 }
 
-async function* readPacked(path: string, { first, last }: ByteRange): AsyncGenerator<Buffer> {
-  const file = createReadStream(path, { start: FRAME_BYTES, highWaterMark: FIRST_BYTES });
-  const unpacking = createZstdDecompress({ chunkSize: PIECE_BYTES });
-  file.on("error", (problem) => unpacking.destroy(problem));
-  let at = 0;
-  try {
-    for await (const chunk of file.pipe(unpacking)) {
-      const piece = chunk as Buffer;
-      const wanted = piece.subarray(Math.max(0, first - at), Math.max(0, last + 1 - at));
-      at += piece.length;
-      if (wanted.length > 0) yield wanted;
-      if (at > last) return;
-    }
-    throw new Error(`It ends at byte ${at}`);
-  } finally {
-    file.destroy();
-    unpacking.destroy();
-  }
-}
+const readPacked = (path: string, range: ByteRange): AsyncGenerator<Buffer> =>
+  unpacking(createReadStream(path, { start: FRAME_BYTES, highWaterMark: FIRST_BYTES }), range);
 
 async function* readSmall(path: string, { first, last }: ByteRange): AsyncGenerator<Buffer> {
-  const whole = await decompress((await readFile(path)).subarray(FRAME_BYTES));
+  const whole = await unpack((await readFile(path)).subarray(FRAME_BYTES));
   yield whole.subarray(first, last + 1);
-}
-
-async function* slices(whole: Buffer): AsyncGenerator<Buffer> {
-  for (let at = 0; at < whole.length; at += PIECE_BYTES) yield whole.subarray(at, at + PIECE_BYTES);
 }
 
 export function fileBodies(folder: string): Bodies {
@@ -178,47 +142,31 @@ export function fileBodies(folder: string): Bodies {
     const sha256 = createHash("sha256").update(content).digest("hex");
     const body = { sha256, bytes: content.length };
     if (await find(sha256)) return body;
-    const small = content.length === 0 ? content : await compress(content, LEVEL);
-    const helps = FRAME_BYTES + small.length < content.length * WORTH;
+    const small = await pack(content, FRAME_BYTES);
     return place(async (handle) => {
-      if (helps) await handle.writev([frame(content.length), small]);
+      if (small) await handle.writev([frame(content.length), small]);
       else await handle.writeFile(content);
-      return { to: helps ? packed(sha256) : plain(sha256), body };
+      return { to: small ? packed(sha256) : plain(sha256), body };
     });
   }
 
-  async function putStream(first: Buffer, rest: AsyncIterator<Buffer>): Promise<StoredBody> {
+  async function putStream(first: Buffer, source: Source): Promise<StoredBody> {
     const digest = createHash("sha256");
     let bytes = 0;
     async function* content(): AsyncGenerator<Buffer> {
-      for (let piece = first; ;) {
+      for await (const piece of source.from(first)) {
         digest.update(piece);
         bytes += piece.length;
         yield piece;
-        const next = await rest.next();
-        if (next.done) return;
-        piece = next.value;
       }
     }
-    const helps = (await compress(first, LEVEL)).length < first.length * WORTH;
+    const helped = await helps(first, FRAME_BYTES);
     return place(async (handle) => {
-      if (!helps) for await (const piece of content()) await handle.writeFile(piece);
-      else {
-        await handle.writeFile(frame(0));
-        // The stream's own buffer is the backpressure: reading the content waits while it is full.
-        const packing = createZstdCompress(LEVEL);
-        const feeding = (async () => {
-          for await (const piece of content())
-            if (!packing.write(piece)) await new Promise((resolve) => packing.once("drain", resolve));
-          packing.end();
-        })();
-        feeding.catch((problem: Error) => packing.destroy(problem));
-        for await (const piece of packing) await handle.writeFile(piece as Buffer);
-        await feeding;
-        await handle.write(frame(bytes), 0, FRAME_BYTES, 0);
-      }
+      if (helped) await handle.writeFile(frame(0));
+      for await (const piece of helped ? packing(content()) : content()) await handle.writeFile(piece);
+      if (helped) await handle.write(frame(bytes), 0, FRAME_BYTES, 0);
       const sha256 = digest.digest("hex");
-      return { to: helps ? packed(sha256) : plain(sha256), body: { sha256, bytes } };
+      return { to: helped ? packed(sha256) : plain(sha256), body: { sha256, bytes } };
     });
   }
 
@@ -234,25 +182,13 @@ export function fileBodies(folder: string): Bodies {
     async put(content) {
       if (Buffer.isBuffer(content) && content.length <= FIRST_BYTES)
         return faultless("store a body", putWhole(content));
-      const source = Buffer.isBuffer(content) ? slices(content) : content[Symbol.asyncIterator]();
-      let broken: unknown;
-      // What the content's own source throws is the caller's to hear, not a fault of the store.
-      const rest: AsyncIterator<Buffer> = {
-        async next() {
-          try {
-            return await source.next();
-          } catch (problem) {
-            broken = problem;
-            throw problem;
-          }
-        },
-      };
+      const source = sourceOf(Buffer.isBuffer(content) ? slices(content) : content);
       try {
-        const { first, ended } = await readFirst(rest, FIRST_BYTES);
-        return await (ended ? putWhole(first) : putStream(first, rest));
+        const { first, ended } = await source.readFirst(FIRST_BYTES);
+        return await (ended ? putWhole(first) : putStream(first, source));
       } catch (cause) {
-        await source.return?.().catch(() => {});
-        if (cause === broken || cause instanceof Fault) throw cause;
+        await source.leave();
+        if (source.threw(cause) || cause instanceof Fault) throw cause;
         throw new Fault("bodies_unreachable", `Cannot store a body in "${folder}"`, { cause });
       }
     },

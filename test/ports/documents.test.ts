@@ -1,11 +1,21 @@
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
+import { MongoClient } from "mongodb";
 import { afterAll, describe, expect, test } from "vitest";
 import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { mongoDocuments } from "../../cluster/adapters/documents.mongo.ts";
 import { sqliteDocuments } from "../../cluster/adapters/documents.sqlite.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
+import type { Fault } from "../../cluster/ports/fault.ts";
+import { engines, ownEngine } from "../engines.ts";
 import { documentsSuite } from "./documents.ts";
+
+const { documents: mongo } = await engines("documents");
+const times = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
 
 const folder = mkdtempSync(join(tmpdir(), "trawl-documents-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -17,6 +27,185 @@ const STORES: Record<string, () => Promise<Documents>> = {
 
 describe.each(Object.entries(STORES))("documents in %s", (_, open) => {
   documentsSuite(open);
+});
+
+/** A database nobody else uses. */
+const within = (address: string): string =>
+  address.replace(/^(\w+:\/\/[^/]+)[^?]*/, `$1/t${randomUUID().replaceAll("-", "")}`);
+
+describe.skipIf(mongo === null)("documents in MongoDB", () => {
+  const address = within(mongo?.["TRAWL_DOCUMENTS"] ?? "");
+  const opened: Documents[] = [];
+  const open = (): Documents => {
+    opened.push(mongoDocuments(address, { rebuildable: ["pages"] }));
+    return opened.at(-1)!;
+  };
+  afterAll(async () => {
+    await Promise.all(opened.map((documents) => documents.close()));
+    const client = new MongoClient(address);
+    await client.db().dropDatabase();
+    await client.close();
+  });
+
+  documentsSuite(async () => open());
+
+  test("tells two nodes that write the same documents the truth, or that it cannot tell", async () => {
+    const nodes = [open(), open()];
+    const keys = times(8, (n) => `k${n}`);
+    const tally = new Map(keys.map((key) => [key, { won: 0, lost: 0, unknown: 0 }]));
+    const adder = async (documents: Documents, key: string) => {
+      const told = tally.get(key)!;
+      for (let tries = 0; tries < 15; tries++) {
+        const there = await documents.get("shared", key);
+        await documents.put("shared", key, ((there?.value ?? 0) as number) + 1, there?.version ?? 0).then(
+          (won) => told[won ? "won" : "lost"]++,
+          () => told.unknown++,
+        );
+      }
+    };
+    await Promise.all(nodes.flatMap((node) => [...keys, ...keys].map((key) => adder(node, key))));
+    const sum = (of: "won" | "lost" | "unknown") =>
+      [...tally.values()].reduce((total, told) => total + told[of], 0);
+    expect(sum("lost")).toBeGreaterThan(100); // or nothing was contended and this proves little
+    expect(sum("unknown")).toBeLessThan(sum("won") / 4);
+    for (const [key, { won, unknown }] of tally) {
+      const { value, version } = (await nodes[0]!.get("shared", key))!;
+      expect(version).toBe(value);
+      expect(version).toBeGreaterThanOrEqual(won);
+      expect(version).toBeLessThanOrEqual(won + unknown);
+    }
+  });
+
+  test("does not bring back what another node removed, nor fail those who write beside it", async () => {
+    const [one, other] = [open(), open()];
+    const keys = times(20, (n) => `k${n}`);
+    await Promise.all(keys.map((key) => one.put("removed", key, 1, 0)));
+    expect(await other.remove("removed", "k7", 1)).toBe(true);
+    expect(await other.put("removed", "k9", 2, 1)).toBe(true);
+    const won = await Promise.all(keys.map((key) => one.put("removed", key, 3, 1)));
+    expect(keys.filter((_, n) => !won[n])).toEqual(["k7", "k9"]);
+    expect(await one.get("removed", "k7")).toBeNull();
+    expect(await one.get("removed", "k9")).toEqual({ value: 2, version: 2 });
+  });
+
+  test("takes the puts of one key in one tick one after the other", async () => {
+    const documents = open();
+    const all = [0, 1, 1, 2].map((version) => documents.put("pages", "a", `at ${version}`, version));
+    expect(await Promise.all(all)).toEqual([true, true, false, true]);
+    expect(await documents.get("pages", "a")).toEqual({ value: "at 2", version: 3 });
+  });
+
+  test("removes and forgets more than one command can name", async () => {
+    const documents = open();
+    const keys = times(2_500, (n) => `j:${String(n).padStart(4, "0")}`);
+    for (let from = 0; from < keys.length; from += 500)
+      await Promise.all(
+        keys.slice(from, from + 500).map((key) => documents.put("long", key, 0, 0, { expires_at_ms: 1 })),
+      );
+    await documents.put("long", "j;", 0, 0);
+    expect(await documents.forget("long", 2, 1_200)).toBe(1_200);
+    expect(await documents.removeRange("long", "j:", "j;")).toBe(1_300);
+    expect((await documents.list("long", { limit: 9 })).map(({ key }) => key)).toEqual(["j;"]);
+  });
+
+  test("stores what was asked for before it was closed, and is closed then", async () => {
+    const first = open();
+    const put = first.put("closing", "b", 1, 0);
+    await first.close();
+    expect(await put).toBe(true);
+    expect(await open().get("closing", "b")).toEqual({ value: 1, version: 1 });
+    const fault = { code: "documents_unreachable" };
+    await expect(first.get("closing", "b")).rejects.toMatchObject(fault);
+    await expect(first.put("closing", "b", 1, 1)).rejects.toMatchObject(fault);
+    await expect(first.ping()).rejects.toMatchObject(fault);
+  });
+});
+
+describe("documents in a MongoDB that does not answer", () => {
+  test("are a fault within seconds that names the place and no password", async () => {
+    const documents = mongoDocuments("mongodb://trawl:pass-word@127.0.0.1:1/nowhere");
+    const faults = await Promise.all(
+      [
+        documents.ping(),
+        documents.get("a", "b"),
+        documents.getMany("a", ["b"]),
+        documents.list("a", { limit: 1 }),
+        documents.put("a", "b", 1, 0),
+        documents.remove("a", "b", 1),
+        documents.removeRange("a", "b", "c"),
+        documents.forget("a", 1, 1),
+      ].map((asked) => asked.then(() => null).catch((problem: Error) => problem)),
+    );
+    for (const fault of faults) {
+      expect(fault).toMatchObject({ name: "Fault", code: "documents_unreachable" });
+      expect(fault!.message).toContain("127.0.0.1:1/nowhere");
+      expect(inspect(fault, { depth: 9 })).not.toContain("pass-word");
+    }
+    await documents.close();
+  });
+
+  test.skipIf(mongo === null)(
+    "come back after kill -9 with everything that was acknowledged, and after a pause",
+    { timeout: 60_000 },
+    async (context) => {
+      const engine = await ownEngine("documents");
+      if (!engine) return context.skip("MongoDB is elsewhere");
+      const documents = mongoDocuments(engine.settings["TRAWL_DOCUMENTS"]!);
+      try {
+        const keys = times(40, (n) => `k${n}`);
+        const acknowledged = new Map(keys.map((key) => [key, 0]));
+        const problems: unknown[] = [];
+        let going = true;
+        // As an actor does it: what became of a write that failed is not known, so it is read again.
+        const writer = async (key: string) => {
+          while (going) {
+            try {
+              const there = await documents.get("kept", key);
+              const version = there?.version ?? 0;
+              if (await documents.put("kept", key, version + 1, version)) acknowledged.set(key, version + 1);
+            } catch (problem) {
+              problems.push(problem);
+            }
+          }
+        };
+        const writers = keys.map(writer);
+        const writes = () => [...acknowledged.values()].reduce((sum, version) => sum + version, 0);
+        await expect.poll(writes, { timeout: 20_000 }).toBeGreaterThan(400);
+        await engine.kill();
+        await expect.poll(() => problems.length, { timeout: 20_000 }).toBeGreaterThan(40);
+        const at_kill = writes();
+        await engine.restart();
+        await expect.poll(writes, { timeout: 20_000 }).toBeGreaterThan(at_kill + 400);
+        going = false;
+        await Promise.all(writers);
+        expect(problems.filter((problem) => (problem as Fault).code !== "documents_unreachable")).toEqual([]);
+        const there = await documents.getMany("kept", keys);
+        for (const [n, key] of keys.entries()) {
+          expect(there[n]!.value).toBe(there[n]!.version);
+          expect(there[n]!.version).toBeGreaterThanOrEqual(acknowledged.get(key)!);
+        }
+
+        engine.pause();
+        const late = times(1_000, (n) => documents.put("late", `k${n}`, n, 0));
+        const refused = documents.put("late", "one more", 0, 0);
+        const ends = Promise.allSettled(late);
+        // At once: those before it do not know yet.
+        await expect(Promise.race([refused, ends])).rejects.toMatchObject({
+          code: "documents_unreachable",
+          cause: { message: "1000 writes are waiting" },
+        });
+        await expect(documents.get("late", "k0")).rejects.toMatchObject({ code: "documents_unreachable" });
+        for (const end of await ends)
+          expect(end).toMatchObject({ status: "rejected", reason: { code: "documents_unreachable" } });
+        engine.resume();
+        await expect.poll(() => documents.ping().then(() => true, String), { timeout: 20_000 }).toBe(true);
+        expect(await documents.put("late", "after", 1, 0)).toBe(true);
+      } finally {
+        await documents.close();
+        await engine.stop();
+      }
+    },
+  );
 });
 
 describe("documents in a file", () => {

@@ -1,0 +1,415 @@
+/**
+ * Documents in MongoDB: a collection each, `_id` the key, `v` the version, the value as JSON text. Only what is in
+ * cluster.md, section 10 is asked of the server, so whatever speaks that dialect will do: no transactions, no upserts,
+ * no uniqueness but `_id`.
+ *
+ * JSON text, because it comes back as it went: names with dots and dollars, their order, 12 MB of it. As a BSON document
+ * it costs the same to write, and half as much again to read when it is large.
+ *
+ * Writes wait for the one under way in their collection and go together in the next. A command that is not answered
+ * in 5 s and a write that found no place in 3 s end in a fault; whether such a write took place is then not known.
+ */
+import assert from "node:assert/strict";
+import {
+  type AnyBulkWriteOperation,
+  type Collection,
+  MongoBulkWriteError,
+  MongoClient,
+  type MongoClientOptions,
+  ObjectId,
+} from "mongodb";
+import { DOCUMENT_BYTES_MOST, type Documents, type Extra, type Versioned } from "../ports/documents.ts";
+import { Fault } from "../ports/fault.ts";
+
+/** How long one command may take. */
+const COMMAND_MS = 5_000;
+/** How long the driver looks for a server or a free connection; a server that comes back within it goes unnoticed. */
+const REACH_MS = 3_000;
+/** How long a write waits for those before it. */
+const WAIT_MS = 3_000;
+/** Writes that wait on this node, in all collections; the next one is refused at once. */
+const WAITING_MOST = 1_000;
+/** A command holds at most so many writes, and so much JSON unless it is a single one. */
+const BATCH_MOST = 100;
+const BATCH_BYTES_MOST = 4 * 2 ** 20;
+const KEYS_MOST = 1_000;
+const DUPLICATE_KEY = 11_000;
+
+/** What an operator says in the address comes before these. */
+const DEFAULTS: MongoClientOptions = {
+  appName: "trawl",
+  // Only a replica set can, and only then the address says so.
+  retryWrites: false,
+  maxPoolSize: 32,
+  connectTimeoutMS: REACH_MS,
+  serverSelectionTimeoutMS: REACH_MS,
+  waitQueueTimeoutMS: REACH_MS,
+  socketTimeoutMS: COMMAND_MS,
+};
+const SAFE = { w: "majority", journal: true } as const;
+const QUICK = { w: 1 } as const;
+
+interface Stored {
+  readonly _id: string;
+  readonly v: number;
+  /** Which write this is the outcome of: whoever hears only how many of his writes were made can find out which. */
+  readonly w: ObjectId;
+  readonly json: string;
+  readonly tag?: string;
+  readonly expires_at?: number;
+}
+
+interface Write {
+  readonly document: Stored;
+  readonly asked_ms: number;
+  readonly resolve: (won: boolean) => void;
+  readonly reject: (fault: Fault) => void;
+}
+
+/** The writes of one collection. */
+interface Lane {
+  readonly collection: Collection<Stored>;
+  waiting: Write[];
+  /** Ends when nothing waits any more; null when nothing does. */
+  working: Promise<void> | null;
+  /** Its indexes were made, or are being made. */
+  ready: Promise<unknown> | null;
+}
+
+export interface MongoOptions {
+  /** Collections that can be had again: one server's word is enough for them. */
+  readonly rebuildable?: readonly string[];
+}
+
+const READ = { projection: { v: 1, json: 1 } } as const;
+
+const versioned = ({ v, json }: Pick<Stored, "v" | "json">): Versioned => ({
+  value: JSON.parse(json) as unknown,
+  version: v,
+});
+
+const between = (from: string | undefined, to: string | undefined) => ({
+  ...(from === undefined ? {} : { $gte: from }),
+  ...(to === undefined ? {} : { $lt: to }),
+});
+
+/** As MongoDB would have it: the order of all writers who write the same keys must be one, or they wait for each other. */
+const byKey = (a: Write, b: Write): number => (a.document._id < b.document._id ? -1 : 1);
+
+function inTime<T>(wanted: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error(`There was no answer within ${COMMAND_MS / 1_000} s`)),
+      COMMAND_MS,
+    );
+    wanted.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** The next writes to go, the oldest first, no two of one key: what becomes of the first decides the second. */
+function takeBatch(lane: Lane): Write[] {
+  const keys = new Set<string>();
+  let bytes = 0;
+  const [taken, left]: [Write[], Write[]] = [[], []];
+  for (const write of lane.waiting) {
+    const { _id, json } = write.document;
+    const fits = taken.length === 0 || (taken.length < BATCH_MOST && bytes + json.length <= BATCH_BYTES_MOST);
+    if (!fits || keys.has(_id)) left.push(write);
+    else {
+      taken.push(write);
+      bytes += json.length;
+    }
+    keys.add(_id);
+  }
+  lane.waiting = left;
+  return taken.toSorted(byKey);
+}
+
+/** What a bulk came to: at which places the key existed already, what else went wrong where, how many were replaced. */
+interface BulkOutcome {
+  readonly matched: number;
+  readonly errors: ReadonlyMap<number, { readonly code: number; readonly errmsg?: string | undefined }>;
+}
+
+async function sendBulk(
+  { collection }: Lane,
+  batch: readonly Write[],
+  writeConcern: typeof SAFE | typeof QUICK,
+): Promise<BulkOutcome> {
+  const operations = batch.map(({ document }): AnyBulkWriteOperation<Stored> => {
+    const { _id, ...replacement } = document;
+    return document.v === 1
+      ? { insertOne: { document } }
+      : { replaceOne: { filter: { _id, v: document.v - 1 }, replacement } };
+  });
+  try {
+    const { matchedCount } = await inTime(collection.bulkWrite(operations, { ordered: false, writeConcern }));
+    return { matched: matchedCount, errors: new Map() };
+  } catch (problem) {
+    // Without places in the batch it is not about single writes: the server is gone, or could not replicate.
+    if (!(problem instanceof MongoBulkWriteError) || problem.result.getWriteConcernError()) throw problem;
+    const told = [problem.writeErrors].flat();
+    if (told.length === 0) throw problem;
+    const errors = new Map(told.map(({ index, code, errmsg }) => [index, { code, errmsg }] as const));
+    return { matched: problem.matchedCount, errors };
+  }
+}
+
+export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptions = {}): Documents {
+  const said = new Set(
+    [...new URLSearchParams(address.split("?")[1]).keys()].map((name) => name.toLowerCase()),
+  );
+  const client = new MongoClient(
+    address,
+    Object.fromEntries(Object.entries(DEFAULTS).filter(([name]) => !said.has(name.toLowerCase()))),
+  );
+  const database = client.db(/^[^:]+:\/\/[^/]+\/([^/?]+)/.exec(address)?.[1] ?? "trawl");
+  const place = `${client.options.srvHost ?? client.options.hosts.join(",")}/${database.databaseName}`;
+  const lanes = new Map<string, Lane>();
+  let waiting = 0;
+  let closed = false;
+
+  const fault = (what: string, cause?: unknown): Fault =>
+    new Fault("documents_unreachable", `Cannot ${what} in "${place}"`, cause === undefined ? {} : { cause });
+
+  /** One command. */
+  async function reach<T>(what: string, command: () => Promise<T>): Promise<T> {
+    if (closed) throw fault(what, new Error("It was closed"));
+    try {
+      return await inTime(command());
+    } catch (cause) {
+      throw fault(what, cause);
+    }
+  }
+
+  const concernOf = (name: string) => (rebuildable.includes(name) ? QUICK : SAFE);
+
+  function laneOf(name: string): Lane {
+    const known = lanes.get(name);
+    if (known) return known;
+    const collection = database.collection<Stored>(name);
+    const fresh: Lane = { collection, waiting: [], working: null, ready: null };
+    lanes.set(name, fresh);
+    return fresh;
+  }
+
+  function write(name: string, document: Stored): Promise<boolean> {
+    const what = `write "${name}/${document._id}"`;
+    if (closed) return Promise.reject(fault(what, new Error("It was closed")));
+    if (waiting >= WAITING_MOST)
+      return Promise.reject(fault(what, new Error(`${WAITING_MOST} writes are waiting`)));
+    const lane = laneOf(name);
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    waiting++;
+    lane.waiting.push({ document, asked_ms: performance.now(), resolve, reject });
+    lane.working ??= work(lane);
+    return promise.finally(() => waiting--);
+  }
+
+  async function work(lane: Lane): Promise<void> {
+    // What else is asked for in this tick shall go along.
+    await new Promise(setImmediate);
+    while (lane.waiting.length > 0) {
+      const oldest_ms = performance.now() - WAIT_MS;
+      const late = lane.waiting.filter(({ asked_ms }) => asked_ms < oldest_ms);
+      if (late.length > 0) lane.waiting = lane.waiting.filter(({ asked_ms }) => asked_ms >= oldest_ms);
+      for (const { document, reject } of late)
+        reject(
+          fault(
+            `write "${lane.collection.collectionName}/${document._id}"`,
+            new Error(`It waited ${WAIT_MS / 1_000} s`),
+          ),
+        );
+      const batch = takeBatch(lane);
+      if (batch.length > 0) await writeBatch(lane, batch);
+    }
+    lane.working = null;
+  }
+
+  /** Everyone who waits for this batch hears what came of it. */
+  async function writeBatch(lane: Lane, batch: readonly Write[]): Promise<void> {
+    const { collection } = lane;
+    const name = collection.collectionName;
+    try {
+      await prepare(lane);
+      const outcome = await sendBulk(lane, batch, concernOf(name));
+      for (const [index, { code, errmsg }] of outcome.errors) {
+        const { document, resolve, reject } = batch[index]!;
+        if (code === DUPLICATE_KEY) resolve(false);
+        else reject(fault(`write "${name}/${document._id}"`, new Error(`${errmsg} (${code})`)));
+      }
+      for (const [index, { document, resolve }] of batch.entries())
+        if (document.v === 1 && !outcome.errors.has(index)) resolve(true);
+      const replaced = batch.filter(({ document }, index) => document.v > 1 && !outcome.errors.has(index));
+      if (outcome.matched === replaced.length) for (const { resolve } of replaced) resolve(true);
+      else await tellApart(collection, replaced, outcome.matched);
+    } catch (cause) {
+      // Those who have their answer do not hear this.
+      const problem = fault(`write ${batch.length} documents of "${name}"`, cause);
+      for (const { reject } of batch) reject(problem);
+    }
+  }
+
+  /**
+   * Some lost, and the server says only how many won. A document that bears my mark is mine. One that does not, and
+   * has gone further or away since, may have been mine for a moment: then the number decides, as long as it can.
+   */
+  async function tellApart(
+    collection: Collection<Stored>,
+    batch: readonly Write[],
+    won: number,
+  ): Promise<void> {
+    const keys = batch.map(({ document }) => document._id);
+    const found = await inTime(
+      collection.find({ _id: { $in: keys } }, { projection: { v: 1, w: 1 } }).toArray(),
+    );
+    const there = new Map(found.map((document) => [document._id, document]));
+    const mine = batch.filter(({ document }) => there.get(document._id)?.w.equals(document.w));
+    const open = batch.filter(({ document }) => (there.get(document._id)?.v ?? Infinity) > document.v);
+    const rest = won - mine.length;
+    for (const { resolve } of mine) resolve(true);
+    if (rest === open.length) for (const { resolve } of open) resolve(true);
+    else if (rest !== 0)
+      for (const { document, reject } of open)
+        reject(
+          fault(
+            `write "${collection.collectionName}/${document._id}"`,
+            new Error("Others wrote it at the same moment, and whether I did cannot be told"),
+          ),
+        );
+    // Whoever has not heard by now lost.
+    for (const { resolve } of batch) resolve(false);
+  }
+
+  async function prepare(lane: Lane): Promise<void> {
+    lane.ready ??= inTime(
+      lane.collection.createIndexes([{ key: { tag: 1, _id: 1 } }, { key: { expires_at: 1 } }]),
+    );
+    try {
+      await lane.ready;
+    } catch (problem) {
+      lane.ready = null;
+      throw problem;
+    }
+  }
+
+  const stored = (key: string, json: string, version: number, extra: Extra = {}): Stored => ({
+    _id: key,
+    v: version + 1,
+    w: new ObjectId(),
+    json,
+    ...(extra.tag === undefined ? {} : { tag: extra.tag }),
+    ...(extra.expires_at_ms === undefined ? {} : { expires_at: extra.expires_at_ms }),
+  });
+
+  return {
+    async get(collection, key) {
+      const found = await reach(`read "${collection}/${key}"`, () =>
+        database.collection<Stored>(collection).findOne({ _id: key }, READ),
+      );
+      return found && versioned(found);
+    },
+    async getMany(collection, keys) {
+      assert(keys.length <= KEYS_MOST, "At most 1,000 documents are read at once");
+      if (keys.length === 0) return [];
+      const found = await reach(`read ${keys.length} of "${collection}"`, () =>
+        database
+          .collection<Stored>(collection)
+          .find({ _id: { $in: [...new Set(keys)] } }, READ)
+          .toArray(),
+      );
+      const there = new Map(found.map((document) => [document._id, document]));
+      // A copy for each: who asked twice may change one of them.
+      return keys.map((key) => {
+        const document = there.get(key);
+        return document ? versioned(document) : null;
+      });
+    },
+    async put(collection, key, value, version, extra) {
+      const json = JSON.stringify(value);
+      assert(Buffer.byteLength(json) <= DOCUMENT_BYTES_MOST, `Document "${collection}/${key}" is too large`);
+      return write(collection, stored(key, json, version, extra));
+    },
+    async remove(collection, key, version) {
+      if (version === 0) return false;
+      const { deletedCount } = await reach(`remove "${collection}/${key}"`, () =>
+        database
+          .collection<Stored>(collection)
+          .deleteOne({ _id: key, v: version }, { writeConcern: concernOf(collection) }),
+      );
+      return deletedCount === 1;
+    },
+    async list(collection, { tag, from, to, limit, reverse }) {
+      assert(limit >= 1 && limit <= KEYS_MOST, "Between 1 and 1,000 documents are listed at once");
+      const keyed = from === undefined && to === undefined ? {} : { _id: between(from, to) };
+      const cursor = database
+        .collection<Stored>(collection)
+        .find({ ...(tag === undefined ? {} : { tag }), ...keyed }, READ)
+        .sort({ _id: reverse ? -1 : 1 })
+        .limit(limit);
+      const found: Stored[] = [];
+      try {
+        // Each batch in time: a thousand large documents take several.
+        while (await reach(`list "${collection}"`, () => cursor.hasNext()))
+          found.push(...cursor.readBufferedDocuments());
+      } finally {
+        // Not waited for: a server that does not answer would not answer this either.
+        void cursor.close().catch(() => {});
+      }
+      return found.map((document) => ({ key: document._id, ...versioned(document) }));
+    },
+    async removeRange(collection, from, to) {
+      const documents = database.collection<Stored>(collection);
+      const what = `remove a range of "${collection}"`;
+      const nextAfter = async (first: string): Promise<string | undefined> => {
+        const keys = await reach(what, () =>
+          documents
+            .find({ _id: between(first, to) }, { projection: { _id: 1 } })
+            .sort({ _id: 1 })
+            .limit(KEYS_MOST + 1)
+            .toArray(),
+        );
+        return keys[KEYS_MOST]?._id;
+      };
+      let gone = 0;
+      for (let first: string | undefined = from; first !== undefined;) {
+        const next = await nextAfter(first);
+        const portion = { _id: between(first, next ?? to) };
+        const { deletedCount } = await reach(what, () =>
+          documents.deleteMany(portion, { writeConcern: concernOf(collection) }),
+        );
+        gone += deletedCount;
+        first = next;
+      }
+      return gone;
+    },
+    async forget(collection, before_ms, limit) {
+      const documents = database.collection<Stored>(collection);
+      const what = `forget what expired of "${collection}"`;
+      const expired = { expires_at: { $lt: before_ms } };
+      let gone = 0;
+      for (let left = limit; left > 0; left -= KEYS_MOST) {
+        const found = await reach(what, () =>
+          documents
+            .find(expired, { projection: { _id: 1 } })
+            .limit(Math.min(left, KEYS_MOST))
+            .toArray(),
+        );
+        if (found.length === 0) break;
+        const keys = found.map(({ _id }) => _id).toSorted();
+        const { deletedCount } = await reach(what, () =>
+          // Only if it still is: someone may have prolonged it meanwhile.
+          documents.deleteMany({ _id: { $in: keys }, ...expired }, { writeConcern: concernOf(collection) }),
+        );
+        gone += deletedCount;
+      }
+      return gone;
+    },
+    ping: async () => void (await reach("ask", () => database.command({ ping: 1 }))),
+    async close() {
+      closed = true;
+      for (const lane of lanes.values()) await lane.working;
+      await client.close();
+    },
+  };
+}

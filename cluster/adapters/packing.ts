@@ -1,0 +1,123 @@
+/**
+ * What bodies go through on their way to a store and back: zstd where it helps, in pieces and with backpressure. Where
+ * they are stored, under which name and beside which size is the store's own.
+ */
+import type { Readable } from "node:stream";
+import { promisify } from "node:util";
+import { constants, createZstdCompress, createZstdDecompress, zstdCompress, zstdDecompress } from "node:zlib";
+import type { ByteRange } from "../ports/bodies.ts";
+
+/** Bodies are handed on in pieces of this size. */
+export const PIECE_BYTES = 256 * 1024;
+/** So much of a body decides whether it is packed. */
+export const FIRST_BYTES = 64 * 1024;
+/** Less than this is not worth the decoding: JPEG and PDF come to about 1. */
+const WORTH = 0.9;
+const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
+
+const compress = promisify(zstdCompress) as (content: Buffer, options: object) => Promise<Buffer>;
+const decompress = promisify(zstdDecompress) as (content: Buffer) => Promise<Buffer>;
+
+const pays = (packed_bytes: number, plain_bytes: number): boolean => packed_bytes < plain_bytes * WORTH;
+
+/**
+ * Whether packing a body that begins like this is worth it: the same answer whether it comes whole or in pieces.
+ * `extra_bytes` is what the store adds to what is packed.
+ */
+export async function helps(first: Buffer, extra_bytes = 0): Promise<boolean> {
+  const sample = first.subarray(0, FIRST_BYTES);
+  return pays(extra_bytes + (await compress(sample, LEVEL)).length, sample.length);
+}
+
+/** The whole of it packed, or null where that does not help. */
+export async function pack(whole: Buffer, extra_bytes = 0): Promise<Buffer | null> {
+  if (whole.length > FIRST_BYTES) return (await helps(whole, extra_bytes)) ? compress(whole, LEVEL) : null;
+  const packed = await compress(whole, LEVEL);
+  return pays(extra_bytes + packed.length, whole.length) ? packed : null;
+}
+
+export const unpack = (packed: Buffer): Promise<Buffer> => decompress(packed);
+
+/** The stream's own buffer is the backpressure: reading the content waits while it is full. */
+export async function* packing(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const stream = createZstdCompress(LEVEL);
+  const feeding = (async () => {
+    for await (const piece of content)
+      if (!stream.write(piece)) await new Promise((resolve) => stream.once("drain", resolve));
+    stream.end();
+  })();
+  feeding.catch((problem: Error) => stream.destroy(problem));
+  try {
+    for await (const piece of stream) yield piece as Buffer;
+    await feeding;
+  } finally {
+    stream.destroy();
+  }
+}
+
+/** A part of what was packed. Reads no further than it must, and ends its source. */
+export async function* unpacking(packed: Readable, { first, last }: ByteRange): AsyncGenerator<Buffer> {
+  const stream = createZstdDecompress({ chunkSize: PIECE_BYTES });
+  packed.on("error", (problem) => stream.destroy(problem));
+  let at = 0;
+  try {
+    for await (const chunk of packed.pipe(stream)) {
+      const piece = chunk as Buffer;
+      const wanted = piece.subarray(Math.max(0, first - at), Math.max(0, last + 1 - at));
+      at += piece.length;
+      if (wanted.length > 0) yield wanted;
+      if (at > last) return;
+    }
+    throw new Error(`It ends at byte ${at}`);
+  } finally {
+    packed.destroy();
+    stream.destroy();
+  }
+}
+
+export async function* slices(whole: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < whole.length; at += PIECE_BYTES) yield whole.subarray(at, at + PIECE_BYTES);
+}
+
+/** Content on its way in. */
+export interface Source {
+  /** The first bytes, at least so many unless it is shorter, and whether it ended with them. */
+  readonly readFirst: (bytes: number) => Promise<{ first: Buffer; ended: boolean }>;
+  /** Those first bytes and what follows them. */
+  readonly from: (first: Buffer) => AsyncGenerator<Buffer>;
+  /** Whether this was thrown by the content itself: then it is for the caller to hear, and no fault of the store. */
+  readonly threw: (problem: unknown) => boolean;
+  /** Lets go of content that is not wanted any further. */
+  readonly leave: () => Promise<void>;
+}
+
+export function sourceOf(content: AsyncIterable<Buffer>): Source {
+  const pieces = content[Symbol.asyncIterator]();
+  let broken: { readonly problem: unknown } | null = null;
+  async function next(): Promise<IteratorResult<Buffer>> {
+    try {
+      return await pieces.next();
+    } catch (problem) {
+      broken = { problem };
+      throw problem;
+    }
+  }
+  return {
+    async readFirst(bytes) {
+      const read: Buffer[] = [];
+      for (let length = 0; length < bytes;) {
+        const { done, value } = await next();
+        if (done) return { first: Buffer.concat(read), ended: true };
+        read.push(value);
+        length += value.length;
+      }
+      return { first: Buffer.concat(read), ended: false };
+    },
+    async *from(first) {
+      yield first;
+      for (let piece = await next(); !piece.done; piece = await next()) yield piece.value;
+    },
+    threw: (problem) => broken?.problem === problem,
+    leave: async () => void (await pieces.return?.().catch(() => {})),
+  };
+}
