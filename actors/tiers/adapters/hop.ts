@@ -37,6 +37,9 @@ export const outOfBounds = (error: EgressProblem): Refusal => ({
 /** The end of the caller's patience, whoever's clock ran out, is `timeout`. */
 export const reasonOf = (problem: EgressProblem): string => (problem === "aborted" ? "timeout" : problem);
 
+/** A Location as it was sent, less a user part. */
+export const shown = (location: string): string => location.replace(/^([a-z]+:)?[/\\]{2}[^/\\?#]*@/i, "$1//");
+
 /** Repeated fields in one, as RFC 9110 (5.3) lets them be joined. */
 export const joined = (headers: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, string> =>
   new Map([...headers].map(([name, values]) => [name, values.join(", ")]));

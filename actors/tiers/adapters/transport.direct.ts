@@ -12,7 +12,7 @@ import type { Destination } from "../../lib/destination.ts";
 import { retryAfterSeconds } from "../../lib/http.ts";
 import { parseUrl } from "../../lib/url.ts";
 import type { Refusal, Transport, Transported, TransportRequest } from "../../lib/transport.ts";
-import { collected, entered, joined, outOfBounds, reasonOf } from "./hop.ts";
+import { collected, entered, joined, outOfBounds, reasonOf, shown } from "./hop.ts";
 
 export interface DirectOptions {
   readonly egress: Egress;
@@ -146,9 +146,6 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
 /** As everybody reads it whom this route asks: a redirect is held to no less than a caller's URL. */
 const readable = (text: string, base?: string): string | null =>
   parseUrl(text, base === undefined ? undefined : new URL(base))?.href ?? null;
-
-/** A Location as it was sent, less a user part. */
-const shown = (location: string): string => location.replace(/^([a-z]+:)?[/\\]{2}[^/\\?#]*@/i, "$1//");
 
 function fieldsFor(
   { accept_language, user_agent, validators }: TransportRequest,
