@@ -178,7 +178,14 @@ async function service(environment: Environment, url: string, forget: () => void
     return { code: program.exitCode, ms: performance.now() - began };
   }
 
-  await launch();
+  try {
+    await launch();
+  } catch (problem) {
+    await end("SIGKILL");
+    await agent.destroy();
+    forget();
+    throw problem;
+  }
   return {
     url,
     key,

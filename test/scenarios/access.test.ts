@@ -62,8 +62,9 @@ const MALFORMED: readonly (readonly [body: unknown, loc: readonly (string | numb
 ];
 
 /** 3-decisions.md, Running it: honoured within 5 s. */
-const becomes = (ask: () => Promise<Said>, status: number) =>
-  expect.poll(async () => (await ask()).status, { timeout: 5_000, interval: 50 }).toBe(status);
+async function becomes(ask: () => Promise<Said>, status: number): Promise<void> {
+  await expect.poll(async () => (await ask()).status, { timeout: 5_000, interval: 50 }).toBe(status);
+}
 
 const isRefused = ({ status }: Said) => status === 429;
 

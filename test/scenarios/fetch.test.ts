@@ -8,7 +8,18 @@ import { MAX_BYTES_MOST } from "../../schemas/fetch.ts";
 import { hostileSite } from "../hostile-site.ts";
 import { writePdf } from "../lib/pdf-writer.ts";
 import { type Service, SETUPS } from "../service.ts";
-import { article, CHALLENGE, coded, type Page, type Pages, prose, redirect, type Web, web } from "../web.ts";
+import {
+  article,
+  CHALLENGE,
+  coded,
+  gate,
+  type Page,
+  type Pages,
+  prose,
+  redirect,
+  type Web,
+  web,
+} from "../web.ts";
 
 const sha256 = (bytes: Buffer | string): string => createHash("sha256").update(bytes).digest("hex");
 const WORDS = prose(10);
@@ -503,7 +514,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
     });
   });
 
-  describe("timeout_s", () => {
+  describe.concurrent("timeout_s", () => {
     test("ends a silent origin in time, with both attempts (1-core.md, Attempt)", async () => {
       const site = sites.site({ "/": () => new Promise<Page>(() => {}) });
       const began = performance.now();
@@ -516,6 +527,26 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       ]);
       expect(took_ms).toBeGreaterThan(4_900);
       expect(took_ms).toBeLessThan(8_000);
+    });
+
+    test.each(["first", "second"])("of the caller who came %s takes the page from no other", async (who) => {
+      const door = gate();
+      const site = sites.site({
+        "/": async () => {
+          await door.opened;
+          return { body: article("Patience") };
+        },
+      });
+      const url = `${site.origin}/`;
+      const ask = (impatient: boolean) =>
+        impatient ? service.fetch({ url, timeout_s: 5 }) : service.fetch({ url });
+      const first = ask(who === "first");
+      await site.reached("/");
+      const second = ask(who === "second");
+      const [impatient, patient] = who === "first" ? [first, second] : [second, first];
+      expect(await impatient).toMatchObject({ error: "timeout" });
+      door.open();
+      expect(await patient).toMatchObject({ error: null, title: "Patience" });
     });
   });
 });

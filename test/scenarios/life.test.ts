@@ -58,6 +58,14 @@ describe.each(SETUPS)("a life, $setup", ({ start }) => {
     }
   });
 
+  test("does not begin where somebody listens already, and says so", async () => {
+    const taken = new URL(service.url).port;
+    await expect(start({ PORT: taken })).rejects.toThrow(
+      /Cannot listen on 127\.0\.0\.1:\d+: the address is taken/,
+    );
+    expect((await service.call("GET", "/health", { key: null })).status).toBe(200);
+  });
+
   test("ends on SIGTERM when what is in flight has been answered, and takes nothing new", async () => {
     const door = gate();
     const site = sites.site({
@@ -66,13 +74,20 @@ describe.each(SETUPS)("a life, $setup", ({ start }) => {
         return { body: article("The last one") };
       },
     });
-    await service.call("GET", "/ready", { key: null });
+    const { host, hostname, port } = new URL(service.url);
+    const kept = connect(Number(port), hostname);
+    await once(kept, "connect");
     const last = service.fetch({ url: `${site.origin}/` });
     await site.reached("/");
     let is_over = false;
     const ended = service.stop().finally(() => (is_over = true));
     await expect.poll(() => isListening(service.url), { timeout: 5_000 }).toBe(false);
     expect(is_over).toBe(false);
+    // A connection that was there before is still served, and told why it should not count on it.
+    kept.write(`GET /ready HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+    const [bytes] = (await once(kept, "data")) as [Buffer];
+    expect(bytes.toString()).toMatch(/^HTTP\/1\.1 503 [^]*connection: close[^]*"status":"not_ready"/i);
+    kept.destroy();
     door.open();
     const answer = await last;
     expect(answer).toMatchObject({ http: 200, error: null, title: "The last one" });
