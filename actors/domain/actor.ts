@@ -25,6 +25,7 @@ import {
   resumed,
   settle,
   skipped,
+  spoken,
   start,
   UNTOUCHED,
 } from "./politeness.ts";
@@ -56,6 +57,8 @@ interface State {
   politeness: Politeness;
   /** Not kept: callers whose domain moved ask again. */
   readonly queue: Queue<Reply>;
+  /** Not kept: the last turn granted a slot, and when that grant left is not counted yet. */
+  granting: boolean;
 }
 
 type DomainTurn = Turn<State, typeof Domain.operations>;
@@ -74,6 +77,7 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
     begin: (kept, { key, now_ms }) => ({
       politeness: kept ? resumed(kept, paceOf(key), now_ms, (fetch_id) => granted.has(fetch_id)) : UNTOUCHED,
       queue: emptyQueue(),
+      granting: false,
     }),
     idle_ms: 10 * 60_000,
     on: {
@@ -157,6 +161,8 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
   function serve(turn: DomainTurn, pace: Pace): void {
     const { state, now_ms } = turn;
     const { queue } = state;
+    if (state.granting) state.politeness = spoken(state.politeness, turn.spoke_ms);
+    state.granting = false;
     if (queue.byId.size === 0) return;
     const refusal = skipped(state.politeness, now_ms);
     if (refusal) {
@@ -177,6 +183,7 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
       for (const lease of state.politeness.leases)
         if (lease.lapses_ms <= now_ms) granted.delete(lease.fetch_id);
       state.politeness = start(state.politeness, pace, now_ms, caller);
+      state.granting = true;
       granted.add(caller.fetch_id);
       for (const reply of caller.replies) {
         turn.answer(reply, { kind: "granted", waited_ms: Math.floor(now_ms - caller.asked_ms) });

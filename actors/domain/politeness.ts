@@ -220,6 +220,14 @@ export function start(
   return { ...politeness, leases: [...leases, lease], last_start_ms: now_ms };
 }
 
+/** A grant left this node at spoke_ms, later than it was decided by the time storing took: the gap counts from there. */
+export function spoken(politeness: Politeness, spoke_ms: number): Politeness {
+  const { last_start_ms } = politeness;
+  return last_start_ms === null || spoke_ms <= last_start_ms
+    ? politeness
+    : { ...politeness, last_start_ms: spoke_ms };
+}
+
 /** Takes a slot back and learns from what the origin said. A slot that lapsed and was taken back teaches nothing. */
 export function release(
   politeness: Politeness,

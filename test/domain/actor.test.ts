@@ -64,6 +64,26 @@ describe("a domain", () => {
     expect(second).toEqual({ kind: "granted", waited_ms: GAP });
   });
 
+  test("counts a gap from when the grant left, not from when it was decided", async () => {
+    const clock = virtualClock(Date.UTC(2026, 0, 1));
+    const quick = memoryDocuments();
+    let slow_ms = 400;
+    const put: typeof quick.put = async (...args) => {
+      const stored = Promise.withResolvers<void>();
+      clock.at(clock.now() + slow_ms, () => stored.resolve());
+      slow_ms = 0;
+      await stored.promise;
+      return quick.put(...args);
+    };
+    const { acquire } = oneDomain({ clock, documents: { ...quick, put } });
+    const left: number[] = [];
+    void acquire("a").then(() => left.push(clock.now()));
+    void acquire("b").then(() => left.push(clock.now()));
+    await clock.advance(5_000);
+    expect(left).toHaveLength(2);
+    expect(left[1]! - left[0]!).toBeGreaterThanOrEqual(1_000);
+  });
+
   test("gives a site its own pace", async () => {
     const { acquire, release, clock } = oneDomain();
     await acquire("a", {}, "profiles.example");
