@@ -21,6 +21,7 @@ import { destination, type Endpoint } from "../actors/lib/destination.ts";
 import { cutOff, taskOf } from "../actors/lib/extract.ts";
 import type { Extracted, ExtractTask } from "../actors/lib/extracted.ts";
 import { archiveTransport } from "../actors/tiers/adapters/transport.archive.ts";
+import { searchService } from "../actors/search/service.ts";
 import { directTransport } from "../actors/tiers/adapters/transport.direct.ts";
 import { proxyTransport } from "../actors/tiers/adapters/transport.proxy.ts";
 import { renderTransport } from "../actors/tiers/adapters/transport.render.ts";
@@ -44,11 +45,15 @@ import { retrievals } from "../gateway/retrieved.ts";
 import type { Route } from "../gateway/route.ts";
 import { accountRoutes } from "../gateway/routes/accounts.ts";
 import { bodyRoutes } from "../gateway/routes/bodies.ts";
+import { demoRoutes } from "../gateway/routes/demo.ts";
 import { fetchRoutes } from "../gateway/routes/fetch.ts";
 import { pageRoutes } from "../gateway/routes/pages.ts";
+import { searchRoutes } from "../gateway/routes/search.ts";
 import { statusRoutes } from "../gateway/routes/status.ts";
 import { server } from "../gateway/server.ts";
 import type { Config } from "./config.ts";
+import { readDemo, seedDemo } from "./demo.ts";
+import { openSearch } from "./search.ts";
 
 /** A service that runs. */
 export interface Running {
@@ -143,6 +148,9 @@ export async function start(config: Config): Promise<Running> {
       }),
     }),
   };
+  const budget = (project: string) => budgetOf(documents, project);
+  const index_path = inFolder(config.storage.data_dir, "search.sqlite");
+  const searching = openSearch(config, { clock, documents, meters, index_path, budgetOf: budget });
   const cluster = embedded(
     [
       account(),
@@ -159,11 +167,14 @@ export async function start(config: Config): Promise<Running> {
           extract,
           joined,
           prices: readPrices(prices),
-          budgetOf: (project) => budgetOf(documents, project),
+          budgetOf: budget,
+          kept: searching.kept,
+          gone: searching.gone,
         }),
         stored: async (digest) => asCachedPage((await documents.get("pages", digest))?.value),
         now: () => clock.now(),
       }),
+      ...searching.actors,
     ],
     { clock, random, documents, meters },
   );
@@ -178,6 +189,9 @@ export async function start(config: Config): Promise<Running> {
   });
   const seen = retrievals({ documents, clock });
   const pages = fetchService({ documents, ask: cluster.ask, clock, meters, joined });
+  const { revision } = searching;
+  const find = searchService({ documents, ask: cluster.ask, clock, meters, revision });
+  const demo = searching.index ? readDemo() : null;
 
   let draining = false;
   const { listen, sentence } = await chooseHttp();
@@ -185,6 +199,7 @@ export async function start(config: Config): Promise<Running> {
   const public_url = config.gateway.public_url ?? `http://${bracketed(host)}:${port}`;
   const routes: Route[] = [
     ...fetchRoutes({ ...pages, decode: decodeText, bodies, retrievals: seen, clock, meters }),
+    ...searchRoutes({ search: find, clock, meters }),
     ...bodyRoutes({ bodies, retrievals: seen }),
     ...accountRoutes({
       ask: cluster.ask,
@@ -197,18 +212,31 @@ export async function start(config: Config): Promise<Running> {
       checks: {
         documents: { ping: () => documents.ping(), gates: true },
         object_storage: { ping: () => bodies.ping(), gates: false },
+        search: {
+          ping: async () => {
+            if (!searching.registered) throw new Error("No metasearch instance is set up");
+          },
+          gates: true,
+        },
       },
       draining: () => draining,
       version,
       clock,
       metrics: { content_type: meters.contentType, render: () => meters.render() },
     }),
+    ...(demo ? demoRoutes(demo) : []),
     ...pageRoutes({ document: () => openapi({ routes, public_url, named: {} }), public_url, version }),
   ];
   const { admit, failed } = server({ routes, identify, metering: books, clock, random, meters });
   const listening = await listen(admit, { host, port, shared: false, failed });
   meters.gauge("trawl_http_server_info", { name: listening.name }, 1);
   const address = `http://${bracketed(host)}:${listening.port}`;
+  if (searching.index && demo)
+    await seedDemo(
+      { documents, bodies, index: searching.index, clock, extract },
+      demo,
+      config.gateway.public_url?.replace(/\/+$/, "") ?? address,
+    );
   meters.say("info", "Listening", { address, http: listening.name, node: process.version });
 
   const stop = async (within_ms = STOP_MS): Promise<void> => {
@@ -218,6 +246,7 @@ export async function start(config: Config): Promise<Running> {
     await cluster.stop(within_ms);
     await workers.close();
     await egress.close();
+    await searching.close();
     await to_renderer?.close();
     await bodies.close();
     await documents.close();

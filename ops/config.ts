@@ -7,7 +7,7 @@ import ipaddr from "ipaddr.js";
 import { type Static, type TSchema, Type } from "typebox";
 import { Default, Errors } from "typebox/value";
 import { readPrice } from "../actors/fetch/prices.ts";
-import { KEY_MARKS, KEY_SHAPE } from "../schemas/accounts.ts";
+import { KEY_MARKS, KEY_SHAPE, toMicros } from "../schemas/accounts.ts";
 
 const closed = { additionalProperties: false, default: {} } as const;
 
@@ -60,6 +60,10 @@ const ADMIN_KEY: Rule = {
 const PRICE: Rule = {
   fits: (text) => readPrice(text) !== null,
   expected: "prices in US dollars as proxy=0.002, proxy_render=0.005 or proxy_render.high=0.02",
+};
+const AMOUNT: Rule = {
+  fits: (said) => toMicros(said) !== null,
+  expected: "an amount as 0.005, with at most six decimal places",
 };
 const CRAWLER: Rule = {
   fits: (text) => /^[A-Za-z_-]{1,64}$/.test(text),
@@ -239,6 +243,13 @@ export const Config = Type.Object(
           env: "TRAWL_FALLBACK_SEARCH_KEY",
           secret: true,
           description: "Its X-Subscription-Token.",
+        }),
+        fallback_price: text({
+          env: "TRAWL_FALLBACK_SEARCH_PRICE",
+          default: "0.005",
+          shared: true,
+          rule: AMOUNT,
+          description: "What one request to it costs, in US dollars.",
         }),
       },
       closed,

@@ -56,10 +56,24 @@ export interface Outside {
   readonly joined?: JoinedSites;
   /** Reads a document's bytes outside this process. */
   readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<Work<Extracted>>;
+  /** Told of every page that was stored. Must not wait or throw. Default: nobody is. */
+  readonly kept?: (page: Kept) => void;
+  /** Told of every address whose origin says that there is nothing (any more): 404, 410. */
+  readonly gone?: (url: string) => void;
   /** What an attempt on a premium route costs. Default: nothing. */
   readonly prices?: Prices;
   /** What a project may spend on premium routes in a month, in micros; null: no limit. Default: no limit. */
   readonly budgetOf?: (project: string) => Promise<number | null>;
+}
+
+/** A page that was stored, whole, for whoever wants it found by its words. */
+export interface Kept {
+  /** What was asked for; where the page was found stands in the record. */
+  readonly url: string;
+  readonly record: PageRecord;
+  readonly text: string;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Buffer;
 }
 
 /** How long a synchronous caller and a batch item stand in a domain's queue at most. */
@@ -339,14 +353,15 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       };
     };
 
+    /** Whether it was stored. */
     const keep = async (
       record: PageRecord,
       headers: ReadonlyMap<string, string>,
       renewed: CachedPage | null,
-    ) => {
+    ): Promise<boolean> => {
       const now_ms = clock.now();
       const ttl_ms = ttlOf(freshnessOf(headers, now_ms));
-      if (ttl_ms === null) return;
+      if (ttl_ms === null) return false;
       const page: CachedPage = {
         url: request.url,
         record,
@@ -357,10 +372,11 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       // Two writers at once: whoever comes second looks again, once; a cache need not win.
       for (let again = 0; again < 2; again++) {
         const old = await documents.get("pages", digest);
-        if (!renewed && !mayReplace(asCachedPage(old?.value), record, request, now_ms)) return;
+        if (!renewed && !mayReplace(asCachedPage(old?.value), record, request, now_ms)) return false;
         const expires_at_ms = now_ms + ttl_ms + KEPT_STALE_MS;
-        if (await documents.put("pages", digest, page, old?.version ?? 0, { expires_at_ms })) return;
+        if (await documents.put("pages", digest, page, old?.version ?? 0, { expires_at_ms })) return true;
       }
+      return false;
     };
 
     const revalidated = async (page: CachedPage, result: Extract<Transported, { kind: "page" }>) => {
@@ -383,7 +399,13 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
 
     const finish = async (error: FetchError | null, best: Candidate | null): Promise<FetchAnswer> => {
       const record = best ? await recordOf(best) : { ...EMPTY_RECORD, ...lastSeen(tried) };
-      if (best?.page && error === null) await keep(record, best.page.headers, null);
+      if (best?.page && error === null) {
+        const { headers, body } = best.page;
+        const text = best.extracted?.text ?? "";
+        if (await keep(record, headers, null))
+          outside.kept?.({ url: request.url, record, text, headers, body });
+      }
+      if (error === "http_404" || error === "http_410") outside.gone?.(request.url);
       return {
         record,
         attempts,

@@ -25,7 +25,7 @@ const ENGINE_CHARS_MOST = 60;
 const FUSION = 60;
 
 const DAY_MS = 86_400_000;
-const PERIOD_DAYS: Readonly<Record<Period, number>> = { day: 1, week: 7, month: 31, year: 366 };
+export const PERIOD_DAYS: Readonly<Record<Period, number>> = { day: 1, week: 7, month: 31, year: 366 };
 /** A date without a time is up to a day older than it looks. */
 const SLACK_MS = DAY_MS;
 
@@ -116,10 +116,12 @@ export function merge(
 /** Upstreams do not all know about periods; what says of itself that it is older is left out. */
 function isWithin(published_at: string | null, freshness: Period | null, now_ms: number): boolean {
   if (freshness === null || published_at === null) return true;
-  // A time without a zone would be read as this machine's.
-  const at_ms = Date.parse(/T[\d:.]+$/.test(published_at) ? `${published_at}Z` : published_at);
+  const at_ms = millisecondsOf(published_at);
   return Number.isNaN(at_ms) || now_ms - at_ms <= PERIOD_DAYS[freshness] * DAY_MS + SLACK_MS;
 }
+
+/** A date as we write them, as Unix milliseconds. A time without a zone would be read as this machine's. */
+export const millisecondsOf = (iso: string): number => Date.parse(/T[\d:.]+$/.test(iso) ? `${iso}Z` : iso);
 
 /**
  * Why an answer is not good enough, or null. A cause goes before what it caused: engines that failed explain why

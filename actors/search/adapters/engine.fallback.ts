@@ -20,7 +20,7 @@ interface Needs {
   readonly clock: Clock;
   /** The endpoint itself, for example https://api.search.brave.com/res/v1/web/search */
   readonly url: string;
-  readonly key: string;
+  readonly key: string | null;
 }
 
 export function fallbackEngine({ egress, clock, url: configured, key }: Needs): Engine {
@@ -44,7 +44,7 @@ export function fallbackEngine({ egress, clock, url: configured, key }: Needs): 
         if (country != null) url.searchParams.set("country", country.toUpperCase());
         url.searchParams.set("text_decorations", "false");
         url.searchParams.set("extra_snippets", "true");
-        const headers: [string, string][] = [["X-Subscription-Token", key]];
+        const headers: [string, string][] = key === null ? [] : [["X-Subscription-Token", key]];
         const got = await getJson(egress, url, headers, signal, clock.now());
         const read = got.kind === "json" ? readPage(got.value) : got;
         if (read.kind === "failed") {

@@ -10,6 +10,7 @@ import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Meters } from "../../../cluster/ports/meters.ts";
 import { normaliseUrl, parseUrl } from "../../lib/url.ts";
 import type { Engine, RawResult } from "../engine.ts";
+import { millisecondsOf, PERIOD_DAYS } from "../merge.ts";
 import { failed } from "./upstream.ts";
 
 export interface IndexedPage {
@@ -83,7 +84,6 @@ const SCHEMA = `
 /** Beside all words: a word in a title is worth so many in the text. */
 const TITLE_WEIGHT = 6;
 const SNIPPET_TOKENS = 40;
-const PERIOD_DAYS = { day: 1, week: 7, month: 31, year: 366 } as const;
 const DAY_MS = 86_400_000;
 
 interface Needs {
@@ -138,7 +138,7 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
     const text = page.text.slice(0, limits.text_chars);
     const title = page.title ?? "";
     const now_ms = clock.now();
-    const published_ms = page.published_at === null ? Number.NaN : Date.parse(page.published_at);
+    const published_ms = page.published_at === null ? Number.NaN : millisecondsOf(page.published_at);
     const { lastInsertRowid } = insertPage.run(
       key,
       page.url,
@@ -194,7 +194,7 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
     });
   }
 
-  function change(next: Change): void {
+  function enqueue(next: Change): void {
     if (waiting.push(next) === 1) setImmediate(flush);
   }
 
@@ -247,8 +247,8 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
 
   return {
     engine,
-    add: (page) => change({ kind: "add", page }),
-    remove: (url) => change({ kind: "remove", url }),
+    add: (page) => enqueue({ kind: "add", page }),
+    remove: (url) => enqueue({ kind: "remove", url }),
     unpin(keep) {
       flush();
       const keys = new Set(keep.map((url) => normaliseUrl(new URL(url))));

@@ -1,0 +1,110 @@
+/**
+ * The demo site: pages about an invented island that come with the program (ops/demo/). At first start they are stored as
+ * if they had been fetched and put into the built-in index, under the address at which the gateway shows them, so that a
+ * fresh clone finds something without any network. The service never fetches from itself, so their copies do not grow
+ * old, and a fetch that wants none from the cache is answered `blocked_destination`.
+ */
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { cacheKey, EMPTY_RECORD, type CachedPage } from "../actors/fetch/freshness.ts";
+import type { Extracted, ExtractTask } from "../actors/lib/extracted.ts";
+import { normaliseUrl } from "../actors/lib/url.ts";
+import type { LocalIndex } from "../actors/search/adapters/engine.local.sqlite.ts";
+import type { Bodies } from "../cluster/ports/bodies.ts";
+import type { Clock } from "../cluster/ports/clock.ts";
+import type { Documents } from "../cluster/ports/documents.ts";
+import type { Work } from "../cluster/ports/workers.ts";
+import type { FetchAsk, PageRecord } from "../schemas/fetch.ts";
+
+/** By name, in the order of names. */
+export function readDemo(): ReadonlyMap<string, Buffer> {
+  const folder = fileURLToPath(new URL("demo", import.meta.url));
+  const files = readdirSync(folder).filter((file) => file.endsWith(".html"));
+  return new Map(
+    files.toSorted().map((file) => [file.slice(0, -".html".length), readFileSync(join(folder, file))]),
+  );
+}
+
+interface Needs {
+  readonly documents: Documents;
+  readonly bodies: Bodies;
+  readonly index: LocalIndex;
+  readonly clock: Clock;
+  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<Work<Extracted>>;
+}
+
+/** For as long as anybody will run this. */
+const TTL_MS = 100 * 365 * 86_400_000;
+const TYPE = "text/html; charset=utf-8";
+
+/** Stores what is not stored yet under this address. Throws Fault. */
+export async function seedDemo(
+  { documents, bodies, index, clock, extract }: Needs,
+  pages: ReadonlyMap<string, Buffer>,
+  base: string,
+): Promise<void> {
+  const digest = createHash("sha256").update(base);
+  for (const [name, body] of pages) digest.update(`\n${name} `).update(body);
+  const edition = digest.digest("hex");
+  const known = await documents.get("demo", "edition");
+  if (known?.value === edition && index.pages() >= pages.size) return;
+
+  const urls = [...pages].map(([name]) => new URL(`${base}/demo/${name}`));
+  index.unpin(urls.map(({ href }) => href));
+  const stored = [...pages.values()].map(async (body, at) => {
+    const url = urls[at]!;
+    const now_ms = clock.now();
+    const task = { bytes: body, url: url.href, content_type: TYPE, kind: "html", now_ms } as const;
+    const work = await extract(task, new AbortController().signal);
+    if (work.kind === "failed") return false;
+    const page = pageOf(url, body, work.value, (await bodies.put(body)).sha256, now_ms);
+    const key = cacheKey(normaliseUrl(url), ORDINARY);
+    const old = await documents.get("pages", key);
+    await documents.put("pages", key, page, old?.version ?? 0);
+    const { title, meta, text } = page.record;
+    index.add({
+      url: url.href,
+      title,
+      text: text ?? "",
+      language: meta?.language ?? null,
+      published_at: meta?.published_at ?? null,
+      pinned: true,
+    });
+    return true;
+  });
+  const whole = (await Promise.all(stored)).every(Boolean);
+  if (whole) await documents.put("demo", "edition", edition, known?.version ?? 0);
+}
+
+/** What a fetch asks that sets nothing but the address; only what changes a page matters to the key. */
+const ORDINARY = { render: "auto", user_agent: null, accept_language: null, country: null } as FetchAsk;
+
+function pageOf(url: URL, body: Buffer, read: Extracted, sha256: string, now_ms: number): CachedPage {
+  const record: PageRecord = {
+    ...EMPTY_RECORD,
+    final_url: url.href,
+    status: 200,
+    content_type: TYPE,
+    origin_content_type: TYPE,
+    headers: { "content-type": TYPE },
+    // No route brought it: it came with the program.
+    tier: null,
+    content_kind: "html",
+    charset: read.charset,
+    title: read.title,
+    meta: read.meta,
+    text: read.text,
+    text_chars: read.text.length,
+    text_truncated: read.text_truncated,
+    sha256,
+    bytes: body.length,
+    body_kind: "origin",
+    retrieved_at: new Date(now_ms).toISOString(),
+    paywall: read.paywall,
+    paywall_evidence: [...read.paywall_evidence],
+    text_complete: read.paywall ? read.paywall !== "hard" : null,
+  };
+  return { url: url.href, record, tried: [], validated_ms: now_ms, ttl_ms: TTL_MS };
+}
