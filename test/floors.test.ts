@@ -32,7 +32,9 @@ const FLOORS: Record<string, string[]> = {
 
 const HOLDERS: Record<string, RegExp> = {
   mongodb: /\/adapters\/.*\.mongo\.ts$/,
+  nats: /\/adapters\/.*\.nats\.ts$/,
   "@nats-io/jetstream": /\/adapters\/.*\.nats\.ts$/,
+  "@nats-io/kv": /\/adapters\/.*\.nats\.ts$/,
   "@aws-sdk/client-s3": /\/adapters\/.*\.s3\.ts$/,
   "node:sqlite": /\/adapters\/.*\.sqlite\.ts$/,
   undici: /\/adapters\/.*\.undici\.ts$/,

@@ -1,12 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { memoryBus } from "../../cluster/adapters/bus.memory.ts";
+import { natsBus } from "../../cluster/adapters/bus.nats.ts";
 import { systemClock } from "../../cluster/adapters/clock.system.ts";
 import { settled, virtualClock } from "../../cluster/adapters/clock.virtual.ts";
 import type { Bus, Letter } from "../../cluster/ports/bus.ts";
+import { engines } from "../engines.ts";
 import { busSuite } from "./bus.ts";
+
+const { bus: nats } = await engines("bus");
 
 const BUSES: Record<string, () => Promise<Bus>> = {
   memory: async () => memoryBus(systemClock()),
+  ...(nats && { NATS: () => natsBus(`${nats["TRAWL_BUS"]}/suite-${Date.now()}`) }),
 };
 
 describe.each(Object.entries(BUSES))("the bus in %s", (_, connect) => {

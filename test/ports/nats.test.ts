@@ -1,0 +1,186 @@
+/** What NATS itself adds to the ports bus and leases: a server that dies, hangs, is too old, or is shared. */
+import { createServer } from "node:net";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { afterAll, describe, expect, test, vi } from "vitest";
+import { natsBus, readConsumerName, tokenOf } from "../../cluster/adapters/bus.nats.ts";
+import { natsLeases } from "../../cluster/adapters/leases.nats.ts";
+import type { Bus, Delivery, Letter } from "../../cluster/ports/bus.ts";
+import { engines, ownEngine } from "../engines.ts";
+
+const { bus: shared } = await engines("bus");
+
+const letter = (body: string, more: Partial<Letter> = {}): Letter => ({
+  stream: "work",
+  partition: 1,
+  name: "counter",
+  key: "k",
+  body: JSON.stringify(body),
+  once: null,
+  reply_to: null,
+  deadline_ms: null,
+  ...more,
+});
+
+const reader = async (bus: Bus, epoch: number) => {
+  const got: Delivery[] = [];
+  const lost = vi.fn<() => void>();
+  const reading = await bus.read(
+    1,
+    epoch,
+    (delivery) => got.push(delivery),
+    lost,
+    () => true,
+  );
+  return { ...reading, got, lost };
+};
+
+describe("subjects", () => {
+  test.each([
+    ["example.co.uk", "example_co_uk"],
+    ["Example.ORG", "example_org"],
+    ["2001:db8::1", "2001-db8--1-5afd19e856d1c18d"],
+  ])("%s is %s (cluster.md, section 4)", (key, token) => {
+    expect(tokenOf(key)).toBe(token);
+  });
+
+  test("of long and odd keys stay short and differ", () => {
+    const keys = ["x".repeat(200), `${"x".repeat(200)}y`, "a b", "a*b", "a>b", ""];
+    const tokens = keys.map(tokenOf);
+    expect(new Set(tokens).size).toBe(keys.length);
+    for (const token of tokens) expect(token).toMatch(/^[a-z0-9_-]{1,60}$/);
+  });
+
+  test("name consumers by partition and epoch", () => {
+    expect(readConsumerName("p17-e1099511632487")).toEqual({ partition: 17, epoch: 1_099_511_632_487 });
+    expect(readConsumerName("somebody-else")).toBeNull();
+  });
+});
+
+describe.skipIf(shared === null)("one NATS", () => {
+  test("serves several clusters that do not see each other", async () => {
+    const address = (name: string) => `${shared!["TRAWL_BUS"]}/${name}-${Date.now()}`;
+    const [one, two] = [await natsBus(address("one")), await natsBus(address("two"))];
+    const [first, second] = [await reader(one, 7), await reader(two, 3)];
+    await one.send(letter("for one"));
+    await two.send(letter("for two"));
+    await vi.waitFor(() => expect([first.got.length, second.got.length]).toEqual([1, 1]));
+    expect(second.got[0]!.letter.body).toBe('"for two"');
+    await Promise.all([one.close(), two.close()]);
+  });
+
+  test("counts epochs on from the generation the nodes agreed on", async () => {
+    const address = `${shared!["TRAWL_BUS"]}/generation-${Date.now()}`;
+    const leases = await natsLeases(address);
+    const before = (await leases.create(1, "a"))!;
+    expect(await leases.agree("generation", "3")).toBe("3");
+    const after = (await leases.create(2, "a"))!;
+    expect(after.epoch - after.revision).toBe(3 * 2 ** 40);
+    expect(after.epoch).toBeGreaterThan(before.epoch);
+    expect(await leases.renew(2, "a", after)).toMatchObject({ kind: "renewed" });
+    await leases.close();
+  });
+});
+
+describe.skipIf(shared === null)("a NATS server of its own", async () => {
+  const engine = shared && (await ownEngine("bus"));
+  afterAll(() => engine?.stop());
+  const address = engine?.settings["TRAWL_BUS"] ?? "";
+
+  test("that dies and comes back loses nothing and needs no new owner", async () => {
+    const bus = await natsBus(address);
+    const back = vi.fn<() => void>();
+    bus.onReconnect(back);
+    const one = await reader(bus, 5);
+    await bus.send(letter("before", { stream: "sync" }));
+    await vi.waitFor(() => expect(one.got).toHaveLength(1));
+    await engine!.kill();
+    const acknowledged = (async () => {
+      for (;;) if (await one.got[0]!.acknowledge().catch(() => false)) return true;
+    })();
+    await engine!.restart();
+    await bus.send(letter("after", { stream: "sync" }));
+    await vi.waitFor(() => expect(one.got).toHaveLength(2), { timeout: 10_000 });
+    expect(await acknowledged).toBe(true);
+    expect(await one.got[1]!.acknowledge()).toBe(true);
+    expect(await one.unacknowledged()).toBe(0);
+    expect(one.lost).not.toHaveBeenCalled();
+    expect(back).toHaveBeenCalledOnce();
+    await bus.close();
+  });
+
+  test("that is away is told of by a fault in time, and then works again by itself", async () => {
+    const fault = { name: "Fault", code: "bus_unreachable" };
+    const [bus, leases] = [await natsBus(address), await natsLeases(address)];
+    const lease = (await leases.create(9, "a"))!;
+    await engine!.kill();
+    const began = performance.now();
+    const calls = [
+      bus.send(letter("away")),
+      bus.ping(),
+      bus.read(
+        2,
+        1,
+        () => {},
+        () => {},
+        () => true,
+      ),
+      leases.renew(9, "a", lease),
+      leases.create(10, "a"),
+      leases.members(),
+    ];
+    for (const end of await Promise.allSettled(calls)) expect(end).toMatchObject({ reason: fault });
+    expect(performance.now() - began).toBeLessThan(4_000);
+    await engine!.restart();
+    await vi.waitFor(() => bus.ping(), { timeout: 10_000 });
+    expect(await bus.send(letter("back"))).toBe(true);
+    await leases.present("a");
+    expect(await leases.members()).toEqual(["a"]);
+    await Promise.all([bus.close(), leases.close()]);
+  });
+
+  test("that hangs is told of by a fault in time", async () => {
+    const bus = await natsBus(address);
+    engine!.pause();
+    const began = performance.now();
+    await expect(bus.send(letter("hanging"))).rejects.toMatchObject({ code: "bus_unreachable" });
+    expect(performance.now() - began).toBeLessThan(4_000);
+    engine!.resume();
+    await vi.waitFor(() => bus.ping(), { timeout: 10_000 });
+    await bus.close();
+  });
+});
+
+describe("an address", () => {
+  /** Says what a server of that version says first, and nothing more. */
+  async function server(version: string) {
+    const listening = createServer((socket) => {
+      socket.write(
+        `INFO ${JSON.stringify({ server_id: "x", version, headers: true, max_payload: 1_048_576, proto: 1 })}\r\n`,
+      );
+      socket.on("data", (said) => {
+        if (said.includes("PING")) socket.write("PONG\r\n");
+      });
+      socket.on("error", () => {});
+    }).listen(0, "127.0.0.1");
+    await once(listening, "listening");
+    return { at: `nats://127.0.0.1:${(listening.address() as AddressInfo).port}`, listening };
+  }
+
+  test("of a server that is too old is refused with a sentence", async () => {
+    const { at, listening } = await server("2.9.10");
+    await expect(natsBus(at)).rejects.toThrow(/^Cannot use NATS 2\.9\.10 at .*must be 2\.12 or newer/);
+    listening.close();
+  });
+
+  test("where nobody is ends in a fault, without the password", async () => {
+    const problem = await natsBus("nats://me:secret@127.0.0.1:1").catch((fault: unknown) => fault as Error);
+    expect(problem).toMatchObject({ name: "Fault", code: "bus_unreachable" });
+    expect((problem as Error).message).toContain("127.0.0.1:1");
+    expect((problem as Error).message).not.toContain("secret");
+  });
+
+  test("with two clusters' names is a mistake", async () => {
+    await expect(natsBus("nats://a:1/one,nats://b:1/two")).rejects.toThrow("A cluster's name in TRAWL_BUS");
+  });
+});
