@@ -53,7 +53,7 @@ export function cdxUrl(archive_url: string, url: string, now_ms: number): string
     sort: "closest",
     limit: String(ROWS_ASKED),
   });
-  return `${baseOf(archive_url)}${CDX_PATH}?${query}`;
+  return `${baseOf(archive_url)}${CDX_PATH}?${query.toString()}`;
 }
 
 /** The captures an answer lists; null when it is no CDX answer (archives say their errors in HTML, with status 200). */
@@ -95,7 +95,7 @@ function fromLines(text: string): readonly Row[] | null {
 
 function asSnapshot(row: Row): Snapshot | null {
   const named = Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [ALIASES[name] ?? name, String(value ?? "")]),
+    Object.entries(row).map(([name, value]) => [ALIASES[name] ?? name, wordOf(value)]),
   );
   const { timestamp = "", original = "", mimetype = "", statuscode = "", digest = "" } = named;
   if (capturedMs(timestamp) === null || statuscode !== "200") return null;
@@ -108,6 +108,9 @@ function asSnapshot(row: Row): Snapshot | null {
     digest: /^[A-Z2-7]{32}$/.test(digest) ? digest : null,
   };
 }
+
+const wordOf = (value: unknown): string =>
+  typeof value === "string" ? value : typeof value === "number" ? String(value) : "";
 
 /** The copies worth trying: young enough, newest first, one of each content. */
 export function candidates(rows: readonly Snapshot[], now_ms: number): readonly Snapshot[] {

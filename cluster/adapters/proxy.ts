@@ -86,12 +86,15 @@ function credentialsOf({ username, password }: URL): string | null {
   return `Basic ${Buffer.from(`${unescaped(username)}:${unescaped(password)}`).toString("base64")}`;
 }
 
+/** Escapes that are none stand for themselves: passwords are pasted as they are. */
 function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return text.replaceAll(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes);
+    } catch {
+      return escapes;
+    }
+  });
 }
 
 /** Throws unless the proxy let us through. */
