@@ -32,6 +32,8 @@ export interface Role {
 
 export interface DistributedCluster extends Cluster {
   readonly partitions: () => readonly number[];
+  /** The same with their epochs. */
+  readonly holdings: () => readonly Pick<Part, "partition" | "epoch">[];
 }
 
 /** What an answer looks like on the wire. */
@@ -182,11 +184,12 @@ export async function distributed(
     key: string,
     operation: string,
     message: unknown,
+    // The same however often it is tried: a refusal may only mean that the answer got lost.
+    once = `${me}:tell:${count++}`,
     tries = 0,
   ): void {
     const partition = partitionOf(contract.place, key);
     const near = nearby(partition);
-    const once = `${me}:tell:${count++}`;
     const letter: Letter = {
       stream: "work",
       partition,
@@ -202,7 +205,7 @@ export async function distributed(
       : bus.send(letter).then(() => {});
     sent.catch((problem: unknown) => {
       if (problem instanceof Fault && problem.code !== "message_too_large" && tries < TELLS_AGAIN) {
-        clock.at(clock.now() + TELL_AGAIN_MS, () => tell(contract, key, operation, message, tries + 1));
+        clock.at(clock.now() + TELL_AGAIN_MS, () => tell(contract, key, operation, message, once, tries + 1));
         return;
       }
       if (problem instanceof Fault) meters.count("trawl_faults_total", { code: problem.code });
@@ -377,7 +380,8 @@ export async function distributed(
     ask: asking(null),
     recovered: owner?.begun ?? Promise.resolve(),
     stop,
-    partitions: () => owner?.held() ?? [],
+    partitions: () => (owner?.held() ?? []).map(({ partition }) => partition),
+    holdings: () => owner?.held() ?? [],
     stats: () => ({ ...within.stats(), questions: books.size() }),
   };
 }

@@ -36,7 +36,7 @@ export interface Estate {
 export interface Ownership {
   /** Resolves after the first round of claims. */
   readonly begun: Promise<void>;
-  readonly held: () => readonly number[];
+  readonly held: () => readonly Pick<Part, "partition" | "epoch">[];
   /** Claims nothing more and hands over everything; after the limit the leases run out by themselves. */
   readonly drain: (limit_ms: number) => Promise<void>;
   /** Gives a partition back to claim it anew under a new epoch: what got stranded on the bus comes again. */
@@ -214,7 +214,10 @@ export function ownership(
   renewals();
   return {
     begun: rounds(),
-    held: () => [...owned.values()].filter(({ closing }) => !closing).map(({ partition }) => partition),
+    held: () =>
+      [...owned.values()]
+        .filter(({ closing }) => !closing)
+        .map(({ partition, epoch }) => ({ partition, epoch })),
     renounce(partition) {
       const held = owned.get(partition);
       if (held) void handedOver(held);

@@ -1,0 +1,52 @@
+/**
+ * Which nodes there are and how they are, for people: asked of the nodes themselves and answered at most once. Nothing
+ * depends on it; who owns what is decided by the leases alone.
+ */
+import type { Stream } from "./bus.ts";
+
+/** A node about itself. */
+export interface NodeReport {
+  readonly node: string;
+  readonly version: string;
+  readonly roles: readonly string[];
+  /** Where it answers by HTTP. */
+  readonly address: string;
+  /** Unix milliseconds. */
+  readonly began_ms: number;
+  readonly draining: boolean;
+  readonly partitions: readonly { readonly partition: number; readonly epoch: number }[];
+  /** Actors awake, works running, questions it asked and has no answer to. */
+  readonly awake: number;
+  readonly works: number;
+  readonly questions: number;
+}
+
+/** What is in front of a partition's reader. */
+export interface Queue {
+  readonly stream: Stream;
+  readonly partition: number;
+  readonly epoch: number;
+  /** Letters nobody was handed yet. */
+  readonly waiting: number;
+  /** Handed out and not acknowledged. */
+  readonly unacknowledged: number;
+}
+
+/** What a node does for whoever asks. */
+export interface Desk {
+  readonly report: () => NodeReport;
+  /** Begins to hand everything over and to end; does not wait for it. */
+  readonly drain: () => void;
+}
+
+/** Throws Fault bus_unreachable and nothing else. */
+export interface Roster {
+  /** Answers for this node until the roster is closed. */
+  serve(node: string, desk: Desk): Promise<void>;
+  /** Everybody who answers within the time. */
+  nodes(wait_ms?: number): Promise<readonly NodeReport[]>;
+  /** False: there is no node of that name. */
+  drain(node: string): Promise<boolean>;
+  queues(): Promise<readonly Queue[]>;
+  close(): Promise<void>;
+}
