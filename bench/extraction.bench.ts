@@ -94,8 +94,8 @@ for (const page of wcxbPages(values.root)) {
 }
 
 const three = (value: number): string => (Number.isNaN(value) ? "    –" : value.toFixed(3));
-const rate = (values: readonly (boolean | null)[]): string => {
-  const known = values.filter((value) => value !== null);
+const rate = (answers: readonly (boolean | null)[]): string => {
+  const known = answers.filter((value) => value !== null);
   return `${three(known.filter(Boolean).length / known.length)} of ${known.length}`;
 };
 

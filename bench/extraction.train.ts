@@ -3,14 +3,13 @@
  * article-features.ts, a line of a page being one example. Seeded and without dependencies, so that the same pages give
  * the same weights. It prints what trees learned on one half are worth on the other, then learns on all and writes.
  *
- *   node bench/extraction.train.ts [--root folder] [--trees n] [--leaves n] [--rate x] [--write]
+ *   node bench/extraction.train.ts [--root folder] [--trees n] [--leaves n] [--rate x] [--folds n] [--articles] [--texts file] [--write]
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { surveyOf } from "../actors/lib/article.ts";
+import { readHtml, surveyOf, type Weigh } from "../actors/lib/article.ts";
 import { buildTree } from "../actors/lib/article-tree.ts";
 import { readLinkedData } from "../actors/lib/article-jsonld.ts";
-import { selectLines } from "../actors/lib/article-score.ts";
 import {
   articlePages,
   type GoldPage,
@@ -30,6 +29,8 @@ const { values: options } = parseArgs({
     rate: { type: "string", default: "0.1" },
     folds: { type: "string", default: "2" },
     write: { type: "boolean", default: false },
+    /** Where to write the crossed texts: id to text. */
+    texts: { type: "string" },
     articles: { type: "boolean", default: false },
   },
 });
@@ -136,7 +137,7 @@ function bordersOf(rows: readonly Float32Array[], width: number): Float32Array[]
       found.sort((a, b) => a - b);
       const cuts = new Set<number>();
       for (let i = 1; i < BINS; i += 1) cuts.add(found[Math.floor((i * found.length) / BINS)]!);
-      sampled.push(Float32Array.from([...cuts]));
+      sampled.push(Float32Array.from(cuts));
     }
   }
   return sampled;
@@ -277,6 +278,7 @@ export function climb(tree: Grown, rows: Float32Array, start: number): number {
   return tree.value[node]!;
 }
 
+const pages: GoldPage[] = [];
 const examples: Example[] = [];
 const parts: Float32Array[] = [];
 let width = 0;
@@ -285,6 +287,7 @@ const sources = options.articles ? [wcxbPages, articlePages] : [wcxbPages];
 for (const source of sources)
   for (const page of source(options.root)) {
     const tree = buildTree(page.html);
+    pages.push(page);
     const survey = surveyOf(tree, readLinkedData(tree.jsonLd), page.url);
     if (survey.lines.length === 0 || page.text === "") continue;
     const lines = survey.lines.map((line) => line.text);
@@ -372,46 +375,55 @@ function learn(of: (example: Example) => boolean): { trees: Grown[]; bias: numbe
   return { trees, bias };
 }
 
+const NOW_MS = Date.UTC(2026, 10, 21);
+const texts: Record<string, string> = {};
 const shingled: ReturnType<typeof shingleScore>[] = [];
+/** Whole pages as they would be read with these weights, so that what is judged is what is served. */
 function judge(
   model: { trees: Grown[]; bias: number },
-  of: (example: Example) => boolean,
+  of: (page: GoldPage) => boolean,
 ): Map<string, number[]> {
   const result = new Map<string, number[]>();
-  for (const example of examples) {
-    if (!of(example)) continue;
-    const chances = example.lines.map((_, i) => {
-      let score = model.bias;
-      const { part, start } = flatRow(example.first + i);
-      for (const tree of model.trees) score += climb(tree, part, start);
-      return 1 / (1 + Math.exp(-score));
-    });
-    const picked = selectLines(chances, example.sizes, example.page.kind === "article" ? 0.65 : 0.5).picked;
-    const f1 = wordScore(example.page.text, example.lines.filter((_, i) => picked[i]).join("\n")).f1;
-    if (example.page.set === "articles") {
-      const got = example.lines.filter((_, i) => picked[i]).join("\n");
-      shingled.push(shingleScore(example.page.text, got));
-    }
-    const kind = example.page.set === "articles" ? "articles-set" : example.page.kind;
+  const put = (kind: string, f1: number): void => {
     result.set(kind, [...(result.get(kind) ?? []), f1]);
-    if (example.page.set === "wcxb") result.set("all", [...(result.get("all") ?? []), f1]);
+  };
+  const weigh: Weigh = (rows, of_width) => {
+    const chances: number[] = [];
+    for (let start = 0; start < rows.length; start += of_width) {
+      let score = model.bias;
+      for (const tree of model.trees) score += climb(tree, rows, start);
+      chances.push(1 / (1 + Math.exp(-score)));
+    }
+    return chances;
+  };
+  for (const page of pages) {
+    if (!of(page)) continue;
+    const { text } = readHtml(page.html, page.url, NOW_MS, weigh);
+    texts[`${page.set} ${page.id}`] = text;
+    if (page.set === "articles") {
+      shingled.push(shingleScore(page.text, text));
+      continue;
+    }
+    const { f1 } = wordScore(page.text, text);
+    put(page.kind, f1);
+    put("all", f1);
   }
   return result;
 }
 
 // Dev and held are judged crosswise by default; more folds leave more pages to learn from.
 const folds = Number(options.folds);
-const fold = (example: Example): number => {
-  if (folds === 2) return isHeldOut(example.page.id) ? 1 : 0;
+const fold = ({ id }: GoldPage): number => {
+  if (folds === 2) return isHeldOut(id) ? 1 : 0;
   let hash = 7;
-  for (const char of example.page.id) hash = (Math.imul(hash, 33) + char.codePointAt(0)!) >>> 0;
+  for (const char of id) hash = (Math.imul(hash, 33) + char.codePointAt(0)!) >>> 0;
   return (hash >>> 3) % folds;
 };
 const crossed = new Map<string, number[]>();
 for (let left = 0; left < folds; left += 1) {
   const result = judge(
-    learn((example) => fold(example) !== left),
-    (example) => fold(example) === left,
+    learn((example) => fold(example.page) !== left),
+    (page) => fold(page) === left,
   );
   for (const [kind, scores] of result) {
     if (folds === 2)
@@ -421,7 +433,7 @@ for (let left = 0; left < folds; left += 1) {
     crossed.set(kind, [...(crossed.get(kind) ?? []), ...scores]);
   }
 }
-for (const [kind, scores] of [...crossed].toSorted())
+for (const [kind, scores] of [...crossed].toSorted(([a], [b]) => a.localeCompare(b)))
   console.log(`crossed ${kind.padEnd(14)} ${mean(scores).toFixed(3)} of ${scores.length}`);
 
 if (options.articles) {
@@ -447,6 +459,7 @@ function preorder(tree: Grown): string {
   return tokens.join(" ");
 }
 
+if (options.texts) writeFileSync(options.texts, JSON.stringify(texts));
 if (options.write) {
   const model = learn(() => true);
   writeFileSync(

@@ -189,7 +189,7 @@ export function ldBody({ nodes }: LinkedData, about: LdNode | null): string {
         const inner = isNode(item) && isNode(item["item"]) ? item["item"] : item;
         if (
           !isNode(inner) ||
-          nodes.includes(inner) === false ||
+          !nodes.includes(inner) ||
           !isLdType(inner, /^(?:Product|JobPosting|Event|Course|Recipe)$/)
         )
           add(inner, "name", "description");

@@ -67,27 +67,33 @@ function titleOf(
     const text = headed(nodeText(tree, i, TITLE_CHARS_MAX, unseen));
     if (text.length >= 3) h1s.push(text);
   }
-  const wholes = [letters(tree.title), letters(og ?? "")];
-  for (const h1 of h1s)
-    if (
-      h1.length >= 6 &&
-      h1.length <= 250 &&
-      !isSite(h1, site) &&
-      wholes.some((whole) => whole.includes(letters(h1)))
-    )
-      return h1;
-  const single = h1s.length === 1 ? h1s[0]! : null;
   const declared = og ? headed(withoutSite(unmarked(og), site)) : null;
   const titled = tree.title ? headed(withoutSite(tree.title, site)) : null;
+  const whole = letters(tree.title);
+  const ogWhole = letters(og ?? "");
+  const fit = h1s.filter((h1) => h1.length >= 6 && h1.length <= 250 && !isSite(h1, site));
+  const contained =
+    fit.find((h1) => ogWhole.includes(letters(h1))) ?? fit.find((h1) => whole.includes(letters(h1)));
+  if (contained) return contained;
   const headline =
     about && isLdType(about, ARTICLE_TYPES) ? ldText(about["headline"] ?? about["name"]) : null;
   if (headline && headline.length >= 6 && !isSite(unmarked(headline), site))
     return headed(unmarked(headline));
-  // An article's heading is its title, whatever search engines are told; a service's heading is often a slogan.
-  const article = headline !== null || meta("og:type")?.toLowerCase() === "article";
-  if (single && article && single.length > 15 && single.length <= 250 && !isSite(single, site)) return single;
+  // An article's heading is its title, whatever search engines are told. Elsewhere a heading is often a slogan, unless it
+  // says what the title says.
+  const article = meta("og:type")?.toLowerCase() === "article";
+  const single = fit.length === 1 ? fit[0]! : null;
+  if (single && ((article && single.length > 15) || alike(single, `${tree.title} ${og ?? ""}`) >= 0.5))
+    return single;
   for (const text of [declared, titled]) if (text && text.length >= 3 && !isSite(text, site)) return text;
   return h1s[0] ?? declared ?? titled;
+}
+
+/** How many of a heading's words another text has, of those with three letters or more. */
+function alike(heading: string, text: string): number {
+  const of = folded(heading).match(/[\p{L}\p{N}]{3,}/gu) ?? [];
+  const said = folded(text);
+  return of.length === 0 ? 0 : of.filter((word) => said.includes(word)).length / of.length;
 }
 
 interface Site {
@@ -98,21 +104,23 @@ interface Site {
   readonly labels: readonly string[];
 }
 
-const isSite = (text: string, { name, host, labels }: Site): boolean => {
+const isSite = (text: string, { name, host }: Site): boolean => {
   const bare = letters(text);
   if (bare === "") return true;
-  return (
-    (name !== null && bare === letters(name)) ||
-    (bare.length > 3 && (host.startsWith(bare) || bare.replace(/^the|com$/g, "") === host)) ||
-    (text.split(/\s+/).length <= 4 && labels.some((label) => bare.startsWith(label)))
-  );
+  if (name !== null && bare === letters(name)) return true;
+  return bare.length > 3 && (host.startsWith(bare) || bare.replace(/^the|com$/g, "") === host);
 };
+
+/** Of a title's parts the last or the first may also begin like the host and go on: "Fellwright Outdoor". */
+const isSitePart = (text: string, site: Site): boolean =>
+  isSite(text, site) ||
+  (text.split(/\s+/).length <= 4 && site.labels.some((label) => letters(text).startsWith(label)));
 
 /** A title less the part that names the site, wherever its separators are. */
 function withoutSite(title: string, site: Site): string {
   const parts = title.split(SEPARATORS);
   if (parts.length < 3) return title;
-  if (isSite(parts.at(-1)!, site)) return parts.slice(0, -2).join("").trim();
+  if (isSitePart(parts.at(-1)!, site)) return parts.slice(0, -2).join("").trim();
   if (isSite(parts[0]!, site)) return parts.slice(2).join("").trim();
   // What stands behind the last bar is the site, even when it calls itself otherwise.
   if (/[|｜]/.test(parts.at(-2)!) && parts.at(-1)!.split(" ").length <= 4)

@@ -89,11 +89,15 @@ export function surveyOf(tree: Tree, linked: LinkedData, url: string): Survey {
   return { page, lines, prose, traits, rows, width };
 }
 
-export function readHtml(html: string, url: string, now_ms: number): ReadHtml {
+/** For each row of numbers, `width` of them a line, the chance that the line is text. */
+export type Weigh = (rows: Float32Array, width: number) => number[];
+
+/** What a page is and says. `weigh` is given by whoever learns the weights and judges them on other pages. */
+export function readHtml(html: string, url: string, now_ms: number, weigh: Weigh = chancesOf): ReadHtml {
   const tree = buildTree(html);
   const linked = readLinkedData(tree.jsonLd);
   const { page, lines, prose, traits, rows, width } = surveyOf(tree, linked, url);
-  const chances = chancesOf(rows, width);
+  const chances = weigh(rows, width);
   const kind = kindOf(traits);
   const { picked } = selectLines(
     chances,
