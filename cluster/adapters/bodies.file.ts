@@ -17,7 +17,7 @@ import {
   helps,
   pack,
   packing,
-  PIECE_BYTES,
+  readPieces,
   slices,
   type Source,
   sourceOf,
@@ -60,16 +60,10 @@ async function move(from: string, to: string): Promise<void> {
   }
 }
 
-async function* readPlain(path: string, { first, last }: ByteRange): AsyncGenerator<Buffer> {
+async function* readPlain(path: string, range: ByteRange): AsyncGenerator<Buffer> {
   const handle = await open(path);
   try {
-    for (let at = first; at <= last;) {
-      const length = Math.min(PIECE_BYTES, last + 1 - at);
-      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, at);
-      if (bytesRead === 0) throw new Error(`It ends at byte ${at}`);
-      yield buffer.subarray(0, bytesRead);
-      at += bytesRead;
-    }
+    yield* readPieces(handle, range);
   } finally {
     await handle.close();
   }

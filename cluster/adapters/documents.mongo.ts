@@ -155,14 +155,24 @@ async function sendBulk(
   }
 }
 
-export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptions = {}): Documents {
+function connect(address: string): MongoClient {
   const said = new Set(
     [...new URLSearchParams(address.split("?")[1]).keys()].map((name) => name.toLowerCase()),
   );
-  const client = new MongoClient(
-    address,
-    Object.fromEntries(Object.entries(DEFAULTS).filter(([name]) => !said.has(name.toLowerCase()))),
-  );
+  const defaults = Object.entries(DEFAULTS).filter(([name]) => !said.has(name.toLowerCase()));
+  try {
+    return new MongoClient(address, Object.fromEntries(defaults));
+  } catch (problem) {
+    // The driver quotes the address, and in it the password.
+    const told = (problem as Error).message.replaceAll(address, "…");
+    // oxlint-disable-next-line preserve-caught-error
+    throw new TypeError(`Cannot use the address of MongoDB: ${told}`);
+  }
+}
+
+/** Throws TypeError when the address is none; connects when it is first asked something. */
+export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptions = {}): Documents {
+  const client = connect(address);
   const database = client.db(/^[^:]+:\/\/[^/]+\/([^/?]+)/.exec(address)?.[1] ?? "trawl");
   const place = `${client.options.srvHost ?? client.options.hosts.join(",")}/${database.databaseName}`;
   const lanes = new Map<string, Lane>();

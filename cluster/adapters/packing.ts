@@ -2,13 +2,14 @@
  * What bodies go through on their way to a store and back: zstd where it helps, in pieces and with backpressure. Where
  * they are stored, under which name and beside which size is the store's own.
  */
+import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { constants, createZstdCompress, createZstdDecompress, zstdCompress, zstdDecompress } from "node:zlib";
 import type { ByteRange } from "../ports/bodies.ts";
 
 /** Bodies are handed on in pieces of this size. */
-export const PIECE_BYTES = 256 * 1024;
+const PIECE_BYTES = 256 * 1024;
 /** So much of a body decides whether it is packed. */
 export const FIRST_BYTES = 64 * 1024;
 /** Less than this is not worth the decoding: JPEG and PDF come to about 1. */
@@ -66,12 +67,24 @@ export async function* unpacking(packed: Readable, { first, last }: ByteRange): 
       const wanted = piece.subarray(Math.max(0, first - at), Math.max(0, last + 1 - at));
       at += piece.length;
       if (wanted.length > 0) yield wanted;
-      if (at > last) return;
+      // Where the end is wanted, the source's own end is waited for: only then is a connection good for another use.
+      if (at > last + 1) return;
     }
-    throw new Error(`It ends at byte ${at}`);
+    if (at <= last) throw new Error(`It ends at byte ${at}`);
   } finally {
     packed.destroy();
     stream.destroy();
+  }
+}
+
+/** A part of a file. */
+export async function* readPieces(handle: FileHandle, { first, last }: ByteRange): AsyncGenerator<Buffer> {
+  for (let at = first; at <= last;) {
+    const length = Math.min(PIECE_BYTES, last + 1 - at);
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, at);
+    if (bytesRead === 0) throw new Error(`It ends at byte ${at}`);
+    yield buffer.subarray(0, bytesRead);
+    at += bytesRead;
   }
 }
 

@@ -144,6 +144,22 @@ describe("documents in a MongoDB that does not answer", () => {
     await documents.close();
   });
 
+  test.each([
+    "mongodb://trawl:pass-word@",
+    "mongodb://trawl:pass-word@127.0.0.1/trawl?noSuchOption=1",
+    "mongodb://trawl:pass/word@127.0.0.1/trawl",
+  ])("say what is wrong with an address, and no password: %s", (address) => {
+    const problem = (() => {
+      try {
+        return mongoDocuments(address);
+      } catch (told) {
+        return told as Error;
+      }
+    })();
+    expect(problem).toBeInstanceOf(TypeError);
+    expect(inspect(problem, { depth: 9 })).not.toMatch(/pass.?word/);
+  });
+
   test.skipIf(mongo === null)(
     "come back after kill -9 with everything that was acknowledged, and after a pause",
     { timeout: 60_000 },
