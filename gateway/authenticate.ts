@@ -74,6 +74,8 @@ export type Identify = (
 
 export function authenticator({ find, metering, clock }: Needs): Identify {
   const known = new LRUCache<string, Remembered>({ max: KEYS_MOST });
+  /** By the whole field, of keys that were found: a request costs less than its hash does. */
+  const hashes = new LRUCache<string, string>({ max: KEYS_MOST });
   const unknown = new LRUCache<string, number>({ max: UNKNOWN_MOST });
   const windows = new LRUCache<string, Window>({ max: KEYS_MOST });
   const lookups = new Map<string, Promise<Caller | Reply>>();
@@ -122,11 +124,16 @@ export function authenticator({ find, metering, clock }: Needs): Identify {
   }
 
   return (authorization, now_ms) => {
-    const presented = authorization === undefined ? null : BEARER.exec(authorization);
-    if (presented === null) return MISSING_TOKEN;
-    const key = presented[1]!;
-    if (!KEY_SHAPE.test(key)) return INVALID_KEY;
-    const key_sha256 = hash("sha256", key);
+    if (authorization === undefined) return MISSING_TOKEN;
+    let key_sha256 = hashes.get(authorization);
+    if (key_sha256 === undefined) {
+      const presented = BEARER.exec(authorization);
+      if (presented === null) return MISSING_TOKEN;
+      const key = presented[1]!;
+      if (!KEY_SHAPE.test(key)) return INVALID_KEY;
+      key_sha256 = hash("sha256", key);
+      if (known.has(key_sha256)) hashes.set(authorization, key_sha256);
+    }
     const remembered = known.get(key_sha256);
     if (remembered) {
       const age_ms = now_ms - remembered.at_ms;

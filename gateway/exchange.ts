@@ -4,7 +4,7 @@
  * server: the adapter feeds it what arrives and hands it a Wire to write on.
  */
 import { bodiless, type Collector, collector, type Coming, DROP_MAX_BYTES, faulty } from "./framing.ts";
-import type { Admission, Admit, Body, Head, Reply, Stream } from "./http.ts";
+import type { Admission, Admit, Body, Gone, Head, Reply, Stream } from "./http.ts";
 
 /** What an adapter can write. Each returns at once; none throws; after `left` none is called. */
 export interface Wire {
@@ -40,8 +40,25 @@ interface Parties {
   readonly failed: (problem: unknown, head: Head) => Reply;
 }
 
+/** Nine requests of ten are over before anybody asks for the signal. */
+class Departure implements Gone {
+  aborted = false;
+  controller: AbortController | null = null;
+  get signal(): AbortSignal {
+    if (this.controller === null) {
+      this.controller = new AbortController();
+      if (this.aborted) this.controller.abort(GONE);
+    }
+    return this.controller.signal;
+  }
+  abort(): void {
+    this.aborted = true;
+    this.controller?.abort(GONE);
+  }
+}
+
 export function exchange(head: Head, announced: Coming, { admit, failed }: Parties, wire: Wire): Exchange {
-  const gone = new AbortController();
+  const gone = new Departure();
   const known_bytes = announced.kind === "known" ? announced.bytes : null;
   let received_bytes = 0;
   let arrived = announced.kind !== "known" && announced.kind !== "unknown";
@@ -110,7 +127,7 @@ export function exchange(head: Head, announced: Coming, { admit, failed }: Parti
       source = chunks[Symbol.asyncIterator]();
       for (let next = pull(); left_bytes > 0;) {
         const { done, value } = await next;
-        if (gone.signal.aborted) return;
+        if (gone.aborted) return;
         if (done) break;
         const bytes = value.length > left_bytes ? value.subarray(0, left_bytes) : value;
         left_bytes -= bytes.length;
@@ -128,7 +145,7 @@ export function exchange(head: Head, announced: Coming, { admit, failed }: Parti
       if (!begun) wire.head(reply, length, close);
       wire.end();
     } catch (problem) {
-      if (gone.signal.aborted) return;
+      if (gone.aborted) return;
       if (begun) {
         try {
           release(failed(problem, head));
@@ -149,14 +166,16 @@ export function exchange(head: Head, announced: Coming, { admit, failed }: Parti
   function ask(body: Body): void {
     if (admission === null || "status" in admission) return;
     try {
-      admission.answer(body).then(settle, fail);
+      const answer = admission.answer(body);
+      if (answer instanceof Promise) answer.then(settle, fail);
+      else settle(answer);
     } catch (problem) {
       fail(problem);
     }
   }
 
   try {
-    admission = admit(head, gone.signal);
+    admission = admit(head, gone);
     if ("status" in admission) settle(admission);
     else if (announced.kind === "none") ask({ kind: "whole", bytes: EMPTY });
     else if (known_bytes !== null && known_bytes > admission.limit_bytes) ask(TOO_LARGE);
@@ -193,7 +212,7 @@ export function exchange(head: Head, announced: Coming, { admit, failed }: Parti
       over = true;
       collecting = null;
       if (held) release(held);
-      gone.abort(GONE);
+      gone.abort();
     },
   };
 }

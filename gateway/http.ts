@@ -44,16 +44,21 @@ export type Admission =
        * for each request: whoever admits counts how many.
        */
       readonly limit_bytes: number;
-      readonly answer: (body: Body) => Promise<Reply>;
+      /** Answered at once where the answer is there: a promise costs as much as the rest. */
+      readonly answer: (body: Body) => Reply | Promise<Reply>;
     };
 
 export type Body = { readonly kind: "whole"; readonly bytes: Buffer } | { readonly kind: "too_large" };
 
-/**
- * It does not wait and may throw: `failed` makes the answer. `gone` aborts when the client leaves before its answer
- * has been written.
- */
-export type Admit = (head: Head, gone: AbortSignal) => Admission;
+/** Whether the client left before its answer had been written. Most requests end without anybody asking. */
+export interface Gone {
+  readonly aborted: boolean;
+  /** Made when it is first asked for. */
+  readonly signal: AbortSignal;
+}
+
+/** It does not wait and may throw: `failed` makes the answer. */
+export type Admit = (head: Head, gone: Gone) => Admission;
 
 export interface Listening {
   readonly port: number;

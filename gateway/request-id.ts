@@ -1,32 +1,35 @@
 /** Names requests: `req_` and the 26 characters of a ULID, the time of day first, then 80 bits of chance. */
-import type { Clock } from "../cluster/ports/clock.ts";
 import type { Random } from "../cluster/ports/random.ts";
 
 /** Crockford's base 32: no I, L, O or U. */
 const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/** Ten bits as two digits. */
+const PAIRS = Array.from({ length: 1024 }, (_, bits) => DIGITS[bits >> 5]! + DIGITS[bits & 31]!);
 export const REQUEST_ID_CHARS = 30;
 
-export function ulids({ clock, random }: { clock: Clock; random: Random }): () => string {
+export function requestIds({ random }: { random: Random }): (now_ms: number) => string {
   let at_ms = -1;
-  let time = "";
-  return () => {
-    const now_ms = clock.now();
+  let front = "";
+  // Of 20 bits each: Random promises no more than 32 good ones.
+  const digits = (): string => {
+    const bits = Math.floor(random.next() * 2 ** 20);
+    return PAIRS[bits >> 10]! + PAIRS[bits & 1023]!;
+  };
+  return (now_ms) => {
     if (now_ms !== at_ms) {
       at_ms = now_ms;
-      time = base32(now_ms, 10);
+      front = `req_${timeDigits(now_ms)}`;
     }
-    let id = time;
-    // Four draws of 20 bits: Random promises no more than 32 good ones.
-    for (let draw = 0; draw < 4; draw++) id += base32(Math.floor(random.next() * 2 ** 20), 4);
-    return id;
+    return front + digits() + digits() + digits() + digits();
   };
 }
 
-function base32(value: number, digits: number): string {
+/** 48 bits of milliseconds in ten digits, the first of them never above 7. */
+function timeDigits(now_ms: number): string {
   let text = "";
-  for (let left = value, digit = 0; digit < digits; digit++) {
-    text = DIGITS[left % 32]! + text;
-    left = Math.floor(left / 32);
+  for (let left = now_ms, pair = 0; pair < 5; pair++) {
+    text = PAIRS[left % 1024]! + text;
+    left = Math.floor(left / 1024);
   }
   return text;
 }

@@ -18,7 +18,7 @@ import {
   isCaller,
   suspended,
 } from "./authenticate.ts";
-import type { Admission, Admit, Body, Head, ListenOptions, Reply } from "./http.ts";
+import type { Admission, Admit, Body, Gone, Head, ListenOptions, Reply } from "./http.ts";
 import type { Metering } from "./metering.ts";
 import {
   internalError,
@@ -32,7 +32,7 @@ import {
   tooLarge,
   unavailable,
 } from "./refusal.ts";
-import { ulids } from "./request-id.ts";
+import { requestIds } from "./request-id.ts";
 import { type Answer, type Found, type Place, type Route, router } from "./route.ts";
 import { pathReader, queryReader, type Read, readJson, shape } from "./validate.ts";
 
@@ -65,7 +65,7 @@ interface Ready {
 interface Passage {
   readonly request_id: string;
   readonly head: Head;
-  readonly gone: AbortSignal;
+  readonly gone: Gone;
   readonly now_ms: number;
   readonly began_ms: number;
   readonly ready: Ready;
@@ -89,7 +89,7 @@ export function server({ routes, identify, metering, clock, random, meters }: Ne
   const find = router(routes);
   const compiled = new Map(routes.map((route) => [route, prepared(route)]));
   const unrouted = prepared(null);
-  const ulid = ulids({ clock, random });
+  const requestId = requestIds({ random });
 
   /** The last of every answer: its id, and what operators see of it. */
   function finish(
@@ -137,7 +137,7 @@ export function server({ routes, identify, metering, clock, random, meters }: Ne
     passage: Passage,
     whose: keyof typeof large,
     limit_bytes: number,
-    answer: (body: Body) => Promise<Reply>,
+    answer: (body: Body) => Reply | Promise<Reply>,
   ): Admission {
     const { head, gone } = passage;
     const length = head.headers.get("content-length");
@@ -149,8 +149,17 @@ export function server({ routes, identify, metering, clock, random, meters }: Ne
     if (large[whose] >= most) return finish(passage, TOO_MANY_LARGE);
     large[whose]++;
     const free = once(() => large[whose]--);
-    gone.addEventListener("abort", free);
-    return { limit_bytes, answer: (body) => answer(body).finally(free) };
+    gone.signal.addEventListener("abort", free);
+    return {
+      limit_bytes,
+      answer: async (body) => {
+        try {
+          return await answer(body);
+        } finally {
+          free();
+        }
+      },
+    };
   }
 
   function refuseKey(passage: Passage, refusal: Reply): Reply {
@@ -177,14 +186,13 @@ export function server({ routes, identify, metering, clock, random, meters }: Ne
     return finish(passage, refusal, caller, limit);
   }
 
-  /** Everything after the key, with the body. */
-  async function serve(passage: Passage, caller: Caller, limit: string, body: Body): Promise<Reply> {
+  /** Everything after the key, with the body. Throws what a shortcut throws. */
+  function serve(passage: Passage, caller: Caller, limit: string, body: Body): Reply | Promise<Reply> {
     const { ready, request_id, now_ms } = passage;
-    const { route } = ready as { route: Route };
-    const { category } = route;
+    const { shortcut, category } = ready.route!;
     metering.turn(caller.meter, now_ms);
 
-    const quick = route.shortcut && body.kind === "whole" ? route.shortcut(body.bytes, caller, now_ms) : null;
+    const quick = shortcut && body.kind === "whole" ? shortcut(body.bytes, caller, now_ms) : null;
     if (quick) {
       const refusal =
         (category && categoryRefused(caller, category)) ?? allowanceRefused(caller, category, now_ms);
@@ -195,7 +203,13 @@ export function server({ routes, identify, metering, clock, random, meters }: Ne
         return finish(passage, quick.reply(request_id), caller, limit, "debug");
       }
     }
+    return handle(passage, caller, limit, body);
+  }
 
+  async function handle(passage: Passage, caller: Caller, limit: string, body: Body): Promise<Reply> {
+    const { now_ms } = passage;
+    const route = passage.ready.route!;
+    const { category } = route;
     const call = read(passage, body);
     if ("status" in call) return finish(passage, call, caller, limit);
     const known = { ...call, caller };
@@ -227,12 +241,13 @@ export function server({ routes, identify, metering, clock, random, meters }: Ne
     return internalError(request_id);
   }
 
-  function passageOf(head: Head, gone: AbortSignal, found: Ready, params: Found["params"]): Passage {
+  function passageOf(head: Head, gone: Gone, found: Ready, params: Found["params"]): Passage {
+    const now_ms = clock.now();
     return {
-      request_id: `req_${ulid()}`,
+      request_id: requestId(now_ms),
       head,
       gone,
-      now_ms: clock.now(),
+      now_ms,
       began_ms: clock.mono(),
       ready: found,
       params,
@@ -300,6 +315,7 @@ export function server({ routes, identify, metering, clock, random, meters }: Ne
 }
 
 interface Checked {
+  readonly gone: AbortSignal;
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
@@ -315,7 +331,7 @@ function once(call: () => void): () => void {
 }
 
 const NO_BYTES = Buffer.alloc(0);
-const STAYED = new AbortController().signal;
+const STAYED: Gone = { aborted: false, signal: new AbortController().signal };
 const NO_LABELS = {};
 const OPEN_TO_BROWSERS = {
   "Access-Control-Allow-Origin": "*",
@@ -325,7 +341,7 @@ const OPEN_TO_BROWSERS = {
 const statusClass = (status: number): string => CLASSES[Math.floor(status / 100) - 1] ?? "5xx";
 
 /** Body and parameters as the route's schemas say, or the refusal. Path, query and body errors come in one list. */
-function read(passage: Passage, body: Body): (Omit<Passage, "params"> & Checked) | Reply {
+function read(passage: Passage, body: Body): (Omit<Passage, "params" | "gone"> & Checked) | Reply {
   const { route, params, query, body: check } = passage.ready as Ready & { route: Route };
   if (check && body.kind === "too_large") return tooLarge(route.too_large);
   const given = [
@@ -337,7 +353,7 @@ function read(passage: Passage, body: Body): (Omit<Passage, "params"> & Checked)
   if (detail.length > 0) return invalid(detail);
   const [path, search, content] = given.map((part) => (part as { value: unknown }).value);
   const bytes = body.kind === "whole" ? body.bytes : NO_BYTES;
-  return { ...passage, params: path, query: search, body: content, bytes };
+  return { ...passage, gone: passage.gone.signal, params: path, query: search, body: content, bytes };
 }
 
 function readBody(body: Body, check: (value: unknown) => Read<unknown>): Read<unknown> {

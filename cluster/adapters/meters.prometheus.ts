@@ -4,8 +4,9 @@
  */
 import pino from "pino";
 import pretty from "pino-pretty";
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
 import { type Level, METERS, type Meter, type Meters } from "../ports/meters.ts";
+import { counter, histogram } from "./series.ts";
 
 export interface PrometheusMeters extends Meters {
   /** What /metrics answers, in the text format. */
@@ -26,21 +27,23 @@ const REDACTED = ["authorization", "api_key", "secret", "token", "password", "he
 export function prometheusMeters({ level, write }: MetersSettings): PrometheusMeters {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: "trawl_" });
-  const counters = new Map<Meter, Counter>();
+  const counters = new Map<Meter, ReturnType<typeof counter>>();
   const gauges = new Map<Meter, Gauge>();
-  const histograms = new Map<Meter, Histogram>();
+  const histograms = new Map<Meter, ReturnType<typeof histogram>>();
   for (const [key, meter] of Object.entries(METERS)) {
     const name = key as Meter;
-    const shape = { name, help: meter.help, labelNames: [...meter.labels], registers: [registry] };
+    const { help, labels } = meter;
     switch (meter.kind) {
       case "counter":
-        counters.set(name, new Counter(shape));
+        counters.set(name, counter({ name, help, labels }));
+        registry.registerMetric(counters.get(name) as unknown as Metric);
         break;
       case "gauge":
-        gauges.set(name, new Gauge(shape));
+        gauges.set(name, new Gauge({ name, help, labelNames: [...labels], registers: [registry] }));
         break;
       case "histogram":
-        histograms.set(name, new Histogram({ ...shape, buckets: [...meter.buckets] }));
+        histograms.set(name, histogram({ name, help, labels, buckets: meter.buckets }));
+        registry.registerMetric(histograms.get(name) as unknown as Metric);
         break;
     }
   }
@@ -59,7 +62,7 @@ export function prometheusMeters({ level, write }: MetersSettings): PrometheusMe
   );
 
   return {
-    count: (meter, labels, by = 1) => counters.get(meter)!.inc(labels, by),
+    count: (meter, labels, by = 1) => counters.get(meter)!.add(labels, by),
     gauge: (meter, labels, value) => gauges.get(meter)!.set(labels, value),
     observe: (meter, labels, value) => histograms.get(meter)!.observe(labels, value),
     say: (at, message, fields) => log[at](fields ?? {}, message),

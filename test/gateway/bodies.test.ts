@@ -4,7 +4,7 @@ import { createProject } from "../../actors/accounts/keys.ts";
 import { memoryBodies } from "../../cluster/adapters/bodies.memory.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { PageRecord } from "../../schemas/fetch.ts";
-import { answered, desk } from "./desk.ts";
+import { answered, desk, leaving } from "./desk.ts";
 
 const DAY_MS = 86_400_000;
 const BYTES = Buffer.from(Uint8Array.from({ length: 3 * 2 ** 20 + 7 }, (_, index) => (index * 31) % 256));
@@ -53,7 +53,7 @@ describe("a body", () => {
       headers: new Map([["authorization", `Bearer ${first}`]]),
       address: () => "",
     };
-    const admission = admit(head, new AbortController().signal);
+    const admission = admit(head, leaving());
     const reply =
       "answer" in admission ? await admission.answer({ kind: "whole", bytes: Buffer.alloc(0) }) : null;
     expect(reply?.body).toMatchObject({ length: BYTES.length });

@@ -17,7 +17,7 @@ import { embedded } from "../../cluster/embedded.ts";
 import type { Bodies } from "../../cluster/ports/bodies.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { authenticator } from "../../gateway/authenticate.ts";
-import type { Body, Head, Reply } from "../../gateway/http.ts";
+import type { Body, Gone, Head, Reply } from "../../gateway/http.ts";
 import { metering } from "../../gateway/metering.ts";
 import { openapi } from "../../gateway/openapi.ts";
 import { retrievals } from "../../gateway/retrieved.ts";
@@ -44,6 +44,14 @@ export interface Asked {
   readonly gone?: AbortSignal;
   readonly too_large?: boolean;
 }
+
+/** A client that leaves when the signal says so; without one it stays. */
+export const leaving = (signal: AbortSignal = new AbortController().signal): Gone => ({
+  signal,
+  get aborted() {
+    return signal.aborted;
+  },
+});
 
 /** A reply with its body read to the end. */
 export interface Said {
@@ -121,7 +129,7 @@ export async function desk(wishes: Wishes = {}) {
     const head: Head = { method, path, query, headers, address: () => asked.address ?? "192.0.2.1" };
     const bytes = asked.raw ?? Buffer.from(asked.body === undefined ? "" : JSON.stringify(asked.body));
     const body: Body = asked.too_large ? { kind: "too_large" } : { kind: "whole", bytes };
-    const admission = admit(head, asked.gone ?? new AbortController().signal);
+    const admission = admit(head, leaving(asked.gone));
     return said("status" in admission ? admission : await admission.answer(body));
   }
 

@@ -11,7 +11,7 @@ import {
 import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { openRoute, route, router } from "../../gateway/route.ts";
-import { answered, desk, NOON_MS } from "./desk.ts";
+import { answered, desk, leaving, NOON_MS } from "./desk.ts";
 
 const URL_BODY = { url: "https://example.org/" };
 
@@ -221,7 +221,7 @@ describe("keys", () => {
     };
     for (let round = 0; round < 100; round++) {
       await clock.advance(100);
-      expect("answer" in admit(head, new AbortController().signal)).toBe(true);
+      expect("answer" in admit(head, leaving())).toBe(true);
     }
     expect(reads).toBeGreaterThan(3);
     expect(reads).toBeLessThan(8);
@@ -419,7 +419,7 @@ describe("the order of checks", () => {
   test("a body is awaited only after the key was found good enough", async () => {
     const { admit, first, call } = await desk();
     await call("GET", "/v1/quota");
-    const stays = new AbortController().signal;
+    const stays = leaving();
     expect(admit(postHead("Bearer nonsense"), stays)).toMatchObject({ status: 401 });
     expect(admit(postHead(`Bearer ${first}`), stays)).toMatchObject({ limit_bytes: 67_108_864 });
   });
@@ -427,7 +427,7 @@ describe("the order of checks", () => {
   test("large bodies are few at a time, fewer from strangers, and places come back", async () => {
     const { admit, first, call } = await desk();
     await call("GET", "/v1/quota");
-    const admitted = (key: string, gone: AbortSignal) =>
+    const admitted = (key: string, gone?: AbortSignal) =>
       admit(
         {
           method: "POST",
@@ -439,7 +439,7 @@ describe("the order of checks", () => {
           ]),
           address: () => "",
         },
-        gone,
+        leaving(gone),
       );
     const places = (key: string) => {
       const held: AbortController[] = [];
@@ -454,8 +454,8 @@ describe("the order of checks", () => {
     const known = places(first);
     expect(known).toHaveLength(16);
     known[0]!.abort();
-    expect("answer" in admitted(first, new AbortController().signal)).toBe(true);
-    expect(admitted(first, new AbortController().signal)).toMatchObject({ status: 503 });
+    expect("answer" in admitted(first)).toBe(true);
+    expect(admitted(first)).toMatchObject({ status: 503 });
   });
 });
 

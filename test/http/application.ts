@@ -1,7 +1,7 @@
 /** What the HTTP port's suite puts behind an adapter: one route for each behaviour, and a record of what came of it. */
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Admit, Head, Reply, Stream } from "../../gateway/http.ts";
+import type { Admit, Body, Head, Reply, Stream } from "../../gateway/http.ts";
 
 export interface Application {
   readonly admit: Admit;
@@ -122,14 +122,21 @@ export function application(): Application {
     }),
   };
 
-  const echo = (limit_bytes: number): ReturnType<Admit> => ({
+  const told_of = (body: Body, limit_bytes: number): Reply => {
+    seen.answers++;
+    if (body.kind === "too_large") return json(413, { detail: `request body over ${limit_bytes} bytes` });
+    const sha256 = createHash("sha256").update(body.bytes).digest("hex");
+    return json(200, { bytes: body.bytes.length, sha256 });
+  };
+  /** Answered at once, as small bodies may be, or a moment later, as most are. */
+  const echo = (limit_bytes: number, at_once: boolean): ReturnType<Admit> => ({
     limit_bytes,
-    answer: async (body) => {
-      seen.answers++;
-      if (body.kind === "too_large") return json(413, { detail: `request body over ${limit_bytes} bytes` });
-      const sha256 = createHash("sha256").update(body.bytes).digest("hex");
-      return json(200, { bytes: body.bytes.length, sha256 });
-    },
+    answer: at_once
+      ? (body) => told_of(body, limit_bytes)
+      : async (body) => {
+          await wait(0);
+          return told_of(body, limit_bytes);
+        },
   });
 
   return {
@@ -138,17 +145,17 @@ export function application(): Application {
       seen.failed.push(String(problem));
       return json(500, { detail: "internal error" });
     },
-    admit(head, gone) {
+    admit(head, { signal: gone }) {
       seen.asked++;
       gone.addEventListener("abort", () => seen.gone++);
-      if (head.method === "POST" && head.path === "/echo") return echo(1_000_000);
-      if (head.method === "POST" && head.path === "/batch") return echo(64 * 1024 * 1024);
+      if (head.method === "POST" && head.path === "/echo") return echo(1_000_000, true);
+      if (head.method === "POST" && head.path === "/batch") return echo(64 * 1024 * 1024, false);
       if (head.method === "POST" && head.path === "/refused") return json(401, { detail: "no key" });
       const method = head.method === "HEAD" ? "GET" : head.method;
       const answer = answers[`${method} ${head.path}`];
       if (!answer) return json(404, { detail: "Not Found" });
       if (head.path === "/throws") return answer(head, gone) as Reply;
-      return { limit_bytes: 1_000_000, answer: async () => answer(head, gone) };
+      return { limit_bytes: 1_000_000, answer: () => answer(head, gone) };
     },
   };
 }

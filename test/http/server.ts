@@ -33,7 +33,7 @@ async function* pieces(bytes: number) {
   }
 }
 
-const admit: Admit = ({ path, query }, gone) => {
+const admit: Admit = ({ path, query }, { signal: gone }) => {
   seen.asked++;
   gone.addEventListener("abort", () => seen.gone++);
   const bytes = Number(query);

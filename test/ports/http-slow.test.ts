@@ -42,7 +42,7 @@ async function visit(
     await wait(LONG_MS);
     yield Buffer.from("second");
   };
-  const admit: Admit = ({ path }, signal) => {
+  const admit: Admit = ({ path }, { signal }) => {
     signal.addEventListener("abort", () => (gone = true));
     if (path === "/endless") return { status: 200, body: { length: null, chunks: endless() } };
     if (path === "/events") return { status: 200, body: { length: null, chunks: events() } };

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Admission, Admit, Listen, Listening, ListenOptions, Reply } from "../../gateway/http.ts";
+import type { Admission, Admit, Gone, Listen, Listening, ListenOptions, Reply } from "../../gateway/http.ts";
 import { application, type Application, json } from "../http/application.ts";
 import { ask, type Child, eventually, everything, open as connectTo, sip, spawn } from "../http/clients.ts";
 import { converse, type Outcome, type Step } from "../http/wire.ts";
@@ -188,7 +188,7 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
 
       test("whose client left before they were made are not begun", async () => {
         let begun = 0;
-        let left: AbortSignal | null = null;
+        let left: Gone | null = null;
         const { promise: reply, resolve } = Promise.withResolvers<Reply>();
         const { port } = await carry((_, gone) => {
           left = gone;
@@ -250,10 +250,10 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
 
     test("what a stream gave arrives, however slowly, though its source falls silent", async () => {
       const given = 8 * 2 ** 20;
-      const { port } = await carry((_, gone) => {
+      const { port } = await carry((_, { signal }) => {
         const chunks = (async function* () {
           yield Buffer.alloc(given, "k");
-          await once(gone, "abort");
+          await once(signal, "abort");
         })();
         return { status: 200, body: { length: null, chunks } };
       });

@@ -1,0 +1,66 @@
+/** What /metrics says is what prom-client would have said, line by line. */
+import fc from "fast-check";
+import { Counter, Histogram, Registry } from "prom-client";
+import { describe, expect, test } from "vitest";
+import { prometheusMeters } from "../../cluster/adapters/meters.prometheus.ts";
+import { METERS } from "../../cluster/ports/meters.ts";
+
+const linesOf = (text: string, name: string): string[] =>
+  text
+    .split("\n")
+    .filter((line) => line.includes(name))
+    .toSorted();
+
+const ROUTES = ["/v1/fetch", '/a "quoted" route', "back\\slash", ""] as const;
+
+describe("meters as Prometheus reads them", () => {
+  test("counters and histograms say what prom-client's own would", async () => {
+    const calls = fc.array(
+      fc.record({
+        route: fc.constantFrom(...ROUTES),
+        status: fc.constantFrom("2xx", "4xx"),
+        seconds: fc.oneof(fc.constantFrom(0, 0.005, 0.25, 150), fc.integer({ min: 0, max: 200_000 }).map((ms) => ms / 1000)),
+      }),
+      { maxLength: 40 },
+    );
+    await fc.assert(
+      fc.asyncProperty(calls, async (made) => {
+        const ours = prometheusMeters({ level: "silent" });
+        const registry = new Registry();
+        const requests = METERS.trawl_http_requests_total;
+        const durations = METERS.trawl_http_request_duration_seconds;
+        const count = new Counter({
+          name: "trawl_http_requests_total",
+          help: requests.help,
+          labelNames: [...requests.labels],
+          registers: [registry],
+        });
+        const duration = new Histogram({
+          name: "trawl_http_request_duration_seconds",
+          help: durations.help,
+          labelNames: [...durations.labels],
+          buckets: [...durations.buckets],
+          registers: [registry],
+        });
+        for (const { route, status, seconds } of made) {
+          const labels = { route, method: "GET", status };
+          ours.count("trawl_http_requests_total", labels);
+          count.inc(labels);
+          ours.observe("trawl_http_request_duration_seconds", { route }, seconds);
+          duration.observe({ route }, seconds);
+        }
+        const [said, expected] = [await ours.render(), await registry.metrics()];
+        for (const name of ["trawl_http_requests_total", "trawl_http_request_duration_seconds"])
+          expect(linesOf(said, name)).toEqual(linesOf(expected, name));
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test("a counter without labels is there before it first counts, and adds what it is told", async () => {
+    const ours = prometheusMeters({ level: "silent" });
+    expect(await ours.render()).toContain("\ntrawl_http_aborted_total 0\n");
+    ours.count("trawl_http_aborted_total", {}, 3);
+    expect(await ours.render()).toContain("\ntrawl_http_aborted_total 3\n");
+  });
+});
