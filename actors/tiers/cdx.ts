@@ -27,10 +27,10 @@ const ROWS_ASKED = 100;
 const AHEAD_MOST_MS = 24 * 3_600_000;
 
 const CDX_PATH = "/cdx/search/cdx";
-/** The columns asked for; what an answer calls them is read from the answer. */
-const COLUMNS = ["timestamp", "original", "mimetype", "statuscode", "digest"] as const;
+/** What the Internet Archive lists when nothing else is asked for; choosing columns would be one name too many for pywb. */
+const COLUMNS = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"];
 /** pywb's names. */
-const ALIASES: Readonly<Record<string, (typeof COLUMNS)[number]>> = {
+const ALIASES: Readonly<Record<string, string>> = {
   url: "original",
   mime: "mimetype",
   status: "statuscode",
@@ -45,7 +45,6 @@ export function cdxUrl(archive_url: string, url: string, now_ms: number): string
     // Else an address that ends in "*" asks for everything below it.
     matchType: "exact",
     output: "json",
-    fl: COLUMNS.join(","),
     filter: "statuscode:200",
     collapse: "timestamp:10",
     from: timestampOf(now_ms - AGE_MOST_MS),
@@ -148,6 +147,15 @@ export function readReplayUrl(
   // Browsers and proxies fold the two slashes of an address inside a path into one.
   const original = parts && parseUrl(parts[2]!.replace(/^(https?):\/(?!\/)/, "$1://"));
   return original ? { timestamp: parts[1]!, original: original.href } : null;
+}
+
+/**
+ * When the copy that came was taken, which need not be the one that was asked for: archives replay the nearest one
+ * they have. RFC 7089 has them say so; else what was asked for counts.
+ */
+export function replayedTimestamp(headers: ReadonlyMap<string, string>, asked: string): string {
+  const at_ms = Date.parse(headers.get("memento-datetime") ?? "");
+  return Number.isNaN(at_ms) ? asked : timestampOf(at_ms);
 }
 
 /** ISO 8601, UTC; null for what is no time. */

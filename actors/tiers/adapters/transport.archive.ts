@@ -18,6 +18,7 @@ import {
   originalHeaders,
   readCdx,
   readReplayUrl,
+  replayedTimestamp,
   replayUrl,
   type Snapshot,
 } from "../cdx.ts";
@@ -139,7 +140,8 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
         copy = next;
         continue;
       }
-      if (status !== 200) return null;
+      const timestamp = replayedTimestamp(headers, copy.timestamp);
+      if (status !== 200 || !isYoung(timestamp, clock.now())) return null;
       if (body === null) {
         return failure("archive_too_large", status, `The copy is larger than ${request.max_bytes} bytes`);
       }
@@ -154,7 +156,7 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
         headers: originalHeaders(headers),
         body,
         body_kind: "origin",
-        archived_at: archivedAt(copy.timestamp)!,
+        archived_at: archivedAt(timestamp)!,
       } as const;
     }
   }
