@@ -2,9 +2,8 @@
  * The only place that names adapters: a configuration becomes stores, a way out, actors, routes and a listening
  * gateway. What each of them does is its own; the order in which they begin and end is decided here.
  */
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { isAbsolute, join } from "node:path";
 import { account } from "../actors/accounts/actor.ts";
 import { budgetOf, findGrant, listKeys, prepareAccounts, projectsOf } from "../actors/accounts/keys.ts";
 import { domain } from "../actors/domain/actor.ts";
@@ -25,18 +24,16 @@ import { searchService } from "../actors/search/service.ts";
 import { directTransport } from "../actors/tiers/adapters/transport.direct.ts";
 import { proxyTransport } from "../actors/tiers/adapters/transport.proxy.ts";
 import { renderTransport } from "../actors/tiers/adapters/transport.render.ts";
-import { fileBodies } from "../cluster/adapters/bodies.file.ts";
+import { s3Bodies } from "../cluster/adapters/bodies.s3.ts";
 import { systemClock } from "../cluster/adapters/clock.system.ts";
-import { sqliteDocuments } from "../cluster/adapters/documents.sqlite.ts";
+import { mongoDocuments } from "../cluster/adapters/documents.mongo.ts";
 import { undiciEgress } from "../cluster/adapters/egress.undici.ts";
 import { prometheusMeters } from "../cluster/adapters/meters.prometheus.ts";
 import { onlyTo } from "../cluster/adapters/proxy.ts";
 import { systemRandom } from "../cluster/adapters/random.system.ts";
 import { processWorkers } from "../cluster/adapters/workers.processes.ts";
-import { embedded } from "../cluster/embedded.ts";
-import type { Bodies } from "../cluster/ports/bodies.ts";
-import type { Documents } from "../cluster/ports/documents.ts";
-import type { Work } from "../cluster/ports/workers.ts";
+import type { Meters } from "../cluster/ports/meters.ts";
+import type { Work, Workers } from "../cluster/ports/workers.ts";
 import { chooseHttp } from "../gateway/adapters/choose-http.ts";
 import { authenticator } from "../gateway/authenticate.ts";
 import { metering } from "../gateway/metering.ts";
@@ -51,9 +48,11 @@ import { pageRoutes } from "../gateway/routes/pages.ts";
 import { searchRoutes } from "../gateway/routes/search.ts";
 import { statusRoutes } from "../gateway/routes/status.ts";
 import { server } from "../gateway/server.ts";
+import { contradiction, join as joinCluster } from "./cluster.ts";
 import type { Config } from "./config.ts";
 import { readDemo, seedDemo } from "./demo.ts";
 import { openSearch } from "./search.ts";
+import { inFolder, openBodies, openDocuments } from "./stores.ts";
 
 /** A service that runs. */
 export interface Running {
@@ -63,8 +62,12 @@ export interface Running {
   readonly http: string;
   /** The first admin key, to be printed once; null when there were keys. */
   readonly first_key: string | null;
-  /** Says not_ready, lets what is in flight end within the time, stores everything. */
+  /** Whether clients are served there; else it tells of this node only. */
+  readonly serves: boolean;
+  /** Says not_ready, lets what is in flight end within the time, hands everything over, stores everything. */
   readonly stop: (within_ms?: number) => Promise<void>;
+  /** Resolves when it has stopped, also when a node was told to by `trawl drain`. */
+  readonly ended: Promise<void>;
 }
 
 const STOP_MS = 160_000;
@@ -75,34 +78,13 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
   version: string;
 };
 
-/** The stores of a configuration; the commands that work beside a running service open them, too. */
-export function openDocuments({ storage }: Config): Documents {
-  const { documents, data_dir } = storage;
-  if (documents === "sqlite") return sqliteDocuments(inFolder(data_dir, "documents.sqlite"));
-  return sqliteDocuments(documents.slice("sqlite:".length));
-}
+/** What can be had again: one server's word that it is stored is enough. */
+const REBUILDABLE = ["pages", "starts"];
 
-function openBodies({ storage }: Config): Bodies {
-  const { blobs, data_dir } = storage;
-  return fileBodies(blobs === "file" ? inFolder(data_dir, "bodies") : blobs.slice("file:".length));
-}
-
-function inFolder(folder: string, name: string): string {
-  mkdirSync(folder, { recursive: true });
-  return isAbsolute(folder) ? join(folder, name) : join(process.cwd(), folder, name);
-}
-
-export async function start(config: Config): Promise<Running> {
-  const clock = systemClock();
-  const random = systemRandom();
-  const meters = prometheusMeters({ level: config.log.level });
-  const documents = openDocuments(config);
-  const bodies = openBodies(config);
-
-  const rule = destination({ allow: config.egress.allow, own: ownEndpoints(config) });
-  const egress = undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers });
+/** The children that read documents; what goes wrong in them stays in them. */
+function readers(meters: Meters): Workers {
   const size = Math.max(1, availableParallelism() - 1);
-  const workers = processWorkers({
+  return processWorkers({
     tasks: new URL("../actors/lib/extract.ts", import.meta.url),
     pools: {
       page: {
@@ -118,11 +100,29 @@ export async function start(config: Config): Promise<Running> {
     queue_limit: 256,
     meters,
   });
+}
+
+export async function start(config: Config): Promise<Running> {
+  const wrong = contradiction(config);
+  if (wrong !== null) throw new Error(wrong);
+  const { roles } = config.cluster;
+  const works = roles.includes("worker");
+  const serves = roles.includes("gateway");
+  const clock = systemClock();
+  const random = systemRandom();
+  const meters = prometheusMeters({ level: config.log.level });
+  const documents = await openDocuments(config);
+  const bodies = await openBodies(config);
+
+  const rule = destination({ allow: config.egress.allow, own: ownEndpoints(config) });
+  const egress = undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers });
+  // A node without actors reads no documents, so it needs none to read them.
+  const workers = works ? readers(meters) : null;
   const extract = async (task: ExtractTask, signal: AbortSignal): Promise<Work<Extracted>> =>
     // There is nothing to read in what is no text; its bytes need not travel.
     task.kind === "binary"
       ? { kind: "done", value: { ...cutOff(task, ""), note: null } }
-      : workers.run<Extracted>(taskOf(task.kind), task, signal);
+      : workers!.run<Extracted>(taskOf(task.kind), task, signal);
 
   const [canonical] = config.profiles.hosts;
   const joined = new Map(config.profiles.hosts.map((host) => [host, canonical!]));
@@ -151,7 +151,8 @@ export async function start(config: Config): Promise<Running> {
   const budget = (project: string) => budgetOf(documents, project);
   const index_path = inFolder(config.storage.data_dir, "search.sqlite");
   const searching = openSearch(config, { clock, documents, meters, index_path, budgetOf: budget });
-  const cluster = embedded(
+  const membership = await joinCluster(
+    config,
     [
       account(),
       domain(pace, canonical === undefined ? {} : { [canonical]: PROFILES_PACE }),
@@ -178,10 +179,11 @@ export async function start(config: Config): Promise<Running> {
     ],
     { clock, random, documents, meters },
   );
+  const { cluster, node } = membership;
   await cluster.recovered;
 
   const first = await prepareAccounts(documents, config.gateway.admin_key ?? null, clock.now());
-  const books = metering({ ask: cluster.ask, clock, meters, gateway: `${process.pid}-${clock.now()}` });
+  const books = metering({ ask: cluster.ask, clock, meters, gateway: node });
   const identify = authenticator({
     find: (key_sha256) => findGrant(documents, key_sha256),
     metering: books,
@@ -195,8 +197,27 @@ export async function start(config: Config): Promise<Running> {
 
   let draining = false;
   const { listen, sentence } = await chooseHttp();
-  const { host, port } = config.gateway;
+  const { host } = config.gateway;
+  // What only tells of itself stays out of the gateways' way.
+  const port = serves ? config.gateway.port : config.cluster.status_port;
   const public_url = config.gateway.public_url ?? `http://${bracketed(host)}:${port}`;
+  const about = statusRoutes({
+    checks: {
+      documents: { ping: () => documents.ping(), gates: true },
+      ...membership.checks,
+      object_storage: { ping: () => bodies.ping(), gates: false },
+      search: {
+        ping: async () => {
+          if (!searching.registered) throw new Error("No metasearch instance is set up");
+        },
+        gates: true,
+      },
+    },
+    draining: () => draining,
+    version,
+    clock,
+    metrics: { content_type: meters.contentType, render: () => meters.render() },
+  });
   const routes: Route[] = [
     ...fetchRoutes({ ...pages, decode: decodeText, bodies, retrievals: seen, clock, meters }),
     ...searchRoutes({ search: find, clock, meters }),
@@ -208,27 +229,24 @@ export async function start(config: Config): Promise<Running> {
       projectsOf: (customer) => projectsOf(documents, customer),
       keysOf: (project) => listKeys(documents, project),
     }),
-    ...statusRoutes({
-      checks: {
-        documents: { ping: () => documents.ping(), gates: true },
-        object_storage: { ping: () => bodies.ping(), gates: false },
-        search: {
-          ping: async () => {
-            if (!searching.registered) throw new Error("No metasearch instance is set up");
-          },
-          gates: true,
-        },
-      },
-      draining: () => draining,
-      version,
-      clock,
-      metrics: { content_type: meters.contentType, render: () => meters.render() },
-    }),
+    ...about,
     ...(demo ? demoRoutes(demo) : []),
     ...pageRoutes({ document: () => openapi({ routes, public_url, named: {} }), public_url, version }),
   ];
-  const { admit, failed } = server({ routes, identify, metering: books, clock, random, meters });
-  const listening = await listen(admit, { host, port, shared: false, failed });
+  const { admit, failed } = server({
+    routes: serves ? routes : about,
+    identify,
+    metering: books,
+    clock,
+    random,
+    meters,
+  });
+  const listening = await listen(admit, {
+    host,
+    port,
+    shared: serves && membership.shared && port !== 0,
+    failed,
+  });
   meters.gauge("trawl_http_server_info", { name: listening.name }, 1);
   const address = `http://${bracketed(host)}:${listening.port}`;
   if (searching.index && demo)
@@ -237,21 +255,52 @@ export async function start(config: Config): Promise<Running> {
       demo,
       config.gateway.public_url?.replace(/\/+$/, "") ?? address,
     );
-  meters.say("info", "Listening", { address, http: listening.name, node: process.version });
+  meters.say("info", "Listening", { address, http: listening.name, node, version: process.version });
 
-  const stop = async (within_ms = STOP_MS): Promise<void> => {
+  const ended = Promise.withResolvers<void>();
+  async function end(within_ms: number): Promise<void> {
     draining = true;
     await listening.close(within_ms);
     await books.drain();
     await cluster.stop(within_ms);
-    await workers.close();
+    await membership.close();
+    await workers?.close();
     await egress.close();
     await searching.close();
     await to_renderer?.close();
     await bodies.close();
     await documents.close();
+  }
+  let ending: Promise<void> | null = null;
+  const stop = (within_ms = STOP_MS): Promise<void> => {
+    ending ??= end(within_ms).then(ended.resolve, (problem: unknown) => {
+      ended.reject(problem);
+      throw problem;
+    });
+    return ending;
   };
-  return { address, http: sentence, first_key: first.key, stop };
+
+  const began_ms = clock.now();
+  await membership.appear({
+    report() {
+      const { activations, works: running, questions } = cluster.stats();
+      return {
+        node,
+        version,
+        roles,
+        address,
+        began_ms,
+        draining,
+        partitions: membership.holdings(),
+        awake: Object.values(activations).reduce((sum, count) => sum + count, 0),
+        works: running,
+        questions,
+      };
+    },
+    // How it ends is told by `ended`.
+    drain: () => void stop().catch(() => {}),
+  });
+  return { address, http: sentence, first_key: first.key, serves, stop, ended: ended.promise };
 }
 
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);

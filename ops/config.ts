@@ -42,8 +42,16 @@ const RESOLVER: Rule = {
   expected: "addresses as 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53",
 };
 const BUS: Rule = {
-  fits: (text) => text === "memory" || text.split(",").every((part) => isUrl(part.trim(), "nats", "tls")),
-  expected: "memory, or nats://host:4222, several with commas between",
+  fits: (text) =>
+    text === "memory" ||
+    text
+      .split(",")
+      .every(
+        (part) =>
+          isUrl(part.trim(), "nats", "tls") &&
+          /^(\/[A-Za-z0-9_-]{0,40})?$/.test(new URL(part.trim()).pathname),
+      ),
+  expected: "memory, or nats://host:4222[/name], several with commas between",
 };
 const DOCUMENTS: Rule = {
   fits: (text) => text === "sqlite" || /^sqlite:./.test(text) || /^mongodb(\+srv)?:\/\/./.test(text),
@@ -165,13 +173,21 @@ export const Config = Type.Object(
           default: "memory",
           shared: true,
           rule: BUS,
-          description: "memory for one process, or nats://host:4222[,…]",
+          description: "memory for one process, or nats://host:4222[,…][/name]",
         }),
         roles: Type.Array(Type.Enum(["gateway", "worker", "browser"]), {
           env: "TRAWL_ROLES",
           default: ["gateway", "worker", "browser"],
           minItems: 1,
           description: "What this node runs.",
+        }),
+        status_port: Type.Integer({
+          env: "TRAWL_STATUS_PORT",
+          default: 0,
+          minimum: 0,
+          maximum: 65_535,
+          description:
+            "Where a node without the role gateway answers /health, /ready and /metrics; 0 takes any free port.",
         }),
       },
       closed,

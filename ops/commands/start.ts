@@ -8,7 +8,9 @@ interface Running {
   readonly address: string;
   readonly http: string;
   readonly first_key: string | null;
+  readonly serves: boolean;
   readonly stop: () => Promise<void>;
+  readonly ended: Promise<void>;
 }
 
 export interface Starting {
@@ -32,17 +34,21 @@ export const startCommand = (context: Context, starting: () => Promise<Starting>
     if (json) context.out(JSON.stringify({ address, http, first_key }));
     else for (const line of greeting(running, config)) context.out(line);
 
-    const stopped = Promise.withResolvers<void>();
     let signals = 0;
     onSignal((name) => {
       if (++signals > 1) kill(INTERRUPTED);
       context.err(`${name}: ending what is in flight; once more to stop at once`);
-      running.stop().then(stopped.resolve, stopped.reject);
+      // What goes wrong with it ends the process below.
+      running.stop().catch(() => {});
     });
-    await stopped.promise;
+    await running.ended;
   });
 
-function greeting({ address, http, first_key }: Running, config: Config): string[] {
+function greeting({ address, http, first_key, serves }: Running, config: Config): string[] {
+  if (!serves) {
+    const roles = config.cluster.roles.join(", ");
+    return [`This node (${roles}) tells of itself at ${address}`, http, ""];
+  }
   const key = first_key ?? "$TRAWL_KEY";
   const named = config.gateway.public_url ?? address;
   return [

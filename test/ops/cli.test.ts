@@ -168,6 +168,7 @@ describe("start", () => {
   test("prints the address, the first key and a line that works, and stops when it is told to", async () => {
     const signals: ((name: string) => void)[] = [];
     let stopped = 0;
+    const over = Promise.withResolvers<void>();
     const { run } = shell(
       {},
       {
@@ -176,7 +177,12 @@ describe("start", () => {
             address: "http://127.0.0.1:4711",
             http: "HTTP by node:http",
             first_key: "ak_first",
-            stop: async () => void stopped++,
+            serves: true,
+            stop: async () => {
+              stopped++;
+              over.resolve();
+            },
+            ended: over.promise,
           }),
           onSignal: (call) => void signals.push(call),
           kill: () => {

@@ -18,11 +18,11 @@ describe("an empty environment", () => {
     expect(readConfig({})).toEqual({
       gateway: { port: 8080, host: "127.0.0.1" },
       storage: { data_dir: "./data", documents: "sqlite", blobs: "file" },
-      cluster: { bus: "memory", roles: ["gateway", "worker", "browser"] },
+      cluster: { bus: "memory", roles: ["gateway", "worker", "browser"], status_port: 0 },
       egress: { allow: [], dns_servers: [] },
       politeness: { gap_ms: 500, slots: 2 },
       crawler: { name: "trawl" },
-      search: { searxng_urls: [] },
+      search: { searxng_urls: [], fallback_price: "0.005" },
       tiers: { archive_url: "https://web.archive.org", prices: ["proxy=0.002", "proxy_render=0.005"] },
       filings: {
         data_url: "https://data.sec.gov",
@@ -99,7 +99,7 @@ describe("a variable", () => {
     [{ TRAWL_DNS_SERVERS: "192.0.2.1:0" }, "TRAWL_DNS_SERVERS must be addresses"],
     [
       { TRAWL_BUS: "redis://h" },
-      'TRAWL_BUS must be memory, or nats://host:4222, several with commas between, not "redis://h"',
+      'TRAWL_BUS must be memory, or nats://host:4222[/name], several with commas between, not "redis://h"',
     ],
     [{ TRAWL_BLOBS: "s3:bucket" }, "TRAWL_BLOBS must be file, file:PATH or s3://bucket/prefix"],
     [{ TRAWL_CRAWLER_NAME: "trawl/1.0" }, "TRAWL_CRAWLER_NAME must be a robots.txt name"],

@@ -1,0 +1,88 @@
+/**
+ * How this process is part of a cluster: alone, with everything in memory between its actors, or as one of many nodes
+ * over NATS. compose.ts hands in the actors and gets back somebody to ask.
+ */
+import { hostname } from "node:os";
+import type { Actor } from "../cluster/actor.ts";
+import { natsBus } from "../cluster/adapters/bus.nats.ts";
+import { natsLeases } from "../cluster/adapters/leases.nats.ts";
+import { natsRoster } from "../cluster/adapters/roster.nats.ts";
+import { distributed } from "../cluster/distributed.ts";
+import { type Cluster, embedded, type Outside } from "../cluster/embedded.ts";
+import type { Desk } from "../cluster/ports/roster.ts";
+import type { Config } from "./config.ts";
+
+export interface Membership {
+  readonly cluster: Cluster;
+  /** This node, unlike every other and every earlier one. */
+  readonly node: string;
+  /** What /ready asks, by name. */
+  readonly checks: Readonly<Record<string, { readonly ping: () => Promise<void>; readonly gates: boolean }>>;
+  /** Whether others listen on the same port. */
+  readonly shared: boolean;
+  readonly holdings: () => readonly { readonly partition: number; readonly epoch: number }[];
+  /** From now on `trawl nodes` and `trawl drain` find this node. */
+  readonly appear: (desk: Desk) => Promise<void>;
+  /** After the cluster was stopped. */
+  readonly close: () => Promise<void>;
+}
+
+export type RoleName = Config["cluster"]["roles"][number];
+
+/** What of a configuration cannot work, as one sentence; null when all is well. */
+export function contradiction({ cluster, storage }: Config): string | null {
+  const missing = (["gateway", "worker"] as const).find((role) => !cluster.roles.includes(role));
+  if (cluster.bus === "memory")
+    return missing === undefined
+      ? null
+      : `TRAWL_ROLES without "${missing}" needs other nodes: set TRAWL_BUS to a NATS server they share`;
+  if (storage.documents.startsWith("sqlite"))
+    return "TRAWL_BUS is NATS, so nodes must share their documents: set TRAWL_DOCUMENTS to mongodb://…";
+  if (storage.blobs === "file")
+    return "TRAWL_BUS is NATS, so nodes must share their bodies: set TRAWL_BLOBS to s3://…, or to file:PATH that all of them see";
+  return null;
+}
+
+export async function join(
+  { cluster: { bus: address, roles } }: Config,
+  actors: readonly Actor[],
+  outside: Outside,
+): Promise<Membership> {
+  const { random, meters } = outside;
+  const chance = Math.floor(random.next() * 2 ** 32).toString(36);
+  const node = `${hostname().replaceAll(/[^A-Za-z0-9-]/g, "-")}-${process.pid}-${chance}`;
+  if (address === "memory") {
+    const cluster = embedded(actors, outside);
+    return {
+      cluster,
+      node,
+      checks: {},
+      shared: false,
+      holdings: () => [],
+      appear: async () => {},
+      close: async () => {},
+    };
+  }
+  const bus = await natsBus(address, meters);
+  const leases = await natsLeases(address, meters ? { meters } : {});
+  const roster = await natsRoster(address);
+  const owns = roles.includes("worker");
+  const close = async (): Promise<void> => {
+    await Promise.allSettled([roster.close(), leases.close(), bus.close()]);
+  };
+  try {
+    const cluster = await distributed(owns ? actors : [], { ...outside, bus, leases }, { name: node, owns });
+    return {
+      cluster,
+      node,
+      checks: { bus: { ping: () => bus.ping(), gates: true } },
+      shared: true,
+      holdings: cluster.holdings,
+      appear: (desk) => roster.serve(node, desk),
+      close,
+    };
+  } catch (problem) {
+    await close();
+    throw problem;
+  }
+}
