@@ -107,7 +107,8 @@ function readPage(value: unknown): EngineAnswer {
         title: textOf(raw["title"]),
         snippets: snippet === null ? [] : [snippet],
         engines: engines.length > 0 || engine === null ? engines : [engine],
-        published: textOf(raw["publishedDate"]) ?? textOf(raw["pubdate"]),
+        // searx writes publishedDate for people ("2 hours ago") and pubdate for machines; SearXNG has ISO 8601 in the first.
+        published: textOf(raw["pubdate"]) ?? textOf(raw["publishedDate"]),
       },
     ];
   });

@@ -1,0 +1,208 @@
+/** The built-in search over stored pages: what is found, what is replaced, what goes first when there is no room. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import {
+  type IndexedPage,
+  type IndexLimits,
+  localIndex,
+} from "../../actors/search/adapters/engine.local.sqlite.ts";
+import type { Question } from "../../actors/search/engine.ts";
+import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "trawl-index-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+let files = 0;
+const NOW_MS = Date.UTC(2026, 10, 21);
+const DAY_MS = 86_400_000;
+
+function oneIndex(limits: Partial<IndexLimits> = {}, path = join(folder, `${files++}.sqlite`)) {
+  const clock = virtualClock(NOW_MS);
+  const open = () => localIndex({ path, clock, meters: silentMeters(), limits });
+  const index = open();
+  const add = (name: string, text: string, more: Partial<IndexedPage> = {}) =>
+    index.add({
+      url: `http://a.example/${name}`,
+      title: name,
+      text,
+      language: "en",
+      published_at: null,
+      ...more,
+    });
+  const names = async (query: string, wishes: Partial<Question> = {}, on = index) => {
+    const asked = { query, language: null, country: null, freshness: null, max_results: 20, ...wishes };
+    const answer = await on.engine.ask(asked, new AbortController().signal);
+    if (answer.kind === "failed") throw new Error(answer.detail);
+    return answer.results.map(({ url }) => url.split("/").at(-1));
+  };
+  return { index, clock, add, names, open };
+}
+
+describe("a page is found", () => {
+  test.each([
+    ["by its words, however they are written", "ZURICH lake", ["zürich"]],
+    ["by letters with their marks", "Zürich", ["zürich"]],
+    ["by most of many words", "when does the ferry sail across lake zürich", ["zürich"]],
+    ["not by one word of two", "lake unicorn", []],
+    ["not by half of four", "lake zürich unicorn griffin", []],
+    ["by a phrase", '"steam boats"', ["zürich"]],
+    ["not by a phrase it does not have", '"boats steam"', []],
+    ["not by no words", "?!", []],
+    ["not by what nobody wrote", "xyzzy", []],
+    ["by words that are operators elsewhere", "NOT boats", ["zürich"]],
+    ["by other writing", "東京駅", ["tokyo"]],
+    ["by one letter after another, marks and quotes in between", `"lake" AND (zürich*)`, ["zürich"]],
+  ])("%s: %s", async (_, query, expected) => {
+    const { add, names } = oneIndex();
+    add("zürich", "When does the ferry not sail? Steam boats cross the lake of Zürich in summer.");
+    add("tokyo", "東京駅 は 東京 の 駅 です");
+    expect(await names(query)).toEqual(expected);
+  });
+
+  test("first where its title says it", async () => {
+    const { add, names } = oneIndex();
+    add("other", "This one talks of a lighthouse once among many other words of no matter.");
+    add("lighthouse", "It was lit in 1871 and nobody has lived there for many years now.");
+    expect(await names("lighthouse")).toEqual(["lighthouse", "other"]);
+  });
+
+  test("with what stands around the words", async () => {
+    const { add, index } = oneIndex();
+    add("long", `${"before ".repeat(200)}the needle in the hay${" after".repeat(200)}`);
+    const answer = await index.engine.ask(
+      { query: "needle", language: null, country: null, freshness: null, max_results: 5 },
+      new AbortController().signal,
+    );
+    expect(answer).toMatchObject({
+      kind: "answered",
+      results: [
+        { title: "long", engines: ["local_index"], snippets: [expect.stringContaining("the needle in")] },
+      ],
+    });
+  });
+
+  test("in its language, or when it does not say", async () => {
+    const { add, names } = oneIndex();
+    add("english", "boat", { language: "en" });
+    add("swiss", "boat", { language: "de-CH" });
+    add("unknown", "boat", { language: null });
+    expect((await names("boat", { language: "de" })).toSorted()).toEqual(["swiss", "unknown"]);
+    expect((await names("boat", { language: "DE-at" })).toSorted()).toEqual(["swiss", "unknown"]);
+    expect(await names("boat")).toHaveLength(3);
+  });
+
+  test("of a recent period, by when it was published, else stored", async () => {
+    const { add, names, clock, index } = oneIndex();
+    add("old", "boat", { published_at: "2025-01-01" });
+    add("fresh", "boat", { published_at: "2026-11-20T18:00:00Z" });
+    add("undated", "boat");
+    index.pages();
+    expect((await names("boat", { freshness: "day" })).toSorted()).toEqual(["fresh", "undated"]);
+    await clock.advance(8 * DAY_MS);
+    expect(await names("boat", { freshness: "week" })).toEqual([]);
+    expect((await names("boat", { freshness: "month" })).toSorted()).toEqual(["fresh", "undated"]);
+    expect(await names("boat")).toHaveLength(3);
+  });
+
+  test("and no more of them than asked for", async () => {
+    const { add, names } = oneIndex();
+    for (let page = 0; page < 30; page++) add(`p${page}`, "boat");
+    expect(await names("boat", { max_results: 7 })).toHaveLength(7);
+  });
+});
+
+describe("what changes", () => {
+  test("a page that is stored again takes its own place", async () => {
+    const { add, names, index } = oneIndex();
+    add("page", "first words");
+    add("page#part", "second words");
+    expect(await names("first")).toEqual([]);
+    expect(await names("second")).toEqual(["page#part"]);
+    expect(index.pages()).toBe(1);
+  });
+
+  test("a page that is gone is not found", async () => {
+    const { add, names, index } = oneIndex();
+    add("page", "words");
+    index.remove("http://a.example/page");
+    index.remove("http://a.example/never");
+    index.remove("no address");
+    expect(await names("words")).toEqual([]);
+    expect(index.pages()).toBe(0);
+  });
+
+  test("is told by another revision, and nothing else is", async () => {
+    const { add, names, index } = oneIndex();
+    const before = index.revision();
+    await names("words");
+    expect(index.revision()).toBe(before);
+    add("page", "words");
+    expect(index.revision()).not.toBe(before);
+  });
+
+  test("is there after a restart", async () => {
+    const { add, names, index, open } = oneIndex();
+    add("page", "words");
+    const revision = index.revision();
+    index.close();
+    const again = open();
+    expect(await names("words", {}, again)).toEqual(["page"]);
+    expect([again.pages(), again.revision()]).toEqual([1, revision]);
+    again.close();
+  });
+});
+
+describe("what is stored longest goes first", () => {
+  test.each([
+    ["when there are too many pages", { pages: 3 }],
+    ["when there are too many letters", { chars: 3 * 120 }],
+  ])("%s", async (_, limits) => {
+    const { add, names, clock, index } = oneIndex(limits);
+    for (const name of ["a", "b", "c", "d", "e"]) {
+      add(name, `boat ${"x".repeat(100)}`);
+      index.pages();
+      await clock.advance(1);
+    }
+    expect((await names("boat")).toSorted()).toEqual(["c", "d", "e"]);
+  });
+
+  test("after thirty days in any case, but not what came with the program", async () => {
+    const { add, names, clock, index } = oneIndex();
+    add("old", "boat");
+    add("demo", "boat", { pinned: true });
+    index.pages();
+    await clock.advance(31 * DAY_MS);
+    add("new", "boat");
+    expect((await names("boat")).toSorted()).toEqual(["demo", "new"]);
+    index.unpin(["http://a.example/other"]);
+    expect(await names("boat")).toEqual(["new"]);
+  });
+
+  test("and of a very long page the beginning is searched", async () => {
+    const { add, names } = oneIndex({ text_chars: 100 });
+    add("long", `beginning ${"x ".repeat(100)} end`);
+    expect(await names("beginning")).toEqual(["long"]);
+    expect(await names("end")).toEqual([]);
+  });
+});
+
+test("no query breaks it", async () => {
+  const { add, names } = oneIndex();
+  add("page", "some words and a few more");
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(
+        fc.string({ unit: "binary", maxLength: 200 }),
+        fc.stringMatching(/^["*:^(){}+\-A-Z .]{0,40}$/),
+      ),
+      async (query) => {
+        await names(query);
+      },
+    ),
+    { seed: 7, numRuns: 500 },
+  );
+  expect(await names("some words")).toEqual(["page"]);
+});
