@@ -4,12 +4,9 @@
  */
 import { hostname } from "node:os";
 import type { Actor } from "../cluster/actor.ts";
-import { natsBus } from "../cluster/adapters/bus.nats.ts";
-import { natsLeases } from "../cluster/adapters/leases.nats.ts";
-import { natsRoster } from "../cluster/adapters/roster.nats.ts";
 import { distributed } from "../cluster/distributed.ts";
 import { type Cluster, embedded, type Outside } from "../cluster/embedded.ts";
-import type { Desk } from "../cluster/ports/roster.ts";
+import type { Desk, Roster } from "../cluster/ports/roster.ts";
 import type { Config } from "./config.ts";
 
 export interface Membership {
@@ -43,6 +40,12 @@ export function contradiction({ cluster, storage }: Config): string | null {
   return null;
 }
 
+/** For the commands that look at a cluster, too. Throws Fault. */
+export async function openRoster(address: string): Promise<Roster> {
+  const { natsRoster } = await import("../cluster/adapters/roster.nats.ts");
+  return natsRoster(address);
+}
+
 export async function join(
   { cluster: { bus: address, roles } }: Config,
   actors: readonly Actor[],
@@ -63,9 +66,14 @@ export async function join(
       close: async () => {},
     };
   }
+  // Loaded when they are named: one process starts without them.
+  const [{ natsBus }, { natsLeases }] = await Promise.all([
+    import("../cluster/adapters/bus.nats.ts"),
+    import("../cluster/adapters/leases.nats.ts"),
+  ]);
   const bus = await natsBus(address, meters);
   const leases = await natsLeases(address, meters ? { meters } : {});
-  const roster = await natsRoster(address);
+  const roster = await openRoster(address);
   const owns = roles.includes("worker");
   const close = async (): Promise<void> => {
     await Promise.allSettled([roster.close(), leases.close(), bus.close()]);

@@ -24,9 +24,7 @@ import { searchService } from "../actors/search/service.ts";
 import { directTransport } from "../actors/tiers/adapters/transport.direct.ts";
 import { proxyTransport } from "../actors/tiers/adapters/transport.proxy.ts";
 import { renderTransport } from "../actors/tiers/adapters/transport.render.ts";
-import { s3Bodies } from "../cluster/adapters/bodies.s3.ts";
 import { systemClock } from "../cluster/adapters/clock.system.ts";
-import { mongoDocuments } from "../cluster/adapters/documents.mongo.ts";
 import { undiciEgress } from "../cluster/adapters/egress.undici.ts";
 import { prometheusMeters } from "../cluster/adapters/meters.prometheus.ts";
 import { onlyTo } from "../cluster/adapters/proxy.ts";
@@ -77,9 +75,6 @@ const PROFILES_PACE = { gap_ms: 1_000, slots: 2 };
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
 };
-
-/** What can be had again: one server's word that it is stored is enough. */
-const REBUILDABLE = ["pages", "starts"];
 
 /** The children that read documents; what goes wrong in them stays in them. */
 function readers(meters: Meters): Workers {
