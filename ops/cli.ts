@@ -2,11 +2,14 @@
 import { Command, CommanderError } from "commander";
 import { AccountError } from "../actors/accounts/keys.ts";
 import { Fault } from "../cluster/ports/fault.ts";
+import { clusterCommand } from "./commands/cluster.ts";
 import { configCommand } from "./commands/config.ts";
 import { CommandError, type Context, EXIT } from "./commands/context.ts";
 import { customerCommand } from "./commands/customer.ts";
+import { drainCommand } from "./commands/drain.ts";
 import { fetchCommand } from "./commands/fetch.ts";
 import { keyCommand } from "./commands/key.ts";
+import { nodesCommand } from "./commands/nodes.ts";
 import { projectCommand } from "./commands/project.ts";
 import { searchCommand } from "./commands/search.ts";
 import { startCommand, type Starting } from "./commands/start.ts";
@@ -34,6 +37,9 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     keyCommand(context),
     projectCommand(context),
     customerCommand(context),
+    nodesCommand(context),
+    drainCommand(context),
+    clusterCommand(context),
     fetchCommand(context),
     searchCommand(context),
   ])

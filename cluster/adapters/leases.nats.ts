@@ -20,7 +20,14 @@ const RENEWAL_MS = 1_600;
 const RENEWALS = 3;
 const WRONG_SEQUENCE: ReadonlySet<number> = new Set([10_071, 10_164]);
 /** Room for 8,000 generations of a million million revisions each. */
-export const GENERATION = 2 ** 40;
+const GENERATION = 2 ** 40;
+
+/** Who owns what, who is there, what all agreed on. */
+export const BUCKETS = ["own", "members", "cfg"] as const;
+type BucketName = (typeof BUCKETS)[number];
+
+/** The stream a bucket is kept in. */
+export const bucketStream = (cluster: string, bucket: BucketName): string => `KV_${cluster}-${bucket}`;
 
 const isTaken = (problem: unknown): boolean =>
   problem instanceof JetStreamApiError && WRONG_SEQUENCE.has(problem.code);
@@ -41,7 +48,7 @@ export async function natsLeases(
 async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
   const { js, jsm, name: cluster, replicas } = link;
   const buckets = new Kvm(js);
-  const bucket = (name: string, ttl?: number): Promise<KV> =>
+  const bucket = (name: BucketName, ttl?: number): Promise<KV> =>
     buckets.create(`${cluster}-${name}`, {
       history: 1,
       replicas,
@@ -55,7 +62,7 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
     bucket("members", ttl_ms),
     bucket("cfg"),
   ]);
-  const members_stream = `KV_${cluster}-members`;
+  const members_stream = bucketStream(cluster, "members");
   const members_prefix = `$KV.${cluster}-members.`;
   let generation = 0;
 

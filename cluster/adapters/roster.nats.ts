@@ -5,6 +5,7 @@ import type { Meters } from "../ports/meters.ts";
 import { Fault } from "../ports/fault.ts";
 import { readConsumerName, STREAMS, streamName } from "./bus.nats.ts";
 import { linkNats, unreachable } from "./connection.nats.ts";
+import { BUCKETS, bucketStream } from "./leases.nats.ts";
 
 /** A healthy node answers within a few milliseconds; a busy one may take longer. */
 const WAIT_MS = 700;
@@ -82,6 +83,19 @@ export async function natsRoster(address: string, meters?: Meters): Promise<Rost
               });
           }
         return queues.toSorted((a, b) => a.partition - b.partition || a.stream.localeCompare(b.stream));
+      }),
+
+    wipe: () =>
+      asked("empty the bus", async () => {
+        const ours = [
+          ...STREAMS.map((stream) => streamName(cluster, stream)),
+          ...BUCKETS.map((bucket) => bucketStream(cluster, bucket)),
+        ];
+        const there = new Set<string>();
+        for await (const name of jsm.streams.names()) there.add(name);
+        const removed = ours.filter((name) => there.has(name));
+        for (const name of removed) await jsm.streams.delete(name);
+        return removed;
       }),
 
     close: () => link.close(),

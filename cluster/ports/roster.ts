@@ -48,5 +48,7 @@ export interface Roster {
   /** False: there is no node of that name. */
   drain(node: string): Promise<boolean>;
   queues(): Promise<readonly Queue[]>;
+  /** Removes all letters and leases of this cluster from the bus; what was removed. Only when no node runs. */
+  wipe(): Promise<readonly string[]>;
   close(): Promise<void>;
 }

@@ -4,6 +4,7 @@
  */
 import type { Command } from "commander";
 import type { Documents } from "../../cluster/ports/documents.ts";
+import type { Roster } from "../../cluster/ports/roster.ts";
 import type { Config, Environment } from "../config.ts";
 
 /** How a command ends, for scripts. */
@@ -25,6 +26,8 @@ export interface Context {
   /** Read when it is needed: `trawl --help` works with a broken configuration. Throws ConfigError. */
   readonly config: () => Config;
   readonly openDocuments: (config: Config) => Promise<Documents>;
+  /** The cluster of a configuration, looked at from outside. Throws Fault. */
+  readonly openRoster: (config: Config) => Promise<Roster>;
   readonly now: () => number;
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
@@ -49,6 +52,21 @@ export async function withDocuments<T>(
     return await work(documents);
   } finally {
     await documents.close();
+  }
+}
+
+/** Looks at the cluster this configuration is part of. */
+export async function withRoster<T>(
+  { config, openRoster }: Context,
+  work: (roster: Roster) => Promise<T>,
+): Promise<T> {
+  if (config().cluster.bus === "memory")
+    throw new CommandError("There is no cluster here: TRAWL_BUS is memory, one process is everything");
+  const roster = await openRoster(config());
+  try {
+    return await work(roster);
+  } finally {
+    await roster.close();
   }
 }
 

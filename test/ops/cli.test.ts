@@ -25,6 +25,7 @@ function shell(environment: Environment = {}, more: Partial<World> = {}) {
       environment,
       config: () => readConfig(environment),
       openDocuments: async () => sqliteDocuments(path),
+      openRoster: () => Promise.reject(new Error("There is no bus here")),
       now: () => Date.UTC(2026, 10, 21),
       out: (line) => void out.push(line),
       err: (line) => void err.push(line),

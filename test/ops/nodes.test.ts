@@ -1,0 +1,144 @@
+/** trawl nodes, drain and cluster rebuild over a roster of our own making. */
+import { describe, expect, test } from "vitest";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import type { NodeReport, Queue, Roster } from "../../cluster/ports/roster.ts";
+import { trawl } from "../../ops/cli.ts";
+import { readConfig } from "../../ops/config.ts";
+
+const NOW_MS = Date.UTC(2026, 0, 1);
+const BUS = { TRAWL_BUS: "nats://127.0.0.1:4222" };
+
+const report = (node: string, partitions: readonly number[], more: Partial<NodeReport> = {}): NodeReport => ({
+  node,
+  version: "0.1.0",
+  roles: ["worker"],
+  address: "http://127.0.0.1:9",
+  began_ms: NOW_MS - 90_000,
+  draining: false,
+  partitions: partitions.map((partition) => ({ partition, epoch: 100 + partition })),
+  awake: 7,
+  works: 0,
+  questions: 0,
+  ...more,
+});
+
+const queue = (partition: number, more: Partial<Queue> = {}): Queue => ({
+  stream: "work",
+  partition,
+  epoch: 100 + partition,
+  waiting: 0,
+  unacknowledged: 0,
+  ...more,
+});
+
+function shell(roster: Partial<Roster>, environment: Record<string, string> = BUS) {
+  const documents = memoryDocuments();
+  const run = async (...words: string[]) => {
+    const said = { out: "", err: "", code: 0 };
+    said.code = await trawl(words, {
+      environment,
+      config: () => readConfig(environment),
+      openDocuments: async () => ({ ...documents, close: async () => {} }),
+      openRoster: async () => ({ close: async () => {}, ...roster }) as Roster,
+      now: () => NOW_MS,
+      out: (line) => void (said.out += `${line}\n`),
+      err: (line) => void (said.err += `${line}\n`),
+      starting: () => Promise.reject(new Error("Nothing is started here")),
+      version: "0.1.0",
+    });
+    return said;
+  };
+  return { run, documents };
+}
+
+const half = (odd: number) => Array.from({ length: 32 }, (_, n) => 2 * n + odd);
+
+describe("trawl nodes", () => {
+  const nodes = async () => [
+    report("a", half(0)),
+    report("b", half(1), { roles: ["gateway", "worker"], draining: true }),
+  ];
+
+  test("says what each node holds and what waits in front of it", async () => {
+    const queues = async () => [
+      queue(0, { waiting: 3, unacknowledged: 1 }),
+      queue(0, { stream: "sync", unacknowledged: 1 }),
+      queue(1, { waiting: 5 }),
+      // Left by somebody who is gone.
+      queue(2, { epoch: 5, waiting: 9 }),
+    ];
+    const { run } = shell({ nodes, queues });
+    const { out, err, code } = await run("nodes");
+    expect([code, err]).toEqual([0, ""]);
+    const [head, a, b] = out.split("\n").map((line) => line.split(/ {2,}/));
+    expect(head).toEqual(["NODE", "ROLES", "UP", "PARTITIONS", "WAITING", "AT WORK", "AWAKE", "ADDRESS"]);
+    expect(a).toEqual(["a", "worker", "90 s", "32", "3", "2", "7", "http://127.0.0.1:9"]);
+    expect(b).toEqual(["b", "gateway,worker (draining)", "90 s", "32", "5", "0", "7", "http://127.0.0.1:9"]);
+    const json = JSON.parse((await run("nodes", "--json")).out);
+    expect(json).toMatchObject({
+      unheld: [],
+      nodes: [{ node: "a", waiting: 3, unacknowledged: 2 }, { node: "b" }],
+    });
+    expect(json.nodes[0].partitions[1]).toEqual({ partition: 2, epoch: 102 });
+    expect(json.queues).toHaveLength(4);
+  });
+
+  test("names partitions nobody holds", async () => {
+    const { run } = shell({ nodes: async () => [report("a", half(0))], queues: async () => [] });
+    expect((await run("nodes")).err).toContain("Held by nobody: 1, 3, 5,");
+  });
+
+  test("needs a cluster", async () => {
+    const { run } = shell({}, {});
+    expect(await run("nodes")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("TRAWL_BUS is memory"),
+    });
+  });
+});
+
+describe("trawl drain", () => {
+  test("waits until the node is gone", async () => {
+    let left = 3;
+    const { run } = shell({
+      drain: async (node) => node === "a",
+      nodes: async () => (left-- > 0 ? [report("a", [])] : []),
+    });
+    expect(await run("drain", "a", "--json")).toMatchObject({ code: 0, out: '{"node":"a","gone":true}\n' });
+    expect(left).toBe(-1);
+  });
+
+  test("names the nodes there are", async () => {
+    const { run } = shell({ drain: async () => false, nodes: async () => [report("a", [])] });
+    const said = await run("drain", "b");
+    expect(said).toMatchObject({ code: 1, err: 'There is no node "b"; there are: a\n' });
+  });
+});
+
+describe("trawl cluster rebuild", () => {
+  test("raises the generation and empties the bus", async () => {
+    const { run, documents } = shell({ nodes: async () => [], wipe: async () => ["trawl-WORK"] });
+    await documents.put("cluster", "main", { generation: 4 }, 0);
+    expect(await run("cluster", "rebuild", "--json")).toMatchObject({
+      code: 0,
+      out: '{"generation":5,"removed":["trawl-WORK"]}\n',
+    });
+    expect(await documents.get("cluster", "main")).toMatchObject({ value: { generation: 5 } });
+  });
+
+  test("does nothing while nodes run", async () => {
+    let wiped = false;
+    const { run, documents } = shell({
+      nodes: async () => [report("a", [])],
+      wipe: async () => {
+        wiped = true;
+        return [];
+      },
+    });
+    expect(await run("cluster", "rebuild")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("stop a first"),
+    });
+    expect([wiped, await documents.get("cluster", "main")]).toEqual([false, null]);
+  });
+});
