@@ -531,21 +531,19 @@ function folded(reason: string): string {
   return status ? `http_${status[1]}xx` : reason;
 }
 
+/** What is said of an error that has no better explanation. */
+const SENTENCES: Readonly<Partial<Record<FetchError, string>>> = {
+  no_tier_allowed: "tiers, render, allow_archive and allow_paid together leave no route",
+  domain_dead: "The host name does not exist",
+  premium_route_required:
+    "This host was served only through premium routes, and allow_paid or tiers leave them out",
+  budget_exhausted:
+    "This host was served only through premium routes, and the project's budget leaves nothing for them",
+};
+
 function sentence(error: FetchError, refusal: Refusal | null, attempts: readonly Attempt[]): string | null {
   if (refusal?.error === error && refusal.detail !== null) return refusal.detail;
   const last = attempts.at(-1);
-  switch (error) {
-    case "all_tiers_failed":
-      return `Every allowed route failed; the last was ${last?.tier ?? "none"}: ${last?.reason ?? "nothing was tried"}`;
-    case "no_tier_allowed":
-      return "tiers, render, allow_archive and allow_paid together leave no route";
-    case "domain_dead":
-      return "The host name does not exist";
-    case "premium_route_required":
-      return "This host was served only through premium routes, and allow_paid or tiers leave them out";
-    case "budget_exhausted":
-      return "This host was served only through premium routes, and the project's budget leaves nothing for them";
-    default:
-      return last?.detail ?? null;
-  }
+  if (error !== "all_tiers_failed") return SENTENCES[error] ?? last?.detail ?? null;
+  return `Every allowed route failed; the last was ${last?.tier ?? "none"}: ${last?.reason ?? "nothing was tried"}`;
 }

@@ -1,0 +1,319 @@
+/** Routes that cost money, and routes that stand in for a page (1-core.md, FetchResponse; 3-decisions.md, Spend). */
+import { describe, expect, test } from "vitest";
+import { readPrices } from "../../actors/fetch/prices.ts";
+import type { Transported } from "../../actors/lib/transport.ts";
+import { Account } from "../../schemas/accounts.ts";
+import { answer, failure, HTML, oneService, running, type Scripted } from "./one-service.ts";
+
+const prices = readPrices(["proxy=0.002", "proxy_render=0.005", "proxy_render.high=0.02"]);
+const blocked: Scripted = () => answer("no", 403);
+const page: Scripted = () => answer(HTML);
+const budget = (micros: number | null) => ({ prices, budgetOf: async () => micros });
+const steps = ({ attempts }: { attempts: readonly { tier: string; reason: string }[] }) =>
+  attempts.map(({ tier, reason }) => `${tier} ${reason}`);
+const noArchive = { allow_archive: false, cache_ttl_s: 0 } as const;
+
+function rendered(detail?: string): Transported {
+  const made = answer(HTML);
+  return made.kind === "page"
+    ? { ...made, headers: new Map(), body_kind: "rendered_dom", ...(detail && { detail }) }
+    : made;
+}
+function archived(archived_at: string): Transported {
+  const made = answer(HTML);
+  const final_url = "https://archive.example/web/20261001100000id_/http://example.org/";
+  return made.kind === "page" ? { ...made, archived_at, final_url } : made;
+}
+
+describe("an attempt on a premium route", () => {
+  test("costs what the price list says; the routes before it cost nothing", async () => {
+    const { get, clock } = await oneService({ direct: blocked, proxy: page }, budget(null));
+    const paid = await running(clock, get(noArchive));
+    expect(paid).toMatchObject({
+      error: null,
+      cost_usd: "0.002000",
+      premium_routes_tried: true,
+      record: { tier: "proxy", body_kind: "origin" },
+    });
+    expect(steps(paid)).toEqual(["direct http_403", "browser not_configured", "proxy ok"]);
+    expect(await running(clock, get({ allow_archive: false }))).toMatchObject({
+      cached: true,
+      cost_usd: "0",
+    });
+  });
+
+  test("is added to those before it, also when every route failed", async () => {
+    const { get, clock } = await oneService(
+      { direct: blocked, proxy: blocked, proxy_render: () => failure("timeout") },
+      budget(null),
+    );
+    expect(await running(clock, get(noArchive))).toMatchObject({
+      error: "all_tiers_failed",
+      cost_usd: "0.007000",
+      premium_routes_tried: true,
+      record: { status: 403 },
+    });
+  });
+
+  test("says how hard rendering was, and costs what that costs", async () => {
+    const { get, clock } = await oneService({ proxy_render: () => rendered("high") }, budget(null));
+    const hard = await running(clock, get({ ...noArchive, tiers: ["proxy_render"] }));
+    expect(hard).toMatchObject({
+      cost_usd: "0.020000",
+      attempts: [{ tier: "proxy_render", status: 200, reason: "ok", detail: "high" }],
+      record: {
+        body_kind: "rendered_dom",
+        content_type: "text/html; charset=utf-8",
+        headers: {},
+        content_kind: "html",
+      },
+    });
+    expect(hard.record.origin_content_type).toBeNull();
+  });
+
+  test.each([
+    ["provider_over_budget", "0"],
+    ["provider_rate_limited", "0"],
+    ["provider_bad_answer", "0.005000"],
+  ])("that ends as %s costs %s, and is no word of the page's host", async (reason, cost_usd) => {
+    const { get, clock } = await oneService(
+      { direct: blocked, proxy_render: () => failure(reason) },
+      budget(null),
+    );
+    expect(await running(clock, get(noArchive))).toMatchObject({
+      error: "all_tiers_failed",
+      cost_usd,
+      premium_routes_tried: true,
+      record: { status: 403 },
+    });
+  });
+
+  test("is told of once: whoever joined the same climb spent nothing", async () => {
+    const { get, clock } = await oneService({ direct: blocked, proxy: page }, budget(null));
+    const answers = await running(clock, Promise.all([get(noArchive), get(noArchive), get(noArchive)]));
+    expect(answers.map(({ cost_usd }) => cost_usd)).toEqual(["0.002000", "0", "0"]);
+  });
+});
+
+describe("a budget", () => {
+  test("that is used up leaves premium routes out, and says so", async () => {
+    let visits = 0;
+    const { get, clock } = await oneService(
+      { direct: blocked, proxy: () => (visits++, answer(HTML)), proxy_render: page },
+      budget(5_000),
+    );
+    for (let time = 0; time < 2; time++) await running(clock, get(noArchive));
+    const broke = await running(clock, get(noArchive));
+    expect(broke).toMatchObject({ error: "all_tiers_failed", cost_usd: "0", premium_routes_tried: false });
+    expect(steps(broke).slice(2)).toEqual(["proxy budget_exhausted", "proxy_render budget_exhausted"]);
+    expect(visits).toBe(2);
+  });
+
+  test("is what was spent, not what was set aside", async () => {
+    const { get, clock, ask } = await oneService({ proxy_render: () => rendered("low") }, budget(20_000));
+    for (let time = 0; time < 4; time++) {
+      await running(clock, get({ ...noArchive, tiers: ["proxy_render"] }));
+    }
+    const spent = await running(clock, ask(Account, "default", "settle", { id: "none", micros: 0 }));
+    // The fourth could have cost 0.02 where 0.005 were left.
+    expect(spent).toEqual({ spent_micros: 5_000 });
+  });
+
+  test("is each project's own: who joined a climb that had no money gets another", async () => {
+    const { get, clock } = await oneService(
+      { direct: blocked, proxy: page },
+      { prices, budgetOf: async (project) => (project === "poor" ? 0 : null) },
+    );
+    const [poor, rich, richer] = await running(
+      clock,
+      Promise.all([
+        get({ ...noArchive, project: "poor" }),
+        get({ ...noArchive, project: "rich" }),
+        get({ ...noArchive, project: "rich" }),
+      ]),
+    );
+    expect(poor).toMatchObject({ error: "all_tiers_failed", cost_usd: "0" });
+    expect(rich).toMatchObject({ error: null, cost_usd: "0.002000" });
+    expect(richer).toMatchObject({ error: null, cost_usd: "0" });
+  });
+
+  test("without prices asks nobody for money", async () => {
+    const { get, clock } = await oneService(
+      { direct: blocked, proxy: page },
+      { budgetOf: async () => Promise.reject(new Error("asked")) },
+    );
+    expect(await running(clock, get(noArchive))).toMatchObject({ error: null, cost_usd: "0" });
+  });
+});
+
+describe("a host that three fetches in a row got through premium routes only", () => {
+  async function learnt(micros: number | null = null) {
+    let direct = 0;
+    const service = await oneService(
+      { direct: () => (direct++, answer("no", 403)), proxy: page },
+      budget(micros),
+    );
+    const { get, clock } = service;
+    for (let time = 0; time < 3; time++) await running(clock, get(noArchive));
+    return { ...service, direct: () => direct };
+  }
+
+  test("is asked through them at once", async () => {
+    const { get, clock, direct } = await learnt();
+    expect(steps(await running(clock, get(noArchive)))).toEqual(["proxy ok"]);
+    expect(direct()).toBe(3);
+  });
+
+  test.each([
+    ["allow_paid false", { allow_paid: false }],
+    ["tiers without them", { tiers: ["direct" as const, "browser" as const] }],
+  ])("is premium_route_required with %s", async (_, wishes) => {
+    const { get, clock, direct } = await learnt();
+    const refused = await running(clock, get({ ...noArchive, ...wishes }));
+    expect(refused).toMatchObject({
+      error: "premium_route_required",
+      attempts: [],
+      cost_usd: "0",
+      premium_routes_tried: false,
+    });
+    expect(refused.error_detail).toMatch(/premium/);
+    expect(direct()).toBe(3);
+  });
+
+  test("is budget_exhausted when there is no money", async () => {
+    const { get, clock } = await learnt(6_000);
+    const broke = await running(clock, get(noArchive));
+    expect(broke).toMatchObject({ error: "budget_exhausted", premium_routes_tried: false });
+    expect(steps(broke)).toEqual(["proxy budget_exhausted", "proxy_render not_configured"]);
+  });
+
+  test("is tried from our own addresses again after a day", async () => {
+    const { get, clock, direct } = await learnt();
+    await clock.advance(24 * 3_600_000);
+    await running(clock, get({ ...noArchive, allow_paid: false }));
+    expect(direct()).toBe(4);
+  });
+});
+
+describe("a host that blocked premium routes three times in a row", () => {
+  test("saves the money for six hours, and says so", async () => {
+    let proxied = 0;
+    const { get, clock } = await oneService(
+      { direct: blocked, proxy: () => (proxied++, answer("no", 403)) },
+      budget(null),
+    );
+    // Ten minutes and more apart: a domain is skipped after three failures.
+    for (let time = 0; time < 3; time++) await running(clock, get(noArchive));
+    await clock.advance(11 * 60_000);
+    const skipped = await running(clock, get(noArchive));
+    expect(skipped).toMatchObject({ error: "all_tiers_failed", cost_usd: "0", premium_routes_tried: false });
+    expect(steps(skipped)).toEqual([
+      "direct http_403",
+      "browser not_configured",
+      "proxy premium_skipped_domain_refuses",
+      "proxy_render not_configured",
+    ]);
+    expect(proxied).toBe(3);
+    await clock.advance(6 * 3_600_000);
+    await running(clock, get(noArchive));
+    expect(proxied).toBe(4);
+  });
+});
+
+describe("an archived copy", () => {
+  const at = "2026-10-01T10:00:00.000Z";
+  const copy: Scripted = () => archived(at);
+
+  test.each([404, 410])("stands in for a page that is gone (%i), and says so", async (status) => {
+    const { get, clock } = await oneService({ direct: () => answer("gone", status), archive: copy });
+    const found = await running(clock, get());
+    expect(found).toMatchObject({
+      error: null,
+      cost_usd: "0",
+      record: {
+        tier: "archive",
+        status: 200,
+        archived_at: at,
+        served_from_archive_because: "not_found",
+        final_url: "https://archive.example/web/20261001100000id_/http://example.org/",
+      },
+    });
+    expect(steps(found)).toEqual([`direct http_${status}`, "archive ok"]);
+  });
+
+  test("stands in for a host that does not exist", async () => {
+    const { get, clock } = await oneService({ direct: () => failure("dns_nxdomain"), archive: copy });
+    for (let time = 0; time < 3; time++) {
+      expect(await running(clock, get({ cache_ttl_s: 0 }))).toMatchObject({
+        error: null,
+        record: { tier: "archive", served_from_archive_because: "domain_dead", archived_at: at },
+      });
+    }
+    expect(await running(clock, get({ cache_ttl_s: 0, allow_archive: false }))).toMatchObject({
+      error: "domain_dead",
+    });
+  });
+
+  test("of a page that is only blocked stands in for nothing", async () => {
+    const { get, clock } = await oneService({ direct: blocked, archive: copy });
+    expect(await running(clock, get())).toMatchObject({
+      error: null,
+      record: { tier: "archive", archived_at: at, served_from_archive_because: null },
+    });
+  });
+
+  test("is answered from the cache as what it is", async () => {
+    const { get, clock } = await oneService({ direct: () => answer("gone", 404), archive: copy });
+    const first = await running(clock, get());
+    expect((await running(clock, get())).record).toEqual(first.record);
+  });
+
+  test.each([
+    "archive_not_found",
+    "archive_rate_limited",
+    "archive_bad_answer",
+    "archive_too_large",
+    "timeout",
+  ])("that is not to be had (%s) leaves the page's own last word", async (reason) => {
+    const { get, clock } = await oneService({
+      direct: () => answer("gone", 404),
+      archive: () => failure(reason, 429),
+    });
+    const gone = await running(clock, get());
+    expect(gone).toMatchObject({ error: "http_404", record: { status: 404, archived_at: null } });
+    expect(steps(gone)).toEqual(["direct http_404", `archive ${reason}`]);
+  });
+
+  test("that the archive fails to give says nothing of a host, whose last status counts", async () => {
+    const { get, clock } = await oneService({
+      direct: blocked,
+      archive: () => failure("archive_error", 503),
+    });
+    expect(await running(clock, get())).toMatchObject({ error: "all_tiers_failed", record: { status: 403 } });
+  });
+});
+
+describe("a host that blocks and shuts its door behind (Retry-After)", () => {
+  const shut: Scripted = () => answer("slow down", 429, { "retry-after": "120" });
+  const copy: Scripted = () => archived("2026-10-01T10:00:00.000Z");
+
+  test("is looked for where nobody knocks at it", async () => {
+    const { get, clock } = await oneService({ direct: shut, browser: page, archive: copy });
+    const found = await running(clock, get({ cache_ttl_s: 0 }));
+    expect(found).toMatchObject({ error: null, record: { tier: "archive" } });
+    expect(steps(found)).toEqual(["direct http_429", "politeness domain_busy", "archive ok"]);
+    // The next fetch finds the door shut from the beginning.
+    expect(await running(clock, get({ cache_ttl_s: 0 }))).toMatchObject({
+      error: "domain_busy",
+      retry_after_s: 120,
+    });
+  });
+
+  test("has failed with what it said when nothing else helps", async () => {
+    const { get, clock } = await oneService({ direct: shut, browser: page });
+    expect(await running(clock, get(noArchive))).toMatchObject({
+      error: "all_tiers_failed",
+      record: { status: 429 },
+    });
+  });
+});
