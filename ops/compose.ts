@@ -236,6 +236,13 @@ export async function start(config: Config): Promise<Running> {
     random,
     meters,
   });
+  const seed = async (base: string): Promise<void> => {
+    const { index } = searching;
+    if (index && demo) await seedDemo({ documents, bodies, index, clock, extract }, demo, base);
+  };
+  // Whoever is answered at all shall find something; only a port that is drawn must be drawn first.
+  const isKnown = port !== 0 || config.gateway.public_url !== undefined;
+  if (isKnown) await seed(public_url.replace(/\/+$/, ""));
   const listening = await listen(admit, {
     host,
     port,
@@ -244,12 +251,7 @@ export async function start(config: Config): Promise<Running> {
   });
   meters.gauge("trawl_http_server_info", { name: listening.name }, 1);
   const address = `http://${bracketed(host)}:${listening.port}`;
-  if (searching.index && demo)
-    await seedDemo(
-      { documents, bodies, index: searching.index, clock, extract },
-      demo,
-      config.gateway.public_url?.replace(/\/+$/, "") ?? address,
-    );
+  if (!isKnown) await seed(address);
   meters.say("info", "Listening", { address, http: listening.name, node, version: process.version });
 
   const ended = Promise.withResolvers<void>();
