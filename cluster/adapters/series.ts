@@ -37,22 +37,20 @@ function cells<Cell>(names: readonly string[], fresh: () => Cell) {
   const root: Branch<Cell> = { next: new Map(), cell: names.length === 0 ? fresh() : null };
   const all: { readonly labels: Labels; readonly cell: Cell }[] = [];
   if (root.cell) all.push({ labels: {}, cell: root.cell });
-  return {
-    all,
-    of(labels: Labels): Cell {
-      let at = root;
-      for (const name of names) {
-        const value = labels[name]!;
-        let next = at.next.get(value);
-        if (!next) at.next.set(value, (next = { next: new Map(), cell: null }));
-        at = next;
-      }
-      if (at.cell) return at.cell;
-      const cell = (at.cell = fresh());
-      all.push({ labels: Object.fromEntries(names.map((name) => [name, labels[name]!])), cell });
-      return cell;
-    },
+  const of = (labels: Labels): Cell => {
+    let at = root;
+    for (const name of names) {
+      const value = labels[name]!;
+      let next = at.next.get(value);
+      if (!next) at.next.set(value, (next = { next: new Map(), cell: null }));
+      at = next;
+    }
+    if (at.cell) return at.cell;
+    const cell = (at.cell = fresh());
+    all.push({ labels: Object.fromEntries(names.map((name) => [name, labels[name]!])), cell });
+    return cell;
   };
+  return { all, of };
 }
 
 export function counter({ name, help, labels: names }: Shape) {

@@ -7,7 +7,7 @@ import { STATUS_CODES } from "node:http";
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";
 import { type Exchange, exchange, type Wire } from "../exchange.ts";
 import { addField, coming, HEADERS_MAX_BYTES } from "../framing.ts";
-import type { Head, Listen, Listening, ListenOptions, Reply } from "../http.ts";
+import type { Admit, Head, Listen, Listening, ListenOptions, Reply } from "../http.ts";
 import { plainAddress } from "../plain-address.ts";
 
 const NAME = "uWebSockets.js";
@@ -103,154 +103,28 @@ function statusLine(status: number): Buffer {
   return line;
 }
 
-function serve(
-  res: HttpResponse,
-  req: HttpRequest,
-  server: Server,
-  parties: Pick<ListenOptions, "failed"> & { readonly admit: Parameters<Listen>[0] },
-): void {
-  /** False from the end of the answer or from its abort: every use of `res` throws then. */
-  let live = true;
-  let arrived = false;
-  let call: Exchange | null = null;
-  /** Continues a piece that the socket did not take whole. */
-  let writable: ((offset: number) => boolean) | null = null;
-  /** Whoever waits for that piece. */
-  let waiting: ((more: boolean) => void) | null = null;
-  let total: number | null = null;
+/** What every build writes alike, whether it takes strings for UTF-8 or for Latin-1. Line breaks never get here. */
+const ASCII = /^[\t\x20-\x7e]*$/;
 
-  const over = (): void => {
-    live = false;
-    if (--server.open === 0) server.quiet();
-  };
+interface Parties extends Pick<ListenOptions, "failed"> {
+  readonly admit: Admit;
+}
+
+function serve(res: HttpResponse, req: HttpRequest, server: Server, parties: Parties): void {
+  const wire = new UwsWire(res, server);
   server.open++;
   // First of all: a request that is neither answered nor listened to at the end of its callback ends the process.
-  res.onAborted(() => {
-    if (!live) return;
-    over();
-    call?.left();
-    waiting?.(false);
-  });
-
-  const begin = (reply: Reply, close: boolean): void => {
-    res.writeStatus(statusLine(reply.status));
-    const { headers } = reply;
-    for (const name in headers) res.writeHeader(name, Buffer.from(headers[name]!));
-    if (close) res.writeHeader("connection", "close");
-  };
-  /** Everything that is written goes through here: in one packet, and never by an exception into native code. */
-  const writing = (write: () => void): void => {
-    if (!live) return;
-    try {
-      res.cork(write);
-    } catch {
-      if (!live) return;
-      res.close();
-    }
-  };
-  const offer = (bytes: Buffer): true | Promise<boolean> => {
-    const start = res.getWriteOffset();
-    const attempt = (from: number): boolean => {
-      const [taken, finished] = res.tryEnd(bytes.subarray(from), total!);
-      if (finished) over();
-      return taken || finished;
-    };
-    let taken = false;
-    writing(() => (taken = attempt(0)));
-    if (taken) return true;
-    return later((offset) => attempt(offset - start));
-  };
-  const spell = (bytes: Buffer): true | Promise<boolean> => {
-    let at = 0;
-    // What write() refuses it has buffered all the same: small slices, and none while the socket is full.
-    const attempt = (): boolean => {
-      while (at < bytes.length) {
-        const slice = bytes.subarray(at, at + WRITTEN_BYTES);
-        at += slice.length;
-        if (!res.write(slice)) return false;
-      }
-      return true;
-    };
-    let taken = false;
-    writing(() => (taken = attempt()));
-    return taken || later(attempt);
-  };
-  const later = (attempt: (offset: number) => boolean): Promise<boolean> => {
-    if (!live) return Promise.resolve(false);
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    waiting = resolve;
-    writable = attempt;
-    return promise;
-  };
-  const wire: Wire = {
-    whole(reply, bytes, length, close) {
-      if (bytes && bytes.length > COPIED_MAX_BYTES) {
-        wire.head(reply, length, close);
-        void wire.piece(bytes);
-        return;
-      }
-      writing(() => {
-        if (bytes) {
-          // A connection is only cut when no more of its request is to come, or its client would read no answer.
-          const cut = close || (server.draining && arrived);
-          begin(reply, server.draining && !cut);
-          res.end(bytes, cut);
-        } else {
-          begin(reply, close || server.draining);
-          // Never with arguments: endWithoutBody(length) leaves the response pending, so the connection dies with its
-          // next request, and endWithoutBody(undefined, true) sends a length of nineteen digits.
-          if (length !== null) res.writeHeader("content-length", String(length));
-          res.endWithoutBody();
-        }
-        over();
-      });
-    },
-    head(reply, length, close) {
-      total = length;
-      writing(() => begin(reply, close || server.draining));
-      if (!live) return;
-      res.onWritable((offset) => {
-        if (!live || !writable) return true;
-        let taken = false;
-        writing(() => (taken = writable!(offset)));
-        if (!taken) return false;
-        writable = null;
-        const resume = waiting;
-        waiting = null;
-        resume?.(true);
-        return true;
-      });
-    },
-    piece: (bytes) => (live ? (total === null ? spell(bytes) : offer(bytes)) : Promise.resolve(false)),
-    end() {
-      writing(() => {
-        // What has its length told ended with its last byte.
-        if (total === null) res.end();
-        else if (total === 0) res.end(Buffer.alloc(0));
-        over();
-      });
-    },
-    cut() {
-      if (live) res.close();
-    },
-  };
-
+  res.onAborted(() => wire.aborted());
   try {
     const headers = new Map<string, string>();
     // oxlint-disable-next-line unicorn/no-array-for-each -- not an array
     req.forEach((name, value) => addField(headers, name, value));
     const announced = coming(headers);
-    arrived = announced.kind === "none";
+    wire.arrived = announced.kind === "none";
     if (announced.kind === "broken") {
       // Before anything else: this server judges the length only after the handler ran. Not at once: it would go on
       // to serve whatever came in the same packet; a request that arrives while one is pending closes the connection.
-      setImmediate(() =>
-        writing(() => {
-          res.writeStatus(statusLine(400)).writeHeader("content-type", JSON_TYPE);
-          res.end(BROKEN, true);
-          over();
-        }),
-      );
+      setImmediate(() => wire.refuse());
       return;
     }
     let address: string | null = null;
@@ -260,16 +134,186 @@ function serve(
       query: req.getQuery() ?? "",
       headers,
       address: () =>
-        (address ??= live ? plainAddress(Buffer.from(res.getRemoteAddressAsText()).toString()) : null) ?? "",
+        (address ??= wire.live ? plainAddress(Buffer.from(res.getRemoteAddressAsText()).toString()) : null) ??
+        "",
     };
     if (announced.kind !== "none")
       // In this very tick, whatever is decided later, or bytes are lost.
       res.onData((piece, last) => {
-        arrived = last;
-        call?.piece(new Uint8Array(piece), last);
+        wire.corked = true;
+        wire.arrived = last;
+        wire.call?.piece(new Uint8Array(piece), last);
+        wire.corked = false;
       });
-    call = exchange(head, announced, parties, wire);
+    wire.corked = true;
+    wire.call = exchange(head, announced, parties, wire);
+    wire.corked = false;
   } catch {
-    if (live) res.close();
+    if (wire.live) res.close();
+  }
+}
+
+/** One object and not a dozen functions made anew for each request. */
+class UwsWire implements Wire {
+  readonly #res: HttpResponse;
+  readonly #server: Server;
+  call: Exchange | null = null;
+  /** False from the end of the answer or from its abort: every use of `res` throws then. */
+  live = true;
+  /** The request's body, to its last byte. */
+  arrived = false;
+  /** In a callback that was called for bytes of this connection: what is written leaves in one packet as it is. */
+  corked = false;
+  /** Continues a piece that the socket did not take whole. */
+  #writable: ((offset: number) => boolean) | null = null;
+  /** Whoever waits for that piece. */
+  #waiting: ((more: boolean) => void) | null = null;
+  #total: number | null = null;
+
+  constructor(res: HttpResponse, server: Server) {
+    this.#res = res;
+    this.#server = server;
+  }
+
+  aborted(): void {
+    if (!this.live) return;
+    this.#over();
+    this.call?.left();
+    this.#waiting?.(false);
+  }
+
+  refuse(): void {
+    this.#writing(() => {
+      this.#res.writeStatus(statusLine(400)).writeHeader("content-type", JSON_TYPE);
+      this.#res.end(BROKEN, true);
+      this.#over();
+    });
+  }
+
+  whole(reply: Reply, bytes: Buffer | null, length: number | null, close: boolean): void {
+    if (bytes && bytes.length > COPIED_MAX_BYTES) {
+      this.head(reply, length, close);
+      void this.piece(bytes);
+    } else if (this.corked) {
+      try {
+        this.#end(reply, bytes, length, close);
+      } catch {
+        if (this.live) this.#res.close();
+      }
+    } else this.#writing(() => this.#end(reply, bytes, length, close));
+  }
+
+  head(reply: Reply, length: number | null, close: boolean): void {
+    this.#total = length;
+    this.#writing(() => this.#begin(reply, close || this.#server.draining));
+    if (!this.live) return;
+    this.#res.onWritable((offset) => {
+      if (!this.live || !this.#writable) return true;
+      let taken = false;
+      this.#writing(() => (taken = this.#writable!(offset)));
+      if (!taken) return false;
+      this.#writable = null;
+      const resume = this.#waiting;
+      this.#waiting = null;
+      resume?.(true);
+      return true;
+    });
+  }
+
+  piece(bytes: Buffer): true | Promise<boolean> {
+    if (!this.live) return Promise.resolve(false);
+    return this.#total === null ? this.#spell(bytes) : this.#offer(bytes, this.#total);
+  }
+
+  end(): void {
+    this.#writing(() => {
+      // What has its length told ended with its last byte.
+      if (this.#total === null) this.#res.end();
+      else if (this.#total === 0) this.#res.end(Buffer.alloc(0));
+      this.#over();
+    });
+  }
+
+  cut(): void {
+    if (this.live) this.#res.close();
+  }
+
+  #over(): void {
+    this.live = false;
+    if (--this.#server.open === 0) this.#server.quiet();
+  }
+
+  /** Everything that is written goes through here: in one packet, and never by an exception into native code. */
+  #writing(write: () => void): void {
+    if (!this.live) return;
+    try {
+      this.#res.cork(write);
+    } catch {
+      if (!this.live) return;
+      this.#res.close();
+    }
+  }
+
+  #begin({ status, headers }: Reply, close: boolean): void {
+    const res = this.#res;
+    if (status !== 200) res.writeStatus(statusLine(status));
+    for (const name in headers) {
+      const value = headers[name]!;
+      res.writeHeader(name, ASCII.test(value) ? value : Buffer.from(value));
+    }
+    if (close) res.writeHeader("connection", "close");
+  }
+
+  #end(reply: Reply, bytes: Buffer | null, length: number | null, close: boolean): void {
+    const { draining } = this.#server;
+    if (bytes) {
+      // A connection is only cut when no more of its request is to come, or its client would read no answer.
+      const cut = close || (draining && this.arrived);
+      this.#begin(reply, draining && !cut);
+      this.#res.end(bytes, cut);
+    } else {
+      this.#begin(reply, close || draining);
+      // Never with arguments: endWithoutBody(length) leaves the response pending, so the connection dies with its
+      // next request, and endWithoutBody(undefined, true) sends a length of nineteen digits.
+      if (length !== null) this.#res.writeHeader("content-length", String(length));
+      this.#res.endWithoutBody();
+    }
+    this.#over();
+  }
+
+  #offer(bytes: Buffer, total: number): true | Promise<boolean> {
+    const start = this.#res.getWriteOffset();
+    const attempt = (from: number): boolean => {
+      const [taken, finished] = this.#res.tryEnd(bytes.subarray(from), total);
+      if (finished) this.#over();
+      return taken || finished;
+    };
+    let taken = false;
+    this.#writing(() => (taken = attempt(0)));
+    return taken || this.#later((offset) => attempt(offset - start));
+  }
+
+  #spell(bytes: Buffer): true | Promise<boolean> {
+    let at = 0;
+    // What write() refuses it has buffered all the same: small slices, and none while the socket is full.
+    const attempt = (): boolean => {
+      while (at < bytes.length) {
+        const slice = bytes.subarray(at, at + WRITTEN_BYTES);
+        at += slice.length;
+        if (!this.#res.write(slice)) return false;
+      }
+      return true;
+    };
+    let taken = false;
+    this.#writing(() => (taken = attempt()));
+    return taken || this.#later(attempt);
+  }
+
+  #later(attempt: (offset: number) => boolean): Promise<boolean> {
+    if (!this.live) return Promise.resolve(false);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#waiting = resolve;
+    this.#writable = attempt;
+    return promise;
   }
 }

@@ -19,7 +19,10 @@ describe("meters as Prometheus reads them", () => {
       fc.record({
         route: fc.constantFrom(...ROUTES),
         status: fc.constantFrom("2xx", "4xx"),
-        seconds: fc.oneof(fc.constantFrom(0, 0.005, 0.25, 150), fc.integer({ min: 0, max: 200_000 }).map((ms) => ms / 1000)),
+        seconds: fc.oneof(
+          fc.constantFrom(0, 0.005, 0.25, 150),
+          fc.integer({ min: 0, max: 200_000 }).map((ms) => ms / 1000),
+        ),
       }),
       { maxLength: 40 },
     );
