@@ -37,6 +37,7 @@ import { authenticator } from "../gateway/authenticate.ts";
 import { metering } from "../gateway/metering.ts";
 import { openapi } from "../gateway/openapi.ts";
 import { retrievals } from "../gateway/retrieved.ts";
+import type { Listening } from "../gateway/http.ts";
 import type { Route } from "../gateway/route.ts";
 import { accountRoutes } from "../gateway/routes/accounts.ts";
 import { bodyRoutes } from "../gateway/routes/bodies.ts";
@@ -192,9 +193,7 @@ export async function start(config: Config): Promise<Running> {
 
   let draining = false;
   const { listen, sentence } = await chooseHttp();
-  const { host } = config.gateway;
-  // What only tells of itself stays out of the gateways' way.
-  const port = serves ? config.gateway.port : config.cluster.status_port;
+  const { host, port } = config.gateway;
   const public_url = config.gateway.public_url ?? `http://${bracketed(host)}:${port}`;
   const about = statusRoutes({
     checks: {
@@ -228,14 +227,7 @@ export async function start(config: Config): Promise<Running> {
     ...(demo ? demoRoutes(demo) : []),
     ...pageRoutes({ document: () => openapi({ routes, public_url, named: {} }), public_url, version }),
   ];
-  const { admit, failed } = server({
-    routes: serves ? routes : about,
-    identify,
-    metering: books,
-    clock,
-    random,
-    meters,
-  });
+  const desk = { identify, metering: books, clock, random, meters };
   const seed = async (base: string): Promise<void> => {
     const { index } = searching;
     if (index && demo) await seedDemo({ documents, bodies, index, clock, extract }, demo, base);
@@ -243,23 +235,27 @@ export async function start(config: Config): Promise<Running> {
   // Whoever is answered at all shall find something; only a port that is drawn must be drawn first.
   const isKnown = port !== 0 || config.gateway.public_url !== undefined;
   if (isKnown) await seed(public_url.replace(/\/+$/, ""));
-  const listening = await listen(admit, {
-    host,
-    port,
-    shared: serves && membership.shared && port !== 0,
-    failed,
-  });
-  meters.gauge("trawl_http_server_info", { name: listening.name }, 1);
-  const address = `http://${bracketed(host)}:${listening.port}`;
+  const opened = (paths: readonly Route[], at_port: number, shared: boolean): Promise<Listening> => {
+    const { admit, failed } = server({ ...desk, routes: paths });
+    return listen(admit, { host, port: at_port, shared, failed });
+  };
+  // Gateways share their port, so nobody can address one of them there: each node also has a port of its own.
+  const own = membership.shared ? await opened(about, config.cluster.status_port, false) : null;
+  const front = serves ? await opened(routes, port, membership.shared && port !== 0) : null;
+  const { name, port: at_port } = (front ?? own)!;
+  meters.gauge("trawl_http_server_info", { name }, 1);
+  const address = `http://${bracketed(host)}:${at_port}`;
+  const status_address = own ? `http://${bracketed(host)}:${own.port}` : address;
   if (!isKnown) await seed(address);
-  meters.say("info", "Listening", { address, http: listening.name, node, version: process.version });
+  meters.say("info", "Listening", { address, status_address, http: name, node, version: process.version });
 
   const ended = Promise.withResolvers<void>();
   async function end(within_ms: number): Promise<void> {
     draining = true;
-    await listening.close(within_ms);
+    await front?.close(within_ms);
     await books.drain();
     await cluster.stop(within_ms);
+    await own?.close(0);
     await membership.close();
     await workers?.close();
     await egress.close();
@@ -285,7 +281,8 @@ export async function start(config: Config): Promise<Running> {
         node,
         version,
         roles,
-        address,
+        address: serves ? address : null,
+        status_address,
         began_ms,
         draining,
         partitions: membership.holdings(),
@@ -305,6 +302,7 @@ const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : 
 /** Where this service and its engines listen: never a destination. */
 function ownEndpoints(config: Config): readonly Endpoint[] {
   const { host, port } = config.gateway;
+  const { status_port } = config.cluster;
   const engines = [config.cluster.bus, config.storage.documents, config.storage.s3_endpoint ?? ""].flatMap(
     (address) =>
       address.includes("://")
@@ -315,7 +313,7 @@ function ownEndpoints(config: Config): readonly Endpoint[] {
             .map((place) => endpointOf(place))
         : [],
   );
-  return [{ host, port }, ...engines.filter((endpoint) => endpoint !== null)];
+  return [{ host, port }, { host, port: status_port }, ...engines.filter((endpoint) => endpoint !== null)];
 }
 
 function endpointOf(place: string): Endpoint | null {

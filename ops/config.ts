@@ -187,7 +187,7 @@ export const Config = Type.Object(
           minimum: 0,
           maximum: 65_535,
           description:
-            "Where a node without the role gateway answers /health, /ready and /metrics; 0 takes any free port.",
+            "Where a node of a cluster answers /health, /ready and /metrics for itself; 0 takes any free port.",
         }),
       },
       closed,

@@ -9,8 +9,10 @@ export interface NodeReport {
   readonly node: string;
   readonly version: string;
   readonly roles: readonly string[];
-  /** Where it answers by HTTP. */
-  readonly address: string;
+  /** Where it serves clients, together with others; null: it does not. */
+  readonly address: string | null;
+  /** Where it alone tells of itself: /health, /ready, /metrics. */
+  readonly status_address: string;
   /** Unix milliseconds. */
   readonly began_ms: number;
   readonly draining: boolean;

@@ -23,7 +23,7 @@ export const nodesCommand = (context: Context): Command =>
         (partition) => !held.has(partition),
       );
       if (json) return context.out(JSON.stringify({ nodes: rows, queues, unheld }, null, 2));
-      const head = ["NODE", "ROLES", "UP", "PARTITIONS", "WAITING", "AT WORK", "AWAKE", "ADDRESS"];
+      const head = ["NODE", "ROLES", "UP", "PARTITIONS", "WAITING", "AT WORK", "AWAKE", "SERVES", "STATUS"];
       context.out(
         table(
           head,
@@ -54,7 +54,8 @@ const cells = (row: Row, now_ms: number): string[] => [
   String(row.waiting),
   String(row.unacknowledged),
   String(row.awake),
-  row.address,
+  row.address ?? "",
+  row.status_address,
 ];
 
 function span(ms: number): string {

@@ -12,7 +12,8 @@ const report = (node: string, partitions: readonly number[], more: Partial<NodeR
   node,
   version: "0.1.0",
   roles: ["worker"],
-  address: "http://127.0.0.1:9",
+  address: "http://127.0.0.1:8",
+  status_address: "http://127.0.0.1:9",
   began_ms: NOW_MS - 90_000,
   draining: false,
   partitions: partitions.map((partition) => ({ partition, epoch: 100 + partition })),
@@ -71,9 +72,39 @@ describe("trawl nodes", () => {
     const { out, err, code } = await run("nodes");
     expect([code, err]).toEqual([0, ""]);
     const [head, a, b] = out.split("\n").map((line) => line.split(/ {2,}/));
-    expect(head).toEqual(["NODE", "ROLES", "UP", "PARTITIONS", "WAITING", "AT WORK", "AWAKE", "ADDRESS"]);
-    expect(a).toEqual(["a", "worker", "90 s", "32", "3", "2", "7", "http://127.0.0.1:9"]);
-    expect(b).toEqual(["b", "gateway,worker (draining)", "90 s", "32", "5", "0", "7", "http://127.0.0.1:9"]);
+    expect(head).toEqual([
+      "NODE",
+      "ROLES",
+      "UP",
+      "PARTITIONS",
+      "WAITING",
+      "AT WORK",
+      "AWAKE",
+      "SERVES",
+      "STATUS",
+    ]);
+    expect(a).toEqual([
+      "a",
+      "worker",
+      "90 s",
+      "32",
+      "3",
+      "2",
+      "7",
+      "http://127.0.0.1:8",
+      "http://127.0.0.1:9",
+    ]);
+    expect(b).toEqual([
+      "b",
+      "gateway,worker (draining)",
+      "90 s",
+      "32",
+      "5",
+      "0",
+      "7",
+      "http://127.0.0.1:8",
+      "http://127.0.0.1:9",
+    ]);
     const json = JSON.parse((await run("nodes", "--json")).out);
     expect(json).toMatchObject({
       unheld: [],
