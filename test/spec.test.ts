@@ -19,7 +19,7 @@ import {
   THRESHOLDS,
 } from "../schemas/accounts.ts";
 import { BILLING_CATEGORIES } from "../schemas/common.ts";
-import { canRetry, FETCH_ERRORS } from "../schemas/errors.ts";
+import { canRetry, FETCH_ERRORS, SEARCH_ERRORS } from "../schemas/errors.ts";
 import {
   ArticleMeta,
   Attempt,
@@ -33,6 +33,16 @@ import {
   TIMEOUT_S_LEAST,
   TIMEOUT_S_MOST,
 } from "../schemas/fetch.ts";
+import {
+  FALLBACK_REASONS,
+  MAX_RESULTS_DEFAULT,
+  MAX_RESULTS_MOST,
+  QUERY_CHARS_MOST,
+  SEARCH_TTL_S,
+  SearchBody,
+  SearchResponse,
+  SearchResult,
+} from "../schemas/search.ts";
 
 /** Fetch errors: the code, and whether its Retry column gives hope without changing the request. */
 const RETRY = {
@@ -67,6 +77,13 @@ describe("errors", () => {
     expect(canRetry(code as keyof typeof RETRY)).toBe(retry === "later");
   });
 
+  test("of a search are transient, every one of them (Search errors)", () => {
+    expect(Object.keys(SEARCH_ERRORS)).toEqual(
+      expect.arrayContaining(["budget_exhausted", "metasearch_timeout"]),
+    );
+    expect(Object.values(SEARCH_ERRORS).filter(({ retry }) => retry !== "later")).toEqual([]);
+  });
+
   test("http_404 is definitive", () => {
     expect(canRetry("http_404")).toBe(false);
   });
@@ -85,6 +102,10 @@ describe("limits", () => {
     ["min_text_chars", MIN_TEXT_CHARS_DEFAULT, 500],
     ["retrieved bodies, 30 days", RETRIEVED_KEPT_MS, 30 * 86_400_000],
     ["a key's prefix", PREFIX_CHARS, 10],
+    ["search cache, 7 days", SEARCH_TTL_S, 7 * 86_400],
+    ["max_results, default", MAX_RESULTS_DEFAULT, 20],
+    ["max_results, most", MAX_RESULTS_MOST, 100],
+    ["query, most characters", QUERY_CHARS_MOST, 2_000],
   ])("%s", (_, ours, theirs) => {
     expect(ours).toBe(theirs);
   });
@@ -99,6 +120,11 @@ describe("words", () => {
     ["routes in ladder order", TIERS, "direct browser archive proxy proxy_render"],
     ["roles", ROLES, "standard account_admin"],
     ["categories of a key", QUOTA_CATEGORIES, "search fetch"],
+    [
+      "fallback reasons",
+      FALLBACK_REASONS,
+      "metasearch_error metasearch_timeout no_metasearch_instance unresponsive_engines captcha_engines too_few_results",
+    ],
     ["content kinds", CONTENT_KINDS, "html pdf text json xml binary"],
     [
       "billing categories",
@@ -125,6 +151,13 @@ const FIELDS: readonly [name: string, schema: TSchema, fields: string][] = [
     "url final_url redirects status content_type origin_content_type headers tier attempts html text pdf_text_pages pdf_page_count text_truncated title meta sha256 bytes cached revalidated retrieved_at etag last_modified cost_usd billing_category archived_at served_from_archive_because body_url body_kind content_kind paywall paywall_evidence alternate_of alternate_source match_score primary_sources text_complete error error_detail premium_routes_tried retry_after_s request_id",
   ],
   ["Attempt", Attempt, "tier status reason ms detail"],
+  ["SearchBody", SearchBody, "query language country max_results freshness cache_ttl_s project_ref"],
+  [
+    "SearchResponse",
+    SearchResponse,
+    "query results provider fallback_reason unresponsive_engines cached cost_usd billing_category error request_id",
+  ],
+  ["SearchResult", SearchResult, "url title snippets engines published_at rank"],
   [
     "ArticleMeta",
     ArticleMeta,
@@ -141,6 +174,10 @@ describe("fields", () => {
 
   test("only url is required of a FetchBody", () => {
     expect((FetchBody as unknown as { required: string[] }).required).toEqual(["url"]);
+  });
+
+  test("only query is required of a SearchBody", () => {
+    expect((SearchBody as unknown as { required: string[] }).required).toEqual(["query"]);
   });
 });
 
@@ -166,9 +203,11 @@ describe.skipIf(!existsSync(CORE))(`the tables above are those of ${CORE}`, () =
   test.each([
     ["FetchBody", FetchBody],
     ["FetchResponse", FetchResponse],
+    ["SearchBody", SearchBody],
+    ["SearchResponse", SearchResponse],
   ])("fields of %s", (name, schema) => {
     const named = rowsUnder(text, name).flatMap((cell) => cell.split(", "));
-    expect(named.length).toBeGreaterThan(10);
+    expect(named.length).toBeGreaterThan(6);
     expect(named.filter((field) => !fieldsOf(schema).includes(field))).toEqual([]);
   });
 });

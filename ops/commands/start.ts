@@ -58,6 +58,7 @@ function greeting({ address, http, first_key, serves }: Running, config: Config)
     "",
     "Try it:",
     "",
+    `  curl ${named}/v1/search -H "Authorization: Bearer ${key}" -d '{"query": "when was the lighthouse lit"}'`,
     `  curl ${named}/v1/fetch -H "Authorization: Bearer ${key}" -d '{"url": "https://example.org/"}'`,
     "",
   ];

@@ -48,6 +48,9 @@ describe("words it does not understand", () => {
     [["fetch"], "missing required argument"],
     [["fetch", "u", "--tiers", "direct,teleport"], "teleport"],
     [["fetch", "u", "--timeout", "soon"], "number of seconds"],
+    [["search"], "missing required argument"],
+    [["search", "q", "--max", "101"], "1 to 100"],
+    [["search", "q", "--freshness", "decade"], "pd"],
   ])("%j: usage", async (words, said) => {
     const { code, out, err } = await shell().run(...words);
     expect([code, out]).toEqual([2, ""]);
