@@ -1,0 +1,261 @@
+/** The upper routes through the whole service: an archive, a residential network, a rendering service, and their price. */
+import { once } from "node:events";
+import { createServer, request as httpRequest, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../tiers/programs.ts";
+import { type Service, SETUPS } from "../service.ts";
+import { type Arrival, article, type Page, prose, type Site, type Web, web } from "../web.ts";
+
+const DAY_MS = 24 * 3_600_000;
+const stamp = (days_ago: number): string =>
+  new Date(Date.now() - days_ago * DAY_MS).toISOString().replaceAll(/\D/g, "").slice(0, 14);
+const COPY = stamp(40);
+const OLD = stamp(400);
+const TEXT = prose(12);
+const HEADER = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"];
+
+/** Forwards to the web on loopback and says by which exit it came: the user name it was given. */
+async function residential(port: number): Promise<Server> {
+  const server = createServer((asked, answer) => {
+    const url = new URL(asked.url!);
+    const user = Buffer.from((asked.headers["proxy-authorization"] ?? "").slice(6), "base64").toString();
+    const headers = { ...asked.headers, "x-exit": user.split(":")[0]! };
+    delete (headers as Record<string, unknown>)["proxy-authorization"];
+    const onward = httpRequest(
+      { port, host: "127.0.0.1", path: url.pathname + url.search, headers },
+      (said) => {
+        answer.writeHead(said.statusCode!, said.headers);
+        said.pipe(answer);
+      },
+    );
+    onward.end();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}
+
+/** 402 for addresses with "broke" in them, else a rendering. */
+async function renderer(): Promise<Server> {
+  const server = createServer((asked, answer) => {
+    let said = "";
+    asked.on("data", (piece: Buffer) => (said += piece.toString()));
+    asked.on("end", () => {
+      const { url } = JSON.parse(said) as { url: string };
+      const isKnown = asked.headers.authorization === "Bearer render-key";
+      answer.statusCode = isKnown ? (url.includes("broke") ? 402 : 200) : 401;
+      const html = `<title>Rendered</title><article><p>${TEXT}</p></article>`;
+      answer.end(JSON.stringify({ status: 200, html, headers: {}, final_url: url, difficulty: "medium" }));
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+
+describe.each(SETUPS)("the upper routes, $setup", ({ start }) => {
+  let sites: Web;
+  let service: Service;
+  let archive: Site;
+  let servers: Server[] = [];
+  beforeAll(async () => {
+    sites = await web();
+    const listing = ({ path }: Arrival): Page => {
+      const url = new URL(path, "http://any.example").searchParams.get("url")!;
+      const rows = url.includes("unarchived") ? [] : [["k", COPY, url, "text/html", "200", "-", "1"]];
+      if (url.includes("ancient")) rows.splice(0, 1, ["k", OLD, url, "text/html", "200", "-", "1"]);
+      if (url.includes("throttled")) return { status: 429, headers: { "retry-after": "1" } };
+      if (url.includes("notice")) return { body: "<title>Internet Archive</title>Too many requests" };
+      return { type: "application/json", body: JSON.stringify([HEADER, ...rows]) };
+    };
+    const copy = { headers: { "memento-datetime": new Date().toUTCString() }, body: article("Kept", TEXT) };
+    // Every path the archive is asked for: the listing, its robots.txt, and copies.
+    archive = sites.site(
+      new Proxy({} as Record<string, Page | ((arrival: Arrival) => Page)>, {
+        get: (_, path: string) =>
+          path === "/cdx/search/cdx"
+            ? listing
+            : path.startsWith(`/web/${COPY}id_/http://`)
+              ? { ...copy, headers: { ...copy.headers, "x-archive-orig-etag": '"kept"' } }
+              : { status: 404 },
+      }),
+      "archive",
+    );
+    servers = [await residential(sites.port), await renderer()];
+    service = await start({
+      TRAWL_DNS_SERVERS: sites.dns,
+      TRAWL_ARCHIVE_URL: archive.origin,
+      TRAWL_PROXY_URL: `http://user-{session}-country-{country}:secret@127.0.0.1:${portOf(servers[0]!)}`,
+      TRAWL_RENDER_URL: `http://127.0.0.1:${portOf(servers[1]!)}/render`,
+      TRAWL_RENDER_KEY: "render-key",
+      TRAWL_PRICES: "proxy=0.01,proxy_render=0.05",
+      TRAWL_CHROMIUM_PATH: "/nonexistent",
+    });
+  });
+  afterAll(async () => {
+    await service?.close();
+    for (const server of servers) server.close(() => server.closeAllConnections());
+    await sites.close();
+  });
+
+  const served = (exit: boolean, body: string) => (arrival: Arrival) =>
+    (arrival.headers["x-exit"] !== undefined) === exit ? { body } : { status: 403 };
+
+  test("a page that is gone is had from the archive, with the time it was taken", async () => {
+    const site = sites.site({});
+    const url = `${site.origin}/page`;
+    const found = await service.fetch({ url });
+    expect(found).toMatchObject({
+      error: null,
+      tier: "archive",
+      status: 200,
+      final_url: `${archive.origin}/web/${COPY}id_/${url}`,
+      served_from_archive_because: "not_found",
+      body_kind: "origin",
+      billing_category: "fetch_own",
+      cost_usd: 0,
+      etag: '"kept"',
+      headers: { etag: '"kept"' },
+    });
+    expect(Date.now() - Date.parse(found.archived_at!)).toBeLessThan(DAY_MS);
+    expect(found.attempts.map(({ reason }) => reason)).toEqual(["http_404", "ok"]);
+  });
+
+  test("a host that does not exist is, too", async () => {
+    const url = `http://nobody.test:${sites.port}/page`;
+    expect(await service.fetch({ url })).toMatchObject({
+      tier: "archive",
+      served_from_archive_because: "domain_dead",
+    });
+    expect(await service.fetch({ url, allow_archive: false, cache_ttl_s: 0 })).toMatchObject({
+      archived_at: null,
+      tier: null,
+    });
+  });
+
+  test.each([
+    ["unarchived", "archive_not_found", null],
+    ["ancient", "archive_not_found", null],
+    ["notice", "archive_bad_answer", 200],
+    ["throttled", "archive_rate_limited", 429],
+  ])("the archive's trouble (%s) leaves the page's own last word", async (path, reason, status) => {
+    const site = sites.site({});
+    const gone = await service.fetch({ url: `${site.origin}/${path}` });
+    expect(gone).toMatchObject({ error: "http_404", status: 404, archived_at: null });
+    expect(gone.attempts.at(-1)).toMatchObject({ tier: "archive", reason, status });
+  });
+
+  test("the archive is asked under its own rules", () => {
+    expect(archive.hits("/robots.txt")).toBe(1);
+    expect(archive.most()).toBeLessThanOrEqual(2);
+  });
+
+  test("a host that blocks us is had through the residential network, by one exit, for its price", async () => {
+    const exits: string[] = [];
+    const page = served(true, article("Open", TEXT));
+    const site = sites.site({
+      "/a": (arrival) => (exits.push(arrival.headers["x-exit"] ?? "none"), page(arrival)),
+      "/b": (arrival) => (exits.push(arrival.headers["x-exit"] ?? "none"), page(arrival)),
+    });
+    const wishes = { allow_archive: false, tiers: ["direct", "proxy"] as ("direct" | "proxy")[] };
+    const found = await service.fetch({ url: `${site.origin}/a`, country: "DE", ...wishes });
+    expect(found).toMatchObject({
+      error: null,
+      tier: "proxy",
+      final_url: `${site.origin}/a`,
+      billing_category: "fetch_paid",
+      cost_usd: 0.01,
+      attempts: [
+        { tier: "direct", reason: "http_403" },
+        { tier: "proxy", status: 200, reason: "ok" },
+      ],
+    });
+    await service.fetch({ url: `${site.origin}/b`, country: "DE", ...wishes });
+    await service.fetch({ url: `${site.origin}/b`, ...wishes });
+    expect(exits).toEqual([
+      "none",
+      expect.stringMatching(/^user-[0-9a-f]{16}-country-de$/),
+      "none",
+      exits[1],
+      "none",
+      expect.stringMatching(/^user-[0-9a-f]{16}$/),
+    ]);
+    expect(JSON.stringify(found) + service.stderr()).not.toContain("secret");
+  });
+
+  test("or from the rendering service, when that is blocked as well", async () => {
+    const site = sites.site({ "/": { status: 403 }, "/broke": { status: 403 } });
+    const found = await service.fetch({ url: `${site.origin}/`, allow_archive: false });
+    expect(found).toMatchObject({
+      error: null,
+      tier: "proxy_render",
+      body_kind: "rendered_dom",
+      content_type: "text/html; charset=utf-8",
+      origin_content_type: null,
+      headers: {},
+      title: "Rendered",
+      billing_category: "fetch_paid",
+      cost_usd: 0.06,
+    });
+    expect(found.attempts.map(({ tier, reason, detail }) => [tier, reason, detail])).toEqual([
+      ["direct", "http_403", null],
+      ["browser", "not_configured", null],
+      ["proxy", "http_403", null],
+      ["proxy_render", "ok", "medium"],
+    ]);
+    expect(await service.fetch({ url: `${site.origin}/broke`, allow_archive: false })).toMatchObject({
+      error: "all_tiers_failed",
+      status: 403,
+      premium_routes_tried: true,
+      cost_usd: 0.01,
+      attempts: [{}, {}, {}, { tier: "proxy_render", reason: "provider_over_budget" }],
+    });
+  });
+
+  test("three fetches had through premium routes only make them required", async () => {
+    const site = sites.site({ "/": served(true, article("Open", TEXT)) });
+    const wishes = { url: `${site.origin}/`, allow_archive: false, cache_ttl_s: 0 };
+    for (let time = 0; time < 3; time++) expect((await service.fetch(wishes)).tier).toBe("proxy");
+    const hits = site.hits("/");
+    expect(await service.fetch({ ...wishes, allow_paid: false })).toMatchObject({
+      error: "premium_route_required",
+      attempts: [],
+      premium_routes_tried: false,
+    });
+    expect(site.hits("/")).toBe(hits);
+    await service.trawl("project", "budget", "default", "0.01");
+    expect(await service.fetch(wishes)).toMatchObject({
+      error: "budget_exhausted",
+      cost_usd: 0,
+      attempts: [{ reason: "budget_exhausted" }, { reason: "budget_exhausted" }],
+    });
+    await service.trawl("project", "budget", "default", "none");
+    expect(await service.fetch(wishes)).toMatchObject({ error: null, tier: "proxy" });
+  });
+
+  test("what was spent is the quota's sum", async () => {
+    // Gateways tell it about once a second.
+    const spent = async () => (await service.call("GET", "/v1/quota")).json.project.spend.used as string;
+    await expect.poll(spent, { timeout: 5_000 }).toBe("0.140000");
+  });
+
+  test("a proxy that is not there is told as its own trouble", async () => {
+    const port = await freePort();
+    const other = await start({
+      TRAWL_DNS_SERVERS: sites.dns,
+      TRAWL_PROXY_URL: `http://127.0.0.1:${port}`,
+      TRAWL_CHROMIUM_PATH: "/nonexistent",
+    });
+    const site = sites.site({ "/": { status: 403 } });
+    const failed = await other.fetch({ url: `${site.origin}/` });
+    expect(failed).toMatchObject({ error: "all_tiers_failed", status: 403, cost_usd: 0 });
+    expect(failed.attempts.slice(2)).toMatchObject([
+      { tier: "archive", reason: "not_configured" },
+      { tier: "proxy", reason: "proxy_unreachable", status: null },
+      { tier: "proxy_render", reason: "not_configured" },
+    ]);
+    expect((await other.call("GET", "/health")).status).toBe(200);
+    await other.close();
+  });
+});
