@@ -2,6 +2,8 @@
  * How this process is part of a cluster: alone, with everything in memory between its actors, or as one of many nodes
  * over NATS. compose.ts hands in the actors and gets back somebody to ask.
  */
+import { once } from "node:events";
+import { connect } from "node:net";
 import { hostname } from "node:os";
 import type { Actor } from "../cluster/actor.ts";
 import { distributed } from "../cluster/distributed.ts";
@@ -18,8 +20,13 @@ export interface Membership {
   /** Whether others listen on the same port. */
   readonly shared: boolean;
   readonly holdings: () => readonly { readonly partition: number; readonly epoch: number }[];
-  /** From now on `trawl nodes` and `trawl drain` find this node. */
+  /**
+   * From now on `trawl nodes` and `trawl drain` find this node. Before it listens: whoever else wants to share the port
+   * looks there for its own kind.
+   */
   readonly appear: (desk: Desk) => Promise<void>;
+  /** Throws when somebody listens there who is none of this cluster's. */
+  readonly maySharePort: (host: string, port: number, address: string) => Promise<void>;
   /** After the cluster was stopped. */
   readonly close: () => Promise<void>;
 }
@@ -46,6 +53,18 @@ export async function openRoster(address: string): Promise<Roster> {
   return natsRoster(address);
 }
 
+async function isListening(host: string, port: number): Promise<boolean> {
+  const socket = connect(port, host);
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
 export async function join(
   { cluster: { bus: address, roles } }: Config,
   actors: readonly Actor[],
@@ -63,6 +82,7 @@ export async function join(
       shared: false,
       holdings: () => [],
       appear: async () => {},
+      maySharePort: async () => {},
       close: async () => {},
     };
   }
@@ -87,6 +107,13 @@ export async function join(
       shared: true,
       holdings: cluster.holdings,
       appear: (desk) => roster.serve(node, desk),
+      async maySharePort(host, port, at) {
+        // The system would let a stranger in and give him half of the connections.
+        if (!(await isListening(host, port))) return;
+        const others = (await roster.nodes()).filter((other) => other.node !== node);
+        if (!others.some(({ address: theirs }) => theirs === at))
+          throw new Error(`Cannot listen on ${host}:${port}: the address is taken`);
+      },
       close,
     };
   } catch (problem) {

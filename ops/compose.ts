@@ -99,6 +99,19 @@ function readers(meters: Meters): Workers {
 }
 
 export async function start(config: Config): Promise<Running> {
+  const opened: Close[] = [];
+  try {
+    return await assemble(config, opened);
+  } catch (problem) {
+    // What keeps the process alive, or others waiting for it.
+    for (const close of opened.toReversed()) await close().catch(() => {});
+    throw problem;
+  }
+}
+
+type Close = () => Promise<unknown>;
+
+async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const wrong = contradiction(config);
   if (wrong !== null) throw new Error(wrong);
   const { roles } = config.cluster;
@@ -176,6 +189,10 @@ export async function start(config: Config): Promise<Running> {
     { clock, random, documents, meters },
   );
   const { cluster, node } = membership;
+  opened.push(
+    () => membership.close(),
+    () => cluster.stop(0),
+  );
   await cluster.recovered;
 
   const first = await prepareAccounts(documents, config.gateway.admin_key ?? null, clock.now());
@@ -235,21 +252,19 @@ export async function start(config: Config): Promise<Running> {
   // Whoever is answered at all shall find something; only a port that is drawn must be drawn first.
   const isKnown = port !== 0 || config.gateway.public_url !== undefined;
   if (isKnown) await seed(public_url.replace(/\/+$/, ""));
-  const opened = (paths: readonly Route[], at_port: number, shared: boolean): Promise<Listening> => {
+  const listening = (paths: readonly Route[], at_port: number, shared: boolean): Promise<Listening> => {
     const { admit, failed } = server({ ...desk, routes: paths });
     return listen(admit, { host, port: at_port, shared, failed });
   };
   // Gateways share their port, so nobody can address one of them there: each node also has a port of its own.
-  const own = membership.shared ? await opened(about, config.cluster.status_port, false) : null;
-  const front = serves ? await opened(routes, port, membership.shared && port !== 0) : null;
-  const { name, port: at_port } = (front ?? own)!;
-  meters.gauge("trawl_http_server_info", { name }, 1);
-  const address = `http://${bracketed(host)}:${at_port}`;
-  const status_address = own ? `http://${bracketed(host)}:${own.port}` : address;
-  if (!isKnown) await seed(address);
-  meters.say("info", "Listening", { address, status_address, http: name, node, version: process.version });
-
+  const own = membership.shared ? await listening(about, config.cluster.status_port, false) : null;
+  const at = (taken: number): string => `http://${bracketed(host)}:${taken}`;
+  if (own) opened.push(() => own.close(0));
+  const status_address = own ? at(own.port) : null;
+  // Told before it listens, so that a neighbour who starts at the same time knows it.
+  let address = at(port);
   const ended = Promise.withResolvers<void>();
+  let front: Listening | null = null;
   async function end(within_ms: number): Promise<void> {
     draining = true;
     await front?.close(within_ms);
@@ -282,7 +297,7 @@ export async function start(config: Config): Promise<Running> {
         version,
         roles,
         address: serves ? address : null,
-        status_address,
+        status_address: status_address ?? address,
         began_ms,
         draining,
         partitions: membership.holdings(),
@@ -294,6 +309,16 @@ export async function start(config: Config): Promise<Running> {
     // How it ends is told by `ended`.
     drain: () => void stop().catch(() => {}),
   });
+  if (serves) {
+    const shared = membership.shared && port !== 0;
+    if (shared) await membership.maySharePort(host, port, address);
+    front = await listening(routes, port, shared);
+  }
+  const { name, port: listens_at } = (front ?? own)!;
+  meters.gauge("trawl_http_server_info", { name }, 1);
+  address = at(listens_at);
+  if (!isKnown) await seed(address);
+  meters.say("info", "Listening", { address, status_address, http: name, node, version: process.version });
   return { address, http: sentence, first_key: first.key, serves, stop, ended: ended.promise };
 }
 

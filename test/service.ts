@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import type { FetchBody, FetchResponse } from "../schemas/fetch.ts";
+import { engines } from "./engines.ts";
 import { type Check, openapiCheck } from "./openapi-check.ts";
 
 export type Environment = Readonly<Record<string, string>>;
@@ -82,37 +83,79 @@ const ENDED_MOST_MS = 30_000;
 
 export const ADMIN_KEY = "ak_scenarios_0123456789abcdef";
 
+/** What every node of a scenario is given, whatever shape the service has. */
+const common = (port: number, folder: string): Environment => ({
+  PATH: process.env["PATH"] ?? "",
+  HOST: "127.0.0.1",
+  PORT: String(port),
+  TRAWL_DATA_DIR: folder,
+  TRAWL_ADMIN_KEY: ADMIN_KEY,
+  TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
+  TRAWL_ARCHIVE_URL: "none",
+  TRAWL_CHROMIUM_PATH: "none",
+  TRAWL_POLITE_DELAY_MS: "5",
+});
+
 /** One process on the embedded engines. An empty TRAWL_ADMIN_KEY lets the first start draw a key. */
 const embedded: Start = async (wishes = {}) => {
   const folder = mkdtempSync(join(tmpdir(), "trawl-scenario-"));
   const port = await freePort();
-  const environment: Environment = {
-    PATH: process.env["PATH"] ?? "",
-    HOST: "127.0.0.1",
-    PORT: String(port),
-    TRAWL_DATA_DIR: folder,
-    TRAWL_ADMIN_KEY: ADMIN_KEY,
-    TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
-    TRAWL_ARCHIVE_URL: "none",
-    TRAWL_CHROMIUM_PATH: "none",
-    TRAWL_POLITE_DELAY_MS: "5",
-    ...wishes,
+  const environment = { ...common(port, folder), ...wishes };
+  const url = `http://127.0.0.1:${environment["PORT"]}`;
+  return service([{ environment, about: url }], url, () => rmSync(folder, { recursive: true }));
+};
+
+const { bus, documents, blobs } = await engines("bus", "documents", "blobs");
+let clusters = 0;
+
+/** Two nodes that do everything, behind one port, over NATS, MongoDB and S3. */
+const cluster: Start = async (wishes = {}) => {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-scenario-"));
+  const port = wishes["PORT"] ?? String(await freePort());
+  const name = `scenario-${process.pid}-${clusters++}`;
+  const shared = {
+    ...blobs,
+    TRAWL_BUS: `${bus!["TRAWL_BUS"]}/${name}`,
+    TRAWL_DOCUMENTS: documents!["TRAWL_DOCUMENTS"]!.replace(/\/[^/?]*(?=\?|$)/, `/${name}`),
+    TRAWL_BLOBS: `${blobs!["TRAWL_BLOBS"]}/${name}`,
   };
-  return service(environment, `http://127.0.0.1:${port}`, () => rmSync(folder, { recursive: true }));
+  const seats = [];
+  for (const node of ["one", "two"]) {
+    const status_port = String(await freePort());
+    seats.push({
+      environment: {
+        ...common(Number(port), join(folder, node)),
+        ...wishes,
+        ...shared,
+        TRAWL_STATUS_PORT: status_port,
+      },
+      about: `http://127.0.0.1:${status_port}`,
+    });
+  }
+  return service(seats, `http://127.0.0.1:${port}`, () => rmSync(folder, { recursive: true }));
 };
 
 /** How the service is started; scenarios are run on each with describe.each(SETUPS). */
 export const SETUPS: readonly { readonly setup: string; readonly start: Start }[] = [
   { setup: "embedded", start: embedded },
+  // Where an engine is missing, test/engines.setup.ts says so.
+  ...(bus && documents && blobs ? [{ setup: "a cluster of two", start: cluster }] : []),
 ];
 
-async function service(environment: Environment, url: string, forget: () => void): Promise<Service> {
-  let child: ChildProcess | null = null;
+/** One process of a service, and where it alone answers. */
+interface Seat {
+  readonly environment: Environment;
+  readonly about: string;
+}
+
+async function service(seats: readonly Seat[], url: string, forget: () => void): Promise<Service> {
+  const programs: ChildProcess[] = [];
   let stdout = "";
   let stderr = "";
   let started_ms = 0;
   let agent = new Agent({ connections: 256, pipelining: 1 });
   let check: Check | null = null;
+  const { environment } = seats[0]!;
   const key = environment["TRAWL_ADMIN_KEY"] ?? "";
 
   async function call(method: string, path: string, asked: Asked = {}): Promise<Said> {
@@ -140,42 +183,58 @@ async function service(environment: Environment, url: string, forget: () => void
     return { status: answer.statusCode, headers, bytes, json: isJson ? JSON.parse(bytes.toString()) : null };
   }
 
-  async function launch(): Promise<void> {
+  async function launchOne({ environment: given, about }: Seat): Promise<void> {
     const began = performance.now();
     const program = spawn(process.execPath, [...MAIN, "start"], {
-      env: environment,
+      env: given,
       stdio: ["ignore", "pipe", "pipe"],
     });
-    child = program;
-    program.stdout!.on("data", (text: Buffer) => (stdout += text.toString()));
-    program.stderr!.on("data", (text: Buffer) => (stderr += text.toString()));
+    programs.push(program);
+    let greeting = "";
+    program.stdout.on("data", (text: Buffer) => {
+      greeting += text.toString();
+      stdout += text.toString();
+    });
+    program.stderr.on("data", (text: Buffer) => (stderr += text.toString()));
     while (performance.now() - began < HEALTHY_MOST_MS) {
       assert(program.exitCode === null, `The service ended while it started:\n${stderr}`);
-      const healthy = await call("GET", "/health", { key: null }).then(
-        ({ status }) => status === 200,
+      const healthy = await request(`${about}/health`, { dispatcher: agent }).then(
+        async ({ statusCode, body }) => {
+          await body.dump();
+          // It tells of itself before it serves.
+          return statusCode === 200 && greeting.includes("Trawl answers at");
+        },
         () => false,
       );
-      if (healthy) {
-        started_ms = performance.now() - began;
-        check ??= openapiCheck((await call("GET", "/openapi.json", { key: null })).json);
-        return;
-      }
+      if (healthy) return;
       await sleep(10);
     }
     throw new Error(`The service does not answer /health:\n${stderr}`);
   }
 
+  async function launch(): Promise<void> {
+    const began = performance.now();
+    await Promise.all(seats.map(launchOne));
+    started_ms = performance.now() - began;
+    check ??= openapiCheck((await call("GET", "/openapi.json", { key: null })).json);
+  }
+
   async function end(signal: "SIGTERM" | "SIGKILL"): Promise<Ended> {
     const began = performance.now();
-    const program = child!;
-    if (program.exitCode === null && program.signalCode === null) {
-      const ended = once(program, "exit");
-      program.kill(signal);
-      const late = setTimeout(() => program.kill("SIGKILL"), ENDED_MOST_MS);
-      await ended;
-      clearTimeout(late);
-    }
-    return { code: program.exitCode, ms: performance.now() - began };
+    const codes = await Promise.all(
+      programs.splice(0).map(async (program) => {
+        if (program.exitCode === null && program.signalCode === null) {
+          const ended = once(program, "exit");
+          program.kill(signal);
+          const late = setTimeout(() => program.kill("SIGKILL"), ENDED_MOST_MS);
+          await ended;
+          clearTimeout(late);
+        }
+        return program.exitCode;
+      }),
+    );
+    const odd = codes.filter((code) => code !== 0);
+    return { code: odd.length > 0 ? odd[0]! : 0, ms: performance.now() - began };
   }
 
   try {
@@ -206,10 +265,13 @@ async function service(environment: Environment, url: string, forget: () => void
       return JSON.parse(out);
     },
     async meter(name, labels = "") {
-      const { bytes } = await call("GET", "/metrics", { key: null });
-      return bytes
-        .toString()
-        .split("\n")
+      const pages = await Promise.all(
+        seats.map(async ({ about }) =>
+          (await request(`${about}/metrics`, { dispatcher: agent })).body.text(),
+        ),
+      );
+      return pages
+        .flatMap((page) => page.split("\n"))
         .filter((line) => /^[^{ ]*/.exec(line)![0] === name && line.includes(labels))
         .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
     },
