@@ -48,16 +48,26 @@ interface Named {
   readonly words: string;
 }
 
-function readName(name: string): Named {
+function readSingle(single: string): Named {
+  const words = nameWords(single);
+  const built = BUILT.exec(words)?.index === 0;
+  let flags = built ? NAMED_BUILDER : 0;
+  for (const [flag, pattern] of PATTERNS)
+    if ((!built || flag === NAMED_TRIMMING) && pattern.test(words)) flags |= flag;
+  return { flags, words };
+}
+
+/** Each class once a page: the same few stand in hundreds of names. */
+function readName(name: string, singles: Map<string, Named>): Named {
   let flags = 0;
+  let all = " ";
   for (const single of name.split(/\s+/)) {
-    const words = nameWords(single);
-    const built = BUILT.exec(words)?.index === 0;
-    if (built) flags |= NAMED_BUILDER;
-    for (const [flag, pattern] of PATTERNS)
-      if ((!built || flag === NAMED_TRIMMING) && pattern.test(words)) flags |= flag;
+    let read = singles.get(single);
+    if (read === undefined) singles.set(single, (read = readSingle(single)));
+    flags |= read.flags;
+    if (read.words.length > 2) all += read.words.slice(1);
   }
-  return { flags, words: nameWords(name) };
+  return { flags, words: all };
 }
 
 export interface Measures {
@@ -194,6 +204,7 @@ export function readPage(tree: Tree, closed: boolean): Page {
   const hidden = new Uint8Array(count);
   const block = new Uint32Array(count);
   const known = new Map<string, Named>();
+  const singles = new Map<string, Named>();
   const words: string[] = [" "];
   for (let i = 1; i < count; i += 1) {
     const up = tree.parent[i]!;
@@ -208,7 +219,7 @@ export function readPage(tree: Tree, closed: boolean): Page {
         .slice(0, NAME_CHARS_MAX);
     if (name !== "") {
       let read = known.get(name);
-      if (read === undefined) known.set(name, (read = readName(name)));
+      if (read === undefined) known.set(name, (read = readName(name, singles)));
       const flag = read.flags;
       flags[i] = flag;
       words[i] = read.words;

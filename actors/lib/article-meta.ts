@@ -194,7 +194,7 @@ const UPDATED =
 
 /** Nodes of the visible page that may name an author or a date, those near the text and away from teasers. */
 interface Visible {
-  /** 1 for what stands in the page's frame: its navigation, its margin, its foot. */
+  /** 1 for what stands in the page's frame: its navigation, its foot, and margins named after teasers. */
   readonly framed: Uint8Array;
   readonly authors: {
     readonly rel: string[];
@@ -230,9 +230,10 @@ function lookAround(tree: Tree, named: readonly string[], unseen: Uint8Array): V
     const up = tree.parent[i]!;
     const tag = tree.tag[i]!;
     away[i] = away[up]!;
-    framed[i] = tag === "nav" || tag === "footer" || tag === "aside" ? 1 : framed[up]!;
+    const aside = tag === "aside";
+    framed[i] = tag === "nav" || tag === "footer" || (aside && NOT_HERE.test(named[i]!)) ? 1 : framed[up]!;
     if (tag === "#text") continue;
-    if (framed[i]) away[i] = 1;
+    if (framed[i] || aside) away[i] = 1;
     const attributes = tree.attributes[i];
     if (!attributes) continue;
     const words = named[i]!;
