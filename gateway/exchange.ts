@@ -4,10 +4,12 @@
  * server: the adapter feeds it what arrives and hands it a Wire to write on.
  */
 import { bodiless, type Collector, collector, type Coming, DROP_MAX_BYTES, faulty } from "./framing.ts";
-import type { Admission, Admit, Body, Gone, Head, Reply, Stream } from "./http.ts";
+import type { Admission, Admit, Body, Gone, Head, Lent, Reply, Stream } from "./http.ts";
 
 /** What an adapter can write. Each returns at once; none throws; after `left` none is called. */
 export interface Wire {
+  /** Up to so many bytes of a whole answer are copied before `whole` returns: they may change then. */
+  readonly copied_max_bytes: number;
   /** The whole answer. `bytes` null: no content, of `length` were it asked for, or of no length at all. */
   readonly whole: (reply: Reply, bytes: Buffer | null, length: number | null, close: boolean) => void;
   /** The head, when the first piece of a stream is there: a source that fails before that can still be a 500. */
@@ -176,13 +178,23 @@ export class Exchange implements Gone {
 
   #write(reply: Reply, close: boolean): void {
     const { status, body = EMPTY } = reply;
-    const stream = Buffer.isBuffer(body) ? null : body;
     if (bodiless(status) || this.#head.method === "HEAD") {
-      const length = bodiless(status) ? null : stream ? stream.length : (body as Buffer).length;
-      this.#wire.whole(reply, null, length, close);
+      this.#wire.whole(reply, null, bodiless(status) ? null : body.length, close);
       release(reply);
-    } else if (stream) void this.#pour(reply, stream, close);
-    else this.#wire.whole(reply, body as Buffer, (body as Buffer).length, close);
+    } else if (Buffer.isBuffer(body)) this.#wire.whole(reply, body, body.length, close);
+    else if ("take" in body) this.#lend(reply, body, close);
+    else void this.#pour(reply, body, close);
+  }
+
+  #lend(reply: Reply, { length, take }: Lent, close: boolean): void {
+    let bytes: Buffer;
+    try {
+      bytes = length > this.#wire.copied_max_bytes ? Buffer.from(take()) : take();
+    } catch (problem) {
+      this.#over = false;
+      return this.#fail(problem);
+    }
+    this.#wire.whole(reply, bytes, bytes.length, close);
   }
 
   /** Reads one piece ahead of the client, never two; the source is told to stop however this ends. */
@@ -251,7 +263,7 @@ async function stopped(source: AsyncIterator<Buffer> | null): Promise<void> {
 
 /** A stream that will not be sent: its source may hold something open. */
 function release({ body }: Reply): void {
-  if (!body || Buffer.isBuffer(body)) return;
+  if (!body || Buffer.isBuffer(body) || "take" in body) return;
   try {
     void stopped(body.chunks[Symbol.asyncIterator]());
   } catch {

@@ -22,7 +22,16 @@ export interface Head {
 export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Buffer | Stream;
+  readonly body?: Buffer | Lent | Stream;
+}
+
+/**
+ * Bytes for what is sent again and again, little changed: a copy of its own for each answer costs more than all the
+ * rest. `take` is called at most once, when they are written; what it gives is another answer's a moment later.
+ */
+export interface Lent {
+  readonly length: number;
+  readonly take: () => Buffer;
 }
 
 /**

@@ -68,7 +68,10 @@ export function counter({ name, help, labels: names }: Shape) {
 /** `buckets` ascending, without the infinite one. */
 export function histogram({ name, help, labels: names, buckets }: Shape & { buckets: readonly number[] }) {
   // Of each bucket what fell into it alone; the last is beyond all. Summed up when it is read.
-  const { all, of } = cells(names, () => ({ sum: 0, fell: new Array<number>(buckets.length + 1).fill(0) }));
+  const { all, of } = cells(names, () => ({
+    sum: 0,
+    fell: Array.from({ length: buckets.length + 1 }, () => 0),
+  }));
   return {
     name,
     observe(labels: Labels, value: number): void {

@@ -179,6 +179,7 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
     }
   };
   const wire: Wire = {
+    copied_max_bytes: 0,
     whole: (reply, bytes, length, close) =>
       writing(() => {
         begin(reply, length, close);

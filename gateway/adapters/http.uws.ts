@@ -155,6 +155,7 @@ function serve(res: HttpResponse, req: HttpRequest, server: Server, parties: Par
 
 /** One object and not a dozen functions made anew for each request. */
 class UwsWire implements Wire {
+  readonly copied_max_bytes = COPIED_MAX_BYTES;
   readonly #res: HttpResponse;
   readonly #server: Server;
   call: Exchange | null = null;

@@ -59,7 +59,7 @@ const WRITTEN_BYTES_EACH = 2 * 2 ** 20;
 
 type FetchCall = Call<null, null, FetchBody>;
 
-/** An answer of the cache as it was sent, but for its request id. */
+/** An answer of the cache as it was sent, but for its request id; `bytes` are lent to each answer in turn. */
 interface Written {
   readonly ask: FetchAsk;
   readonly answer: FetchAnswer;
@@ -133,7 +133,8 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     // Behind it come the quote and the brace: request_id is the last field.
     const id_at = body.length - 2 - REQUEST_ID_CHARS;
     assert(body.toString("latin1", id_at, id_at + REQUEST_ID_CHARS) === request_id);
-    written.set(keyOf(asked, external), { ask, answer, bytes: body, id_at, bill });
+    // A copy: these very bytes may still be on their way to the one who asked.
+    written.set(keyOf(asked, external), { ask, answer, bytes: Buffer.from(body), id_at, bill });
   }
 
   function write(call: FetchCall, answer: FetchAnswer, texts: Texts): Answer {
@@ -190,28 +191,18 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
 
 const HIT = { outcome: "ok", cached: "true", category: "fetch_cached" } as const;
 
-/**
- * Node's own pool ends at 4 KB: beyond it every buffer is an ArrayBuffer of its own, which costs more than filling it.
- * A slab is cut from its front and never used twice; it goes when the last answer on it has gone.
- */
-const SLAB_BYTES = 2 ** 20;
-const slab = { bytes: Buffer.allocUnsafeSlow(SLAB_BYTES), taken: 0 };
-
-function room(bytes: number): Buffer {
-  if (bytes > SLAB_BYTES / 8) return Buffer.allocUnsafeSlow(bytes);
-  if (slab.taken + bytes > SLAB_BYTES)
-    Object.assign(slab, { bytes: Buffer.allocUnsafeSlow(SLAB_BYTES), taken: 0 });
-  const from = slab.taken;
-  slab.taken += bytes;
-  return slab.bytes.subarray(from, slab.taken);
-}
-
-function resend({ bytes, id_at }: Written, request_id: string): Answer {
-  const copy = room(bytes.length);
-  copy.set(bytes);
-  copy.write(request_id, id_at, "latin1");
-  return { status: 200, headers: JSON_TYPE, body: copy };
-}
+/** The id is written where the last one stood: nobody else holds these bytes. */
+const resend = ({ bytes, id_at }: Written, request_id: string): Answer => ({
+  status: 200,
+  headers: JSON_TYPE,
+  body: {
+    length: bytes.length,
+    take() {
+      bytes.write(request_id, id_at, "latin1");
+      return bytes;
+    },
+  },
+});
 
 /** Whether a text is an http or https URL at all; which destinations are allowed is judged where it is fetched. */
 function isWebAddress(text: string): boolean {

@@ -151,8 +151,13 @@ export async function desk(wishes: Wishes = {}) {
   };
 }
 
+async function read(body: Reply["body"]): Promise<Buffer> {
+  if (body === undefined || Buffer.isBuffer(body)) return body ?? Buffer.alloc(0);
+  return "take" in body ? Buffer.from(body.take()) : Buffer.concat(await Array.fromAsync(body.chunks));
+}
+
 async function said({ status, headers = {}, body }: Reply): Promise<Said> {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.concat(body ? await Array.fromAsync(body.chunks) : []);
+  const bytes = await read(body);
   const low = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   const json: unknown = low["content-type"]?.startsWith("application/json")
     ? JSON.parse(bytes.toString())

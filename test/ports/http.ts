@@ -248,6 +248,60 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
       );
     });
 
+    describe("bytes that are lent", () => {
+      /** uWebSockets.js ends a connection that asks again while its answer is on the way: of the long ones, one each. */
+      test.each([
+        { length: 1_000, clients: 1, each: 100 },
+        { length: 60_000, clients: 1, each: 100 },
+        { length: 8_000_000, clients: 6, each: 1 },
+      ])("$length of them arrive as they were taken, whoever else has them now", async (given) => {
+        const { length, clients, each } = given;
+        const shared = Buffer.alloc(length);
+        let taken = 0;
+        const take = (): Buffer => shared.fill(65 + (taken++ % 26));
+        const { port } = await carry(() => ({ status: 200, body: { length, take } }));
+        const sockets = await Promise.all(
+          Array.from({ length: clients }, () => connectTo(port, ask("/").repeat(each))),
+        );
+        for (const socket of sockets) socket.pause();
+        await eventually(() => taken > 0);
+        const bodies = await Promise.all(
+          sockets.map(async (socket) => {
+            const pieces: Buffer[] = [];
+            let read = 0;
+            socket.on("data", (piece: Buffer) => {
+              shared.fill("!");
+              pieces.push(piece);
+              read += piece.length;
+            });
+            socket.resume();
+            await eventually(() => read > each * (length + 40));
+            socket.destroy();
+            return Buffer.concat(pieces)
+              .toString("latin1")
+              .split(/HTTP\/1\.1 200 OK\r\n(?:[^\r]+\r\n)+\r\n/)
+              .slice(1);
+          }),
+        );
+        const bad = bodies.flat().filter((body) => !/^[A-Z]/.test(body) || body !== body[0]!.repeat(length));
+        expect([bodies.flat().length, bad.length, taken]).toEqual([clients * each, 0, clients * each]);
+      });
+
+      test("are not taken for HEAD, and not to be had is 500", async () => {
+        let taken = 0;
+        const take = (): Buffer => {
+          taken++;
+          throw new Error("lost");
+        };
+        const { port } = await carry(() => ({ status: 200, body: { length: 17, take } }));
+        const url = `http://127.0.0.1:${port}/`;
+        const head = await fetch(url, { method: "HEAD" });
+        expect([head.status, head.headers.get("content-length"), taken]).toEqual([200, "17", 0]);
+        expect((await fetch(url)).status).toBe(500);
+        expect(taken).toBe(1);
+      });
+    });
+
     test("what a stream gave arrives, however slowly, though its source falls silent", async () => {
       const given = 8 * 2 ** 20;
       const { port } = await carry((_, { signal }) => {
