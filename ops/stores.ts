@@ -1,0 +1,54 @@
+/**
+ * Where a configuration keeps its documents and bodies. The drivers of MongoDB and S3 are loaded when they are named,
+ * so that a start without them, and a command like `trawl key`, is as quick as ever.
+ */
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileBodies } from "../cluster/adapters/bodies.file.ts";
+import { sqliteDocuments } from "../cluster/adapters/documents.sqlite.ts";
+import type { Bodies } from "../cluster/ports/bodies.ts";
+import type { Documents } from "../cluster/ports/documents.ts";
+import type { Config } from "./config.ts";
+
+/** Collections that are only there to save work. */
+const REBUILDABLE = ["pages", "searches"] as const;
+
+/** The commands that work beside a running service open them, too. */
+export async function openDocuments({ storage }: Config): Promise<Documents> {
+  const { documents, data_dir } = storage;
+  if (documents === "sqlite") return sqliteDocuments(inFolder(data_dir, "documents.sqlite"));
+  if (documents.startsWith("sqlite:")) return sqliteDocuments(documents.slice("sqlite:".length));
+  const { mongoDocuments } = await import("../cluster/adapters/documents.mongo.ts");
+  return mongoDocuments(documents, { rebuildable: REBUILDABLE });
+}
+
+export async function openBodies({ storage }: Config): Promise<Bodies> {
+  const { blobs, data_dir, aws_access_key_id, aws_secret_access_key, aws_session_token } = storage;
+  if (blobs === "file") return fileBodies(inFolder(data_dir, "bodies"));
+  if (blobs.startsWith("file:")) return fileBodies(blobs.slice("file:".length));
+  const [bucket, ...folders] = blobs.slice("s3://".length).split("/");
+  const spool = inFolder(data_dir, "spool");
+  mkdirSync(spool, { recursive: true });
+  const { s3Bodies } = await import("../cluster/adapters/bodies.s3.ts");
+  return s3Bodies({
+    bucket: bucket!,
+    prefix: folders.filter((folder) => folder !== "").join("/"),
+    endpoint: storage.s3_endpoint,
+    region: storage.aws_region,
+    credentials:
+      aws_access_key_id === undefined || aws_secret_access_key === undefined
+        ? undefined
+        : {
+            accessKeyId: aws_access_key_id,
+            secretAccessKey: aws_secret_access_key,
+            ...(aws_session_token === undefined ? {} : { sessionToken: aws_session_token }),
+          },
+    spool,
+  });
+}
+
+/** A file of ours in the folder for data, which is made when it is not there. */
+export function inFolder(folder: string, name: string): string {
+  mkdirSync(folder, { recursive: true });
+  return join(resolve(folder), name);
+}
