@@ -188,20 +188,6 @@ export function articleLines(all: readonly Line[], title: string | null): Line[]
   return lines.slice(start, end).filter((line) => line.text.toLowerCase() !== own);
 }
 
-/** Everything a page says in its own sections: headings, cards, short lines; what is repeated stands once. */
-export function pageLines(all: readonly Line[]): Line[] {
-  const seen = new Set<string>();
-  return all.filter((line) => {
-    if (line.tag !== "pre" && line.junk) return false;
-    if (line.link > 0.9 && line.text.length < 25 && !isHeading(line.tag)) return false;
-    if (line.text.length <= 20) return true;
-    const key = line.text.toLowerCase();
-    if (seen.has(key)) return false;
-    seen.add(key);
-    return true;
-  });
-}
-
 export const linesText = (lines: readonly Line[]): string => {
   let text = "";
   for (const [i, line] of lines.entries()) {
