@@ -20,10 +20,7 @@ export interface Membership {
   /** Whether others listen on the same port. */
   readonly shared: boolean;
   readonly holdings: () => readonly { readonly partition: number; readonly epoch: number }[];
-  /**
-   * From now on `trawl nodes` and `trawl drain` find this node. Before it listens: whoever else wants to share the port
-   * looks there for its own kind.
-   */
+  /** From now on `trawl nodes` and `trawl drain` find this node. */
   readonly appear: (desk: Desk) => Promise<void>;
   /** Throws when somebody listens there who is none of this cluster's. */
   readonly maySharePort: (host: string, port: number, address: string) => Promise<void>;
@@ -112,7 +109,7 @@ export async function join(
         if (!(await isListening(host, port))) return;
         const others = (await roster.nodes()).filter((other) => other.node !== node);
         if (!others.some(({ address: theirs }) => theirs === at))
-          throw new Error(`Cannot listen on ${host}:${port}: the address is taken`);
+          throw new Error(`Cannot listen on ${host}:${port}: the address is taken by somebody else`);
       },
       close,
     };

@@ -47,6 +47,10 @@ import { pageRoutes } from "../gateway/routes/pages.ts";
 import { searchRoutes } from "../gateway/routes/search.ts";
 import { statusRoutes } from "../gateway/routes/status.ts";
 import { server } from "../gateway/server.ts";
+import { Quota } from "../schemas/accounts.ts";
+import { FetchBody, FetchResponse } from "../schemas/fetch.ts";
+import { SearchBody, SearchResponse } from "../schemas/search.ts";
+import { openBrowser } from "./browser.ts";
 import { contradiction, join as joinCluster } from "./cluster.ts";
 import type { Config } from "./config.ts";
 import { readDemo, seedDemo } from "./demo.ts";
@@ -72,6 +76,9 @@ export interface Running {
 const STOP_MS = 160_000;
 /** The profile site is asked more slowly than others (2-adapters.md, part B). */
 const PROFILES_PACE = { gap_ms: 1_000, slots: 2 };
+
+/** What clients are generated from gets names; other shapes are written out where they stand. */
+const NAMED = { FetchBody, FetchResponse, SearchBody, SearchResponse, Quota };
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
@@ -144,8 +151,11 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const to_renderer =
     render_url === undefined ? null : undiciEgress({ judge: onlyTo(new URL(render_url)), dns_servers });
   const common = { egress, clock, destination: rule };
+  const browser = works && roles.includes("browser") ? await openBrowser(config, { clock, meters, rule }) : null;
+  if (browser) opened.push(() => browser.close());
   const tiers = {
     direct: directTransport(common),
+    ...(browser && { browser: browser.transport }),
     ...(archive_url !== "none" && { archive: archiveTransport({ egress, clock, archive_url, user_agent }) }),
     ...(proxy_url !== undefined && { proxy: proxyTransport({ ...common, proxy_url, joined }) }),
     ...(to_renderer && {
@@ -196,6 +206,8 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   await cluster.recovered;
 
   const first = await prepareAccounts(documents, config.gateway.admin_key ?? null, clock.now());
+  if (first.admin_key === "revoked")
+    meters.say("warn", "TRAWL_ADMIN_KEY names a key that was revoked: it stays so, and opens nothing");
   const books = metering({ ask: cluster.ask, clock, meters, gateway: node });
   const identify = authenticator({
     find: (key_sha256) => findGrant(documents, key_sha256),
@@ -242,7 +254,11 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     }),
     ...about,
     ...(demo ? demoRoutes(demo) : []),
-    ...pageRoutes({ document: () => openapi({ routes, public_url, named: {} }), public_url, version }),
+    ...pageRoutes({
+      document: () => openapi({ routes, public_url: seenAt(), named: NAMED }),
+      public_url: () => seenAt(),
+      version,
+    }),
   ];
   const desk = { identify, metering: books, clock, random, meters };
   const seed = async (base: string): Promise<void> => {
@@ -261,8 +277,8 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const at = (taken: number): string => `http://${bracketed(host)}:${taken}`;
   if (own) opened.push(() => own.close(0));
   const status_address = own ? at(own.port) : null;
-  // Told before it listens, so that a neighbour who starts at the same time knows it.
   let address = at(port);
+  const seenAt = (): string => config.gateway.public_url ?? address;
   const ended = Promise.withResolvers<void>();
   let front: Listening | null = null;
   async function end(within_ms: number): Promise<void> {
@@ -273,6 +289,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     await own?.close(0);
     await membership.close();
     await workers?.close();
+    await browser?.close();
     await egress.close();
     await searching.close();
     await to_renderer?.close();
@@ -296,7 +313,8 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
         node,
         version,
         roles,
-        address: serves ? address : null,
+        // Only where it really listens: neighbours share the port with whom they find there.
+        address: front ? address : null,
         status_address: status_address ?? address,
         began_ms,
         draining,
