@@ -5,14 +5,14 @@ import { openRoute, type Route } from "../route.ts";
 export interface PageServices {
   /** The OpenAPI document, once all routes are known. */
   readonly document: () => object;
-  /** The address clients see. */
-  readonly public_url: string;
+  /** The address clients see, known once it is listened on. */
+  readonly public_url: () => string;
   readonly version: string;
 }
 
 export function pageRoutes({ document, public_url, version }: PageServices): readonly Route[] {
   let openapi: Buffer | null = null;
-  const home = Buffer.from(page(public_url, version));
+  let home: Buffer | null = null;
   return [
     openRoute({
       method: "GET",
@@ -42,7 +42,7 @@ export function pageRoutes({ document, public_url, version }: PageServices): rea
           "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
           "X-Content-Type-Options": "nosniff",
         },
-        body: home,
+        body: (home ??= Buffer.from(page(public_url(), version))),
       }),
     }),
   ];

@@ -113,7 +113,7 @@ export async function desk(wishes: Wishes = {}) {
     ...pageRoutes({
       document: () =>
         openapi({ routes, public_url: "http://127.0.0.1:8080", named: { FetchBody, FetchResponse, Quota } }),
-      public_url: "http://127.0.0.1:8080",
+      public_url: () => "http://127.0.0.1:8080",
       version: "0.0.0",
     }),
     ...(wishes.more ?? []),

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
+import { pageRoutes } from "../../gateway/routes/pages.ts";
 import { desk } from "./desk.ts";
 
 const fine = { ping: async () => {}, gates: true };
@@ -136,6 +137,19 @@ describe("/openapi.json", () => {
     ]);
     expect(json.components.schemas.FetchBody.required).toEqual(["url"]);
   });
+});
+
+test("/ names the address that is known by the time somebody asks", async () => {
+  let port = 0;
+  const more = pageRoutes({
+    document: () => ({}),
+    public_url: () => `http://127.0.0.1:${port}`,
+    version: "1",
+  });
+  const home = more.find(({ path }) => path === "/")!;
+  port = 8_081;
+  const { body } = await home.handle({});
+  expect(String(body)).toContain("curl http://127.0.0.1:8081/v1/fetch");
 });
 
 test("/ is a page that says what this is and runs nothing", async () => {

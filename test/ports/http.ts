@@ -268,14 +268,14 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
         const bodies = await Promise.all(
           sockets.map(async (socket) => {
             const pieces: Buffer[] = [];
-            let read = 0;
+            let received = 0;
             socket.on("data", (piece: Buffer) => {
               shared.fill("!");
               pieces.push(piece);
-              read += piece.length;
+              received += piece.length;
             });
             socket.resume();
-            await eventually(() => read > each * (length + 40));
+            await eventually(() => received > each * (length + 40));
             socket.destroy();
             return Buffer.concat(pieces)
               .toString("latin1")
