@@ -303,7 +303,8 @@ export const Config = Type.Object(
         }),
         chromium_path: maybe({
           env: "TRAWL_CHROMIUM_PATH",
-          description: "Else system Chromium or Chrome, else the one from npm; none: no route browser.",
+          description:
+            "The browser; else the system's Chromium or Chrome, else the one from npm. none turns the route off.",
         }),
       },
       closed,

@@ -38,7 +38,7 @@ const HOLDERS: Record<string, RegExp> = {
   "@aws-sdk/client-s3": /\/adapters\/.*\.s3\.ts$/,
   "node:sqlite": /\/adapters\/.*\.sqlite\.ts$/,
   undici: /\/adapters\/.*\.undici\.ts$/,
-  playwright: /\/adapters\/.*\.browser\.ts$/,
+  "playwright-core": /\/tiers\/adapters\/browser-pool\.ts$/,
   "prom-client": /\/adapters\/.*\.prometheus\.ts$/,
   "uWebSockets.js": /^gateway\/adapters\/http\.uws\.ts$/,
   "node:fs": /\/adapters\/|^ops\//,

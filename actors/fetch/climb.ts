@@ -81,8 +81,8 @@ const SLOT_WAIT_MS = { sync: 15_000, batch: 60_000 } as const;
 /** A fetch without timeout_s goes on into the cache after its caller has left, but not for ever. */
 export const CLIMB_MOST_MS = 310_000;
 
-/** Failures of who stands between us and the host: a proxy, a rendering service. */
-const THEIR_TROUBLE = /^(?:proxy|provider)_/;
+/** Failures of who stands between us and the host: a proxy, a rendering service, a browser of ours. */
+const THEIR_TROUBLE = /^(?:proxy|provider|browser)_/;
 
 /** A route's failure that no other route can change. */
 const FINAL_REASONS: Readonly<Record<string, FetchError>> = {

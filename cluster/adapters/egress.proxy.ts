@@ -12,7 +12,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { EgressError, type EgressProblem } from "../ports/egress.ts";
 import type { Guard, Pass, PassLimits } from "../ports/guard.ts";
-import { connector, type Judge } from "./connect.ts";
+import { codeOf, connector, type Judge } from "./connect.ts";
 
 export interface EgressProxyOptions {
   readonly judge: Judge;
@@ -151,8 +151,7 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
     } catch (reason) {
       const { problem } = asEgressError(reason);
       if (problem !== "aborted") {
-        if (held.refusals.size >= REFUSALS_MOST) held.refusals.delete(held.refusals.keys().next().value!);
-        held.refusals.set(url.host, problem);
+        remember(held, url, problem);
         options.onRefused?.(url.host, problem);
       }
       throw reason;
@@ -176,8 +175,12 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
       return;
     }
     const refuse = (reason: unknown) => {
+      const { problem } = asEgressError(reason);
       if (response.headersSent) near.destroy();
-      else response.writeHead(STATUS_OF[asEgressError(reason).problem] ?? 502, { connection: "close" }).end();
+      else {
+        remember(held, url, problem);
+        response.writeHead(STATUS_OF[problem] ?? 502, { connection: "close" }).end();
+      }
     };
     opened(url, near, held).then((socket) => {
       limitReceived(socket, held);
@@ -272,6 +275,11 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
 const received = ({ received_bytes, outer }: Held): number =>
   [...outer].reduce((sum, socket) => sum + socket.bytesRead, received_bytes);
 
+function remember({ refusals }: Held, { host }: URL, problem: EgressProblem): void {
+  if (refusals.size >= REFUSALS_MOST) refusals.delete(refusals.keys().next().value!);
+  refusals.set(host, problem);
+}
+
 function cut({ inner, outer }: Held): void {
   for (const socket of [...inner, ...outer]) socket.destroy();
 }
@@ -288,7 +296,9 @@ const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders => {
   );
 };
 
-const asEgressError = (reason: unknown): EgressError =>
-  reason instanceof EgressError
-    ? reason
-    : new EgressError("network_reset", "The connection broke off", { cause: reason });
+/** What breaks once there is a connection has a code: the parser's begin with HPE. */
+function asEgressError(reason: unknown): EgressError {
+  if (reason instanceof EgressError) return reason;
+  const problem = codeOf(reason).startsWith("HPE_") ? "network_protocol" : "network_reset";
+  return new EgressError(problem, "The connection broke off", { cause: reason });
+}

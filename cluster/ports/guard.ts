@@ -18,8 +18,8 @@ export interface Pass {
   readonly password: string;
   readonly received_bytes: () => number;
   /**
-   * Why the last connection to a host (as URL.host has it) did not come about, null when it did: to who asks through
-   * a proxy, every reason looks the same.
+   * Why the last connection to a host (as URL.host has it) did not come about or brought no answer, null when it did:
+   * to who asks through a proxy, every reason looks the same.
    */
   readonly refusal: (host: string) => EgressProblem | null;
   /** Cuts what is open; the pass is worth nothing from then on. */

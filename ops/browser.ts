@@ -1,0 +1,48 @@
+/** The route `browser` of a node that has the role: Chromium, the guard before it, and the pool between them. */
+import type { Destination } from "../actors/lib/destination.ts";
+import type { Transport } from "../actors/lib/transport.ts";
+import { browserPool } from "../actors/tiers/adapters/browser-pool.ts";
+import { findChromium } from "../actors/tiers/adapters/chromium.ts";
+import { browserTransport } from "../actors/tiers/adapters/transport.browser.ts";
+import { egressProxy } from "../cluster/adapters/egress.proxy.ts";
+import type { Clock } from "../cluster/ports/clock.ts";
+import type { Meters } from "../cluster/ports/meters.ts";
+import type { Config } from "./config.ts";
+import { inFolder } from "./stores.ts";
+
+interface Outside {
+  readonly clock: Clock;
+  readonly meters: Meters;
+  readonly rule: Destination;
+}
+
+export interface OpenBrowser {
+  readonly transport: Transport;
+  readonly close: () => Promise<void>;
+}
+
+/** Null where there is no Chromium: the route is not configured. None is started before the first page wants it. */
+export async function openBrowser(
+  { tiers, storage, egress }: Config,
+  { clock, meters, rule }: Outside,
+): Promise<OpenBrowser | null> {
+  const chromium = findChromium({
+    path: tiers.chromium_path ?? null,
+    folder: inFolder(storage.data_dir, "chromium"),
+  });
+  if (chromium === null) {
+    const off = tiers.chromium_path === "none";
+    meters.say(off ? "info" : "warn", "There is no Chromium: the route browser is not configured");
+    return null;
+  }
+  meters.say("info", "The route browser is configured", { chromium: chromium.sentence });
+  const guard = await egressProxy({ judge: rule, dns_servers: egress.dns_servers });
+  const pool = browserPool({ chromium, guard, meters });
+  return {
+    transport: browserTransport({ pool, clock, destination: rule }),
+    async close() {
+      await pool.close();
+      await guard.close();
+    },
+  };
+}

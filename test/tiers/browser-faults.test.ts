@@ -1,0 +1,449 @@
+/** What a page, a browser or an origin may do wrong: the answer says it, the place comes back, the next page works. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Chromium } from "../../actors/tiers/adapters/chromium.ts";
+import { HOSTILE, hostileSite } from "../hostile-site.ts";
+import { article, gate, redirect, type Pages } from "../web.ts";
+import { type Desk, desk, describeBrowser, isAlive, living } from "./browser-desk.ts";
+
+const scripted = (script: string): string =>
+  `<!doctype html><title>t</title><p id=a>text</p><script>${script}</script>`;
+const GOOD = { body: article("Good") };
+
+describeBrowser("a page that does not mean well", () => {
+  let it: Desk;
+  beforeAll(async () => {
+    it = await desk({
+      page: { page_ms: 15_000, parse_ms: 2_000, settle_ms: 500, read_ms: 1_500, requests: 200 },
+      pool: { page_mb: 400 },
+    });
+  });
+  afterAll(() => it.close());
+
+  const visit = async (pages: Pages) => {
+    const site = it.web.site({ "/good": GOOD, ...pages });
+    const answer = await it.fetch(`${site.origin}/`);
+    const next = await it.fetch(`${site.origin}/good`);
+    expect(next).toMatchObject({ kind: "page", status: 200 });
+    await expect.poll(() => it.pool.now().leased, { timeout: 5_000 }).toBe(0);
+    expect(it.visits.filter(({ left }) => left.length !== 1)).toEqual([]);
+    return { site, answer };
+  };
+
+  test.each([
+    ["a script without end", "for (;;);"],
+    ["a script without end, later", "setTimeout(() => { for (;;); }, 100)"],
+    ["an alert loop", "for (;;) alert(1)"],
+    ["questions without end", "for (;;) { confirm('sure?'); prompt('why?'); }"],
+  ])("with %s is a timeout, and its process does not go on", async (_, script) => {
+    const { answer } = await visit({ "/": { body: scripted(script) } });
+    expect(answer).toMatchObject({ kind: "failed", reason: "timeout", status: 200 });
+    const [browser] = it.pool.now().browsers;
+    await expect.poll(() => living(browser!, "renderer").length, { timeout: 5_000 }).toBeLessThanOrEqual(1);
+  });
+
+  test("that takes all memory is out_of_memory, and its neighbours stay", async () => {
+    const held = gate();
+    const site = it.web.site({
+      "/": {
+        body: scripted(
+          "const a = []; setInterval(() => a.push(new Uint8Array(2e7).fill(1)), 10); fetch('/held')",
+        ),
+      },
+      "/neighbour": { body: scripted("fetch('/held')") },
+      "/held": async () => {
+        await held.opened;
+        return { body: "" };
+      },
+    });
+    const neighbour = it.fetch(`${site.origin}/neighbour`);
+    const [browser] = it.pool.now().browsers;
+    expect(await it.fetch(`${site.origin}/`)).toMatchObject({ kind: "failed", reason: "out_of_memory" });
+    held.open();
+    expect(await neighbour).toMatchObject({ kind: "page" });
+    expect(it.pool.now().browsers).toEqual([browser]);
+  });
+
+  test("with 10,000 subresources gets so many, then what there is of it is the page", async () => {
+    const patient = await desk({ page: { requests: 200 } });
+    const scripts = Array.from({ length: 10_000 }, (_, n) => `<script src="/s?${n}"></script>`).join("");
+    const site = patient.web.site({
+      "/": { body: `<!doctype html><p>before${scripts}<p>after` },
+      "/s": { type: "text/javascript", body: ";" },
+      "/good": GOOD,
+    });
+    expect(await patient.fetch(`${site.origin}/`)).toMatchObject({ kind: "page", status: 200 });
+    expect(site.hits("/s")).toBeGreaterThan(100);
+    expect(site.hits("/s")).toBeLessThan(5_000);
+    expect(await patient.fetch(`${site.origin}/good`)).toMatchObject({ kind: "page" });
+    await patient.close();
+  }, 60_000);
+
+  test("with a service worker is the page without it", async () => {
+    const { site, answer } = await visit({
+      "/": {
+        body: scripted(
+          "navigator.serviceWorker.register('/sw.js').then(() => { a.textContent = 'registered' })",
+        ),
+      },
+      "/sw.js": { type: "text/javascript", body: "fetch('/from-worker')" },
+    });
+    expect(answer.kind === "page" && answer.body.toString()).not.toContain("registered<");
+    expect([site.hits("/sw.js"), site.hits("/from-worker")]).toEqual([0, 0]);
+  });
+
+  test.each([
+    ["by navigation", "location.href = '/file'"],
+    [
+      "by a link",
+      "const l = document.createElement('a'); l.href = '/file'; l.download = 'f'; document.body.append(l); l.click()",
+    ],
+    [
+      "out of itself",
+      "const l = document.createElement('a'); l.href = URL.createObjectURL(new Blob(['x'])); l.download = 'f'; l.click()",
+    ],
+    ["in a frame", "const f = document.createElement('iframe'); f.src = '/file'; document.body.append(f)"],
+  ])("that sends a file after itself, %s, is the page", async (_, script) => {
+    const { answer } = await visit({
+      "/": { body: scripted(script) },
+      "/file": { type: "application/zip", headers: { "Content-Disposition": "attachment" }, body: "PK" },
+    });
+    expect(answer).toMatchObject({ kind: "page", status: 200, body_kind: "rendered_dom" });
+    expect(answer.kind === "page" && answer.body.toString()).toContain("<title>t</title>");
+  });
+
+  test("that opens windows and will not be left is the page", async () => {
+    const { site, answer } = await visit({
+      "/": {
+        body: scripted("onbeforeunload = () => 'stay'; for (let n = 0; n < 20; n++) open('/other?' + n)"),
+      },
+      "/other": { body: scripted("for (;;) open('/more')") },
+    });
+    expect(answer).toMatchObject({ kind: "page" });
+    expect(site.hits("/more")).toBe(0);
+  });
+
+  test.each([
+    ["by script", { body: scripted("location.href = '/?' + Math.random()") }],
+    ["by itself", redirect("/")],
+    ["by a header", { ...GOOD, headers: { Refresh: "0; url=/" } }],
+  ])("that navigates without end, %s, is too_many_redirects", async (_, page) => {
+    const { site, answer } = await visit({ "/": page });
+    expect(answer).toMatchObject({ kind: "failed", reason: "too_many_redirects" });
+    expect(site.hits("/")).toBeLessThanOrEqual(11);
+  });
+
+  test("whose parts never come is what there is of it", async () => {
+    const never = gate();
+    const { answer } = await visit({
+      "/": { body: `<p>before<script src=/never></script><p>after` },
+      "/never": async () => {
+        await never.opened;
+        return {};
+      },
+    });
+    expect(answer.kind === "page" && answer.body.toString()).toContain("before");
+    never.open();
+  });
+
+  test("that never comes ends with the caller's patience, or the page's own", async () => {
+    const never = gate();
+    const site = it.web.site({
+      "/": async () => {
+        await never.opened;
+        return {};
+      },
+    });
+    const left = AbortSignal.timeout(500);
+    const [hasty, patient] = await Promise.all([
+      it.fetch(`${site.origin}/`, { signal: left }),
+      it.fetch(`${site.origin}/`),
+    ]);
+    expect([hasty, patient]).toMatchObject([
+      { kind: "failed", reason: "timeout", status: null },
+      { kind: "failed", reason: "timeout", status: null },
+    ]);
+    expect(hasty.ms).toBeLessThan(2_000);
+    never.open();
+  });
+
+  test("waits for leave without using up its own time", async () => {
+    const short = await desk({ page: { page_ms: 4_000, settle_ms: 300 } });
+    const site = short.web.site({ "/": redirect("/good"), "/good": GOOD });
+    const answer = await short.fetch(`${site.origin}/`, {
+      enter: async (url) => {
+        if (url.endsWith("good")) await new Promise((resolve) => setTimeout(resolve, 4_500));
+        return { kind: "entered", left: () => {} };
+      },
+    });
+    expect(answer).toMatchObject({ kind: "page" });
+    await short.close();
+  });
+});
+
+describeBrowser("an origin that cannot be reached by a browser", () => {
+  let it: Desk;
+  beforeAll(async () => {
+    it = await desk({ page: { page_ms: 8_000, settle_ms: 500 } });
+  });
+  afterAll(() => it.close());
+
+  test.each([
+    ["whose name does not exist", "http://nowhere.test/", "dns_nxdomain"],
+    ["whose name does not exist, over https", "https://nowhere.test/", "dns_nxdomain"],
+  ])("%s is named as the direct route names it", async (_, url, reason) => {
+    expect(await it.fetch(url)).toMatchObject({ kind: "failed", reason, status: null });
+  });
+
+  test("that refuses connections is network_refused", async () => {
+    const gone = createServer().listen(0, "127.0.0.1");
+    await once(gone, "listening");
+    const { port } = gone.address() as { port: number };
+    gone.close();
+    it.web.name("one", ["127.0.0.1"]);
+    expect(await it.fetch(`http://one.test:${port}/`)).toMatchObject({
+      kind: "failed",
+      reason: "network_refused",
+    });
+    expect(await it.fetch(`https://one.test:${port}/`)).toMatchObject({
+      kind: "failed",
+      reason: "network_refused",
+    });
+  });
+
+  test("that does what it likes ends every page by name, in time, and leaves nothing", async () => {
+    const hasty = await desk({
+      pool: { pages: 6, pages_per_browser: 1_000 },
+      page: { page_ms: 5_000, parse_ms: 1_000, settle_ms: 600, read_ms: 2_000 },
+    });
+    const site = await hostileSite();
+    const ends = new Map<string, string>();
+    const paths = Object.keys(HOSTILE);
+    await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        for (let path = paths.pop(); path !== undefined; path = paths.pop()) {
+          // A site each, so that none waits for its distance from another.
+          const host = hasty.web.name(`one-${paths.length}`, ["127.0.0.1"]);
+          const answer = await hasty.fetch(`http://${host}:${site.port}${path}`, { max_bytes: 2 ** 20 });
+          const word =
+            answer.kind === "page"
+              ? String(answer.status)
+              : "reason" in answer
+                ? answer.reason
+                : answer.refusal.error;
+          ends.set(path, word);
+          expect({ path, late: answer.ms > 15_000 }).toEqual({ path, late: false });
+        }
+      }),
+    );
+    const known =
+      /^(?:\d{3}|timeout|too_large|too_many_redirects|blocked_destination|invalid_url|network_(?:reset|protocol|encoding|failed|refused))$/;
+    expect([...ends].filter(([, word]) => !known.test(word))).toEqual([]);
+    // What the guard or Chromium cannot read has the name it has by the direct route.
+    for (const path of [
+      "/garbage",
+      "/redirect-metadata",
+      "/redirect-private",
+      "/loop-a",
+      "/endless-redirects",
+    ]) {
+      expect([path, ends.get(path)]).toEqual([path, HOSTILE[path]!.ends]);
+    }
+    await expect.poll(() => hasty.pool.now().leased, { timeout: 10_000 }).toBe(0);
+    expect(hasty.visits.filter(({ left }) => left.length !== 1)).toEqual([]);
+    await hasty.close();
+    await site.emptied();
+    await site.close();
+  }, 180_000);
+
+  test("whose certificate is not its own is tls_error", async () => {
+    const site = await hostileSite({ tls: true });
+    it.web.name("one", ["127.0.0.1"]);
+    expect(await it.fetch(`https://one.test:${site.port}/`)).toMatchObject({
+      kind: "failed",
+      reason: "tls_error",
+    });
+    await site.close();
+  });
+});
+
+describeBrowser("a browser", () => {
+  test("that is killed with a page in it is browser_crashed for that page, and replaced for the next", async () => {
+    const it = await desk();
+    const never = gate();
+    const site = it.web.site({
+      "/": { body: scripted("fetch('/never')") },
+      "/never": async () => {
+        await never.opened;
+        return {};
+      },
+      "/good": GOOD,
+    });
+    const answers = [it.fetch(`${site.origin}/`), it.fetch(`${site.origin}/`)];
+    await site.reached("/never", 2);
+    const [browser] = it.pool.now().browsers;
+    process.kill(browser!, "SIGKILL");
+    expect(await Promise.all(answers)).toMatchObject([
+      { kind: "failed", reason: "browser_crashed" },
+      { kind: "failed", reason: "browser_crashed" },
+    ]);
+    expect(await it.fetch(`${site.origin}/good`)).toMatchObject({ kind: "page" });
+    expect(it.pool.now().browsers).not.toContain(browser);
+    await expect.poll(() => living(browser!)).toEqual([]);
+    expect(it.visits.every(({ left }) => left.length === 1)).toBe(true);
+    never.open();
+    await it.close();
+  });
+
+  test("that is being started by several pages at once is one", async () => {
+    const it = await desk();
+    const site = it.web.site({ "/": GOOD });
+    await Promise.all([1, 2, 3].map(() => it.fetch(`${site.origin}/`)));
+    expect(it.pool.now().browsers).toHaveLength(1);
+    await it.close();
+  });
+
+  test("is replaced after so many pages, and ends with the last of them", async () => {
+    const it = await desk({ pool: { pages_per_browser: 3 }, page: { settle_ms: 300 } });
+    const site = it.web.site({ "/": { type: "text/plain", body: "x" } });
+    const seen = new Set<number>();
+    for (let n = 0; n < 7; n++) {
+      await it.fetch(`${site.origin}/`);
+      for (const pid of it.pool.now().browsers) seen.add(pid);
+    }
+    expect(seen.size).toBe(3);
+    await expect.poll(() => [...seen].filter((pid) => isAlive(pid)).length, { timeout: 5_000 }).toBe(1);
+    await it.close();
+    expect([...seen].flatMap((pid) => living(pid))).toEqual([]);
+  });
+
+  test("that holds too much memory is replaced", async () => {
+    const it = await desk({ pool: { browser_mb: 50 }, page: { settle_ms: 300 } });
+    const site = it.web.site({ "/": { type: "text/plain", body: "x" } });
+    await it.fetch(`${site.origin}/`);
+    const [first] = it.pool.now().browsers;
+    await expect.poll(() => it.pool.now().browsers, { timeout: 5_000 }).toEqual([]);
+    await expect.poll(() => living(first!), { timeout: 5_000 }).toEqual([]);
+    await it.close();
+  });
+
+  test("that does not close is killed with all its processes", async () => {
+    const it = await desk({ pool: { close_ms: 500 }, page: { settle_ms: 300 } });
+    const site = it.web.site({ "/": GOOD });
+    await it.fetch(`${site.origin}/`);
+    const [browser] = it.pool.now().browsers;
+    process.kill(browser!, "SIGSTOP");
+    await it.close();
+    await expect.poll(() => living(browser!)).toEqual([]);
+  });
+
+  test("that hangs with a page in it gives the place back, and the next page gets another", async () => {
+    const it = await desk({
+      pool: { close_ms: 300, launch_ms: 5_000 },
+      page: { page_ms: 1_500, settle_ms: 300 },
+    });
+    const site = it.web.site({ "/": GOOD, "/slow": { body: scripted("setInterval(() => fetch('/'), 50)") } });
+    const answer = it.fetch(`${site.origin}/slow`);
+    await site.reached("/");
+    const [browser] = it.pool.now().browsers;
+    process.kill(browser!, "SIGSTOP");
+    expect(await answer).toMatchObject({ kind: "failed", reason: "timeout" });
+    await expect.poll(() => it.pool.now().leased).toBe(0);
+    expect(await it.fetch(`${site.origin}/`)).toMatchObject({ kind: "page" });
+    await expect.poll(() => living(browser!), { timeout: 5_000 }).toEqual([]);
+    await it.close();
+  });
+
+  test("nobody wants for a while is closed, and started again for the next page", async () => {
+    const it = await desk({ pool: { idle_ms: 300 }, page: { settle_ms: 300 } });
+    const site = it.web.site({ "/": GOOD });
+    await it.fetch(`${site.origin}/`);
+    const [browser] = it.pool.now().browsers;
+    await expect.poll(() => living(browser!), { timeout: 5_000 }).toEqual([]);
+    expect(await it.fetch(`${site.origin}/`)).toMatchObject({ kind: "page" });
+    await it.close();
+  });
+
+  test("has room for so many pages; as many may wait, one more is browser_busy", async () => {
+    const it = await desk({ pool: { pages: 1, waiting: 1, wait_ms: 1_000 } });
+    const held = gate();
+    const site = it.web.site({
+      "/held": async () => {
+        await held.opened;
+        return GOOD;
+      },
+    });
+    const first = it.fetch(`${site.origin}/held`);
+    await site.reached("/held");
+    const left = new AbortController();
+    const leaver = it.fetch(`${site.origin}/held`, { signal: left.signal });
+    await expect.poll(() => it.pool.now().waiting).toBe(1);
+    expect(await it.fetch(`${site.origin}/held`)).toMatchObject({ kind: "failed", reason: "browser_busy" });
+    left.abort();
+    expect(await leaver).toMatchObject({ kind: "failed", reason: "timeout" });
+    expect(await it.fetch(`${site.origin}/held`)).toMatchObject({ kind: "failed", reason: "browser_busy" });
+    const second = it.fetch(`${site.origin}/held`);
+    held.open();
+    expect(await Promise.all([first, second])).toMatchObject([{ kind: "page" }, { kind: "page" }]);
+    expect(it.visits.every(({ left: answers }) => answers.length === 1)).toBe(true);
+    await it.close();
+  });
+
+  test("that does not start is browser_unavailable, at once while it rests", async () => {
+    const broken: Chromium = {
+      from: "setting",
+      sentence: "a program that is no browser",
+      ready: async () => ({ path: "/bin/false", env: {} }),
+    };
+    const it = await desk({ chromium: broken });
+    const answers = [await it.fetch("http://one.test/"), await it.fetch("http://one.test/")];
+    expect(answers).toMatchObject([
+      { kind: "failed", reason: "browser_unavailable" },
+      { kind: "failed", reason: "browser_unavailable" },
+    ]);
+    expect(answers[1]!.ms).toBeLessThan(100);
+    expect(it.pool.now()).toEqual({ leased: 0, waiting: 0, browsers: [] });
+    expect(it.visits.every(({ left }) => left.length === 1)).toBe(true);
+    await it.close();
+  });
+
+  test("does not outlive a parent that is killed, not even with a script without end in it", async () => {
+    const program = fileURLToPath(new URL("./browser.child.ts", import.meta.url));
+    const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
+    const [said] = (await once(child.stdout, "data")) as [Buffer];
+    const browser = Number(said.toString());
+    expect(living(browser).length).toBeGreaterThan(2);
+    child.kill("SIGKILL");
+    await expect.poll(() => living(browser), { timeout: 5_000 }).toEqual([]);
+  });
+});
+
+describeBrowser("after sixty pages", () => {
+  test("nothing is left of them: no process, no connection, no listener", async () => {
+    const it = await desk({ pool: { pages_per_browser: 25, idle_ms: 200 }, page: { settle_ms: 300 } });
+    const site = it.web.site({
+      "/": { body: scripted("a.textContent = 'x'.repeat(1e5); fetch('/data')") },
+      "/data": { type: "text/plain", body: "y".repeat(100_000) },
+    });
+    const seen = new Set<number>();
+    let next = 0;
+    await Promise.all(
+      [1, 2, 3, 4].map(async () => {
+        while (next++ < 60) {
+          expect(await it.fetch(`${site.origin}/`)).toMatchObject({ kind: "page" });
+          for (const pid of it.pool.now().browsers) seen.add(pid);
+        }
+      }),
+    );
+    expect(seen.size).toBeGreaterThanOrEqual(2);
+    await expect
+      .poll(() => it.pool.now(), { timeout: 10_000 })
+      .toEqual({ leased: 0, waiting: 0, browsers: [] });
+    await expect.poll(() => [...seen].flatMap((pid) => living(pid)), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => it.guard.open(), { timeout: 10_000 }).toEqual({ from_browser: 0, to_origins: 0 });
+    await it.close();
+  }, 120_000);
+});

@@ -1,0 +1,274 @@
+/** What a page in a browser can reach of what nobody should: nothing (SSRF; notes of the corpus, Browser). */
+import { createSocket, type Socket as UdpSocket } from "node:dgram";
+import { once } from "node:events";
+import { createServer, type Server, type Socket } from "node:net";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { redirect, type Pages } from "../web.ts";
+import { browsers, type Desk, desk, describeBrowser, loopback } from "./browser-desk.ts";
+
+/** A service on 127.0.0.2, which stands for a private address: it takes down who comes, and answers everybody. */
+interface Canary {
+  readonly port: number;
+  readonly heard: string[];
+  readonly close: () => Promise<void>;
+}
+
+async function canary(): Promise<Canary> {
+  const heard: string[] = [];
+  const sockets = new Set<Socket>();
+  const tcp: Server = createServer((socket) => {
+    heard.push("tcp");
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("data", (bytes) => {
+      heard.push(bytes.toString("latin1").split("\r\n", 1)[0]!);
+      socket.end("HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\nContent-Length: 6\r\n\r\nsecret");
+    });
+  });
+  tcp.listen(0, "127.0.0.2");
+  await once(tcp, "listening");
+  const { port } = tcp.address() as AddressInfo;
+  const udp: UdpSocket = createSocket("udp4", () => void heard.push("udp"));
+  udp.bind(port, "127.0.0.2");
+  await once(udp, "listening");
+  return {
+    port,
+    heard,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      udp.close();
+      tcp.close();
+      await once(tcp, "close");
+    },
+  };
+}
+
+const scripted = (script: string): string =>
+  `<!doctype html><title>t</title><p id=a>text</p><script>${script}</script>`;
+
+/** Every way a page can ask for something, at an address (host and port). */
+const WAYS: readonly (readonly [name: string, page: (there: string) => string])[] = [
+  ["a script", (there) => `<script src="http://${there}/"></script>`],
+  ["a style", (there) => `<link rel=stylesheet href="http://${there}/">`],
+  ["an image", (there) => `<img src="http://${there}/">`],
+  ["a video", (there) => `<video src="http://${there}/" autoplay preload=auto></video>`],
+  ["a frame", (there) => `<iframe src="http://${there}/"></iframe>`],
+  ["an object", (there) => `<object data="http://${there}/"></object><embed src="http://${there}/">`],
+  [
+    "hints",
+    (there) =>
+      `<link rel=preconnect href="http://${there}"><link rel=dns-prefetch href="http://${there}"><link rel=prefetch href="http://${there}/"><link rel=preload as=fetch href="http://${there}/"><link rel=modulepreload href="http://${there}/">`,
+  ],
+  [
+    "speculation",
+    (there) =>
+      `<script type=speculationrules>{"prefetch":[{"urls":["http://${there}/"]}],"prerender":[{"urls":["http://${there}/"]}]}</script>`,
+  ],
+  [
+    "a ping",
+    (there) =>
+      scripted(
+        `const l = document.createElement("a"); l.href = "#x"; l.ping = "http://${there}/"; document.body.append(l); l.click(); navigator.sendBeacon("http://${there}/", "x")`,
+      ),
+  ],
+  [
+    "fetch",
+    (there) => scripted(`fetch("http://${there}/").then((r) => r.text()).then((t) => { a.textContent = t })`),
+  ],
+  [
+    "fetch without CORS",
+    (there) => scripted(`fetch("http://${there}/", { mode: "no-cors", method: "POST", body: "x" })`),
+  ],
+  ["fetch over https", (there) => scripted(`fetch("https://${there}/")`)],
+  ["an event stream", (there) => scripted(`new EventSource("http://${there}/")`)],
+  ["a WebSocket", (there) => scripted(`new WebSocket("ws://${there}/"); new WebSocket("wss://${there}/")`)],
+  [
+    "a worker",
+    (there) =>
+      scripted(
+        `new Worker(URL.createObjectURL(new Blob(['fetch("http://${there}/"); new WebSocket("ws://${there}/")'])))`,
+      ),
+  ],
+  [
+    "a shared worker",
+    (there) => scripted(`new SharedWorker(URL.createObjectURL(new Blob(['fetch("http://${there}/")'])))`),
+  ],
+  ["WebTransport", (there) => scripted(`new WebTransport("https://${there}/").ready.catch(() => {})`)],
+  [
+    "WebRTC",
+    (there) =>
+      scripted(
+        `const c = new RTCPeerConnection({ iceServers: [{ urls: "stun:${there}" }, { urls: ["turn:${there}?transport=udp", "turn:${there}?transport=tcp"], username: "u", credential: "c" }] }); c.createDataChannel("d"); c.createOffer().then((o) => c.setLocalDescription(o))`,
+      ),
+  ],
+  [
+    "a form",
+    (there) =>
+      `<form id=f method=post action="http://${there}/" target=g><input name=a></form><iframe name=g></iframe><script>f.submit()</script>`,
+  ],
+  ["a window", (there) => scripted(`open("http://${there}/")`)],
+];
+
+/** Asks a peer's helper over UDP, which no proxy carries; `w` is the window whose WebRTC is used. */
+const peer = (there: string) =>
+  `((w) => { const c = new w.RTCPeerConnection({ iceServers: [{ urls: "stun:${there}" }] }); c.createDataChannel("d"); c.createOffer().then((o) => c.setLocalDescription(o)); })`;
+
+/** Frames of every making, for a script that wants a fresh window. */
+const FRAMES: Readonly<Record<string, (run: string) => string>> = {
+  "the page": (run) => `<script>${run}(window)</script>`,
+  "a frame without an address": (run) =>
+    `<script>const f = document.createElement("iframe"); document.documentElement.append(f); ${run}(f.contentWindow)</script>`,
+  "a frame within that": (run) =>
+    `<script>const f = document.createElement("iframe"); document.documentElement.append(f); const g = f.contentDocument.createElement("iframe"); f.contentDocument.documentElement.append(g); ${run}(g.contentWindow)</script>`,
+  "a frame written anew": (run) =>
+    `<script>const f = document.createElement("iframe"); document.documentElement.append(f); f.contentDocument.open(); f.contentDocument.write("<p>"); f.contentDocument.close(); ${run}(f.contentWindow)</script>`,
+  srcdoc: (run) => `<iframe srcdoc='<script>${run}(window)</script>'></iframe>`,
+  "javascript:": (run) => `<iframe src='javascript:${run}(window)'></iframe>`,
+  "data:": (run) =>
+    `<iframe src='data:text/html,<script>${encodeURIComponent(run)}(window)</script>'></iframe>`,
+  "blob:": (run) =>
+    `<iframe id=f></iframe><script>f.src = URL.createObjectURL(new Blob(["<script>", ${JSON.stringify(`${run}(window)`)}, "</scr" + "ipt>"], { type: "text/html" }))</script>`,
+};
+
+/** Chromium of the system, and the headless shell from npm: they are held by different walls. */
+describe.each(browsers)("a page in %s", (_, chromium) => {
+  test.each(Object.entries(FRAMES))("reaches nobody over UDP from %s", async (__, page) => {
+    const it = await desk({ chromium, page: { settle_ms: 1_000 } });
+    const inside = await canary();
+    const run = peer(`127.0.0.2:${inside.port}`);
+    const site = it.web.site({ "/": { body: `<!doctype html><body>${page(run)}` } });
+    expect(await it.fetch(`${site.origin}/`)).toMatchObject({ kind: "page" });
+    expect(inside.heard).toEqual([]);
+    await it.close();
+    await inside.close();
+  });
+});
+
+describeBrowser("a page in a browser", () => {
+  let it: Desk;
+  let inside: Canary;
+  beforeAll(async () => {
+    inside = await canary();
+    it = await desk({ page: { settle_ms: 1_000 } });
+    it.web.name("private", ["127.0.0.2"]);
+    it.web.name("mixed", ["127.0.0.1", "127.0.0.2"]);
+  });
+  beforeEach(() => {
+    inside.heard.length = 0;
+    it.refused.length = 0;
+  });
+  afterAll(async () => {
+    await it.close();
+    await inside.close();
+  });
+  const visit = async (pages: Pages) => it.fetch(`${it.web.site(pages).origin}/`);
+
+  test.each(WAYS)("reaches no private address by %s", async (_, page) => {
+    const places = [`127.0.0.2:${inside.port}`, `private.test:${inside.port}`, `mixed.test:${inside.port}`];
+    const answer = await visit({ "/": { body: places.map(page).join("") } });
+    expect(answer).toMatchObject({ kind: "page", status: 200 });
+    expect(inside.heard).toEqual([]);
+  });
+
+  test("reaches none by a redirect of what it loads", async () => {
+    const there = `http://127.0.0.2:${inside.port}/`;
+    await visit({
+      "/": {
+        body: `<script src=/r></script><iframe src=/r></iframe><iframe src=/m></iframe>${scripted("fetch('/r')")}`,
+      },
+      "/r": redirect(there, 307),
+      "/m": { body: `<meta http-equiv=refresh content="0; url=${there}">` },
+    });
+    expect(inside.heard).toEqual([]);
+    expect(it.refused).toContain(`127.0.0.2:${inside.port} blocked_destination`);
+  });
+
+  test("reaches none by a name that moves inside once it is known", async () => {
+    const host = it.web.name("rebind", [["127.0.0.1"], ["127.0.0.2"]]);
+    const answer = await visit({
+      "/": {
+        body: scripted(
+          `(async () => { for (let n = 0; n < 5; n++) await fetch("http://${host}:${inside.port}/?" + n, { mode: "no-cors" }).catch(() => {}) })()`,
+        ),
+      },
+    });
+    expect(answer).toMatchObject({ kind: "page" });
+    expect(inside.heard).toEqual([]);
+    expect(it.refused).toContain(`${host}:${inside.port} blocked_destination`);
+  });
+
+  test.each([
+    ["a redirect", redirect("http://127.0.0.2:PORT/")],
+    ["a refresh", { body: `<meta http-equiv=refresh content="0; url=http://127.0.0.2:PORT/">` }],
+    ["a script", { body: scripted("location.href = 'http://127.0.0.2:PORT/'") }],
+    [
+      "a form",
+      { body: `<form id=f method=post action="http://127.0.0.2:PORT/"></form><script>f.submit()</script>` },
+    ],
+    ["a name", redirect("http://private.test:PORT/")],
+    ["the metadata service", redirect("http://169.254.169.254/latest/meta-data/")],
+  ])("that leads itself there, by %s, is refused", async (_, page) => {
+    const told = JSON.parse(JSON.stringify(page).replaceAll("PORT", String(inside.port))) as typeof page;
+    const answer = await visit({ "/": told });
+    expect(answer).toMatchObject({
+      kind: "refused",
+      refusal: { error: "blocked_destination", step: "egress" },
+    });
+    expect(inside.heard).toEqual([]);
+  });
+
+  test.each([
+    ["http://127.0.0.2:PORT/", "blocked_destination"],
+    ["https://private.test:PORT/", "blocked_destination"],
+    ["http://mixed.test:PORT/", "blocked_destination"],
+    ["file:///etc/passwd", "invalid_url"],
+    ["chrome://version", "invalid_url"],
+    ["data:text/html,x", "invalid_url"],
+    ["view-source:http://127.0.0.1/", "invalid_url"],
+  ])("cannot be %s: %s", async (url, error) => {
+    const answer = await it.fetch(url.replace("PORT", String(inside.port)));
+    expect(answer).toMatchObject({ kind: "refused", refusal: { error } });
+    expect(inside.heard).toEqual([]);
+  });
+
+  test("shows no file and no browser page in its frames", async () => {
+    const answer = await visit({
+      "/": {
+        body: scripted(
+          `for (const u of ["file:///etc/hostname", "chrome://version", "view-source:file:///etc/hostname"]) { const f = document.createElement("iframe"); f.src = u; document.body.append(f); } fetch("file:///etc/hostname").catch((e) => { a.textContent = "refused" })`,
+        ),
+      },
+    });
+    expect(answer.kind === "page" && answer.body.toString()).toContain("refused");
+  });
+});
+
+describeBrowser("the same page without the guard's rule", () => {
+  test("does reach there: the canary hears those whom it would have heard", async () => {
+    const inside = await canary();
+    const open = await desk({
+      page: { settle_ms: 1_000 },
+      judge: { url: loopback.url, address: () => "allowed" },
+    });
+    const heard = new Map<string, boolean>();
+    for (const [name, page] of WAYS) {
+      inside.heard.length = 0;
+      const site = open.web.site({ "/": { body: page(`127.0.0.2:${inside.port}`) } });
+      await open.fetch(`${site.origin}/`);
+      heard.set(name, inside.heard.length > 0);
+    }
+    const silent = [...heard].filter(([, was]) => !was).map(([name]) => name);
+    // What no answer is made of is not asked for at all; QUIC and peers have no way but the guard's, which has none.
+    expect(silent.toSorted()).toEqual([
+      "WebTransport",
+      "a ping",
+      "a video",
+      "a window",
+      "an image",
+      "speculation",
+    ]);
+    await open.close();
+    await inside.close();
+  }, 120_000);
+});

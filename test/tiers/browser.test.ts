@@ -1,0 +1,256 @@
+/** The route browser on pages that mean well (1-core.md: render, accept_language, user_agent, max_bytes, body_kind). */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Refusal, Transported } from "../../actors/lib/transport.ts";
+import { article, coded, redirect } from "../web.ts";
+import { type Desk, desk, describeBrowser } from "./browser-desk.ts";
+
+const PDF = Buffer.from("%PDF-1.7\n1 0 obj<<>>endobj\ntrailer<<>>\n%%EOF\n");
+const scripted = (script: string, title = "Before"): string =>
+  `<!doctype html><html><head><title>${title}</title></head><body><p id=a>empty</p><script>${script}</script></body></html>`;
+
+describeBrowser("a page in a browser", () => {
+  let it: Desk;
+  beforeAll(async () => {
+    it = await desk();
+  });
+  afterAll(() => it.close());
+
+  const page = (answer: Transported): Extract<Transported, { kind: "page" }> => {
+    if (answer.kind !== "page") throw new Error(JSON.stringify(answer));
+    return answer;
+  };
+  const text = (answer: Transported): string => page(answer).body.toString();
+
+  test("is what its scripts have made of it, with the status and fields the origin sent", async () => {
+    const site = it.web.site({
+      "/": {
+        headers: { ETag: '"a"', "Set-Cookie": "a=1" },
+        body: scripted(
+          `fetch("/data").then((r) => r.text()).then((t) => { a.textContent = t; document.title = "After" })`,
+        ),
+      },
+      "/data": { type: "text/plain", body: "loaded later" },
+    });
+    const answer = page(await it.fetch(`${site.origin}/`));
+    expect(answer).toMatchObject({
+      status: 200,
+      final_url: `${site.origin}/`,
+      redirects: [],
+      body_kind: "rendered_dom",
+    });
+    expect(answer.headers.get("etag")).toBe('"a"');
+    expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(text(answer)).toMatch(/^<!DOCTYPE html><html><head><title>After<\/title>[^]*loaded later/);
+  });
+
+  test("is told in UTF-8, whatever it was sent in", async () => {
+    const body = Buffer.from("<title>Z\xfcrich</title><p>Gr\xfc\xdfe", "latin1");
+    const site = it.web.site({ "/": { type: "text/html; charset=iso-8859-1", body } });
+    expect(text(await it.fetch(`${site.origin}/`))).toContain("<title>Zürich</title>");
+  });
+
+  test("is asked leave for at every hop, and each hop is handed back once with what the origin said", async () => {
+    const there = it.web.site({ "/end": { body: article("End") } });
+    const site = it.web.site({
+      "/": redirect("/next", 301),
+      "/next": { ...redirect(`http://user:secret@${new URL(there.origin).host}/end`, 302) },
+    });
+    it.visits.length = 0;
+    const answer = page(await it.fetch(`${site.origin}/`));
+    expect(answer.final_url).toBe(`${there.origin}/end`);
+    expect(answer.redirects).toEqual([
+      { url: `${site.origin}/`, status: 301, location: "/next" },
+      { url: `${site.origin}/next`, status: 302, location: `${there.origin}/end` },
+    ]);
+    expect(it.visits.map(({ url }) => url)).toEqual([
+      `${site.origin}/`,
+      `${site.origin}/next`,
+      `${there.origin}/end`,
+    ]);
+    expect(it.visits.map(({ left }) => left.map(({ status }) => status))).toEqual([[301], [302], [200]]);
+  });
+
+  test("takes no slots for what it loads, and does not load what no answer is made of", async () => {
+    const site = it.web.site({
+      "/": {
+        body: `<link rel=stylesheet href=/s.css><script src=/s.js></script><img src=/i.png><video src=/v.mp4 autoplay></video>
+          <iframe src=/f></iframe><p style="font-family: f">text</p>`,
+      },
+      "/s.css": {
+        type: "text/css",
+        body: "@font-face{font-family:f;src:url(/f.woff2)} body{background:url(/b.png)}",
+      },
+      "/s.js": { type: "text/javascript", body: "document.title = 'run'" },
+      "/f": { body: "<p>framed" },
+    });
+    it.visits.length = 0;
+    await it.fetch(`${site.origin}/`);
+    expect(it.visits).toHaveLength(1);
+    expect(site.arrivals.map(({ path }) => path).toSorted()).toEqual(["/", "/f", "/s.css", "/s.js"]);
+  });
+
+  test("ends its journey where a hop may not be taken, and the origin is not asked", async () => {
+    const site = it.web.site({ "/": redirect("/private"), "/private": { body: article("Private") } });
+    const refusal: Refusal = {
+      error: "robots_disallowed",
+      step: "robots",
+      reason: "disallowed",
+      retry_after_s: null,
+      detail: null,
+    };
+    const left: (number | null)[] = [];
+    const answer = await it.fetch(`${site.origin}/`, {
+      enter: async (url) =>
+        url.endsWith("/private")
+          ? { kind: "refused", refusal }
+          : { kind: "entered", left: ({ status }) => void left.push(status) },
+    });
+    expect(answer).toMatchObject({ kind: "refused", refusal, redirects: [{ status: 302 }] });
+    expect([site.hits("/private"), left]).toEqual([0, [302]]);
+  });
+
+  test("follows where its scripts lead, and asks leave for it without holding the slot of the page before", async () => {
+    const site = it.web.site({
+      "/": { body: scripted(`location.href = "/second"`) },
+      "/second": { body: article("Second") },
+    });
+    const held: string[] = [];
+    const answer = page(
+      await it.fetch(`${site.origin}/`, {
+        enter: async (url) => {
+          expect(held).toEqual([]);
+          held.push(url);
+          return { kind: "entered", left: () => void held.splice(held.indexOf(url), 1) };
+        },
+      }),
+    );
+    expect(answer.final_url).toBe(`${site.origin}/second`);
+    expect(answer.redirects).toEqual([]);
+    expect(held).toEqual([]);
+  });
+
+  test.each([
+    ["application/pdf", { type: "application/pdf", body: PDF }],
+    ["JSON", { type: "application/json", body: '{"a":1}' }],
+    ["plain text", { type: "text/plain", body: "<b>not bold</b>" }],
+    [
+      "a download",
+      {
+        type: "text/html",
+        headers: { "Content-Disposition": "attachment; filename=a.html" },
+        body: "<p>saved",
+      },
+    ],
+    ["bytes of no kind", { type: "application/octet-stream", body: Buffer.from([0, 1, 2, 255]) }],
+    ["a compressed file", coded("gzip", { type: "application/pdf", body: PDF })],
+    ["nothing", { status: 204 }],
+  ])("that is none comes back as its bytes: %s", async (_, answer) => {
+    const site = it.web.site({ "/": answer });
+    const got = page(await it.fetch(`${site.origin}/`));
+    const plain =
+      answer.headers && "Content-Encoding" in answer.headers ? PDF : Buffer.from(answer.body ?? "");
+    expect(got).toMatchObject({
+      status: answer.status ?? 200,
+      body_kind: "origin",
+      final_url: `${site.origin}/`,
+    });
+    expect(got.body.equals(plain)).toBe(true);
+    expect(site.hits("/")).toBe(1);
+  });
+
+  test.each([
+    ["a page", "<!doctype html><title>Nameless</title><p>text", "rendered_dom"],
+    ["no page", "%PDF-1.7 but who knows", "origin"],
+  ])("without a type is %s when its bytes look like it", async (_, body, kind) => {
+    const site = it.web.site({ "/": { type: null, body } });
+    expect(page(await it.fetch(`${site.origin}/`)).body_kind).toBe(kind);
+    expect(site.hits("/")).toBe(1);
+  });
+
+  test.each([404, 403, 500])("of status %i is rendered like any other", async (status) => {
+    const site = it.web.site({ "/": { status, body: scripted("a.textContent = 'explained'") } });
+    expect(page(await it.fetch(`${site.origin}/`))).toMatchObject({ status, body_kind: "rendered_dom" });
+  });
+
+  test("of an error without a word is empty, not Chromium's page about it", async () => {
+    const site = it.web.site({ "/": { status: 500, body: "" } });
+    const answer = page(await it.fetch(`${site.origin}/`));
+    expect([answer.status, text(answer)]).toEqual([500, ""]);
+  });
+
+  test("is asked for in the caller's languages, and scripts see the first of them", async () => {
+    const site = it.web.site({
+      "/": { body: scripted("a.textContent = navigator.language + new Intl.NumberFormat().format(1234.5)") },
+    });
+    const answer = await it.fetch(`${site.origin}/`, { accept_language: "de-CH, de;q=0.7, *;q=0.1" });
+    expect(site.arrivals[0]!.headers["accept-language"]).toBe("de-CH, de;q=0.7, *;q=0.1");
+    expect(text(answer)).toMatch(/>de-CH1[’']234.5</);
+  });
+
+  test("is asked for under one name that fits itself; never as a headless one", async () => {
+    const site = it.web.site({ "/": { body: scripted("a.textContent = navigator.userAgent") } });
+    const answer = await it.fetch(`${site.origin}/`);
+    const { headers } = site.arrivals[0]!;
+    const version = /Chrome\/(\d+)/.exec(headers["user-agent"]!)![1];
+    expect(text(answer)).toContain(headers["user-agent"]);
+    expect(headers["user-agent"]).not.toContain("Headless");
+    expect(headers).toMatchObject({ "upgrade-insecure-requests": "1", "accept-language": "en-US" });
+    expect(headers["sec-ch-ua"] ?? `v="${version}"`).toContain(`v="${version}"`);
+  });
+
+  test("is asked for under the caller's name, and says nothing beside it", async () => {
+    const site = it.web.site({
+      "/": { body: scripted("a.textContent = navigator.userAgent; fetch('/more')") },
+    });
+    const answer = await it.fetch(`${site.origin}/`, { user_agent: "Acme/1.0 (+https://acme.test)" });
+    expect(text(answer)).toContain("Acme/1.0");
+    for (const { headers } of site.arrivals) {
+      expect(headers["user-agent"]).toBe("Acme/1.0 (+https://acme.test)");
+      expect(Object.keys(headers).filter((name) => name.startsWith("sec-ch-ua"))).toEqual([]);
+    }
+  });
+
+  test("keeps nothing from one request to the next", async () => {
+    const site = it.web.site({
+      "/": ({ headers }) => ({
+        headers: { "Set-Cookie": "seen=1" },
+        body: scripted(
+          `a.textContent = "cookie:${headers["cookie"] ?? ""} stored:" + localStorage.length; localStorage.a = 1`,
+        ),
+      }),
+    });
+    await it.fetch(`${site.origin}/`);
+    expect(text(await it.fetch(`${site.origin}/`))).toContain("cookie: stored:0");
+  });
+
+  test.each([
+    ["said beforehand", { headers: { "Content-Length": "5000" }, body: "x".repeat(5_000) }],
+    ["made by a script", { body: scripted("a.textContent = 'x'.repeat(5000)") }],
+    [
+      "of a file",
+      { type: "application/pdf", headers: { "Transfer-Encoding": "chunked" }, body: "x".repeat(5_000) },
+    ],
+  ])("that is too large is too_large: %s", async (_, answer) => {
+    const site = it.web.site({ "/": answer });
+    expect(await it.fetch(`${site.origin}/`, { max_bytes: 4_000 })).toMatchObject({
+      kind: "failed",
+      reason: "too_large",
+      status: 200,
+    });
+  });
+
+  test("does not wait for a network that is never quiet", async () => {
+    const site = it.web.site({
+      "/": { body: scripted("setInterval(() => fetch('/more'), 100)") },
+      "/more": { type: "text/plain", body: "again" },
+    });
+    const answer = page(await it.fetch(`${site.origin}/`));
+    expect(answer.ms).toBeLessThan(6_000);
+  });
+
+  test("hands its place back, with nothing left in the guard", async () => {
+    await expect.poll(() => it.pool.now()).toMatchObject({ leased: 0, waiting: 0 });
+    await expect.poll(() => it.guard.open().to_origins).toBe(0);
+    expect(it.visits.filter(({ left }) => left.length !== 1)).toEqual([]);
+  });
+});
