@@ -31,8 +31,14 @@ export async function openBrowser(
     folder: inFolder(storage.data_dir, "chromium"),
   });
   if (chromium === null) {
-    const off = tiers.chromium_path === "none";
-    meters.say(off ? "info" : "warn", "There is no Chromium: the route browser is not configured");
+    const path = tiers.chromium_path;
+    meters.say(
+      path === "none" ? "info" : "warn",
+      "There is no Chromium: the route browser is not configured",
+      {
+        ...(path !== undefined && { TRAWL_CHROMIUM_PATH: path }),
+      },
+    );
     return null;
   }
   meters.say("info", "The route browser is configured", { chromium: chromium.sentence });

@@ -304,7 +304,7 @@ export const Config = Type.Object(
         chromium_path: maybe({
           env: "TRAWL_CHROMIUM_PATH",
           description:
-            "The browser; else the system's Chromium or Chrome, else the one from npm. none turns the route off.",
+            "The browser to run; default the system's Chromium or Chrome, else the one from npm; none: no route browser.",
         }),
       },
       closed,

@@ -37,6 +37,7 @@ describe("Chromium", () => {
 
   test.each([
     ["is not there", () => "/nowhere/chromium"],
+    ["is the word none", () => "none"],
     ["is a folder", () => folder],
     [
       "may not be run",
@@ -47,20 +48,16 @@ describe("Chromium", () => {
         return path;
       },
     ],
-  ])("is the system's when what was named %s, and that is said", (_, path) => {
-    const named = path();
-    expect(find(named, [other])).toMatchObject({
-      from: "system",
-      sentence: expect.stringContaining(`TRAWL_CHROMIUM_PATH names no program ("${named}")`),
-    });
+  ])("is none when what was named %s, though the system has one", (_, path) => {
+    expect(find(path(), [other], folder)).toBeNull();
   });
 
   test("is npm's when the system has none", () => {
     expect(find(null, [], folder)?.from).toBe("npm");
   });
 
-  test("is none when there is none anywhere, or none is wanted", () => {
-    expect([find(null, []), find("/nowhere", []), find("none", [other], folder)]).toEqual([null, null, null]);
+  test("is none when there is none anywhere", () => {
+    expect(find(null, [])).toBeNull();
   });
 
   test("gets nothing of our environment", async () => {

