@@ -30,6 +30,8 @@ export interface Searx {
   readonly url: string;
   /** What was asked of upstreams, as "engine query". */
   readonly asked: readonly string[];
+  /** What the program wrote. */
+  readonly said: () => string;
   readonly close: () => Promise<void>;
 }
 
@@ -75,7 +77,7 @@ export async function searx(engines: Readonly<Record<string, Upstream>>): Promis
       ({ body }) => body?.cancel().then(() => true) ?? true,
       () => false,
     );
-    if (up) return { url, asked, close };
+    if (up) return { url, asked, said: () => said, close };
     await sleep(50);
   }
   await close();
@@ -137,7 +139,7 @@ function settings(port: number, pages: number, names: readonly string[]) {
       default_locale: "",
       theme_args: { oscar_style: "logicodev" },
     },
-    outgoing: { request_timeout: 2, useragent_suffix: "", pool_connections: 10, pool_maxsize: 10 },
+    outgoing: { request_timeout: 4, useragent_suffix: "", pool_connections: 10, pool_maxsize: 10 },
     checker: { off_when_debug: true },
     doi_resolvers: { none: "http://127.0.0.1:9/" },
     default_doi_resolver: "none",
@@ -148,7 +150,10 @@ function settings(port: number, pages: number, names: readonly string[]) {
       shortcut: `e${at}`,
       categories: "general",
       enable_http: true,
-      timeout: 2,
+      time_range_support: true,
+      // searx waits as long as the most patient engine may. One that hangs must give up well before: when both end at the
+      // same moment, searx 1.1 changes its list of failed engines while it writes it, and answers 500.
+      timeout: at === 0 ? 4 : 1,
       search_url: `http://127.0.0.1:${pages}/${at}?q={query}`,
       results_query: "hits",
       url_query: "url",

@@ -36,7 +36,7 @@ function oneIndex(limits: Partial<IndexLimits> = {}, path = join(folder, `${file
     const asked = { query, language: null, country: null, freshness: null, max_results: 20, ...wishes };
     const answer = await on.engine.ask(asked, new AbortController().signal);
     if (answer.kind === "failed") throw new Error(answer.detail);
-    return answer.results.map(({ url }) => url.split("/").at(-1));
+    return answer.results.map(({ url }) => url.split("/").at(-1)!);
   };
   return { index, clock, add, names, open };
 }
@@ -112,6 +112,15 @@ describe("a page is found", () => {
     for (let page = 0; page < 30; page++) add(`p${page}`, "boat");
     expect(await names("boat", { max_results: 7 })).toHaveLength(7);
   });
+});
+
+test("a word that is on very many pages does not hide those with a rare one beside it", async () => {
+  const { add, names } = oneIndex();
+  add("needle", "the needle in the hay");
+  for (let page = 0; page < 5_100; page++) add(`hay${page}`, "the hay");
+  expect(await names("the needle")).toEqual(["needle"]);
+  expect(await names("the unicorn")).toEqual([]);
+  expect(await names("the hay", { max_results: 3 })).toHaveLength(3);
 });
 
 describe("what changes", () => {
