@@ -122,7 +122,7 @@ interface Host {
   readonly cdp: CDPSession;
   /** Of the browser process, which leads its process group. */
   readonly pid: number;
-  /** What it calls itself, less the "Headless": the route `direct` names the same family. */
+  /** What it calls itself, less the "Headless" and the small numbers: as a browser does, and the route `direct`. */
   readonly user_agent: string;
   readonly leases: Set<Tenant>;
   pages: number;
@@ -262,7 +262,7 @@ export function browserPool({ chromium: found, guard, meters, limits: given }: P
       browser,
       cdp,
       pid,
-      user_agent: userAgent.replace("HeadlessChrome", "Chrome"),
+      user_agent: userAgent.replace(/(?:Headless)?Chrome\/(\d+)[\d.]*/, "Chrome/$1.0.0.0"),
       leases: new Set(),
       pages: 0,
       is_condemned: false,
@@ -475,14 +475,13 @@ function once(work: () => Promise<void>): () => Promise<void> {
   return () => (done ??= work());
 }
 
-/** Playwright's messages go on with the browser's whole log. */
+/** Playwright's messages go on with the browser's whole log, and its last complaint says more than that it has gone. */
 function firstLine(problem: unknown): string {
   const text = problem instanceof Error ? problem.message : String(problem);
-  // The log's own line says more than that the process has gone.
-  const cause = /(?:error while loading shared libraries|No usable sandbox|Running as root)[^\n]*/.exec(
-    text,
-  )?.[0];
-  return (cause ?? text.split("\n", 1)[0]!).slice(0, DETAIL_CHARS);
+  const complaints = [...text.matchAll(/\[err\] (.*\S)/g)].map(([, complaint]) => complaint!);
+  const worst =
+    complaints.find((line) => /shared libraries|sandbox|FATAL|cannot/i.test(line)) ?? complaints.at(-1);
+  return (worst ?? text.split("\n", 1)[0]!).slice(0, DETAIL_CHARS);
 }
 
 function killGroup(pid: number): void {
