@@ -83,6 +83,7 @@ export const PrimarySource = Type.Object({
   kind: Type.Enum(["court", "government", "press_release", "doi", "pdf"]),
   text: Nullable(Type.String()),
 });
+export type PrimarySource = Static<typeof PrimarySource>;
 
 /**
  * A page as it was retrieved, in the form in which it is cached and travels between nodes. Everything of the

@@ -11,6 +11,7 @@ import type { CachedPage } from "./freshness.ts";
 interface Caller {
   readonly fetch_id: string;
   readonly project: string;
+  readonly lane: FetchAsk["lane"];
   readonly deadline_ms: number;
   readonly hard_deadline: boolean;
   readonly reply: ReplyTo<FetchAnswer>;
@@ -59,6 +60,7 @@ export const fetch = (ways: Ways) =>
         const caller: Caller = {
           fetch_id: request.fetch_id,
           project: request.project,
+          lane: request.lane,
           deadline_ms: request.deadline_ms,
           hard_deadline: request.hard_deadline,
           reply: turn.park(),
@@ -77,7 +79,9 @@ export const fetch = (ways: Ways) =>
         const [variant, { request, callers }] = found;
         const another = (caller: Caller) =>
           (answer.error === "timeout" && caller.deadline_ms > turn.now_ms + WORTH_ANOTHER_MS) ||
-          (wasBroke(answer) && caller.project !== request.project);
+          (wasBroke(answer) && caller.project !== request.project) ||
+          // Common Crawl answers batches only (1-core.md, alternate_source).
+          (answer.record.alternate_source === "common_crawl" && caller.lane === "sync");
         const { left = [], served = [] } = Object.groupBy(callers, (caller) =>
           another(caller) ? "left" : "served",
         );
@@ -93,7 +97,8 @@ export const fetch = (ways: Ways) =>
         if (!first) return;
         const deadline_ms = Math.max(...left.map((caller) => caller.deadline_ms));
         const { fetch_id, project } = left.find((caller) => caller.project === request.project) ?? first;
-        begin(turn, variant, { ...request, fetch_id, project, deadline_ms }, left, ways);
+        const lane = left.some((caller) => caller.lane === "sync") ? "sync" : "batch";
+        begin(turn, variant, { ...request, fetch_id, project, lane, deadline_ms }, left, ways);
       },
 
       tick(turn) {

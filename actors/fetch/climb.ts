@@ -31,7 +31,9 @@ import { cutOff } from "../lib/extract.ts";
 import type { Extracted, ExtractTask } from "../lib/extracted.ts";
 import { contentKindOf, freshnessOf, keptHeaders } from "../lib/http.ts";
 import type { Entry, Refusal, Transport, Transported } from "../lib/transport.ts";
+import { doiInUrl } from "../lib/leads.ts";
 import { type JoinedSites, originOf, siteOf } from "../lib/url.ts";
+import { causeOf, type Known, wantedOf } from "./alternates.ts";
 import {
   asCachedPage,
   type CachedPage,
@@ -44,6 +46,7 @@ import {
 import { isBlocking, isThin, type Learned, nextStep, type Outcome, type Tried, UNLEARNED } from "./ladder.ts";
 import { observe } from "./lessons.ts";
 import { priceMost, priceOf, type Prices } from "./prices.ts";
+import { type Found, seeker, type Sources } from "./seek.ts";
 
 export interface Outside {
   readonly clock: Clock;
@@ -64,6 +67,8 @@ export interface Outside {
   readonly prices?: Prices;
   /** What a project may spend on premium routes in a month, in micros; null: no limit. Default: no limit. */
   readonly budgetOf?: (project: string) => Promise<number | null>;
+  /** Where open copies of pages that cannot be had are looked for, over the route `direct`. Default: nowhere. */
+  readonly sources?: Sources;
 }
 
 /** A page that was stored, whole, for whoever wants it found by its words. */
@@ -111,6 +116,17 @@ export interface Climb {
 export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) => Promise<FetchAnswer> {
   const { clock, documents, bodies, meters, joined, prices = {} } = outside;
   const hasPremium = outside.routes.proxy !== undefined || outside.routes.proxy_render !== undefined;
+  const { direct } = outside.routes;
+  const seek =
+    direct && outside.sources
+      ? seeker({
+          ...outside.sources,
+          read: direct,
+          extract: outside.extract,
+          clock,
+          ...(joined && { joined }),
+        })
+      : null;
 
   return async (say, held, { request, digest, stale }) => {
     const began_ms = clock.now();
@@ -126,6 +142,8 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
     let hops = 0;
     let spent_micros = 0;
     let learned: Learned = UNLEARNED;
+    /** Whether what can be looked for elsewhere has been. */
+    let sought = seek === null;
 
     const note = (tier: string, status: number | null, reason: string, ms: number, detail: string | null) => {
       attempts.push({ tier, status, reason, ms: Math.round(ms), detail });
@@ -190,6 +208,11 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         return { ...nothing, outcome: { kind: "unavailable", because } } as const;
       };
       if (!route) return unavailable("not_configured", "not_configured");
+      // What a site sells is not fetched around its wall: not from who stored it, not for money from elsewhere.
+      if (tried.some(isSold)) {
+        if (tier === "archive") return unavailable("refused", "archive_blocked_paywall");
+        if (isPremium(tier)) return unavailable("refused", "paywall_skip_paid");
+      }
       if (isPremium(tier)) {
         if (learned.premium === "refused") return unavailable("refused", "premium_skipped_domain_refuses");
         if (!(await reserved(tier))) return unavailable("budget_exhausted", "budget_exhausted");
@@ -281,7 +304,10 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       if (kind === "pdf" && !request.accept_pdf) {
         return done({ kind: "final", error: "pdf_not_accepted" }, "pdf_not_accepted", null, null);
       }
-      const task = { bytes: page.body, url: page.final_url, content_type, kind, now_ms: clock.now() };
+      const now_ms = clock.now();
+      // A page that is not there may still name its site's feed.
+      const leads = page.status >= 400;
+      const task = { bytes: page.body, url: page.final_url, content_type, kind, now_ms, leads };
       const work = await outside.extract(task, signal);
       const extracted = work.kind === "done" ? work.value : cutOff(task, work.reason);
       if (work.kind === "failed") {
@@ -309,7 +335,9 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       }
       // A document that could not be read is no thin page: a browser would choke on it as well.
       const outcome = { kind: "page", text_chars, html: kind === "html" && work.kind === "done" } as const;
-      return done(outcome, isThin(outcome, request) ? "thin_content" : "ok", extracted.note, extracted);
+      const reason =
+        extracted.paywall === "hard" ? "paywall" : isThin(outcome, request) ? "thin_content" : "ok";
+      return done(outcome, reason, extracted.note, extracted);
     };
 
     const recordOf = async ({ tier, page, kind, extracted }: Candidate): Promise<PageRecord> => {
@@ -365,7 +393,10 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       const page: CachedPage = {
         url: request.url,
         record,
-        tried: renewed?.tried ?? TIERS.filter((tier) => tried.some((candidate) => candidate.tier === tier)),
+        tried: renewed?.tried ?? [
+          ...TIERS.filter((tier) => tried.some((candidate) => candidate.tier === tier)),
+          ...(sought ? (["source"] as const) : []),
+        ],
         validated_ms: now_ms,
         ttl_ms,
       };
@@ -397,15 +428,69 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       await say(Domain, site, "settle", { fetch_id: request.fetch_id, host, result });
     };
 
-    const finish = async (error: FetchError | null, best: Candidate | null): Promise<FetchAnswer> => {
-      const record = best ? await recordOf(best) : { ...EMPTY_RECORD, ...lastSeen(tried) };
-      if (best?.page && error === null) {
-        const { headers, body } = best.page;
-        const text = best.extracted?.text ?? "";
-        if (await keep(record, headers, null))
-          outside.kept?.({ url: request.url, record, text, headers, body });
+    /** What was stored of the page when it could be read: its title and beginning tell a copy. */
+    const remembered = async (): Promise<Known | null> => {
+      const record = asCachedPage((await documents.get("pages", digest))?.value)?.record;
+      return record?.text ? { ...record, text: record.text, ...spokenOf(record.meta) } : null;
+    };
+
+    /** An open copy of a page that is sold, closed to us, gone or blocked; null: none is looked for, or found. */
+    const elsewhere = async (error: FetchError | null, best: Candidate | null): Promise<Found | null> => {
+      const teaser = best ? (isSold(best) ? best : null) : (tried.findLast(isSold) ?? null);
+      const cause = causeOf(request, error, teaser !== null);
+      if (!seek || cause === null || signal.aborted) return null;
+      const seen = cause === "paywall" ? (teaser?.extracted ?? null) : null;
+      const known: Known | null = seen
+        ? { ...seen, final_url: teaser?.page?.final_url ?? null, ...spokenOf(seen.meta) }
+        : await remembered();
+      const leads = seen?.leads ?? best?.extracted?.leads;
+      const { found, cost_micros } = await seek({
+        wanted: wantedOf(request.url, cause, known, leads, request.min_text_chars),
+        request,
+        enter,
+        signal,
+        note: (status, reason, ms, detail) => {
+          note("source", status, reason, ms, detail);
+          meters.count("trawl_fetch_attempts_total", { tier: "source", reason });
+        },
+      });
+      spent_micros += cost_micros;
+      sought = !signal.aborted;
+      return found;
+    };
+
+    /** A copy in the page's place: told under the URL that was asked for, and kept for whoever wants copies. */
+    const copyOf = async (found: Found): Promise<PageRecord> => ({
+      ...(await recordOf({ ...found, tier: "direct", outcome: { kind: "unavailable", because: "failed" } })),
+      tier: "source",
+      alternate_of: request.url,
+      alternate_source: found.source,
+      match_score: found.score,
+    });
+
+    const primaryOf = (error: FetchError | null, best: Candidate | null): PageRecord["primary_sources"] => {
+      const teaser = best && isSold(best) ? best : tried.findLast(isSold);
+      if (teaser) return [...(teaser.extracted?.leads?.primary_sources ?? [])];
+      return causeOf({ allow_alternates: true, tiers: null }, error, false) ? primaryUnder(request.url) : [];
+    };
+
+    const finish = async (failure: FetchError | null, best: Candidate | null): Promise<FetchAnswer> => {
+      if (failure === "http_404" || failure === "http_410") outside.gone?.(request.url);
+      const found = await elsewhere(failure, best);
+      const error = found ? null : failure;
+      const page = found?.page ?? best?.page;
+      const record: PageRecord = {
+        ...(found
+          ? await copyOf(found)
+          : best
+            ? await recordOf(best)
+            : { ...EMPTY_RECORD, ...lastSeen(tried) }),
+        primary_sources: primaryOf(failure, best),
+      };
+      if (page && error === null && (await keep(record, page.headers, null)) && !found) {
+        const text = best?.extracted?.text ?? "";
+        outside.kept?.({ url: request.url, record, text, headers: page.headers, body: page.body });
       }
-      if (error === "http_404" || error === "http_410") outside.gone?.(request.url);
       return {
         record,
         attempts,
@@ -481,6 +566,25 @@ function refusedBy(
 /** What the bytes are: a serialised document is UTF-8 whatever the origin called its own bytes. */
 const typeOf = (page: Extract<Transported, { kind: "page" }>): string | null =>
   page.body_kind === "rendered_dom" ? "text/html; charset=utf-8" : (page.headers.get("content-type") ?? null);
+
+/** Only a teaser came, and what is missing is for sale. A page that is not there sells nothing, whatever it says. */
+const isSold = ({ outcome, extracted }: Candidate): boolean => {
+  if (extracted?.paywall !== "hard") return false;
+  if (outcome.kind === "page") return true;
+  const status = outcome.kind === "definitive" || outcome.kind === "blocked" ? outcome.status : null;
+  return status === 401 || status === 402 || status === 403;
+};
+
+/** What a teaser links to; of a page that could not be read, the paper its address names. */
+function primaryUnder(url: string): PageRecord["primary_sources"] {
+  const doi = doiInUrl(url);
+  return doi === null ? [] : [{ url: `https://doi.org/${doi}`, kind: "doi", text: null }];
+}
+
+const spokenOf = (meta: PageRecord["meta"]) => ({
+  canonical_url: meta?.canonical_url ?? null,
+  language: meta?.language ?? null,
+});
 
 /** No slot, and somebody else may have one. */
 const isShut = ({ error }: Refusal): boolean => error === "domain_busy" || error === "politeness_timeout";

@@ -3,7 +3,7 @@
  * (3-decisions.md, Core: the page cache). Pure: the time comes in.
  */
 import { createHash } from "node:crypto";
-import Type, { type Static } from "typebox";
+import { type Static, Type } from "typebox";
 import { Compile } from "typebox/compile";
 import { type FetchAnswer, type FetchAsk, PageRecord, type Tier, TIERS } from "../../schemas/fetch.ts";
 import { isThin, routesOf } from "./ladder.ts";
@@ -12,8 +12,11 @@ import { isThin, routesOf } from "./ladder.ts";
 export const CachedPage = Type.Object({
   url: Type.String(),
   record: PageRecord,
-  /** Routes that were tried before this page was settled for: a thin page answers nobody who would try more. */
-  tried: Type.Array(Type.Enum([...TIERS])),
+  /**
+   * Routes that were tried before this page was settled for, `source` among them when open copies were looked for: a
+   * thin page or a teaser answers nobody who would try more.
+   */
+  tried: Type.Array(Type.Enum([...TIERS, "source"])),
   /** When the origin last vouched for it, Unix milliseconds. */
   validated_ms: Type.Number(),
   /** How long the cache takes it for fresh by itself. */
@@ -73,7 +76,10 @@ export function freshness(stored: CachedPage | null, ask: FetchAsk, now_ms: numb
 /** Whether this page is one the request could have come to by its own routes. */
 function fits({ record, tried }: CachedPage, ask: FetchAsk): boolean {
   const routes = routesOf(ask);
-  if (record.tier === null || record.tier === "source") return ask.allow_alternates && ask.tiers === null;
+  const copies = ask.allow_alternates && ask.tiers === null;
+  if (record.tier === null || record.tier === "source")
+    return copies && (record.alternate_source !== "common_crawl" || ask.lane === "batch");
+  if (copies && record.paywall === "hard" && !tried.includes("source")) return false;
   if (!routes.includes(record.tier)) return false;
   const page = { kind: "page", text_chars: record.text_chars, html: record.content_kind === "html" } as const;
   if (!isThin(page, ask)) return true;
@@ -136,6 +142,8 @@ export function mayReplace(
   const rank = (tier: PageRecord["tier"]) =>
     tier === null || tier === "source" ? 9 : TIERS.indexOf(tier as Tier);
   const copies = (record: PageRecord) => rank(record.tier) >= 9 || record.tier === "archive";
+  // Anything is worth more than a teaser, also somebody's open copy, whichever came first.
+  if (fresh.paywall === "hard" || old.record.paywall === "hard") return old.record.paywall === "hard";
   if (copies(fresh) && !copies(old.record)) return false;
   const thin = (record: PageRecord) =>
     record.content_kind === "html" && record.text_chars < ask.min_text_chars;

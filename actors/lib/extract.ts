@@ -14,7 +14,15 @@ type Read = (task: ExtractTask, elapsed_ms: () => number) => Promise<Extracted>;
 export const tasks = {
   page: async (): Promise<Read> => {
     const { readHtml } = await import("./article.ts");
-    return async (task) => (task.kind === "html" ? readAsHtml(task, readHtml) : readAsItIs(task));
+    const { readLeads } = await import("./leads.ts");
+    const { findItems } = await import("./feed.ts");
+    return async (task) => {
+      if (task.items) {
+        const { text } = readPlain(task.bytes, task.content_type, "xml");
+        return { ...NOTHING, items: findItems(text, task.items) };
+      }
+      return task.kind === "html" ? readAsHtml(task, readHtml, readLeads) : readAsItIs(task);
+    };
   },
   pdf: async (): Promise<Read> => {
     const { readPdf } = await import("./pdf.ts");
@@ -54,10 +62,14 @@ const NOTHING: Extracted = {
 };
 
 type ReadHtml = (typeof import("./article.ts"))["readHtml"];
+type ReadLeads = (typeof import("./leads.ts"))["readLeads"];
 
-function readAsHtml(task: ExtractTask, readHtml: ReadHtml): Extracted {
+function readAsHtml(task: ExtractTask, readHtml: ReadHtml, readLeads: ReadLeads): Extracted {
   const charset = charsetOf(task) ?? "UTF-8";
-  const page = readHtml(decodeText(task.bytes, charset), task.url, task.now_ms);
+  const html = decodeText(task.bytes, charset);
+  const page = readHtml(html, task.url, task.now_ms);
+  // A second parse, for the few pages that are sold: the others need not pay for it.
+  const wanted = task.leads === true || page.paywall === "hard";
   const { text, truncated } = cutText(soundText(page.text), TEXT_CHARS_MOST);
   return {
     ...NOTHING,
@@ -68,6 +80,7 @@ function readAsHtml(task: ExtractTask, readHtml: ReadHtml): Extracted {
     meta: soundMeta(page.meta),
     paywall: page.paywall,
     paywall_evidence: page.paywall_evidence,
+    ...(wanted && { leads: readLeads(html, task.url) }),
     note: page.note,
   };
 }

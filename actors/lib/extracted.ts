@@ -1,5 +1,7 @@
 /** What reading a document's bytes comes to: the answer of the tasks that run outside the process. */
 import type { ArticleMeta, ContentKind, PdfPage } from "../../schemas/fetch.ts";
+import type { FeedItem, FeedWish } from "./feed.ts";
+import type { Leads } from "./leads.ts";
 
 export interface ExtractTask {
   readonly bytes: Uint8Array;
@@ -9,6 +11,10 @@ export interface ExtractTask {
   readonly kind: ContentKind;
   /** Unix milliseconds: dates in the far future are refused. */
   readonly now_ms: number;
+  /** HTML: where else its text may stand is wanted also when nothing says that it is sold. */
+  readonly leads?: boolean;
+  /** The document is a feed, of which only these items are wanted. */
+  readonly items?: FeedWish;
 }
 
 export interface Extracted {
@@ -25,6 +31,10 @@ export interface Extracted {
   /** HTML only; see actors/lib/paywall.ts. */
   readonly paywall: "none" | "metered" | "hard" | "unknown" | null;
   readonly paywall_evidence: readonly string[];
+  /** Of HTML that is only a teaser, or where it was asked for. */
+  readonly leads?: Leads;
+  /** Where items were asked for. */
+  readonly items?: readonly FeedItem[];
   /** Something an operator may want to know: caps reached, password needed. */
   readonly note: string | null;
 }

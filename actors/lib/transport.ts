@@ -10,6 +10,8 @@ export interface TransportRequest {
   readonly country: string | null;
   /** For a conditional GET; null for a plain one. */
   readonly validators: { readonly etag: string | null; readonly last_modified: string | null } | null;
+  /** Only this part of it, as a Range field says it; the route `direct` knows it. Left out: the whole. */
+  readonly range?: string;
   readonly signal: AbortSignal;
   /**
    * Asked before each request to an origin, the first and every redirect hop: robots, slot and fence of that

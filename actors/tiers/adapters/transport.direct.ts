@@ -148,7 +148,7 @@ const readable = (text: string, base?: string): string | null =>
   parseUrl(text, base === undefined ? undefined : new URL(base))?.href ?? null;
 
 function fieldsFor(
-  { accept_language, user_agent, validators }: TransportRequest,
+  { accept_language, user_agent, validators, range }: TransportRequest,
   url: string,
   cookies: Cookies,
 ): [string, string][] {
@@ -162,6 +162,7 @@ function fieldsFor(
   ).map(([name, value]): [string, string] => [name, fieldValue(given[name] ?? "") || value]);
   const cookie = cookies.for(url);
   if (cookie !== "") fields.push(["Cookie", cookie]);
+  if (range !== undefined) fields.push(["Range", fieldValue(range)]);
   if (validators?.etag) fields.push(["If-None-Match", fieldValue(validators.etag)]);
   if (validators?.last_modified) fields.push(["If-Modified-Since", fieldValue(validators.last_modified)]);
   return fields;

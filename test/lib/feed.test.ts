@@ -1,0 +1,138 @@
+/** Feeds as they come: RSS 2.0, RSS 1.0, Atom; valid, broken and hostile (content.md 10). */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type FeedWish, findItems } from "../../actors/lib/feed.ts";
+
+const WISH: FeedWish = { addresses: ["news.example/a/ferry"], title: "Ferry makes its last crossing" };
+const rss = (items: string): string =>
+  `<?xml version="1.0"?><rss version="2.0" xmlns:content="c" xmlns:dc="d"><channel><title>News</title><link>https://news.example/</link>${items}</channel></rss>`;
+const one = (feed: string, wish = WISH) => findItems(feed, wish);
+
+describe("an item is found", () => {
+  test.each([
+    ["by its link", "<link>https://www.news.example/a/ferry/?utm_source=rss</link>"],
+    [
+      "by its guid",
+      '<guid isPermaLink="true">https://news.example/a/ferry</guid><link>https://feeds.example/1</link>',
+    ],
+    [
+      "by the link before redirects",
+      "<feedburner:origLink>http://news.example/a/ferry</feedburner:origLink>",
+    ],
+    ["by a link in CDATA", "<link><![CDATA[ https://news.example/a/ferry ]]></link>"],
+  ])("%s", (_, address) => {
+    const feed =
+      rss(`<item><title>Something else</title></item><item><title>X</title>${address}<description>short</description>
+      <content:encoded><![CDATA[<p>The ferry left.</p>]]></content:encoded></item>`);
+    expect(one(feed)).toEqual([
+      { exact: true, title: "X", author: null, published: null, html: "<p>The ferry left.</p>" },
+    ]);
+  });
+
+  test("by its title when no address fits, after those that do", () => {
+    const feed = rss(
+      `<item><title>Ferry makes its last crossing</title><link>https://feeds.example/1</link><description>alike</description></item>
+       <item><title>Other</title><link>https://news.example/a/ferry</link><description>exact</description></item>`,
+    );
+    expect(one(feed).map(({ exact, html }) => [exact, html])).toEqual([
+      [true, "<p>exact</p>"],
+      [false, "<p>alike</p>"],
+    ]);
+    expect(one(feed, { ...WISH, title: null })).toHaveLength(1);
+  });
+
+  test("in RSS 1.0, whose items stand beside the channel", () => {
+    const feed = `<rdf:RDF xmlns:rdf="r" xmlns="http://purl.org/rss/1.0/"><channel/><item rdf:about="x">
+      <title>T</title><link>https://news.example/a/ferry</link><dc:creator>Ada</dc:creator><dc:date>2026-01-02</dc:date>
+      <description>&lt;p&gt;Escaped &amp;amp; whole&lt;/p&gt;</description></item></rdf:RDF>`;
+    expect(one(feed)).toEqual([
+      { exact: true, title: "T", author: "Ada", published: "2026-01-02", html: "<p>Escaped &amp; whole</p>" },
+    ]);
+  });
+
+  test("in Atom, with HTML, XHTML or text, by link or id", () => {
+    const entry = (
+      content: string,
+      address = '<link rel="alternate" href="https://news.example/a/ferry"/>',
+    ) =>
+      `<feed xmlns="a"><entry><title type="html">The &lt;b&gt;Ferry&lt;/b&gt;</title>${address}
+       <link rel="replies" href="https://other.example/"/><author><name>Ada Keeper</name><email>a@news.example</email></author>
+       <published>2026-03-04T05:06:07Z</published><summary>S</summary>${content}</entry></feed>`;
+    const html = (content: string, address?: string) => one(entry(content, address))[0];
+    expect(html('<content type="html">&lt;p&gt;One&lt;/p&gt;</content>')).toEqual({
+      exact: true,
+      title: "The Ferry",
+      author: "Ada Keeper",
+      published: "2026-03-04T05:06:07Z",
+      html: "<p>One</p>",
+    });
+    const xhtml =
+      '<content type="xhtml"><div><p>Two <a href="/x?a=1&amp;b=2" onclick="x()">a&lt;b</a></p></div></content>';
+    expect(html(xhtml)?.html).toBe('<div><p>Two <a href="/x?a=1&amp;b=2">a&lt;b</a></p></div>');
+    expect(html('<content type="text">3 &lt; 4, and more words</content>')?.html).toBe(
+      "<p>3 &lt; 4, and more words</p>",
+    );
+    expect(html("", "<id>https://news.example/a/ferry</id>")?.html).toBe("<p>S</p>");
+  });
+});
+
+describe("a feed that is none of that", () => {
+  test.each([
+    ["nothing", ""],
+    ["a page", "<!doctype html><title>Ferry makes its last crossing</title><p>https://news.example/a/ferry"],
+    ["no items", rss("")],
+    [
+      "other items",
+      rss("<item><title>Tunnel opens at last after all</title><link>https://news.example/b</link></item>"),
+    ],
+    ["binary", "\u0000\u0001\ufffd".repeat(100)],
+    ["items without an end of anything", "<item><title>".repeat(1_000)],
+  ])("%s: no item", (_, feed) => {
+    expect(one(feed)).toEqual([]);
+  });
+
+  test("an entity is not expanded, whatever the document type says of it", () => {
+    const bomb = `<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY x SYSTEM "file:///etc/passwd">]>${rss(
+      "<item><link>https://news.example/a/ferry</link><description>&b; &x;</description></item>",
+    )}`;
+    expect(one(bomb)[0]?.html).toBe("<p>&amp;b; &amp;x;</p>");
+  });
+
+  test("an item that never ends is read to the end of the feed", () => {
+    const feed = "<rss><channel><item><link>https://news.example/a/ferry</link><description>cut o";
+    expect(one(feed)).toMatchObject([{ exact: true, html: "<p>cut o</p>" }]);
+  });
+
+  test("many items and deep elements take no more than they are", () => {
+    const item = "<item><title>t</title><link>https://news.example/x</link></item>";
+    const wanted = "<item><link>https://news.example/a/ferry</link><description>d</description></item>";
+    expect(one(rss(item.repeat(4_000) + wanted))).toHaveLength(1);
+    // Beyond the limit nobody looks.
+    expect(one(rss(item.repeat(5_000) + wanted))).toHaveLength(0);
+    const deep = `<entry><id>https://news.example/a/ferry</id><content type="xhtml">${"<b>".repeat(20_000)}x</content></entry>`;
+    expect(one(`<feed>${deep}</feed>`)).toHaveLength(1);
+  });
+
+  test("no text breaks it", () => {
+    const part = fc.constantFrom(
+      "<item>",
+      "</item>",
+      "<link>",
+      "<![CDATA[",
+      "]]>",
+      "</link>",
+      "<title",
+      ">",
+      "&#0;",
+      "&#xffffffff;",
+      "https://news.example/a/ferry",
+      "<!--",
+      "\u0000",
+    );
+    fc.assert(
+      fc.property(fc.array(fc.oneof(part, fc.string()), { maxLength: 60 }), (parts) => {
+        expect(one(parts.join("")).length).toBeLessThanOrEqual(3);
+      }),
+    );
+  });
+});
