@@ -114,8 +114,10 @@ export function readHtml(html: string, url: string, now_ms: number, weigh: Weigh
     // What a page sells is never taken from where nobody sees it.
     if (!some || !picked[i] || (closed && unseen[node])) return [];
     if (kind === "article" && captioned[node]) return [];
-    // A carousel's clones, a heading set twice for wide and narrow screens.
-    if (text.length > REPEATED_CHARS && !REPEATING.has(tag) && said.has(text)) return [];
+    // A carousel's clones, a heading set twice for wide and narrow screens. One paragraph after itself is meant so.
+    const above = lines[i - 1];
+    const beside = above?.text === text && tree.parent[above.node] === tree.parent[node];
+    if (text.length > REPEATED_CHARS && !REPEATING.has(tag) && !beside && said.has(text)) return [];
     said.add(text);
     return [i];
   });
