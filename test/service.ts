@@ -125,6 +125,8 @@ const cluster: Start = async (wishes = {}) => {
     seats.push({
       environment: {
         ...common(Number(port), join(folder, node)),
+        // Nodes that share no files have no index of their own; /ready wants to know somebody to ask.
+        TRAWL_SEARXNG_URLS: "http://127.0.0.1:9/",
         ...wishes,
         ...shared,
         TRAWL_STATUS_PORT: status_port,

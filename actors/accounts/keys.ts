@@ -312,7 +312,13 @@ async function ensureKey(
   const known = (await documents.get("keys", digestOf(key)))?.value as Key | undefined;
   if (known) return known.status === "active" ? "exists" : "revoked";
   const labelled = { ...wishes, label: "TRAWL_ADMIN_KEY" };
-  if (await claim(documents, key, labelled, now_ms)) return "created";
+  try {
+    if (await claim(documents, key, labelled, now_ms)) return "created";
+  } catch (problem) {
+    // Another node that starts on the same store was quicker.
+    if ((await documents.get("keys", digestOf(key))) === null) throw problem;
+    return "exists";
+  }
   // A prefix without its key: a start that died in between, or another node that is making it this moment.
   const name = (await documents.get("names", `prefix ${prefixOf(key)}`))?.value as { key_sha256: string };
   if (name.key_sha256 !== digestOf(key))

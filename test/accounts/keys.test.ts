@@ -182,6 +182,15 @@ describe("the first start", () => {
     expect(await findGrant(documents, sha256(named))).toBeNull();
   });
 
+  test("of two nodes at once makes the operator's key once, and both begin", async () => {
+    const documents = memoryDocuments();
+    const named = "ak_0123456789abcdefghij";
+    const starts = [0, 1, 2].map(() => prepareAccounts(documents, named, NOW_MS));
+    const became = (await Promise.all(starts)).map(({ admin_key }) => admin_key);
+    expect(became.every((how) => how === "created" || how === "exists")).toBe(true);
+    expect(await listKeys(documents)).toHaveLength(1);
+  });
+
   test("that died between a prefix and its key is finished by the next", async () => {
     const documents = memoryDocuments();
     const named = "ak_0123456789abcdefghij";
