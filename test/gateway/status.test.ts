@@ -149,7 +149,7 @@ test("/ names the address that is known by the time somebody asks", async () => 
   const home = more.find(({ path }) => path === "/")!;
   port = 8_081;
   const { body } = await home.handle({});
-  expect(String(body)).toContain("curl http://127.0.0.1:8081/v1/fetch");
+  expect((body as Buffer).toString()).toContain("curl http://127.0.0.1:8081/v1/fetch");
 });
 
 test("/ is a page that says what this is and runs nothing", async () => {
