@@ -259,8 +259,9 @@ describeBrowser("the same page without the guard's rule", () => {
       heard.set(name, inside.heard.length > 0);
     }
     const silent = [...heard].filter(([, was]) => !was).map(([name]) => name);
-    // What no answer is made of is not asked for at all; QUIC and peers have no way but the guard's, which has none.
+    // What no answer is made of is not asked for at all, peers there are none, and QUIC finds no proxy that knows it.
     expect(silent.toSorted()).toEqual([
+      "WebRTC",
       "WebTransport",
       "a ping",
       "a video",
