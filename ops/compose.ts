@@ -128,7 +128,9 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const random = systemRandom();
   const meters = prometheusMeters({ level: config.log.level });
   const documents = await openDocuments(config);
+  opened.push(() => documents.close());
   const bodies = await openBodies(config);
+  opened.push(() => bodies.close());
 
   const rule = destination({ allow: config.egress.allow, own: ownEndpoints(config) });
   const egress = undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers });
