@@ -115,7 +115,6 @@ function keepFindable(index: LocalIndex, page: Kept, crawler_name: string): void
 /** The project's account holds the money back, and lets go of what was not spent. */
 const budget = ({ budgetOf, meters }: Needs): Budget => ({
   reserve: async (say, project, id, micros) => {
-    if (micros === 0) return true;
     const limit_micros = await budgetOf(project);
     return (await say(Account, project, "reserve", { id, micros, limit_micros })).kind === "reserved";
   },

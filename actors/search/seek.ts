@@ -127,7 +127,8 @@ export function seek(
     // Not the id alone: who joined a search and pays for one of its own asks under another.
     const id = `search ${ask.search_id}`;
     const most_micros = price_micros * requestsFor(ask);
-    if (!(await budget.reserve(say, ask.project, id, most_micros))) return "budget_exhausted";
+    const costs = most_micros > 0;
+    if (costs && !(await budget.reserve(say, ask.project, id, most_micros))) return "budget_exhausted";
     let cost_micros = 0;
     try {
       const answer = await asked(engine, ask, held);
@@ -137,7 +138,7 @@ export function seek(
       cost_micros = price_micros * answer.billed;
       return { results: answer.results, cost_micros };
     } finally {
-      await budget.settle(say, ask.project, id, cost_micros);
+      if (costs) await budget.settle(say, ask.project, id, cost_micros);
     }
   }
 

@@ -84,6 +84,19 @@ describe("a page is found", () => {
     });
   });
 
+  test("with its own title and words, beside others that have the same", async () => {
+    const { add, index } = oneIndex();
+    for (const name of ["a", "b", "c"]) add(name, `boat number ${name}`);
+    const answer = await index.engine.ask(
+      { query: "boat", language: null, country: null, freshness: null, max_results: 5 },
+      new AbortController().signal,
+    );
+    if (answer.kind === "failed") throw new Error(answer.detail);
+    expect(
+      answer.results.map(({ url, title, snippets }) => `${url} ${title} ${snippets[0]}`).toSorted(),
+    ).toEqual(["a", "b", "c"].map((name) => `http://a.example/${name} ${name} boat number ${name}`));
+  });
+
   test("in its language, or when it does not say", async () => {
     const { add, names } = oneIndex();
     add("english", "boat", { language: "en" });
@@ -126,21 +139,25 @@ test("a word that is on very many pages does not hide those with a rare one besi
 describe("what changes", () => {
   test("a page that is stored again takes its own place", async () => {
     const { add, names, index } = oneIndex();
+    add("before", "words that stay");
     add("page", "first words");
+    add("after", "words that stay");
+    index.pages();
     add("page#part", "second words");
     expect(await names("first")).toEqual([]);
     expect(await names("second")).toEqual(["page#part"]);
-    expect(index.pages()).toBe(1);
+    expect((await names("stay")).toSorted()).toEqual(["after", "before"]);
+    expect(index.pages()).toBe(3);
   });
 
   test("a page that is gone is not found", async () => {
     const { add, names, index } = oneIndex();
-    add("page", "words");
-    index.remove("http://a.example/page");
+    for (const name of ["a", "b", "c"]) add(name, "words");
+    index.remove("http://a.example/b");
     index.remove("http://a.example/never");
     index.remove("no address");
-    expect(await names("words")).toEqual([]);
-    expect(index.pages()).toBe(0);
+    expect((await names("words")).toSorted()).toEqual(["a", "c"]);
+    expect(index.pages()).toBe(2);
   });
 
   test("is told by another revision, and nothing else is", async () => {

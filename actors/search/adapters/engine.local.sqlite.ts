@@ -101,6 +101,12 @@ interface Needs {
   readonly limits?: Partial<IndexLimits>;
 }
 
+/**
+ * node:sqlite binds numbers as REAL, and FTS5 takes `rowid = 4.0` for no condition at all: it finds, and deletes, every
+ * row. A bigint is bound as INTEGER.
+ */
+const idOf = (row: Record<string, unknown>): bigint => BigInt(row["id"] as number);
+
 type Change =
   | { readonly kind: "add"; readonly page: IndexedPage }
   | { readonly kind: "remove"; readonly url: string };
@@ -136,7 +142,7 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
   let count = Number(database.prepare("SELECT count(*) AS n FROM pages").get()!["n"]);
   let waiting: Change[] = [];
 
-  function forget(id: number, page_chars: number): void {
+  function forget(id: bigint, page_chars: number): void {
     forgetPage.run(id);
     forgetWords.run(id);
     chars -= page_chars;
@@ -145,7 +151,7 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
 
   function drop(key: string): void {
     const known = find.get(key);
-    if (known) forget(Number(known["id"]), Number(known["chars"]));
+    if (known) forget(idOf(known), Number(known["chars"]));
   }
 
   function put(page: IndexedPage, key: string): void {
@@ -164,16 +170,16 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
       text.length + title.length,
       page.pinned ? 1 : 0,
     );
-    insertWords.run(lastInsertRowid, title, text);
+    insertWords.run(BigInt(lastInsertRowid), title, text);
     chars += text.length + title.length;
     count++;
   }
 
   function evict(): void {
     const before_ms = clock.now() - limits.kept_ms;
-    for (const { id, chars: page_chars, stored_ms } of oldest.all()) {
-      if (count <= limits.pages && chars <= limits.chars && Number(stored_ms) >= before_ms) return;
-      forget(Number(id), Number(page_chars));
+    for (const row of oldest.all()) {
+      if (count <= limits.pages && chars <= limits.chars && Number(row["stored_ms"]) >= before_ms) return;
+      forget(idOf(row), Number(row["chars"]));
     }
   }
 
@@ -241,8 +247,8 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
              GROUP BY pages.id HAVING count(*) >= ? ORDER BY sum(score) LIMIT ?`,
           )
           .all(...telling, ...values, leastOf(telling.length), max_results);
-        const results = ranked.map(({ id }): RawResult => {
-          const found = shown.get(telling.join(" OR "), Number(id))!;
+        const results = ranked.map((row): RawResult => {
+          const found = shown.get(telling.join(" OR "), idOf(row))!;
           const snippet = String(found["snippet"]);
           const published = found["published_at"];
           return {
@@ -270,7 +276,7 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
       const gone = pinned.all().filter(({ key }) => !keys.has(String(key)));
       if (gone.length === 0) return;
       transaction(() => {
-        for (const { id, chars: page_chars } of gone) forget(Number(id), Number(page_chars));
+        for (const row of gone) forget(idOf(row), Number(row["chars"]));
       });
     },
     revision() {
