@@ -30,7 +30,7 @@ actor(Door)<number>({ ...rest, on: { enter: () => {}, leave, serve } });
 // @ts-expect-error a turn does not wait
 actor(Door)<number>({ ...rest, on: { enter: async () => PARKED, leave, serve } });
 
-const on = { enter: () => PARKED, leave, serve } as const;
+const on = { enter: (): typeof PARKED => PARKED, leave, serve };
 const keep = (state: number) => state;
 const at_ms = 1;
 actor(Door)<number, number>({ ...rest, keep, on, due: () => ({ at_ms, operation: "serve", message: null }) });
