@@ -2,7 +2,8 @@
  * node bench/gateway.bench.ts [--runs 3] [--seconds 4] [--write]: cached fetches through the whole gateway (key,
  * limits, metering, request id, log level info) beside two bare uWebSockets.js: `echo` is sent the answer's bytes and
  * sends them back, `send` is sent the same request and sends the answer's bytes, which it has ready. Requests per second
- * of the server's CPU; needs wrk. The wall figure is wrk's and shares the machine.
+ * of the server's CPU; needs wrk. What else the machine does only ever adds to a run, so the best of each is told beside
+ * the median. The wall figure is wrk's and shares the machine.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -86,6 +87,10 @@ async function compare(): Promise<void> {
   const authorization = `Bearer ${ours.key}`;
   const rows = [];
   for (const [name, body] of [
+    [
+      "a page of one paragraph",
+      { url: "http://127.0.0.1:18310/s/1", tiers: ["direct"], include_html: false },
+    ],
     ["8 KiB page, text", { url: "http://127.0.0.1:18310/k/1", include_html: false, tiers: ["direct"] }],
     ["8 KiB page, text and html", { url: "http://127.0.0.1:18310/k/2", tiers: ["direct"] }],
     ["a large page, text and html", { url: "http://127.0.0.1:18310/p/3", tiers: ["direct"] }],
@@ -108,10 +113,14 @@ async function compare(): Promise<void> {
     }
     const of = (loads: readonly Load[]) => ({
       per_cpu_s: Math.round(median(loads.map(({ per_cpu_s }) => per_cpu_s))),
+      best_per_cpu_s: Math.round(Math.max(...loads.map(({ per_cpu_s }) => per_cpu_s))),
       per_s: Math.round(median(loads.map(({ per_s }) => per_s))),
     });
     const [trawl, echoed, sent] = [of(runs.trawl), of(runs.echo), of(runs.send)];
-    const share = (other: Load) => Number((trawl.per_cpu_s / other.per_cpu_s).toFixed(2));
+    const share = (other: typeof trawl) => ({
+      median: Number((trawl.per_cpu_s / other.per_cpu_s).toFixed(2)),
+      best: Number((trawl.best_per_cpu_s / other.best_per_cpu_s).toFixed(2)),
+    });
     rows.push({ name, bytes, trawl, echo: echoed, send: sent, of_echo: share(echoed), of_send: share(sent) });
   }
   await Promise.all([ours.stop(), bare.stop(), web.stop()]);

@@ -1,6 +1,7 @@
 /**
  * node bench/web.ts PORT: a synthetic web for benches, rendered beforehand. Every address of 127/8 is a host of its
- * own; /robots.txt is 404. /p/N are the shared real pages where they are, else made ones; /k/N pages of 8 KiB.
+ * own; /robots.txt is 404. /p/N are the shared real pages where they are, else made ones; /k/N pages of 8 KiB, /s/N
+ * pages of one paragraph.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
@@ -27,6 +28,7 @@ const real = FOLDERS.filter((folder) => existsSync(folder)).flatMap((folder) =>
 );
 const pages = real.length > 0 ? real : Array.from({ length: 100 }, (_, seed) => made(seed, 40_000));
 const small = Array.from({ length: 100 }, (_, seed) => made(seed, 8_192));
+const tiny = Array.from({ length: 100 }, (_, seed) => made(seed, 601));
 
 App()
   .get("/robots.txt", (answer) => void answer.writeStatus("404 Not Found").end())
@@ -37,6 +39,10 @@ App()
   })
   .get("/k/:n", (answer, request) => {
     const page = small[Number(request.getParameter(0)) % small.length]!;
+    answer.writeHeader("Content-Type", "text/html; charset=utf-8").end(page);
+  })
+  .get("/s/:n", (answer, request) => {
+    const page = tiny[Number(request.getParameter(0)) % tiny.length]!;
     answer.writeHeader("Content-Type", "text/html; charset=utf-8").end(page);
   })
   .listen("0.0.0.0", Number(process.argv[2]), (socket) => {

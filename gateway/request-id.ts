@@ -10,17 +10,17 @@ export const REQUEST_ID_CHARS = 30;
 export function requestIds({ random }: { random: Random }): (now_ms: number) => string {
   let at_ms = -1;
   let front = "";
-  // Of 20 bits each: Random promises no more than 32 good ones.
-  const digits = (): string => {
-    const bits = Math.floor(random.next() * 2 ** 20);
-    return PAIRS[bits >> 10]! + PAIRS[bits & 1023]!;
-  };
+  // Random promises 32 good bits at most: 30, 30 and 20 of them.
+  const draw = (bits: number): number => Math.floor(random.next() * 2 ** bits);
+  const six = (bits: number): string =>
+    PAIRS[bits >> 20]! + PAIRS[(bits >> 10) & 1023]! + PAIRS[bits & 1023]!;
+  const four = (bits: number): string => PAIRS[bits >> 10]! + PAIRS[bits & 1023]!;
   return (now_ms) => {
     if (now_ms !== at_ms) {
       at_ms = now_ms;
       front = `req_${timeDigits(now_ms)}`;
     }
-    return front + digits() + digits() + digits() + digits();
+    return front + six(draw(30)) + six(draw(30)) + four(draw(20));
   };
 }
 

@@ -248,6 +248,17 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
       );
     });
 
+    test("fields arrive one by one as they were given, whatever stands beside them", async () => {
+      const headers = { "X-A": "first", "x-b": "", "X-C": "thon à l’huile", "x-d": "a\ttab", "X-E": "last" };
+      const { port } = await carry(() => ({ status: 200, headers, body: Buffer.from("fish") }));
+      const socket = await connectTo(port, ask("/"));
+      const [piece] = (await once(socket, "data")) as [Buffer];
+      socket.destroy();
+      const [head] = piece.toString().split("\r\n\r\n");
+      const told = head!.split("\r\n").filter((line) => /^x-/i.test(line));
+      expect(told).toEqual(Object.entries(headers).map((field) => field.join(": ")));
+    });
+
     describe("bytes that are lent", () => {
       /** uWebSockets.js ends a connection that asks again while its answer is on the way: of the long ones, one each. */
       test.each([
