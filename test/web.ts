@@ -50,7 +50,7 @@ export interface Web {
   readonly port: number;
   /** ip:port, as TRAWL_DNS_SERVERS has it. */
   readonly dns: string;
-  /** A new site; paths it does not know are 404, and so is its robots.txt. */
+  /** A new site; paths it does not know are what "*" says, else 404, and so is its robots.txt. */
   readonly site: (pages: Pages, name?: string) => Site;
   /** Names `name.test` for an origin outside of this web, by its address. */
   readonly name: (name: string, addresses: Zone[string]) => string;
@@ -80,7 +80,8 @@ export async function web(): Promise<Web> {
     site.most_in_hand = Math.max(site.most_in_hand, site.in_hand);
     response.once("close", () => (site.in_hand -= 1));
     for (const look of site.waiting) look();
-    const known = site.pages[pathOf(arrival.path)] ?? NOT_FOUND;
+    const path = pathOf(arrival.path);
+    const known = site.pages[path] ?? (path === "/robots.txt" ? null : site.pages["*"]) ?? NOT_FOUND;
     void Promise.resolve(typeof known === "function" ? known(arrival) : known).then((page) =>
       send(response, page),
     );

@@ -1,0 +1,232 @@
+/**
+ * A cluster of real processes that can be killed, paused, cut off, drained and joined while it runs: for chaos tests and
+ * benches. Each node has links of its own to the three engines (link.ts); the bus is an engine of its own, to be killed,
+ * the others are shared with the run unless they are asked for. Scenarios that only want a service take test/service.ts.
+ *
+ *   const cluster = await clusterOf(["gateway", "worker", "worker"]);
+ *   cluster.nodes[1]!.links.bus.cut();
+ *   await cluster.bus.kill();
+ */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { natsRoster } from "../cluster/adapters/roster.nats.ts";
+import { PARTITIONS } from "../cluster/placement.ts";
+import type { NodeReport, Roster } from "../cluster/ports/roster.ts";
+import type { Engine, EngineName, Settings } from "../ops/engines/engine.ts";
+import { engines, ownEngine } from "./engines.ts";
+import { type Link, linkTo } from "./link.ts";
+import { ADMIN_KEY, type Environment, freePort } from "./service.ts";
+
+export interface NodeOf {
+  /** As `trawl nodes` has it. */
+  readonly name: string;
+  readonly roles: string;
+  readonly pid: number;
+  /** Where it alone answers /health, /ready and /metrics. */
+  readonly status_url: string;
+  readonly links: Readonly<Record<EngineName, Link>>;
+  /** kill -9. */
+  readonly kill: () => Promise<void>;
+  /** SIGTERM; resolves with the exit code when it is gone. */
+  readonly stop: () => Promise<number | null>;
+  /** SIGSTOP and SIGCONT. */
+  readonly pause: () => void;
+  readonly resume: () => void;
+  readonly isRunning: () => boolean;
+  readonly stderr: () => string;
+}
+
+export interface ClusterOf {
+  /** Behind it are all nodes with the role gateway. */
+  readonly url: string;
+  readonly key: string;
+  /** Of this cluster only, unless `own` names more; undefined: the run's. */
+  readonly bus: Engine;
+  readonly documents: Engine | undefined;
+  readonly blobs: Engine | undefined;
+  /** In the order they were added, those that are gone included. */
+  readonly nodes: readonly NodeOf[];
+  readonly add: (roles: string, environment?: Environment) => Promise<NodeOf>;
+  readonly roster: Roster;
+  /** Resolves when all partitions are held, each by one of the nodes that run, as many as there should be. */
+  readonly settled: (within_ms?: number) => Promise<readonly NodeReport[]>;
+  /** Who holds a partition, by what the nodes say; undefined: nobody at this moment. */
+  readonly holderOf: (partition: number) => Promise<NodeOf | undefined>;
+  /** What the commands of `trawl` need to look at this cluster, past all links. */
+  readonly environment: Environment;
+  readonly close: () => Promise<void>;
+}
+
+export interface Wishes {
+  /** Engines nobody else uses, beside the bus. */
+  readonly own?: readonly Exclude<EngineName, "bus">[];
+  /** For every node. */
+  readonly environment?: Environment;
+}
+
+const ROOT = new URL("..", import.meta.url).pathname;
+const MAIN = ["--disable-warning=ExperimentalWarning", join(ROOT, "ops/main.ts")];
+const STARTED_MOST_MS = 55_000;
+const SETTLED_MOST_MS = 30_000;
+let clusters = 0;
+
+/** Null where an engine is missing; test/engines.setup.ts says which. */
+export async function clusterOf(
+  roles: readonly string[],
+  { own = [], environment: wishes = {} }: Wishes = {},
+): Promise<ClusterOf | null> {
+  const shared = await engines("bus", "documents", "blobs");
+  if (!shared.bus || !shared.documents || !shared.blobs) return null;
+  const bus = (await ownEngine("bus"))!;
+  const mine = new Map<EngineName, Engine>([["bus", bus]]);
+  for (const name of own) mine.set(name, (await ownEngine(name))!);
+  const settingsOf = (name: EngineName): Settings => mine.get(name)?.settings ?? shared[name]!;
+
+  const name = `cluster-${process.pid}-${clusters++}`;
+  const folder = mkdtempSync(join(tmpdir(), `trawl-${name}-`));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const nodes: NodeOf[] = [];
+  const programs = new Set<ChildProcess>();
+
+  const direct: Environment = {
+    ...settingsOf("blobs"),
+    TRAWL_BUS: `${settingsOf("bus")["TRAWL_BUS"]}/${name}`,
+    TRAWL_DOCUMENTS: `${baseOf(settingsOf("documents")["TRAWL_DOCUMENTS"]!)}/${name}?retryWrites=false&directConnection=true`,
+    TRAWL_BLOBS: `${settingsOf("blobs")["TRAWL_BLOBS"]}/${name}`,
+  };
+  const addresses: Record<EngineName, string> = {
+    bus: "TRAWL_BUS",
+    documents: "TRAWL_DOCUMENTS",
+    blobs: "S3_ENDPOINT",
+  };
+  const environment: Environment = {
+    PATH: process.env["PATH"] ?? "",
+    HOST: "127.0.0.1",
+    PORT: String(port),
+    TRAWL_ADMIN_KEY: ADMIN_KEY,
+    TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
+    TRAWL_ARCHIVE_URL: "none",
+    TRAWL_CHROMIUM_PATH: "none",
+    TRAWL_SEARXNG_URLS: "http://127.0.0.1:9/",
+    ...wishes,
+    ...direct,
+  };
+
+  async function add(said: string, more: Environment = {}): Promise<NodeOf> {
+    const status_port = await freePort();
+    const status_url = `http://127.0.0.1:${status_port}`;
+    const links = {} as Record<EngineName, Link>;
+    const through: Record<string, string> = {};
+    for (const [engine, variable] of Object.entries(addresses) as [EngineName, string][]) {
+      const [, at] = /:\/\/[^/]*?:(\d+)/.exec(direct[variable]!)!;
+      links[engine] = await linkTo(Number(at));
+      through[variable] = direct[variable]!.replace(`:${at}`, `:${links[engine].port}`);
+    }
+    const program = spawn(process.execPath, [...MAIN, "start"], {
+      env: {
+        ...environment,
+        ...through,
+        TRAWL_DATA_DIR: join(folder, String(nodes.length)),
+        TRAWL_ROLES: said,
+        TRAWL_STATUS_PORT: String(status_port),
+        ...more,
+      },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    programs.add(program);
+    let stderr = "";
+    program.stderr.on("data", (text: Buffer) => (stderr += text.toString()));
+    const gone = once(program, "exit").finally(() => programs.delete(program));
+    const ends_ms = performance.now() + STARTED_MOST_MS;
+    let listening: RegExpExecArray | null = null;
+    while (!(listening = /"node":"([^"]+)".*"msg":"Listening"/.exec(stderr))) {
+      assert(program.exitCode === null, `A node ended while it started:\n${stderr}`);
+      assert(performance.now() < ends_ms, `A node does not start:\n${stderr}`);
+      await sleep(20);
+    }
+    const node: NodeOf = {
+      name: listening[1]!,
+      roles: said,
+      pid: program.pid!,
+      status_url,
+      links,
+      async kill() {
+        program.kill("SIGKILL");
+        await gone;
+      },
+      async stop() {
+        program.kill("SIGTERM");
+        await gone;
+        return program.exitCode;
+      },
+      pause: () => void program.kill("SIGSTOP"),
+      resume: () => void program.kill("SIGCONT"),
+      isRunning: () => program.exitCode === null && program.signalCode === null,
+      stderr: () => stderr,
+    };
+    nodes.push(node);
+    return node;
+  }
+
+  async function close(): Promise<void> {
+    const ended = [...programs].map(async (program) => {
+      program.kill("SIGKILL");
+      await once(program, "exit");
+    });
+    await Promise.all(ended);
+    await roster.close();
+    for (const { links } of nodes) for (const link of Object.values(links)) await link.close();
+    for (const engine of mine.values()) await engine.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+
+  async function settled(within_ms = SETTLED_MOST_MS): Promise<readonly NodeReport[]> {
+    const ends_ms = performance.now() + within_ms;
+    for (;;) {
+      const reports = await roster.nodes(300).catch(() => []);
+      const workers = nodes.filter((node) => node.isRunning() && node.roles.includes("worker"));
+      const held = reports.flatMap(({ partitions }) => partitions.map(({ partition }) => partition));
+      const busy = reports.filter(({ partitions }) => partitions.length > 0);
+      if (new Set(held).size === PARTITIONS && held.length === PARTITIONS && busy.length === workers.length)
+        return reports;
+      assert(performance.now() < ends_ms, `Partitions do not settle: ${JSON.stringify(reports)}`);
+    }
+  }
+
+  const roster = await natsRoster(direct["TRAWL_BUS"]!);
+  try {
+    await Promise.all(roles.map((said) => add(said)));
+  } catch (problem) {
+    await close();
+    throw problem;
+  }
+  return {
+    url,
+    key: ADMIN_KEY,
+    bus,
+    documents: mine.get("documents"),
+    blobs: mine.get("blobs"),
+    nodes,
+    add,
+    roster,
+    settled,
+    async holderOf(partition) {
+      const reports = await roster.nodes(300);
+      const holder = reports.find(({ partitions }) =>
+        partitions.some((held) => held.partition === partition),
+      );
+      return nodes.find(({ name: known }) => known === holder?.node);
+    },
+    environment,
+    close,
+  };
+}
+
+/** An address without its path and parameters. */
+const baseOf = (address: string): string => /^\w+:\/\/[^/?]*/.exec(address)![0];

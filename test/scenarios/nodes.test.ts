@@ -1,0 +1,139 @@
+/** Several nodes as an operator has them: one joins, one drains, one dies, and the bus goes away (cluster.md, 3.5 and 6). */
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { request } from "undici";
+import { type ClusterOf, clusterOf } from "../cluster-of.ts";
+import { engines } from "../engines.ts";
+import { article, type Site, type Web, web } from "../web.ts";
+
+const found = await engines("bus", "documents", "blobs");
+const missing = Object.values(found).includes(null);
+
+interface Answer {
+  readonly status: number;
+  readonly json: any;
+  readonly tries: number;
+}
+
+describe.skipIf(missing)("nodes", () => {
+  let sites: Web;
+  let cluster: ClusterOf;
+  beforeAll(async () => {
+    sites = await web();
+    cluster = (await clusterOf(["gateway", "worker", "worker"], {
+      environment: { TRAWL_DNS_SERVERS: sites.dns, TRAWL_POLITE_DELAY_MS: "20" },
+    }))!;
+    await cluster.settled();
+  }, 120_000);
+  afterAll(async () => {
+    await cluster?.close();
+    await sites?.close();
+  });
+
+  async function ask(url: string): Promise<Answer> {
+    const answer = await request(`${cluster.url}/v1/fetch`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${cluster.key}` },
+      body: JSON.stringify({ url }),
+      headersTimeout: 180_000,
+    });
+    return { status: answer.statusCode, json: await answer.body.json(), tries: 1 };
+  }
+
+  /** As a client should: 503 and 504 are tried again. */
+  async function insist(url: string): Promise<Answer> {
+    for (let tries = 1; ; tries++) {
+      const answer = await ask(url);
+      if (answer.status !== 503 && answer.status !== 504) return { ...answer, tries };
+      await sleep(300);
+    }
+  }
+
+  const many = (count: number): Site[] =>
+    Array.from({ length: count }, (_, n) => sites.site({ "*": { body: article(`Page ${n}`) } }));
+  const whole = { status: 200, json: { error: null } };
+
+  test("share the work, and tell of themselves", async () => {
+    const pages = many(12);
+    const answers = await Promise.all(pages.map(({ origin }) => ask(`${origin}/`)));
+    for (const answer of answers) expect(answer).toMatchObject(whole);
+    const reports = await cluster.settled();
+    const [gateway, ...workers] = ["gateway", "worker", "worker"].map((role, n) => ({
+      role,
+      ...cluster.nodes[n]!,
+    }));
+    for (const { name, role } of [gateway!, ...workers])
+      expect(reports.find(({ node }) => node === name)!.roles).toEqual([role]);
+    for (const { name } of workers)
+      expect(reports.find(({ node }) => node === name)!.partitions.length).toBeGreaterThan(8);
+    for (const { status_url } of cluster.nodes)
+      expect((await request(`${status_url}/ready`)).statusCode).toBe(200);
+  });
+
+  test("join and drain without a failed request", async () => {
+    const pages = many(40);
+    let over = false;
+    const answers: Answer[] = [];
+    const callers = pages.map(async ({ origin }) => {
+      for (let n = 0; !over; n++) answers.push(await ask(`${origin}/${n}`));
+    });
+    const joined = await cluster.add("worker");
+    await cluster.settled();
+    expect(await cluster.nodes[1]!.stop()).toBe(0);
+    const reports = await cluster.settled();
+    expect(reports.find(({ node }) => node === joined.name)!.partitions.length).toBeGreaterThan(8);
+    over = true;
+    await Promise.all(callers);
+    expect(answers.length).toBeGreaterThan(40);
+    expect(answers.filter(({ status, json }) => status !== 200 || json.error !== null)).toEqual([]);
+    // Nothing was asked for twice, either.
+    for (const { arrivals } of pages)
+      expect(arrivals.length).toBe(new Set(arrivals.map(({ path }) => path)).size);
+  }, 120_000);
+
+  test("take over from one that was killed, within its lease and half a second", async () => {
+    const [, , victim] = cluster.nodes;
+    const pages = many(30);
+    const asked = pages.map(({ origin }) => insist(`${origin}/slow`));
+    await sleep(100);
+    await victim!.kill();
+    const began = performance.now();
+    await cluster.settled();
+    const took_ms = performance.now() - began;
+    for (const answer of await Promise.all(asked)) expect(answer).toMatchObject(whole);
+    // The lease of 3 s, half a second, and asking around.
+    expect(took_ms).toBeLessThan(5_000);
+  }, 60_000);
+
+  test("say so while the bus is away, and go on by themselves when it is back", async () => {
+    await cluster.add("worker");
+    await cluster.settled();
+    const gateway = cluster.nodes[0]!;
+    const ready = async () => (await request(`${gateway.status_url}/ready`)).statusCode;
+    await cluster.bus.kill();
+    await expect.poll(ready, { timeout: 6_000, interval: 200 }).toBe(503);
+    const [site] = many(1);
+    const refused = await ask(`${site!.origin}/away`);
+    expect(refused.status).toBe(503);
+    await cluster.bus.restart();
+    expect(await insist(`${site!.origin}/away`)).toMatchObject(whole);
+    await expect.poll(ready, { timeout: 10_000 }).toBe(200);
+    await cluster.settled();
+  }, 60_000);
+
+  test("cut off from the bus, one starts nothing more, and the others do its work", async () => {
+    const victim = cluster.nodes.at(-1)!;
+    victim.links.bus.cut();
+    const began = performance.now();
+    await expect
+      .poll(async () => (await cluster.roster.nodes(300)).flatMap(({ partitions }) => partitions).length, {
+        timeout: 15_000,
+      })
+      .toBe(64);
+    expect(performance.now() - began).toBeLessThan(8_000);
+    for (const answer of await Promise.all(many(10).map(({ origin }) => insist(`${origin}/`))))
+      expect(answer).toMatchObject(whole);
+    victim.links.bus.heal();
+    await cluster.settled();
+  }, 60_000);
+});
