@@ -139,7 +139,7 @@ function settings(port: number, pages: number, names: readonly string[]) {
       default_locale: "",
       theme_args: { oscar_style: "logicodev" },
     },
-    outgoing: { request_timeout: 4, useragent_suffix: "", pool_connections: 10, pool_maxsize: 10 },
+    outgoing: { request_timeout: 8, useragent_suffix: "", pool_connections: 10, pool_maxsize: 10 },
     checker: { off_when_debug: true },
     doi_resolvers: { none: "http://127.0.0.1:9/" },
     default_doi_resolver: "none",
@@ -153,7 +153,7 @@ function settings(port: number, pages: number, names: readonly string[]) {
       time_range_support: true,
       // searx waits as long as the most patient engine may. One that hangs must give up well before: when both end at the
       // same moment, searx 1.1 changes its list of failed engines while it writes it, and answers 500.
-      timeout: at === 0 ? 4 : 1,
+      timeout: at === 0 ? 8 : 3,
       search_url: `http://127.0.0.1:${pages}/${at}?q={query}`,
       results_query: "hits",
       url_query: "url",

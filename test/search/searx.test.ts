@@ -35,7 +35,7 @@ describe.skipIf(!installed)("a real searx", () => {
     const ask = (wishes: Partial<Question> = {}): Promise<EngineAnswer> =>
       engine.ask(
         { query: "tide mill", language: null, country: null, freshness: null, max_results: 20, ...wishes },
-        AbortSignal.timeout(10_000),
+        AbortSignal.timeout(18_000),
       );
     return { ask, asked: server.asked, said: server.said };
   }

@@ -136,9 +136,9 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
   );
   const pinned = database.prepare("SELECT id, key, chars FROM pages WHERE pinned = 1");
   const saveState = database.prepare("UPDATE state SET revision = ?, chars = ? WHERE one = 1");
-  const row = database.prepare("SELECT revision, chars FROM state").get()!;
-  let revision = Number(row["revision"]);
-  let chars = Number(row["chars"]);
+  const state = database.prepare("SELECT revision, chars FROM state").get()!;
+  let revision = Number(state["revision"]);
+  let chars = Number(state["chars"]);
   let count = Number(database.prepare("SELECT count(*) AS n FROM pages").get()!["n"]);
   let waiting: Change[] = [];
 
