@@ -47,6 +47,12 @@ export const userAgentNotAllowed = (user_agent: string): Reply =>
     hint: `Leave user_agent out, or ask the operator to allow "${user_agent}" for this project`,
   });
 
+/** For who runs the service: an account's own admin is not enough. */
+export const OPERATOR_ONLY = detail(403, {
+  error: "operator_only",
+  message: "This is for account admin keys of the operator's own customers",
+});
+
 export const quotaExhausted = (category: QuotaCategory, limit: number, retry_after_s: number): Reply =>
   detail(429, { error: "key_quota_exhausted", category, limit }, { "Retry-After": String(retry_after_s) });
 

@@ -7,6 +7,7 @@ import { configCommand } from "./commands/config.ts";
 import { CommandError, type Context, EXIT } from "./commands/context.ts";
 import { customerCommand } from "./commands/customer.ts";
 import { drainCommand } from "./commands/drain.ts";
+import { domainCommand } from "./commands/domain.ts";
 import { fetchCommand } from "./commands/fetch.ts";
 import { keyCommand } from "./commands/key.ts";
 import { nodesCommand } from "./commands/nodes.ts";
@@ -42,6 +43,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     clusterCommand(context),
     fetchCommand(context),
     searchCommand(context),
+    domainCommand(context),
   ])
     program.addCommand(command);
   settle(program, world);

@@ -19,6 +19,7 @@ import { decodeText } from "../actors/lib/charset.ts";
 import { destination, type Endpoint } from "../actors/lib/destination.ts";
 import { cutOff, taskOf } from "../actors/lib/extract.ts";
 import type { Extracted, ExtractTask } from "../actors/lib/extracted.ts";
+import { siteNamed } from "../actors/lib/url.ts";
 import { archiveTransport } from "../actors/tiers/adapters/transport.archive.ts";
 import { searchService } from "../actors/search/service.ts";
 import { directTransport } from "../actors/tiers/adapters/transport.direct.ts";
@@ -42,6 +43,7 @@ import type { Route } from "../gateway/route.ts";
 import { accountRoutes } from "../gateway/routes/accounts.ts";
 import { bodyRoutes } from "../gateway/routes/bodies.ts";
 import { demoRoutes } from "../gateway/routes/demo.ts";
+import { domainRoutes } from "../gateway/routes/domains.ts";
 import { fetchRoutes } from "../gateway/routes/fetch.ts";
 import { pageRoutes } from "../gateway/routes/pages.ts";
 import { searchRoutes } from "../gateway/routes/search.ts";
@@ -52,6 +54,7 @@ import { FetchBody, FetchResponse } from "../schemas/fetch.ts";
 import { SearchBody, SearchResponse } from "../schemas/search.ts";
 import { openBrowser } from "./browser.ts";
 import { contradiction, join as joinCluster } from "./cluster.ts";
+import { openSources } from "./alternates.ts";
 import type { Config } from "./config.ts";
 import { readDemo, seedDemo } from "./demo.ts";
 import { openSearch } from "./search.ts";
@@ -153,7 +156,8 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const to_renderer =
     render_url === undefined ? null : undiciEgress({ judge: onlyTo(new URL(render_url)), dns_servers });
   const common = { egress, clock, destination: rule };
-  const browser = works && roles.includes("browser") ? await openBrowser(config, { clock, meters, rule }) : null;
+  const browser =
+    works && roles.includes("browser") ? await openBrowser(config, { clock, meters, rule }) : null;
   if (browser) opened.push(() => browser.close());
   const tiers = {
     direct: directTransport(common),
@@ -190,6 +194,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
           joined,
           prices: readPrices(prices),
           budgetOf: budget,
+          sources: openSources(config, { clock, documents, meters, searching, user_agent }),
           kept: searching.kept,
           gone: searching.gone,
         }),
@@ -253,6 +258,16 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       clock,
       projectsOf: (customer) => projectsOf(documents, customer),
       keysOf: (project) => listKeys(documents, project),
+    }),
+    ...domainRoutes({
+      ask: cluster.ask,
+      siteOf: (name) => siteNamed(name, joined),
+      // An actor's memory stands in the collection of its name, under its key: "<site> <host>".
+      hostsOf: async (site, limit) => {
+        const range = { from: `${site} `, to: `${site}!`, limit };
+        const found = await documents.list("lessons", range);
+        return found.map(({ key }) => key.slice(site.length + 1));
+      },
     }),
     ...about,
     ...(demo ? demoRoutes(demo) : []),

@@ -83,6 +83,11 @@ const CONTACT: Rule = {
   expected: '"Company name contact@example.com"',
 };
 
+const EMAIL: Rule = {
+  fits: (text) => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text),
+  expected: "an e-mail address",
+};
+
 interface Told {
   readonly env: string;
   readonly description: string;
@@ -305,6 +310,51 @@ export const Config = Type.Object(
           env: "TRAWL_CHROMIUM_PATH",
           description:
             "The browser to run; default the system's Chromium or Chrome, else the one from npm; none: no route browser.",
+        }),
+      },
+      closed,
+    ),
+    alternates: Type.Object(
+      {
+        guardian_url: text({
+          env: "TRAWL_GUARDIAN_URL",
+          default: "https://content.guardianapis.com",
+          shared: true,
+          rule: WEB,
+          description: "The Guardian's content API, asked for its own articles where they cannot be read.",
+        }),
+        guardian_key: maybe({
+          env: "TRAWL_GUARDIAN_KEY",
+          secret: true,
+          description: "Its key; without it that API is not asked.",
+        }),
+        unpaywall_url: text({
+          env: "TRAWL_UNPAYWALL_URL",
+          default: "https://api.unpaywall.org/v2",
+          shared: true,
+          rule: WEB,
+          description: "Register of open-access copies by DOI (Unpaywall shape).",
+        }),
+        unpaywall_email: maybe({
+          env: "TRAWL_UNPAYWALL_EMAIL",
+          shared: true,
+          rule: EMAIL,
+          description: "The address that register wants to know; without it, it is not asked.",
+        }),
+        common_crawl_url: text({
+          env: "TRAWL_COMMON_CRAWL_URL",
+          default: "none",
+          shared: true,
+          rule: WEB_OR_NONE,
+          description:
+            "Common Crawl's index (https://index.commoncrawl.org), for batch items; none: not asked.",
+        }),
+        common_crawl_data_url: text({
+          env: "TRAWL_COMMON_CRAWL_DATA_URL",
+          default: "https://data.commoncrawl.org",
+          shared: true,
+          rule: WEB,
+          description: "Where its captures are.",
         }),
       },
       closed,

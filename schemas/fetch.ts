@@ -5,6 +5,7 @@
 import { type Static, Type } from "typebox";
 import { BillingCategory, Nullable, Sha256 } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
+import { DomainView } from "./domain.ts";
 
 /** The routes in ladder order; the first three are standard, the last two premium. */
 export const TIERS = ["direct", "browser", "archive", "proxy", "proxy_render"] as const;
@@ -206,12 +207,37 @@ export const Observation = Type.Enum([
 ]);
 export type Observation = Static<typeof Observation>;
 
+/** What a host taught, for an operator. */
+export const LessonsView = Type.Object({
+  premium: Learned.properties.premium,
+  /** Until when that is believed; null while it is unknown. */
+  until: Nullable(Type.String()),
+  /** Fetches in a row that only a premium route brought home. */
+  premium_only: Type.Integer(),
+  /** Fetches in a row in which the site blocked every premium route that was tried. */
+  premium_blocked: Type.Integer(),
+});
+export type LessonsView = Static<typeof LessonsView>;
+
 /** One actor per host, asked only where premium routes are configured; its key is "<site> <host>". */
 export const Lessons = contract(
   "lessons",
-  { learned: ask(Type.Null(), Learned), observed: tell(Observation) },
+  {
+    learned: ask(Type.Null(), Learned),
+    observed: tell(Observation),
+    view: ask(Type.Null(), LessonsView),
+    /** Forgets everything: an operator's word. */
+    clear: ask(Type.Null(), LessonsView),
+  },
   "domain",
 );
+
+/** Everything remembered of a domain: what its Domain actor says, and what each of its hosts taught. */
+export const DomainMemory = Type.Object({
+  ...DomainView.properties,
+  hosts: Type.Array(Type.Object({ host: Type.String(), ...LessonsView.properties })),
+});
+export type DomainMemory = Static<typeof DomainMemory>;
 
 /** The answer to a client, field by field as the specification has it. */
 export const FetchResponse = Type.Object({

@@ -445,6 +445,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         : await remembered();
       const leads = seen?.leads ?? best?.extracted?.leads;
       const { found, cost_micros } = await seek({
+        say,
         wanted: wantedOf(request.url, cause, known, leads, request.min_text_chars),
         request,
         enter,

@@ -4,7 +4,7 @@
  */
 import { actor } from "../../cluster/actor.ts";
 import { Lessons as Contract } from "../../schemas/fetch.ts";
-import { learned, type Lessons, NO_LESSONS, taught } from "./lessons.ts";
+import { learned, type Lessons, NO_LESSONS, taught, viewOf } from "./lessons.ts";
 
 export const lessons = () =>
   actor(Contract)<Lessons, Lessons>({
@@ -13,6 +13,11 @@ export const lessons = () =>
     idle_ms: 60_000,
     on: {
       learned: ({ state, now_ms }) => learned(state, now_ms),
+      view: ({ state, now_ms }) => viewOf(state, now_ms),
+      clear(turn) {
+        turn.state = NO_LESSONS;
+        return viewOf(turn.state, turn.now_ms);
+      },
       observed(turn, observation) {
         turn.state = taught(turn.state, observation, turn.now_ms);
       },

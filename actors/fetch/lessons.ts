@@ -2,7 +2,7 @@
  * What a host teaches about premium routes: that it is served through nothing else, or that it refuses them, too. Three
  * fetches in a row teach it, time makes it forgotten, and the next fetch after that is a test. Pure: time comes in.
  */
-import { type Learned, type Observation, PREMIUM_TIERS } from "../../schemas/fetch.ts";
+import { type Learned, type LessonsView, type Observation, PREMIUM_TIERS } from "../../schemas/fetch.ts";
 import type { Outcome, Tried } from "./ladder.ts";
 
 export interface Lessons {
@@ -71,4 +71,16 @@ export function taught(lessons: Lessons, observation: Observation, now_ms: numbe
 export function learned(lessons: Lessons, now_ms: number): Learned {
   if (now_ms < lessons.refused_until_ms) return { premium: "refused" };
   return { premium: now_ms < lessons.required_until_ms ? "required" : "unknown" };
+}
+
+export function viewOf(lessons: Lessons, now_ms: number): LessonsView {
+  const { premium } = learned(lessons, now_ms);
+  const { premium_only, premium_blocked, required_until_ms, refused_until_ms } = lessons;
+  const until_ms = { unknown: null, required: required_until_ms, refused: refused_until_ms }[premium];
+  return {
+    premium,
+    until: until_ms === null ? null : new Date(until_ms).toISOString(),
+    premium_only,
+    premium_blocked,
+  };
 }

@@ -5,6 +5,7 @@
  * as found, is alternates.ts.
  */
 import { LRUCache } from "lru-cache";
+import type { Say } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Work } from "../../cluster/ports/workers.ts";
 import type { ContentKind, FetchAsk } from "../../schemas/fetch.ts";
@@ -42,6 +43,7 @@ import { readUnpaywall, unpaywallQuestion } from "./unpaywall.ts";
 
 /** Addresses of results, best first, and what the search cost in micros. Throws nothing; ends with its signal. */
 export type SearchPort = (
+  say: Say,
   query: string,
   asker: { readonly id: string; readonly project: string; readonly language: string | null },
   signal: AbortSignal,
@@ -68,6 +70,7 @@ interface Needs extends Sources {
 type Page = Extract<Transported, { kind: "page" }>;
 
 export interface Quest {
+  readonly say: Say;
   readonly wanted: Wanted;
   readonly request: Pick<
     FetchAsk,
@@ -308,7 +311,7 @@ export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
       if (!search || query === null) return null;
       const began_ms = clock.mono();
       const asker = { id: request.fetch_id, project: request.project, language: wanted.language };
-      const results = await search(query, asker, signal);
+      const results = await search(quest.say, query, asker, signal);
       cost_micros += results.cost_micros;
       const candidates = candidatesOf(results.urls, wanted, joined);
       const ms = clock.mono() - began_ms;

@@ -62,6 +62,13 @@ export type JoinedSites = ReadonlyMap<string, string>;
 
 const NONE: JoinedSites = new Map();
 
+/** The site of a host name or address as people write it; null for what is neither. */
+export function siteNamed(text: string, joined?: JoinedSites): string | null {
+  const bracketed = /^[0-9a-f]*:[0-9a-f:.]+$/i.test(text) ? `[${text}]` : text;
+  const url = /[/?#@\\]/.test(text) ? null : parseUrl(`http://${bracketed}/`);
+  return url === null || url.port !== "" ? null : siteOf(url.hostname, joined);
+}
+
 /**
  * The site whose politeness a host shares (3-decisions.md, Core): the name an operator joined it under, else the
  * registrable domain by the Public Suffix List with its private section, the address itself for an address, and the

@@ -32,17 +32,26 @@ export function service({ config }: Context, { url, key }: Asking): { base: stri
   return { base: base.replace(/\/+$/, ""), key: found };
 }
 
+interface Exchanged {
+  readonly reply: Response;
+  readonly content: unknown;
+}
+
+export const post = (address: string, key: string, body: unknown): Promise<Exchanged> =>
+  exchange("POST", address, key, body);
+
 /** A request and its JSON, null when it has none; throws CommandError when nobody answers. */
-export async function post(
+export async function exchange(
+  method: "GET" | "POST" | "DELETE",
   address: string,
   key: string,
-  body: unknown,
-): Promise<{ readonly reply: Response; readonly content: unknown }> {
+  body?: unknown,
+): Promise<Exchanged> {
   try {
     const reply = await fetch(address, {
-      method: "POST",
+      method,
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(WAIT_MS),
     });
     return { reply, content: await reply.json().catch(() => null) };

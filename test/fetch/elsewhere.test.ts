@@ -93,7 +93,7 @@ async function oneService(
           sources: {
             user_agent: "trawl/1",
             ...(results && {
-              search: async (query) => (queries.push(query), { urls: results, cost_micros: 5_000 }),
+              search: async (_, query) => (queries.push(query), { urls: results, cost_micros: 5_000 }),
             }),
             ...others,
           },

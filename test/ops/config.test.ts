@@ -24,6 +24,12 @@ describe("an empty environment", () => {
       crawler: { name: "trawl" },
       search: { searxng_urls: [], fallback_price: "0.005" },
       tiers: { archive_url: "https://web.archive.org", prices: ["proxy=0.002", "proxy_render=0.005"] },
+      alternates: {
+        guardian_url: "https://content.guardianapis.com",
+        unpaywall_url: "https://api.unpaywall.org/v2",
+        common_crawl_url: "none",
+        common_crawl_data_url: "https://data.commoncrawl.org",
+      },
       filings: {
         data_url: "https://data.sec.gov",
         www_url: "https://www.sec.gov",

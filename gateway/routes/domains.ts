@@ -1,0 +1,87 @@
+/**
+ * What the service remembers of a domain, for who runs it: GET shows it, DELETE has it forgotten. No part of the public
+ * API (1-core.md knows no such path): the command `trawl domain` is its client. Pages and bodies are not touched.
+ */
+import { Type } from "typebox";
+import type { Say } from "../../cluster/actor.ts";
+import { Domain } from "../../schemas/domain.ts";
+import { DomainMemory, Lessons } from "../../schemas/fetch.ts";
+import type { Caller } from "../authenticate.ts";
+import { invalid, json, OPERATOR_ONLY } from "../refusal.ts";
+import { type Answer, type Call, type Route, route } from "../route.ts";
+
+export interface DomainServices {
+  readonly ask: Say;
+  /** The site whose politeness a host shares; null for what is no host. */
+  readonly siteOf: (host: string) => string | null;
+  /** Hosts of a site that taught something, at most so many. Throws Fault. */
+  readonly hostsOf: (site: string, limit: number) => Promise<readonly string[]>;
+}
+
+const HOSTS_MOST = 200;
+const WAIT_MS = 10_000;
+
+const Params = Type.Object({
+  domain: Type.String({ minLength: 1, maxLength: 253, description: "A domain or one of its hosts" }),
+});
+const Refused = Type.Object({
+  detail: Type.Object({ error: Type.Literal("operator_only"), message: Type.String() }),
+});
+
+/** An external customer's admin runs an account, not the service. */
+const isOperator = ({ grant: { key, customer } }: Caller): boolean =>
+  key.role === "account_admin" && !customer.external;
+
+export function domainRoutes({ ask, siteOf, hostsOf }: DomainServices): readonly Route[] {
+  const answers =
+    (operation: "view" | "clear") =>
+    async ({ caller, params }: Call<{ domain: string }>): Promise<Answer> => {
+      if (!isOperator(caller)) return OPERATOR_ONLY;
+      const site = siteOf(params.domain);
+      if (site === null) return invalid([NO_HOST]);
+      const patience = { wait_ms: WAIT_MS };
+      const [domain, hosts] = await Promise.all([
+        ask(Domain, site, operation, null, patience),
+        hostsOf(site, HOSTS_MOST),
+      ]);
+      const taught = await Promise.all(
+        hosts.map(async (host) => ({
+          host,
+          ...(await ask(Lessons, `${site} ${host}`, operation, null, patience)),
+        })),
+      );
+      const told = taught.filter(
+        (host) => host.premium_only + host.premium_blocked > 0 || host.until !== null,
+      );
+      return json(200, { ...domain, hosts: told } satisfies DomainMemory);
+    };
+
+  const common = {
+    path: "/v1/ops/domains/{domain}",
+    tags: ["internal"],
+    params: Params,
+    replies: {
+      200: { description: "What is remembered", schema: DomainMemory },
+      403: { description: "No key of the operator's", schema: Refused },
+    },
+  };
+  return [
+    route({
+      ...common,
+      method: "GET",
+      operationId: "viewDomain",
+      summary: "What is remembered of a domain: pace, failures, skips, dead hosts, what its hosts taught",
+      handle: answers("view"),
+    }),
+    route({
+      ...common,
+      method: "DELETE",
+      operationId: "clearDomain",
+      summary: "Forgets failures, skips, dead hosts and lessons of a domain, and answers what is left",
+      description: "What the site itself asked for (Crawl-delay, Retry-After) is kept, and so is the pace.",
+      handle: answers("clear"),
+    }),
+  ];
+}
+
+const NO_HOST = { loc: ["path", "domain"], msg: "not a host name or an address", type: "value_error" };

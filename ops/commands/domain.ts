@@ -1,0 +1,49 @@
+/** trawl domain NAME [--clear]: what a running service remembers of a domain, and how it is made to forget. */
+import type { Command } from "commander";
+import type { DomainMemory } from "../../schemas/fetch.ts";
+import { type Asking, clientCommand, exchange, refusal, service } from "./client.ts";
+import { type Context, table } from "./context.ts";
+
+interface Wishes extends Asking {
+  readonly clear?: boolean;
+}
+
+export const domainCommand = (context: Context): Command =>
+  clientCommand("domain")
+    .description("what the service remembers of a domain: pace, failures, skips, dead hosts, lessons")
+    .argument("<domain>", "a domain, or one of its hosts")
+    .option("--clear", "forget failures, skips, dead hosts and lessons")
+    .action(async (domain: string, wishes: Wishes) => {
+      const { base, key } = service(context, wishes);
+      const address = `${base}/v1/ops/domains/${encodeURIComponent(domain)}`;
+      const { reply, content } = await exchange(wishes.clear ? "DELETE" : "GET", address, key);
+      if (!reply.ok) throw refusal(reply, content);
+      const memory = content as DomainMemory;
+      if (wishes.json) return context.out(JSON.stringify(memory, null, 2));
+      for (const line of told(memory)) context.out(line);
+      if (wishes.clear)
+        context.err(`Failures, skips, dead hosts and lessons of ${memory.domain} are forgotten.`);
+    });
+
+function told(memory: DomainMemory): string[] {
+  const { domain, gap_ms, slots, in_flight, waiting, failures, skip_until, paused_until } = memory;
+  return [
+    `${domain}: one start in ${gap_ms} ms, ${in_flight} of ${slots} slots taken, ${waiting} waiting`,
+    `failed fetches in a row: ${failures}${skip_until === null ? "" : `; skipped until ${skip_until}`}`,
+    ...(paused_until === null ? [] : [`closed by Retry-After until ${paused_until}`]),
+    ...memory.dead_hosts.map(({ host, until }) => `${host} does not exist, until ${until}`),
+    ...(memory.hosts.length === 0 ? [] : [hosts(memory)]),
+  ];
+}
+
+const hosts = (memory: DomainMemory): string =>
+  table(
+    ["host", "premium routes", "until", "only premium", "premium blocked"],
+    memory.hosts.map(({ host, premium, until, premium_only, premium_blocked }) => [
+      host,
+      premium,
+      until ?? "-",
+      String(premium_only),
+      String(premium_blocked),
+    ]),
+  );

@@ -1,0 +1,150 @@
+/** What is remembered of a domain, shown to the operator and forgotten at a word: real actors behind a real gateway. */
+import { describe, expect, test } from "vitest";
+import { createCustomer, createProject } from "../../actors/accounts/keys.ts";
+import { domain } from "../../actors/domain/actor.ts";
+import { lessons } from "../../actors/fetch/lessons.actor.ts";
+import { siteNamed } from "../../actors/lib/url.ts";
+import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { embedded } from "../../cluster/embedded.ts";
+import { domainRoutes } from "../../gateway/routes/domains.ts";
+import { Domain } from "../../schemas/domain.ts";
+import { Lessons, type Observation } from "../../schemas/fetch.ts";
+import { desk, NOON_MS } from "./desk.ts";
+
+async function remembering() {
+  const clock = virtualClock(NOON_MS);
+  const documents = memoryDocuments();
+  const { ask } = embedded([domain({ gap_ms: 500, slots: 2, lease_ms: 60_000 }), lessons()], {
+    clock,
+    random: seededRandom(1),
+    documents,
+  });
+  const hostsOf = async (site: string, limit: number) =>
+    (await documents.list("lessons", { from: `${site} `, to: `${site}!`, limit })).map(({ key }) =>
+      key.slice(site.length + 1),
+    );
+  const more = domainRoutes({ ask, siteOf: (host) => siteNamed(host), hostsOf });
+  const front = await desk({ more });
+  const observe = async (host: string, ...observations: readonly Observation[]) => {
+    for (const observation of observations)
+      await ask(Lessons, `example.org ${host}`, "observed", observation);
+    await clock.advance(0);
+  };
+  return { ...front, cluster: ask, observe, time: clock };
+}
+
+const PATH = "/v1/ops/domains/example.org";
+
+describe("a domain's memory", () => {
+  test("of one nobody visited is empty", async () => {
+    const { call } = await remembering();
+    expect(await call("GET", PATH)).toMatchObject({
+      status: 200,
+      json: {
+        domain: "example.org",
+        gap_ms: 500,
+        slots: 2,
+        in_flight: 0,
+        waiting: 0,
+        failures: 0,
+        skip_until: null,
+        paused_until: null,
+        dead_hosts: [],
+        hosts: [],
+      },
+    });
+  });
+
+  test("shows the skip, dead hosts and what hosts taught, and DELETE leaves none of it", async () => {
+    const { call, cluster, observe, time } = await remembering();
+    for (const fetch_id of ["a", "b", "c"])
+      await cluster(Domain, "example.org", "settle", {
+        fetch_id,
+        host: "www.example.org",
+        result: "every_route_failed",
+      });
+    for (const fetch_id of ["d", "e"])
+      await cluster(Domain, "example.org", "missing", { fetch_id, host: "old.example.org" });
+    await observe("www.example.org", "premium_only", "premium_only", "premium_only");
+    await observe("shop.example.org", "premium_blocked", "premium_blocked");
+    await observe("free.example.org", "standard_served");
+    // A neighbour in the order of keys is none of it.
+    await cluster(Lessons, "example.orga x.example.orga", "observed", "premium_only");
+    await time.advance(0);
+
+    const { json } = await call("GET", PATH);
+    expect(json).toMatchObject({
+      failures: 3,
+      skip_until: "2026-11-21T12:10:00.000Z",
+      dead_hosts: [{ host: "old.example.org", until: "2026-11-21T18:00:00.000Z" }],
+    });
+    expect(json.hosts).toEqual([
+      { host: "shop.example.org", premium: "unknown", until: null, premium_only: 0, premium_blocked: 2 },
+      {
+        host: "www.example.org",
+        premium: "required",
+        until: "2026-11-22T12:00:00.000Z",
+        premium_only: 3,
+        premium_blocked: 0,
+      },
+    ]);
+
+    const cleared = await call("DELETE", PATH);
+    expect(cleared).toMatchObject({
+      status: 200,
+      json: { failures: 0, skip_until: null, dead_hosts: [], hosts: [] },
+    });
+    expect((await call("GET", PATH)).json).toEqual(cleared.json);
+    expect(await cluster(Lessons, "example.org www.example.org", "learned", null)).toEqual({
+      premium: "unknown",
+    });
+    expect((await call("GET", "/v1/ops/domains/example.orga")).json.hosts).toHaveLength(1);
+  });
+
+  test("is the site's, whichever of its hosts is named", async () => {
+    const { call } = await remembering();
+    for (const [named, site] of [
+      ["www.Example.org", "example.org"],
+      ["example.org.", "example.org"],
+      ["a.github.io", "a.github.io"],
+      ["192.0.2.7", "192.0.2.7"],
+      ["2001:db8::1", "2001:db8::1"],
+      ["%5B2001:db8::1%5D", "2001:db8::1"],
+      ["b%C3%BCcher.example", "xn--bcher-kva.example"],
+    ])
+      expect((await call("GET", `/v1/ops/domains/${named}`)).json.domain).toBe(site);
+  });
+
+  test.each(["a%20b", "a%2Fb", "example.org%3A8080", "user%40example.org", "..", "a..b", "x%3Fy"])(
+    "of %s, which is no host, is 422",
+    async (named) => {
+      const { call } = await remembering();
+      const answer = await call("GET", `/v1/ops/domains/${named}`);
+      expect(answer.status).toBe(422);
+      expect(answer.json.detail[0].loc).toEqual(["path", "domain"]);
+    },
+  );
+
+  test.each(["GET", "DELETE"])("is for the operator: %s with other keys is refused", async (method) => {
+    const { call, key, documents, clock } = await remembering();
+    expect((await call(method, PATH, { key: null })).status).toBe(401);
+    const standard = await call(method, PATH, { key: await key() });
+    expect([standard.status, standard.json.detail.error]).toEqual([403, "operator_only"]);
+    await createCustomer(documents, { name: "acme", external: true, currency: "EUR" }, clock.now());
+    await createProject(documents, { name: "theirs", customer: "acme" }, clock.now());
+    const theirs = await call(method, PATH, { key: await key({ project: "theirs", role: "account_admin" }) });
+    expect([theirs.status, theirs.json.detail.error]).toEqual([403, "operator_only"]);
+    expect((await call(method, PATH, { key: await key({ role: "account_admin" }) })).status).toBe(200);
+  });
+
+  test("stands in the document as internal", async () => {
+    const { call } = await remembering();
+    const { paths } = (await call("GET", "/openapi.json", { key: null })).json;
+    expect(paths["/v1/ops/domains/{domain}"]).toMatchObject({
+      get: { operationId: "viewDomain", tags: ["internal"] },
+      delete: { operationId: "clearDomain", tags: ["internal"] },
+    });
+  });
+});

@@ -1,0 +1,97 @@
+/** `trawl domain` as it is read by people: against a real socket, with answers as the service gives them. */
+import { expect, test } from "vitest";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { listenNode } from "../../gateway/adapters/http.node.ts";
+import { domainRoutes } from "../../gateway/routes/domains.ts";
+import { trawl } from "../../ops/cli.ts";
+import { readConfig } from "../../ops/config.ts";
+import type { DomainView } from "../../schemas/domain.ts";
+import type { LessonsView } from "../../schemas/fetch.ts";
+import { desk } from "../gateway/desk.ts";
+
+const VIEW: DomainView = {
+  domain: "example.org",
+  gap_ms: 500,
+  slots: 2,
+  in_flight: 1,
+  waiting: 3,
+  failures: 4,
+  skip_until: "2026-11-21T12:30:00.000Z",
+  paused_until: "2026-11-21T12:01:00.000Z",
+  dead_hosts: [{ host: "old.example.org", until: "2026-11-21T18:00:00.000Z" }],
+};
+const TAUGHT: LessonsView = {
+  premium: "required",
+  until: "2026-11-22T12:00:00.000Z",
+  premium_only: 3,
+  premium_blocked: 0,
+};
+const FORGOTTEN: LessonsView = { premium: "unknown", until: null, premium_only: 0, premium_blocked: 0 };
+
+test("shows a domain in words, forgets it when told to, and says so", async () => {
+  let cleared = false;
+  // Of the two contracts only the view of a domain has a pace.
+  const ask = async (of: { name: string }, _: string, operation: string) => {
+    cleared ||= operation === "clear";
+    if (of.name === "lessons") return cleared ? FORGOTTEN : TAUGHT;
+    return cleared
+      ? {
+          ...VIEW,
+          in_flight: 0,
+          waiting: 0,
+          failures: 0,
+          skip_until: null,
+          paused_until: null,
+          dead_hosts: [],
+        }
+      : VIEW;
+  };
+  const routes = domainRoutes({
+    ask: ask as never,
+    siteOf: () => "example.org",
+    hostsOf: async () => ["www.example.org"],
+  });
+  const { admit, failed, first } = await desk({ more: routes });
+  const listening = await listenNode(admit, { host: "127.0.0.1", port: 0, shared: false, failed });
+  const run = async (...words: string[]) => {
+    const said = { out: [] as string[], err: [] as string[] };
+    const code = await trawl(words, {
+      environment: {},
+      config: () => readConfig({ TRAWL_URL: `http://127.0.0.1:${listening.port}`, TRAWL_KEY: first }),
+      openDocuments: async () => memoryDocuments(),
+      openRoster: () => Promise.reject(new Error("not here")),
+      now: () => 0,
+      out: (line) => void said.out.push(line),
+      err: (line) => void said.err.push(line),
+      starting: () => Promise.reject(new Error("not here")),
+      version: "0.0.0",
+    });
+    return { code, out: said.out.join("\n"), err: said.err.join("\n") };
+  };
+
+  expect(await run("domain", "www.example.org")).toEqual({
+    code: 0,
+    out: [
+      "example.org: one start in 500 ms, 1 of 2 slots taken, 3 waiting",
+      "failed fetches in a row: 4; skipped until 2026-11-21T12:30:00.000Z",
+      "closed by Retry-After until 2026-11-21T12:01:00.000Z",
+      "old.example.org does not exist, until 2026-11-21T18:00:00.000Z",
+      "host             premium routes  until                     only premium  premium blocked",
+      "www.example.org  required        2026-11-22T12:00:00.000Z  3             0",
+    ].join("\n"),
+    err: "",
+  });
+  expect(JSON.parse((await run("domain", "example.org", "--json")).out)).toEqual({
+    ...VIEW,
+    hosts: [{ host: "www.example.org", ...TAUGHT }],
+  });
+  expect(cleared).toBe(false);
+  expect(await run("domain", "example.org", "--clear")).toEqual({
+    code: 0,
+    out: "example.org: one start in 500 ms, 0 of 2 slots taken, 0 waiting\nfailed fetches in a row: 0",
+    err: "Failures, skips, dead hosts and lessons of example.org are forgotten.",
+  });
+  expect(await run("domain")).toMatchObject({ code: 2 });
+  expect(await run("domain", "example.org", "--key", "ak_wrong_0123456789abcdef")).toMatchObject({ code: 4 });
+  await listening.close(0);
+});

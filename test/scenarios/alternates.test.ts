@@ -1,0 +1,230 @@
+/**
+ * Open copies and domain memory as callers and operators see them: the real program over a local web with a publisher,
+ * a wire, a register of papers and a metasearch instance (1-core.md, allow_alternates; `trawl domain`).
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Service, SETUPS } from "../service.ts";
+import { article, type Page, prose, type Site, type Web, web } from "../web.ts";
+
+const STORY = prose(40, "the ferry");
+const WALL = '<div class="paywall"><p>Subscribe to continue reading this article.</p></div>';
+const teaser = (head = ""): Page => ({
+  body:
+    `<!doctype html><html lang="en"><head><title>Ferry makes its last crossing</title>${head}</head><body><article>` +
+    `<h1>Ferry makes its last crossing</h1><p>${prose(6, "the ferry")}</p>` +
+    `<p>The <a href="https://www.supremecourt.gov/opinions/1.pdf">judgment</a> fell on Tuesday.</p>${WALL}</article></body></html>`,
+});
+const json = (value: unknown): Page => ({ type: "application/json", body: JSON.stringify(value) });
+
+describe.each(SETUPS)("an open copy, $setup", ({ start }) => {
+  let sites: Web;
+  let service: Service;
+  let engine: Site;
+  let found: string[] = [];
+  beforeAll(async () => {
+    sites = await web();
+    engine = sites.site(
+      {
+        "/search": () =>
+          json({
+            results: found.map((url) => ({ url, title: "A title", content: "words", engines: ["wire"] })),
+            unresponsive_engines: [],
+          }),
+      },
+      "engine",
+    );
+    const register = sites.site(
+      {
+        "/v2/10.1234/tide.5": () =>
+          json({
+            doi: "10.1234/tide.5",
+            title: "Tides of the northern sea",
+            is_oa: true,
+            best_oa_location: { url: `http://repository.test:${sites.port}/5` },
+          }),
+      },
+      "register",
+    );
+    service = await start({
+      TRAWL_DNS_SERVERS: sites.dns,
+      TRAWL_SEARXNG_URLS: engine.origin,
+      TRAWL_UNPAYWALL_URL: `${register.origin}/v2/`,
+      TRAWL_UNPAYWALL_EMAIL: "ops@trawl.test",
+    });
+  });
+  afterAll(async () => {
+    await service.close();
+    await sites.close();
+  });
+
+  test("from the publisher's own feed stands in for a teaser, whole and with its bytes", async () => {
+    const site = sites.site(
+      {
+        "/ferry": teaser('<link rel="alternate" type="application/atom+xml" href="/atom">'),
+        "/atom": {
+          type: "application/atom+xml",
+          body: `<feed xmlns="http://www.w3.org/2005/Atom"><entry><title>Ferry makes its last crossing</title>
+          <link href="/ignored" rel="self"/><id>tag:1</id><link href="http://publisher.test:${sites.port}/ferry"/>
+          <author><name>Ada Keeper</name></author><published>2026-11-20T08:00:00Z</published>
+          <content type="html">&lt;p&gt;${STORY}&lt;/p&gt;</content></entry></feed>`,
+        },
+      },
+      "publisher",
+    );
+    const page = await service.fetch({ url: `${site.origin}/ferry` });
+    expect(page).toMatchObject({
+      url: `${site.origin}/ferry`,
+      final_url: `${site.origin}/atom`,
+      tier: "source",
+      status: 200,
+      error: null,
+      alternate_of: `${site.origin}/ferry`,
+      alternate_source: "publisher_feed",
+      match_score: 1,
+      title: "Ferry makes its last crossing",
+      text: STORY,
+      html: `<p>${STORY}</p>`,
+      content_kind: "html",
+      content_type: "text/html; charset=utf-8",
+      paywall: "none",
+      text_complete: true,
+      billing_category: "fetch_own",
+      cost_usd: 0,
+      meta: { author: "Ada Keeper" },
+      primary_sources: [
+        { url: "https://www.supremecourt.gov/opinions/1.pdf", kind: "court", text: "judgment" },
+      ],
+    });
+    // Between them stands the browser, where there is one.
+    expect(page.attempts[0]).toMatchObject({ tier: "direct", reason: "paywall", detail: null });
+    expect(page.attempts.at(-1)).toMatchObject({
+      tier: "source",
+      reason: "alternate_publisher_feed",
+      detail: `${site.origin}/atom`,
+    });
+    const body = await service.call("GET", page.body_url!);
+    expect([body.headers["content-type"], body.bytes.toString()]).toEqual([
+      "text/html; charset=utf-8",
+      `<p>${STORY}</p>`,
+    ]);
+    expect(await service.fetch({ url: `${site.origin}/ferry` })).toMatchObject({
+      cached: true,
+      tier: "source",
+      alternate_of: `${site.origin}/ferry`,
+      billing_category: "fetch_cached",
+    });
+    expect(await service.fetch({ url: `${site.origin}/ferry`, allow_alternates: false })).toMatchObject({
+      cached: false,
+      tier: "direct",
+      paywall: "hard",
+      text_complete: false,
+      alternate_of: null,
+      alternate_source: null,
+      match_score: null,
+    });
+  });
+
+  test("of the same story on another site is found by the service's own search", async () => {
+    const publisher = sites.site({ "/ferry": teaser() });
+    const wire = sites.site({ "/story": { body: article("Last ferry leaves", STORY) } }, "wire");
+    const other = sites.site(
+      {
+        "/robots.txt": { type: "text/plain", body: "User-agent: trawl\nDisallow: /" },
+        "/story": { body: article("x", STORY) },
+      },
+      "closed",
+    );
+    found = [`${publisher.origin}/other`, `${other.origin}/story`, `${wire.origin}/story`];
+    const page = await service.fetch({ url: `${publisher.origin}/ferry` });
+    expect(page).toMatchObject({
+      tier: "source",
+      alternate_source: "syndication",
+      final_url: `${wire.origin}/story`,
+      match_score: 1,
+      title: "Last ferry leaves",
+    });
+    expect(page.attempts.slice(-3).map(({ reason, detail }) => [reason, detail])).toEqual([
+      ["syndication_candidates_2", null],
+      ["alternate_syndication_rejected_robots", `${other.origin}/story`],
+      ["alternate_syndication", `${wire.origin}/story`],
+    ]);
+    expect(other.hits("/story")).toBe(0);
+    expect(engine.hits("/search")).toBeGreaterThan(0);
+  });
+
+  test("by DOI stands in for what robots.txt closes", async () => {
+    sites.site({ "/5": { body: article("Tides of the northern sea", prose(30, "the sea")) } }, "repository");
+    const publisher = sites.site({
+      "/robots.txt": { type: "text/plain", body: "User-agent: *\nDisallow: /doi/" },
+      "/doi/full/10.1234/tide.5": { body: article("Sold", STORY) },
+    });
+    const page = await service.fetch({ url: `${publisher.origin}/doi/full/10.1234/tide.5` });
+    expect(page).toMatchObject({
+      error: null,
+      tier: "source",
+      alternate_source: "open_access",
+      final_url: `http://repository.test:${sites.port}/5`,
+      primary_sources: [{ url: "https://doi.org/10.1234/tide.5", kind: "doi", text: null }],
+    });
+    expect(publisher.hits("/doi/full/10.1234/tide.5")).toBe(0);
+    const closed = await service.fetch({
+      url: `${publisher.origin}/doi/full/10.1234/tide.5`,
+      allow_alternates: false,
+    });
+    expect(closed).toMatchObject({ error: "robots_disallowed", alternate_of: null });
+  });
+});
+
+describe.each(SETUPS)("what is remembered of a domain, $setup", ({ start }) => {
+  let sites: Web;
+  let service: Service;
+  beforeAll(async () => {
+    sites = await web();
+    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
+  });
+  afterAll(async () => {
+    await service.close();
+    await sites.close();
+  });
+
+  test("is shown and forgotten at the operator's word: a skipped domain is asked again at once", async () => {
+    let broken = true;
+    const site = sites.site({
+      "/": () => (broken ? { status: 503 } : { body: article("Back", prose(12)) }),
+    });
+    const ask = () => service.fetch({ url: `${site.origin}/`, allow_alternates: false, cache_ttl_s: 0 });
+    for (let failures = 0; failures < 3; failures++)
+      expect(await ask()).toMatchObject({ error: "all_tiers_failed" });
+    broken = false;
+    expect(await ask()).toMatchObject({ error: "domain_unavailable" });
+
+    const shown = await service.trawl("domain", site.host);
+    expect(shown).toMatchObject({ domain: site.host, failures: 3, dead_hosts: [], hosts: [] });
+    expect(Date.parse(shown.skip_until) - Date.now()).toBeGreaterThan(500_000);
+    expect(await service.trawl("domain", `www.${site.host}`, "--clear")).toMatchObject({
+      domain: site.host,
+      failures: 0,
+      skip_until: null,
+    });
+    expect(await ask()).toMatchObject({ error: null, title: "Back" });
+  });
+
+  test("a dead host is listed, and looked up again once it is forgotten", async () => {
+    const ask = () => service.fetch({ url: "http://www.nowhere.test/", cache_ttl_s: 0 });
+    await ask();
+    expect(await ask()).toMatchObject({ error: "domain_dead" });
+    expect(await service.trawl("domain", "nowhere.test")).toMatchObject({
+      dead_hosts: [{ host: "www.nowhere.test" }],
+    });
+    expect((await service.trawl("domain", "nowhere.test", "--clear")).dead_hosts).toEqual([]);
+    expect(await ask()).toMatchObject({ error: "all_tiers_failed" });
+  });
+
+  test("is nobody else's to see", async () => {
+    const { key } = await service.trawl("key", "create", "--project", "default");
+    const answer = await service.call("GET", "/v1/ops/domains/example.org", { key });
+    expect([answer.status, answer.json.detail.error]).toEqual([403, "operator_only"]);
+    await expect(service.trawl("domain", "example.org", "--key", key)).rejects.toThrow(/operator_only/);
+    await expect(service.trawl("domain", "no host")).rejects.toThrow(/422/);
+  });
+});
