@@ -6,13 +6,15 @@
  * JSON text, because it comes back as it went: names with dots and dollars, their order, 12 MB of it. As a BSON document
  * it costs the same to write, and half as much again to read when it is large.
  *
- * Writes wait for the one under way in their collection and go together in the next. A command that is not answered
- * in 5 s and a write that found no place in 3 s end in a fault; whether such a write took place is then not known.
+ * Writes wait for the one under way in their collection and go together in the next; reads of one tick go together,
+ * too. A command that is not answered in 5 s and a write that found no place in 3 s end in a fault; whether such a
+ * write took place is then not known.
  */
 import assert from "node:assert/strict";
 import {
   type AnyBulkWriteOperation,
   type Collection,
+  type FindCursor,
   MongoBulkWriteError,
   MongoClient,
   type MongoClientOptions,
@@ -33,6 +35,8 @@ const WAITING_MOST = 1_000;
 const BATCH_MOST = 100;
 const BATCH_BYTES_MOST = 4 * 2 ** 20;
 const KEYS_MOST = 1_000;
+/** Reads gathered into one command; a document among them that is large keeps the others waiting. */
+const GATHERED_MOST = 50;
 const DUPLICATE_KEY = 11_000;
 
 /** What an operator says in the address comes before these. */
@@ -66,6 +70,12 @@ interface Write {
   readonly reject: (fault: Fault) => void;
 }
 
+interface Read {
+  readonly key: string;
+  readonly resolve: (found: Versioned | null) => void;
+  readonly reject: (fault: Fault) => void;
+}
+
 /** The writes of one collection. */
 interface Lane {
   readonly collection: Collection<Stored>;
@@ -87,6 +97,12 @@ const versioned = ({ v, json }: Pick<Stored, "v" | "json">): Versioned => ({
   value: JSON.parse(json) as unknown,
   version: v,
 });
+
+/** A copy for each who asks: one of them may change his. */
+const of = (there: ReadonlyMap<string, Stored>, key: string): Versioned | null => {
+  const document = there.get(key);
+  return document ? versioned(document) : null;
+};
 
 const between = (from: string | undefined, to: string | undefined) => ({
   ...(from === undefined ? {} : { $gte: from }),
@@ -176,6 +192,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
   const database = client.db(/^[^:]+:\/\/[^/]+\/([^/?]+)/.exec(address)?.[1] ?? "trawl");
   const place = `${client.options.srvHost ?? client.options.hosts.join(",")}/${database.databaseName}`;
   const lanes = new Map<string, Lane>();
+  const gathering = new Map<string, Read[]>();
   let waiting = 0;
   let closed = false;
 
@@ -303,6 +320,38 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
     }
   }
 
+  /** Each batch in time: a thousand large documents take several. */
+  async function readAll(what: string, cursor: FindCursor<Stored>): Promise<Stored[]> {
+    const found: Stored[] = [];
+    try {
+      while (await reach(what, () => cursor.hasNext())) found.push(...cursor.readBufferedDocuments());
+      return found;
+    } finally {
+      // Not waited for: a server that does not answer would not answer this either.
+      void cursor.close().catch(() => {});
+    }
+  }
+
+  async function load(name: string, keys: readonly string[]): Promise<ReadonlyMap<string, Stored>> {
+    const [key] = keys;
+    const what = keys.length === 1 ? `read "${name}/${key}"` : `read ${keys.length} of "${name}"`;
+    const asked = keys.length === 1 ? { _id: key! } : { _id: { $in: [...new Set(keys)] } };
+    const found = await readAll(what, database.collection<Stored>(name).find(asked, READ));
+    return new Map(found.map((document) => [document._id, document]));
+  }
+
+  async function answer(name: string, reads: readonly Read[]): Promise<void> {
+    try {
+      const there = await load(
+        name,
+        reads.map(({ key }) => key),
+      );
+      for (const { key, resolve } of reads) resolve(of(there, key));
+    } catch (problem) {
+      for (const { reject } of reads) reject(problem as Fault);
+    }
+  }
+
   const stored = (key: string, json: string, version: number, extra: Extra = {}): Stored => ({
     _id: key,
     v: version + 1,
@@ -313,27 +362,25 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
   });
 
   return {
-    async get(collection, key) {
-      const found = await reach(`read "${collection}/${key}"`, () =>
-        database.collection<Stored>(collection).findOne({ _id: key }, READ),
-      );
-      return found && versioned(found);
+    get(collection, key) {
+      if (closed) return Promise.reject(fault(`read "${collection}/${key}"`, new Error("It was closed")));
+      const { promise, resolve, reject } = Promise.withResolvers<Versioned | null>();
+      const reads = gathering.get(collection) ?? [];
+      if (reads.push({ key, resolve, reject }) === 1) {
+        gathering.set(collection, reads);
+        setImmediate(() => {
+          gathering.delete(collection);
+          for (let from = 0; from < reads.length; from += GATHERED_MOST)
+            void answer(collection, reads.slice(from, from + GATHERED_MOST));
+        });
+      }
+      return promise;
     },
     async getMany(collection, keys) {
       assert(keys.length <= KEYS_MOST, "At most 1,000 documents are read at once");
       if (keys.length === 0) return [];
-      const found = await reach(`read ${keys.length} of "${collection}"`, () =>
-        database
-          .collection<Stored>(collection)
-          .find({ _id: { $in: [...new Set(keys)] } }, READ)
-          .toArray(),
-      );
-      const there = new Map(found.map((document) => [document._id, document]));
-      // A copy for each: who asked twice may change one of them.
-      return keys.map((key) => {
-        const document = there.get(key);
-        return document ? versioned(document) : null;
-      });
+      const there = await load(collection, keys);
+      return keys.map((key) => of(there, key));
     },
     async put(collection, key, value, version, extra) {
       const json = JSON.stringify(value);
@@ -352,20 +399,14 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
     async list(collection, { tag, from, to, limit, reverse }) {
       assert(limit >= 1 && limit <= KEYS_MOST, "Between 1 and 1,000 documents are listed at once");
       const keyed = from === undefined && to === undefined ? {} : { _id: between(from, to) };
-      const cursor = database
-        .collection<Stored>(collection)
-        .find({ ...(tag === undefined ? {} : { tag }), ...keyed }, READ)
-        .sort({ _id: reverse ? -1 : 1 })
-        .limit(limit);
-      const found: Stored[] = [];
-      try {
-        // Each batch in time: a thousand large documents take several.
-        while (await reach(`list "${collection}"`, () => cursor.hasNext()))
-          found.push(...cursor.readBufferedDocuments());
-      } finally {
-        // Not waited for: a server that does not answer would not answer this either.
-        void cursor.close().catch(() => {});
-      }
+      const found = await readAll(
+        `list "${collection}"`,
+        database
+          .collection<Stored>(collection)
+          .find({ ...(tag === undefined ? {} : { tag }), ...keyed }, READ)
+          .sort({ _id: reverse ? -1 : 1 })
+          .limit(limit),
+      );
       return found.map((document) => ({ key: document._id, ...versioned(document) }));
     },
     async removeRange(collection, from, to) {

@@ -95,6 +95,18 @@ describe.skipIf(mongo === null)("documents in MongoDB", () => {
     expect(await documents.get("pages", "a")).toEqual({ value: "at 2", version: 3 });
   });
 
+  test("answers each of a tick's readers, with a copy of his own", async () => {
+    const documents = open();
+    const keys = times(120, (n) => `k${n}`);
+    await Promise.all(keys.map((key, n) => documents.put("readers", key, [n], 0)));
+    const asked = [...keys, "missing", "k7"];
+    const found = await Promise.all(asked.map((key) => documents.get("readers", key)));
+    expect(found.slice(0, 120)).toEqual(keys.map((_, n) => ({ value: [n], version: 1 })));
+    expect(found[120]).toBeNull();
+    (found[121]!.value as number[]).push(8);
+    expect(found[7]!.value).toEqual([7]);
+  });
+
   test("removes and forgets more than one command can name", async () => {
     const documents = open();
     const keys = times(2_500, (n) => `j:${String(n).padStart(4, "0")}`);
