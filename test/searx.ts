@@ -21,10 +21,13 @@ export interface Hit {
   readonly content?: string;
 }
 
-/** What one engine's upstream answers a query with: results, or a status and a body as the world sends them. */
+/**
+ * What one engine's upstream answers a query with: results, or a status and a body as the world sends them. None just
+ * hangs: when searx 1.1 gives up on one, it now and then writes its list of failed engines while it grows, and answers 500.
+ */
 export type Upstream = (
   query: string,
-) => readonly Hit[] | { readonly status: number; readonly body: string } | "hang";
+) => readonly Hit[] | { readonly status: number; readonly body: string } | "hang up";
 
 export interface Searx {
   readonly url: string;
@@ -47,7 +50,7 @@ export async function searx(engines: Readonly<Record<string, Upstream>>): Promis
     const query = url.searchParams.get("q") ?? "";
     asked.push(`${name} ${query}`);
     const answer = engines[name]!(query);
-    if (answer === "hang") return;
+    if (answer === "hang up") return void request.socket.destroy();
     if ("status" in answer) response.writeHead(answer.status).end(answer.body);
     else response.end(JSON.stringify({ hits: answer.map((hit) => ({ content: "", ...hit })) }));
   }).listen(0, "127.0.0.1");
@@ -151,9 +154,7 @@ function settings(port: number, pages: number, names: readonly string[]) {
       categories: "general",
       enable_http: true,
       time_range_support: true,
-      // searx waits as long as the most patient engine may. One that hangs must give up well before: when both end at the
-      // same moment, searx 1.1 changes its list of failed engines while it writes it, and answers 500.
-      timeout: at === 0 ? 8 : 3,
+      timeout: 8,
       search_url: `http://127.0.0.1:${pages}/${at}?q={query}`,
       results_query: "hits",
       url_query: "url",

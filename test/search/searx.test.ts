@@ -98,7 +98,7 @@ describe.skipIf(!installed)("a real searx", () => {
       walled: () => RECAPTCHA,
       busy: () => ({ status: 429, body: "" }),
       broken: () => ({ status: 500, body: "" }),
-      silent: () => "hang",
+      gone: () => "hang up",
     });
     const answer = await ask();
     if (answer.kind === "failed") throw new Error(`${answer.detail}:\n${said()}`);
@@ -106,7 +106,7 @@ describe.skipIf(!installed)("a real searx", () => {
     expect(answer.unresponsive.toSorted((a, b) => a.engine.localeCompare(b.engine))).toEqual([
       { engine: "broken", captcha: false },
       { engine: "busy", captcha: false },
-      { engine: "silent", captcha: false },
+      { engine: "gone", captcha: false },
       { engine: "walled", captcha: true },
     ]);
     expect(poor(answer, 3)).toBe("captcha_engines");
