@@ -34,7 +34,7 @@ const within = (address: string): string =>
   address.replace(/^(\w+:\/\/[^/]+)[^?]*/, `$1/t${randomUUID().replaceAll("-", "")}`);
 
 describe.skipIf(mongo === null)("documents in MongoDB", () => {
-  const address = within(mongo?.["TRAWL_DOCUMENTS"] ?? "");
+  const address = within(mongo?.["TRAWL_DOCUMENTS"] ?? "mongodb://127.0.0.1/");
   const opened: Documents[] = [];
   const open = (): Documents => {
     opened.push(mongoDocuments(address, { rebuildable: ["pages"] }));
