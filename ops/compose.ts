@@ -56,6 +56,7 @@ import { openBrowser } from "./browser.ts";
 import { contradiction, join as joinCluster } from "./cluster.ts";
 import { openSources } from "./alternates.ts";
 import type { Config } from "./config.ts";
+import { janitor } from "./janitor.ts";
 import { readDemo, seedDemo } from "./demo.ts";
 import { openSearch } from "./search.ts";
 import { inFolder, openBodies, openDocuments } from "./stores.ts";
@@ -227,6 +228,8 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const find = searchService({ documents, ask: cluster.ask, clock, meters, revision });
   const demo = searching.index ? readDemo() : null;
 
+  const sweeper = janitor({ documents, clock, meters, collections: ["pages", "retrieved", "searches"] });
+
   let draining = false;
   const { listen, sentence } = await chooseHttp();
   const { host, port } = config.gateway;
@@ -300,6 +303,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   let front: Listening | null = null;
   async function end(within_ms: number): Promise<void> {
     draining = true;
+    sweeper[Symbol.dispose]();
     await front?.close(within_ms);
     await books.drain();
     await cluster.stop(within_ms);
