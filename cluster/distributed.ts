@@ -128,7 +128,11 @@ export async function distributed(
           place: null,
           home,
           async send(attempt) {
-            const near = nearby(partition);
+            // While it moves, only what its own work tells: how that ended.
+            const near =
+              nearby(partition) ??
+              (kind === "tell" && home === partition ? places.get(partition) : null) ??
+              null;
             question.place = near;
             if (near) {
               const envelope = { operation, message: copy, reply_to, repeatable: true, deadline_ms };

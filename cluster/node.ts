@@ -73,7 +73,10 @@ export interface Holding {
   readonly recover: (partitions: Iterable<number>) => Promise<void>;
   /** Starts no work any more and performs no duties; turns and running work go on. */
   readonly slow: () => void;
-  /** The same, and takes nothing more: what the bus brought and was not begun is forgotten, local askers hear lease_lost. */
+  /**
+   * The same, and takes nothing more but what its own work still tells: what the bus brought and was not begun is
+   * forgotten, local askers hear lease_lost.
+   */
   readonly close: () => void;
   /** Resolves when no message waits, no turn is being stored and no work is running. */
   readonly quiet: () => Promise<void>;
@@ -694,7 +697,9 @@ export function node(
       if (!kind)
         throw new TypeError(`Cannot take a message for actor "${name}": it is not part of this node`);
       const { reply_to } = envelope;
-      if (holding.mode === "closed" || holding.mode === "over") {
+      // What is in flight may still say how it ended: a slot that is not handed back would be missing elsewhere.
+      const isLast = holding.mode === "closed" && envelope.local && isTell(kind, envelope);
+      if (!isLast && (holding.mode === "closed" || holding.mode === "over")) {
         if (envelope.local) throw moved(kind, key);
         return;
       }
@@ -760,11 +765,11 @@ export function node(
         holding.mode = "closed";
         for (const kind of kinds.values())
           for (const activation of kind.activations.values()) {
-            const own = activation.queue.filter(({ local, reply_to }) => local && reply_to === "");
+            const own = activation.queue.filter((envelope) => envelope.local && isTell(kind, envelope));
             const left = activation.queue.length - own.length;
             activation.queue = own;
-            for (const [to, { local }] of activation.open ?? []) {
-              if (!local) continue;
+            for (const [to, envelope] of activation.open ?? []) {
+              if (!envelope.local || isTell(kind, envelope)) continue;
               activation.open!.delete(to);
               post.reply(to, { fault: moved(kind, activation.key) });
             }
@@ -798,6 +803,8 @@ export function node(
 }
 
 const RECOVER_MOST = 500;
+
+const isTell = ({ shapes }: Kind, { operation }: Envelope): boolean => shapes.get(operation)?.kind === "tell";
 
 function moved({ name }: Kind, key: string): Fault {
   return new Fault("lease_lost", `Cannot reach "${name}/${key}" here: it is moving to another node`);

@@ -53,6 +53,11 @@ const ROUND_SOON_MS = 200;
 const MARGIN_MS = 600;
 /** Handed over at once when a node joins. */
 const HAND_OVERS_MOST = 4;
+/**
+ * How long what is in flight in a partition may take to end while it moves: everybody else there waits so long. What is
+ * not done by then is aborted, and begun again by the next owner.
+ */
+const FINISH_MOST_MS = 10_000;
 
 interface Held {
   readonly partition: number;
@@ -161,7 +166,10 @@ export function ownership(
     // A claim under way ends first: dropped half open, its reader would stay behind.
     if (!(await held.ready)) return;
     const { estate } = held;
-    await estate!.finish();
+    const late = Promise.withResolvers<void>();
+    const alarm = clock.at(clock.now() + FINISH_MOST_MS, late.resolve);
+    await Promise.race([estate!.finish(), late.promise]);
+    alarm[Symbol.dispose]();
     if (!isMine(held)) return;
     drop(held);
     await estate!.remove();

@@ -257,6 +257,56 @@ describe("a node that stops", () => {
     expect(helds).toHaveLength(1);
   });
 
+  test("lets work in flight tell its neighbours how it ended", async () => {
+    const { clock, join } = world();
+    const gate = Promise.withResolvers<void>();
+    const work: Work = async (ask) => {
+      await gate.promise;
+      await ask(Counter, "site neighbour", "note", { by: 5 });
+      return { count: 1 };
+    };
+    const [one, two] = [await join({ work }), await join({ work })];
+    const gateway = await join({ owns: false });
+    await clock.advance(10_000);
+    const owner = one.partitions().includes(partitionOf("counter", "site")) ? one : two;
+    const working = gateway.ask(Counter, "site", "work", null);
+    await clock.advance(0);
+    const stopped = owner.stop();
+    await clock.advance(100);
+    gate.resolve();
+    await clock.advance(1_000);
+    expect(await working).toEqual({ count: 1 });
+    await stopped;
+    const told = gateway.ask(Counter, "site neighbour", "read", null);
+    await clock.advance(0);
+    expect(await told).toEqual({ count: 5 });
+  });
+
+  test("does not let others wait for slow work: after ten seconds it is begun again elsewhere", async () => {
+    const { clock, join } = world();
+    const helds: Held[] = [];
+    const work: Work = async (_, mine) => {
+      helds.push(mine);
+      return helds.length === 1 ? new Promise(() => {}) : { count: 2 };
+    };
+    const [one, two] = [await join({ work }), await join({ work })];
+    const gateway = await join({ owns: false });
+    await clock.advance(10_000);
+    const here = keyOn(one);
+    const slow = gateway.ask(Counter, here, "work", null);
+    await clock.advance(0);
+    const stopped = one.stop(160_000);
+    await clock.advance(1_000);
+    // Another key of the same partition, asked while it moves.
+    const neighbour = gateway.ask(Counter, `${here} neighbour`, "add", { by: 1 });
+    await clock.advance(11_000);
+    expect(await neighbour).toEqual({ count: 1 });
+    expect(await slow).toEqual({ count: 2 });
+    expect(helds[0]!.signal.aborted).toBe(true);
+    await stopped;
+    expect(two.partitions()).toHaveLength(PARTITIONS);
+  });
+
   test("does not keep work waiting for a neighbour that is moving", async () => {
     const { clock, join } = world();
     let heard: unknown;

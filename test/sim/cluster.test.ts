@@ -267,7 +267,16 @@ test.each(seeds)(
 );
 
 test("a node that believes in its lease for too long is caught", async () => {
-  await expect(simulate(1, { ...CHANCES, trusts_too_long_ms: 3_600 })).rejects.toThrow("is held twice");
+  // Not every course leads there.
+  const ends = [];
+  for (const seed of [1, 2, 3, 4, 5, 6])
+    ends.push(
+      await simulate(seed, { ...CHANCES, trusts_too_long_ms: 3_600 }).then(
+        String,
+        ({ message }: Error) => message,
+      ),
+    );
+  expect(ends).toContainEqual(expect.stringContaining("is held twice"));
 });
 
 test("the same seed takes the same course", async () => {
