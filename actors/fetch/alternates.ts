@@ -43,6 +43,7 @@ export interface Wanted {
   /** Its first words, for a search when it has no title. */
   readonly opening: string;
   readonly doi: string | null;
+  /** As the page declares them, or the page that says it is not there. None are guessed: that would be visits in vain. */
   readonly feeds: readonly string[];
   /** A copy must have more text than this; shorter, and it is as much a teaser as what we have. */
   readonly more_than_chars: number;
@@ -99,12 +100,6 @@ export function wantedOf(
     more_than_chars: Math.max(min_text_chars, Math.ceil(LONGER_THAN_TEASER * teaser_chars)) - 1,
   };
 }
-
-/** Places where sites have their feed when a page could not say; asked in this order. */
-const USUAL_FEEDS = ["/feed/", "/rss.xml"] as const;
-
-export const feedsOf = ({ feeds, url }: Wanted): readonly string[] =>
-  feeds.length > 0 ? feeds : USUAL_FEEDS.map((path) => new URL(path, url).href);
 
 const QUERY_CHARS_MOST = 200;
 const CANDIDATES_MOST = 5;

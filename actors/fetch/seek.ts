@@ -19,7 +19,6 @@ import {
   type By,
   candidatesOf,
   type Copy,
-  feedsOf,
   isThePaper,
   judged,
   queryOf,
@@ -243,7 +242,7 @@ export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
     }
 
     async function inFeeds(): Promise<Found | null> {
-      for (const feed of feedsOf(wanted)) {
+      for (const feed of wanted.feeds) {
         const page = await get("publisher_feed", feed, { bytes: FEED_BYTES_MOST, keep: true });
         if (page === null) continue;
         const content_type = page.headers.get("content-type") ?? null;

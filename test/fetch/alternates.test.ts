@@ -5,7 +5,6 @@ import {
   candidatesOf,
   type Cause,
   causeOf,
-  feedsOf,
   isThePaper,
   judged,
   type Known,
@@ -254,17 +253,6 @@ describe("candidates", () => {
     expect(queryOf(wanted("paywall", { ...KNOWN, title: "News" }))).toBe(text(0, 12));
     expect(queryOf(wanted("paywall", { ...KNOWN, text: text(0, 30) }))).toBeNull();
     expect(queryOf(wanted("robots", null))).toBeNull();
-  });
-});
-
-describe("feeds", () => {
-  test("are those a page declares, else the usual ones of its origin", () => {
-    const leads = { feeds: ["https://news.example/rss"], doi: null, primary_sources: [] };
-    expect(feedsOf(wanted("paywall", KNOWN, leads))).toEqual(leads.feeds);
-    expect(feedsOf(wanted("robots", null))).toEqual([
-      "https://news.example/feed/",
-      "https://news.example/rss.xml",
-    ]);
   });
 });
 

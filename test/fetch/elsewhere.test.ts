@@ -264,27 +264,38 @@ describe("a publisher's feed", () => {
     expect((await get()).record).toMatchObject({ alternate_source: "publisher_feed", match_score: 1 });
   });
 
-  test("is looked for in the usual places when the page could not say, under their own rules", async () => {
-    const rules = "User-agent: *\nDisallow: /a/\nDisallow: /feed/";
+  test("is asked for under its own rules", async () => {
+    const rules = "User-agent: *\nDisallow: /rss";
     const { get, asks } = await oneService({
+      ...web(feedOf(itemOf(STORY))),
       "https://www.news.example/robots.txt": {
         status: 200,
         headers: { "Content-Type": "text/plain" },
         body: rules,
       },
-      "https://www.news.example/rss.xml": feedOf(itemOf(STORY)),
     });
     const answer = await get();
-    expect(answer.attempts.map(({ reason }) => reason)).toEqual([
-      "rules",
-      "alternate_publisher_feed_rejected_robots",
-      "alternate_publisher_feed",
+    expect(answer.tried).toEqual([
+      ["alternate_publisher_feed_rejected_robots", "https://www.news.example/rss"],
     ]);
-    expect(answer).toMatchObject({ error: null, record: { tier: "source", alternate_of: PAGE } });
     expect(asks("www.news.example").map(({ url }) => new URL(url).pathname)).toEqual([
       "/robots.txt",
-      "/rss.xml",
+      "/a/ferry",
     ]);
+  });
+
+  test("is not guessed at: a page of which nothing is known costs its site no visit more", async () => {
+    for (const answer of [{ status: 403 }, { status: 404, headers: html, body: "<title>Not here</title>" }]) {
+      const { get, egress } = await oneService({ [PAGE]: answer });
+      expect((await get()).tried).toEqual([]);
+      expect(egress.hits.map(({ url }) => new URL(url).pathname)).toEqual(["/robots.txt", "/a/ferry"]);
+    }
+    const { get, egress } = await oneService({
+      [PAGE]: WHOLE,
+      "https://www.news.example/robots.txt": { status: 200, body: "User-agent: *\nDisallow: /" },
+    });
+    expect(await get()).toMatchObject({ error: "robots_disallowed", tried: [] });
+    expect(egress.hits).toHaveLength(1);
   });
 
   test("is read once for many pages, politely", async () => {
@@ -534,10 +545,7 @@ describe("open access", () => {
 });
 
 describe("syndication", () => {
-  const web: FakeWeb = {
-    [PAGE]: pageOf(`<p>${LEAD}</p>${WALL}`),
-    "https://www.news.example/feed/": { status: 404 },
-  };
+  const web: FakeWeb = { [PAGE]: pageOf(`<p>${LEAD}</p>${WALL}`) };
 
   test("finds the same story on another site, and says what it searched and what it cost", async () => {
     const { get, queries } = await oneService(
