@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { AccountError } from "../actors/accounts/keys.ts";
 import { Fault } from "../cluster/ports/fault.ts";
+import { auditCommand } from "./commands/audit.ts";
 import { clusterCommand } from "./commands/cluster.ts";
 import { configCommand } from "./commands/config.ts";
 import { CommandError, type Context, EXIT } from "./commands/context.ts";
@@ -41,6 +42,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     nodesCommand(context),
     drainCommand(context),
     clusterCommand(context),
+    auditCommand(context),
     fetchCommand(context),
     searchCommand(context),
     domainCommand(context),

@@ -59,6 +59,7 @@ import type { Config } from "./config.ts";
 import { janitor } from "./janitor.ts";
 import { readDemo, seedDemo } from "./demo.ts";
 import { openSearch } from "./search.ts";
+import { startLedger } from "./starts.ts";
 import { inFolder, openBodies, openDocuments } from "./stores.ts";
 
 /** A service that runs. */
@@ -174,6 +175,10 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       }),
     }),
   };
+  const ledger =
+    works && config.audit.starts === "on"
+      ? startLedger({ documents, clock, meters, node: () => node, joined })
+      : null;
   const budget = (project: string) => budgetOf(documents, project);
   const index_path = inFolder(config.storage.data_dir, "search.sqlite");
   const searching = openSearch(config, { clock, documents, meters, index_path, budgetOf: budget });
@@ -190,7 +195,9 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
           documents,
           bodies,
           meters,
-          routes: tiers,
+          routes: ledger
+            ? Object.fromEntries(Object.entries(tiers).map(([tier, route]) => [tier, ledger.watch(route)]))
+            : tiers,
           extract,
           joined,
           prices: readPrices(prices),
@@ -307,6 +314,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     await front?.close(within_ms);
     await books.drain();
     await cluster.stop(within_ms);
+    await ledger?.close();
     await own?.close(0);
     await membership.close();
     await workers?.close();

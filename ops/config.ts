@@ -234,6 +234,16 @@ export const Config = Type.Object(
       },
       closed,
     ),
+    audit: Type.Object(
+      {
+        starts: Type.Enum(["off", "on"], {
+          env: "TRAWL_START_LEDGER",
+          default: "off",
+          description: "on: writes down when each request left, for trawl audit politeness; kept 7 days.",
+        }),
+      },
+      closed,
+    ),
     crawler: Type.Object(
       {
         name: text({

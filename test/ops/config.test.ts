@@ -21,6 +21,7 @@ describe("an empty environment", () => {
       cluster: { bus: "memory", roles: ["gateway", "worker", "browser"], status_port: 0 },
       egress: { allow: [], dns_servers: [] },
       politeness: { gap_ms: 500, slots: 2 },
+      audit: { starts: "off" },
       crawler: { name: "trawl" },
       search: { searxng_urls: [], fallback_price: "0.005" },
       tiers: { archive_url: "https://web.archive.org", prices: ["proxy=0.002", "proxy_render=0.005"] },

@@ -1,0 +1,156 @@
+/** The start ledger and trawl audit politeness. */
+import { describe, expect, test } from "vitest";
+import type { Transport } from "../../actors/lib/transport.ts";
+import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
+import { trawl } from "../../ops/cli.ts";
+import { readConfig } from "../../ops/config.ts";
+import { audit, readStarts, type Start, startLedger } from "../../ops/starts.ts";
+
+const NOW_MS = Date.UTC(2026, 0, 1);
+const start = (domain: string, at_ms: number, node = "a"): Start => ({ domain, at_ms, node });
+
+/** A ledger and a route that does nothing but ask leave and say when it left. */
+function world() {
+  const clock = virtualClock(NOW_MS);
+  const documents = memoryDocuments();
+  const ledger = (node: string) =>
+    startLedger({
+      documents,
+      clock,
+      meters: silentMeters(),
+      node: () => node,
+      joined: new Map([
+        ["www.two.test", "one.test"],
+        ["two.test", "one.test"],
+      ]),
+    });
+  const visit = async (watched: ReturnType<typeof ledger>, url: string, sent_ms: number, granted = true) => {
+    let told = 0;
+    const route: Transport = async (request) => {
+      const entry = await request.enter(url);
+      if (entry.kind === "entered") entry.left({ status: 200, retry_after_s: null, sent_ms });
+      return {
+        kind: "failed",
+        reason: "timeout",
+        status: null,
+        redirects: [],
+        final_url: null,
+        detail: null,
+        ms: 0,
+      };
+    };
+    await watched.watch(route)({
+      url,
+      enter: async () =>
+        granted
+          ? { kind: "entered", left: () => void told++ }
+          : { kind: "refused", refusal: { error: "domain_busy" } as never },
+    } as never);
+    return told;
+  };
+  return { clock, documents, ledger, visit };
+}
+
+describe("the start ledger", () => {
+  test("has every start of every node, under the time it left, and lets the domain hear of it", async () => {
+    const { clock, documents, ledger, visit } = world();
+    const [a, b] = [ledger("a"), ledger("b")];
+    expect(await visit(a, "http://one.test/x", NOW_MS + 5)).toBe(1);
+    expect(await visit(b, "http://www.two.test/", NOW_MS + 505)).toBe(1);
+    expect(await visit(b, "http://one.test/refused", NOW_MS + 600, false)).toBe(0);
+    await clock.advance(2_000);
+    await visit(a, "http://one.test/y", NOW_MS + 1_005);
+    await a.close();
+    expect(await readStarts(documents, NOW_MS, NOW_MS + 10_000)).toEqual([
+      start("one.test", NOW_MS + 5),
+      start("one.test", NOW_MS + 505, "b"),
+      start("one.test", NOW_MS + 1_005),
+    ]);
+    expect(await readStarts(documents, NOW_MS + 6, NOW_MS + 1_005)).toHaveLength(1);
+  });
+
+  test("forgets after seven days", async () => {
+    const { clock, documents, ledger, visit } = world();
+    const a = ledger("a");
+    await visit(a, "http://one.test/", NOW_MS);
+    await clock.advance(8 * 24 * 60 * 60_000);
+    await visit(a, "http://one.test/", clock.now());
+    await a.close();
+    expect(await readStarts(documents, 0, clock.now() + 1)).toHaveLength(1);
+  });
+});
+
+describe("an audit", () => {
+  test.each([
+    ["kept", [0, 500, 1_000], 500, 0],
+    ["within what timers take", [0, 496], 496, 0],
+    ["too short, twice", [0, 494, 1_000, 1_100], 100, 2],
+    ["asked once", [7], null, 0],
+  ])("%s", (_, times, smallest_gap_ms, violations) => {
+    const [only] = audit(
+      times.map((at_ms) => start("one.test", at_ms)),
+      () => 500,
+    );
+    expect(only).toMatchObject({ starts: times.length, smallest_gap_ms, least_ms: 500 });
+    expect(only!.violations).toHaveLength(violations);
+  });
+
+  test("shows the worst first, each held to its own gap", () => {
+    const starts = [
+      start("slow.test", 0),
+      start("fast.test", 0),
+      start("fast.test", 600),
+      start("slow.test", 900),
+    ];
+    const domains = audit(starts, (domain) => (domain === "slow.test" ? 1_000 : 500));
+    expect(domains.map(({ domain, violations }) => [domain, violations.length])).toEqual([
+      ["slow.test", 1],
+      ["fast.test", 0],
+    ]);
+  });
+});
+
+describe("trawl audit politeness", () => {
+  async function run(times: readonly number[], ...words: string[]) {
+    const { clock, documents, ledger, visit } = world();
+    const a = ledger("a");
+    for (const ms of times) await visit(a, "http://one.test/", NOW_MS + ms);
+    await a.close();
+    await clock.advance(60_000);
+    const said = { out: "", err: "", code: 0 };
+    said.code = await trawl(["audit", "politeness", ...words], {
+      environment: {},
+      config: () => readConfig({}),
+      openDocuments: async () => ({ ...documents, close: async () => {} }),
+      openRoster: () => Promise.reject(new Error("There is no bus here")),
+      now: () => clock.now(),
+      out: (line) => void (said.out += `${line}\n`),
+      err: (line) => void (said.err += `${line}\n`),
+      starting: () => Promise.reject(new Error("not here")),
+      version: "0",
+    });
+    return said;
+  }
+
+  test("ends well when all gaps were kept", async () => {
+    const { code, out, err } = await run([0, 500, 1_200]);
+    expect([code, err]).toEqual([0, "3 starts on 1 domains; 0 gaps were too short\n"]);
+    expect(out.split("\n")[1]!.split(/ {2,}/)).toEqual(["one.test", "3", "500", "500", "0"]);
+  });
+
+  test("names every gap that was too short, and ends with 3", async () => {
+    const { code, out } = await run([0, 400]);
+    expect(code).toBe(3);
+    expect(out).toContain("one.test: 400 ms at 2026-01-01T00:00:00.400Z, a then a");
+    expect(JSON.parse((await run([0, 400], "--json", "--gap", "300")).out).domains[0].violations).toEqual([]);
+  });
+
+  test.each([
+    [["--since", "5s"], 1],
+    [["--since", "soon"], 2],
+  ])("%j ends with %i", async (words, code) => {
+    expect((await run([0, 400], ...words)).code).toBe(code);
+  });
+});
