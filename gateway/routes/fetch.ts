@@ -59,7 +59,7 @@ const WRITTEN_BYTES_EACH = 2 * 2 ** 20;
 
 type FetchCall = Call<null, null, FetchBody>;
 
-/** An answer of the cache as it was sent, but for its request id; `bytes` are lent to each answer in turn. */
+/** An answer of the cache as it was sent, but for its request id, which each answer has for itself. */
 interface Written {
   readonly ask: FetchAsk;
   readonly answer: FetchAnswer;
@@ -191,18 +191,26 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
 
 const HIT = { outcome: "ok", cached: "true", category: "fetch_cached" } as const;
 
-/** The id is written where the last one stood: nobody else holds these bytes. */
-const resend = ({ bytes, id_at }: Written, request_id: string): Answer => ({
-  status: 200,
-  headers: JSON_TYPE,
-  body: {
-    length: bytes.length,
-    take() {
-      bytes.write(request_id, id_at, "latin1");
-      return bytes;
-    },
-  },
-});
+/** Longer answers are not taken by a socket at once, so nobody can have them to himself: they go as they stand. */
+const LENT_BYTES_MOST = 64 * 1024;
+
+function resend({ bytes, id_at }: Written, request_id: string): Answer {
+  const { length } = bytes;
+  if (length > LENT_BYTES_MOST) {
+    const end = bytes.toString("latin1", id_at + REQUEST_ID_CHARS);
+    const chunks = inTurn(bytes.subarray(0, id_at), Buffer.from(request_id + end));
+    return { status: 200, headers: JSON_TYPE, body: { length, chunks } };
+  }
+  const take = (): Buffer => {
+    bytes.write(request_id, id_at, "latin1");
+    return bytes;
+  };
+  return { status: 200, headers: JSON_TYPE, body: { length, take } };
+}
+
+async function* inTurn(...pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* pieces;
+}
 
 /** Whether a text is an http or https URL at all; which destinations are allowed is judged where it is fetched. */
 function isWebAddress(text: string): boolean {

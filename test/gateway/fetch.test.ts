@@ -281,6 +281,22 @@ describe("the short way", () => {
     expect(world.asked).toBe(2);
   });
 
+  test.each([10, 60_000, 70_000, 700_000])(
+    "answers many at once, %i characters each, every one with its id",
+    async (chars) => {
+      const { fetch, world } = await cached();
+      world.text = "ö".repeat(chars / 2);
+      const first = await fetch(PAGE);
+      const others = await Promise.all(Array.from({ length: 10 }, () => fetch(PAGE)));
+      expect(world.asked).toBe(1);
+      for (const { json, headers, bytes } of others) {
+        expect(json).toEqual({ ...first.json, request_id: headers["x-request-id"] });
+        expect(bytes.length).toBe(first.bytes.length);
+      }
+      expect(new Set(others.map(({ json }) => json.request_id)).size).toBe(10);
+    },
+  );
+
   test("ends when the cache says the page is no longer the one it would give", async () => {
     const { fetch, world } = await cached();
     await fetch(PAGE);
