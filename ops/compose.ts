@@ -235,7 +235,13 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const find = searchService({ documents, ask: cluster.ask, clock, meters, revision });
   const demo = searching.index ? readDemo() : null;
 
-  const sweeper = janitor({ documents, clock, meters, collections: ["pages", "retrieved", "searches"] });
+  const sweeper = janitor({
+    documents,
+    clock,
+    meters,
+    collections: ["pages", "retrieved", "searches", "starts"],
+  });
+  opened.push(async () => sweeper[Symbol.dispose]());
 
   let draining = false;
   const { listen, sentence } = await chooseHttp();

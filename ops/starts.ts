@@ -27,8 +27,6 @@ interface Batch {
 const COLLECTION = "starts";
 const FLUSH_MS = 1_000;
 const KEPT_MS = 7 * 24 * 60 * 60_000;
-const FORGET_MS = 10 * 60_000;
-const FORGET_MOST = 1_000;
 /** Rows that wait for the store; more are counted and left out. */
 const ROWS_MOST = 10_000;
 
@@ -54,7 +52,6 @@ export function startLedger({ documents, clock, meters, node, joined }: Needs): 
   let alarm: Disposable | null = null;
   let writing: Promise<void> = Promise.resolve();
   let batches = 0;
-  let forgot_ms = 0;
 
   function note(url: string, at_ms: number): void {
     if (rows.length >= ROWS_MOST) return;
@@ -69,15 +66,11 @@ export function startLedger({ documents, clock, meters, node, joined }: Needs): 
     if (rows.length === 0) return;
     const batch: Batch = { node: node(), rows };
     rows = [];
-    const now_ms = clock.now();
     const first_ms = Math.min(...batch.rows.map(([, at_ms]) => at_ms));
     try {
       await documents.put(COLLECTION, keyOf(first_ms, `${batch.node} ${batches++}`), batch, 0, {
-        expires_at_ms: now_ms + KEPT_MS,
+        expires_at_ms: clock.now() + KEPT_MS,
       });
-      if (now_ms - forgot_ms < FORGET_MS) return;
-      forgot_ms = now_ms;
-      await documents.forget(COLLECTION, now_ms, FORGET_MOST);
     } catch (problem) {
       meters.say("warn", "The start ledger lacks some starts", { starts: batch.rows.length, problem });
     }
