@@ -211,7 +211,6 @@ describeBrowser("an origin that cannot be reached by a browser", () => {
     "/loop-a",
     "/loop-self",
     "/reset-in-body",
-    "/bomb-gzip",
   ])(
     "that plays %s ends as it does by the direct route",
     async (path) => {

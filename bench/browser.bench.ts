@@ -1,0 +1,212 @@
+/**
+ * node bench/browser.bench.ts [--rounds 5] [--pages 100]: the route browser with the guard on beside a plain Playwright
+ * loop on the same Chromium, interleaved in one run, equally many pages at once and the same rule for when a page is
+ * done; then 500 pages by the route alone, and the resident memory of the whole process tree before, at most and after.
+ *
+ * The web is a process of its own and does not count. The loop loads images, the route does not: so it is meant.
+ */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { chromium as playwright } from "playwright-core";
+import { destination } from "../actors/lib/destination.ts";
+import { browserPool } from "../actors/tiers/adapters/browser-pool.ts";
+import { findChromium } from "../actors/tiers/adapters/chromium.ts";
+import { browserTransport } from "../actors/tiers/adapters/transport.browser.ts";
+import { systemClock } from "../cluster/adapters/clock.system.ts";
+import { egressProxy } from "../cluster/adapters/egress.proxy.ts";
+import { silentMeters } from "../cluster/adapters/meters.silent.ts";
+import { cpuSeconds, machine, median, residentMb } from "./harness.ts";
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "5" },
+    pages: { type: "string", default: "100" },
+    part: { type: "string", default: "all" },
+    port: { type: "string", default: "0" },
+  },
+});
+const AT_ONCE = 4;
+const QUIET_MOST_MS = 5_000;
+const MEMORY_PAGES = 500;
+const SELF = new URL(import.meta.url).pathname;
+
+/** A page as many are: styles, two scripts that fetch data and write the text, a few images. */
+async function serve(): Promise<void> {
+  const text = (n: number) =>
+    `In the ${n}. year the keepers wrote down what the tide had brought ashore. `.repeat(4);
+  const image = Buffer.alloc(4_096, 7);
+  const answers: Record<string, readonly [type: string, body: string | Buffer]> = {
+    "/": [
+      "text/html; charset=utf-8",
+      `<!doctype html><html><head><title>Page</title><link rel=stylesheet href=/a.css><script src=/a.js></script></head><body><nav>${"<a href=/>Home</a> ".repeat(30)}</nav><article id=a><h1>Page</h1>${Array.from({ length: 60 }, (_, n) => `<p>${text(n)}</p>`).join("")}</article>${Array.from({ length: 6 }, (_, n) => `<img src=/i${n}.png>`).join("")}<script src=/b.js></script></body></html>`,
+    ],
+    "/a.css": ["text/css", "body{font-family:serif} p{margin:1em} .x{color:red}".repeat(50)],
+    "/a.js": ["text/javascript", "window.words = (t) => t.split(' ').length;"],
+    "/b.js": [
+      "text/javascript",
+      "fetch('/data').then((r) => r.json()).then((all) => { for (const t of all) { const p = document.createElement('p'); p.textContent = t + words(t); a.append(p); } })",
+    ],
+    "/data": ["application/json", JSON.stringify(Array.from({ length: 50 }, (_, n) => text(n)))],
+  };
+  const server = createServer((request, response) => {
+    const [type, body] = answers[request.url!.split("?", 1)[0]!] ?? ["image/png", image];
+    response.setHeader("Content-Type", type);
+    response.end(body);
+  });
+  server.listen(0, "0.0.0.0");
+  await once(server, "listening");
+  process.send!((server.address() as { port: number }).port);
+}
+
+const chromium = findChromium({
+  path: null,
+  folder: new URL("../node_modules/.cache/trawl-chromium", import.meta.url).pathname,
+})!;
+
+/** So many pages, as many at once as the pool has places. */
+async function all(pages: number, one: (n: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next < pages) await one(next++);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+async function route(address: (n: number) => string) {
+  const rule = destination({ allow: ["127.0.0.0/8"] });
+  const guard = await egressProxy({ judge: rule });
+  const pool = browserPool({ chromium, guard, meters: silentMeters(), limits: { pages: AT_ONCE } });
+  const fetch = browserTransport({ pool, clock: systemClock(), destination: rule });
+  const signal = new AbortController().signal;
+  const enter = async () => ({ kind: "entered", left: () => {} }) as const;
+  const request = {
+    max_bytes: 15 * 2 ** 20,
+    accept_language: null,
+    user_agent: null,
+    country: null,
+    validators: null,
+  };
+  return {
+    pool,
+    one: async (n: number) => {
+      const answer = await fetch({ ...request, url: address(n), signal, enter });
+      if (answer.kind !== "page" || answer.body.length < 20_000)
+        throw new Error(JSON.stringify(answer).slice(0, 500));
+    },
+    close: async () => {
+      await pool.close();
+      await guard.close();
+    },
+  };
+}
+
+async function loop(address: (n: number) => string) {
+  const { path, env } = await chromium.ready();
+  const browser = await playwright.launch({ executablePath: path, env: { ...env } });
+  return {
+    one: async (n: number) => {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      await page.goto(address(n), { waitUntil: "domcontentloaded" });
+      await page.waitForLoadState("networkidle", { timeout: QUIET_MOST_MS }).catch(() => {});
+      if ((await page.content()).length < 20_000) throw new Error("Cannot read the page: it is too short");
+      await context.close();
+    },
+    close: () => browser.close(),
+  };
+}
+
+interface Lap {
+  readonly pages_per_min: number;
+  readonly cpu_s_per_page: number;
+  readonly of_node: number;
+}
+
+async function lap(pages: number, one: (n: number) => Promise<void>): Promise<Lap> {
+  await all(AT_ONCE, one); // The browser is up, its caches are warm.
+  const cpu_s = cpuSeconds(process.pid);
+  const own = process.cpuUsage();
+  const began_ms = performance.now();
+  await all(pages, one);
+  return {
+    pages_per_min: (pages / (performance.now() - began_ms)) * 60_000,
+    cpu_s_per_page: (cpuSeconds(process.pid) - cpu_s) / pages,
+    of_node: ((u) => (u.user + u.system) / 1e6)(process.cpuUsage(own)) / pages,
+  };
+}
+
+/** Every page is a site of its own, so that no page waits for its distance from another. */
+const addressAt = (port: number) => (n: number) =>
+  `http://127.0.${1 + (n >> 8)}.${1 + (n & 127)}:${port}/?${n}`;
+
+async function memory(port: number): Promise<void> {
+  const address = addressAt(port);
+  const { pool, one, close } = await route(address);
+  const tree = () => Math.round(residentMb(process.pid));
+  const emptied = async () => {
+    const began_ms = performance.now();
+    while (pool.now().browsers.length > 0 && performance.now() - began_ms < 60_000) await sleep(250);
+    return Math.round((performance.now() - began_ms) / 1_000);
+  };
+  const empty_mb = tree();
+  await all(20, one);
+  await emptied();
+  const base_mb = tree();
+  let most_mb = 0;
+  const watch = setInterval(() => (most_mb = Math.max(most_mb, tree())), 500);
+  await all(MEMORY_PAGES, one);
+  clearInterval(watch);
+  const at_end_mb = tree();
+  const gone_after_s = await emptied();
+  // Within the same minute: what the process itself no longer needs.
+  let after_mb = tree();
+  for (let s = gone_after_s; s < 60 && after_mb > base_mb * 1.05; s += 1) {
+    await sleep(1_000);
+    after_mb = tree();
+  }
+  await close();
+  process.send!({ empty_mb, base_mb, most_mb, at_end_mb, after_mb, gone_after_s });
+}
+
+if (values.part === "web") await serve();
+else if (values.part === "memory") await memory(Number(values.port));
+else {
+  const web = fork(SELF, ["--part", "web"]);
+  const [port] = (await once(web, "message")) as [number];
+  const address = addressAt(port);
+  const laps: { ours: Lap[]; plain: Lap[] } = { ours: [], plain: [] };
+  for (let round = 0; round < Number(values.rounds); round++) {
+    for (const who of round % 2 === 0 ? (["plain", "ours"] as const) : (["ours", "plain"] as const)) {
+      const { one, close } = who === "ours" ? await route(address) : await loop(address);
+      laps[who].push(await lap(Number(values.pages), one));
+      await close();
+      console.error(round, who, laps[who].at(-1));
+    }
+  }
+  const told = (all_laps: readonly Lap[]) => ({
+    pages_per_min: Math.round(median(all_laps.map(({ pages_per_min }) => pages_per_min))),
+    cpu_s_per_page: Number(median(all_laps.map(({ cpu_s_per_page }) => cpu_s_per_page)).toFixed(3)),
+  });
+  const [ours, plain] = [told(laps.ours), told(laps.plain)];
+  if (process.env.X) process.exit(web.kill() ? 0 : 1);
+  const child = fork(SELF, ["--part", "memory", "--port", String(port)]);
+  const [held] = (await once(child, "message")) as [object];
+  web.kill();
+  console.log(
+    JSON.stringify(
+      {
+        machine: machine(),
+        at_once: AT_ONCE,
+        ours,
+        plain,
+        rate: ours.pages_per_min / plain.pages_per_min,
+        memory: held,
+      },
+      null,
+      2,
+    ),
+  );
+}
