@@ -1,5 +1,5 @@
 /** The roster on plain NATS messages: `<cluster>.x.nodes` asks everybody, `<cluster>.x.drain.<node>` one; queues are the streams' own numbers. */
-import { RequestError } from "nats";
+import { NoRespondersError, RequestError } from "nats";
 import type { NodeReport, Queue, Roster } from "../ports/roster.ts";
 import type { Meters } from "../ports/meters.ts";
 import { Fault } from "../ports/fault.ts";
@@ -10,6 +10,9 @@ import { BUCKETS, bucketStream } from "./leases.nats.ts";
 /** A healthy node answers within a few milliseconds; a busy one may take longer. */
 const WAIT_MS = 700;
 const DRAIN_ANSWER_MS = 2_000;
+
+const isNobody = (problem: unknown): boolean =>
+  problem instanceof NoRespondersError || (problem instanceof RequestError && problem.isNoResponders());
 
 export async function natsRoster(address: string, meters?: Meters): Promise<Roster> {
   const link = await linkNats(address, { purpose: "roster", ...(meters && { meters }) });
@@ -52,7 +55,7 @@ export async function natsRoster(address: string, meters?: Meters): Promise<Rost
             reports.push(message.json<NodeReport>());
         } catch (problem) {
           // Nobody listens: nobody is there.
-          if (!(problem instanceof RequestError && problem.isNoResponders())) throw problem;
+          if (!isNobody(problem)) throw problem;
         }
         return reports.toSorted((a, b) => (a.node < b.node ? -1 : 1));
       }),
@@ -63,7 +66,7 @@ export async function natsRoster(address: string, meters?: Meters): Promise<Rost
           await nc.request(`${cluster}.x.drain.${node}`, "", { timeout: DRAIN_ANSWER_MS });
           return true;
         } catch (problem) {
-          if (problem instanceof RequestError && problem.isNoResponders()) return false;
+          if (isNobody(problem)) return false;
           throw problem;
         }
       }),

@@ -45,16 +45,18 @@ export const startCommand = (context: Context, starting: () => Promise<Starting>
   });
 
 function greeting({ address, http, first_key, serves }: Running, config: Config): string[] {
+  // Whichever node was first on an empty store has made it.
+  const first = first_key === null ? [] : ["", "The first admin key, shown this once:", "", `  ${first_key}`];
   if (!serves) {
     const roles = config.cluster.roles.join(", ");
-    return [`This node (${roles}) tells of itself at ${address}`, http, ""];
+    return [`This node (${roles}) tells of itself at ${address}`, http, ...first, ""];
   }
   const key = first_key ?? "$TRAWL_KEY";
   const named = config.gateway.public_url ?? address;
   return [
     `Trawl answers at ${named}`,
     http,
-    ...(first_key === null ? [] : ["", "The first admin key, shown this once:", "", `  ${first_key}`]),
+    ...first,
     "",
     "Try it:",
     "",

@@ -205,6 +205,32 @@ describe("start", () => {
     expect(() => signals[0]!("SIGINT")).toThrow("killed");
   });
 
+  test("prints the first key also where nobody is served", async () => {
+    const { run } = shell(
+      { TRAWL_ROLES: "worker" },
+      {
+        starting: async () => ({
+          start: async () => ({
+            address: "http://127.0.0.1:4711",
+            http: "HTTP by node:http",
+            first_key: "ak_first",
+            serves: false,
+            stop: async () => {},
+            ended: Promise.resolve(),
+          }),
+          onSignal: () => {},
+          kill: () => {
+            throw new Error("killed");
+          },
+        }),
+      },
+    );
+    const { out } = await run("start");
+    expect(out).toContain("This node (worker) tells of itself at http://127.0.0.1:4711");
+    expect(out).toContain("ak_first");
+    expect(out).not.toContain("curl");
+  });
+
   test("what keeps it from starting is a sentence", async () => {
     const { run } = shell(
       {},

@@ -5,6 +5,8 @@ import type { AddressInfo } from "node:net";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { natsBus, readConsumerName, tokenOf } from "../../cluster/adapters/bus.nats.ts";
 import { natsLeases } from "../../cluster/adapters/leases.nats.ts";
+import { natsRoster } from "../../cluster/adapters/roster.nats.ts";
+import type { NodeReport } from "../../cluster/ports/roster.ts";
 import type { Bus, Delivery, Letter } from "../../cluster/ports/bus.ts";
 import { engines, ownEngine } from "../engines.ts";
 
@@ -67,6 +69,37 @@ describe.skipIf(shared === null)("one NATS", () => {
     await vi.waitFor(() => expect([first.got.length, second.got.length]).toEqual([1, 1]));
     expect(second.got[0]!.letter.body).toBe('"for two"');
     await Promise.all([one.close(), two.close()]);
+  });
+
+  test("tells who is there, drains by name, and is emptied when nobody is", async () => {
+    const address = `${shared!["TRAWL_BUS"]}/roster-${Date.now()}`;
+    const [bus, leases] = [await natsBus(address), await natsLeases(address)];
+    const [node, desk] = [await natsRoster(address), await natsRoster(address)];
+    expect(await desk.nodes(300)).toEqual([]);
+    let drained = 0;
+    const report = { node: "a", version: "0", roles: ["worker"], partitions: [] } as unknown as NodeReport;
+    await node.serve("a", { report: () => report, drain: () => void drained++ });
+    expect(await desk.nodes(300)).toEqual([report]);
+    expect([await desk.drain("b"), await desk.drain("a"), drained]).toEqual([false, true, 1]);
+
+    await bus.send(letter("waits"));
+    await bus.send(letter("is worked on"));
+    const one = await reader(bus, 7);
+    await vi.waitFor(() => expect(one.got).toHaveLength(2));
+    await one.got[0]!.acknowledge();
+    expect(await desk.queues()).toContainEqual({
+      stream: "work",
+      partition: 1,
+      epoch: 7,
+      waiting: 0,
+      unacknowledged: 1,
+    });
+    await leases.agree("generation", "1");
+    await Promise.all([node.close(), bus.close(), leases.close()]);
+    expect(await desk.nodes(300)).toEqual([]);
+    expect(await desk.wipe()).toHaveLength(5);
+    expect(await desk.wipe()).toEqual([]);
+    await desk.close();
   });
 
   test("counts epochs on from the generation the nodes agreed on", async () => {
