@@ -472,7 +472,8 @@ export function node(
         (problem: unknown) => {
           ended();
           if (activation.phase === "over") return;
-          broke(kind.name, key, operation, problem);
+          // While it moves, its work is refused what it asks for and begun again by the next owner: nothing broke.
+          if (holding.mode === "open" || !isMoved(problem)) broke(kind.name, key, operation, problem);
           end(activation, asFault(problem, `Cannot answer for "${kind.name}/${key}": its work broke`));
         },
       );
@@ -805,6 +806,8 @@ export function node(
 const RECOVER_MOST = 500;
 
 const isTell = ({ shapes }: Kind, { operation }: Envelope): boolean => shapes.get(operation)?.kind === "tell";
+
+const isMoved = (problem: unknown): boolean => problem instanceof Fault && problem.code === "lease_lost";
 
 function moved({ name }: Kind, key: string): Fault {
   return new Fault("lease_lost", `Cannot reach "${name}/${key}" here: it is moving to another node`);

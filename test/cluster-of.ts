@@ -15,12 +15,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { natsRoster } from "../cluster/adapters/roster.nats.ts";
-import { PARTITIONS } from "../cluster/placement.ts";
 import type { NodeReport, Roster } from "../cluster/ports/roster.ts";
 import type { Engine, EngineName, Settings } from "../ops/engines/engine.ts";
 import { engines, ownEngine } from "./engines.ts";
 import { type Link, linkTo } from "./link.ts";
 import { ADMIN_KEY, type Environment, freePort } from "./service.ts";
+import { settled } from "./settled.ts";
 
 export interface NodeOf {
   /** As `trawl nodes` has it. */
@@ -72,7 +72,6 @@ export interface Wishes {
 const ROOT = new URL("..", import.meta.url).pathname;
 const MAIN = ["--disable-warning=ExperimentalWarning", join(ROOT, "ops/main.ts")];
 const STARTED_MOST_MS = 55_000;
-const SETTLED_MOST_MS = 30_000;
 let clusters = 0;
 
 /** Null where an engine is missing; test/engines.setup.ts says which. */
@@ -186,19 +185,6 @@ export async function clusterOf(
     rmSync(folder, { recursive: true, force: true });
   }
 
-  async function settled(within_ms = SETTLED_MOST_MS): Promise<readonly NodeReport[]> {
-    const ends_ms = performance.now() + within_ms;
-    for (;;) {
-      const reports = await roster.nodes(300).catch(() => []);
-      const workers = nodes.filter((node) => node.isRunning() && node.roles.includes("worker"));
-      const held = reports.flatMap(({ partitions }) => partitions.map(({ partition }) => partition));
-      const busy = reports.filter(({ partitions }) => partitions.length > 0);
-      if (new Set(held).size === PARTITIONS && held.length === PARTITIONS && busy.length === workers.length)
-        return reports;
-      assert(performance.now() < ends_ms, `Partitions do not settle: ${JSON.stringify(reports)}`);
-    }
-  }
-
   const roster = await natsRoster(direct["TRAWL_BUS"]!);
   try {
     await Promise.all(roles.map((said) => add(said)));
@@ -215,7 +201,12 @@ export async function clusterOf(
     nodes,
     add,
     roster,
-    settled,
+    settled: (within_ms) =>
+      settled(
+        roster,
+        nodes.filter((node) => node.isRunning() && node.roles.includes("worker")).length,
+        within_ms,
+      ),
     async holderOf(partition) {
       const reports = await roster.nodes(300);
       const holder = reports.find(({ partitions }) =>

@@ -15,7 +15,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import type { FetchBody, FetchResponse } from "../schemas/fetch.ts";
 import { engines } from "./engines.ts";
+import { natsRoster } from "../cluster/adapters/roster.nats.ts";
 import { type Check, openapiCheck } from "./openapi-check.ts";
+import { settled } from "./settled.ts";
 
 export type Environment = Readonly<Record<string, string>>;
 
@@ -219,6 +221,11 @@ async function service(seats: readonly Seat[], url: string, forget: () => void):
     const began = performance.now();
     await Promise.all(seats.map(launchOne));
     started_ms = performance.now() - began;
+    if (environment["TRAWL_BUS"]) {
+      // What moves while the second node joins is another test's business.
+      const roster = await natsRoster(environment["TRAWL_BUS"]);
+      await settled(roster, seats.length).finally(() => roster.close());
+    }
     check ??= openapiCheck((await call("GET", "/openapi.json", { key: null })).json);
   }
 

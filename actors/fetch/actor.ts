@@ -146,8 +146,8 @@ function forget(turn: FetchTurn, variant: string): void {
   turn.state = { ...turn.state, climbing };
 }
 
-/** A climb with a deadline of its own ends by itself a moment before; this is for those who joined it. */
-const GRACE_MS = 250;
+/** A climb with a deadline of its own ends by itself, and says what it tried; this is for those who joined it. */
+const GRACE_MS = 1_000;
 const isLate = (caller: Caller, now_ms: number): boolean =>
   caller.hard_deadline && caller.deadline_ms + GRACE_MS <= now_ms;
 

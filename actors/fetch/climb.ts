@@ -545,7 +545,10 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         const pages = tried.filter(({ outcome }) => outcome.kind === "page");
         const best = pages.toSorted((a, b) => textOf(b) - textOf(a))[0] ?? null;
         const answer = await finish(best ? null : "timeout", best);
-        await settle(best ? "answered" : "abandoned");
+        // Nobody has time to wait any more.
+        settle(best ? "answered" : "abandoned").catch((problem: unknown) => {
+          meters.say("warn", "Cannot settle a fetch", { domain: site, problem: String(problem) });
+        });
         return answer;
       }
     } finally {
