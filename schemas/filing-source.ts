@@ -1,0 +1,171 @@
+/**
+ * How documents of the filing system are asked for, whoever asks: one actor per address, beside the limiter of its
+ * egress, so that a slot is granted and used in one process. Bytes never travel: an answer names them by their digest.
+ * What the documents say is schemas/filings.ts's business.
+ */
+import { type Static, Type } from "typebox";
+import { Nullable, Sha256 } from "./common.ts";
+import { ask, contract, tell } from "./contract.ts";
+import { Redirect } from "./fetch.ts";
+
+/** What is asked for; it decides how long it is fresh, how large it may be and what it must look like. */
+export const SOURCE_KINDS = ["tickers", "submissions", "facts", "index", "document", "search"] as const;
+export const SourceKind = Type.Enum([...SOURCE_KINDS]);
+export type SourceKind = Static<typeof SourceKind>;
+
+export const SourceHost = Type.Enum(["data", "www", "search"]);
+export type SourceHost = Static<typeof SourceHost>;
+
+export const SourceAsk = Type.Object({
+  host: SourceHost,
+  /** Path and query as they are sent; begins with "/". */
+  path: Type.String({ pattern: "^/", maxLength: 8_192 }),
+  kind: SourceKind,
+  /** The greatest age the caller takes; 0: past the cache; null: the kind's own. */
+  cache_ttl_s: Nullable(Type.Integer({ minimum: 0 })),
+  /** Slots go round by project. */
+  project: Type.String(),
+  lane: Type.Enum(["sync", "batch"]),
+  /** Unix milliseconds: when the caller's patience ends. */
+  deadline_ms: Type.Integer(),
+  max_bytes: Type.Integer({ minimum: 1 }),
+  /** Of a document: the folder its redirects must not leave, "/Archives/edgar/data/320193/000032019324000123/". */
+  within: Type.Optional(Type.String({ pattern: "^/" })),
+});
+export type SourceAsk = Static<typeof SourceAsk>;
+
+export const SOURCE_ERRORS = [
+  "filings_not_configured",
+  "rate_limited",
+  "filings_unavailable",
+  "too_large",
+  "redirect_not_allowed",
+  "robots_disallowed",
+  "timeout",
+  "blocked_destination",
+] as const;
+
+export const SourceAnswer = Type.Union([
+  Type.Object({
+    kind: Type.Literal("got"),
+    url: Type.String(),
+    final_url: Type.String(),
+    redirects: Type.Array(Redirect),
+    status: Type.Integer(),
+    /** Names in lower case, everything the upstream sent. */
+    headers: Type.Record(Type.String(), Type.String()),
+    content_type: Nullable(Type.String()),
+    /** Of the exact bytes, after content coding; they are in Bodies. */
+    sha256: Sha256,
+    bytes: Type.Integer(),
+    /** When these bytes last came from the upstream, ISO 8601. */
+    retrieved_at: Type.String(),
+    /** No byte of it came over the wire for this answer. */
+    cached: Type.Boolean(),
+    /** The upstream was asked, and what was stored is still true. */
+    revalidated: Type.Boolean(),
+    /** Requests this answer cost; callers who shared it are all told the same number. */
+    requests: Type.Integer(),
+  }),
+  /** There is no such thing: 404, or a 403 that says so (classes C and D). Pauses nothing. */
+  Type.Object({
+    kind: Type.Literal("missing"),
+    url: Type.String(),
+    status: Type.Integer(),
+    requests: Type.Integer(),
+  }),
+  Type.Object({
+    kind: Type.Literal("failed"),
+    /** One of SOURCE_ERRORS, or http_<status> for what the upstream refused by a status of its own (400, 401 …). */
+    error: Type.String(),
+    message: Type.String(),
+    retry_after_s: Nullable(Type.Integer({ minimum: 1 })),
+    status: Nullable(Type.Integer()),
+    redirects: Type.Array(Redirect),
+    requests: Type.Integer(),
+  }),
+]);
+export type SourceAnswer = Static<typeof SourceAnswer>;
+
+/** Its key is "<egress> <digest of the address>". `fetched` and `tick` are its own messages. */
+export const FilingAddress = contract(
+  "filing_address",
+  {
+    get: ask(Type.Object({ ask_id: Type.String(), ...SourceAsk.properties }), SourceAnswer),
+    fetched: tell(Type.Object({ flight: Type.Integer(), answer: SourceAnswer })),
+    tick: tell(Type.Null()),
+  },
+  "filings",
+);
+
+export const FilingSlotRequest = Type.Object({
+  slot_id: Type.String(),
+  project: Type.String(),
+  lane: Type.Enum(["sync", "batch"]),
+  /** A longer queue answers rate_limited at once. */
+  wait_max_ms: Type.Integer({ minimum: 0 }),
+});
+export type FilingSlotRequest = Static<typeof FilingSlotRequest>;
+
+/** Leave for one request, good between two moments of the clock of who granted it; then it is lost. */
+export const FilingSlot = Type.Object({
+  slot_ms: Type.Integer(),
+  not_after_ms: Type.Integer(),
+  /** Which pause it was granted after: an answer to it tells nothing of a later one. */
+  episode: Type.Integer(),
+});
+export type FilingSlot = Static<typeof FilingSlot>;
+
+export const FilingSlotAnswer = Type.Union([
+  Type.Object({ kind: Type.Literal("granted"), slot: FilingSlot, waited_ms: Type.Integer() }),
+  Type.Object({
+    kind: Type.Literal("refused"),
+    error: Type.Enum(["rate_limited", "filings_unavailable"]),
+    retry_after_s: Type.Integer({ minimum: 1 }),
+  }),
+]);
+export type FilingSlotAnswer = Static<typeof FilingSlotAnswer>;
+
+/** What came of a slot; each is settled once, one that is not lapses. */
+export const FilingOutcome = Type.Object({
+  slot_id: Type.String(),
+  slot: FilingSlot,
+  /**
+   * `answered`: anything that is no throttling; `throttled`: pages A and B, 403, 429, 503; `unreachable`: a refused
+   * connection or no answer; `dropped`: nothing was sent.
+   */
+  result: Type.Enum(["answered", "throttled", "unreachable", "dropped"]),
+  /** Of a throttling answer's Retry-After. */
+  retry_after_s: Nullable(Type.Integer({ minimum: 0 })),
+  /** For the operator: "identity_refused" means that waiting does not help. */
+  reason: Nullable(Type.String()),
+});
+export type FilingOutcome = Static<typeof FilingOutcome>;
+
+/** What an operator sees of one egress. */
+export const FilingLimiterView = Type.Object({
+  egress: Type.String(),
+  requests_per_second: Type.Number(),
+  waiting: Type.Integer(),
+  in_flight: Type.Integer(),
+  paused_until: Nullable(Type.String()),
+  /** Pauses in a row; 0: none. */
+  pause_level: Type.Integer(),
+  pause_reason: Nullable(Type.String()),
+});
+export type FilingLimiterView = Static<typeof FilingLimiterView>;
+
+/** One per egress, the key: who may send the next request to the filing system, and when. */
+export const FilingLimiter = contract(
+  "filing_limiter",
+  {
+    acquire: ask(FilingSlotRequest, FilingSlotAnswer),
+    /** Answered with how long the system is left alone now, null: it is not. */
+    settle: ask(FilingOutcome, Type.Object({ retry_after_s: Nullable(Type.Integer({ minimum: 1 })) })),
+    view: ask(Type.Null(), FilingLimiterView),
+    /** Its own: what came of asking the ledger, and its alarm clock. */
+    looked: tell(Type.Unknown()),
+    tick: tell(Type.Null()),
+  },
+  "filings",
+);
