@@ -91,6 +91,7 @@ export async function clusterOf(
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const nodes: NodeOf[] = [];
+  let seats = 0;
   const programs = new Set<ChildProcess>();
 
   const direct: Environment = {
@@ -118,6 +119,7 @@ export async function clusterOf(
   };
 
   async function add(said: string, more: Environment = {}): Promise<NodeOf> {
+    const seat = seats++;
     const status_port = await freePort();
     const status_url = `http://127.0.0.1:${status_port}`;
     const links = {} as Record<EngineName, Link>;
@@ -131,7 +133,7 @@ export async function clusterOf(
       env: {
         ...environment,
         ...through,
-        TRAWL_DATA_DIR: join(folder, String(nodes.length)),
+        TRAWL_DATA_DIR: join(folder, String(seat)),
         TRAWL_ROLES: said,
         TRAWL_STATUS_PORT: String(status_port),
         ...more,
@@ -169,7 +171,7 @@ export async function clusterOf(
       isRunning: () => program.exitCode === null && program.signalCode === null,
       stderr: () => stderr,
     };
-    nodes.push(node);
+    nodes[seat] = node;
     return node;
   }
 
@@ -180,7 +182,7 @@ export async function clusterOf(
     });
     await Promise.all(ended);
     await roster.close();
-    for (const { links } of nodes) for (const link of Object.values(links)) await link.close();
+    for (const { links } of Object.values(nodes)) for (const link of Object.values(links)) await link.close();
     for (const engine of mine.values()) await engine.stop();
     rmSync(folder, { recursive: true, force: true });
   }
