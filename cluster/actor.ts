@@ -49,6 +49,8 @@ export interface Held {
   readonly signal: AbortSignal;
   /** Asked immediately before each request to an origin: false once another node may have taken over. */
   readonly mayStart: () => boolean;
+  /** Grows each time the key changes hands; 0 where there is only one process. */
+  readonly epoch: number;
 }
 
 /** How long, and how often the same, for one question. */

@@ -241,7 +241,11 @@ export async function distributed(
   // --- one partition -------------------------------------------------------------------------------------------
 
   async function openPartition(part: Part): Promise<Estate> {
-    const holding = within.hold({ mayStart: part.mayStart, ask: asking(part.partition) });
+    const holding = within.hold({
+      mayStart: part.mayStart,
+      epoch: part.epoch,
+      ask: asking(part.partition),
+    });
     const place: Place = { ...part, holding, closing: false };
     /** Handed out by the bus and not acknowledged yet. */
     const held = new Set<Delivery>();

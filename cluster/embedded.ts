@@ -105,7 +105,7 @@ export function embedded(actors: readonly Actor[], outside: Outside): Cluster {
     };
 
   const within = node(actors, { ...outside, meters }, { reply: books.conclude, tell });
-  const holding = within.hold({ mayStart: () => true, ask: asking(false) });
+  const holding = within.hold({ mayStart: () => true, epoch: 0, ask: asking(false) });
   const recovered = holding.recover(Array.from({ length: PARTITIONS }, (_, partition) => partition));
   // Whoever starts the node waits for it; a test that does not care must not break by it.
   recovered.catch(nothing);

@@ -59,6 +59,7 @@ export interface Post {
 export interface Grounds {
   /** Asked before each request to an origin; the holding adds its own no when it ends. */
   readonly mayStart: () => boolean;
+  readonly epoch: number;
   /** For work started here. */
   readonly ask: Say;
 }
@@ -462,7 +463,7 @@ export function node(
     };
     // Inside a promise, so that a throw before the first await is no different from one after it.
     void Promise.resolve()
-      .then(() => work(holding.grounds.ask, { signal, mayStart }))
+      .then(() => work(holding.grounds.ask, { signal, mayStart, epoch: holding.grounds.epoch }))
       .then((words) => travelled(`"${kind.name}.${operation}"`, kind.shapes.get(operation)!.message, words))
       .then(
         (message) => {

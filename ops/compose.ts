@@ -177,7 +177,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   };
   const ledger =
     works && config.audit.starts === "on"
-      ? startLedger({ documents, clock, meters, node: () => node, joined })
+      ? startLedger({ documents, clock, meters, node: () => node })
       : null;
   const budget = (project: string) => budgetOf(documents, project);
   const index_path = inFolder(config.storage.data_dir, "search.sqlite");
@@ -187,7 +187,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     [
       account(),
       domain(pace, canonical === undefined ? {} : { [canonical]: PROFILES_PACE }),
-      robots({ egress, clock, crawler_name, user_agent, joined }),
+      robots({ egress, clock, crawler_name, user_agent, joined, ...(ledger && { started: ledger.note }) }),
       lessons(),
       fetch({
         climb: climb({
@@ -195,9 +195,8 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
           documents,
           bodies,
           meters,
-          routes: ledger
-            ? Object.fromEntries(Object.entries(tiers).map(([tier, route]) => [tier, ledger.watch(route)]))
-            : tiers,
+          routes: tiers,
+          ...(ledger && { started: ledger.note }),
           extract,
           joined,
           prices: readPrices(prices),

@@ -1,27 +1,26 @@
 /**
- * The start ledger: when this node sent a request to which domain, for `trawl audit politeness`. Batched once a second
- * into the collection `starts`, forgotten after seven days; off unless TRAWL_START_LEDGER is on. It watches, it never
- * decides: who may start is the domain actor's business, and what could not be written is missing here, nothing else.
- *
- * Requests for robots.txt are not in it, nor what was in flight when a node was killed.
+ * The start ledger: when this node sent which request to which domain, robots.txt included, for `trawl audit
+ * politeness`. Batched once a second into the collection `starts`, forgotten after seven days; off unless
+ * TRAWL_START_LEDGER is on. It is told, it never decides: who may start is the domain actor's business, and what could
+ * not be written is missing here, nothing else. A killed node takes the last second's rows with it.
  */
-import type { Transport } from "../actors/lib/transport.ts";
-import { type JoinedSites, siteOf } from "../actors/lib/url.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Meters } from "../cluster/ports/meters.ts";
+import type { Started } from "../schemas/domain.ts";
 
-export interface Start {
-  readonly domain: string;
+export interface Start extends Started {
   /** Unix milliseconds by its node's clock, when the request left. */
   readonly at_ms: number;
   readonly node: string;
 }
 
+type Row = readonly [domain: string, at_ms: number, fetch_id: string, epoch: number];
+
 /** One document: what a node started within a second or so. */
 interface Batch {
   readonly node: string;
-  readonly rows: readonly (readonly [domain: string, at_ms: number])[];
+  readonly rows: readonly Row[];
 }
 
 const COLLECTION = "starts";
@@ -31,7 +30,8 @@ const KEPT_MS = 7 * 24 * 60 * 60_000;
 const ROWS_MOST = 10_000;
 
 export interface StartLedger {
-  readonly watch: (transport: Transport) => Transport;
+  /** Called as a request leaves; writes a little later. */
+  readonly note: (started: Started) => void;
   /** Writes what is still to be written. */
   readonly close: () => Promise<void>;
 }
@@ -41,21 +41,20 @@ interface Needs {
   readonly clock: Clock;
   readonly meters: Meters;
   readonly node: () => string;
-  readonly joined: JoinedSites;
 }
 
 /** Sorts by time as text. */
 const keyOf = (at_ms: number, rest = ""): string => `${String(at_ms).padStart(15, "0")} ${rest}`;
 
-export function startLedger({ documents, clock, meters, node, joined }: Needs): StartLedger {
-  let rows: [string, number][] = [];
+export function startLedger({ documents, clock, meters, node }: Needs): StartLedger {
+  let rows: Row[] = [];
   let alarm: Disposable | null = null;
   let writing: Promise<void> = Promise.resolve();
   let batches = 0;
 
-  function note(url: string, at_ms: number): void {
+  function note({ domain, fetch_id, epoch }: Started): void {
     if (rows.length >= ROWS_MOST) return;
-    rows.push([siteOf(new URL(url).hostname, joined), Math.round(at_ms)]);
+    rows.push([domain, clock.now(), fetch_id, epoch]);
     alarm ??= clock.at(clock.now() + FLUSH_MS, () => {
       alarm = null;
       writing = flush();
@@ -77,22 +76,7 @@ export function startLedger({ documents, clock, meters, node, joined }: Needs): 
   }
 
   return {
-    watch: (transport) => (request) =>
-      transport({
-        ...request,
-        async enter(url) {
-          const entry = await request.enter(url);
-          if (entry.kind !== "entered") return entry;
-          const granted_ms = clock.now();
-          return {
-            kind: "entered",
-            left(answer) {
-              note(url, answer.sent_ms ?? granted_ms);
-              entry.left(answer);
-            },
-          };
-        },
-      }),
+    note,
     async close() {
       alarm?.[Symbol.dispose]();
       await writing;
@@ -112,8 +96,8 @@ export async function readStarts(documents: Documents, since_ms: number, until_m
     const found = await documents.list(COLLECTION, { from, to: keyOf(until_ms), limit: READ_MOST });
     for (const { value } of found) {
       const { node, rows } = value as Batch;
-      for (const [domain, at_ms] of rows)
-        if (at_ms >= since_ms && at_ms < until_ms) starts.push({ domain, at_ms, node });
+      for (const [domain, at_ms, fetch_id, epoch] of rows)
+        if (at_ms >= since_ms && at_ms < until_ms) starts.push({ domain, at_ms, fetch_id, epoch, node });
     }
     if (found.length < READ_MOST) break;
     from = `${found.at(-1)!.key}\0`;

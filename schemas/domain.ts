@@ -34,6 +34,21 @@ export const SlotAnswer = Type.Union([
 export type SlotAnswer = Static<typeof SlotAnswer>;
 
 /**
+ * A grant is void when its request has not left within this time: the domain waits no longer for it to be sent. Longer
+ * than a connection may take (15 s); when too large, a caller that vanished between grant and request holds up others.
+ */
+export const START_WITHIN_MS = 20_000;
+
+/** A request that leaves, for whoever keeps books. */
+export interface Started {
+  /** The site whose slot it has. */
+  readonly domain: string;
+  readonly fetch_id: string;
+  /** Of the partition the work belongs to. */
+  readonly epoch: number;
+}
+
+/**
  * Hands one slot back when its exchange is over: every request to the origin (each redirect hop, robots.txt)
  * takes one. Every grant is released once; one that is not lapses.
  */
@@ -43,11 +58,6 @@ export const SlotRelease = Type.Object({
   status: Type.Union([Type.Integer(), Type.Null()]),
   /** What a Retry-After on 429 or 503 asked for, in seconds; null when there was none. */
   retry_after_s: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
-  /**
-   * When the request left, by the node's clock, where the caller knows: the next gap is counted from it, so that what
-   * happens between grant and request (a store, a connection) shortens no gap. Left out: from the grant.
-   */
-  sent_ms: Type.Optional(Type.Integer()),
 });
 export type SlotRelease = Static<typeof SlotRelease>;
 
@@ -77,6 +87,11 @@ export type DomainView = Static<typeof DomainView>;
 /** One actor per registrable domain decides who may fetch from it, and when. */
 export const Domain = contract("domain", {
   acquire: ask(SlotRequest, SlotAnswer),
+  /**
+   * The request leaves now. The next gap is counted from here and nobody is granted a slot before, so that nothing
+   * that happens between grant and request (a store, a name server, a handshake) shortens a gap.
+   */
+  sent: tell(Type.Object({ fetch_id: Type.String() })),
   release: tell(SlotRelease),
   settle: tell(FetchOutcome),
   /** The name was not found. Asked, because the second time within 6 h makes the host dead for this very fetch. */

@@ -6,7 +6,7 @@
  * patience runs out. It never fetches, and it answers everyone.
  */
 import { actor, PARKED, type ReplyTo, type Turn } from "../../cluster/actor.ts";
-import { Domain, type DomainView, type SlotAnswer } from "../../schemas/domain.ts";
+import { Domain, type DomainView, type SlotAnswer, START_WITHIN_MS } from "../../schemas/domain.ts";
 import {
   aheadOf,
   cleared,
@@ -23,11 +23,12 @@ import {
   refused,
   release,
   resumed,
+  sent,
   settle,
   skipped,
-  spoken,
   start,
   UNTOUCHED,
+  without,
 } from "./politeness.ts";
 import {
   type Caller,
@@ -57,8 +58,10 @@ interface State {
   politeness: Politeness;
   /** Not kept: callers whose domain moved ask again. */
   readonly queue: Queue<Reply>;
-  /** Not kept: the last turn granted a slot, and when that grant left is not counted yet. */
-  granting: boolean;
+  /** Not kept: grants whose request has not left yet, and when they were given. While there is a gap, one at most. */
+  readonly unsent: Map<string, number>;
+  /** Not kept before the next grant: when the last request left. Whoever takes over counts a recent start as made then. */
+  sent_ms: number;
 }
 
 type DomainTurn = Turn<State, typeof Domain.operations>;
@@ -69,29 +72,41 @@ type DomainTurn = Turn<State, typeof Domain.operations>;
  */
 export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace, "lease_ms">>> = {}) {
   const paceOf = (site: string): Pace => ({ ...everyones, ...sites[site] });
-  /** Slots this process has granted and not had back: they outlive an activation, the process's death they do not. */
-  const granted = new Set<string>();
+  /**
+   * Slots this process has granted and not had back, and whether their request has left: they outlive an activation,
+   * the process's death they do not.
+   */
+  const granted = new Map<string, "unsent" | "sent">();
 
   return actor(Domain)<State, Politeness>({
     keep: (state) => state.politeness,
-    begin: (kept, { key, now_ms }) => ({
-      politeness: kept ? resumed(kept, paceOf(key), now_ms, (fetch_id) => granted.has(fetch_id)) : UNTOUCHED,
-      queue: emptyQueue(),
-      granting: false,
-    }),
+    begin(kept, { key, now_ms }) {
+      const politeness = kept
+        ? resumed(kept, paceOf(key), now_ms, (fetch_id) => granted.has(fetch_id))
+        : UNTOUCHED;
+      const unsent = politeness.leases
+        .filter(({ fetch_id }) => granted.get(fetch_id) === "unsent")
+        .map(({ fetch_id }) => [fetch_id, now_ms] as const);
+      return { politeness, queue: emptyQueue(), unsent: new Map(unsent), sent_ms: 0 };
+    },
     idle_ms: 10 * 60_000,
     on: {
       acquire(turn, { fetch_id, host, lane, wait_max_ms }) {
         const { now_ms } = turn;
-        const { politeness, queue } = turn.state;
+        const { politeness, queue, unsent } = turn.state;
         const pace = paceOf(turn.key);
-        if (holds(politeness, fetch_id, now_ms)) return { kind: "granted", waited_ms: 0 };
+        if (unsent.has(fetch_id) && holds(politeness, fetch_id, now_ms))
+          return { kind: "granted", waited_ms: 0 };
+        // Its request left, and it wants another: begun anew elsewhere. The slot is its own, the gap is not.
+        const where = holds(politeness, fetch_id, now_ms) ? "again" : lane;
         const refusal = closed(politeness, host, now_ms);
         if (refusal) return refusal;
 
         const same = queue.byId.get(fetch_id);
         const full = queue.byId.size >= QUEUE_MOST;
-        const expected_ms = expectedWait(politeness, pace, now_ms, aheadOf(lane, waiting(queue)));
+        const ahead = where === "again" ? queue.again.size : aheadOf(lane, waiting(queue));
+        const others = where === "again" ? without(politeness, fetch_id) : politeness;
+        const expected_ms = expectedWait(others, pace, now_ms, ahead);
         if (same ? same.replies.length >= REPLIES_MOST : full || expected_ms > wait_max_ms) {
           return refused("domain_busy", expected_ms);
         }
@@ -99,15 +114,25 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
         const leaves_ms = now_ms + wait_max_ms;
         const reply = turn.park<SlotAnswer>();
         if (same) joinAgain(queue, same, reply, leaves_ms);
-        else join(queue, { fetch_id, host, lane, asked_ms: now_ms, leaves_ms, replies: [reply] });
+        else join(queue, { fetch_id, host, lane, asked_ms: now_ms, leaves_ms, replies: [reply] }, where);
+        turn.state.politeness = others;
         serve(turn, pace);
         return PARKED;
+      },
+
+      sent(turn, { fetch_id }) {
+        turn.state.unsent.delete(fetch_id);
+        if (granted.has(fetch_id)) granted.set(fetch_id, "sent");
+        turn.state.sent_ms = turn.now_ms;
+        serve(turn, paceOf(turn.key));
       },
 
       release(turn, message) {
         const { now_ms, state } = turn;
         const pace = paceOf(turn.key);
         const { paused_until_ms } = state.politeness;
+        // Who says nothing when it leaves is counted when it has come back.
+        if (state.unsent.delete(message.fetch_id) && message.status !== null) state.sent_ms = now_ms;
         state.politeness = release(state.politeness, pace, now_ms, message);
         granted.delete(message.fetch_id);
         const { paused_until_ms: until_ms } = state.politeness;
@@ -161,8 +186,6 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
   function serve(turn: DomainTurn, pace: Pace): void {
     const { state, now_ms } = turn;
     const { queue } = state;
-    if (state.granting) state.politeness = spoken(state.politeness, turn.spoke_ms);
-    state.granting = false;
     if (queue.byId.size === 0) return;
     const refusal = skipped(state.politeness, now_ms);
     if (refusal) {
@@ -176,15 +199,15 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
 
     // Whoever left before this moment would not use the slot; whoever leaves at this moment still may.
     timeOut(turn, pace, now_ms - 1);
-    let due_ms = dueAt(state.politeness, pace, now_ms);
-    for (; due_ms <= now_ms; due_ms = dueAt(state.politeness, pace, now_ms)) {
+    let due_ms = nextAt(state, pace, now_ms);
+    for (; due_ms <= now_ms; due_ms = nextAt(state, pace, now_ms)) {
       const caller = takeNext(queue);
       if (!caller) return;
       for (const lease of state.politeness.leases)
         if (lease.lapses_ms <= now_ms) granted.delete(lease.fetch_id);
       state.politeness = start(state.politeness, pace, now_ms, caller);
-      state.granting = true;
-      granted.add(caller.fetch_id);
+      state.unsent.set(caller.fetch_id, now_ms);
+      granted.set(caller.fetch_id, "unsent");
       for (const reply of caller.replies) {
         turn.answer(reply, { kind: "granted", waited_ms: Math.floor(now_ms - caller.asked_ms) });
       }
@@ -193,6 +216,15 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
     const first = firstToLeave(queue);
     if (first) turn.wake(Math.min(due_ms, first.leaves_ms), "serve", null);
   }
+}
+
+/** The earliest time of the next grant: what was granted has left or is void, its gap has passed, a slot is free. */
+function nextAt({ politeness, unsent, sent_ms }: State, pace: Pace, now_ms: number): number {
+  for (const [fetch_id, granted_ms] of unsent)
+    if (now_ms >= granted_ms + START_WITHIN_MS) unsent.delete(fetch_id);
+  const due_ms = dueAt(sent(politeness, sent_ms), pace, now_ms);
+  if (unsent.size === 0 || gapOf(politeness, pace, now_ms) === 0) return due_ms;
+  return Math.max(due_ms, Math.max(...unsent.values()) + START_WITHIN_MS);
 }
 
 function timeOut(turn: DomainTurn, pace: Pace, at_ms: number): void {

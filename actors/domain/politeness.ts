@@ -220,12 +220,17 @@ export function start(
   return { ...politeness, leases: [...leases, lease], last_start_ms: now_ms };
 }
 
-/** A grant left this node at spoke_ms, later than it was decided by the time storing took: the gap counts from there. */
-export function spoken(politeness: Politeness, spoke_ms: number): Politeness {
+/** A request left at sent_ms, later than its slot was granted: the gap counts from there. */
+export function sent(politeness: Politeness, sent_ms: number): Politeness {
   const { last_start_ms } = politeness;
-  return last_start_ms === null || spoke_ms <= last_start_ms
+  return last_start_ms === null || sent_ms <= last_start_ms
     ? politeness
-    : { ...politeness, last_start_ms: spoke_ms };
+    : { ...politeness, last_start_ms: sent_ms };
+}
+
+/** Without the slot this fetch holds: whoever begins anew is let in anew. */
+export function without(politeness: Politeness, fetch_id: string): Politeness {
+  return { ...politeness, leases: politeness.leases.filter((held) => held.fetch_id !== fetch_id) };
 }
 
 /** Takes a slot back and learns from what the origin said. A slot that lapsed and was taken back teaches nothing. */
@@ -233,18 +238,16 @@ export function release(
   politeness: Politeness,
   pace: Pace,
   now_ms: number,
-  { fetch_id, status, retry_after_s, sent_ms }: SlotRelease,
+  { fetch_id, status, retry_after_s }: SlotRelease,
 ): Politeness {
   const lease = politeness.leases.find((held) => held.fetch_id === fetch_id);
   if (!lease) return politeness;
   const held_ms = Math.max(0, now_ms - lease.started_ms);
-  const { hold_ms, last_start_ms } = politeness;
+  const { hold_ms } = politeness;
   const back: Politeness = {
     ...politeness,
     leases: politeness.leases.filter((held) => held !== lease),
     hold_ms: hold_ms === 0 ? held_ms : Math.round(hold_ms + HOLD_WEIGHT * (held_ms - hold_ms)),
-    // A request may leave a little after its grant; the gap is between requests.
-    last_start_ms: Math.max(last_start_ms ?? 0, Math.min(sent_ms ?? 0, now_ms)),
     // Whoever answers exists.
     missing:
       status === null ? politeness.missing : politeness.missing.filter(({ host }) => host !== lease.host),

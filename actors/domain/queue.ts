@@ -16,6 +16,8 @@ export interface Caller<Reply> {
 
 export interface Queue<Reply> {
   readonly lanes: Readonly<Record<Lane, Set<Caller<Reply>>>>;
+  /** Those whose slot is counted already, because they begin anew: before both lanes. */
+  readonly again: Set<Caller<Reply>>;
   readonly byId: Map<string, Caller<Reply>>;
   /** A heap by leaves_ms. Callers who are gone stay in it until they come up or outnumber the others. */
   leaving: { readonly at_ms: number; readonly caller: Caller<Reply> }[];
@@ -28,6 +30,7 @@ const SLACK = 256;
 
 export const emptyQueue = <Reply>(): Queue<Reply> => ({
   lanes: { sync: new Set(), batch: new Set() },
+  again: new Set(),
   byId: new Map(),
   leaving: [],
   sync_in_row: 0,
@@ -38,8 +41,8 @@ export const waiting = ({ lanes }: Queue<unknown>): Record<Lane, number> => ({
   batch: lanes.batch.size,
 });
 
-export function join<Reply>(queue: Queue<Reply>, caller: Caller<Reply>): void {
-  queue.lanes[caller.lane].add(caller);
+export function join<Reply>(queue: Queue<Reply>, caller: Caller<Reply>, where: Lane | "again"): void {
+  (where === "again" ? queue.again : queue.lanes[where]).add(caller);
   queue.byId.set(caller.fetch_id, caller);
   push(queue, caller);
 }
@@ -59,6 +62,11 @@ export function joinAgain<Reply>(
 
 /** Takes out whose turn it is; undefined when nobody waits. */
 export function takeNext<Reply>(queue: Queue<Reply>): Caller<Reply> | undefined {
+  const [first] = queue.again;
+  if (first) {
+    remove(queue, first);
+    return first;
+  }
   const lane = nextLane(waiting(queue), queue.sync_in_row);
   const [caller] = queue.lanes[lane];
   if (!caller) return undefined;
@@ -97,6 +105,7 @@ export function firstToLeave<Reply>(queue: Queue<Reply>): Caller<Reply> | undefi
 }
 
 function remove<Reply>(queue: Queue<Reply>, caller: Caller<Reply>): void {
+  queue.again.delete(caller);
   queue.lanes[caller.lane].delete(caller);
   queue.byId.delete(caller.fetch_id);
   if (queue.leaving.length <= 2 * queue.byId.size + SLACK) return;

@@ -18,6 +18,8 @@ import {
   type RobotsRead,
   type RobotsRequest,
   type RobotsRules,
+  START_WITHIN_MS,
+  type Started,
 } from "../../schemas/domain.ts";
 import { retryAfterSeconds } from "../lib/http.ts";
 import { parseRobots, ROBOTS_MOST_BYTES } from "../lib/robots.ts";
@@ -42,6 +44,8 @@ export interface RobotsWays {
   readonly user_agent: string;
   /** Sites an operator joined, as everybody who names sites knows them. */
   readonly joined?: JoinedSites;
+  /** Told of every request as it leaves. Must not wait or throw. Default: nobody is. */
+  readonly started?: (start: Started) => void;
 }
 
 /** RFC 9309, section 2.3.1.2: at least five; after that the file counts as unavailable, so there are no rules. */
@@ -188,14 +192,21 @@ async function readRobots(ways: RobotsWays, say: Say, held: Held, reading: Readi
     }
 
     const began_ms = clock.now();
-    let sent_ms = began_ms;
+    const void_ms = clock.mono() + START_WITHIN_MS;
+    let is_lost = false;
+    const sending = (): boolean => {
+      is_lost = !held.mayStart();
+      if (is_lost || clock.mono() >= void_ms) return false;
+      // Untold, the domain waits until the slot is handed back.
+      say(Domain, there, "sent", { fetch_id }).catch(() => {});
+      ways.started?.({ domain: there, fetch_id, epoch: held.epoch });
+      return true;
+    };
     let status: number | null = null;
     let retry_after_s: number | null = null;
     const deadline = new AbortController();
     const alarm = clock.at(began_ms + left_ms, () => deadline.abort());
     try {
-      if (!held.mayStart())
-        throw new Fault("lease_lost", `Cannot read "${url.href}": another node may hold it`);
       const exchange = await ways.egress.exchange({
         url: url.href,
         method: "GET",
@@ -205,14 +216,14 @@ async function readRobots(ways: RobotsWays, say: Say, held: Held, reading: Readi
         ],
         signal: AbortSignal.any([held.signal, deadline.signal]),
         connect_timeout_ms: CONNECT_MOST_MS,
+        sending,
       });
+      if (is_lost) throw new Fault("lease_lost", `Cannot read "${url.href}": another node may hold it`);
       if (exchange.kind === "failed") {
         const problem = deadline.signal.aborted ? "timeout" : exchange.problem;
         return failedRead(problem, exchange.connected);
       }
       status = exchange.status;
-      // Not when the slot was granted: until the connection stands, the origin has seen nothing.
-      sent_ms = Math.max(began_ms, clock.now() - exchange.timings.first_byte_ms);
       retry_after_s = retryAfterSeconds(exchange.headers.get("retry-after")?.[0], clock.now());
       if (REDIRECTS.has(status)) {
         exchange.cancel();
@@ -241,7 +252,7 @@ async function readRobots(ways: RobotsWays, say: Say, held: Held, reading: Readi
       alarm[Symbol.dispose]();
       left_ms -= clock.now() - began_ms;
       // A slot that is not handed back lapses; that is no reason to have read for nothing.
-      await say(Domain, there, "release", { fetch_id, status, retry_after_s, sent_ms }).catch(() => {});
+      await say(Domain, there, "release", { fetch_id, status, retry_after_s }).catch(() => {});
     }
   }
 }

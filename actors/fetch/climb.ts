@@ -11,7 +11,7 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
 import type { Work } from "../../cluster/ports/workers.ts";
 import { Account, fromMicros } from "../../schemas/accounts.ts";
-import { Domain, Robots } from "../../schemas/domain.ts";
+import { Domain, Robots, START_WITHIN_MS, type Started } from "../../schemas/domain.ts";
 import type { FetchError } from "../../schemas/errors.ts";
 import {
   type Attempt,
@@ -63,6 +63,8 @@ export interface Outside {
   readonly kept?: (page: Kept) => void;
   /** Told of every address whose origin says that there is nothing (any more): 404, 410. */
   readonly gone?: (url: string) => void;
+  /** Told of every request to an origin as it leaves. Must not wait or throw. Default: nobody is. */
+  readonly started?: (start: Started) => void;
   /** What an attempt on a premium route costs. Default: nothing. */
   readonly prices?: Prices;
   /** What a project may spend on premium routes in a month, in micros; null: no limit. Default: no limit. */
@@ -140,6 +142,8 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
     const tried: Candidate[] = [];
     let refusal: Refusal | null = null;
     let hops = 0;
+    /** Whether a request was not sent because another node may hold the domain. */
+    let is_lost = false;
     let spent_micros = 0;
     let learned: Learned = UNLEARNED;
     /** Whether what can be looked for elsewhere has been. */
@@ -176,18 +180,20 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       if (slot.kind === "refused") {
         return refusedBy(slot.error, "politeness", slot.error, slot.retry_after_s, null);
       }
-      const granted_ms = clock.now();
-      const left: Extract<Entry, { kind: "entered" }>["left"] = ({
-        status,
-        retry_after_s,
-        sent_ms = granted_ms,
-      }) => {
-        say(Domain, there, "release", { fetch_id, status, retry_after_s, sent_ms }).catch(
-          (problem: unknown) => {
-            // A slot that is not handed back lapses; the domain is only slower for it.
-            meters.say("warn", "Cannot hand a slot back", { domain: there, problem: String(problem) });
-          },
-        );
+      const void_ms = clock.mono() + START_WITHIN_MS;
+      const untold = (problem: unknown) => {
+        // A slot that is not handed back lapses; the domain is only slower for it.
+        meters.say("warn", "Cannot hand a slot back", { domain: there, problem: String(problem) });
+      };
+      const left: Extract<Entry, { kind: "entered" }>["left"] = ({ status, retry_after_s }) => {
+        say(Domain, there, "release", { fetch_id, status, retry_after_s }).catch(untold);
+      };
+      const sending = (): boolean => {
+        is_lost ||= !held.mayStart();
+        if (is_lost || signal.aborted || clock.mono() >= void_ms) return false;
+        say(Domain, there, "sent", { fetch_id }).catch(untold);
+        outside.started?.({ domain: there, fetch_id, epoch: held.epoch });
+        return true;
       };
       if (!held.mayStart()) {
         left({ status: null, retry_after_s: null });
@@ -197,7 +203,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         left({ status: null, retry_after_s: null });
         return refusedBy("timeout", "politeness", "timeout", null, null);
       }
-      return { kind: "entered", left };
+      return { kind: "entered", sending, left };
     };
 
     const takeRoute = async (tier: Tier): Promise<Candidate | FetchAnswer> => {
@@ -219,6 +225,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       }
       const validators = tier === "direct" && stale !== null ? stale.record : null;
       const result = await route({ ...request, url: request.url, validators, signal, enter });
+      if (is_lost) throw new Fault("lease_lost", `Cannot fetch from "${site}": another node may hold it`);
       if (isPremium(tier)) await paid(tier, result);
       meters.observe("trawl_fetch_duration_seconds", { tier }, result.ms / 1_000);
       switch (result.kind) {

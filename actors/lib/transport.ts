@@ -15,21 +15,24 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
   /**
    * Asked before each request to an origin, the first and every redirect hop: robots, slot and fence of that
-   * origin. Refusals end the journey. Granted slots are handed back by `left`.
+   * origin. Refusals end the journey. Granted slots are handed back by `left`, and `sending` is asked immediately
+   * before the request leaves: false, and it must not leave any more.
    */
   readonly enter: (url: string) => Promise<Entry>;
 }
 
 export type Entry =
-  | { readonly kind: "entered"; readonly left: (answer: OriginAnswer) => void }
+  | {
+      readonly kind: "entered";
+      readonly sending: () => boolean;
+      readonly left: (answer: OriginAnswer) => void;
+    }
   | { readonly kind: "refused"; readonly refusal: Refusal };
 
 /** What the origin said, for the domain's pace. */
 export interface OriginAnswer {
   readonly status: number | null;
   readonly retry_after_s: number | null;
-  /** When the request left, where the transport knows: after the connection stood. */
-  readonly sent_ms?: number;
 }
 
 /** Why a hop may not be taken: a FetchError, the pseudo-step it is recorded under, and a sentence. */

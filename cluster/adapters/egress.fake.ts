@@ -52,6 +52,8 @@ export function fakeEgress(web: FakeWeb, clock?: Clock): FakeEgress {
   return {
     hits,
     async exchange(request) {
+      if (request.sending && !request.sending())
+        return { kind: "failed", problem: "aborted", connected: true, detail: "aborted", ms: 0 };
       hits.push({ url: request.url, at_ms: clock?.now() ?? 0, request });
       const answer = answerTo(request);
       const began_ms = clock?.now() ?? 0;

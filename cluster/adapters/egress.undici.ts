@@ -252,6 +252,10 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   ): Promise<Exchange> {
     const timings = connection.isUsed ? { dns_ms: 0, connect_ms: 0, tls_ms: 0 } : connection.timings;
     connection.isUsed = true;
+    if (request.sending && !request.sending()) {
+      keep(connection);
+      throw new EgressError("aborted", `Cannot ask "${url.host}": it may not be asked any more`);
+    }
     const sent = performance.now();
     const inlet = new Inlet(life, request.idle_timeout_ms ?? IDLE_TIMEOUT_MS);
     life.arm(request.headers_timeout_ms ?? HEADERS_TIMEOUT_MS, `"${url.host}" did not answer in time`);

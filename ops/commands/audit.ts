@@ -1,6 +1,6 @@
 /** trawl audit politeness: what the start ledger says about the gaps between requests, domain by domain. */
 import { Command, InvalidArgumentError } from "commander";
-import { audit, readStarts } from "../starts.ts";
+import { audit, readStarts, type Start } from "../starts.ts";
 import { CommandError, type Context, EXIT, type Json, table, withDocuments, withJson } from "./context.ts";
 
 interface Wishes extends Json {
@@ -44,7 +44,7 @@ export function auditCommand(context: Context): Command {
       context.out(table(["DOMAIN", "STARTS", "SMALLEST GAP MS", "LEAST", "TOO SHORT"], rows));
       for (const { gap_ms, before, after } of violations)
         context.out(
-          `${after.domain}: ${gap_ms} ms at ${new Date(after.at_ms).toISOString()}, ${before.node} then ${after.node}`,
+          `${after.domain}: ${gap_ms} ms at ${new Date(after.at_ms).toISOString()}, ${told(before)} then ${told(after)}`,
         );
       return context.err(
         `${starts.length} starts on ${domains.length} domains; ${violations.length} gaps were too short`,
@@ -52,6 +52,8 @@ export function auditCommand(context: Context): Command {
     });
   return command;
 }
+
+const told = ({ fetch_id, node, epoch }: Start): string => `${fetch_id} by ${node} (epoch ${epoch})`;
 
 /** 2-adapters.md, part B. */
 const PROFILES_GAP_MS = 1_000;

@@ -4,7 +4,7 @@ import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import { Domain, type SlotRequest } from "../../schemas/domain.ts";
+import { Domain, type SlotRequest, START_WITHIN_MS } from "../../schemas/domain.ts";
 
 const PACE = { gap_ms: 1_000, slots: 2, lease_ms: 60_000 };
 /** A gap ends when it has passed by a clock that shows whole milliseconds. */
@@ -12,36 +12,46 @@ const GAP = 1_001;
 const SITE = "example.org";
 
 function oneDomain({ clock = virtualClock(Date.UTC(2026, 0, 1)), documents = memoryDocuments() } = {}) {
-  const { ask, stop } = embedded([domain(PACE, { "profiles.example": { gap_ms: 5_000, slots: 1 } })], {
+  const { ask: say, stop } = embedded([domain(PACE, { "profiles.example": { gap_ms: 5_000, slots: 1 } })], {
     clock,
     random: seededRandom(1),
     documents,
   });
+  const slot = (fetch_id: string, rest: Partial<SlotRequest> = {}, site = SITE) =>
+    say(Domain, site, "acquire", {
+      fetch_id,
+      host: `www.${SITE}`,
+      lane: "sync",
+      wait_max_ms: 15_000,
+      ...rest,
+    });
+  const sent = (fetch_id: string, site = SITE) => say(Domain, site, "sent", { fetch_id });
   return {
     clock,
     documents,
     stop,
-    acquire: (fetch_id: string, rest: Partial<SlotRequest> = {}, site = SITE) =>
-      ask(Domain, site, "acquire", {
-        fetch_id,
-        host: `www.${SITE}`,
-        lane: "sync",
-        wait_max_ms: 15_000,
-        ...rest,
-      }),
+    /** Asks for a slot and does nothing with it. */
+    slot,
+    sent,
+    /** A caller whose request leaves the moment it may. */
+    acquire: async (...asked: Parameters<typeof slot>) => {
+      const answer = await slot(...asked);
+      if (answer.kind === "granted") void sent(asked[0], asked[2]);
+      return answer;
+    },
     release: (
       fetch_id: string,
       status: number | null = 200,
       retry_after_s: number | null = null,
       site = SITE,
-    ) => ask(Domain, site, "release", { fetch_id, status, retry_after_s }),
+    ) => say(Domain, site, "release", { fetch_id, status, retry_after_s }),
     settle: (fetch_id: string, result: "answered" | "every_route_failed" | "abandoned") =>
-      ask(Domain, SITE, "settle", { fetch_id, host: `www.${SITE}`, result }),
-    missing: (fetch_id: string, host: string) => ask(Domain, SITE, "missing", { fetch_id, host }),
+      say(Domain, SITE, "settle", { fetch_id, host: `www.${SITE}`, result }),
+    missing: (fetch_id: string, host: string) => say(Domain, SITE, "missing", { fetch_id, host }),
     pace: (crawl_delay_ms: number | null) =>
-      ask(Domain, SITE, "pace", { origin: `https://www.${SITE}`, crawl_delay_ms }),
-    view: () => ask(Domain, SITE, "view", null),
-    clear: () => ask(Domain, SITE, "clear", null),
+      say(Domain, SITE, "pace", { origin: `https://www.${SITE}`, crawl_delay_ms }),
+    view: () => say(Domain, SITE, "view", null),
+    clear: () => say(Domain, SITE, "clear", null),
   };
 }
 
@@ -150,11 +160,54 @@ describe("a domain", () => {
     expect((await view()).waiting).toBe(400);
   });
 
-  test("gives a caller that asks again the slot it already has", async () => {
-    const { acquire, view } = oneDomain();
-    await acquire("a");
-    expect(await acquire("a")).toEqual(GRANTED);
+  test("gives a caller that asks again before it left the slot it already has", async () => {
+    const { slot, view } = oneDomain();
+    await slot("a");
+    expect(await slot("a")).toEqual(GRANTED);
     expect((await view()).in_flight).toBe(1);
+  });
+
+  test("has a caller that begins anew wait for a gap, before the others and in its own slot", async () => {
+    const { acquire, clock, view } = oneDomain();
+    await acquire("a");
+    const [other, anew] = [acquire("b"), acquire("a")];
+    await clock.advance(GAP);
+    expect(await anew).toEqual({ kind: "granted", waited_ms: GAP });
+    expect((await view()).in_flight).toBe(1);
+    await clock.advance(GAP);
+    expect(await other).toEqual({ kind: "granted", waited_ms: 2 * GAP });
+    expect((await view()).in_flight).toBe(2);
+  });
+
+  test("grants nobody a slot before the request it granted last has left", async () => {
+    const { slot, acquire, sent, clock } = oneDomain();
+    await slot("a");
+    const second = acquire("b");
+    await clock.advance(5_000);
+    await sent("a");
+    await clock.advance(GAP);
+    expect(await second).toEqual({ kind: "granted", waited_ms: 5_000 + GAP });
+  });
+
+  test.each([
+    ["came back without having left", null, GAP],
+    ["came back and never said that it left", 200, 5_000 + GAP],
+  ])("does not wait for a request that %s", async (_, status, waited_ms) => {
+    const { slot, acquire, release, clock } = oneDomain();
+    await slot("a");
+    const second = acquire("b");
+    await clock.advance(status === null ? 100 : 5_000);
+    await release("a", status);
+    await clock.advance(2 * GAP);
+    expect(await second).toEqual({ kind: "granted", waited_ms });
+  });
+
+  test("waits twenty seconds for a request to leave; then its leave is void", async () => {
+    const { slot, acquire, clock } = oneDomain();
+    await slot("a");
+    const second = acquire("b", { wait_max_ms: 60_000 });
+    await clock.advance(START_WITHIN_MS);
+    expect(await second).toEqual({ kind: "granted", waited_ms: START_WITHIN_MS });
   });
 
   test("answers a caller that asks twice while it waits twice, with one slot", async () => {
@@ -286,11 +339,14 @@ describe("a domain whose node dies", () => {
     expect(await second).toEqual({ kind: "granted", waited_ms: GAP });
   });
 
-  test("gives a caller that asks again there the slot it already has", async () => {
+  test("has a caller that begins anew there wait for the gap as well, in the slot it already has", async () => {
     const { acquire, clock, documents } = oneDomain();
     await acquire("a");
     const elsewhere = oneDomain({ clock, documents });
-    expect(await elsewhere.acquire("a")).toEqual(GRANTED);
+    const anew = elsewhere.acquire("a");
+    await clock.advance(GAP);
+    expect(await anew).toEqual({ kind: "granted", waited_ms: GAP });
+    expect((await elsewhere.view()).in_flight).toBe(1);
   });
 
   test("misses the slots it had granted for ten seconds, not for a whole lease", async () => {

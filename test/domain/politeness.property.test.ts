@@ -15,6 +15,9 @@ interface Visit {
   readonly site: (typeof SITES)[number];
   readonly lane: "sync" | "batch";
   readonly wait_max_ms: number;
+  /** From its slot to its request. */
+  readonly connects_ms: number;
+  /** From its slot to its end. */
   readonly takes_ms: number;
   readonly status: number | null;
   readonly retry_after_s: number | null;
@@ -27,6 +30,8 @@ interface Trace extends Visit {
   readonly asked_ms: number;
   answer: SlotAnswer | null;
   answered_ms: number;
+  /** When its request left; NaN: it did not. */
+  started_ms: number;
   /** When the slot was handed back, or lapsed. */
   ended_ms: number;
 }
@@ -36,6 +41,7 @@ const VISIT = {
   site: fc.constantFrom(...SITES),
   lane: fc.constantFrom("sync" as const, "batch" as const),
   wait_max_ms: fc.constantFrom(0, 400, 5_000, 15_000, 60_000),
+  connects_ms: fc.oneof(fc.constant(0), fc.nat(400), fc.nat(15_000)),
   takes_ms: fc.oneof(fc.nat(900), fc.nat(20_000)),
   status: fc.oneof(fc.constant(200), fc.constantFrom(null, 200, 404, 429, 500, 503)),
   retry_after_s: fc.option(fc.nat(40)),
@@ -50,6 +56,7 @@ const FAILING: fc.Arbitrary<Visit[]> = fc.array(
   fc.record({
     ...VISIT,
     wait_max_ms: fc.constantFrom(15_000, 60_000),
+    connects_ms: fc.nat(100),
     takes_ms: fc.nat(900),
     status: fc.constantFrom(403, 500, null),
     result: fc.constantFrom(
@@ -73,6 +80,7 @@ async function travel(visits: readonly Visit[]): Promise<Trace[]> {
       asked_ms: clock.now(),
       answer: null,
       answered_ms: 0,
+      started_ms: Number.NaN,
       ended_ms: Infinity,
     };
     traces.push(trace);
@@ -82,9 +90,17 @@ async function travel(visits: readonly Visit[]): Promise<Trace[]> {
       trace.answered_ms = clock.now();
       if (answer.kind !== "granted") return;
       trace.ended_ms = clock.now() + (visit.lost ? PACE.lease_ms : visit.takes_ms);
+      const sent_ms = clock.now() + visit.connects_ms;
+      // What ends before it is sent was never sent; who is lost may have been before or after.
+      if (sent_ms <= trace.ended_ms && !(visit.lost && visit.connects_ms % 2 === 0))
+        clock.at(sent_ms, () => {
+          trace.started_ms = clock.now();
+          void cluster.ask(Domain, site, "sent", { fetch_id });
+        });
       if (visit.lost) return;
       clock.at(trace.ended_ms, () => {
-        const { status, retry_after_s, result } = visit;
+        const { retry_after_s, result } = visit;
+        const status = Number.isNaN(trace.started_ms) ? null : visit.status;
         void cluster.ask(Domain, site, "release", { fetch_id, status, retry_after_s });
         void cluster.ask(Domain, site, "settle", { fetch_id, host: `www.${site}`, result });
       });
@@ -103,10 +119,12 @@ const startedOf = (here: readonly Trace[]): Trace[] =>
 function breaches(here: readonly Trace[]): string[] {
   const started = startedOf(here);
   const broken: string[] = [];
-  for (const [i, { answered_ms, ended_ms, status, retry_after_s, lost }] of started.entries()) {
-    const before = started[i - 1];
-    if (before && answered_ms - before.answered_ms <= PACE.gap_ms)
-      broken.push(`a gap too short at ${answered_ms}`);
+  const sent = started.flatMap(({ started_ms }) => (Number.isNaN(started_ms) ? [] : [started_ms]));
+  for (const [i, at_ms] of sent.entries())
+    if (i > 0 && at_ms - sent[i - 1]! <= PACE.gap_ms) broken.push(`a gap too short at ${at_ms}`);
+  for (const trace of started) {
+    const { answered_ms, ended_ms, retry_after_s, lost } = trace;
+    const status = Number.isNaN(trace.started_ms) ? null : trace.status;
     const flying = started.filter(
       (other) => other.answered_ms <= answered_ms && other.ended_ms > answered_ms,
     );

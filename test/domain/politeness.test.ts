@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
+  sent,
   aheadOf,
   cleared,
   closed,
@@ -98,15 +99,9 @@ describe("gaps and slots (3-decisions.md, TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CO
   });
 
   test("the gap is counted from when the request really left", () => {
-    const late = release(begun(), pace, T0 + 300, {
-      fetch_id: "a",
-      status: 200,
-      retry_after_s: null,
-      sent_ms: T0 + 40,
-    });
-    expect(dueAt(late, pace, T0 + 300)).toBe(T0 + 40 + 501);
-    const never = { fetch_id: "a", status: 200, retry_after_s: null, sent_ms: T0 + HOUR };
-    expect(dueAt(release(begun(), pace, T0 + 300, never), pace, T0 + 300)).toBe(T0 + 300 + 501);
+    expect(dueAt(sent(begun(), T0 + 40), pace, T0 + 300)).toBe(T0 + 40 + 501);
+    expect(dueAt(sent(begun(), T0 - 40), pace, T0 + 300)).toBe(T0 + 501);
+    expect(sent(UNTOUCHED, T0)).toBe(UNTOUCHED);
   });
 
   test("a slot handed back twice is handed back once", () => {

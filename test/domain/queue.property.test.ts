@@ -53,7 +53,7 @@ test("is a list of callers in which one finds things quickly", () => {
               replies: [n],
             };
             list.push(caller as Caller<number>);
-            join(queue, caller as Caller<number>);
+            join(queue, caller as Caller<number>, lane);
             break;
           }
           case "again": {
@@ -96,14 +96,8 @@ test("is a list of callers in which one finds things quickly", () => {
 test("does not remember the callers who are gone", () => {
   const queue = emptyQueue<number>();
   for (let n = 0; n < 20_000; n++) {
-    join(queue, {
-      fetch_id: `${n}`,
-      host: "h",
-      lane: "sync",
-      asked_ms: n,
-      leaves_ms: n + 15_000,
-      replies: [n],
-    });
+    const asked = { fetch_id: `${n}`, host: "h", lane: "sync", asked_ms: n } as const;
+    join(queue, { ...asked, leaves_ms: n + 15_000, replies: [n] }, "sync");
     if (n >= 10) takeNext(queue);
   }
   expect(queue.byId.size).toBe(10);

@@ -6,7 +6,7 @@ import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
 import { type FakeWeb, fakeEgress } from "../../cluster/adapters/egress.fake.ts";
 import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import { Domain, Robots, type RobotsRequest } from "../../schemas/domain.ts";
+import { Domain, Robots, type RobotsRequest, type SlotRequest } from "../../schemas/domain.ts";
 
 const SITE = "example.org";
 const ORIGIN = "https://www.example.org";
@@ -56,7 +56,14 @@ function world(web: FakeWeb, { crawler_name = "trawl", joined, ...rest }: World 
     return answer;
   };
   const hits = () => egress.hits.map(({ url }) => url);
-  return { ask, stop, may, told, hits, egress, clock, documents };
+  /** A page of the site is asked for, and its request leaves at once. */
+  const page = async (site: string, slot: Omit<SlotRequest, "fetch_id">) => {
+    expect(await ask(Domain, site, "acquire", { fetch_id: "page", ...slot })).toMatchObject({
+      kind: "granted",
+    });
+    await ask(Domain, site, "sent", { fetch_id: "page" });
+  };
+  return { ask, stop, page, may, told, hits, egress, clock, documents };
 }
 
 const ALLOWED = { kind: "allowed", because: "rules" };
@@ -297,10 +304,10 @@ describe("reading is polite (peers.md, row 8)", () => {
   });
 
   test("takes a slot of its domain, and hands it back", async () => {
-    const { ask, may, clock, egress } = world({ [FILE]: { ...body(PRIVATE), after_ms: 100 } });
+    const { ask, page, may, clock, egress } = world({ [FILE]: { ...body(PRIVATE), after_ms: 100 } });
     const slot = { host: "www.example.org", lane: "sync", wait_max_ms: 15_000 } as const;
     const begun_ms = clock.now();
-    await ask(Domain, SITE, "acquire", { fetch_id: "page", ...slot });
+    await page(SITE, slot);
     const answer = may("/x");
     await clock.advance(600);
     expect(await ask(Domain, SITE, "view", null)).toMatchObject({ in_flight: 2 });
@@ -312,10 +319,10 @@ describe("reading is polite (peers.md, row 8)", () => {
 
   test("takes a slot of each site it is led to", async () => {
     const there = "https://cdn.example.net/robots.txt";
-    const { ask, told, egress, clock } = world({ [FILE]: to(there), [there]: body(PRIVATE) });
+    const { page, told, egress, clock } = world({ [FILE]: to(there), [there]: body(PRIVATE) });
     const slot = { host: "cdn.example.net", lane: "sync", wait_max_ms: 15_000 } as const;
     const begun_ms = clock.now();
-    await ask(Domain, "example.net", "acquire", { fetch_id: "page", ...slot });
+    await page("example.net", slot);
     expect(await told("/private")).toMatchObject(DISALLOWED);
     expect(egress.hits.map(({ url, at_ms }) => [url, at_ms - begun_ms])).toEqual([
       [FILE, 0],
@@ -384,9 +391,8 @@ describe("reading is polite (peers.md, row 8)", () => {
   });
 
   test("who can wait longer than who asked first has a read of their own", async () => {
-    const { ask, may, clock, hits } = world({ [FILE]: body(PRIVATE) });
-    const slot = { fetch_id: "page", host: "www.example.org", lane: "sync", wait_max_ms: 0 } as const;
-    await ask(Domain, SITE, "acquire", slot);
+    const { page, may, clock, hits } = world({ [FILE]: body(PRIVATE) });
+    await page(SITE, { host: "www.example.org", lane: "sync", wait_max_ms: 0 });
     const hasty = may("/private", { wait_max_ms: 100 });
     const patient = may("/private", { wait_max_ms: 60_000, lane: "batch" });
     await clock.advance(2_000);

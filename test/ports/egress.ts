@@ -71,6 +71,17 @@ export function egressSuite(open: () => Promise<EgressWorld>): void {
     expect([page.status, await read(page)]).toEqual([410, "gone"]);
   });
 
+  test("asks once before a request leaves, and sends nothing when it may not", async () => {
+    let asked = 0;
+    const sending = () => ++asked === 1;
+    const page = answered(await ask("/page", { sending }));
+    expect(await read(page)).toBe("hello");
+    expect(asked).toBe(1);
+    expect(await ask("/page", { sending })).toMatchObject({ kind: "failed", problem: "aborted" });
+    expect(asked).toBe(2);
+    expect(await read(answered(await ask("/page")))).toBe("hello");
+  });
+
   test("does not follow a redirect", async () => {
     const page = answered(await ask("/moved"));
     expect([page.status, page.headers.get("location")]).toEqual([302, ["/page"]]);

@@ -91,7 +91,11 @@ export async function desk(options: DeskOptions = {}): Promise<Desk> {
   const enter = (url: string): Promise<Entry> => {
     const visit: Visit = { url, left: [] };
     visits.push(visit);
-    return Promise.resolve({ kind: "entered", left: (answer) => void visit.left.push(answer) });
+    return Promise.resolve({
+      kind: "entered",
+      sending: () => true,
+      left: (answer) => void visit.left.push(answer),
+    });
   };
   return {
     web: local,

@@ -80,7 +80,6 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
     }
     let status: number | null = null;
     let retry_after_s: number | null = null;
-    let sent_ms = clock.now();
     try {
       const exchange = await egress.exchange({
         url,
@@ -90,11 +89,11 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
           ["Accept", "*/*"],
         ],
         signal: wishes.signal,
+        sending: entry.sending,
         headers_timeout_ms: HEADERS_TIMEOUT_MS,
       });
       if (exchange.kind === "failed") return failure(reasonOf(exchange.problem), null, exchange.detail);
       ({ status } = exchange);
-      sent_ms = Math.max(sent_ms, clock.now() - exchange.timings.first_byte_ms);
       const headers = joined(exchange.headers);
       retry_after_s = retryAfterSeconds(headers.get("retry-after"), clock.now());
       if (status >= 300) {
@@ -106,7 +105,7 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
       if (problem instanceof EgressError) return failure(reasonOf(problem.problem), status, problem.message);
       throw problem;
     } finally {
-      entry.left({ status, retry_after_s, sent_ms });
+      entry.left({ status, retry_after_s });
     }
   }
 

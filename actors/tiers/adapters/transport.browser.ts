@@ -134,15 +134,17 @@ interface Hop {
   readonly url: string;
   readonly entered_ms: number;
   answer: OriginAnswer;
+  readonly sending: () => boolean;
   readonly leave: () => void;
 }
 
-function hopOf(url: string, { left }: Extract<Entry, { kind: "entered" }>, clock: Clock): Hop {
+function hopOf(url: string, { sending, left }: Extract<Entry, { kind: "entered" }>, clock: Clock): Hop {
   let is_left = false;
   const hop: Hop = {
     url,
     entered_ms: clock.mono(),
     answer: { status: null, retry_after_s: null },
+    sending,
     leave() {
       if (!is_left) left(hop.answer);
       is_left = true;
@@ -262,7 +264,8 @@ function visitOf({
     patience.pause();
     await spacing.turn(hop.url, hop.entered_ms);
     patience.resume();
-    hop.answer = { ...hop.answer, sent_ms: clock.now() };
+    if (!hop.sending())
+      return failed("timeout", "The leave to ask for the page had lapsed before a browser asked");
     await cdp.send("Fetch.continueRequest", { requestId: event.requestId, ...asWished(request, event) });
   }
 

@@ -92,13 +92,13 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
 
       let retry_after_s: number | null = null;
       let answered: number | null = null;
-      let sent_ms = clock.now();
       try {
         const exchange = await egress.exchange({
           url,
           method: "GET",
           headers: fieldsFor(request, url, cookies),
           signal: request.signal,
+          sending: entry.sending,
           ...(proxy_url !== undefined && { via: { proxy_url } }),
         });
         if (exchange.kind === "failed") {
@@ -106,7 +106,6 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
           return failed(reasonOf(exchange.problem), exchange.detail);
         }
         status = answered = exchange.status;
-        sent_ms = Math.max(sent_ms, clock.now() - exchange.timings.first_byte_ms);
         retry_after_s = retryAfterSeconds(exchange.headers.get("retry-after")?.[0], clock.now());
         final_url = url;
 
@@ -137,7 +136,7 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
         if (problem instanceof EgressError) return failed(reasonOf(problem.problem), problem.message);
         throw problem;
       } finally {
-        entry.left({ status: answered, retry_after_s, sent_ms });
+        entry.left({ status: answered, retry_after_s });
       }
     }
   };

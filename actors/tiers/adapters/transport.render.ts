@@ -69,6 +69,7 @@ export function renderTransport({
         headers,
         body: Buffer.from(JSON.stringify(service.body({ url, country }))),
         signal,
+        sending: entry.sending,
         headers_timeout_ms: RENDER_MOST_MS,
       });
       if (exchange.kind === "failed") return failed(reasonOf(exchange.problem), exchange.detail);
