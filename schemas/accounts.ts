@@ -100,7 +100,7 @@ export const Usage = Type.Object({
 export type Usage = Static<typeof Usage>;
 
 /** Billing category to usage; absent: nothing. */
-const UsageByCategory = Type.Partial(
+export const UsageByCategory = Type.Partial(
   Type.Object(Object.fromEntries(BILLING_CATEGORIES.map((category) => [category, Usage]))),
 );
 export type UsageByCategory = Readonly<Partial<Record<(typeof BILLING_CATEGORIES)[number], Usage>>>;

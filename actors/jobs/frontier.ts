@@ -1,0 +1,278 @@
+/**
+ * Which item of a job is next: its items in lanes, one for each site, served in turn; those that wait for another try
+ * in the order of their time. A lane has few items in flight at once, so one that dominates occupies its credits and
+ * nothing else. Some 30 bytes an item, whatever the items are. It knows no clock and sends nothing.
+ */
+import {
+  CANCELLED,
+  countsOf,
+  DONE,
+  FAILED,
+  isFinal,
+  isPending,
+  isQueued,
+  pending,
+  type Progress,
+  progressOf,
+  queued,
+  type States,
+  written,
+} from "./states.ts";
+import type { JobCounts } from "../../schemas/jobs.ts";
+
+/**
+ * Items of one lane in flight: two that a domain's slots take by default, and two that stand in its queue, so that it
+ * never waits for us. More would only stand there, before the items of other jobs.
+ */
+export const CREDITS = 4;
+/** For items that belong to no site. */
+export const CREDITS_OF_NONE = 16;
+const NONE = -1;
+
+/** One item to be tried now. */
+export interface Admitted extends Progress {
+  readonly index: number;
+}
+
+export interface Frontier {
+  /** Puts an item into its lane; null: it belongs to no site. Every item once, before anything is taken. */
+  readonly place: (index: number, lane: string | null) => void;
+  /** The next item, admitted by this; null: nothing may start now. */
+  readonly take: () => Admitted | null;
+  /** Its last word. False: it had been said. */
+  readonly settle: (index: number, status: "done" | "failed") => boolean;
+  /** Back to the others, not before this time; `progress` left out: the try does not count. */
+  readonly putBack: (index: number, at_ms: number, progress?: Progress) => void;
+  /** The lane of this item starts nothing before this time. */
+  readonly rest: (index: number, until_ms: number) => void;
+  /** Lets in whatever was due by now. */
+  readonly wake: (now_ms: number) => void;
+  /** When `wake` will have something to do; Infinity: never. */
+  readonly next_ms: () => number;
+  /** No more items are taken: what waits is cancelled. */
+  readonly cancelPending: () => void;
+  /** What is in flight is given up as well. */
+  readonly cancelQueued: () => void;
+  readonly running: () => number;
+  /** How many could be in flight, those that are included. */
+  readonly demand: () => number;
+  readonly isSettled: () => boolean;
+  readonly state: (index: number) => number;
+  readonly counts: () => JobCounts;
+  readonly text: () => string;
+}
+
+/** Items that were in flight when `states` was written are waiting again. */
+export function frontier(states: States): Frontier {
+  const total = states.length;
+  const next = new Int32Array(total).fill(NONE);
+  const lane_of = new Int32Array(total).fill(NONE);
+  const lanes = new Map<string, number>();
+  /** By number of the lane. */
+  const head: number[] = [];
+  const tail: number[] = [];
+  const waiting: number[] = [];
+  const in_flight: number[] = [];
+  const credits: number[] = [];
+  const resting_until: number[] = [];
+  const is_ready: boolean[] = [];
+  /** Lanes in the order in which they are served; `first` is the next. */
+  let ready: number[] = [];
+  let first = 0;
+  const later = heap();
+  let running = 0;
+  let open = 0;
+
+  for (let index = 0; index < total; index++) {
+    const state = states[index]!;
+    if (isFinal(state)) continue;
+    open++;
+    if (isQueued(state)) states[index] = pending(progressOf(state));
+  }
+
+  function laneNumber(name: string | null): number {
+    const known = lanes.get(name ?? "");
+    if (known !== undefined) return known;
+    const lane = head.length;
+    lanes.set(name ?? "", lane);
+    head.push(NONE);
+    tail.push(NONE);
+    waiting.push(0);
+    in_flight.push(0);
+    credits.push(name === null ? CREDITS_OF_NONE : CREDITS);
+    resting_until.push(0);
+    is_ready.push(false);
+    return lane;
+  }
+
+  function join(lane: number, index: number): void {
+    next[index] = NONE;
+    if (head[lane] === NONE) head[lane] = index;
+    else next[tail[lane]!] = index;
+    tail[lane] = index;
+    waiting[lane]!++;
+    offer(lane);
+  }
+
+  function offer(lane: number): void {
+    const may = head[lane] !== NONE && in_flight[lane]! < credits[lane]! && resting_until[lane] === 0;
+    if (!may || is_ready[lane]) return;
+    is_ready[lane] = true;
+    ready.push(lane);
+  }
+
+  function land(index: number): void {
+    running--;
+    const lane = lane_of[index]!;
+    in_flight[lane]!--;
+    offer(lane);
+  }
+
+  return {
+    place(index, name) {
+      if (isFinal(states[index]!)) return;
+      const lane = laneNumber(name);
+      lane_of[index] = lane;
+      join(lane, index);
+    },
+    take() {
+      while (first < ready.length) {
+        const lane = ready[first++]!;
+        if (first > 1_024 && first * 2 > ready.length) {
+          ready = ready.slice(first);
+          first = 0;
+        }
+        is_ready[lane] = false;
+        const index = head[lane]!;
+        if (index === NONE || in_flight[lane]! >= credits[lane]! || resting_until[lane] !== 0) continue;
+        head[lane] = next[index]!;
+        waiting[lane]!--;
+        const progress = progressOf(states[index]!);
+        states[index] = queued(progress);
+        in_flight[lane]!++;
+        running++;
+        offer(lane);
+        return { index, ...progress };
+      }
+      return null;
+    },
+    settle(index, status) {
+      if (!isQueued(states[index]!)) return false;
+      states[index] = status === "done" ? DONE : FAILED;
+      open--;
+      land(index);
+      return true;
+    },
+    putBack(index, at_ms, progress) {
+      if (!isQueued(states[index]!)) return;
+      states[index] = pending(progress ?? progressOf(states[index]!));
+      land(index);
+      later.push(at_ms, index);
+    },
+    rest(index, until_ms) {
+      const lane = lane_of[index]!;
+      if (until_ms <= resting_until[lane]!) return;
+      resting_until[lane] = until_ms;
+      later.push(until_ms, -1 - lane);
+    },
+    wake(now_ms) {
+      for (let due = later.due(now_ms); due !== null; due = later.due(now_ms)) {
+        if (due >= 0) {
+          if (isPending(states[due]!)) join(lane_of[due]!, due);
+          continue;
+        }
+        const lane = -1 - due;
+        if (resting_until[lane]! > now_ms) continue;
+        resting_until[lane] = 0;
+        offer(lane);
+      }
+    },
+    next_ms: later.first,
+    cancelPending() {
+      for (let index = 0; index < total; index++) {
+        if (!isPending(states[index]!)) continue;
+        states[index] = CANCELLED;
+        open--;
+      }
+      head.fill(NONE);
+      waiting.fill(0);
+      ready = [];
+      first = 0;
+      later.clear();
+    },
+    cancelQueued() {
+      for (let index = 0; index < total; index++) {
+        if (!isQueued(states[index]!)) continue;
+        states[index] = CANCELLED;
+        open--;
+        land(index);
+      }
+    },
+    running: () => running,
+    demand() {
+      let could = running;
+      for (let at = first; at < ready.length; at++) {
+        const lane = ready[at]!;
+        could += Math.min(waiting[lane]!, credits[lane]! - in_flight[lane]!);
+      }
+      return could;
+    },
+    isSettled: () => open === 0,
+    state: (index) => states[index]!,
+    counts: () => countsOf(states),
+    text: () => written(states),
+  };
+}
+
+interface Heap {
+  readonly push: (at_ms: number, what: number) => void;
+  /** Takes out the first that is due by now; null: none is. */
+  readonly due: (now_ms: number) => number | null;
+  readonly first: () => number;
+  readonly clear: () => void;
+}
+
+/** By time, two arrays of numbers: 50,000 items may wait here. */
+function heap(): Heap {
+  let times: number[] = [];
+  let whats: number[] = [];
+
+  function swap(a: number, b: number): void {
+    [times[a], times[b]] = [times[b]!, times[a]!];
+    [whats[a], whats[b]] = [whats[b]!, whats[a]!];
+  }
+
+  return {
+    push(at_ms, what) {
+      let at = times.push(at_ms) - 1;
+      whats.push(what);
+      while (at > 0) {
+        const parent = (at - 1) >> 1;
+        if (times[parent]! <= times[at]!) break;
+        swap(at, parent);
+        at = parent;
+      }
+    },
+    due(now_ms) {
+      if (times.length === 0 || times[0]! > now_ms) return null;
+      const due = whats[0]!;
+      swap(0, times.length - 1);
+      times.pop();
+      whats.pop();
+      for (let at = 0; ; ) {
+        let child = 2 * at + 1;
+        if (child >= times.length) break;
+        if (child + 1 < times.length && times[child + 1]! < times[child]!) child++;
+        if (times[at]! <= times[child]!) break;
+        swap(at, child);
+        at = child;
+      }
+      return due;
+    },
+    first: () => times[0] ?? Infinity,
+    clear() {
+      times = [];
+      whats = [];
+    },
+  };
+}

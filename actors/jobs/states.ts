@@ -1,0 +1,82 @@
+/**
+ * The state of every item of a job, one letter each: what the letters mean, how they are stored, and what they add up
+ * to. Small letters wait, capitals are admitted; how often an item was tried, and whether it has cooled down, is in
+ * the letter. Functions of their arguments.
+ *
+ *   a b c d …  pending: tries so far 0, 0 and cooled down, 1, 1 and cooled down, …
+ *   A B C D …  queued: the same
+ *   + - x      done, failed, cancelled
+ */
+import type { ItemStatus, JobCounts } from "../../schemas/jobs.ts";
+
+/** One letter's code an item. */
+export type States = Uint8Array;
+
+const code = (letter: string): number => letter.charCodeAt(0);
+const PENDING = code("a");
+const QUEUED = code("A");
+export const DONE = code("+");
+export const FAILED = code("-");
+export const CANCELLED = code("x");
+/** Letters of each alphabet in use: ten tries, cooled down or not. */
+const LETTERS = 20;
+
+export interface Progress {
+  readonly tries: number;
+  readonly cooled: boolean;
+}
+
+const letterOf = ({ tries, cooled }: Progress): number =>
+  Math.min(2 * tries + Number(cooled), LETTERS - 1);
+export const pending = (progress: Progress): number => PENDING + letterOf(progress);
+export const queued = (progress: Progress): number => QUEUED + letterOf(progress);
+export const isPending = (state: number): boolean => state >= PENDING && state < PENDING + LETTERS;
+export const isQueued = (state: number): boolean => state >= QUEUED && state < QUEUED + LETTERS;
+export const isFinal = (state: number): boolean => !isPending(state) && !isQueued(state);
+
+export function progressOf(state: number): Progress {
+  const letter = state - (isQueued(state) ? QUEUED : PENDING);
+  return { tries: letter >> 1, cooled: (letter & 1) === 1 };
+}
+
+export function statusOf(state: number): ItemStatus {
+  if (state === DONE) return "done";
+  if (state === FAILED) return "failed";
+  if (state === CANCELLED) return "cancelled";
+  return isQueued(state) ? "queued" : "pending";
+}
+
+export const untouched = (total: number): States =>
+  new Uint8Array(total).fill(pending({ tries: 0, cooled: false }));
+
+/** "120+3-A": runs of one letter, counted where there is more than one. */
+export function written(states: States): string {
+  let text = "";
+  for (let at = 0; at < states.length; ) {
+    let end = at + 1;
+    while (end < states.length && states[end] === states[at]) end++;
+    text += (end - at > 1 ? String(end - at) : "") + String.fromCharCode(states[at]!);
+    at = end;
+  }
+  return text;
+}
+
+/** What `written` wrote. Throws RangeError when it is not of so many items. */
+export function readStates(text: string, total: number): States {
+  const states = new Uint8Array(total);
+  let at = 0;
+  for (const [, count, letter] of text.matchAll(/(\d*)(\D)/g)) {
+    const end = at + (count === "" ? 1 : Number(count));
+    if (end > total) break;
+    states.fill(code(letter!), at, end);
+    at = end;
+  }
+  if (at !== total) throw new RangeError(`Cannot read the states of ${total} items: there are ${at}`);
+  return states;
+}
+
+export function countsOf(states: States): JobCounts {
+  const counts = { total: states.length, pending: 0, queued: 0, done: 0, failed: 0, cancelled: 0 };
+  for (const state of states) counts[statusOf(state)]++;
+  return counts;
+}
