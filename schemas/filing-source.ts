@@ -113,6 +113,8 @@ export const FilingSlot = Type.Object({
   not_after_ms: Type.Integer(),
   /** Which pause it was granted after: an answer to it tells nothing of a later one. */
   episode: Type.Integer(),
+  /** It finds out whether a pause is over. */
+  is_probe: Type.Boolean(),
 });
 export type FilingSlot = Static<typeof FilingSlot>;
 
@@ -155,6 +157,26 @@ export const FilingLimiterView = Type.Object({
 });
 export type FilingLimiterView = Static<typeof FilingLimiterView>;
 
+/** How long the system is left alone. */
+export const FilingPause = Type.Object({
+  until_ms: Type.Number(),
+  /** Pauses in a row; 0: none. */
+  level: Type.Integer(),
+  /** Grows with each pause: an answer to a slot of an earlier episode tells nothing of this one. */
+  episode: Type.Integer(),
+  reason: Nullable(Type.String()),
+});
+export type FilingPause = Static<typeof FilingPause>;
+
+export const FilingTaken = Type.Union([
+  Type.Object({ kind: Type.Literal("slot"), slot: FilingSlot }),
+  /** The system is left alone. */
+  Type.Object({ kind: Type.Literal("closed") }),
+  /** One request is on its way to find out; the others wait for what it comes to. */
+  Type.Object({ kind: Type.Literal("probing"), until_ms: Type.Number() }),
+]);
+export type FilingTaken = Static<typeof FilingTaken>;
+
 /** One per egress, the key: who may send the next request to the filing system, and when. */
 export const FilingLimiter = contract(
   "filing_limiter",
@@ -163,8 +185,15 @@ export const FilingLimiter = contract(
     /** Answered with how long the system is left alone now, null: it is not. */
     settle: ask(FilingOutcome, Type.Object({ retry_after_s: Nullable(Type.Integer({ minimum: 1 })) })),
     view: ask(Type.Null(), FilingLimiterView),
-    /** Its own: what came of asking the ledger, and its alarm clock. */
-    looked: tell(Type.Unknown()),
+    /** Its own: what came of asking the ledger, of telling it, and its alarm clock. */
+    looked: tell(
+      Type.Union([
+        Type.Object({ taken: FilingTaken, pause: FilingPause }),
+        /** The ledger cannot be read or written: nobody may send anything. */
+        Type.Null(),
+      ]),
+    ),
+    noted: tell(Type.Object({ to: Type.String(), pause: FilingPause })),
     tick: tell(Type.Null()),
   },
   "filings",

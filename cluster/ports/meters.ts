@@ -50,6 +50,27 @@ export const METERS = {
     labels: ["provider", "reason"],
   },
   trawl_search_index_pages: { kind: "gauge", help: "Pages in the built-in search index", labels: [] },
+  trawl_filings_slots_total: {
+    kind: "counter",
+    help: "Slots of the filing system granted, and refused because it is left alone or too many wait",
+    labels: ["lane", "outcome"],
+  },
+  trawl_filings_slot_wait_seconds: {
+    kind: "histogram",
+    help: "Time from asking for a slot of the filing system to having it",
+    labels: ["lane"],
+    buckets: SECONDS,
+  },
+  trawl_filings_requests_total: {
+    kind: "counter",
+    help: "Requests to the filing system, by what was asked for and what it came to",
+    labels: ["kind", "outcome"],
+  },
+  trawl_filings_pause_level: {
+    kind: "gauge",
+    help: "Pauses in a row that the filing system asked for; 0: none",
+    labels: [],
+  },
   trawl_cache_hits_total: { kind: "counter", help: "Answers from a cache", labels: ["cache"] },
   trawl_cache_misses_total: {
     kind: "counter",

@@ -1,0 +1,239 @@
+/**
+ * The limiter: one per egress. It keeps the queue of those who want to ask the filing system something and lets the
+ * next one go when its slot begins. Whether there is a slot only the ledger says (ledger.ts), so a second limiter of the
+ * same egress, which there should not be, makes both slower and nothing worse. It never asks the system anything.
+ *
+ * A slot is fetched from the ledger a little before it begins, so that storing costs no time of the gap.
+ */
+import { actor, PARKED, type ReplyTo, type Turn } from "../../cluster/actor.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import type { Meters } from "../../cluster/ports/meters.ts";
+import {
+  FilingLimiter,
+  type FilingOutcome,
+  type FilingPause,
+  type FilingSlot,
+  type FilingSlotAnswer,
+  type FilingTaken,
+} from "../../schemas/filing-source.ts";
+import { ledgersIn } from "./ledger.ts";
+import { ahead, emptyQueue, firstLeaves, join, type Queue, takeIf, takeNext, waiting } from "./queue.ts";
+import { type Rate, rateOf, seconds, settled, take, UNTOUCHED } from "./rate.ts";
+
+export interface LimiterWays {
+  readonly documents: Documents;
+  readonly clock: Clock;
+  readonly meters: Meters;
+  readonly requests_per_second: number;
+}
+
+interface State {
+  readonly queue: Queue<ReplyTo<FilingSlotAnswer>>;
+  /** Granted and not settled: when each is given up. */
+  readonly in_flight: Map<string, number>;
+  /** A slot that begins in a moment, or began while nobody waited. */
+  prepared: FilingSlot | null;
+  /** As last heard from the ledger. */
+  pause: FilingPause;
+  probing_until_ms: number;
+  /** When the next slot may begin, as far as is known here. */
+  next_ms: number;
+  is_looking: boolean;
+  /** Turned away, and the ledger is being told: nobody starts until it is. */
+  noting: number;
+  /** Not before this is the ledger asked again: it could not be reached, or somebody's probe is on its way. */
+  rest_until_ms: number;
+}
+
+interface Settled {
+  readonly retry_after_s: number | null;
+}
+type LimiterTurn = Turn<State, typeof FilingLimiter.operations>;
+
+/** How long before a slot begins the ledger is asked for it. */
+const LEAD_MS = 60;
+/** A prepared slot with less than this left would be lost on the way. */
+const WORTH_MS = 20;
+/** Requests on their way at once, those that answer slowly included; the next ones wait. */
+const IN_FLIGHT_MOST = 32;
+/** A slot nobody settles is taken for ended after this. */
+const LAPSE_MS = 180_000;
+const UNREACHABLE_REST_MS = 200;
+const PROBING_REST_MS = 500;
+
+export const filingLimiter = ({ documents, clock, meters, requests_per_second }: LimiterWays) => {
+  const rate: Rate = rateOf(requests_per_second);
+  const ledgers = ledgersIn(documents, clock);
+
+  function serve(turn: LimiterTurn): void {
+    const { state, now_ms, key } = turn;
+    const { queue, in_flight } = state;
+    for (const [slot_id, lapses_ms] of in_flight) if (lapses_ms <= now_ms) in_flight.delete(slot_id);
+
+    if (now_ms < state.pause.until_ms) {
+      state.prepared = null;
+      for (const { reply, lane } of takeIf(queue, () => true)) {
+        meters.count("trawl_filings_slots_total", { lane, outcome: "paused" });
+        turn.answer(reply, refused("filings_unavailable", state.pause.until_ms - now_ms));
+      }
+      return;
+    }
+    if (state.prepared && now_ms > state.prepared.not_after_ms - Math.min(WORTH_MS, rate.window_ms / 2))
+      state.prepared = null;
+    const mayGrant = state.noting === 0 && in_flight.size < IN_FLIGHT_MOST;
+    if (mayGrant && state.prepared && now_ms >= state.prepared.slot_ms) {
+      const waiter = takeNext(queue);
+      if (waiter) {
+        const { slot_id, lane, asked_ms, reply } = waiter;
+        const waited_ms = now_ms - asked_ms;
+        in_flight.set(slot_id, now_ms + LAPSE_MS);
+        meters.count("trawl_filings_slots_total", { lane, outcome: "granted" });
+        meters.observe("trawl_filings_slot_wait_seconds", { lane }, waited_ms / 1_000);
+        turn.answer(reply, { kind: "granted", slot: state.prepared, waited_ms });
+        state.prepared = null;
+      }
+    }
+    const isProbing = now_ms < state.probing_until_ms;
+    for (const { reply, lane } of takeIf(queue, ({ leaves_ms }) => leaves_ms <= now_ms)) {
+      meters.count("trawl_filings_slots_total", { lane, outcome: "rate_limited" });
+      turn.answer(
+        reply,
+        isProbing
+          ? refused("filings_unavailable", state.probing_until_ms - now_ms)
+          : refused("rate_limited", Math.max(rate.gap_ms, state.next_ms - now_ms)),
+      );
+    }
+    if (waiting(queue) === 0) return;
+
+    const alarms = [firstLeaves(queue)];
+    if (in_flight.size >= IN_FLIGHT_MOST) alarms.push(Math.min(...in_flight.values()));
+    else if (state.noting > 0) alarms.push(Infinity);
+    else if (state.prepared) alarms.push(state.prepared.slot_ms);
+    else if (!state.is_looking) {
+      const due_ms = Math.max(state.next_ms - LEAD_MS, state.rest_until_ms);
+      if (due_ms > now_ms) alarms.push(due_ms);
+      else {
+        state.is_looking = true;
+        turn.start("looked", () => look(key));
+      }
+    }
+    turn.wake(Math.max(now_ms, Math.min(...alarms)), "tick", null);
+  }
+
+  async function look(
+    egress: string,
+  ): Promise<{ readonly taken: FilingTaken; readonly pause: FilingPause } | null> {
+    try {
+      const changed = await ledgers.change(egress, (before, now_ms) => take(before, rate, now_ms));
+      return { taken: changed.taken, pause: changed.ledger.pause };
+    } catch (problem) {
+      meters.say("warn", "Cannot take a slot of the filing system", { egress, problem: String(problem) });
+      return null;
+    }
+  }
+
+  async function note(egress: string, outcome: FilingOutcome): Promise<FilingPause> {
+    const { ledger } = await ledgers.change(egress, (before, now_ms) => ({
+      ledger: settled(before, now_ms, outcome),
+    }));
+    meters.gauge("trawl_filings_pause_level", {}, ledger.pause.level);
+    return ledger.pause;
+  }
+
+  return actor(FilingLimiter)<State>({
+    begin: () => ({
+      queue: emptyQueue(),
+      in_flight: new Map(),
+      prepared: null,
+      pause: UNTOUCHED.pause,
+      probing_until_ms: 0,
+      next_ms: 0,
+      is_looking: false,
+      noting: 0,
+      rest_until_ms: 0,
+    }),
+    idle_ms: 10 * 60_000,
+    on: {
+      acquire(turn, { slot_id, project, lane, wait_max_ms }) {
+        const { state, now_ms } = turn;
+        const wait_ms = Math.max(0, state.next_ms - now_ms) + ahead(state.queue, lane, project) * rate.gap_ms;
+        if (wait_ms > wait_max_ms && now_ms >= state.pause.until_ms) {
+          meters.count("trawl_filings_slots_total", { lane, outcome: "rate_limited" });
+          return refused("rate_limited", wait_ms);
+        }
+        const leaves_ms = now_ms + wait_max_ms;
+        const waiter = { slot_id, project, lane, asked_ms: now_ms, leaves_ms, reply: turn.park() };
+        join(state.queue, waiter);
+        serve(turn);
+        return PARKED;
+      },
+
+      looked(turn, look_answer) {
+        const { state, now_ms } = turn;
+        state.is_looking = false;
+        state.probing_until_ms = 0;
+        if (look_answer === null) state.rest_until_ms = now_ms + UNREACHABLE_REST_MS;
+        else {
+          const { taken, pause } = look_answer;
+          if (pause.episode >= state.pause.episode) state.pause = pause;
+          if (taken.kind === "slot") {
+            state.next_ms = taken.slot.slot_ms + rate.gap_ms;
+            // One that was taken before the system asked to be left alone is lost.
+            if (taken.slot.episode === state.pause.episode) state.prepared = taken.slot;
+          }
+          if (taken.kind === "probing") {
+            state.probing_until_ms = taken.until_ms;
+            state.rest_until_ms = now_ms + PROBING_REST_MS;
+          }
+        }
+        serve(turn);
+      },
+
+      settle(turn, outcome) {
+        const { state, key } = turn;
+        state.in_flight.delete(outcome.slot_id);
+        if (outcome.result !== "throttled" && !outcome.slot.is_probe) {
+          serve(turn);
+          return { retry_after_s: null };
+        }
+        state.prepared = null;
+        state.noting += 1;
+        const to = turn.park<Settled>();
+        turn.start("noted", async () => ({ to, pause: await note(key, outcome) }));
+        return PARKED;
+      },
+
+      noted(turn, { to, pause }) {
+        const { state, now_ms } = turn;
+        state.noting -= 1;
+        if (pause.episode >= state.pause.episode) state.pause = pause;
+        state.probing_until_ms = 0;
+        state.rest_until_ms = 0;
+        const { until_ms } = state.pause;
+        const retry_after_s = until_ms > now_ms ? seconds(until_ms - now_ms) : null;
+        turn.answer(to as ReplyTo<Settled>, { retry_after_s });
+        serve(turn);
+      },
+
+      view: ({ key, state, now_ms }) => ({
+        egress: key,
+        requests_per_second: 1_000 / rate.gap_ms,
+        waiting: waiting(state.queue),
+        in_flight: state.in_flight.size,
+        paused_until: state.pause.until_ms > now_ms ? new Date(state.pause.until_ms).toISOString() : null,
+        pause_level: state.pause.level,
+        pause_reason: state.pause.reason,
+      }),
+
+      tick: serve,
+    },
+  });
+};
+
+function refused(
+  error: Extract<FilingSlotAnswer, { kind: "refused" }>["error"],
+  for_ms: number,
+): FilingSlotAnswer {
+  return { kind: "refused", error, retry_after_s: seconds(for_ms) };
+}

@@ -1,0 +1,339 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import { filingLimiter } from "../../actors/filings/limiter.actor.ts";
+import { virtualClock, type VirtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { sqliteDocuments } from "../../cluster/adapters/documents.sqlite.ts";
+import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { embedded, SILENT } from "../../cluster/embedded.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import {
+  FilingLimiter,
+  type FilingOutcome,
+  type FilingSlot,
+  type FilingSlotAnswer,
+  type FilingSlotRequest,
+} from "../../schemas/filing-source.ts";
+import { worstSecond } from "../edgar.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+const EGRESS = "default";
+
+const folder = mkdtempSync(join(tmpdir(), "trawl-limiter-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+let stores = 0;
+const STORES: [string, () => Documents][] = [
+  ["memory", memoryDocuments],
+  ["sqlite", () => sqliteDocuments(join(folder, `${stores++}.sqlite`))],
+];
+
+interface Setup {
+  readonly clock?: VirtualClock;
+  readonly documents?: Documents;
+  readonly requests_per_second?: number;
+}
+
+function oneLimiter(setup: Setup = {}) {
+  const { clock = virtualClock(NOW), documents = memoryDocuments(), requests_per_second = 8 } = setup;
+  const { ask: say, stop } = embedded(
+    [filingLimiter({ documents, clock, meters: SILENT, requests_per_second })],
+    { clock, random: seededRandom(1), documents },
+  );
+  let asked = 0;
+  const acquire = (rest: Partial<FilingSlotRequest> = {}) =>
+    say(FilingLimiter, EGRESS, "acquire", {
+      slot_id: `slot-${asked++}`,
+      project: "p",
+      lane: "sync",
+      wait_max_ms: 10_000,
+      ...rest,
+    });
+  return {
+    clock,
+    documents,
+    stop,
+    acquire,
+    /** Acquires a slot and is answered by the system in no time. */
+    async use(rest: Partial<FilingSlotRequest> = {}): Promise<FilingSlotAnswer> {
+      const slot_id = `use-${asked++}`;
+      const answer = await acquire({ slot_id, ...rest });
+      if (answer.kind === "granted") {
+        const outcome = { slot_id, slot: answer.slot, retry_after_s: null, reason: null };
+        await say(FilingLimiter, EGRESS, "settle", { ...outcome, result: "answered" });
+      }
+      return answer;
+    },
+    settle: (slot: FilingSlot, result: FilingOutcome["result"], rest: Partial<FilingOutcome> = {}) =>
+      say(FilingLimiter, EGRESS, "settle", {
+        slot_id: "any",
+        slot,
+        result,
+        retry_after_s: null,
+        reason: null,
+        ...rest,
+      }),
+    view: () => say(FilingLimiter, EGRESS, "view", null),
+  };
+}
+
+type Limiter = ReturnType<typeof oneLimiter>;
+
+async function granted(limiter: Limiter, rest: Partial<FilingSlotRequest> = {}): Promise<FilingSlot> {
+  const answer = await during(limiter, limiter.acquire(rest));
+  if (answer.kind !== "granted") throw new Error(`Not granted: ${answer.error}`);
+  return answer.slot;
+}
+
+/** Moves time until this is answered. */
+async function during<T>({ clock }: Limiter, answer: Promise<T>): Promise<T> {
+  let done = false;
+  void answer.finally(() => (done = true)).catch(() => {});
+  for (let steps = 0; !done && steps < 2_000; steps++) await clock.advance(25);
+  return answer;
+}
+
+describe.each(STORES)("the limiter, with documents in %s", (_, open) => {
+  test("lets the first caller start at once", async () => {
+    const limiter = oneLimiter({ documents: open() });
+    const answer = limiter.acquire();
+    await limiter.clock.advance(0);
+    expect(await answer).toEqual({
+      kind: "granted",
+      slot: { slot_ms: NOW, not_after_ms: NOW + 250, episode: 0, is_probe: false },
+      waited_ms: 0,
+    });
+  });
+
+  test("spaces the others evenly, eight a second, and loses nothing of it to storing", async () => {
+    const limiter = oneLimiter({ documents: open() });
+    const answers = Array.from({ length: 40 }, () => limiter.use());
+    await limiter.clock.advance(10_000);
+    const slots = (await Promise.all(answers)).flatMap((answer) =>
+      answer.kind === "granted" ? [answer.slot.slot_ms - NOW] : [],
+    );
+    expect(slots).toEqual(Array.from({ length: 40 }, (_none, n) => n * 125));
+  });
+
+  test("two of one egress on one store start no more than one would", async () => {
+    const documents = open();
+    const clock = virtualClock(NOW);
+    const limiters = [oneLimiter({ clock, documents }), oneLimiter({ clock, documents })];
+    const answers = limiters.flatMap((limiter) => Array.from({ length: 40 }, () => limiter.use()));
+    await clock.advance(10_000);
+    const slots = (await Promise.all(answers)).flatMap((answer) =>
+      answer.kind === "granted" ? [answer.slot.slot_ms] : [],
+    );
+    expect(slots.length).toBeGreaterThan(75);
+    expect(slots.length).toBeLessThanOrEqual(81);
+    expect(worstSecond(slots)).toBeLessThanOrEqual(8);
+  });
+
+  test("a pause outlives the process, silently", async () => {
+    const documents = open();
+    const before = oneLimiter({ documents });
+    const slot = await granted(before);
+    const told = before.settle(slot, "throttled", { retry_after_s: 120 });
+    await before.clock.advance(0);
+    expect(await told).toEqual({ retry_after_s: 120 });
+    const after = oneLimiter({ documents, clock: virtualClock(before.clock.now() + 100_000) });
+    const asked = after.acquire();
+    await after.clock.advance(0);
+    expect(await asked).toEqual({ kind: "refused", error: "filings_unavailable", retry_after_s: 20 });
+    await after.clock.advance(20_000);
+    const probe = await granted(after);
+    expect(probe.is_probe).toBe(true);
+  });
+});
+
+describe("who waits", () => {
+  test("is refused at once when the queue is longer than ten seconds", async () => {
+    const limiter = oneLimiter();
+    const answers = Array.from({ length: 82 }, () => limiter.use());
+    await limiter.clock.advance(0);
+    const refused = await answers[81]!;
+    expect(refused).toEqual({ kind: "refused", error: "rate_limited", retry_after_s: 11 });
+    await limiter.clock.advance(11_000);
+    const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "granted")).toHaveLength(81);
+  });
+
+  test("is refused at the end of its patience when slots were lost on the way", async () => {
+    const limiter = oneLimiter();
+    // Nobody settles these, and no more than 32 are ever on their way.
+    for (let n = 0; n < 32; n++) await granted(limiter);
+    const answer = limiter.acquire({ wait_max_ms: 3_000 });
+    await limiter.clock.advance(3_000);
+    expect(await answer).toMatchObject({ kind: "refused", error: "rate_limited" });
+  });
+
+  test("in the batch gets every fifth slot while synchronous callers wait, and the others when none do", async () => {
+    const limiter = oneLimiter();
+    const order: string[] = [];
+    const note = (name: string) => (answer: FilingSlotAnswer) => {
+      if (answer.kind === "granted") order.push(name);
+    };
+    for (let n = 0; n < 4; n++) void limiter.use({ lane: "batch" }).then(note("b"));
+    for (let n = 0; n < 10; n++) void limiter.use().then(note("s"));
+    await limiter.clock.advance(5_000);
+    expect(order.join("")).toBe("ssssbssssbssbb");
+  });
+
+  test("is refused while the store does not answer, and served when it does again", async () => {
+    const documents = memoryDocuments();
+    let isGone = true;
+    const limiter = oneLimiter({
+      documents: {
+        ...documents,
+        get: async (...asked) => {
+          if (isGone) throw new Fault("documents_unreachable", "Cannot read");
+          return documents.get(...asked);
+        },
+        put: documents.put,
+      },
+    });
+    const lost = limiter.acquire({ wait_max_ms: 1_000 });
+    await limiter.clock.advance(1_000);
+    expect(await lost).toMatchObject({ kind: "refused", error: "rate_limited" });
+    isGone = false;
+    expect(await granted(limiter)).toMatchObject({ episode: 0 });
+  });
+});
+
+describe("a pause", () => {
+  test("answers everyone who waits and everyone who comes, and nobody starts", async () => {
+    const limiter = oneLimiter();
+    const slot = await granted(limiter);
+    const waiting = [limiter.acquire(), limiter.acquire()];
+    void limiter.settle(slot, "throttled");
+    await limiter.clock.advance(0);
+    const unavailable = { kind: "refused", error: "filings_unavailable", retry_after_s: 10 };
+    expect(await Promise.all(waiting)).toEqual([unavailable, unavailable]);
+    const later = limiter.acquire();
+    await limiter.clock.advance(4_500);
+    expect(await later).toEqual(unavailable);
+    const last = limiter.acquire();
+    await limiter.clock.advance(0);
+    expect(await last).toMatchObject({ retry_after_s: 6 });
+    expect(await limiter.view()).toMatchObject({ pause_level: 1, waiting: 0 });
+  });
+
+  test("ends with one probe, while the others wait for what it comes to", async () => {
+    const limiter = oneLimiter();
+    const slot = await granted(limiter);
+    await limiter.settle(slot, "throttled");
+    await limiter.clock.advance(10_000);
+    const answers = [limiter.acquire(), limiter.acquire(), limiter.acquire()];
+    await limiter.clock.advance(2_000);
+    const first = await answers[0]!;
+    if (first.kind !== "granted") throw new Error("No probe");
+    expect(first.slot.is_probe).toBe(true);
+    let others = 0;
+    for (const answer of answers.slice(1)) void answer.then(() => (others += 1));
+    await limiter.clock.advance(2_000);
+    expect(others).toBe(0);
+    void limiter.settle(first.slot, "answered");
+    await limiter.clock.advance(500);
+    expect(others).toBe(2);
+    expect(await limiter.view()).toMatchObject({ pause_level: 0, paused_until: null });
+  });
+
+  test("whose probe is turned away refuses the others", async () => {
+    const limiter = oneLimiter();
+    await limiter.settle(await granted(limiter), "throttled");
+    await limiter.clock.advance(10_000);
+    const probe = await granted(limiter);
+    const other = limiter.acquire();
+    await limiter.clock.advance(100);
+    void limiter.settle(probe, "throttled");
+    await limiter.clock.advance(0);
+    expect(await other).toMatchObject({ error: "filings_unavailable", retry_after_s: 20 });
+  });
+});
+
+/**
+ * Whatever is asked of two limiters that both believe to be the only one, whatever comes of it, whoever of them dies in
+ * between: no second sees more than ten starts, nobody starts in a pause, and every question is answered.
+ */
+test("the law of the limiter", async () => {
+  const visit = fc.record({
+    after_ms: fc.oneof(fc.constant(0), fc.nat(200), fc.nat(15_000)),
+    at: fc.constantFrom(0, 1),
+    lane: fc.constantFrom("sync" as const, "batch" as const),
+    project: fc.constantFrom("a", "b"),
+    wait_max_ms: fc.constantFrom(500, 10_000),
+    /** From the grant to the start, of the time the slot is good for; above 1 it is lost. */
+    late: fc.double({ min: 0, max: 1.2, noNaN: true }),
+    takes_ms: fc.nat(4_000),
+    result: fc.oneof(
+      { weight: 12, arbitrary: fc.constant("answered" as const) },
+      {
+        weight: 1,
+        arbitrary: fc.constantFrom("throttled" as const, "unreachable" as const, "gone" as const),
+      },
+    ),
+    dies: fc.nat(30).map((n) => n === 0),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(visit, { maxLength: 120 }),
+      fc.constantFrom(3, 8, 9, 10),
+      async (visits, rps) => {
+        const documents = memoryDocuments();
+        const clock = virtualClock(NOW);
+        const fresh = () => oneLimiter({ clock, documents, requests_per_second: rps });
+        const limiters = [fresh(), fresh()];
+        const starts: number[] = [];
+        const pauses: { readonly from_ms: number; readonly to_ms: number }[] = [];
+        let answered = 0;
+        for (const { after_ms, at, late, takes_ms, result, dies, ...asked } of visits) {
+          await clock.advance(after_ms);
+          if (dies) {
+            void limiters[at]!.stop(0);
+            limiters[at] = fresh();
+          }
+          const limiter = limiters[at]!;
+          limiter.acquire(asked).then(
+            (answer) => {
+              answered += 1;
+              if (answer.kind === "refused") return;
+              const { slot } = answer;
+              const start_ms = Math.max(
+                clock.now(),
+                slot.slot_ms + late * (slot.not_after_ms - slot.slot_ms),
+              );
+              clock.at(start_ms, () => {
+                if (clock.now() > slot.not_after_ms)
+                  return void limiter.settle(slot, "dropped").catch(() => {});
+                starts.push(clock.now());
+                clock.at(clock.now() + takes_ms, () => {
+                  if (result === "gone") return;
+                  const now_ms = clock.now();
+                  limiter.settle(slot, result).then(
+                    ({ retry_after_s }) => {
+                      if (result === "throttled" && retry_after_s !== null)
+                        pauses.push({ from_ms: now_ms, to_ms: now_ms + (retry_after_s - 1) * 1_000 });
+                    },
+                    () => {},
+                  );
+                });
+                return undefined;
+              });
+            },
+            () => (answered += 1),
+          );
+        }
+        await clock.advance(400_000);
+        expect(answered).toBe(visits.length);
+        expect(worstSecond(starts)).toBeLessThanOrEqual(10);
+        for (const { from_ms, to_ms } of pauses)
+          // Granted before, started up to a window later.
+          expect(starts.filter((at_ms) => at_ms > from_ms + 250 && at_ms < to_ms)).toEqual([]);
+      },
+    ),
+    { seed: 3, numRuns: 150 },
+  );
+}, 60_000);
