@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cacheKey, EMPTY_RECORD, type CachedPage } from "../actors/fetch/freshness.ts";
+import { cacheKey, type CachedPage } from "../actors/fetch/freshness.ts";
 import type { Extracted, ExtractTask } from "../actors/lib/extracted.ts";
 import { normaliseUrl } from "../actors/lib/url.ts";
 import type { LocalIndex } from "../actors/search/adapters/engine.local.sqlite.ts";
@@ -16,7 +16,7 @@ import type { Bodies } from "../cluster/ports/bodies.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Work } from "../cluster/ports/workers.ts";
-import type { FetchAsk, PageRecord } from "../schemas/fetch.ts";
+import { EMPTY_RECORD, type FetchAsk, type PageRecord } from "../schemas/fetch.ts";
 
 /** By name, in the order of names. */
 export function readDemo(): ReadonlyMap<string, Buffer> {

@@ -133,6 +133,42 @@ export const PageRecord = Type.Object({
 });
 export type PageRecord = Static<typeof PageRecord>;
 
+/** A record of nothing: what an answer without a page carries. */
+export const EMPTY_RECORD: PageRecord = {
+  final_url: null,
+  redirects: [],
+  status: null,
+  content_type: null,
+  origin_content_type: null,
+  headers: {},
+  tier: null,
+  content_kind: null,
+  charset: null,
+  title: null,
+  meta: null,
+  text: "",
+  text_sha256: null,
+  text_chars: 0,
+  text_truncated: false,
+  pdf_pages_sha256: null,
+  pdf_page_count: null,
+  sha256: null,
+  bytes: 0,
+  body_kind: null,
+  etag: null,
+  last_modified: null,
+  retrieved_at: null,
+  archived_at: null,
+  served_from_archive_because: null,
+  paywall: null,
+  paywall_evidence: [],
+  text_complete: null,
+  alternate_of: null,
+  alternate_source: null,
+  match_score: null,
+  primary_sources: [],
+};
+
 /** Texts of at most so many UTF-8 bytes travel inside the record; longer ones go to the body store. */
 export const TEXT_INLINE_BYTES = 65_536;
 

@@ -4,8 +4,8 @@
  * decides no route (ladder.ts).
  */
 import { actor, type Held, PARKED, type ReplyTo, type Say, type Turn } from "../../cluster/actor.ts";
-import { Fetch, type FetchAnswer, type FetchAsk } from "../../schemas/fetch.ts";
-import { EMPTY_RECORD, freshness, type Freshness, variantOf } from "./freshness.ts";
+import { EMPTY_RECORD, Fetch, type FetchAnswer, type FetchAsk } from "../../schemas/fetch.ts";
+import { freshness, type Freshness, variantOf } from "./freshness.ts";
 import type { CachedPage } from "./freshness.ts";
 
 interface Caller {

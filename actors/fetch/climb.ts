@@ -16,6 +16,7 @@ import type { FetchError } from "../../schemas/errors.ts";
 import {
   type Attempt,
   type ContentKind,
+  EMPTY_RECORD,
   type FetchAnswer,
   type FetchAsk,
   isPremium,
@@ -34,15 +35,7 @@ import type { Entry, Refusal, Transport, Transported } from "../lib/transport.ts
 import { doiInUrl } from "../lib/leads.ts";
 import { type JoinedSites, originOf, siteOf } from "../lib/url.ts";
 import { causeOf, type Known, wantedOf } from "./alternates.ts";
-import {
-  asCachedPage,
-  type CachedPage,
-  EMPTY_RECORD,
-  fromCache,
-  KEPT_STALE_MS,
-  mayReplace,
-  ttlOf,
-} from "./freshness.ts";
+import { asCachedPage, type CachedPage, fromCache, KEPT_STALE_MS, mayReplace, ttlOf } from "./freshness.ts";
 import { isBlocking, isThin, type Learned, nextStep, type Outcome, type Tried, UNLEARNED } from "./ladder.ts";
 import { observe } from "./lessons.ts";
 import { priceMost, priceOf, type Prices } from "./prices.ts";

@@ -5,7 +5,14 @@
 import { createHash } from "node:crypto";
 import { type Static, Type } from "typebox";
 import { Compile } from "typebox/compile";
-import { type FetchAnswer, type FetchAsk, PageRecord, type Tier, TIERS } from "../../schemas/fetch.ts";
+import {
+  EMPTY_RECORD,
+  type FetchAnswer,
+  type FetchAsk,
+  PageRecord,
+  type Tier,
+  TIERS,
+} from "../../schemas/fetch.ts";
 import { isThin, routesOf } from "./ladder.ts";
 
 /** A page as the cache keeps it, in the collection "pages" under the digest of its cache key. */
@@ -149,39 +156,3 @@ export function mayReplace(
     record.content_kind === "html" && record.text_chars < ask.min_text_chars;
   return !thin(fresh) || thin(old.record);
 }
-
-/** A record of nothing: what an answer without a page carries. */
-export const EMPTY_RECORD: PageRecord = {
-  final_url: null,
-  redirects: [],
-  status: null,
-  content_type: null,
-  origin_content_type: null,
-  headers: {},
-  tier: null,
-  content_kind: null,
-  charset: null,
-  title: null,
-  meta: null,
-  text: "",
-  text_sha256: null,
-  text_chars: 0,
-  text_truncated: false,
-  pdf_pages_sha256: null,
-  pdf_page_count: null,
-  sha256: null,
-  bytes: 0,
-  body_kind: null,
-  etag: null,
-  last_modified: null,
-  retrieved_at: null,
-  archived_at: null,
-  served_from_archive_because: null,
-  paywall: null,
-  paywall_evidence: [],
-  text_complete: null,
-  alternate_of: null,
-  alternate_source: null,
-  match_score: null,
-  primary_sources: [],
-};

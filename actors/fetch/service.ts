@@ -8,9 +8,9 @@ import type { Say } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
-import { Fetch, type FetchAnswer, type FetchAsk } from "../../schemas/fetch.ts";
+import { EMPTY_RECORD, Fetch, type FetchAnswer, type FetchAsk } from "../../schemas/fetch.ts";
 import { type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../lib/url.ts";
-import { asCachedPage, cacheKey, type CachedPage, EMPTY_RECORD, freshness } from "./freshness.ts";
+import { asCachedPage, cacheKey, type CachedPage, freshness } from "./freshness.ts";
 
 interface Needs {
   readonly documents: Documents;

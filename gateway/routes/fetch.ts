@@ -12,6 +12,7 @@ import type { Meters } from "../../cluster/ports/meters.ts";
 import { toMicros } from "../../schemas/accounts.ts";
 import type { FetchError } from "../../schemas/errors.ts";
 import {
+  EMPTY_RECORD,
   type FetchAnswer,
   type FetchAsk,
   FetchBody,
@@ -358,44 +359,9 @@ function responseOf(
 const outcomeOf = (error: string | null): string =>
   error === null ? "ok" : error.startsWith("http_") ? `http_${error.charAt(5)}xx` : error;
 
-const NO_PAGE: PageRecord = {
-  final_url: null,
-  redirects: [],
-  status: null,
-  content_type: null,
-  origin_content_type: null,
-  headers: {},
-  tier: null,
-  content_kind: null,
-  charset: null,
-  title: null,
-  meta: null,
-  text: "",
-  text_sha256: null,
-  text_chars: 0,
-  text_truncated: false,
-  pdf_pages_sha256: null,
-  pdf_page_count: null,
-  sha256: null,
-  bytes: 0,
-  body_kind: null,
-  etag: null,
-  last_modified: null,
-  retrieved_at: null,
-  archived_at: null,
-  served_from_archive_because: null,
-  paywall: null,
-  paywall_evidence: [],
-  text_complete: null,
-  alternate_of: null,
-  alternate_source: null,
-  match_score: null,
-  primary_sources: [],
-};
-
 /** Errors the gateway knows by itself. */
 const without = (error: FetchError, error_detail: string, retry_after_s: number | null): FetchAnswer => ({
-  record: NO_PAGE,
+  record: EMPTY_RECORD,
   attempts: [],
   cached: false,
   revalidated: false,

@@ -3,13 +3,12 @@ import {
   asCachedPage,
   cacheKey,
   type CachedPage,
-  EMPTY_RECORD,
   freshness,
   mayReplace,
   ttlOf,
   variantOf,
 } from "../../actors/fetch/freshness.ts";
-import type { FetchAsk, PageRecord } from "../../schemas/fetch.ts";
+import { EMPTY_RECORD, type FetchAsk, type PageRecord } from "../../schemas/fetch.ts";
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = Date.UTC(2026, 10, 21);
