@@ -10,10 +10,10 @@ import { Fault } from "../cluster/ports/fault.ts";
 import { type Grant, KEY_SHAPE, type QuotaCategory } from "../schemas/accounts.ts";
 import type { Reply } from "./http.ts";
 import {
-  allowed,
   budgetField,
   count,
   freshWindow,
+  isSpent,
   limitField,
   policyField,
   quotaField,
@@ -22,6 +22,7 @@ import {
   type Window,
 } from "./limits.ts";
 import type { KeyMeter, Metering } from "./metering.ts";
+import type { Counted, Limited } from "./rates.ts";
 import {
   budgetExhausted,
   categoryNotAllowed,
@@ -152,10 +153,7 @@ const BEARER = /^bearer +(\S.*)$/i;
 const BUSY = unavailable("authentication is briefly unavailable, try again");
 
 /** Counts a request against both windows: which limit it passed, if any, and its RateLimit field. */
-export function countRate(
-  { grant, project_window, key_window }: Caller,
-  now_ms: number,
-): { readonly passed: "project" | "key" | null; readonly limit: string } {
+export function countRate({ grant, project_window, key_window }: Caller, now_ms: number): Counted {
   count(project_window, now_ms);
   const project = seen(grant.project.rate_limit_rps, project_window, now_ms);
   if (key_window !== null) count(key_window, now_ms);
@@ -180,22 +178,23 @@ export function categoryRefused({ grant }: Caller, category: QuotaCategory): Rep
     : categoryNotAllowed(category, categories);
 }
 
-/** Monthly quota or spend cap used up: 429. `category` null: only the spend cap counts. */
-export function allowanceRefused(
-  { grant, meter, limited }: Caller,
-  category: QuotaCategory | null,
-  now_ms: number,
-): Reply | null {
-  if (!limited) return null;
-  switch (allowed(meter.allowances, meter.used, category)) {
-    case "quota":
-      return quotaExhausted(category!, meter.allowances[category!]!, secondsToReset(now_ms));
-    case "spend":
-      return budgetExhausted(meter.allowances.spend!, grant.customer.currency, secondsToReset(now_ms));
-    case null:
-      return null;
-  }
-}
+/** Monthly quota used up: 429. Whether it is, metering says. */
+export const quotaRefused = ({ meter }: Caller, category: QuotaCategory, now_ms: number): Reply =>
+  quotaExhausted(category, meter.allowances[category] ?? 0, secondsToReset(now_ms));
+
+/** Spend cap used up: 429. */
+export const spendRefused = ({ grant, meter, limited }: Caller, now_ms: number): Reply | null =>
+  limited && isSpent(meter.allowances, meter.used)
+    ? budgetExhausted(meter.allowances.spend!, grant.customer.currency, secondsToReset(now_ms))
+    : null;
+
+/** What its requests per second are counted by, where several gateways count together. */
+export const limitedBy = ({ grant: { key, project } }: Caller): Limited => ({
+  project: project.name,
+  project_rate: project.rate_limit_rps,
+  key: key.prefix,
+  key_rate: key.rate_limit_rps,
+});
 
 /** Adds the fields every authenticated answer carries (1-core.md, Authentication 3). */
 export function addCallerHeaders(headers: Record<string, string>, caller: Caller, limit: string): void {

@@ -1,6 +1,6 @@
 /**
  * How much a project and a key may ask: fixed windows of one second, and monthly allowances. Functions of their
- * arguments. Each gateway process counts for itself; sharing windows between gateways is not here.
+ * arguments. A single gateway counts for itself; windows that several share are in rates.ts.
  */
 import {
   fromMicros,
@@ -90,16 +90,9 @@ export function usedOf(usage: UsageByCategory): Used {
   return used;
 }
 
-/** Whether one more request of this category fits what the month allows. */
-export function allowed(
-  { search, fetch, spend }: Allowances,
-  used: Used,
-  category: QuotaCategory | null,
-): "quota" | "spend" | null {
-  const limit = category === "search" ? search : category === "fetch" ? fetch : null;
-  if (category !== null && limit !== null && used[category] >= limit) return "quota";
-  return spend !== null && used.spend_micros >= spend ? "spend" : null;
-}
+/** Whether nothing is left of a month's spend cap. */
+export const isSpent = ({ spend }: Allowances, { spend_micros }: Used): boolean =>
+  spend !== null && spend_micros >= spend;
 
 /** `search=950, fetch=4000`, of the categories that have a quota; null when none has. */
 export function quotaField(allowances: Allowances, used: Used): string | null {

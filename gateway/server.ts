@@ -9,17 +9,20 @@ import { Fault } from "../cluster/ports/fault.ts";
 import type { Level, Meters } from "../cluster/ports/meters.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import {
-  allowanceRefused,
   type Caller,
   addCallerHeaders,
   categoryRefused,
   countRate,
   type Identify,
   isCaller,
+  limitedBy,
+  quotaRefused,
+  spendRefused,
   suspended,
 } from "./authenticate.ts";
 import type { Admission, Admit, Body, Gone, Head, ListenOptions, Reply } from "./http.ts";
 import type { Metering } from "./metering.ts";
+import type { Counted, Rates } from "./rates.ts";
 import {
   internalError,
   invalid,
@@ -40,6 +43,8 @@ interface Needs {
   readonly routes: readonly Route[];
   readonly identify: Identify;
   readonly metering: Metering;
+  /** Where several gateways keep rates together; left out, this one counts for itself. */
+  readonly rates?: Rates;
   readonly clock: Clock;
   readonly random: Random;
   readonly meters: Meters;
@@ -85,7 +90,7 @@ const CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 const NOBODY: Readonly<Record<string, string>> = {};
 const READ_NOTHING: Read<unknown> = { kind: "read", value: null };
 
-export function server({ routes, identify, metering, clock, random, meters }: Needs): Server {
+export function server({ routes, identify, metering, rates, clock, random, meters }: Needs): Server {
   const find = router(routes);
   const compiled = new Map(routes.map((route) => [route, prepared(route)]));
   const unrouted = prepared(null);
@@ -169,9 +174,17 @@ export function server({ routes, identify, metering, clock, random, meters }: Ne
   }
 
   /** Suspended, then rates; what follows needs the body. */
-  function enter(passage: Passage, caller: Caller): { refusal: Reply } | { limit: string } {
+  function enter(passage: Passage, caller: Caller): Entered | Promise<Entered> {
+    const counted = rates
+      ? rates.count(limitedBy(caller), passage.now_ms)
+      : countRate(caller, passage.now_ms);
+    return counted instanceof Promise
+      ? counted.then((answer) => entered(passage, caller, answer))
+      : entered(passage, caller, counted);
+  }
+
+  function entered(passage: Passage, caller: Caller, { passed, limit }: Counted): Entered {
     const shut = suspended(caller);
-    const { passed, limit } = countRate(caller, passage.now_ms);
     if (shut) {
       meters.count("trawl_auth_failures_total", { reason: "suspended" });
       return { refusal: finish(passage, shut, caller, limit) };
@@ -194,17 +207,27 @@ export function server({ routes, identify, metering, clock, random, meters }: Ne
 
     const quick = shortcut && body.kind === "whole" ? shortcut(body.bytes, caller, now_ms) : null;
     if (quick) {
-      const refusal =
-        (category && categoryRefused(caller, category)) ?? allowanceRefused(caller, category, now_ms);
-      if (refusal === null) {
-        metering.reserve(caller.meter, category);
+      const refusal = (category && categoryRefused(caller, category)) ?? spendRefused(caller, now_ms);
+      const granted = refusal === null && metering.claim(caller.meter, category);
+      const answer = (): Reply => {
         metering.settle(caller.meter, category, quick.bill);
         // A busy cache would drown the log: these lines are there at level debug.
         return finish(passage, quick.reply(request_id), caller, limit, "debug");
-      }
+      };
+      if (granted === true) return answer();
+      if (granted !== false)
+        return granted.then(
+          (isGranted) => (isGranted ? answer() : exhausted(passage, caller, limit)),
+          (problem: unknown) => finish(passage, broken(passage, problem), caller, limit),
+        );
     }
     return handle(passage, caller, limit, body);
   }
+
+  const exhausted = (passage: Passage, caller: Caller, limit: string): Reply => {
+    const refusal = quotaRefused(caller, passage.ready.route!.category!, passage.now_ms);
+    return limited(passage, refusal, "allowance", caller, limit);
+  };
 
   async function handle(passage: Passage, caller: Caller, limit: string, body: Body): Promise<Reply> {
     const { now_ms } = passage;
@@ -215,12 +238,18 @@ export function server({ routes, identify, metering, clock, random, meters }: Ne
     const known = { ...call, caller };
     const refusal = (category && categoryRefused(caller, category)) ?? route.permit?.(known) ?? null;
     if (refusal) return finish(passage, refusal, caller, limit);
-    const exhausted = category === null ? null : allowanceRefused(caller, category, now_ms);
-    if (exhausted) return limited(passage, exhausted, "allowance", caller, limit);
-
-    metering.reserve(caller.meter, category);
     let answer: Answer | null = null;
+    let granted: boolean;
     try {
+      const claimed = metering.claim(caller.meter, category);
+      granted = claimed instanceof Promise ? await claimed : claimed;
+    } catch (problem) {
+      return finish(passage, broken(passage, problem), caller, limit);
+    }
+    if (!granted) return exhausted(passage, caller, limit);
+    try {
+      const spent = category && spendRefused(caller, now_ms);
+      if (spent) return limited(passage, spent, "allowance", caller, limit);
       answer = await route.handle(known);
     } catch (problem) {
       return finish(passage, broken(passage, problem), caller, limit);
@@ -269,11 +298,20 @@ export function server({ routes, identify, metering, clock, random, meters }: Ne
     try {
       const found = await lookup;
       if (!isCaller(found)) return refuseKey(passage, found);
-      const entered = enter(passage, found);
-      return "refusal" in entered ? entered.refusal : await serve(passage, found, entered.limit, body);
+      return await served(passage, found, enter(passage, found), body);
     } catch (problem) {
       return finish(passage, broken(passage, problem));
     }
+  }
+
+  async function served(
+    passage: Passage,
+    caller: Caller,
+    entering: Entered | Promise<Entered>,
+    body: Body,
+  ): Promise<Reply> {
+    const found = await entering;
+    return "refusal" in found ? found.refusal : serve(passage, caller, found.limit, body);
   }
 
   return {
@@ -300,10 +338,14 @@ export function server({ routes, identify, metering, clock, random, meters }: Ne
         return holding(passage, "strangers", limit_bytes, (body) => late(passage, identified, body));
       }
       if (!isCaller(identified)) return refuseKey(passage, identified);
-      const entered = enter(passage, identified);
-      if ("refusal" in entered) return entered.refusal;
+      const entering = enter(passage, identified);
+      if (entering instanceof Promise) {
+        entering.catch(() => {});
+        return holding(passage, "known", limit_bytes, (body) => served(passage, identified, entering, body));
+      }
+      if ("refusal" in entering) return entering.refusal;
       return holding(passage, "known", limit_bytes, (body) =>
-        serve(passage, identified, entered.limit, body),
+        serve(passage, identified, entering.limit, body),
       );
     },
 
@@ -313,6 +355,8 @@ export function server({ routes, identify, metering, clock, random, meters }: Ne
     },
   };
 }
+
+type Entered = { readonly refusal: Reply } | { readonly limit: string };
 
 interface Checked {
   readonly gone: AbortSignal;
@@ -343,7 +387,7 @@ const statusClass = (status: number): string => CLASSES[Math.floor(status / 100)
 /** Body and parameters as the route's schemas say, or the refusal. Path, query and body errors come in one list. */
 function read(passage: Passage, body: Body): (Omit<Passage, "params" | "gone"> & Checked) | Reply {
   const { route, params, query, body: check } = passage.ready as Ready & { route: Route };
-  if (check && body.kind === "too_large") return tooLarge(route.too_large);
+  if (route.body && body.kind === "too_large") return tooLarge(route.too_large);
   const given = [
     params ? params(passage.params) : READ_NOTHING,
     query ? query(passage.head.query) : READ_NOTHING,
@@ -364,7 +408,7 @@ function readBody(body: Body, check: (value: unknown) => Read<unknown>): Read<un
 
 /** Null stands for whatever no route answers: one label for all of it. */
 function prepared(route: Route | null): Ready {
-  const body = route?.body ? shape(route.body) : null;
+  const body = route?.body && !route.raw ? shape(route.body) : null;
   const label = route?.path ?? "none";
   const method = route?.method ?? "other";
   return {

@@ -36,6 +36,7 @@ import type { Work, Workers } from "../cluster/ports/workers.ts";
 import { chooseHttp } from "../gateway/adapters/choose-http.ts";
 import { authenticator } from "../gateway/authenticate.ts";
 import { metering } from "../gateway/metering.ts";
+import { sharedRates } from "../gateway/rates.ts";
 import { openapi } from "../gateway/openapi.ts";
 import { retrievals } from "../gateway/retrieved.ts";
 import type { Listening } from "../gateway/http.ts";
@@ -222,7 +223,8 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const first = await prepareAccounts(documents, config.gateway.admin_key ?? null, clock.now());
   if (first.admin_key === "revoked")
     meters.say("warn", "TRAWL_ADMIN_KEY names a key that was revoked: it stays so, and opens nothing");
-  const books = metering({ ask: cluster.ask, clock, meters, gateway: node });
+  const { shared } = membership;
+  const books = metering({ ask: cluster.ask, clock, meters, gateway: node, shared });
   const identify = authenticator({
     find: (key_sha256) => findGrant(documents, key_sha256),
     metering: books,
@@ -292,7 +294,8 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       version,
     }),
   ];
-  const desk = { identify, metering: books, clock, random, meters };
+  const rates = shared ? { rates: sharedRates({ ask: cluster.ask, clock, meters }) } : {};
+  const desk = { identify, metering: books, ...rates, clock, random, meters };
   const seed = async (base: string): Promise<void> => {
     const { index } = searching;
     if (index && demo) await seedDemo({ documents, bodies, index, clock, extract }, demo, base);

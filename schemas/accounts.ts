@@ -126,6 +126,10 @@ export interface Totals extends Static<typeof Totals> {
   keys: Record<string, UsageByCategory>;
 }
 
+/** Requests by quota category. */
+const Counts = Type.Object({ search: Type.Integer(), fetch: Type.Integer() });
+export type Counts = Static<typeof Counts>;
+
 /** What one gateway saw of a project since it last told. */
 export const Tally = Type.Object({
   /** The gateway, and its count of tallies to this project: a tally that comes again is not counted again. */
@@ -142,10 +146,33 @@ export const Tally = Type.Object({
       spend: Nullable(Micros),
     }),
   ),
+  /** Of keys with quotas: requests that run and are not counted yet. Left out: by a gateway that is the only one. */
+  holds: Type.Optional(Type.Record(Type.String(), Counts)),
+  /** Of keys whose quota is nearly used up: requests that wait to be let in. */
+  wants: Type.Optional(Type.Record(Type.String(), Counts)),
 });
 export interface Tally extends Static<typeof Tally> {
   keys: Record<string, UsageByCategory>;
 }
+
+/** The month as it now stands, and what was let in of what a gateway wants. */
+export const Added = Type.Object({
+  ...Totals.properties,
+  given: Type.Record(Type.String(), Counts),
+  /** What runs on other gateways, of keys with quotas. */
+  elsewhere: Type.Record(Type.String(), Counts),
+});
+export interface Added extends Totals {
+  given: Record<string, Counts>;
+  elsewhere: Record<string, Counts>;
+}
+
+/** What a gateway would like of a one-second window: `want` requests wait there. */
+export const RateWish = Type.Object({
+  limit: Type.Integer({ minimum: 0 }),
+  want: Type.Integer({ minimum: 0 }),
+});
+export type RateWish = Static<typeof RateWish>;
 
 /**
  * Money for one attempt on a premium route, before it is made. The id is the attempt's own: asking again reserves
@@ -170,7 +197,12 @@ export const Settle = Type.Object({ id: Type.String(), micros: Micros });
 /** One actor per project; its key is the project's name. */
 export const Account = contract("account", {
   /** Counts a tally in, once, and answers with its month as it now stands. */
-  add: ask(Tally, Totals),
+  add: ask(Tally, Added),
+  /** A share of a one-second window, by what is limited: "project" or a key's prefix. Never more than the limit. */
+  rates: ask(
+    Type.Object({ window: Type.Integer(), wishes: Type.Record(Type.String(), RateWish) }),
+    Type.Record(Type.String(), Type.Object({ given: Type.Integer(), left: Type.Integer() })),
+  ),
   usage: ask(Type.Object({ month: Month }), Totals),
   reserve: ask(Reserve, ReserveAnswer),
   settle: ask(Settle, Type.Object({ spent_micros: Micros })),

@@ -3,17 +3,16 @@ import { existsSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  allowed,
   budgetField,
   count,
   freshWindow,
+  isSpent,
   limitField,
   policyField,
   quotaCategoryOf,
   quotaField,
   ratePassed,
   secondsToReset,
-  usedOf,
 } from "../../gateway/limits.ts";
 import { budgetExhausted, KEY_RATE_LIMITED, quotaExhausted, RATE_LIMITED } from "../../gateway/refusal.ts";
 import { BILLING_CATEGORIES } from "../../schemas/common.ts";
@@ -68,19 +67,13 @@ describe("which limit is passed", () => {
 describe("an allowance of a month", () => {
   const allowances = { search: 10, fetch: 4, spend: 2_000_000 };
   test.each([
-    [{ search: 9, fetch: 0, spend_micros: 0 }, "search", null],
-    [{ search: 10, fetch: 0, spend_micros: 0 }, "search", "quota"],
-    [{ search: 10, fetch: 0, spend_micros: 0 }, "fetch", null],
-    [{ search: 0, fetch: 5, spend_micros: 0 }, "fetch", "quota"],
-    [{ search: 0, fetch: 0, spend_micros: 1_999_999 }, "fetch", null],
-    [{ search: 0, fetch: 0, spend_micros: 2_000_000 }, "fetch", "spend"],
-    [{ search: 0, fetch: 9, spend_micros: 2_000_000 }, null, "spend"],
-  ] as const)("%j, one more %s: %s", (used, category, refused) => {
-    expect(allowed(allowances, used, category)).toBe(refused);
-  });
-
-  test("of nought refuses the first request", () => {
-    expect(allowed({ search: null, fetch: 0, spend: null }, usedOf({}), "fetch")).toBe("quota");
+    [1_999_999, false],
+    [2_000_000, true],
+    [2_000_001, true],
+  ])("is spent after %i micros: %s", (spend_micros, spent) => {
+    const used = { search: 0, fetch: 0, spend_micros };
+    expect(isSpent(allowances, used)).toBe(spent);
+    expect(isSpent({ ...allowances, spend: null }, used)).toBe(false);
   });
 
   test("is shown with what is left", () => {

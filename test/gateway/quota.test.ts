@@ -129,10 +129,10 @@ describe("metering", () => {
     const { clock, one, two, total, grant } = await gateways();
     const [here, there] = [await one.open(grant), await two.open(grant)];
     for (let i = 0; i < 3; i++) {
-      one.reserve(here, "fetch");
+      void one.claim(here, "fetch");
       one.settle(here, "fetch", bill());
     }
-    two.reserve(there, "fetch");
+    void two.claim(there, "fetch");
     two.settle(there, "fetch", bill());
     expect([here.used.fetch, there.used.fetch, await total()]).toEqual([3, 1, 0]);
     await clock.advance(1_000);
@@ -159,7 +159,7 @@ describe("metering", () => {
   test("what was reserved and not settled stays counted when the actor answers", async () => {
     const { clock, one, grant } = await gateways();
     const here = await one.open(grant);
-    one.reserve(here, "fetch");
+    void one.claim(here, "fetch");
     one.settle(here, null, bill({ category: "fetch_own" }));
     await clock.advance(1_000);
     expect(here.used.fetch).toBe(2);

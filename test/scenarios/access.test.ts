@@ -68,9 +68,7 @@ async function becomes(ask: () => Promise<Said>, status: number): Promise<void> 
 
 const isRefused = ({ status }: Said) => status === 429;
 
-describe.each(SETUPS)("access, $setup", ({ setup, start }) => {
-  /** Rates and allowances are counted by each gateway for itself, and corrected once a second: not exact over two. */
-  const inexact = setup !== "embedded";
+describe.each(SETUPS)("access, $setup", ({ start }) => {
   let sites: Web;
   let service: Service;
   let url: string;
@@ -190,7 +188,7 @@ describe.each(SETUPS)("access, $setup", ({ setup, start }) => {
       }
     });
 
-    test.skipIf(inexact)("of a project are 429 with Retry-After, whichever of its keys asks", async () => {
+    test("of a project are 429 with Retry-After, whichever of its keys asks", async () => {
       await service.trawl("project", "create", "eager");
       const [one, two] = await Promise.all([
         service.trawl("key", "create", "--project", "eager"),
@@ -209,7 +207,7 @@ describe.each(SETUPS)("access, $setup", ({ setup, start }) => {
       });
     });
 
-    test.skipIf(inexact)("of a month are 429 until it ends", async () => {
+    test("of a month are 429 until it ends", async () => {
       const { key: secret } = await key("--quota", "fetch=2");
       const answers = [await fetch(secret), await fetch(secret), await fetch(secret)];
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
@@ -223,7 +221,7 @@ describe.each(SETUPS)("access, $setup", ({ setup, start }) => {
       expect(Math.abs(wait_s - (resets - Date.now()) / 1_000)).toBeLessThan(30);
     });
 
-    test.skipIf(inexact)("count twenty at once exactly", async () => {
+    test("count twenty at once exactly", async () => {
       const { key: secret } = await key("--quota", "fetch=7");
       const answers = await Promise.all(Array.from({ length: 20 }, () => fetch(secret)));
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(7);

@@ -1,0 +1,240 @@
+/**
+ * One-second windows that several gateways keep together: the project's Account actor gives this gateway shares of
+ * them, so that all gateways let no more through than a limit says. A request waits for the actor only when its
+ * gateway has nothing left of the second, and the second has something left.
+ *
+ * Without the actor's answer this gateway counts by itself for a while: a limit of requests per second is no reason to
+ * answer nobody. limits.ts says what of a count is told; a single gateway needs none of this.
+ */
+import { LRUCache } from "lru-cache";
+import type { Say } from "../cluster/actor.ts";
+import type { Clock } from "../cluster/ports/clock.ts";
+import { Fault } from "../cluster/ports/fault.ts";
+import type { Meters } from "../cluster/ports/meters.ts";
+import { Account, type RateWish } from "../schemas/accounts.ts";
+import { limitField } from "./limits.ts";
+
+/** What is limited: the project, and its key where that has a limit of its own. */
+export interface Limited {
+  readonly project: string;
+  readonly project_rate: number;
+  readonly key: string;
+  readonly key_rate: number | null;
+}
+
+export interface Counted {
+  readonly passed: "project" | "key" | null;
+  /** The RateLimit field. */
+  readonly limit: string;
+}
+
+export interface Rates {
+  /** Counts one request against both windows; one that is refused for its key still counts for its project. */
+  readonly count: (limited: Limited, now_ms: number) => Counted | Promise<Counted>;
+}
+
+interface Needs {
+  readonly ask: Say;
+  readonly clock: Clock;
+  readonly meters: Meters;
+}
+
+const WINDOW_MS = 1_000;
+/** A slow actor is not waited for longer; then, and for as long as this, the gateway counts by itself. */
+const WAIT_MS = 500;
+const ALONE_MS = 2_000;
+const PROJECTS_MOST = 10_000;
+/** A gateway that has used so much of a second asks ahead for the next one, in the second half. */
+const BUSY = 8;
+
+/** One window of one limit, as far as this gateway knows. */
+interface Pool {
+  readonly name: string;
+  limit: number;
+  window: number;
+  /** Given to this gateway and not used. */
+  free: number;
+  /** What nobody has been given, as last heard. */
+  left: number;
+  used: number;
+  ahead: { readonly window: number; readonly free: number; readonly left: number } | null;
+}
+
+interface Waiter {
+  readonly project: Pool;
+  readonly key: Pool | null;
+  readonly resolve: (counted: Counted) => void;
+}
+
+interface Book {
+  readonly name: string;
+  readonly pools: Map<string, Pool>;
+  waiting: Waiter[];
+  asking: boolean;
+  /** The window that was asked for ahead. */
+  ahead: number;
+  /** On the monotonic clock. */
+  alone_until_ms: number;
+}
+
+export function sharedRates({ ask, clock, meters }: Needs): Rates {
+  const books = new LRUCache<string, Book>({ max: PROJECTS_MOST });
+
+  function bookOf(name: string): Book {
+    const known = books.get(name);
+    if (known) return known;
+    const fresh: Book = {
+      name,
+      pools: new Map(),
+      waiting: [],
+      asking: false,
+      ahead: 0,
+      alone_until_ms: -Infinity,
+    };
+    books.set(name, fresh);
+    return fresh;
+  }
+
+  function poolOf(book: Book, name: string, limit: number, window: number): Pool {
+    let pool = book.pools.get(name);
+    if (!pool) {
+      // Keys come and go; a window forgotten is asked for again.
+      if (book.pools.size >= PROJECTS_MOST) book.pools.clear();
+      pool = { name, limit, window, free: 0, left: limit, used: 0, ahead: null };
+      book.pools.set(name, pool);
+    }
+    pool.limit = limit;
+    turn(pool, window);
+    return pool;
+  }
+
+  function turn(pool: Pool, window: number): void {
+    if (pool.window === window) return;
+    const { ahead, limit } = pool;
+    Object.assign(pool, { window, used: 0, free: 0, left: limit, ahead: null });
+    if (ahead?.window === window) Object.assign(pool, { free: ahead.free, left: ahead.left });
+  }
+
+  const isShort = ({ free, left }: Pool): boolean => free === 0 && left > 0;
+
+  /** Takes one of each, or says which has none left; null: the actor must be asked first. */
+  function take(project: Pool, key: Pool | null, now_ms: number): Counted | null {
+    if (isShort(project) || (project.free > 0 && key !== null && isShort(key))) return null;
+    const passed = !taken(project) ? "project" : key !== null && !taken(key) ? "key" : null;
+    return { passed, limit: fieldOf(project, key, now_ms) };
+  }
+
+  function taken(pool: Pool): boolean {
+    if (pool.free === 0) return false;
+    pool.free--;
+    pool.used++;
+    return true;
+  }
+
+  function wishesOf({ waiting }: Book): Record<string, RateWish> {
+    const wants = new Map<Pool, number>();
+    for (const { project, key } of waiting)
+      for (const pool of key === null ? [project] : [project, key])
+        wants.set(pool, (wants.get(pool) ?? 0) + 1);
+    const short = [...wants].filter(([{ free, left }, want]) => free < want && left > 0);
+    return Object.fromEntries(
+      short.map(([{ name, limit, free }, want]) => [name, { limit, want: want - free }]),
+    );
+  }
+
+  /** Asks until nobody waits any more; one question at a time, with everything that waits meanwhile in the next. */
+  async function asks(book: Book): Promise<void> {
+    book.asking = true;
+    try {
+      while (book.waiting.length > 0) {
+        const window = Math.floor(clock.now() / WINDOW_MS);
+        for (const { project, key } of book.waiting) {
+          turn(project, window);
+          if (key) turn(key, window);
+        }
+        const wishes = wishesOf(book);
+        if (Object.keys(wishes).length > 0) await given(book, window, wishes);
+        const now_ms = clock.now();
+        const { waiting } = book;
+        book.waiting = [];
+        for (const waiter of waiting) {
+          const counted = take(waiter.project, waiter.key, now_ms);
+          if (counted) waiter.resolve(counted);
+          else book.waiting.push(waiter);
+        }
+      }
+    } finally {
+      book.asking = false;
+    }
+  }
+
+  async function given(book: Book, window: number, wishes: Record<string, RateWish>): Promise<void> {
+    const isAlone = clock.mono() < book.alone_until_ms;
+    const answer = isAlone ? null : await asked(book, window, wishes);
+    for (const name of Object.keys(wishes)) {
+      const pool = book.pools.get(name);
+      if (pool?.window !== window) continue;
+      if (answer) {
+        pool.free += answer[name]!.given;
+        pool.left = answer[name]!.left;
+      } else {
+        pool.free += Math.max(0, pool.limit - pool.used - pool.free);
+        pool.left = 0;
+      }
+    }
+  }
+
+  async function asked(book: Book, window: number, wishes: Record<string, RateWish>) {
+    try {
+      return await ask(Account, book.name, "rates", { window, wishes }, { wait_ms: WAIT_MS });
+    } catch (problem) {
+      if (!(problem instanceof Fault)) throw problem;
+      meters.count("trawl_faults_total", { code: problem.code });
+      book.alone_until_ms = clock.mono() + ALONE_MS;
+      return null;
+    }
+  }
+
+  /** A share of the next second before it begins, so that nobody waits when it does. */
+  async function askAhead(book: Book, pools: readonly Pool[], window: number): Promise<void> {
+    book.ahead = window;
+    const wishes = Object.fromEntries(pools.map(({ name, limit }) => [name, { limit, want: 0 }]));
+    const answer = await asked(book, window, wishes);
+    if (!answer) return;
+    for (const pool of pools) {
+      const { given: free, left } = answer[pool.name]!;
+      if (pool.window < window) pool.ahead = { window, free, left };
+      else if (pool.window === window) Object.assign(pool, { free: pool.free + free, left });
+    }
+  }
+
+  return {
+    count(limited, now_ms) {
+      const book = bookOf(limited.project);
+      const window = Math.floor(now_ms / WINDOW_MS);
+      const project = poolOf(book, "project", limited.project_rate, window);
+      const key = limited.key_rate === null ? null : poolOf(book, limited.key, limited.key_rate, window);
+      // Who came first is counted first.
+      const counted = book.waiting.length === 0 ? take(project, key, now_ms) : null;
+      if (!counted) {
+        const { promise, resolve } = Promise.withResolvers<Counted>();
+        book.waiting.push({ project, key, resolve });
+        if (!book.asking) void asks(book);
+        return promise;
+      }
+      const isLate = now_ms % WINDOW_MS >= WINDOW_MS / 2;
+      if (isLate && project.used >= BUSY && book.ahead <= window && clock.mono() >= book.alone_until_ms)
+        void askAhead(book, key ? [project, key] : [project], window + 1);
+      return counted;
+    },
+  };
+}
+
+function fieldOf(project: Pool, key: Pool | null, now_ms: number): string {
+  const seen = ({ limit, free, left }: Pool) => ({
+    q: limit,
+    used: limit - free - left,
+    window_left_ms: WINDOW_MS - (now_ms % WINDOW_MS),
+  });
+  return limitField(seen(project), key && seen(key));
+}

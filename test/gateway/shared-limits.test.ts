@@ -1,0 +1,263 @@
+/** Several gateways keep one limit together (1-core.md, Limits): never more than it says, and no fewer than asked for. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { account } from "../../actors/accounts/actor.ts";
+import { findGrant, prepareAccounts } from "../../actors/accounts/keys.ts";
+import { giveRates, type Windows } from "../../actors/accounts/shares.ts";
+import type { Say } from "../../cluster/actor.ts";
+import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
+import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { embedded } from "../../cluster/embedded.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import { type Bill, type KeyMeter, metering } from "../../gateway/metering.ts";
+import { type Counted, type Limited, sharedRates } from "../../gateway/rates.ts";
+import { Account, type Grant } from "../../schemas/accounts.ts";
+import { NOON_MS } from "./desk.ts";
+
+/** One account, and gateways that reach it after a while, or not at all. */
+async function world(delay_ms = 0) {
+  const clock = virtualClock(NOON_MS);
+  const documents = memoryDocuments();
+  const meters = silentMeters();
+  const { ask } = embedded([account()], { clock, documents, meters, random: seededRandom(1) });
+  const state = { broken: false, asks: 0 };
+  const far: Say = async (...given) => {
+    state.asks++;
+    if (state.broken) throw new Fault("bus_unreachable", "Nobody");
+    if (delay_ms > 0) await new Promise<void>((resolve) => void clock.at(clock.now() + delay_ms, resolve));
+    return ask(...given);
+  };
+  return { clock, documents, meters, ask, far, state };
+}
+
+const LIMITED: Limited = { project: "default", project_rate: 20, key: "sk_1234567", key_rate: null };
+
+describe("requests per second", () => {
+  async function gateways(count: number, delay_ms = 0) {
+    const { clock, far, meters, state } = await world(delay_ms);
+    const rates = Array.from({ length: count }, () => sharedRates({ ask: far, clock, meters }));
+    const passed: number[] = [];
+    const answers: Promise<Counted>[] = [];
+    const arrive = (at: number, limited: Limited = LIMITED): Promise<Counted> => {
+      const counted = Promise.resolve(rates[at % count]!.count(limited, clock.now()));
+      answers.push(counted);
+      void counted.then((answer) => answer.passed === null && passed.push(clock.now()));
+      return counted;
+    };
+    const bySecond = () => Map.groupBy(passed, (at_ms) => Math.floor(at_ms / 1_000));
+    return { clock, arrive, answers, passed, bySecond, state };
+  }
+
+  test("are never more than the limit in a second, whichever gateway is asked, and everybody is answered", async () => {
+    const traffic = fc.array(
+      fc.record({
+        at: fc.nat(2),
+        many: fc.integer({ min: 1, max: 30 }),
+        after_ms: fc.oneof(fc.constant(0), fc.nat(700)),
+      }),
+      { minLength: 1, maxLength: 25 },
+    );
+    await fc.assert(
+      fc.asyncProperty(traffic, async (bursts) => {
+        const { clock, arrive, answers, bySecond } = await gateways(3);
+        for (const { at, many, after_ms } of bursts) {
+          for (let n = 0; n < many; n++) void arrive(at);
+          await clock.advance(after_ms);
+        }
+        await clock.advance(1);
+        await Promise.all(answers);
+        for (const passed of bySecond().values()) expect(passed.length).toBeLessThanOrEqual(20);
+      }),
+      { seed: 3, numRuns: 100 },
+    );
+  });
+
+  test.each([1, 2, 3, 7, 20, 200])(
+    "are as many as a limit of %i when all gateways want more",
+    async (rate) => {
+      const { clock, arrive, answers, passed } = await gateways(3, 2);
+      for (let n = 0; n < 3 * rate + 9; n++) void arrive(n, { ...LIMITED, project_rate: rate });
+      await clock.advance(50);
+      await Promise.all(answers);
+      expect(passed).toHaveLength(rate);
+    },
+  );
+
+  test("of a key are counted beside those of its project, and refused ones count for the project", async () => {
+    const { clock, arrive, answers } = await gateways(2);
+    const slow: Limited = { ...LIMITED, key_rate: 2 };
+    for (let n = 0; n < 12; n++) void arrive(n, slow);
+    for (let n = 0; n < 12; n++) void arrive(n, { ...LIMITED, key: "sk_7654321" });
+    await clock.advance(1);
+    const said = Object.groupBy(await Promise.all(answers), ({ passed }) => passed ?? "through");
+    expect([said.through?.length, said.key?.length, said.project?.length]).toEqual([10, 10, 4]);
+    expect(said.project![0]!.limit).toBe('"project";r=0;t=1');
+  });
+
+  test("ask for a handful at a time: one gateway of a busy project seldom waits", async () => {
+    const { clock, arrive, state } = await gateways(2, 1);
+    let waited = 0;
+    for (let n = 0; n < 300; n++) {
+      const began_ms = clock.now();
+      void arrive(0, { ...LIMITED, project_rate: 200 }).then(
+        () => (waited += Number(clock.now() > began_ms)),
+      );
+      await clock.advance(10);
+    }
+    expect(state.asks).toBeLessThan(30);
+    expect(waited).toBeLessThan(20);
+  });
+
+  test("are counted by each gateway for itself while nobody can be asked", async () => {
+    const { clock, arrive, answers, passed, state } = await gateways(2);
+    state.broken = true;
+    for (let n = 0; n < 60; n++) void arrive(n);
+    await clock.advance(1);
+    await Promise.all(answers);
+    expect(passed).toHaveLength(40);
+    expect(state.asks).toBe(2);
+    state.broken = false;
+    await clock.advance(3_000);
+    for (let n = 0; n < 60; n++) void arrive(n);
+    await clock.advance(1);
+    await Promise.all(answers);
+    expect(passed).toHaveLength(60);
+  });
+});
+
+describe("a share of a window", () => {
+  test.each([
+    [200, 0, { given: 25, left: 175 }],
+    [200, 40, { given: 40, left: 160 }],
+    [7, 0, { given: 0, left: 7 }],
+    [7, 1, { given: 1, left: 6 }],
+    [2, 9, { given: 2, left: 0 }],
+    [0, 1, { given: 0, left: 0 }],
+  ])("of %i when %i wait", (limit, want, share) => {
+    expect(giveRates(new Map(), 5, { project: { limit, want } }, 0)).toEqual({ project: share });
+  });
+
+  test("is forgotten when nobody asks for the window any more", () => {
+    const windows: Windows = new Map();
+    giveRates(windows, 5, { project: { limit: 1, want: 1 } }, 0);
+    giveRates(windows, 6, { project: { limit: 1, want: 1 } }, 4_999);
+    expect([...windows.keys()]).toEqual([5, 6]);
+    giveRates(windows, 7, { project: { limit: 1, want: 1 } }, 5_000);
+    expect([...windows.keys()]).toEqual([6, 7]);
+  });
+});
+
+const BILL: Bill = { category: "fetch_own", ok: true, bytes: 1, paid: false, cost_micros: 0 };
+
+describe("requests of a month", () => {
+  async function gateways(fetch: number, delay_ms = 0, rate_limit_rps = 1) {
+    const { clock, documents, far, meters, ask, state } = await world(delay_ms);
+    await prepareAccounts(documents, "ak_0123456789abcdefghij", clock.now());
+    const [{ key: id } = { key: "" }] = await documents.list("keys", { limit: 1 });
+    const found = (await findGrant(documents, id))!;
+    const grant: Grant = {
+      ...found,
+      key: { ...found.key, quotas: { search: null, fetch } },
+      project: { ...found.project, rate_limit_rps },
+    };
+    const books = ["one", "two"].map((gateway) =>
+      metering({ ask: far, clock, meters, gateway, shared: true }),
+    );
+    const opening = Promise.all(books.map((book) => book.open(grant)));
+    await clock.advance(2 * delay_ms);
+    const keys = await opening;
+    const total = async () =>
+      (await ask(Account, "default", "usage", { month: "2026-11" })).keys[grant.key.prefix]?.fetch_own
+        ?.requests ?? 0;
+    const claim = async (at: number): Promise<KeyMeter | null> =>
+      (await books[at]!.claim(keys[at]!, "fetch")) ? keys[at]! : null;
+    return { clock, books, keys, total, claim, state };
+  }
+
+  /** Bursts at once, where everybody asks from the first; or one request a second, where at first nobody needs to. */
+  const TRAFFIC = [
+    ["whatever runs where and for how long", 10, { most: 8, after_ms: [0, 1_500] }],
+    ["also of those who did not ask before", 1, { most: 1, after_ms: [1_000, 4_000] }],
+  ] as const;
+
+  test.each(TRAFFIC)(
+    "are exact at the end of a quota, %s",
+    async (_, rate, { most, after_ms: [least, longest] }) => {
+      const traffic = fc.array(
+        fc.record({
+          at: fc.nat(1),
+          many: fc.integer({ min: 1, max: most }),
+          takes_ms: fc.nat(5_000),
+          after_ms: fc.oneof(fc.constant(least), fc.integer({ min: least, max: longest })),
+        }),
+        { minLength: 5, maxLength: 40 },
+      );
+      await fc.assert(
+        fc.asyncProperty(traffic, fc.nat(60), async (bursts, quota) => {
+          const { clock, books, claim, total } = await gateways(quota, 3, rate);
+          let granted = 0;
+          let asked = 0;
+          for (const { at, many, takes_ms, after_ms } of bursts) {
+            for (let n = 0; n < many; n++) {
+              asked++;
+              void claim(at).then((meter) => {
+                if (!meter) return;
+                granted++;
+                clock.at(clock.now() + takes_ms, () => books[at]!.settle(meter, "fetch", BILL));
+              });
+            }
+            await clock.advance(after_ms);
+          }
+          await clock.advance(10_000);
+          expect(granted).toBe(Math.min(asked, quota));
+          expect(await total()).toBe(granted);
+        }),
+        { seed: 5, numRuns: 60 },
+      );
+    },
+  );
+
+  test("are not asked for while a quota is far from used up", async () => {
+    const { books, keys, claim, clock, state } = await gateways(1_000);
+    expect(books[0]!.claim(keys[0]!, "fetch")).toBeInstanceOf(Promise);
+    await clock.advance(0);
+    const before = state.asks;
+    for (let n = 0; n < 50; n++) expect(books[0]!.claim(keys[0]!, "fetch")).toBe(true);
+    expect(state.asks).toBe(before);
+    // What was heard long ago is not believed.
+    await clock.advance(1_000);
+    await clock.advance(2_000);
+    expect(books[0]!.claim(keys[0]!, "fetch")).toBeInstanceOf(Promise);
+    expect(await claim(1)).not.toBeNull();
+  });
+
+  test("that are not counted in the end are free for others at once", async () => {
+    const { books, claim, clock } = await gateways(1);
+    const held = (await claim(0))!;
+    expect(await claim(1)).toBeNull();
+    books[0]!.settle(held, "fetch", null);
+    await clock.advance(0);
+    expect(await claim(1)).not.toBeNull();
+  });
+
+  test("that a gateway held when it died come back after the longest request", async () => {
+    const { claim, clock } = await gateways(1);
+    await claim(0);
+    await clock.advance(199_000);
+    expect(await claim(1)).toBeNull();
+    await clock.advance(2_000);
+    expect(await claim(1)).not.toBeNull();
+  });
+
+  test("fail, near the end of a quota, while nobody can be asked", async () => {
+    const { claim, clock, state } = await gateways(5);
+    state.broken = true;
+    await expect(claim(0)).rejects.toMatchObject({ code: "bus_unreachable" });
+    state.broken = false;
+    await clock.advance(2_000);
+    const claims = await Promise.all([claim(0), claim(0), claim(1), claim(1), claim(0), claim(1)]);
+    expect(claims.filter(Boolean)).toHaveLength(5);
+  });
+});
