@@ -16,11 +16,14 @@ export const tasks = {
     const { readHtml } = await import("./article.ts");
     const { readLeads } = await import("./leads.ts");
     const { findItems } = await import("./feed.ts");
+    const { readFiled, unwrapped } = await import("./filing-text.ts");
     return async (task) => {
       if (task.items) {
         const { text } = readPlain(task.bytes, task.content_type, "xml");
         return { ...NOTHING, items: findItems(text, task.items) };
       }
+      if (task.filed && (task.kind === "html" || task.kind === "text"))
+        return readAsFiled(task, readFiled, unwrapped);
       return task.kind === "html" ? readAsHtml(task, readHtml, readLeads) : readAsItIs(task);
     };
   },
@@ -82,6 +85,28 @@ function readAsHtml(task: ExtractTask, readHtml: ReadHtml, readLeads: ReadLeads)
     paywall_evidence: page.paywall_evidence,
     ...(wanted && { leads: readLeads(html, task.url) }),
     note: page.note,
+  };
+}
+
+function readAsFiled(
+  task: ExtractTask,
+  readFiled: (typeof import("./filing-text.ts"))["readFiled"],
+  unwrapped: (typeof import("./filing-text.ts"))["unwrapped"],
+): Extracted {
+  if (task.kind === "text") {
+    const plain = readAsItIs(task);
+    return { ...plain, text: unwrapped(plain.text) };
+  }
+  const charset = charsetOf(task) ?? "UTF-8";
+  const { title, text, truncated } = readFiled(unwrapped(decodeText(task.bytes, charset)), TEXT_CHARS_MOST);
+  const note = truncated ? `The text was read up to ${TEXT_CHARS_MOST} characters` : null;
+  return {
+    ...NOTHING,
+    charset,
+    title: title === null ? null : soundText(title),
+    text: soundText(text),
+    text_truncated: truncated,
+    note,
   };
 }
 

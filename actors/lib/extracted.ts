@@ -13,6 +13,8 @@ export interface ExtractTask {
   readonly now_ms: number;
   /** HTML: where else its text may stand is wanted also when nothing says that it is sold. */
   readonly leads?: boolean;
+  /** It was filed with the filing system: all of its text is wanted, without the wrapper (actors/lib/filing-text.ts). */
+  readonly filed?: boolean;
   /** The document is a feed, of which only these items are wanted. */
   readonly items?: FeedWish;
 }

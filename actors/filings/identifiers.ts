@@ -1,0 +1,150 @@
+/**
+ * What callers name filers and filings by, checked before anything is asked of anybody: CIK, accession number, document
+ * name, form types, dates, ticker, company name, ISIN, and the words of a full-text search. Each check answers with the
+ * value in one form, or with the sentence that says what was wrong with it.
+ */
+
+export type Checked<T> =
+  | { readonly kind: "sound"; readonly value: T }
+  | { readonly kind: "wrong"; readonly message: string };
+
+const sound = <T>(value: T): Checked<T> => ({ kind: "sound", value });
+const wrong = (message: string): { readonly kind: "wrong"; readonly message: string } => ({
+  kind: "wrong",
+  message,
+});
+
+const CIK_MOST = 9_999_999_999;
+
+export function readCik(cik: string | number): Checked<number> {
+  if (typeof cik === "number") {
+    return Number.isInteger(cik) && cik >= 1 && cik <= CIK_MOST
+      ? sound(cik)
+      : wrong("cik must be an integer or a string of 1 to 10 digits");
+  }
+  return /^[0-9]{1,10}$/.test(cik) && Number(cik) > 0
+    ? sound(Number(cik))
+    : wrong("cik must be 1 to 10 digits, not all zero");
+}
+
+export const padded = (cik: number): string => String(cik).padStart(10, "0");
+
+/** With its dashes: 0000320193-24-000123. */
+export function readAccession(accession: string): Checked<string> {
+  const digits = /^([0-9]{10})-([0-9]{2})-([0-9]{6})$|^([0-9]{10})([0-9]{2})([0-9]{6})$/.exec(accession);
+  return digits === null
+    ? wrong("accession must be 18 digits, with or without dashes (10-2-6)")
+    : sound(
+        digits
+          .slice(1)
+          .filter((part) => part !== undefined)
+          .join("-"),
+      );
+}
+
+export const withoutDashes = (accession: string): string => accession.replaceAll("-", "");
+
+/** Nothing that could leave the folder, end the path, or be read as another name on the way. */
+export const readDocument = (document: string): Checked<string> =>
+  /^(?!\.{1,2}$)[!$&'()+,\-.0-9;=@A-Z_a-z~]{1,255}$/.test(document)
+    ? sound(document)
+    : wrong("document must be a file name in the filing's folder");
+
+const FORMS_MOST = 30;
+const FORM_CHARS_MOST = 20;
+
+/** Forms as they are compared: upper case, inner spaces collapsed. Their names are whole: 10-K is not 10-K/A. */
+export const formKey = (form: string): string => form.trim().replaceAll(/ +/g, " ").toUpperCase();
+
+export function readForms(forms: string): Checked<readonly string[]> {
+  const items = forms.split(",");
+  for (const item of items) {
+    const form = item.trim();
+    if (!/^[A-Za-z0-9 ./-]+$/.test(form) || form.length > FORM_CHARS_MOST)
+      return wrong(`forms must be comma-separated form types: "${form.slice(0, 100)}"`);
+  }
+  if (items.length > FORMS_MOST) return wrong(`forms must have at most ${FORMS_MOST} form types`);
+  return sound([...new Set(items.map(formKey))]);
+}
+
+export function readDate(field: string, date: string): Checked<string> {
+  const parts = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/.exec(date);
+  const at = parts && new Date(`${date}T00:00:00Z`);
+  // 31 February is read as a day in March, or not at all.
+  return at && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(date)
+    ? sound(date)
+    : wrong(`${field} must be a date YYYY-MM-DD`);
+}
+
+export interface Ticker {
+  /** Upper case, with a dash where it has a dot, a slash or a space: BRK-B. Never more is changed. */
+  readonly symbol: string;
+  /** As in `SWX:NESN`; null when none was named. */
+  readonly exchange: string | null;
+  /** Trimmed and in upper case, otherwise as it came: what a company register knows listings by. */
+  readonly asked: string;
+}
+
+const TICKER_CHARS_MOST = 15;
+
+export function readTicker(ticker: string): Checked<Ticker> {
+  const asked = ticker.trim().toUpperCase();
+  const parts = /^(?:([A-Z]{2,10}):)?([A-Z0-9]+(?:[-./ ][A-Z0-9]+)*)$/.exec(asked);
+  // An upper case may be longer than what it is of, and ASCII where that was not.
+  const isPlain = /^[ -~]*$/.test(ticker.trim()) && ticker.trim().length <= TICKER_CHARS_MOST;
+  if (parts === null || !isPlain) return wrong("ticker is malformed");
+  return sound({ symbol: parts[2]!.replaceAll(/[./ ]/g, "-"), exchange: parts[1] ?? null, asked });
+}
+
+const NAME_CHARS_MOST = 200;
+
+export function readName(name: string): Checked<string> {
+  const trimmed = name.trim();
+  if (Array.from(trimmed).length > NAME_CHARS_MOST)
+    return wrong(`name must be at most ${NAME_CHARS_MOST} characters`);
+  return /[\p{L}\p{N}]/u.test(trimmed) ? sound(trimmed) : wrong("name has no letters or digits");
+}
+
+export function readIsin(isin: string): Checked<string> {
+  const code = isin.trim().toUpperCase();
+  if (!/^[A-Z]{2}[A-Z0-9]{9}[0-9]$/.test(code) || !/^[ -~]*$/.test(isin))
+    return wrong("isin must be 12 characters: 2 letters, 9 letters or digits, 1 digit");
+  return hasCheckDigit(code) ? sound(code) : wrong("isin check digit is wrong");
+}
+
+/** ISO 6166: letters become two digits, then Luhn's sum. */
+function hasCheckDigit(code: string): boolean {
+  const digits = Array.from(code, (char) => String(Number.parseInt(char, 36))).join("");
+  let sum = 0;
+  for (let i = 0; i < digits.length; i++) {
+    const digit = Number(digits[digits.length - 1 - i]);
+    const twice = i % 2 === 1 ? digit * 2 : digit;
+    sum += twice > 9 ? twice - 9 : twice;
+  }
+  return sum % 10 === 0;
+}
+
+const QUERY_CHARS_MOST = 1_000;
+
+export function readQuery(q: string | undefined): Checked<string> {
+  const trimmed = q?.trim() ?? "";
+  if (trimmed === "") return wrong("q must not be empty");
+  if (Array.from(trimmed).length > QUERY_CHARS_MOST)
+    return wrong(`q must be at most ${QUERY_CHARS_MOST} characters`);
+  return trimmed.split('"').length % 2 === 0 ? wrong("q has an unclosed quote") : sound(trimmed);
+}
+
+/** The last page that is shown begins here: pages of 100, and no hit beyond the 10,000th. */
+const FROM_MOST = 9_900;
+
+export const readFrom = (from: string): Checked<number> =>
+  /^[0-9]{1,5}$/.test(from) && Number(from) <= FROM_MOST
+    ? sound(Number(from))
+    : wrong(`from must be 0 to ${FROM_MOST} (upstream shows 10000 hits)`);
+
+/** Where a filing lies below the www base, with the slash at its end. Any co-registrant's CIK leads there. */
+export const folderPath = (cik: number, accession: string): string =>
+  `/Archives/edgar/data/${cik}/${withoutDashes(accession)}/`;
+
+export const indexPath = (cik: number, accession: string): string =>
+  `${folderPath(cik, accession)}${accession}-index.htm`;

@@ -1,0 +1,263 @@
+/**
+ * Large JSON without holding the event loop: a scanner that takes bytes as they come and tells what stands in the upper
+ * levels, and a parser that goes over a document in slices and lets others have their turn in between. The scanner
+ * counts brackets and skips strings; what is wrong inside a value is found by whoever parses that value.
+ */
+import assert from "node:assert/strict";
+import type { Breathe } from "../../cluster/ports/breathe.ts";
+
+export interface Seen {
+  /** A container begins; the document itself is 0 deep. `at` counts bytes from the start of the document. */
+  readonly opened?: (depth: number, key: string | null, at: number) => void;
+  /** Just behind its last byte. */
+  readonly closed?: (depth: number, at: number) => void;
+  /** A string, number or word, as it is written. Longer ones than TOKEN_BYTES_MOST are cut. */
+  readonly said?: (depth: number, key: string | null, token: string) => void;
+}
+
+export interface JsonScanner {
+  readonly push: (chunk: Uint8Array) => void;
+  /** Whether exactly one container was seen, and all of it. */
+  readonly isWhole: () => boolean;
+}
+
+const TOKEN_BYTES_MOST = 65_536;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const SPACE = 0x20;
+
+/**
+ * Tells of what stands at most `watched` deep; below that it only finds its way out again. Keys are read only where
+ * somebody listens to `said`.
+ */
+export function jsonScanner(watched: number, seen: Seen): JsonScanner {
+  /** Containers that are open. */
+  let depth = 0;
+  let offset = 0;
+  let in_string = false;
+  let escaped = false;
+  let roots = 0;
+  let is_broken = false;
+  /** The watched containers that are open: what closes them, and the key of the member being read. */
+  const closers: number[] = [];
+  const keys: (string | null)[] = [];
+  /** The token being read in a watched container. */
+  let token: Buffer[] = [];
+  let token_bytes = 0;
+  let is_key = false;
+
+  const take = (chunk: Uint8Array, from: number, to: number): void => {
+    if (!seen.said) return;
+    if (to <= from || token_bytes >= TOKEN_BYTES_MOST) return;
+    const part = chunk.subarray(from, Math.min(to, from + TOKEN_BYTES_MOST - token_bytes));
+    token.push(Buffer.from(part));
+    token_bytes += part.length;
+  };
+
+  const finish = (): string => {
+    const text = Buffer.concat(token).toString();
+    token = [];
+    token_bytes = 0;
+    return text;
+  };
+
+  /** A token of a watched container has ended, unless there was none. */
+  const say = (): void => {
+    if (token_bytes === 0) return;
+    const text = finish();
+    if (depth <= watched) seen.said?.(depth, keys[depth - 1] ?? null, text);
+  };
+
+  function push(chunk: Uint8Array): void {
+    const { length } = chunk;
+    let i = 0;
+    while (i < length) {
+      if (in_string) {
+        const from = i;
+        if (escaped) {
+          escaped = false;
+          i++;
+        }
+        let byte = 0;
+        for (; i < length; i++) {
+          byte = chunk[i]!;
+          if (byte === QUOTE) break;
+          if (byte === BACKSLASH) i++;
+        }
+        // The escaped character is in the next chunk.
+        if (i > length) escaped = true;
+        const ended = i < length;
+        if (depth <= watched) take(chunk, from, ended ? i + 1 : length);
+        if (!ended) break;
+        i++;
+        in_string = false;
+        if (depth <= watched && is_key) {
+          keys[depth - 1] = seen.said ? textOf(finish()) : "";
+          is_key = false;
+        }
+        continue;
+      }
+      if (depth > watched) {
+        // Most of a large document is down here.
+        let byte = 0;
+        for (; i < length; i++) {
+          byte = chunk[i]!;
+          if (byte === QUOTE) {
+            in_string = true;
+            i++;
+            break;
+          }
+          if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
+          else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+            // Bytes of this level are told apart again, its own end among them.
+            if (depth === watched + 1) break;
+            depth--;
+          }
+        }
+        if (in_string || i >= length) continue;
+      }
+      const byte = chunk[i]!;
+      switch (byte) {
+        case QUOTE:
+          in_string = true;
+          is_key =
+            depth > 0 && depth <= watched && keys[depth - 1] === null && closers[depth - 1] === CLOSE_OBJECT;
+          if (depth <= watched) take(chunk, i, i + 1);
+          break;
+        case OPEN_OBJECT:
+        case OPEN_ARRAY:
+          if (depth === 0 && roots++ > 0) is_broken = true;
+          seen.opened?.(depth, keys[depth - 1] ?? null, offset + i);
+          closers[depth] = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
+          keys[depth] = null;
+          depth++;
+          break;
+        case CLOSE_OBJECT:
+        case CLOSE_ARRAY:
+          say();
+          if (depth === 0 || closers[depth - 1] !== byte) is_broken = true;
+          if (depth === 0) break;
+          depth--;
+          seen.closed?.(depth, offset + i + 1);
+          break;
+        case COMMA:
+          say();
+          if (depth > 0) keys[depth - 1] = null;
+          break;
+        case COLON:
+          break;
+        default:
+          if (byte > SPACE) {
+            if (depth <= watched) take(chunk, i, i + 1);
+            if (depth === 0) is_broken = true;
+          }
+      }
+      i++;
+    }
+    offset += length;
+  }
+
+  return { push, isWhole: () => !is_broken && roots === 1 && depth === 0 && !in_string };
+}
+
+/** A key as it is meant; one that is no JSON stays as it is written. */
+export function textOf(token: string): string {
+  try {
+    return String(JSON.parse(token));
+  } catch {
+    return token;
+  }
+}
+
+/** Documents up to this are parsed at once, in a millisecond or two. */
+const WHOLE_BYTES = 256 * 1024;
+const SLICE_BYTES = 128 * 1024;
+/** Deep enough for the columns of a filer's filings and the rows of the ticker list. */
+const SPLIT_DEPTH = 3;
+
+interface Piece {
+  readonly start: number;
+  end: number;
+  readonly parts: Piece[];
+}
+
+/** Whether it is parsed in one go: no more than a slice, or nothing to split it at. */
+const isSmall = ({ start, end, parts }: Piece): boolean => end - start <= SLICE_BYTES || parts.length === 0;
+
+/** JSON.parse, in slices where the document is large. Throws SyntaxError. */
+export async function parseJson(bytes: Buffer, breathe: Breathe): Promise<unknown> {
+  if (bytes.length <= WHOLE_BYTES) return JSON.parse(bytes.toString());
+  const root = await piecesOf(bytes, breathe);
+  if (root === null)
+    throw new SyntaxError(`Cannot parse a document of ${bytes.length} bytes: it is no whole JSON`);
+  const text = (from: number, to: number): string => bytes.toString("utf8", from, to);
+
+  const build = async (piece: Piece): Promise<unknown> => {
+    if (isSmall(piece)) return JSON.parse(text(piece.start, piece.end));
+    const is_array = bytes[piece.start] === OPEN_ARRAY;
+    const list: unknown[] = [];
+    const record: Record<string, unknown> = {};
+    /** Members as they stand between two commas; the last of them may be a large one, built already. */
+    const add = (members: string, large?: unknown): void => {
+      const written = members.replace(/^\s*,/, "") + (large === undefined ? "" : HOLE);
+      if (written.trim() === "") return;
+      if (is_array) {
+        for (const member of JSON.parse(`[${written}]`) as unknown[]) list.push(member);
+        if (large !== undefined) list[list.length - 1] = large;
+        return;
+      }
+      const some = JSON.parse(`{${written}}`) as Record<string, unknown>;
+      const hole =
+        large === undefined ? undefined : Object.keys(some).find((name) => some[name] === "\u0000");
+      Object.assign(record, some, hole !== undefined && { [hole]: large });
+    };
+    let at = piece.start + 1;
+    for (const part of piece.parts) {
+      if (!isSmall(part)) {
+        add(text(at, part.start), await build(part));
+        at = part.end;
+      } else if (part.end - at >= SLICE_BYTES) {
+        add(text(at, part.end));
+        at = part.end;
+        await breathe();
+      }
+    }
+    add(text(at, piece.end - 1));
+    return is_array ? list : record;
+  };
+  return build(root);
+}
+
+/** Where a large member belongs; no document of ours has such a value of its own. */
+const HOLE = '"\\u0000"';
+
+async function piecesOf(bytes: Buffer, breathe: Breathe): Promise<Piece | null> {
+  const open: Piece[] = [];
+  let root: Piece | null = null;
+  const scanner = jsonScanner(SPLIT_DEPTH, {
+    opened(depth, _key, start) {
+      if (depth > SPLIT_DEPTH) return;
+      const piece: Piece = { start, end: start, parts: [] };
+      if (depth === 0) root ??= piece;
+      else open[depth - 1]!.parts.push(piece);
+      open[depth] = piece;
+    },
+    closed(depth, end) {
+      if (depth <= SPLIT_DEPTH) open[depth]!.end = end;
+    },
+  });
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+    scanner.push(bytes.subarray(at, at + SLICE_BYTES));
+    await breathe();
+  }
+  if (!scanner.isWhole()) return null;
+  assert(root !== null);
+  return root;
+}

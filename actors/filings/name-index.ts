@@ -1,0 +1,162 @@
+/**
+ * Names to be found by their whole, their beginning or anything in them. Names are folded and laid end to end, a line
+ * each; blocks of lines are listed by the three-letter pieces they hold, so that a search reads only blocks that hold
+ * every piece of what is looked for. 800,000 names take about 60 MB. Found names come in the order they were given.
+ */
+import type { Breathe } from "../../cluster/ports/breathe.ts";
+
+/** As names are compared: no marks, upper case, & as AND, one space between words. */
+export function foldName(name: string): string {
+  const bare = name
+    .normalize("NFKD")
+    .replaceAll(/\p{M}+/gu, "")
+    .toUpperCase();
+  return bare
+    .replaceAll("&", " AND ")
+    .replaceAll(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
+}
+
+export interface NameIndex {
+  readonly count: number;
+  /** Tells the places of names that fit, in order, until `seen` has enough and answers false. */
+  readonly find: (how: "whole" | "start" | "within", folded: string, seen: (at: number) => boolean) => void;
+}
+
+const NAMES_A_BLOCK = 64;
+const LINE_FEED = 0x0a;
+/** Pieces are told apart by 6 bits a byte: letters, digits, space, line feed; other bytes share what is left. */
+const CLASSES = classes();
+const PIECES = 64 ** 3;
+/** More pieces make the choice of blocks no smaller, only dearer. */
+const ASKED_MOST = 6;
+
+function classes(): Uint8Array {
+  const of = new Uint8Array(256);
+  for (let byte = 0; byte < 256; byte++) of[byte] = 38 + (byte % 26);
+  for (let i = 0; i < 26; i++) of[65 + i] = i;
+  for (let i = 0; i < 10; i++) of[48 + i] = 26 + i;
+  of[0x20] = 36;
+  of[LINE_FEED] = 37;
+  return of;
+}
+
+const pieceAt = (text: Uint8Array, at: number): number =>
+  (CLASSES[text[at]!]! << 12) | (CLASSES[text[at + 1]!]! << 6) | CLASSES[text[at + 2]!]!;
+
+/** Builds in slices: `breathe` lets others have their turn after each few thousand names. Names are folded already. */
+export async function nameIndex(
+  folded: readonly string[],
+  breathe: Breathe,
+  slice_names = 4_096,
+): Promise<NameIndex> {
+  const { length } = folded;
+  const bytes_most = folded.reduce((sum, name) => sum + 1 + name.length * 3, 1);
+  const wide = Buffer.allocUnsafe(bytes_most);
+  /** Where each line begins: on the line feed before it. The last is the end of the last line. */
+  const starts = new Uint32Array(length + 1);
+  let size = 0;
+  for (let at = 0; at < length; at++) {
+    if (at % slice_names === 0) await breathe();
+    starts[at] = size;
+    wide[size++] = LINE_FEED;
+    size += wide.write(folded[at]!, size);
+  }
+  starts[length] = size;
+  wide[size++] = LINE_FEED;
+  const text = Buffer.from(wide.subarray(0, size));
+
+  const blocks = Math.ceil(length / NAMES_A_BLOCK);
+  const blockEnd = (block: number): number => starts[Math.min(length, (block + 1) * NAMES_A_BLOCK)]!;
+  /** Calls back once for each piece of each block; the last line feed of a block is the next one's first. */
+  const scan = async (each: (piece: number, block: number) => void): Promise<void> => {
+    const last = new Uint32Array(PIECES);
+    for (let block = 0; block < blocks; block++) {
+      if (block % Math.ceil(slice_names / NAMES_A_BLOCK) === 0) await breathe();
+      const to = blockEnd(block) - 2;
+      for (let at = starts[block * NAMES_A_BLOCK]!; at < to + 1; at++) {
+        const piece = pieceAt(text, at);
+        if (last[piece] === block + 1) continue;
+        last[piece] = block + 1;
+        each(piece, block);
+      }
+    }
+  };
+  /** Where the blocks of each piece begin in `postings`. */
+  const offsets = new Uint32Array(PIECES + 1);
+  await scan((piece) => void offsets[piece + 1]!++);
+  for (let piece = 0; piece < PIECES; piece++) offsets[piece + 1]! += offsets[piece]!;
+  const postings = new Uint16Array(offsets[PIECES]!);
+  // Block numbers beyond 16 bits would need wider postings: four million names.
+  if (blocks > 65_536)
+    throw new RangeError(`Cannot index ${length} names: at most ${65_536 * NAMES_A_BLOCK}`);
+  const filled = offsets.slice();
+  await scan((piece, block) => void (postings[filled[piece]!++] = block));
+
+  /** The first place whose line ends behind this byte. */
+  const placeOf = (byte: number): number => {
+    let low = 0;
+    let high = length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (starts[middle]! <= byte) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  };
+
+  /** Lists of blocks, each of which holds one piece of the needle; the shortest first. Null: some piece is nowhere. */
+  const listsOf = (needle: Buffer): readonly Uint16Array[] | null => {
+    if (needle.length < 2) return [];
+    if (needle.length === 2) {
+      // All pieces that begin so stand side by side.
+      const first = pieceAt(Buffer.of(...needle, 65), 0);
+      const list = new Uint16Array(
+        new Set(postings.subarray(offsets[first], offsets[first + 64])),
+      ).toSorted();
+      return list.length === 0 ? null : [list];
+    }
+    const pieces = new Set<number>();
+    for (let at = 0; at + 3 <= needle.length; at++) pieces.add(pieceAt(needle, at));
+    const lists = [...pieces].map((piece) => postings.subarray(offsets[piece], offsets[piece + 1]));
+    if (lists.some((list) => list.length === 0)) return null;
+    return lists.toSorted((one, other) => one.length - other.length).slice(0, ASKED_MOST);
+  };
+
+  return {
+    count: length,
+    find(how, name, seen) {
+      const needle = Buffer.from(how === "within" ? name : how === "start" ? `\n${name}` : `\n${name}\n`);
+      const lists = listsOf(needle);
+      if (lists === null || length === 0 || name === "") return;
+      const [shortest, ...others] = lists;
+      const cursors = others.map(() => 0);
+      const holdsAll = (block: number): boolean =>
+        others.every((list, i) => {
+          let at = cursors[i]!;
+          while (at < list.length && list[at]! < block) at++;
+          cursors[i] = at;
+          return list[at] === block;
+        });
+      const read = (block: number): boolean => {
+        // A line's own line feeds belong to it; a match may end on the one behind the block's last line.
+        const to = blockEnd(block) + 1;
+        let from = starts[block * NAMES_A_BLOCK]!;
+        const lines = text.subarray(0, to);
+        for (;;) {
+          const at = lines.indexOf(needle, from);
+          if (at < 0) return true;
+          const place = placeOf(at);
+          if (Math.floor(place / NAMES_A_BLOCK) !== block) return true;
+          if (!seen(place)) return false;
+          from = starts[place + 1]!;
+        }
+      };
+      if (shortest === undefined) {
+        for (let block = 0; block < blocks; block++) if (!read(block)) return;
+        return;
+      }
+      for (const block of shortest) if (holdsAll(block) && !read(block)) return;
+    },
+  };
+}

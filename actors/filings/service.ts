@@ -1,0 +1,923 @@
+/**
+ * The filing system's answers (2-adapters.md, part A): a question that was read (asks.ts) to the documents it needs, by
+ * `FilingSource`, and to an answer. Limits, pauses, caches and the wire are the source's; HTTP is the gateway's. Every
+ * answer names the bodies it came from, so that who asked may download them.
+ */
+import { LRUCache } from "lru-cache";
+import type { Say } from "../../cluster/actor.ts";
+import type { Breathe } from "../../cluster/ports/breathe.ts";
+import type { Bodies } from "../../cluster/ports/bodies.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import { EMPTY_RECORD, type FetchAnswer, type PageRecord } from "../../schemas/fetch.ts";
+import type { SourceAnswer, SourceAsk } from "../../schemas/filing-source.ts";
+import {
+  type FactsAnswer,
+  type FilerCompany,
+  type FilerHint,
+  FilingReader,
+  type FilingSearchAnswer,
+  type FilingText,
+  type IndexAnswer,
+  type LatestAnswer,
+  type OlderPage,
+  type ResolveAnswer,
+  type SubmissionsAnswer,
+} from "../../schemas/filings.ts";
+import { keptHeaders } from "../lib/http.ts";
+import {
+  type DocumentFields,
+  type FilingFields,
+  type LatestFields,
+  type Named,
+  readDocumentAsk,
+  readFacts,
+  readFiling,
+  readLatest,
+  readResolve,
+  readSearch,
+  readSubmissionsAsk,
+  type SearchFields,
+  type SubmissionsFields,
+  type Who,
+} from "./asks.ts";
+import { type Directory, directory, isListedHere, readTickers } from "./directory.ts";
+import { factsCounter, type FactsSummary } from "./facts.ts";
+import { fullTextPath, readFound } from "./full-text.ts";
+import { type Checked, folderPath, indexPath, padded, withoutDashes } from "./identifiers.ts";
+import { readFolder, readIndexPage } from "./index-page.ts";
+import { parseJson } from "./json-scan.ts";
+import { textKey } from "./reader.actor.ts";
+import type { Register } from "./register.ts";
+import type { FilingSource } from "./source.ts";
+import {
+  canHold,
+  filingOf,
+  newestFirst,
+  type PageEntry,
+  readRows,
+  readSubmissions,
+  type Rows,
+  select,
+  type Submissions,
+} from "./submissions.ts";
+
+export interface FilingsNeeds {
+  /** Null: no identity is configured, so nothing is asked of anybody. */
+  readonly source: FilingSource | null;
+  readonly register: Register;
+  readonly ask: Say;
+  readonly bodies: Bodies;
+  readonly documents: Documents;
+  readonly clock: Clock;
+  readonly breathe: Breathe;
+  /** Addresses that are answered begin with this; no slash at its end. */
+  readonly www_url: string;
+}
+
+/** On whose behalf, and until when. */
+export interface Asker {
+  readonly project: string;
+  readonly lane: "sync" | "batch";
+  readonly deadline_ms: number;
+  /** Names the question: asked again, it is the same one. */
+  readonly id: string;
+}
+
+interface Body {
+  readonly sha256: string;
+  readonly content_type: string | null;
+}
+
+/** An answer without the id of the request it answers. */
+type Bare<A> = Omit<A, "request_id">;
+
+export interface Told<A> {
+  readonly answer: Bare<A>;
+  /** What the asker has retrieved by it. */
+  readonly bodies: readonly Body[];
+}
+
+/** A document is answered as a fetch is: what the gateway writes a FetchResponse from. */
+export interface ToldDocument {
+  readonly url: string;
+  readonly answer: FetchAnswer;
+  readonly bodies: readonly Body[];
+}
+
+/** Fields as they came: what is wrong with them is part of the answer. */
+export interface FilingsService {
+  readonly resolve: (named: Named, asker: Asker) => Promise<Told<ResolveAnswer>>;
+  readonly submissions: (
+    named: Named,
+    query: SubmissionsFields,
+    asker: Asker,
+  ) => Promise<Told<SubmissionsAnswer & Hinted>>;
+  readonly latest: (named: Named, query: LatestFields, asker: Asker) => Promise<Told<LatestAnswer & Hinted>>;
+  readonly facts: (named: Named, asker: Asker) => Promise<Told<FactsAnswer & Hinted>>;
+  readonly filing: (filed: FilingFields, asker: Asker) => Promise<Told<IndexAnswer>>;
+  readonly search: (query: SearchFields, asker: Asker) => Promise<Told<FilingSearchAnswer>>;
+  readonly document: (filed: DocumentFields, asker: Asker) => Promise<ToldDocument>;
+}
+
+/** Of items that name a filer by ticker or ISIN. */
+interface Hinted {
+  readonly hint?: FilerHint;
+}
+
+type Got = Extract<SourceAnswer, { kind: "got" }>;
+
+/** Why there is no answer; the codes of schemas/errors.ts. */
+interface Failure {
+  readonly kind: "failure";
+  readonly error: string;
+  readonly message: string;
+  readonly retry_after_s: number | null;
+  readonly hint?: FilerHint;
+}
+
+const failure = (error: string, message: string, retry_after_s: number | null = null): Failure => ({
+  kind: "failure",
+  error,
+  message,
+  retry_after_s,
+});
+
+const NOT_CONFIGURED = failure(
+  "filings_not_configured",
+  "The filing system is not turned on here: the operator sets TRAWL_FILINGS_IDENTITY",
+);
+
+/** The upstream sent what it cannot have meant; it may mean better soon. */
+const NONSENSE_RETRY_S = 60;
+const nonsense = (what: string): Failure =>
+  failure("filings_unavailable", `The filing system answered no ${what}`, NONSENSE_RETRY_S);
+
+const MIB = 2 ** 20;
+/** Most bytes of each kind, decoded; larger ones are no such document. */
+const BYTES_MOST = {
+  tickers: 16 * MIB,
+  submissions: 32 * MIB,
+  facts: 128 * MIB,
+  index: 16 * MIB,
+  search: 16 * MIB,
+};
+const DAY_S = 24 * 60 * 60;
+/** A list that was looked at within this is not even asked for. */
+const LIST_RECENT_MS = 60_000;
+/** A ticker that is on no list may be new: then the lists may be this old. */
+const LIST_AGE_FOR_MISSES_S = 60 * 60;
+const PAGES_AT_ONCE = 8;
+/** Parsed documents in memory, by the bytes they were parsed from. */
+const PARSED_BYTES_MOST = 64 * MIB;
+const YEAR_S = 365 * DAY_S;
+
+const EXCHANGES: Pick<SourceAsk, "host" | "path"> = {
+  host: "www",
+  path: "/files/company_tickers_exchange.json",
+};
+const TICKERS: Pick<SourceAsk, "host" | "path"> = { host: "www", path: "/files/company_tickers.json" };
+
+interface Lists {
+  readonly directory: Directory;
+  /** The list that decides first. */
+  readonly documents: readonly [Got, ...Got[]];
+}
+
+/** Who is meant, and the documents that said so. */
+interface Found {
+  readonly kind: "found";
+  readonly filer: FilerCompany & { readonly cik: number };
+  readonly documents: readonly [Got, ...Got[]];
+}
+
+type Filer =
+  | Found
+  | {
+      readonly kind: "ambiguous";
+      readonly candidates: readonly FilerCompany[];
+      readonly documents: readonly [Got, ...Got[]];
+    }
+  | Failure;
+
+interface Parsed {
+  readonly submissions?: Submissions;
+  readonly rows?: Rows;
+  readonly bytes: number;
+}
+
+export function filingsService(needs: FilingsNeeds): FilingsService {
+  const { source, register, ask, bodies, documents, clock, breathe, www_url } = needs;
+  const parsed = new LRUCache<string, Parsed>({
+    maxSize: PARSED_BYTES_MOST,
+    sizeCalculation: ({ bytes }) => bytes + 1_024,
+  });
+  const counted = new LRUCache<string, FactsSummary>({ max: 1_000 });
+  /** By the digests of their lists; two generations, so that a refresh does not throw away what is in use. */
+  const directories = new LRUCache<string, Promise<Directory | Failure>>({ max: 3 });
+  let recent: { readonly lists: Lists; readonly looked_ms: number } | null = null;
+
+  async function get(
+    wanted: Pick<SourceAsk, "host" | "path"> &
+      Partial<SourceAsk> & { kind: keyof typeof BYTES_MOST | "document" },
+    { project, lane, deadline_ms }: Asker,
+  ): Promise<SourceAnswer> {
+    const max_bytes = wanted.kind === "document" ? 0 : BYTES_MOST[wanted.kind];
+    return source!.get({ cache_ttl_s: null, project, lane, deadline_ms, max_bytes, ...wanted });
+  }
+
+  /** What was said of a document that is not had. */
+  const failed = (answer: Extract<SourceAnswer, { kind: "failed" }>): Failure =>
+    failure(
+      // Only a document's size is the caller's business.
+      answer.error === "too_large" ? "filings_unavailable" : answer.error,
+      answer.message,
+      answer.error === "too_large" ? NONSENSE_RETRY_S : answer.retry_after_s,
+    );
+
+  async function bytesOf({ sha256 }: Got): Promise<Buffer> {
+    const pieces = await piecesOf(sha256);
+    const read = await Array.fromAsync(pieces);
+    return read.length === 1 ? read[0]! : Buffer.concat(read);
+  }
+
+  async function piecesOf(sha256: string): Promise<AsyncIterable<Buffer>> {
+    const pieces = await bodies.get(sha256);
+    if (pieces === null)
+      throw new Fault("bodies_unreachable", `Cannot read body "${sha256}": it is not there`);
+    return pieces;
+  }
+
+  /** Null: no JSON. */
+  async function jsonOf(got: Got): Promise<{ readonly value: unknown; readonly bytes: number } | null> {
+    const bytes = await bytesOf(got);
+    try {
+      return { value: await parseJson(bytes, breathe), bytes: bytes.length };
+    } catch (problem) {
+      if (problem instanceof SyntaxError) return null;
+      throw problem;
+    }
+  }
+
+  /** It is forgotten, so that it is asked for anew, and answered as nothing of use. */
+  async function wrong(asked: Pick<SourceAsk, "host" | "path">, got: Got, what: string): Promise<Failure> {
+    await source!.discard(asked, got.sha256);
+    return nonsense(what);
+  }
+
+  async function list(
+    asked: Pick<SourceAsk, "host" | "path">,
+    cache_ttl_s: number | null,
+    asker: Asker,
+  ): Promise<Got | Failure | null> {
+    const got = await get({ ...asked, kind: "tickers", cache_ttl_s }, asker);
+    switch (got.kind) {
+      case "got":
+        return got;
+      case "missing":
+        return null;
+      case "failed":
+        return failed(got);
+    }
+  }
+
+  /** Built once for the same lists, whoever asks meanwhile. */
+  async function directoryOf(lists: readonly Got[]): Promise<Directory | Failure> {
+    const key = lists.map(({ sha256 }) => sha256).join(" ");
+    const known = directories.get(key);
+    if (known) return known;
+    const build = async (): Promise<Directory | Failure> => {
+      const rows = [];
+      for (const got of lists) {
+        const json = await jsonOf(got);
+        const read = json && readTickers(json.value);
+        if (read === null)
+          return wrong(got.url.endsWith(TICKERS.path) ? TICKERS : EXCHANGES, got, "list of filers");
+        rows.push(read);
+      }
+      return directory(rows, breathe);
+    };
+    const built = build();
+    directories.set(key, built);
+    const forget = (): void => void (directories.peek(key) === built && directories.delete(key));
+    built.then((made) => "kind" in made && forget(), forget);
+    return built;
+  }
+
+  /** `missed`: somebody is on no list, so both are looked at as they are now or were within the hour. */
+  async function listed(asker: Asker, missed = false): Promise<Lists | Failure> {
+    if (!missed && recent && clock.mono() - recent.looked_ms < LIST_RECENT_MS) return recent.lists;
+    const age_s = missed ? LIST_AGE_FOR_MISSES_S : null;
+    const first = await list(EXCHANGES, age_s, asker);
+    if (first?.kind === "failure") return first;
+    const second = missed || first === null ? await list(TICKERS, age_s, asker) : null;
+    if (second?.kind === "failure") return second;
+    const [main, ...others] = [first, second].filter((got) => got !== null);
+    if (!main) return nonsense("list of filers");
+    const built = await directoryOf([main, ...others]);
+    if ("kind" in built) return built;
+    const made: Lists = { directory: built, documents: [main, ...others] };
+    // From the cache it is, for whoever is answered from memory within the next minute.
+    const kept = { ...made, documents: [{ ...main, cached: true }] as [Got] };
+    if (!missed) recent = { lists: kept, looked_ms: clock.mono() };
+    return made;
+  }
+
+  const isFailure = (value: object): value is Failure => "kind" in value && value.kind === "failure";
+
+  async function submissionsOf(
+    cik: number,
+    asker: Asker,
+  ): Promise<{ readonly kind: "read"; readonly got: Got; readonly read: Submissions } | Failure> {
+    const asked = { host: "data", path: `/submissions/CIK${padded(cik)}.json` } as const;
+    const got = await get({ ...asked, kind: "submissions" }, asker);
+    if (got.kind === "failed") return failed(got);
+    if (got.kind === "missing")
+      return failure("unknown_identifier", `The filing system knows no filer with CIK ${padded(cik)}`);
+    const known = parsed.get(got.sha256)?.submissions;
+    if (known) return { kind: "read", got, read: known };
+    const json = await jsonOf(got);
+    const read = json && readSubmissions(json.value);
+    if (!read) return wrong(asked, got, "submissions of this filer that make sense");
+    parsed.set(got.sha256, { submissions: read, bytes: json.bytes });
+    return { kind: "read", got, read };
+  }
+
+  async function pageOf(
+    entry: PageEntry,
+    asker: Asker,
+  ): Promise<
+    { readonly kind: "page"; readonly entry: PageEntry; readonly got: Got; readonly rows: Rows } | Failure
+  > {
+    const asked = { host: "data", path: `/submissions/${entry.name}` } as const;
+    // A page whose entry is what it was when the page was read is still that page.
+    const noted = await documents.get("filing_pages", entry.name);
+    const isSame = noted !== null && JSON.stringify(noted.value) === JSON.stringify(entry);
+    const got = await get({ ...asked, kind: "submissions", cache_ttl_s: isSame ? YEAR_S : null }, asker);
+    if (got.kind === "failed") return failed(got);
+    // A filer's own list names it, so it is there.
+    if (got.kind === "missing") return nonsense(`page of older filings "${entry.name}"`);
+    const known = parsed.get(got.sha256)?.rows;
+    let rows = known;
+    if (!rows) {
+      const json = await jsonOf(got);
+      const read = json && readRows(json.value);
+      if (!read) return wrong(asked, got, "page of older filings that makes sense");
+      parsed.set(got.sha256, { rows: read, bytes: json.bytes });
+      rows = read;
+    }
+    if (!isSame) {
+      const expires_at_ms = clock.now() + YEAR_S * 1_000;
+      // Who comes second has read the same.
+      await documents.put("filing_pages", entry.name, entry, noted?.version ?? 0, { expires_at_ms });
+    }
+    return { kind: "page", entry, got, rows };
+  }
+
+  const filerOf = ({ cik, cik_padded, title, tickers, exchanges }: Submissions["filer"]): Found["filer"] => ({
+    cik: cik!,
+    cik_padded,
+    title,
+    tickers,
+    exchanges,
+  });
+
+  async function byCik(cik: number, asker: Asker): Promise<Filer> {
+    const known = await listed(asker);
+    const there = isFailure(known) ? null : known.directory.byCik(cik);
+    if (there && !isFailure(known))
+      return { kind: "found", filer: { ...there, cik }, documents: known.documents };
+    // Persons, funds and companies without a ticker; and anybody while no list can be had.
+    const found = await submissionsOf(cik, asker);
+    if (isFailure(found)) return found;
+    return { kind: "found", filer: filerOf(found.read.filer), documents: [found.got] };
+  }
+
+  /** What the company register says of somebody who is on no list. */
+  async function byRegister(
+    question: Parameters<Register>[0],
+    what: string,
+    known: Lists,
+    asker: Asker,
+  ): Promise<Filer> {
+    const answer = await register(question);
+    if (answer.kind === "unknown")
+      return failure(
+        "unknown_identifier",
+        `Neither the filing system nor the company register knows ${what}`,
+      );
+    if (answer.us_cik !== null) return byCik(answer.us_cik, asker);
+    const candidates = known.directory.byCompany(answer.names);
+    const [only] = candidates;
+    if (question.by === "isin" && only && candidates.length === 1)
+      return { kind: "found", filer: { ...only, cik: only.cik! }, documents: known.documents };
+    const name = answer.company.name ?? what;
+    return {
+      ...failure(
+        "not_registered_filer",
+        only
+          ? `${name} does not file under ${what}: see filer_candidates for filers of its name`
+          : `${name} is known, but does not file with this filing system under ${what}`,
+      ),
+      hint: {
+        company: answer.company,
+        listing: question.by === "listing" ? question.listing : answer.listing,
+        filer_candidates: [...candidates],
+      },
+    };
+  }
+
+  async function find(who: Who, asker: Asker): Promise<Filer> {
+    if (who.by === "cik") return byCik(who.cik, asker);
+    const usual = await listed(asker);
+    if (isFailure(usual)) return usual;
+    switch (who.by) {
+      case "ticker": {
+        const { ticker } = who;
+        const what = `ticker "${ticker.asked}"`;
+        const question = { by: "listing", listing: ticker.asked } as const;
+        if (!isListedHere(ticker)) return byRegister(question, what, usual, asker);
+        const on = (found: Lists): Filer | null => {
+          const filer = found.directory.byTicker(ticker.symbol);
+          return filer && { kind: "found", filer: { ...filer, cik: filer.cik! }, documents: found.documents };
+        };
+        const found = on(usual);
+        if (found) return found;
+        // Listed this week, or on the other list only.
+        const both = await listed(asker, true);
+        if (isFailure(both)) return both;
+        return on(both) ?? byRegister(question, what, both, asker);
+      }
+      case "name": {
+        const candidates = usual.directory.byName(who.name);
+        const [only] = candidates;
+        if (!only) return byRegister({ by: "name", name: who.name }, `the name "${who.name}"`, usual, asker);
+        return candidates.length > 1
+          ? { kind: "ambiguous", candidates, documents: usual.documents }
+          : { kind: "found", filer: { ...only, cik: only.cik! }, documents: usual.documents };
+      }
+      case "isin":
+        return byRegister({ by: "isin", isin: who.isin }, `ISIN ${who.isin}`, usual, asker);
+    }
+  }
+
+  /** The CIK alone: without a request where it is what was asked. */
+  async function cikOf(
+    who: Who,
+    asker: Asker,
+  ): Promise<{ readonly kind: "cik"; readonly cik: number } | Failure> {
+    if (who.by === "cik") return { kind: "cik", cik: who.cik };
+    const found = await find(who, asker);
+    switch (found.kind) {
+      case "failure":
+        return found;
+      case "found":
+        return { kind: "cik", cik: found.filer.cik };
+      case "ambiguous":
+        return failure("unknown_identifier", `The name means several filers; resolve it first`);
+    }
+  }
+
+  /** Read before anything is asked of anybody. */
+  function open<Q>(question: Checked<Q>): Failure | Q {
+    if (source === null) return NOT_CONFIGURED;
+    return question.kind === "wrong" ? failure("invalid_identifier", question.message) : question.value;
+  }
+
+  const told = <F, C>(fields: F, common: C, got: readonly Got[]): { answer: F & C; bodies: Body[] } => ({
+    answer: { ...fields, ...common },
+    bodies: got.map(({ sha256, content_type }) => ({ sha256, content_type })),
+  });
+
+  const untold = <F>(fields: F, problem: Failure): { answer: F & typeof NOTHING; bodies: Body[] } => {
+    const { error, message, retry_after_s, hint } = problem;
+    return {
+      answer: { ...fields, ...NOTHING, error, message, retry_after_s, ...(hint && { hint }) },
+      bodies: [],
+    };
+  };
+
+  return {
+    async resolve(named, asker) {
+      const question = open(readResolve(named));
+      if (isFailure(question)) return untold(NOBODY, question);
+      const found = await find(question.who, asker);
+      switch (found.kind) {
+        case "failure":
+          return untold(NOBODY, found);
+        case "ambiguous": {
+          const fields = { ...NOBODY, ambiguous: true, candidates: [...found.candidates] };
+          return told(fields, commonOf(found.documents), found.documents);
+        }
+        case "found":
+          return told({ ...NOBODY, ...found.filer }, commonOf(found.documents), found.documents);
+      }
+    },
+
+    async submissions(named, query, asker) {
+      const question = open(readSubmissionsAsk(named, query));
+      if (isFailure(question)) return untold(NO_SUBMISSIONS, question);
+      const { who, wanted, limit, history } = question;
+      const cik = await cikOf(who, asker);
+      if (isFailure(cik)) return untold(NO_SUBMISSIONS, cik);
+      const main = await submissionsOf(cik.cik, asker);
+      if (isFailure(main)) return untold(NO_SUBMISSIONS, main);
+      const { filer, recent: newest, pages } = main.read;
+      const entries = history ? pages.filter((page) => canHold(page, wanted)) : [];
+      const read: Exclude<Awaited<ReturnType<typeof pageOf>>, Failure>[] = [];
+      for (let at = 0; at < entries.length; at += PAGES_AT_ONCE) {
+        const some = entries.slice(at, at + PAGES_AT_ONCE);
+        for (const page of await Promise.all(some.map(async (entry) => pageOf(entry, asker)))) {
+          // Some filings would be missing and nobody would know.
+          if (isFailure(page)) return untold(NO_SUBMISSIONS, page);
+          read.push(page);
+        }
+      }
+      await breathe();
+      const { total, places } = select([newest, ...read.map(({ rows }) => rows)], wanted, limit);
+      const got: [Got, ...Got[]] = [main.got, ...read.map((page) => page.got)];
+      const files: OlderPage[] = pages.map((entry) => {
+        const page = read.find(({ entry: { name } }) => name === entry.name);
+        return {
+          ...entry,
+          url: page?.got.url ?? main.got.url.replace(/[^/]*$/, entry.name),
+          fetched: page !== undefined,
+          body_url: page ? bodyUrl(page.got) : null,
+        };
+      });
+      const fields = {
+        ...filer,
+        filings: places.map((place) => filingOf(place, cik.cik, www_url)),
+        filings_total: total,
+        truncated: total > places.length,
+        files,
+      };
+      return told(fields, commonOf(got), got);
+    },
+
+    async latest(named, query, asker) {
+      const question = open(readLatest(named, query));
+      if (isFailure(question)) return untold(NO_FILING, question);
+      const { who, forms } = question;
+      const cik = await cikOf(who, asker);
+      if (isFailure(cik)) return untold(NO_FILING, cik);
+      const main = await submissionsOf(cik.cik, asker);
+      if (isFailure(main)) return untold(NO_FILING, main);
+      const { filer, recent: newest, pages } = main.read;
+      const wanted = { forms, since: null, until: null };
+      const got: [Got, ...Got[]] = [main.got];
+      let [place] = select([newest], wanted, 1).places;
+      for (const entry of newestFirst(pages)) {
+        if (place) break;
+        const page = await pageOf(entry, asker);
+        if (isFailure(page)) return untold(NO_FILING, page);
+        got.push(page.got);
+        [place] = select([page.rows], wanted, 1).places;
+      }
+      const { cik_padded, name, tickers, exchanges } = filer;
+      const company = { cik: cik.cik, cik_padded, name, tickers, exchanges };
+      if (!place) {
+        const problem = failure(
+          "not_found",
+          `${name ?? `CIK ${cik_padded}`} has filed none of ${forms.join(", ")}`,
+        );
+        return untold({ ...NO_FILING, ...company }, problem);
+      }
+      return told({ ...filingOf(place, cik.cik, www_url), ...company }, commonOf(got), got);
+    },
+
+    async facts(named, asker) {
+      const question = open(readFacts(named));
+      if (isFailure(question)) return untold(NO_FACTS, question);
+      const cik = await cikOf(question.who, asker);
+      if (isFailure(cik)) return untold(NO_FACTS, cik);
+      const where = { host: "data", path: `/api/xbrl/companyfacts/CIK${padded(cik.cik)}.json` } as const;
+      const got = await get({ ...where, kind: "facts" }, asker);
+      if (got.kind === "failed") return untold(NO_FACTS, failed(got));
+      if (got.kind === "missing") {
+        const isKnown = recent?.lists.directory.byCik(cik.cik) ?? null;
+        const problem = isKnown === null ? await submissionsOf(cik.cik, asker) : null;
+        if (problem && isFailure(problem)) return untold(NO_FACTS, problem);
+        return untold(NO_FACTS, failure("not_found", `CIK ${padded(cik.cik)} has filed no XBRL facts`));
+      }
+      const summary = counted.get(got.sha256) ?? (await countFacts(got));
+      if (summary === null)
+        return untold(NO_FACTS, await wrong(where, got, "facts of this filer that make sense"));
+      counted.set(got.sha256, summary);
+      const { name, taxonomies, concepts } = summary;
+      const fields = {
+        cik: cik.cik,
+        cik_padded: padded(cik.cik),
+        name,
+        taxonomies,
+        concepts,
+        bytes: got.bytes,
+      };
+      return told(fields, commonOf([got]), [got]);
+    },
+
+    async filing(filed, asker) {
+      const question = open(readFiling(filed));
+      if (isFailure(question)) return untold(NO_INDEX, question);
+      const { cik, accession } = question;
+      const where = { cik, accession, www_url };
+      const folder = folderPath(cik, accession);
+      const known = {
+        ...NO_INDEX,
+        index_url: `${www_url}${indexPath(cik, accession)}`,
+        folder_url: `${www_url}${folder}`,
+        accession,
+        accession_nodash: withoutDashes(accession),
+      };
+      const page = await get({ host: "www", path: indexPath(cik, accession), kind: "index" }, asker);
+      if (page.kind === "failed") return untold(NO_INDEX, failed(page));
+      if (page.kind === "got") {
+        const read = await readIndexPage((await bytesOf(page)).toString(), where, breathe);
+        if (read && read.documents.length > 0) {
+          const is_amendment = read.form === null ? null : /\/A$/i.test(read.form);
+          const fields = { ...known, ...read, documents: [...read.documents], is_amendment };
+          return told({ ...fields, index_source: "index_htm" as const }, commonOf([page]), [page]);
+        }
+      }
+      const listing = { host: "www", path: `${folder}index.json` } as const;
+      const got = await get({ ...listing, kind: "index" }, asker);
+      if (got.kind === "failed") return untold(NO_INDEX, failed(got));
+      if (got.kind === "missing")
+        return untold(
+          NO_INDEX,
+          failure("not_found", `There is no filing ${accession} of CIK ${padded(cik)}`),
+        );
+      const json = await jsonOf(got);
+      const items = json && readFolder(json.value, where);
+      if (!items) return untold(NO_INDEX, await wrong(listing, got, "listing of this filing's folder"));
+      const fields = { ...known, index_source: "index_json" as const, documents: [...items] };
+      return told(fields, commonOf([got]), [got]);
+    },
+
+    async search(query, asker) {
+      const question = open(readSearch(query, clock.now()));
+      if (isFailure(question)) return untold(NO_HITS, question);
+      const where = { host: "search", path: fullTextPath(question) } as const;
+      const got = await get({ ...where, kind: "search" }, asker);
+      if (got.kind === "failed") return untold({ ...NO_HITS, query: question.q }, failed(got));
+      const nothing = { ...NO_HITS, query: question.q };
+      if (got.kind === "missing") return untold(nothing, nonsense("search result"));
+      const json = await jsonOf(got);
+      const found = json && readFound(json.value, www_url);
+      if (!found) return untold(nothing, await wrong(where, got, "search result that makes sense"));
+      const fields = { query: question.q, ...found, hits: [...found.hits] };
+      return told(fields, commonOf([got]), [got]);
+    },
+
+    async document(filed, asker) {
+      const question = open(readDocumentAsk(filed));
+      if (isFailure(question)) return undocumented("", question);
+      const { cik, accession, document, max_bytes, accept_pdf, cache_ttl_s } = question;
+      const within = folderPath(cik, accession);
+      const path = `${within}${encodeURIComponent(document)}`;
+      const url = `${www_url}${path}`;
+      const began_ms = clock.mono();
+      const got = await get({ host: "www", path, kind: "document", within, max_bytes, cache_ttl_s }, asker);
+      const ms = Math.round(clock.mono() - began_ms);
+      switch (got.kind) {
+        case "failed": {
+          const { error, message, retry_after_s, status, redirects } = got;
+          const seen = { ...EMPTY_RECORD, status, redirects };
+          return undocumented(url, failure(error, message, retry_after_s), seen, ms);
+        }
+        case "missing": {
+          const problem = failure("not_found", `There is no "${document}" in the folder of ${accession}`);
+          return undocumented(url, problem, { ...EMPTY_RECORD, status: got.status }, ms);
+        }
+        case "got": {
+          const record = recordOf(got);
+          if (got.bytes > max_bytes) {
+            const problem = failure(
+              "too_large",
+              `"${document}" has ${got.bytes} bytes, max_bytes is ${max_bytes}`,
+            );
+            return undocumented(url, problem, { ...record, sha256: null, body_kind: null }, ms);
+          }
+          const text = await textOf(got, asker);
+          if (text.content_kind === "pdf" && !accept_pdf) {
+            const problem = failure("pdf_not_accepted", `"${document}" is a PDF, and accept_pdf is false`);
+            const bare = { ...record, content_kind: text.content_kind, sha256: null, body_kind: null };
+            return undocumented(url, problem, bare, ms);
+          }
+          const { note, ...read } = text;
+          const attempts = got.cached
+            ? []
+            : [{ tier: "direct", status: got.status, reason: "ok", ms, detail: note }];
+          const answer = {
+            ...FETCHED,
+            record: { ...record, ...read },
+            attempts,
+            cached: got.cached,
+            revalidated: got.revalidated,
+          };
+          return { url, answer, bodies: [{ sha256: got.sha256, content_type: got.content_type }] };
+        }
+      }
+    },
+  };
+
+  async function countFacts({ sha256 }: Got): Promise<FactsSummary | null> {
+    const counter = factsCounter();
+    for await (const piece of await piecesOf(sha256)) {
+      for (let at = 0; at < piece.length; at += COUNTED_BYTES) {
+        counter.push(piece.subarray(at, at + COUNTED_BYTES));
+        await breathe();
+      }
+    }
+    return counter.end();
+  }
+
+  async function textOf({ sha256, bytes, final_url, content_type }: Got, { id }: Asker): Promise<FilingText> {
+    const stored = await documents.get("filing_texts", textKey(sha256));
+    if (stored) return stored.value as FilingText;
+    return ask(
+      FilingReader,
+      sha256,
+      "read",
+      { sha256, bytes, url: final_url, content_type },
+      { wait_ms: READ_MOST_MS, id: `${id} ${sha256}` },
+    );
+  }
+}
+
+/** A slice of facts that are counted takes about half a millisecond. */
+const COUNTED_BYTES = 256 * 1024;
+/** Reading a large PDF takes a minute at most. */
+const READ_MOST_MS = 120_000;
+
+const bodyUrl = ({ sha256 }: Got): string => `/v1/bodies/${sha256}`;
+
+const NOTHING: {
+  readonly error: string | null;
+  readonly message: string | null;
+  readonly retry_after_s: number | null;
+  readonly cached: boolean;
+  readonly retrieved_at: string | null;
+  readonly source_url: string | null;
+  readonly body_url: string | null;
+  readonly sha256: string | null;
+} = {
+  error: null,
+  message: null,
+  retry_after_s: null,
+  cached: false,
+  retrieved_at: null,
+  source_url: null,
+  body_url: null,
+  sha256: null,
+};
+
+/** What an answer says of where it comes from: the first document is the main one. */
+function commonOf(documents: readonly [Got, ...Got[]]): typeof NOTHING {
+  const [main] = documents;
+  return {
+    ...NOTHING,
+    cached: documents.every(({ cached }) => cached),
+    retrieved_at: documents.map(({ retrieved_at }) => retrieved_at).toSorted()[0]!,
+    source_url: main.url,
+    body_url: bodyUrl(main),
+    sha256: main.sha256,
+  };
+}
+
+type Fields<A> = Omit<Bare<A>, keyof typeof NOTHING | "hint">;
+
+const NOBODY: Fields<ResolveAnswer> = {
+  cik: null,
+  cik_padded: null,
+  title: null,
+  tickers: [],
+  exchanges: [],
+  ambiguous: false,
+  candidates: [],
+};
+
+const NO_SUBMISSIONS: Fields<SubmissionsAnswer> = {
+  cik: null,
+  cik_padded: null,
+  name: null,
+  title: null,
+  tickers: [],
+  exchanges: [],
+  entity_type: null,
+  sic: null,
+  sic_description: null,
+  category: null,
+  fiscal_year_end: null,
+  state_of_incorporation: null,
+  ein: null,
+  lei: null,
+  website: null,
+  phone: null,
+  business_address: null,
+  former_names: [],
+  filings: [],
+  filings_total: null,
+  truncated: false,
+  files: [],
+};
+
+const NO_FILING: Fields<LatestAnswer> = {
+  accession: null,
+  form: null,
+  filing_date: null,
+  report_date: null,
+  acceptance_datetime: null,
+  act: null,
+  file_number: null,
+  film_number: null,
+  items: null,
+  core_type: null,
+  size: null,
+  is_xbrl: null,
+  is_inline_xbrl: null,
+  primary_document: null,
+  primary_document_description: null,
+  primary_document_url: null,
+  index_url: null,
+  is_amendment: null,
+  cik: null,
+  cik_padded: null,
+  name: null,
+  tickers: [],
+  exchanges: [],
+};
+
+const NO_FACTS: Fields<FactsAnswer> = {
+  cik: null,
+  cik_padded: null,
+  name: null,
+  taxonomies: {},
+  concepts: null,
+  bytes: null,
+};
+
+const NO_INDEX: Fields<IndexAnswer> = {
+  form: null,
+  filing_date: null,
+  report_date: null,
+  accepted: null,
+  company: null,
+  is_amendment: null,
+  index_url: null,
+  folder_url: null,
+  accession: null,
+  accession_nodash: null,
+  index_source: null,
+  documents: [],
+};
+
+const NO_HITS: Fields<FilingSearchAnswer> = { query: null, total: null, total_relation: null, hits: [] };
+
+const FETCHED: FetchAnswer = {
+  record: EMPTY_RECORD,
+  attempts: [],
+  cached: false,
+  revalidated: false,
+  cost_usd: "0",
+  error: null,
+  error_detail: null,
+  retry_after_s: null,
+  premium_routes_tried: false,
+};
+
+const recordOf = (got: Got): PageRecord => ({
+  ...EMPTY_RECORD,
+  final_url: got.final_url,
+  redirects: [...got.redirects],
+  status: got.status,
+  content_type: got.content_type,
+  origin_content_type: got.content_type,
+  headers: keptHeaders(new Map(Object.entries(got.headers))),
+  tier: "direct",
+  sha256: got.sha256,
+  bytes: got.bytes,
+  body_kind: "origin",
+  etag: got.headers["etag"] ?? null,
+  last_modified: got.headers["last-modified"] ?? null,
+  retrieved_at: got.retrieved_at,
+});
+
+/** No document, in the form of a fetch. */
+function undocumented(
+  url: string,
+  { error, message, retry_after_s }: Failure,
+  record: PageRecord = EMPTY_RECORD,
+  ms = 0,
+): ToldDocument {
+  const wasAsked = url !== "";
+  const attempts = wasAsked
+    ? [{ tier: "direct", status: record.status, reason: error, ms, detail: message }]
+    : [];
+  return {
+    url,
+    answer: { ...FETCHED, record, attempts, error, error_detail: message, retry_after_s },
+    bodies: [],
+  };
+}

@@ -1,0 +1,342 @@
+/**
+ * The filing system as clients see it (2-adapters.md, part A): what is asked, field by field, and what is answered. An
+ * answer is HTTP 200 also when it is an error: then its own fields are null or empty. How documents are had from the
+ * upstream is filing-source.ts's business.
+ */
+import { type Static, type TProperties, type TSchema, Type } from "typebox";
+import { Nullable, Sha256 } from "./common.ts";
+import { ask, contract, tell } from "./contract.ts";
+import { ContentKind, MAX_BYTES_MOST, TIMEOUT_S_LEAST, TIMEOUT_S_MOST } from "./fetch.ts";
+
+export const SUBMISSIONS_LIMIT_DEFAULT = 100;
+export const SUBMISSIONS_LIMIT_MOST = 10_000;
+export const LATEST_FORMS_DEFAULT = "10-K,20-F,40-F";
+export const DOCUMENT_BYTES_DEFAULT = MAX_BYTES_MOST;
+export const SEARCH_PAGE_HITS = 100;
+export const CANDIDATES_MOST = 10;
+
+const described = <S extends TSchema>(schema: S, description: string): S => ({ ...schema, description });
+const Text = Nullable(Type.String());
+const Cik = Nullable(Type.Integer());
+
+const Aside = {
+  project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
+  timeout_s: Type.Optional(Nullable(Type.Number({ minimum: TIMEOUT_S_LEAST, maximum: TIMEOUT_S_MOST }))),
+};
+
+/** Dates and form types are checked where they are read, and answered as invalid_identifier. */
+const Period = {
+  forms: Type.Optional(
+    described(Type.String(), "Comma-separated form types, each whole: 10-K is neither 10-K/A nor 10-K405"),
+  ),
+  since: Type.Optional(described(Type.String(), "First filing date, YYYY-MM-DD")),
+  until: Type.Optional(described(Type.String(), "Last filing date, YYYY-MM-DD")),
+};
+
+export const CikPath = Type.Object({ cik: Type.String() });
+export const FilingPath = Type.Object({ cik: Type.String(), accession: Type.String() });
+
+export const ResolveQuery = Type.Object({
+  ticker: Type.Optional(
+    described(
+      Type.String(),
+      "`BRK.B` and `BRK-B` are the same. The list of filers wins over other countries' suffixes: `ALB.PA` is a " +
+        "preferred share in it; `XPAR:ALB` asks for Paris",
+    ),
+  ),
+  cik: Type.Optional(Type.String()),
+  name: Type.Optional(Type.String()),
+  isin: Type.Optional(Type.String()),
+  ...Aside,
+});
+export type ResolveQuery = Static<typeof ResolveQuery>;
+
+export const SubmissionsQuery = Type.Object({
+  ...Period,
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: SUBMISSIONS_LIMIT_MOST, default: SUBMISSIONS_LIMIT_DEFAULT }),
+  ),
+  history: Type.Optional(
+    described(Type.Boolean({ default: true }), "false: the recent list only, about the last 1000 filings"),
+  ),
+  ...Aside,
+});
+export type SubmissionsQuery = Static<typeof SubmissionsQuery>;
+
+export const LatestQuery = Type.Object({
+  forms: Type.Optional(
+    described(Type.String({ default: LATEST_FORMS_DEFAULT }), "Amendments only when they are listed"),
+  ),
+  ...Aside,
+});
+export type LatestQuery = Static<typeof LatestQuery>;
+
+export const AsideQuery = Type.Object(Aside);
+export type AsideQuery = Static<typeof AsideQuery>;
+
+export const DocumentBody = Type.Object({
+  cik: Type.Union([Type.Integer(), Type.String()]),
+  accession: Type.String(),
+  document: described(Type.String(), "A file name in the filing's own folder"),
+  max_bytes: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_BYTES_MOST, default: DOCUMENT_BYTES_DEFAULT }),
+  ),
+  include_html: Type.Optional(Nullable(Type.Boolean({ default: true }))),
+  accept_pdf: Type.Optional(Type.Boolean({ default: true })),
+  cache_ttl_s: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
+  ...Aside,
+});
+export type DocumentBody = Static<typeof DocumentBody>;
+
+export const FilingSearchQuery = Type.Object({
+  q: Type.Optional(
+    described(Type.String(), "Words; a phrase in quotes, OR between words, a minus before what is unwanted"),
+  ),
+  forms: Type.Optional(
+    described(Type.String(), "Comma-separated; unlike elsewhere `10-K` finds `10-K/A` as well: `form` tells"),
+  ),
+  dateRange: Type.Optional(
+    described(
+      Type.String(),
+      "`all`, `10y`, `5y`, `1y`, `30d` (which win over dates), or `custom` with both dates",
+    ),
+  ),
+  startdt: Type.Optional(Type.String()),
+  enddt: Type.Optional(Type.String()),
+  from: Type.Optional(described(Type.String(), "How many hits to skip: 0 to 9900, in pages of 100")),
+  ...Aside,
+});
+export type FilingSearchQuery = Static<typeof FilingSearchQuery>;
+
+/** A filer as it is listed. */
+export const FilerCompany = Type.Object({
+  cik: Cik,
+  cik_padded: Text,
+  title: Text,
+  tickers: described(Type.Array(Type.String()), "The primary one first"),
+  exchanges: described(Type.Array(Text), "Parallel to tickers; null where the list does not say"),
+});
+export type FilerCompany = Static<typeof FilerCompany>;
+
+/** Why a company that is known files nothing under what was asked. */
+export const FilerHint = Type.Object({
+  company: Type.Object({
+    id: Text,
+    name: Text,
+    country: Text,
+    listings: Type.Array(Type.String()),
+    lei: Text,
+    isins: Type.Array(Type.String()),
+  }),
+  listing: Text,
+  filer_candidates: Type.Array(FilerCompany),
+});
+export type FilerHint = Static<typeof FilerHint>;
+
+const Common = {
+  error: Text,
+  message: Text,
+  retry_after_s: Nullable(Type.Integer({ minimum: 1 })),
+  cached: described(Type.Boolean(), "Every document of this answer came from the cache"),
+  retrieved_at: described(Text, "When the oldest of them came from the filing system"),
+  source_url: Text,
+  body_url: Text,
+  sha256: described(Nullable(Sha256), "Of the exact bytes of the main document"),
+  request_id: Type.String(),
+};
+
+/** Own fields first, then what all answers have. */
+const answer = <P extends TProperties>(properties: P) => Type.Object({ ...properties, ...Common });
+
+export const ResolveAnswer = answer({
+  ...FilerCompany.properties,
+  ambiguous: Type.Boolean(),
+  candidates: Type.Array(FilerCompany),
+  hint: Type.Optional(FilerHint),
+});
+export type ResolveAnswer = Static<typeof ResolveAnswer>;
+
+export const Filing = Type.Object({
+  accession: Type.String(),
+  form: Type.String(),
+  filing_date: Type.String(),
+  report_date: Text,
+  acceptance_datetime: described(
+    Text,
+    "As the filing system sends it: it ends in Z, but is Eastern time in most rows and UTC in some",
+  ),
+  act: Text,
+  file_number: Text,
+  film_number: Text,
+  items: Text,
+  core_type: Text,
+  size: Nullable(Type.Integer()),
+  is_xbrl: Type.Boolean(),
+  is_inline_xbrl: Type.Boolean(),
+  primary_document: Text,
+  primary_document_description: Text,
+  primary_document_url: described(Text, "Null when the document lies in a sub-folder, as ownership forms do"),
+  index_url: Text,
+  is_amendment: Type.Boolean(),
+});
+export type Filing = Static<typeof Filing>;
+
+const Address = Type.Object({
+  street1: Text,
+  street2: Text,
+  city: Text,
+  state_or_country: Text,
+  zip_code: Text,
+  state_or_country_description: Text,
+});
+
+/** What submissions tell of who files. */
+export const FilerDetails = Type.Object({
+  cik: Cik,
+  cik_padded: Text,
+  name: Text,
+  title: Text,
+  tickers: Type.Array(Type.String()),
+  exchanges: Type.Array(Text),
+  entity_type: Text,
+  sic: Text,
+  sic_description: Text,
+  category: Text,
+  fiscal_year_end: Text,
+  state_of_incorporation: Text,
+  ein: Text,
+  lei: Text,
+  website: Text,
+  phone: Text,
+  business_address: Nullable(Address),
+  former_names: Type.Array(Type.Object({ name: Text, from: Text, to: Text })),
+});
+export type FilerDetails = Static<typeof FilerDetails>;
+
+export const OlderPage = Type.Object({
+  name: Type.String(),
+  filing_count: Nullable(Type.Integer()),
+  filing_from: Text,
+  filing_to: Text,
+  url: Type.String(),
+  fetched: Type.Boolean(),
+  body_url: Text,
+});
+export type OlderPage = Static<typeof OlderPage>;
+
+export const SubmissionsAnswer = answer({
+  ...FilerDetails.properties,
+  filings: described(Type.Array(Filing), "Newest first"),
+  filings_total: described(Nullable(Type.Integer()), "All that match, before the limit"),
+  truncated: Type.Boolean(),
+  files: Type.Array(OlderPage),
+});
+export type SubmissionsAnswer = Static<typeof SubmissionsAnswer>;
+
+/** The same field, but null in an error. */
+type OrNull<P extends TProperties> = { [K in keyof P]: ReturnType<typeof Nullable<P[K]>> };
+const orNull = <P extends TProperties>(properties: P): OrNull<P> =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, field]) => [name, Nullable(field)]),
+  ) as unknown as OrNull<P>;
+
+export const LatestAnswer = answer({
+  ...orNull(Filing.properties),
+  cik: Cik,
+  cik_padded: Text,
+  name: Text,
+  tickers: Type.Array(Type.String()),
+  exchanges: Type.Array(Text),
+});
+export type LatestAnswer = Static<typeof LatestAnswer>;
+
+export const FilingDocument = Type.Object({
+  sequence: Text,
+  description: Text,
+  document: described(Text, "Its file name; null where the index names none, as in filings before 2001"),
+  type: Text,
+  size: Nullable(Type.Integer()),
+  url: Text,
+});
+export type FilingDocument = Static<typeof FilingDocument>;
+
+export const IndexAnswer = answer({
+  form: Text,
+  filing_date: Text,
+  report_date: Text,
+  accepted: described(Text, "In UTC"),
+  company: Text,
+  is_amendment: Nullable(Type.Boolean()),
+  index_url: Text,
+  folder_url: Text,
+  accession: Text,
+  accession_nodash: Text,
+  index_source: Nullable(Type.Enum(["index_htm", "index_json"])),
+  documents: Type.Array(FilingDocument),
+});
+export type IndexAnswer = Static<typeof IndexAnswer>;
+
+export const FactsAnswer = answer({
+  cik: Cik,
+  cik_padded: Text,
+  name: Text,
+  taxonomies: described(Type.Record(Type.String(), Type.Integer()), "Concepts by taxonomy"),
+  concepts: Nullable(Type.Integer()),
+  bytes: Nullable(Type.Integer()),
+});
+export type FactsAnswer = Static<typeof FactsAnswer>;
+
+export const FilingHit = Type.Object({
+  accession: Text,
+  ciks: Type.Array(Type.Integer()),
+  display_names: Type.Array(Type.String()),
+  form: Text,
+  root_forms: Type.Array(Type.String()),
+  file_type: Text,
+  file_description: Text,
+  file_date: Text,
+  period_ending: Text,
+  document: Text,
+  url: Text,
+  index_url: Text,
+  score: Nullable(Type.Number()),
+});
+export type FilingHit = Static<typeof FilingHit>;
+
+export const FilingSearchAnswer = answer({
+  query: Text,
+  total: Nullable(Type.Integer()),
+  total_relation: described(Text, "`eq`, or `gte` when there are more than 10000"),
+  hits: Type.Array(FilingHit),
+});
+export type FilingSearchAnswer = Static<typeof FilingSearchAnswer>;
+
+/** What is known of a document's bytes when they were read: the same for everybody, so it is found by their digest. */
+export const FilingText = Type.Object({
+  content_kind: ContentKind,
+  charset: Text,
+  title: Text,
+  /** Null when it is too long to travel: then it is the body `text_sha256`. */
+  text: Text,
+  text_sha256: Nullable(Sha256),
+  text_chars: Type.Integer(),
+  text_truncated: Type.Boolean(),
+  pdf_pages_sha256: Nullable(Sha256),
+  pdf_page_count: Nullable(Type.Integer()),
+  note: Text,
+});
+export type FilingText = Static<typeof FilingText>;
+
+export const FilingTextAsk = Type.Object({
+  sha256: Sha256,
+  bytes: Type.Integer(),
+  url: Type.String(),
+  content_type: Text,
+});
+export type FilingTextAsk = Static<typeof FilingTextAsk>;
+
+/** One actor per document's bytes, on the nodes that read documents; its key is their digest. */
+export const FilingReader = contract("filing_reader", {
+  read: ask(FilingTextAsk, FilingText),
+  done: tell(Type.Object({ read: Type.Integer(), text: FilingText })),
+});
