@@ -78,9 +78,18 @@ const CRAWLER: Rule = {
   expected: "a robots.txt name: letters, - and _",
 };
 const HOST_NAME: Rule = { fits: (text) => /^[a-z0-9.-]+$/i.test(text), expected: "host names" };
+/** What the filing system turns away (notes/filings.md, section 2): no address, several, a URL, odd characters. */
 const CONTACT: Rule = {
-  fits: (text) => /^\S.*\s\S+@\S+\.\S+$/.test(text),
-  expected: '"Company name contact@example.com"',
+  fits: (text) =>
+    /^[\u0020-\u007e]+$/.test(text) &&
+    /^[^\s@][^@]* [^\s@<>()]+@[^\s@]+\.[a-z0-9-]{2,}$/i.test(text) &&
+    !/http/i.test(text),
+  expected:
+    'who asks and an e-mail address, as "Company name contact@company.com": plain letters, one address, no URL',
+};
+const EGRESS_NAME: Rule = {
+  fits: (text) => /^[a-z0-9][a-z0-9._-]{0,62}$/i.test(text),
+  expected: 'a name of letters, digits, ".", "_" and "-"',
 };
 
 const EMAIL: Rule = {
@@ -398,6 +407,21 @@ export const Config = Type.Object(
           rule: WEB,
           description: "Its full-text search.",
         }),
+        requests_per_second: Type.Integer({
+          env: "TRAWL_FILINGS_RPS",
+          default: 8,
+          minimum: 1,
+          maximum: 10,
+          shared: true,
+          description:
+            "Requests to it per second and egress, 1 to 10; clusters behind one address must share it out.",
+        }),
+        egress: text({
+          env: "TRAWL_FILINGS_EGRESS",
+          default: "default",
+          rule: EGRESS_NAME,
+          description: "A name for the address this node's requests to it come from; one limiter for each.",
+        }),
       },
       closed,
     ),
@@ -535,6 +559,12 @@ export function readConfig(environment: Environment, readFile: (path: string) =>
     const value = setting && given[setting.section]?.[setting.name];
     mistakes.push(`${setting?.env ?? instancePath} ${message}${quoted(value, setting?.secret)}`);
   }
+  if (isMadeUp(config)) {
+    const { env } = SETTINGS.find(({ section, name }) => section === "filings" && name === "identity")!;
+    mistakes.push(
+      `${env} must be an address that somebody reads: the filing system is told it, and writes to it`,
+    );
+  }
   for (const name of Object.keys(environment)) {
     if (!name.startsWith("TRAWL_") || isKnown(name)) continue;
     const near = nearest(name);
@@ -543,6 +573,15 @@ export function readConfig(environment: Environment, readFile: (path: string) =>
   if (mistakes.length > 0)
     throw new ConfigError(`Cannot start with this configuration:\n${[...new Set(mistakes)].join("\n")}`);
   return frozen(config);
+}
+
+/** An address of nobody, shown to the filing system itself. */
+function isMadeUp({ filings }: Config): boolean {
+  const bases = [filings.data_url, filings.www_url, filings.search_url].map(
+    (base) => URL.parse(base)?.hostname,
+  );
+  const isReal = bases.some((host) => host?.endsWith("sec.gov"));
+  return isReal && /[@.](?:example(?:\.\w+)?|\w+\.(?:test|invalid|localhost))$/i.test(filings.identity ?? "");
 }
 
 function unread(path: string): string {
@@ -603,9 +642,13 @@ function frozen<T extends object>(value: T): T {
   return Object.freeze(value);
 }
 
-/** A text without the secrets an address can carry: its user and password, and parameters named like secrets. */
+/**
+ * A text without the secrets an address can carry: its user and password, and parameters named like secrets; and
+ * without whose e-mail address it is.
+ */
 export const masked = (said: string): string =>
   said
+    .replace(/(^|\s)([^\s@/:])[^\s@/:]*@/g, "$1$2***@")
     .replace(/:\/\/[^/\s]*@/g, "://***@")
     .replace(/([?&][^=&\s]*(?:key|token|secret|password|auth)[^=&\s]*=)[^&\s]*/gi, "$1***");
 

@@ -35,6 +35,8 @@ describe("an empty environment", () => {
         data_url: "https://data.sec.gov",
         www_url: "https://www.sec.gov",
         search_url: "https://efts.sec.gov",
+        requests_per_second: 8,
+        egress: "default",
       },
       profiles: { hosts: ["northdata.com", "northdata.de"] },
       companies: {
@@ -84,6 +86,21 @@ describe("a variable", () => {
     ],
     [{ TRAWL_LOG_LEVEL: "silent" }, (config: Config) => config.log.level, "silent"],
     [
+      { TRAWL_FILINGS_IDENTITY: "Company & Sons, Ltd. contact@mail.company.co.uk" },
+      (config: Config) => config.filings.identity,
+      "Company & Sons, Ltd. contact@mail.company.co.uk",
+    ],
+    [
+      {
+        TRAWL_FILINGS_IDENTITY: "Tests tests@example.com",
+        TRAWL_FILINGS_DATA_URL: "http://127.0.0.1:1",
+        TRAWL_FILINGS_WWW_URL: "http://127.0.0.1:2",
+        TRAWL_FILINGS_SEARCH_URL: "http://127.0.0.1:3",
+      },
+      (config: Config) => config.filings.identity,
+      "Tests tests@example.com",
+    ],
+    [
       { TRAWL_DOCUMENTS: "mongodb://h/trawl" },
       (config: Config) => config.storage.documents,
       "mongodb://h/trawl",
@@ -110,7 +127,30 @@ describe("a variable", () => {
     ],
     [{ TRAWL_BLOBS: "s3:bucket" }, "TRAWL_BLOBS must be file, file:PATH or s3://bucket/prefix"],
     [{ TRAWL_CRAWLER_NAME: "trawl/1.0" }, "TRAWL_CRAWLER_NAME must be a robots.txt name"],
-    [{ TRAWL_FILINGS_IDENTITY: "me" }, "TRAWL_FILINGS_IDENTITY must be"],
+    ...[
+      "me",
+      "contact@company.com",
+      "Company name",
+      "Company http://company.com contact@company.com",
+      "Company contact@company.com other@company.com",
+      "Company contact@company",
+      "Company\u0007 contact@company.com",
+      "Größe contact@company.com",
+    ].map((identity): [Record<string, string>, string] => [
+      { TRAWL_FILINGS_IDENTITY: identity },
+      'TRAWL_FILINGS_IDENTITY must be who asks and an e-mail address, as "Company name contact@company.com"',
+    ]),
+    [
+      { TRAWL_FILINGS_IDENTITY: "Company name contact@company.example" },
+      "TRAWL_FILINGS_IDENTITY must be an address that somebody reads",
+    ],
+    [
+      { TRAWL_FILINGS_IDENTITY: "Company name contact@example.com" },
+      "TRAWL_FILINGS_IDENTITY must be an address that somebody reads",
+    ],
+    [{ TRAWL_FILINGS_RPS: "0" }, "TRAWL_FILINGS_RPS must be >= 1"],
+    [{ TRAWL_FILINGS_RPS: "11" }, "TRAWL_FILINGS_RPS must be <= 10"],
+    [{ TRAWL_FILINGS_EGRESS: "two words" }, "TRAWL_FILINGS_EGRESS must be a name of letters"],
     [{ TRAWL_PUBLIC_URL: "ftp://x" }, "TRAWL_PUBLIC_URL must be an http or https address"],
     [{ TRAWL_ADMIN_KEY: "sk_0123456789abcdefghijk" }, 'TRAWL_ADMIN_KEY must be "ak_" and 17 to 200'],
     [{ TRAWL_FOO: "1" }, "TRAWL_FOO is not a setting"],
@@ -177,6 +217,14 @@ describe("a secret", () => {
     expect([wrong.length, JSON.stringify(wrong).includes("verysecret")]).toEqual([3, false]);
     expect(masked("http://a.example/@b")).toBe("http://a.example/@b");
   });
+});
+
+test("an e-mail address is shown without whose it is", () => {
+  const environment = { TRAWL_FILINGS_IDENTITY: "Company name contact@company.com" };
+  const line = shown(readConfig(environment), environment).find(
+    ({ variable }) => variable === "TRAWL_FILINGS_IDENTITY",
+  );
+  expect(line?.value).toBe("Company name c***@company.com");
 });
 
 test("says which values were set", () => {
