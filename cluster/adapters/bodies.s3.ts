@@ -267,7 +267,7 @@ export function s3Bodies({ bucket, prefix, endpoint, region, credentials, spool 
         yield piece;
       }
     }
-    const helped = await helps(first);
+    const helped = helps(first);
     for await (const piece of helped ? packing(content()) : content()) {
       if (helped) stored.update(piece);
       stored_bytes += piece.length;
@@ -303,7 +303,7 @@ export function s3Bodies({ bucket, prefix, endpoint, region, credentials, spool 
     if ((answer.ContentLength ?? Infinity) <= FIRST_BYTES && bytes <= HELD_BYTES) {
       const content = await reach(`read body "${sha256}"`, async () => {
         const stored = Buffer.concat(await Array.fromAsync(steadily(stream)));
-        return packed ? unpack(stored) : stored;
+        return packed ? unpack(stored, bytes) : stored;
       });
       return slice(content, range);
     }

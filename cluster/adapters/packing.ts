@@ -5,7 +5,15 @@
 import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
-import { constants, createZstdCompress, createZstdDecompress, zstdCompress, zstdDecompress } from "node:zlib";
+import {
+  constants,
+  createZstdCompress,
+  createZstdDecompress,
+  zstdCompress,
+  zstdCompressSync,
+  zstdDecompress,
+  zstdDecompressSync,
+} from "node:zlib";
 import type { ByteRange } from "../ports/bodies.ts";
 
 /** Bodies are handed on in pieces of this size. */
@@ -25,19 +33,30 @@ const pays = (packed_bytes: number, plain_bytes: number): boolean => packed_byte
  * Whether packing a body that begins like this is worth it: the same answer whether it comes whole or in pieces.
  * `extra_bytes` is what the store adds to what is packed.
  */
-export async function helps(first: Buffer, extra_bytes = 0): Promise<boolean> {
+export function helps(first: Buffer, extra_bytes = 0): boolean {
   const sample = first.subarray(0, FIRST_BYTES);
-  return pays(extra_bytes + (await compress(sample, LEVEL)).length, sample.length);
+  return pays(extra_bytes + packedSample(sample).length, sample.length);
 }
 
 /** The whole of it packed, or null where that does not help. */
 export async function pack(whole: Buffer, extra_bytes = 0): Promise<Buffer | null> {
-  if (whole.length > FIRST_BYTES) return (await helps(whole, extra_bytes)) ? compress(whole, LEVEL) : null;
-  const packed = await compress(whole, LEVEL);
+  if (whole.length > FIRST_BYTES) return helps(whole, extra_bytes) ? compress(whole, LEVEL) : null;
+  return packSmall(whole, extra_bytes);
+}
+
+/** The same for at most FIRST_BYTES, at once. */
+export function packSmall(whole: Buffer, extra_bytes = 0): Buffer | null {
+  const packed = packedSample(whole);
   return pays(extra_bytes + packed.length, whole.length) ? packed : null;
 }
 
-export const unpack = (packed: Buffer): Promise<Buffer> => decompress(packed);
+/** At once: 8 KiB take 0.06 ms so, and 1.1 ms of CPU by way of the thread pool, most of it for the context. */
+const packedSample = (sample: Buffer): Buffer =>
+  zstdCompressSync(sample, { ...LEVEL, pledgedSrcSize: sample.length });
+
+/** Of at most FIRST_BYTES at once, as above; what is larger in another thread. */
+export const unpack = async (packed: Buffer, bytes: number): Promise<Buffer> =>
+  bytes <= FIRST_BYTES ? zstdDecompressSync(packed, { maxOutputLength: FIRST_BYTES }) : decompress(packed);
 
 /** The stream's own buffer is the backpressure: reading the content waits while it is full. */
 export async function* packing(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -61,8 +61,7 @@ describe("bodies in files", () => {
     const bodies = fileBodies(join(folder, "sizes"));
     const page = Buffer.from("<p>again</p>".repeat(20_000));
     const noise = randomBytes(100_000);
-    const where = ({ sha256 }: { sha256: string }) =>
-      join(folder, "sizes", sha256.slice(0, 2), sha256.slice(2, 4), sha256);
+    const where = ({ sha256 }: { sha256: string }) => join(folder, "sizes", sha256.slice(0, 2), sha256);
     expect(statSync(`${where(await bodies.put(page))}.zst`).size).toBeLessThan(page.length / 20);
     expect(statSync(where(await bodies.put(noise))).size).toBe(noise.length);
   });
