@@ -76,9 +76,14 @@ export interface Allowances {
   readonly spend: number | null;
 }
 
+/** What is billed by another name and counts towards this category (2-adapters.md, Authentication). */
+const COUNTED_AS: Readonly<Record<string, QuotaCategory>> = { filings: "fetch", profiles: "fetch" };
+
 /** A category's requests are those of its billing categories: fetch is fetch_own, fetch_paid and fetch_cached. */
-export const quotaCategoryOf = (billing: string): QuotaCategory | null =>
-  QUOTA_CATEGORIES.find((category) => billing === category || billing.startsWith(`${category}_`)) ?? null;
+export function quotaCategoryOf(billing: string): QuotaCategory | null {
+  const kind = billing.replace(/_.*$/, "");
+  return QUOTA_CATEGORIES.find((category) => category === kind) ?? COUNTED_AS[kind] ?? null;
+}
 
 export function usedOf(usage: UsageByCategory): Used {
   const used = { search: 0, fetch: 0, spend_micros: 0 };

@@ -79,3 +79,39 @@ export const SEARCH_ERRORS = {
 } as const satisfies Record<string, Meaning>;
 
 export type SearchError = keyof typeof SEARCH_ERRORS | `fallback_http_${number}`;
+
+/** `error` of a filing-system answer (2-adapters.md, Errors); documents/fetch has those of a fetch as well. */
+export const FILINGS_ERRORS = {
+  unknown_identifier: {
+    retry: "no",
+    means: "neither the filing system nor the company register knows this ticker, CIK, name or ISIN",
+  },
+  not_registered_filer: {
+    retry: "changed",
+    means: "a known company that files nothing under this identifier; hint has filers of its name",
+  },
+  not_found: { retry: "no", means: "no such filing or document, or no filing of the forms asked for" },
+  invalid_identifier: {
+    retry: "changed",
+    means: "malformed, and nothing was asked of the filing system; message says which field and why",
+  },
+  rate_limited: { retry: "later", means: "no slot of the shared limiter within 10 s" },
+  filings_unavailable: {
+    retry: "later",
+    means: "the filing system throttles, and everybody pauses, or it failed; not before retry_after_s",
+  },
+  filings_not_configured: { retry: "no", means: "no identity is configured: ask the operator" },
+  robots_disallowed: { retry: "no", means: "robots.txt of the filing system disallows it" },
+  redirect_not_allowed: {
+    retry: "no",
+    means: "it redirects off the filing system's hosts, or off the filing",
+  },
+  blocked_destination: { retry: "no", means: "the configured base is a private address that is not allowed" },
+  timeout: { retry: "changed", means: "timeout_s ran out" },
+} as const satisfies Record<string, Meaning>;
+
+export type FilingsError = keyof typeof FILINGS_ERRORS | `http_${number}`;
+
+/** Whether the same question may be asked again later with hope. */
+export const canRetryFilings = (error: string): boolean =>
+  (FILINGS_ERRORS as Readonly<Record<string, Meaning>>)[error]?.retry === "later";

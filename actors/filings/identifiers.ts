@@ -148,3 +148,7 @@ export const folderPath = (cik: number, accession: string): string =>
 
 export const indexPath = (cik: number, accession: string): string =>
   `${folderPath(cik, accession)}${accession}-index.htm`;
+
+/** The same page beside the folder. */
+export const flatIndexPath = (cik: number, accession: string): string =>
+  `/Archives/edgar/data/${cik}/${accession}-index.html`;

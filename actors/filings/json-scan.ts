@@ -176,8 +176,7 @@ export function textOf(token: string): string {
   }
 }
 
-/** Documents up to this are parsed at once, in a millisecond or two. */
-const WHOLE_BYTES = 256 * 1024;
+/** Parsed at once in a millisecond; a document of two of them is not worth slicing. */
 const SLICE_BYTES = 128 * 1024;
 /** Deep enough for the columns of a filer's filings and the rows of the ticker list. */
 const SPLIT_DEPTH = 3;
@@ -188,16 +187,19 @@ interface Piece {
   readonly parts: Piece[];
 }
 
-/** Whether it is parsed in one go: no more than a slice, or nothing to split it at. */
-const isSmall = ({ start, end, parts }: Piece): boolean => end - start <= SLICE_BYTES || parts.length === 0;
-
 /** JSON.parse, in slices where the document is large. Throws SyntaxError. */
-export async function parseJson(bytes: Buffer, breathe: Breathe): Promise<unknown> {
-  if (bytes.length <= WHOLE_BYTES) return JSON.parse(bytes.toString());
-  const root = await piecesOf(bytes, breathe);
+export async function parseJson(
+  bytes: Buffer,
+  breathe: Breathe,
+  slice_bytes = SLICE_BYTES,
+): Promise<unknown> {
+  if (bytes.length <= 2 * slice_bytes) return JSON.parse(bytes.toString());
+  const root = await piecesOf(bytes, breathe, slice_bytes);
   if (root === null)
     throw new SyntaxError(`Cannot parse a document of ${bytes.length} bytes: it is no whole JSON`);
   const text = (from: number, to: number): string => bytes.toString("utf8", from, to);
+  /** Whether it is parsed in one go: no more than a slice, or nothing to split it at. */
+  const isSmall = ({ start, end, parts }: Piece): boolean => end - start <= slice_bytes || parts.length === 0;
 
   const build = async (piece: Piece): Promise<unknown> => {
     if (isSmall(piece)) return JSON.parse(text(piece.start, piece.end));
@@ -223,7 +225,7 @@ export async function parseJson(bytes: Buffer, breathe: Breathe): Promise<unknow
       if (!isSmall(part)) {
         add(text(at, part.start), await build(part));
         at = part.end;
-      } else if (part.end - at >= SLICE_BYTES) {
+      } else if (part.end - at >= slice_bytes) {
         add(text(at, part.end));
         at = part.end;
         await breathe();
@@ -238,7 +240,7 @@ export async function parseJson(bytes: Buffer, breathe: Breathe): Promise<unknow
 /** Where a large member belongs; no document of ours has such a value of its own. */
 const HOLE = '"\\u0000"';
 
-async function piecesOf(bytes: Buffer, breathe: Breathe): Promise<Piece | null> {
+async function piecesOf(bytes: Buffer, breathe: Breathe, slice_bytes: number): Promise<Piece | null> {
   const open: Piece[] = [];
   let root: Piece | null = null;
   const scanner = jsonScanner(SPLIT_DEPTH, {
@@ -253,8 +255,8 @@ async function piecesOf(bytes: Buffer, breathe: Breathe): Promise<Piece | null> 
       if (depth <= SPLIT_DEPTH) open[depth]!.end = end;
     },
   });
-  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
-    scanner.push(bytes.subarray(at, at + SLICE_BYTES));
+  for (let at = 0; at < bytes.length; at += slice_bytes) {
+    scanner.push(bytes.subarray(at, at + slice_bytes));
     await breathe();
   }
   if (!scanner.isWhole()) return null;

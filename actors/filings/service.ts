@@ -45,7 +45,7 @@ import {
 import { type Directory, directory, isListedHere, readTickers } from "./directory.ts";
 import { factsCounter, type FactsSummary } from "./facts.ts";
 import { fullTextPath, readFound } from "./full-text.ts";
-import { type Checked, folderPath, indexPath, padded, withoutDashes } from "./identifiers.ts";
+import { type Checked, flatIndexPath, folderPath, indexPath, padded, withoutDashes } from "./identifiers.ts";
 import { readFolder, readIndexPage } from "./index-page.ts";
 import { parseJson } from "./json-scan.ts";
 import { textKey } from "./reader.actor.ts";
@@ -630,24 +630,31 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
         accession,
         accession_nodash: withoutDashes(accession),
       };
-      const page = await get({ host: "www", path: indexPath(cik, accession), kind: "index" }, asker);
-      if (page.kind === "failed") return untold(NO_INDEX, failed(page));
-      if (page.kind === "got") {
-        const read = await readIndexPage((await bytesOf(page)).toString(), where, breathe);
-        if (read && read.documents.length > 0) {
-          const is_amendment = read.form === null ? null : /\/A$/i.test(read.form);
-          const fields = { ...known, ...read, documents: [...read.documents], is_amendment };
-          return told({ ...fields, index_source: "index_htm" as const }, commonOf([page]), [page]);
-        }
-      }
+      const page = async (path: string): Promise<Told<IndexAnswer> | null> => {
+        const got = await get({ host: "www", path, kind: "index" }, asker);
+        if (got.kind === "failed") return untold(NO_INDEX, failed(got));
+        if (got.kind === "missing") return null;
+        const read = await readIndexPage((await bytesOf(got)).toString(), where, breathe);
+        // A page that lists nothing may have a folder that does.
+        if (!read || read.documents.length === 0) return null;
+        const is_amendment = read.form === null ? null : /\/A$/i.test(read.form);
+        const fields = { ...known, ...read, documents: [...read.documents], is_amendment };
+        return told({ ...fields, index_source: "index_htm" as const }, commonOf([got]), [got]);
+      };
+      const usual = await page(indexPath(cik, accession));
+      if (usual) return usual;
       const listing = { host: "www", path: `${folder}index.json` } as const;
       const got = await get({ ...listing, kind: "index" }, asker);
       if (got.kind === "failed") return untold(NO_INDEX, failed(got));
-      if (got.kind === "missing")
+      if (got.kind === "missing") {
+        // Where neither is, there may still be the page beside the folder.
+        const beside = await page(flatIndexPath(cik, accession));
+        if (beside) return beside;
         return untold(
           NO_INDEX,
           failure("not_found", `There is no filing ${accession} of CIK ${padded(cik)}`),
         );
+      }
       const json = await jsonOf(got);
       const items = json && readFolder(json.value, where);
       if (!items) return untold(NO_INDEX, await wrong(listing, got, "listing of this filing's folder"));
@@ -700,6 +707,10 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
             return undocumented(url, problem, { ...record, sha256: null, body_kind: null }, ms);
           }
           const text = await textOf(got, asker);
+          if (text === null) {
+            const problem = failure("timeout", `The text of "${document}" could not be read in time`);
+            return undocumented(url, problem, { ...record, sha256: null, body_kind: null }, ms);
+          }
           if (text.content_kind === "pdf" && !accept_pdf) {
             const problem = failure("pdf_not_accepted", `"${document}" is a PDF, and accept_pdf is false`);
             const bare = { ...record, content_kind: text.content_kind, sha256: null, body_kind: null };
@@ -733,15 +744,21 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
     return counter.end();
   }
 
-  async function textOf({ sha256, bytes, final_url, content_type }: Got, { id }: Asker): Promise<FilingText> {
+  /** Null: not in the asker's time. */
+  async function textOf(
+    { sha256, bytes, final_url, content_type }: Got,
+    { id, deadline_ms }: Asker,
+  ): Promise<FilingText | null> {
     const stored = await documents.get("filing_texts", textKey(sha256));
     if (stored) return stored.value as FilingText;
-    return ask(
-      FilingReader,
-      sha256,
-      "read",
-      { sha256, bytes, url: final_url, content_type },
-      { wait_ms: READ_MOST_MS, id: `${id} ${sha256}` },
+    const wait_ms = Math.max(1_000, Math.min(READ_MOST_MS, deadline_ms - clock.now()));
+    const message = { sha256, bytes, url: final_url, content_type };
+    return ask(FilingReader, sha256, "read", message, { wait_ms, id: `${id} ${sha256}` }).catch(
+      (problem: unknown) => {
+        if (problem instanceof Fault && problem.code === "no_answer" && clock.now() >= deadline_ms)
+          return null;
+        throw problem;
+      },
     );
   }
 }

@@ -71,6 +71,11 @@ export const METERS = {
     help: "Pauses in a row that the filing system asked for; 0: none",
     labels: [],
   },
+  trawl_filings_answers_total: {
+    kind: "counter",
+    help: "Questions about filings answered",
+    labels: ["operation", "outcome", "cached"],
+  },
   trawl_cache_hits_total: { kind: "counter", help: "Answers from a cache", labels: ["cache"] },
   trawl_cache_misses_total: {
     kind: "counter",
@@ -87,6 +92,17 @@ export const METERS = {
     kind: "counter",
     help: "Browsers closed: replaced for their pages or memory, hung, crashed, idle, or with the service",
     labels: ["reason"],
+  },
+  trawl_jobs_total: { kind: "counter", help: "Batch jobs that ended", labels: ["kind", "status"] },
+  trawl_job_items_total: {
+    kind: "counter",
+    help: "Items of batch jobs that were settled, or put back to be tried again",
+    labels: ["kind", "status"],
+  },
+  trawl_job_callbacks_total: {
+    kind: "counter",
+    help: "Attempts to call back, by what came of them",
+    labels: ["outcome"],
   },
   trawl_actor_activations: { kind: "gauge", help: "Actors awake on this node", labels: ["kind"] },
   trawl_actor_mailbox_depth: { kind: "gauge", help: "Messages waiting in mailboxes", labels: ["kind"] },

@@ -22,6 +22,7 @@ import {
   type PageRecord,
   type PdfPage,
 } from "../../schemas/fetch.ts";
+import { type BatchKind, withoutDefaults } from "../batch.ts";
 import type { Bill } from "../metering.ts";
 import { patiently, WAIT_MS } from "../patience.ts";
 import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../refusal.ts";
@@ -100,21 +101,19 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     const { external } = caller.grant.customer;
     if (!isWebAddress(body.url)) return write(call, INVALID_URL, EMPTY_TEXTS);
 
-    const ask = askOf(call);
+    const ask = askOf(body, {
+      fetch_id: request_id,
+      project: caller.grant.project.name,
+      lane: "sync",
+      now_ms: call.now_ms,
+      patience_ms: WAIT_MS,
+    });
     const wait_ms = body.timeout_s == null ? WAIT_MS : body.timeout_s * 1000 + WAIT_BEYOND_TIMEOUT_MS;
     const patience = { id: request_id, wait_ms, gone: call.gone };
     const answer = await patiently(services, patience, (signal) => services.fetch(ask, signal).catch(busy));
     if (answer === null) return timedOut(request_id);
 
-    // First that the project retrieved the body, then its address: who reads it may come back for it at once.
-    const { sha256, body_kind } = answer.record;
-    if (sha256 !== null && body_kind !== null) {
-      const content_type =
-        body_kind === "rendered_dom"
-          ? "text/html; charset=utf-8"
-          : (answer.record.origin_content_type ?? answer.record.content_type);
-      await retrievals.note(caller.grant.project.name, { sha256, content_type, body_kind });
-    }
+    await noteBody(retrievals, caller.grant.project.name, answer.record);
     const texts = await textsOf(services, answer.record, body.include_html !== false);
     const reply = write(call, answer, texts);
     // A user agent is allowed or not by project; what was written for one may not be sent to another.
@@ -213,6 +212,43 @@ async function* inTurn(...pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* pieces;
 }
 
+/** First that the project retrieved the body, then its address: who reads it may come back for it at once. */
+export async function noteBody(
+  retrievals: Retrievals,
+  project: string,
+  { sha256, body_kind, origin_content_type, content_type: shown }: PageRecord,
+): Promise<void> {
+  if (sha256 === null || body_kind === null) return;
+  const content_type =
+    body_kind === "rendered_dom" ? "text/html; charset=utf-8" : (origin_content_type ?? shown);
+  await retrievals.note(project, { sha256, content_type, body_kind });
+}
+
+/** Items of a batch: the HTML is left out unless an item wants it. */
+export const fetchBatch = (services: Pick<FetchServices, "bodies" | "decode">): BatchKind => ({
+  name: "fetch",
+  item: FetchBody,
+  category: "fetch",
+  tidy(item) {
+    const { include_html, ...kept } = withoutDefaults(FetchBody, item);
+    return {
+      ...kept,
+      ...(include_html === true && { include_html }),
+      ...((item as Other).allow_premium === false && { allow_paid: false }),
+    };
+  },
+  permit: ({ user_agent }, { grant }) =>
+    typeof user_agent !== "string" || grant.project.user_agents.includes(user_agent)
+      ? null
+      : userAgentNotAllowed(user_agent),
+  async present(input, stored, reader) {
+    const answer = stored as FetchAnswer;
+    const body = { ...(input as FetchBody), include_html: input["include_html"] === true };
+    const texts = await textsOf(services, answer.record, body.include_html);
+    return responseOf(body, answer, texts, reader);
+  },
+});
+
 /** Whether a text is an http or https URL at all; which destinations are allowed is judged where it is fetched. */
 function isWebAddress(text: string): boolean {
   const url = URL.parse(text);
@@ -224,11 +260,20 @@ interface Other {
   readonly allow_premium?: unknown;
 }
 
-/** The question, its defaults filled in. The request id names the fetch: one request, one place in the queue. */
-function askOf({ body, caller, request_id, now_ms }: FetchCall): FetchAsk {
+interface Asker {
+  readonly fetch_id: string;
+  readonly project: string;
+  readonly lane: FetchAsk["lane"];
+  readonly now_ms: number;
+  /** How long it waits when timeout_s is not given. */
+  readonly patience_ms: number;
+}
+
+/** The question, its defaults filled in. The id names the fetch: one request, one place in the queue. */
+export function askOf(body: FetchBody, { fetch_id, project, lane, now_ms, patience_ms }: Asker): FetchAsk {
   const timeout_s = body.timeout_s ?? null;
   return {
-    fetch_id: request_id,
+    fetch_id,
     url: body.url,
     render: body.render ?? "auto",
     max_bytes: body.max_bytes ?? MAX_BYTES_DEFAULT,
@@ -242,9 +287,9 @@ function askOf({ body, caller, request_id, now_ms }: FetchCall): FetchAsk {
     country: body.country ?? null,
     user_agent: body.user_agent ?? null,
     accept_language: body.accept_language ?? null,
-    lane: "sync",
-    project: caller.grant.project.name,
-    deadline_ms: Math.round(now_ms + (timeout_s === null ? WAIT_MS : timeout_s * 1000)),
+    lane,
+    project,
+    deadline_ms: Math.round(now_ms + (timeout_s === null ? patience_ms : timeout_s * 1000)),
     hard_deadline: timeout_s !== null,
   };
 }
@@ -258,8 +303,8 @@ interface Texts {
 
 const EMPTY_TEXTS: Texts = { html: null, text: "", pdf_pages: null };
 
-async function textsOf(
-  { bodies, decode }: FetchServices,
+export async function textsOf(
+  { bodies, decode }: Pick<FetchServices, "bodies" | "decode">,
   record: PageRecord,
   with_html: boolean,
 ): Promise<Texts> {
@@ -285,7 +330,7 @@ async function whole(bodies: Bodies, sha256: string): Promise<Buffer> {
   return read.length === 1 ? read[0]! : Buffer.concat(read);
 }
 
-function billOf({ record, cached, cost_usd, error }: FetchAnswer): Bill {
+export function billOf({ record, cached, cost_usd, error }: FetchAnswer): Bill {
   const premium = record.tier === "proxy" || record.tier === "proxy_render";
   return {
     category: cached ? "fetch_cached" : premium ? "fetch_paid" : "fetch_own",
@@ -302,7 +347,7 @@ interface Reader {
 }
 
 /** Field by field as the specification lists them; request_id stays last, see `remember`. */
-function responseOf(
+export function responseOf(
   { url, include_html }: FetchBody,
   answer: FetchAnswer,
   { html, text, pdf_pages }: Texts,

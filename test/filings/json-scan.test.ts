@@ -1,0 +1,124 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { factsCounter } from "../../actors/filings/facts.ts";
+import { jsonScanner, parseJson } from "../../actors/filings/json-scan.ts";
+
+const at_once = async (): Promise<void> => {};
+
+/** Documents with the nesting and the awkward strings that the scanner must find its way through. */
+const documents = fc.object({
+  maxDepth: 6,
+  maxKeys: 6,
+  key: fc.string({ unit: fc.constantFrom("a", "b", '"', "\\", "{", "]", ",", ":", "ü", "\u2028") }),
+  values: [
+    fc.integer(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.string({ unit: fc.constantFrom("x", '"', "\\", "{", "}", "[", "]", ",", ":", " ", "é", "😀") }),
+    fc.array(fc.integer()),
+  ],
+});
+/** JSON knows no __proto__ by assignment; the upstream has no such key. */
+const sane = documents.filter((value) => !JSON.stringify(value).includes("__proto__"));
+
+test("parses in slices what JSON.parse parses at once", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      sane,
+      fc.integer({ min: 1, max: 40 }),
+      fc.boolean(),
+      async (value, slice_bytes, pretty) => {
+        const text = JSON.stringify(value, null, pretty ? 2 : 0);
+        expect(await parseJson(Buffer.from(text), at_once, slice_bytes)).toEqual(JSON.parse(text));
+      },
+    ),
+    { seed: 6, numRuns: 500 },
+  );
+});
+
+test("refuses what is cut off, doubled or no JSON", async () => {
+  const text = JSON.stringify({ rows: Array.from({ length: 100 }, (_, n) => ({ n, text: `row ${n}` })) });
+  for (const odd of [text.slice(0, -1), text.slice(0, 900), `${text}${text}`, `${text}]`, "x".repeat(2_000)])
+    await expect(parseJson(Buffer.from(odd), at_once, 64)).rejects.toThrow(SyntaxError);
+  const broken = text.replace('"row 50"', '"row 50');
+  await expect(parseJson(Buffer.from(broken), at_once, 64)).rejects.toThrow(SyntaxError);
+});
+
+test("lets others have their turn while a long document is parsed", async () => {
+  let turns = 0;
+  const text = JSON.stringify({ data: Array.from({ length: 20_000 }, (_, n) => [n, `name ${n}`]) });
+  await parseJson(Buffer.from(text), async () => void turns++);
+  expect(turns).toBeGreaterThan(text.length / 131_072);
+});
+
+test("counts facts the same whatever the size of the pieces they come in", () => {
+  const facts = fc.record({
+    cik: fc.oneof(fc.integer({ min: 1 }), fc.constant("0000320193")),
+    entityName: fc.string(),
+    facts: fc.dictionary(
+      fc.constantFrom("dei", "us-gaap", "ifrs-full", "srt"),
+      fc.dictionary(
+        fc.string({ minLength: 1, maxLength: 8 }).filter((key) => key !== "__proto__"),
+        fc.record({ label: fc.option(fc.string()), units: fc.constant({ USD: [{ val: 1, accn: '{"[' }] }) }),
+      ),
+    ),
+  });
+  fc.assert(
+    fc.property(facts, fc.constantFrom(1, 7, 65_536), (document, piece_bytes) => {
+      const bytes = Buffer.from(JSON.stringify(document));
+      const counter = factsCounter();
+      for (let at = 0; at < bytes.length; at += piece_bytes)
+        counter.push(bytes.subarray(at, at + piece_bytes));
+      const taxonomies = Object.fromEntries(
+        Object.entries(document.facts).map(([name, concepts]) => [name, Object.keys(concepts).length]),
+      );
+      expect(counter.end()).toEqual({
+        name: document.entityName === "" ? null : document.entityName,
+        taxonomies,
+        concepts: Object.values(taxonomies).reduce((sum, some) => sum + some, 0),
+      });
+    }),
+    { seed: 6, numRuns: 300 },
+  );
+});
+
+test.each([
+  ["", null],
+  ["[]", null],
+  ['{"cik":1,"facts":{"dei":{"A":{}}}', null],
+  ['{"cik":1,"entityName":"A"}', null],
+  ['{"cik":1,"facts":{}}', { name: null, taxonomies: {}, concepts: 0 }],
+  ['{"cik":1,"entityName":null,"facts":{"dei":{}}}', { name: null, taxonomies: { dei: 0 }, concepts: 0 }],
+  [
+    '{"entityName":"A \\u0026 B","facts":{"dei":{"X":{"label":null}}},"more":{"dei":{"Y":{}}}}',
+    { name: "A & B", taxonomies: { dei: 1 }, concepts: 1 },
+  ],
+])("sums up %s", (text, summary) => {
+  const counter = factsCounter();
+  counter.push(Buffer.from(text));
+  expect(counter.end()).toEqual(summary);
+});
+
+test("tells what stands in the upper levels, and skips the rest", () => {
+  const told: unknown[] = [];
+  const scanner = jsonScanner(2, {
+    opened: (depth, key) => void told.push(["opened", depth, key]),
+    closed: (depth) => void told.push(["closed", depth]),
+    said: (depth, key, token) => void told.push([depth, key, token]),
+  });
+  scanner.push(Buffer.from('{"a":1,"b":{"c":"x\\"}","d":[{"deep":[1,2]}]},"e":tr'));
+  scanner.push(Buffer.from("ue}"));
+  expect(scanner.isWhole()).toBe(true);
+  expect(told).toEqual([
+    ["opened", 0, null],
+    [1, "a", "1"],
+    ["opened", 1, "b"],
+    [2, "c", '"x\\"}"'],
+    ["opened", 2, "d"],
+    ["closed", 2],
+    ["closed", 1],
+    [1, "e", "true"],
+    ["closed", 0],
+  ]);
+});
