@@ -26,6 +26,8 @@ export const INVALID_KEY = detail(401, "invalid API key", CHALLENGE);
 export const SUSPENDED = detail(403, { error: "customer_suspended" });
 export const NOT_FOUND = detail(404, "Not Found");
 export const BODY_NOT_FOUND = detail(404, "body not found");
+export const JOB_NOT_FOUND = detail(404, "job not found");
+export const KEY_OF_ANOTHER_JOB = detail(409, "idempotency_key already used for a different job");
 export const RATE_LIMITED = detail(429, "rate limit exceeded", { "Retry-After": "1" });
 export const KEY_RATE_LIMITED = detail(429, { error: "key_rate_limited" }, { "Retry-After": "1" });
 

@@ -75,6 +75,8 @@ export interface Route extends About {
   readonly params: TObject | null;
   readonly query: TObject | null;
   readonly body: TSchema | null;
+  /** The route reads `bytes` by itself, piece by piece; `body` is only described, and null when it is called. */
+  readonly raw?: boolean;
   /** Bodies larger than this are 413 while they arrive. */
   readonly limit_bytes: number;
   readonly too_large: string;
@@ -93,6 +95,7 @@ interface Shapes<P, Q, B> {
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
+  readonly raw?: boolean;
   readonly limit_bytes?: number;
   readonly too_large?: string;
 }

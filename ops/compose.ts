@@ -25,6 +25,7 @@ import { searchService } from "../actors/search/service.ts";
 import { directTransport } from "../actors/tiers/adapters/transport.direct.ts";
 import { proxyTransport } from "../actors/tiers/adapters/transport.proxy.ts";
 import { renderTransport } from "../actors/tiers/adapters/transport.render.ts";
+import type { Say } from "../cluster/actor.ts";
 import { systemClock } from "../cluster/adapters/clock.system.ts";
 import { undiciEgress } from "../cluster/adapters/egress.undici.ts";
 import { prometheusMeters } from "../cluster/adapters/meters.prometheus.ts";
@@ -45,19 +46,21 @@ import { accountRoutes } from "../gateway/routes/accounts.ts";
 import { bodyRoutes } from "../gateway/routes/bodies.ts";
 import { demoRoutes } from "../gateway/routes/demo.ts";
 import { domainRoutes } from "../gateway/routes/domains.ts";
-import { fetchRoutes } from "../gateway/routes/fetch.ts";
+import { fetchBatch, fetchRoutes } from "../gateway/routes/fetch.ts";
 import { pageRoutes } from "../gateway/routes/pages.ts";
-import { searchRoutes } from "../gateway/routes/search.ts";
+import { searchBatch, searchRoutes } from "../gateway/routes/search.ts";
 import { statusRoutes } from "../gateway/routes/status.ts";
 import { server } from "../gateway/server.ts";
 import { Quota } from "../schemas/accounts.ts";
 import { FetchBody, FetchResponse } from "../schemas/fetch.ts";
+import { JobCreated, JobItem, JobStatus } from "../schemas/jobs.ts";
 import { SearchBody, SearchResponse } from "../schemas/search.ts";
 import { openBrowser } from "./browser.ts";
 import { contradiction, join as joinCluster } from "./cluster.ts";
 import { openSources } from "./alternates.ts";
 import type { Config } from "./config.ts";
 import { janitor } from "./janitor.ts";
+import { fetchItems, jobActors, jobsRoutes, searchItems } from "./jobs.ts";
 import { readDemo, seedDemo } from "./demo.ts";
 import { openSearch } from "./search.ts";
 import { startLedger } from "./starts.ts";
@@ -84,7 +87,7 @@ const STOP_MS = 160_000;
 const PROFILES_PACE = { gap_ms: 1_000, slots: 2 };
 
 /** What clients are generated from gets names; other shapes are written out where they stand. */
-const NAMED = { FetchBody, FetchResponse, SearchBody, SearchResponse, Quota };
+const NAMED = { FetchBody, FetchResponse, SearchBody, SearchResponse, JobCreated, JobItem, JobStatus, Quota };
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
@@ -182,7 +185,14 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       : null;
   const budget = (project: string) => budgetOf(documents, project);
   const index_path = inFolder(config.storage.data_dir, "search.sqlite");
+  const seen = retrievals({ documents, clock });
   const searching = openSearch(config, { clock, documents, meters, index_path, budgetOf: budget });
+  const { revision } = searching;
+  // Jobs that are found at the start ask with a voice of their own, before there is anybody else to ask.
+  const ask: Say = (of, key, operation, message, patience) =>
+    cluster.ask(of, key, operation, message, patience);
+  const pages = fetchService({ documents, ask, clock, meters, joined });
+  const find = searchService({ documents, ask, clock, meters, revision });
   const membership = await joinCluster(
     config,
     [
@@ -210,6 +220,14 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
         now: () => clock.now(),
       }),
       ...searching.actors,
+      ...jobActors({
+        documents,
+        clock,
+        random,
+        meters,
+        egress,
+        kinds: [fetchItems({ pages, retrievals: seen, clock, joined }), searchItems({ search: find })],
+      }),
     ],
     { clock, random, documents, meters },
   );
@@ -230,10 +248,6 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     metering: books,
     clock,
   });
-  const seen = retrievals({ documents, clock });
-  const pages = fetchService({ documents, ask: cluster.ask, clock, meters, joined });
-  const { revision } = searching;
-  const find = searchService({ documents, ask: cluster.ask, clock, meters, revision });
   const demo = searching.index ? readDemo() : null;
 
   const sweeper = janitor({
@@ -269,6 +283,14 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     ...fetchRoutes({ ...pages, decode: decodeText, bodies, retrievals: seen, clock, meters }),
     ...searchRoutes({ search: find, clock, meters }),
     ...bodyRoutes({ bodies, retrievals: seen }),
+    ...jobsRoutes({
+      documents,
+      ask: cluster.ask,
+      clock,
+      random,
+      meters,
+      kinds: [fetchBatch({ bodies, decode: decodeText }), searchBatch],
+    }),
     ...accountRoutes({
       ask: cluster.ask,
       metering: books,

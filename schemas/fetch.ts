@@ -195,6 +195,11 @@ export const FetchAsk = Type.Object({
   deadline_ms: Type.Integer(),
   /** Whether timeout_s was given: then the deadline ends the work, too. */
   hard_deadline: Type.Boolean(),
+  /**
+   * The same will be asked again with premium routes, after a pause: that every route failed is not said of the domain
+   * for a climb without them. Left out: it is as it stands.
+   */
+  premium_later: Type.Optional(Type.Boolean()),
 });
 export type FetchAsk = Static<typeof FetchAsk>;
 
@@ -221,6 +226,8 @@ export const Fetch = contract(
   "fetch",
   {
     get: ask(FetchAsk, FetchAnswer),
+    /** This caller is answered at once, with a timeout; when it was the last, the climb ends and nothing more is sent. */
+    leave: tell(Type.Object({ fetch_id: Type.String() })),
     climbed: tell(Type.Object({ climb: Type.Integer(), answer: FetchAnswer })),
     tick: tell(Type.Null()),
   },

@@ -114,6 +114,8 @@ export interface ItemCall {
   /** The same for the same try, also after a crash: what is in flight under it already is joined, not repeated. */
   readonly try_id: string;
   readonly project: string;
+  /** Tries before this one that counted. */
+  readonly tries: number;
   /** Whether premium routes may be used in this try. */
   readonly may_pay: boolean;
   /** Aborts when the job is cancelled: nothing more may be sent. */
@@ -197,7 +199,8 @@ export interface StoredResult {
   readonly status: "done" | "failed";
   readonly error: string | null;
   readonly answer: unknown;
-  readonly bill: ItemBill;
+  /** Null: nothing came of it that could be billed, through a fault of ours. */
+  readonly bill: ItemBill | null;
 }
 /** Under which job a project's idempotency key goes: `job_keys/<project>:<SHA-256 of the key>`. Inserting it makes the job. */
 export interface NamedJob {
@@ -219,14 +222,20 @@ const Index = Type.Integer({ minimum: 0 });
 
 /** What a try told its job. The answer itself is stored by then. */
 export const Settled = Type.Union([
-  Type.Object({ kind: Type.Literal("final"), index: Index, status: Type.Enum(["done", "failed"]), bill: ItemBill }),
+  Type.Object({
+    kind: Type.Literal("final"),
+    index: Index,
+    status: Type.Enum(["done", "failed"]),
+    bill: Nullable(ItemBill),
+  }),
   Type.Object({
     kind: Type.Literal("again"),
     index: Index,
-    because: Type.Enum(["transient", "blocked", "busy"]),
+    /** `fault`: something of ours did not work; it counts no try. */
+    because: Type.Enum(["transient", "blocked", "busy", "fault"]),
     after_ms: Type.Integer({ minimum: 0 }),
   }),
-  /** It was cancelled on the way and has no result. */
+  /** The job was cancelled meanwhile, and nothing came of it. */
   Type.Object({ kind: Type.Literal("stopped"), index: Index }),
 ]);
 export type Settled = Static<typeof Settled>;
@@ -239,21 +248,19 @@ export const Job = contract("job", {
   begin: ask(Type.Null(), Type.Object({ begun: Type.Boolean() })),
   /** Another job has the key: this one goes. */
   abandon: tell(Type.Null()),
-  /** Answered when nothing of it is in flight any more, 1.5 s at most; null: there is no such job. */
+  /** Answered when nothing of it is in flight any more, 1.5 s at most. False: there is no such job. */
   cancel: ask(Type.Null(), Type.Object({ known: Type.Boolean() })),
   /** Its duty, also its heartbeat: goes on from what is stored. */
   resume: tell(Type.Null()),
+  /** Its alarm, and what came of what it started. */
   tick: tell(Type.Null()),
-  loaded: tell(Type.Object({ problem: Nullable(Type.String()) })),
-  settled: tell(Settled),
-  shared: tell(Type.Object({ window: Nullable(Type.Integer()) })),
-  told: tell(Type.Object({ sequence: Nullable(Type.Integer()) })),
-  deliver: tell(Type.Null()),
-  delivered: tell(Type.Object({ attempt: Type.Integer(), status: Type.String() })),
   named: tell(Type.Object({ named: Nullable(Type.Boolean()) })),
-  expire: tell(Type.Null()),
+  loaded: tell(Type.Object({ problem: Nullable(Type.String()) })),
+  shared: tell(Type.Object({ window: Nullable(Type.Integer()) })),
+  settled: tell(Settled),
+  told: tell(Type.Object({ sequence: Nullable(Type.Integer()) })),
+  delivered: tell(Type.Object({ attempt: Type.Integer(), status: Type.String() })),
   expired: tell(Type.Object({ gone: Type.Boolean() })),
-  nothing: tell(Type.Null()),
 });
 
 /** One for the cluster: how many items each running job may have in flight. It keeps nothing: jobs ask every second. */

@@ -21,6 +21,8 @@ interface Climbing {
   readonly climb: number;
   readonly request: FetchAsk;
   readonly callers: readonly Caller[];
+  /** Ends it early, when nobody wants it any more. */
+  readonly stop: AbortController;
 }
 
 interface State {
@@ -33,7 +35,12 @@ export interface Ways {
   readonly climb: (
     say: Say,
     held: Held,
-    climb: { readonly request: FetchAsk; readonly digest: string; readonly stale: CachedPage | null },
+    climb: {
+      readonly request: FetchAsk;
+      readonly digest: string;
+      readonly stale: CachedPage | null;
+      readonly unwanted: AbortSignal;
+    },
   ) => Promise<FetchAnswer>;
   /** What is stored for this digest, or null. */
   readonly stored: (digest: string) => Promise<CachedPage | null>;
@@ -73,11 +80,24 @@ export const fetch = (ways: Ways) =>
         return PARKED;
       },
 
+      leave(turn, { fetch_id }) {
+        for (const [variant, climbing] of turn.state.climbing) {
+          const left = climbing.callers.filter((caller) => caller.fetch_id === fetch_id);
+          if (left.length === 0) continue;
+          for (const caller of left) turn.answer(caller.reply, tooLate());
+          const callers = climbing.callers.filter((caller) => !left.includes(caller));
+          if (callers.length === 0) climbing.stop.abort();
+          remember(turn, variant, { ...climbing, callers });
+        }
+      },
+
       climbed(turn, { climb, answer }) {
         const found = [...turn.state.climbing].find(([, climbing]) => climbing.climb === climb);
         if (!found) return;
-        const [variant, { request, callers }] = found;
+        const [variant, { request, callers, stop }] = found;
         const another = (caller: Caller) =>
+          // It ended because all others had left.
+          stop.signal.aborted ||
           (answer.error === "timeout" && caller.deadline_ms > turn.now_ms + WORTH_ANOTHER_MS) ||
           (wasBroke(answer) && caller.project !== request.project) ||
           // Common Crawl answers batches only (1-core.md, alternate_source).
@@ -123,12 +143,16 @@ function begin(
 ): void {
   const number = turn.state.begun++;
   const digest = turn.key.slice(turn.key.indexOf(" ") + 1);
-  remember(turn, variant, { climb: number, request, callers });
+  const stop = new AbortController();
+  remember(turn, variant, { climb: number, request, callers, stop });
   turn.start("climbed", async (say, held) => {
     const fresh: Freshness = freshness(await ways.stored(digest), request, ways.now());
     if (fresh.kind === "hit") return { climb: number, answer: fresh.answer };
     const stale = fresh.kind === "stale" ? fresh.page : null;
-    return { climb: number, answer: await ways.climb(say, held, { request, digest, stale }) };
+    return {
+      climb: number,
+      answer: await ways.climb(say, held, { request, digest, stale, unwanted: stop.signal }),
+    };
   });
 }
 

@@ -106,6 +106,8 @@ export interface Climb {
   readonly digest: string;
   /** A stored page to ask the origin about, or null. */
   readonly stale: CachedPage | null;
+  /** Aborts when nobody wants it any more: it ends as if its time had run out. Default: somebody does. */
+  readonly unwanted?: AbortSignal;
 }
 
 export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) => Promise<FetchAnswer> {
@@ -123,11 +125,12 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         })
       : null;
 
-  return async (say, held, { request, digest, stale }) => {
+  return async (say, held, { request, digest, stale, unwanted }) => {
     const began_ms = clock.now();
     const ends_ms = request.hard_deadline ? request.deadline_ms : began_ms + CLIMB_MOST_MS;
     const deadline = new AbortController();
     const alarm = clock.at(ends_ms, () => deadline.abort());
+    unwanted?.addEventListener("abort", () => deadline.abort(), { once: true });
     const signal = AbortSignal.any([held.signal, deadline.signal]);
     const host = new URL(request.url).hostname;
     const site = siteOf(host, joined);
@@ -527,7 +530,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
           const answer = await finish(step.error, best);
           teach();
           if (!tried.some(({ outcome }) => outcome.kind === "no_host"))
-            await settle(verdict(step.error, tried));
+            await settle(verdict(step.error, tried, hasPremium && request.premium_later === true));
           return answer;
         }
         const candidate = await takeRoute(step.tier);
@@ -606,8 +609,8 @@ function standsInFor(tried: readonly Candidate[]): PageRecord["served_from_archi
 const textOf = ({ outcome }: Candidate): number => (outcome.kind === "page" ? outcome.text_chars : -1);
 
 /** What the domain learns: whether it answered, whatever it said. */
-function verdict(error: FetchError | null, tried: readonly Candidate[]) {
-  if (error === "all_tiers_failed") return "every_route_failed";
+function verdict(error: FetchError | null, tried: readonly Candidate[], has_more: boolean) {
+  if (error === "all_tiers_failed") return has_more ? "abandoned" : "every_route_failed";
   if (tried.some(({ page }) => page !== null)) return "answered";
   return error === "too_large" ? "answered" : "abandoned";
 }

@@ -21,6 +21,11 @@ interface Needs {
 }
 
 export interface FetchService {
+  /**
+   * The same as `fetch`, for work that asks with a voice of its own. After `signal` it waits no longer than the climb
+   * takes to notice, and no request leaves for it any more, unless somebody else wants the page.
+   */
+  readonly fetchWith: (say: Say, request: FetchAsk, signal: AbortSignal) => Promise<FetchAnswer>;
   /** Throws Fault. */
   readonly fetch: (request: FetchAsk) => Promise<FetchAnswer>;
   /** Whether this answer, given by `fetch` to this very request, is what the cache would say now. Does not wait. */
@@ -67,29 +72,42 @@ export function fetchService({ documents, ask, clock, meters, joined }: Needs): 
     return looked;
   }
 
-  return {
-    async fetch(request) {
-      const url = parseUrl(request.url);
-      if (url === null) return INVALID_URL;
-      const normalised = normaliseUrl(url);
-      const digest = cacheKey(normalised, request);
-      if (request.cache_ttl_s !== 0) {
-        const near = seen.get(digest);
-        const recent = near?.page && clock.mono() - near.looked_ms < LOOK_EVERY_MS;
-        const page = recent ? near.page : await look(digest);
-        const fresh = freshness(page, request, clock.now());
-        if (fresh.kind === "hit") {
-          meters.count("trawl_cache_hits_total", { cache: "pages" });
-          sources.set(fresh.answer, { digest, page: page! });
-          return fresh.answer;
-        }
-        meters.count("trawl_cache_misses_total", { cache: "pages" });
+  async function find(say: Say, request: FetchAsk, signal: AbortSignal | null): Promise<FetchAnswer> {
+    const url = parseUrl(request.url);
+    if (url === null) return INVALID_URL;
+    const normalised = normaliseUrl(url);
+    const digest = cacheKey(normalised, request);
+    if (request.cache_ttl_s !== 0) {
+      const near = seen.get(digest);
+      const recent = near?.page && clock.mono() - near.looked_ms < LOOK_EVERY_MS;
+      const page = recent ? near.page : await look(digest);
+      const fresh = freshness(page, request, clock.now());
+      if (fresh.kind === "hit") {
+        meters.count("trawl_cache_hits_total", { cache: "pages" });
+        sources.set(fresh.answer, { digest, page: page! });
+        return fresh.answer;
       }
-      const wait_ms = Math.max(1, request.deadline_ms - clock.now()) + GRACE_MS;
-      const patience = { wait_ms, id: request.fetch_id };
-      const key = `${siteOf(url.hostname, joined)} ${digest}`;
-      return ask(Fetch, key, "get", { ...request, url: url.href }, patience);
-    },
+      meters.count("trawl_cache_misses_total", { cache: "pages" });
+    }
+    const wait_ms = Math.max(1, request.deadline_ms - clock.now()) + GRACE_MS;
+    const { fetch_id } = request;
+    const key = `${siteOf(url.hostname, joined)} ${digest}`;
+    const leave = (): void => {
+      say(Fetch, key, "leave", { fetch_id }).catch((problem: unknown) => {
+        meters.say("warn", "Cannot leave a fetch", { problem: String(problem) });
+      });
+    };
+    signal?.addEventListener("abort", leave);
+    try {
+      return await say(Fetch, key, "get", { ...request, url: url.href }, { wait_ms, id: fetch_id });
+    } finally {
+      signal?.removeEventListener("abort", leave);
+    }
+  }
+
+  return {
+    fetch: (request) => find(ask, request, null),
+    fetchWith: find,
 
     current(request, answer, now_ms) {
       const source = sources.get(answer);

@@ -17,7 +17,7 @@ import {
   queued,
   type States,
   written,
-} from "./states.ts";
+} from "../../schemas/job-states.ts";
 import type { JobCounts } from "../../schemas/jobs.ts";
 
 /**
@@ -49,6 +49,8 @@ export interface Frontier {
   readonly wake: (now_ms: number) => void;
   /** When `wake` will have something to do; Infinity: never. */
   readonly next_ms: () => number;
+  /** In flight, and nothing came of it: cancelled. */
+  readonly drop: (index: number) => void;
   /** No more items are taken: what waits is cancelled. */
   readonly cancelPending: () => void;
   /** What is in flight is given up as well. */
@@ -169,6 +171,12 @@ export function frontier(states: States): Frontier {
       land(index);
       later.push(at_ms, index);
     },
+    drop(index) {
+      if (!isQueued(states[index]!)) return;
+      states[index] = CANCELLED;
+      open--;
+      land(index);
+    },
     rest(index, until_ms) {
       const lane = lane_of[index]!;
       if (until_ms <= resting_until[lane]!) return;
@@ -259,7 +267,7 @@ function heap(): Heap {
       swap(0, times.length - 1);
       times.pop();
       whats.pop();
-      for (let at = 0; ; ) {
+      for (let at = 0; ;) {
         let child = 2 * at + 1;
         if (child >= times.length) break;
         if (child + 1 < times.length && times[child + 1]! < times[child]!) child++;

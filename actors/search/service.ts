@@ -19,8 +19,8 @@ interface Needs {
 /** Longer than a search ever takes, also one that begins anew for another purse. */
 const PATIENCE_MS = 160_000;
 
-/** Throws Fault. */
-export function searchService(needs: Needs): (question: SearchAsk) => Promise<SearchAnswer> {
+/** Throws Fault. `say` is the voice of work that asks; default: the gateway's. */
+export function searchService(needs: Needs): (question: SearchAsk, say?: Say) => Promise<SearchAnswer> {
   const { documents, ask, clock, meters, revision } = needs;
 
   /** A cache that does not answer is no reason not to search. */
@@ -33,13 +33,13 @@ export function searchService(needs: Needs): (question: SearchAsk) => Promise<Se
     }
   };
 
-  return async (question) => {
+  return async (question, say = ask) => {
     const digest = searchKey(question);
     if (question.cache_ttl_s !== 0) {
       const hit = fresh(await look(digest), question, revision(), clock.now());
       meters.count(hit ? "trawl_cache_hits_total" : "trawl_cache_misses_total", { cache: "searches" });
       if (hit) return hit;
     }
-    return ask(Search, digest, "get", question, { wait_ms: PATIENCE_MS, id: question.search_id });
+    return say(Search, digest, "get", question, { wait_ms: PATIENCE_MS, id: question.search_id });
   };
 }

@@ -13,6 +13,7 @@ import {
   SearchBody,
   SearchResponse,
 } from "../../schemas/search.ts";
+import type { BatchKind } from "../batch.ts";
 import type { Bill } from "../metering.ts";
 import { patiently, WAIT_MS } from "../patience.ts";
 import { json, timedOut } from "../refusal.ts";
@@ -85,6 +86,14 @@ export const billOf = ({ cached, provider, cost_usd, error }: SearchAnswer): Bil
   paid: false,
   cost_micros: toMicros(cost_usd) ?? 0,
 });
+
+/** Items of a batch. */
+export const searchBatch: BatchKind = {
+  name: "search",
+  item: SearchBody,
+  category: "search",
+  present: (input, answer, reader) => responseOf((input as SearchBody).query, answer as SearchAnswer, reader),
+};
 
 interface Reader {
   readonly request_id: string;

@@ -7,7 +7,7 @@
  *   A B C D …  queued: the same
  *   + - x      done, failed, cancelled
  */
-import type { ItemStatus, JobCounts } from "../../schemas/jobs.ts";
+import type { ItemStatus, JobCounts } from "./jobs.ts";
 
 /** One letter's code an item. */
 export type States = Uint8Array;
@@ -26,8 +26,7 @@ export interface Progress {
   readonly cooled: boolean;
 }
 
-const letterOf = ({ tries, cooled }: Progress): number =>
-  Math.min(2 * tries + Number(cooled), LETTERS - 1);
+const letterOf = ({ tries, cooled }: Progress): number => Math.min(2 * tries + Number(cooled), LETTERS - 1);
 export const pending = (progress: Progress): number => PENDING + letterOf(progress);
 export const queued = (progress: Progress): number => QUEUED + letterOf(progress);
 export const isPending = (state: number): boolean => state >= PENDING && state < PENDING + LETTERS;
@@ -52,7 +51,7 @@ export const untouched = (total: number): States =>
 /** "120+3-A": runs of one letter, counted where there is more than one. */
 export function written(states: States): string {
   let text = "";
-  for (let at = 0; at < states.length; ) {
+  for (let at = 0; at < states.length;) {
     let end = at + 1;
     while (end < states.length && states[end] === states[at]) end++;
     text += (end - at > 1 ? String(end - at) : "") + String.fromCharCode(states[at]!);

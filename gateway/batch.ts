@@ -1,0 +1,252 @@
+/**
+ * POST /v1/batch/<kind>: from a body to a job that is stored, whole or not at all (cluster.md, section 7). Every item is
+ * checked before anything is written. The document that the idempotency key names is the commit: whoever inserts it has
+ * made the job, whoever comes second is told of that one. Items run elsewhere (actors/jobs/).
+ */
+import { createHash } from "node:crypto";
+import { type Static, type TObject, type TSchema, Type } from "typebox";
+import type { Say } from "../cluster/actor.ts";
+import type { Clock } from "../cluster/ports/clock.ts";
+import type { Documents } from "../cluster/ports/documents.ts";
+import { Fault } from "../cluster/ports/fault.ts";
+import type { Random } from "../cluster/ports/random.ts";
+import { Account, monthOf, type QuotaCategory } from "../schemas/accounts.ts";
+import { Nullable } from "../schemas/common.ts";
+import {
+  type Chunk,
+  CHUNK_ITEMS,
+  chunkKey,
+  Job,
+  JOB_ITEMS_MOST,
+  JobCreated,
+  type JobKind,
+  type JobSpec,
+  type NamedJob,
+} from "../schemas/jobs.ts";
+import type { Caller } from "./authenticate.ts";
+import type { Reply } from "./http.ts";
+import { broken, type Scanned, scanItems } from "./items.ts";
+import { jobId } from "./job-id.ts";
+import { secondsToReset, usedOf } from "./limits.ts";
+import { invalid, json, KEY_OF_ANOTHER_JOB, quotaExhausted, tooLarge } from "./refusal.ts";
+import { type Call, type Route, route } from "./route.ts";
+import { type Mistake, MISTAKES_MOST, shape } from "./validate.ts";
+
+export type Input = Readonly<Record<string, unknown>>;
+
+/** The gateway's half of a kind of items (schemas/jobs.ts tells of both). */
+export interface BatchKind {
+  readonly name: JobKind;
+  /** One item as it may be submitted: the body of the single endpoint. */
+  readonly item: TObject;
+  readonly category?: QuotaCategory;
+  /** What is kept of an item that fits; default: its known fields, without those that say their default. */
+  readonly tidy?: (item: Input) => Input;
+  /** What a schema cannot refuse: a field and what is wrong with it. Null: nothing is. */
+  readonly check?: (item: Input) => { readonly field: string; readonly message: string } | null;
+  /** What this caller may not ask for. */
+  readonly permit?: (item: Input, caller: Caller) => Reply | null;
+  /** The response of the single endpoint, from the answer as its run gave it. Throws Fault. */
+  readonly present: (
+    input: Input,
+    answer: unknown,
+    reader: { readonly request_id: string; readonly external: boolean },
+  ) => unknown;
+}
+
+export interface BatchServices {
+  readonly documents: Documents;
+  readonly ask: Say;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+interface Naming {
+  /** POST /v1/batch/<this> */
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tag: string;
+}
+
+const TOO_MANY = `at most ${JOB_ITEMS_MOST} items per job`;
+/** Chunks on their way to the store at once. */
+const WRITES_AT_ONCE = 16;
+const ASK_MS = 20_000;
+
+const around = {
+  /** Scoped to the project: the same key, kind and number of items is the same job. */
+  idempotency_key: Type.String({ minLength: 1, maxLength: 500 }),
+  callback_url: Type.Optional(
+    Nullable(Type.String({ maxLength: 2_048, pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$" })),
+  ),
+};
+const headShape = shape(Type.Object({ items: Type.Array(Type.Unknown()), ...around }));
+type Head = Static<TObject<typeof around>>;
+
+export function batchRoute(services: BatchServices, kind: BatchKind, naming: Naming): Route {
+  const { clock } = services;
+  const itemShape = shape(kind.item);
+  const tidy = kind.tidy ?? ((item) => withoutDefaults(kind.item, item));
+  const breath = (): Promise<void> =>
+    new Promise((resolve) => {
+      clock.at(clock.now(), resolve);
+    });
+
+  /** Everything wrong with the items, and what is refused for other reasons; null: nothing is. */
+  async function judge(scanned: Scanned, caller: Caller): Promise<Reply | null> {
+    const mistakes: Mistake[] = [];
+    let refusal: Reply | null = null;
+    for (let index = 0; index < scanned.count && mistakes.length < MISTAKES_MOST; index++) {
+      if (index % CHUNK_ITEMS === 0 && index > 0) await breath();
+      const loc = ["body", "items", index] as const;
+      let item: unknown;
+      try {
+        item = scanned.read(index);
+      } catch {
+        mistakes.push(broken(scanned.offset(index)));
+        continue;
+      }
+      const read = itemShape.read("body", item);
+      if (read.kind === "wrong") {
+        const wrong = read.detail.map((mistake) => ({ ...mistake, loc: [...loc, ...mistake.loc.slice(1)] }));
+        mistakes.push(...wrong.slice(0, MISTAKES_MOST - mistakes.length));
+        continue;
+      }
+      const odd = kind.check?.(read.value as Input);
+      if (odd) mistakes.push({ loc: [...loc, odd.field], msg: odd.message, type: "value_error" });
+      refusal ??= kind.permit?.(read.value as Input, caller) ?? null;
+    }
+    return mistakes.length > 0 ? invalid(mistakes) : refusal;
+  }
+
+  /** What is left of the month's quota must do for all of them: each counts as one request. */
+  async function quotaRefused({ grant }: Caller, total: number): Promise<Reply | null> {
+    const limit = kind.category ? grant.key.quotas[kind.category] : null;
+    if (limit === null) return null;
+    const now_ms = clock.now();
+    const month = monthOf(now_ms);
+    const totals = await services.ask(Account, grant.project.name, "usage", { month }, { wait_ms: ASK_MS });
+    const used = usedOf(totals.keys[grant.key.prefix] ?? {})[kind.category!];
+    return used + total > limit ? quotaExhausted(kind.category!, limit, secondsToReset(now_ms)) : null;
+  }
+
+  async function write(job_id: string, scanned: Scanned): Promise<void> {
+    let writing: Promise<boolean>[] = [];
+    for (let first = 0; first < scanned.count; first += CHUNK_ITEMS) {
+      const items: Input[] = [];
+      for (let index = first; index < Math.min(first + CHUNK_ITEMS, scanned.count); index++)
+        items.push(tidy(scanned.read(index) as Input));
+      const chunk: Chunk = { items, chars: JSON.stringify(items).length };
+      writing.push(services.documents.put("job_items", chunkKey(job_id, first), chunk, 0));
+      if (writing.length < WRITES_AT_ONCE) continue;
+      await Promise.all(writing);
+      writing = [];
+    }
+    await Promise.all(writing);
+  }
+
+  /** The job a key already names, which is begun if whoever made it could not; 409 when it is another. */
+  async function replayed({ job_id, kind: named, total }: NamedJob, count: number): Promise<Reply> {
+    if (named !== kind.name || total !== count) return KEY_OF_ANOTHER_JOB;
+    await services.ask(Job, job_id, "begin", null, { wait_ms: ASK_MS });
+    return json(200, { job_id, created: false });
+  }
+
+  async function create(call: Call, scanned: Scanned, head: Head): Promise<Reply> {
+    const { documents, ask, random } = services;
+    const { caller, now_ms } = call;
+    const { key, project } = caller.grant;
+    const digest = createHash("sha256").update(head.idempotency_key).digest("hex");
+    const named_by = `${project.name}:${digest}`;
+    const before = (await documents.get("job_keys", named_by))?.value as NamedJob | undefined;
+    if (before) return replayed(before, scanned.count);
+
+    const refusal = await quotaRefused(caller, scanned.count);
+    if (refusal) return refusal;
+    const job_id = jobId(now_ms, random);
+    const spec: JobSpec = {
+      kind: kind.name,
+      project: project.name,
+      key_prefix: key.prefix,
+      allowances: { ...key.quotas, spend: key.spend_cap_micros },
+      named_by,
+      callback_url: head.callback_url ?? null,
+      total: scanned.count,
+      created_ms: Math.floor(now_ms),
+    };
+    await ask(Job, job_id, "open", spec, { wait_ms: ASK_MS });
+    await write(job_id, scanned);
+    const named: NamedJob = { job_id, kind: kind.name, total: scanned.count };
+    if (!(await documents.put("job_keys", named_by, named, 0))) {
+      // Two at the same moment: the other one's insert was the first.
+      await ask(Job, job_id, "abandon", null).catch(() => {});
+      const other = (await documents.get("job_keys", named_by))?.value as NamedJob | undefined;
+      if (other) return replayed(other, scanned.count);
+      throw new Fault("no_answer", `Cannot create a job: its idempotency key was taken and is free again`);
+    }
+    const { begun } = await ask(Job, job_id, "begin", null, { wait_ms: ASK_MS });
+    if (!begun) throw new Fault("no_answer", `Cannot begin job "${job_id}": it is not there`);
+    return json(202, { job_id, created: true });
+  }
+
+  return route({
+    method: "POST",
+    path: naming.path,
+    operationId: naming.operationId,
+    summary: naming.summary,
+    description:
+      `Up to ${JOB_ITEMS_MOST} items, run with the logic of the single endpoint and with patience: what fails for a ` +
+      "passing reason is tried again. Read the job for its progress and its items; with `callback_url` it tells when it " +
+      "is over. The same `idempotency_key` with as many items of the same kind is the same job. Every item is checked " +
+      "first, and a mistake in one refuses them all.",
+    tags: [naming.tag],
+    body: batchBody(kind.item),
+    raw: true,
+    too_large: TOO_MANY,
+    ...(kind.category && { category: kind.category }),
+    replies: {
+      202: { description: "A new job", schema: JobCreated },
+      200: { description: "The job this idempotency key named before", schema: JobCreated },
+      409: { description: "The idempotency key named a job of another kind or length", schema: Detail },
+    },
+    handle: async (call) => {
+      const scan = await scanItems(call.bytes, JOB_ITEMS_MOST, breath);
+      if (scan.kind === "wrong") return invalid(scan.detail);
+      const scanned = scan.value;
+      if (scanned.count > JOB_ITEMS_MOST) return tooLarge(TOO_MANY);
+      const read = headShape.read("body", scanned.head);
+      if (read.kind === "wrong") return invalid(read.detail);
+      if (scanned.count === 0) return invalid([EMPTY]);
+      const head = read.value as Head;
+      if (head.callback_url != null && URL.parse(head.callback_url) === null) return invalid([NO_URL]);
+      return (await judge(scanned, call.caller)) ?? (await create(call, scanned, head));
+    },
+  });
+}
+
+export const batchBody = (item: TSchema): TObject =>
+  Type.Object({ items: Type.Array(item, { minItems: 1, maxItems: JOB_ITEMS_MOST }), ...around });
+
+const Detail = Type.Object({ detail: Type.String() });
+const EMPTY: Mistake = {
+  loc: ["body", "items"],
+  msg: "List should have at least 1 item after validation, not 0",
+  type: "too_short",
+};
+const NO_URL: Mistake = {
+  loc: ["body", "callback_url"],
+  msg: "Input should be a valid URL",
+  type: "url_parsing",
+};
+
+/** The known fields of an item that say something: not null, and not their default. */
+export function withoutDefaults({ properties }: TObject, item: Input): Input {
+  const kept: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(properties)) {
+    const value = item[name];
+    if (value === undefined || value === null) continue;
+    if (value !== (field as { default?: unknown }).default) kept[name] = value;
+  }
+  return kept;
+}

@@ -1,0 +1,230 @@
+/**
+ * GET and DELETE /v1/jobs/{job_id}: a job as it is stored, and pages of its items, whose results are put into words as
+ * they are sent, a few at a time. Reading takes no turn of the job's actor; cancelling asks it.
+ */
+import { Type } from "typebox";
+import type { Say } from "../../cluster/actor.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import type { Meters } from "../../cluster/ports/meters.ts";
+import { Nullable } from "../../schemas/common.ts";
+import { readStates, type States, statusOf } from "../../schemas/job-states.ts";
+import {
+  type Chunk,
+  CHUNK_ITEMS,
+  chunkKey,
+  ITEM_STATUSES,
+  Job,
+  JOB_KEPT_MS,
+  type JobItem,
+  type JobKind,
+  JobStatus,
+  type KeptJob,
+  resultKey,
+  type StoredResult,
+} from "../../schemas/jobs.ts";
+import type { Caller } from "../authenticate.ts";
+import type { BatchKind, Input } from "../batch.ts";
+import { JOB_NOT_FOUND, json, JSON_TYPE } from "../refusal.ts";
+import { type Route, route } from "../route.ts";
+
+export interface JobServices {
+  readonly documents: Documents;
+  readonly ask: Say;
+  readonly clock: Clock;
+  readonly meters: Meters;
+  readonly kinds: readonly BatchKind[];
+}
+
+const PAGE_DEFAULT = 100;
+const PAGE_MOST = 1_000;
+/** Results read, and put into words, at once: each may be as large as a page. */
+const AT_ONCE = 10;
+const CANCEL_WAIT_MS = 20_000;
+
+const Params = Type.Object({ job_id: Type.String({ format: "uuid" }) });
+const NOT_FOUND = {
+  description: "No such job of this project, or not any more",
+  schema: Type.Object({ detail: Type.String() }),
+};
+
+export function jobRoutes({ documents, ask, clock, meters, kinds }: JobServices): readonly Route[] {
+  const byName = new Map<JobKind, BatchKind>(kinds.map((kind) => [kind.name, kind]));
+
+  /** Null: there is none, it is another project's, or its time is over. Throws Fault. */
+  async function find(job_id: string, { grant }: Caller): Promise<KeptJob | null> {
+    const kept = ((await documents.get("job", job_id))?.value ?? null) as KeptJob | null;
+    if (kept === null || kept.phase === "creating" || kept.spec.project !== grant.project.name) return null;
+    const ends_ms = kept.finished_ms === null ? Infinity : kept.finished_ms + JOB_KEPT_MS;
+    return clock.now() < ends_ms ? kept : null;
+  }
+
+  async function inputsOf(job_id: string, indexes: readonly number[]): Promise<readonly Input[]> {
+    const keys = [...new Set(indexes.map((index) => chunkKey(job_id, index)))];
+    const found = await documents.getMany("job_items", keys);
+    const chunks = new Map(keys.map((key, at) => [key, found[at]?.value as Chunk | undefined]));
+    return indexes.map((index) => chunks.get(chunkKey(job_id, index))?.items[index % CHUNK_ITEMS] ?? {});
+  }
+
+  /** Null where there is none, or where it cannot be read now. */
+  async function resultsOf(
+    job_id: string,
+    indexes: readonly number[],
+  ): Promise<readonly (StoredResult | null)[]> {
+    try {
+      const keys = indexes.map((index) => resultKey(job_id, index));
+      return (await documents.getMany("job_results", keys)).map(
+        (found) => (found?.value as StoredResult | undefined) ?? null,
+      );
+    } catch (problem) {
+      if (!(problem instanceof Fault)) throw problem;
+      return indexes.map(() => null);
+    }
+  }
+
+  async function itemOf(
+    { spec }: KeptJob,
+    job_id: string,
+    external: boolean,
+    index: number,
+    state: number,
+    input: Input,
+    stored: StoredResult | null,
+  ): Promise<JobItem> {
+    const status = statusOf(state);
+    const item = { index, status, input: { ...input }, result: null };
+    if (status === "cancelled") return { ...item, error: "cancelled" };
+    if (status !== "done" && status !== "failed") return { ...item, error: null };
+    const unavailable = { ...item, error: "result_unavailable" };
+    const kind = byName.get(spec.kind);
+    if (!stored || !kind) return unavailable;
+    if (stored.answer === null) return { ...item, error: stored.error };
+    try {
+      const reader = { request_id: `${job_id}:${index}`, external };
+      const result = (await kind.present(input, stored.answer, reader)) as JobItem["result"];
+      return { ...item, result, error: stored.error };
+    } catch (problem) {
+      meters.say("warn", "Cannot read a result", { job: job_id, index, problem });
+      return unavailable;
+    }
+  }
+
+  async function* pages(
+    kept: KeptJob,
+    job_id: string,
+    external: boolean,
+    states: States,
+    indexes: readonly number[],
+  ): AsyncGenerator<Buffer> {
+    const head = JSON.stringify(statusView(job_id, kept));
+    yield Buffer.from(`${head.slice(0, -1)},"items":[`);
+    for (let at = 0; at < indexes.length; at += AT_ONCE) {
+      const some = indexes.slice(at, at + AT_ONCE);
+      const [inputs, results] = await Promise.all([inputsOf(job_id, some), resultsOf(job_id, some)]);
+      const items = await Promise.all(
+        some.map((index, n) =>
+          itemOf(kept, job_id, external, index, states[index]!, inputs[n]!, results[n]!),
+        ),
+      );
+      yield Buffer.from(`${at > 0 ? "," : ""}${items.map((item) => JSON.stringify(item)).join(",")}`);
+    }
+    yield Buffer.from("]}");
+  }
+
+  return [
+    route({
+      method: "GET",
+      path: "/v1/jobs/{job_id}",
+      operationId: "getJob",
+      summary: "How a batch job is doing, and its items",
+      description:
+        "With `include=items` one page of items, in the order they were submitted; `status` leaves out the others, and " +
+        "`offset` counts those that are left. Items do not change places while the job runs. Page until `offset` is at " +
+        "least `counts.total`.",
+      tags: ["jobs"],
+      params: Params,
+      query: Type.Object({
+        include: Type.Optional(Nullable(Type.String({ description: "`items` adds a page of items" }))),
+        offset: Type.Integer({ minimum: 0, default: 0 }),
+        limit: Type.Integer({ minimum: 1, maximum: PAGE_MOST, default: PAGE_DEFAULT }),
+        status: Type.Optional(Nullable(Type.Enum([...ITEM_STATUSES]))),
+      }),
+      replies: { 200: { description: "The job", schema: JobStatus }, 404: NOT_FOUND },
+      handle: async ({ params: { job_id }, query, caller }) => {
+        const kept = await find(job_id, caller);
+        if (!kept) return JOB_NOT_FOUND;
+        if (!query.include?.split(",").includes("items")) return json(200, statusView(job_id, kept));
+        const states = readStates(kept.states, kept.spec.total);
+        const indexes = pageOf(states, query.status ?? null, query.offset, query.limit);
+        const chunks = pages(kept, job_id, caller.grant.customer.external, states, indexes);
+        return { status: 200, headers: JSON_TYPE, body: { length: null, chunks } };
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/jobs/{job_id}",
+      operationId: "cancelJob",
+      summary: "Cancel a batch job",
+      description:
+        "Items that wait are cancelled, what is in flight is let go; it is answered when nothing of the job is under way " +
+        "any more, two seconds at most. What was finished is kept. A job that is over stays as it is.",
+      tags: ["jobs"],
+      params: Params,
+      replies: { 200: { description: "The job", schema: JobStatus }, 404: NOT_FOUND },
+      handle: async ({ params: { job_id }, caller, request_id }) => {
+        if (!(await find(job_id, caller))) return JOB_NOT_FOUND;
+        await ask(Job, job_id, "cancel", null, { wait_ms: CANCEL_WAIT_MS, id: request_id });
+        const kept = await find(job_id, caller);
+        return kept ? json(200, statusView(job_id, kept)) : JOB_NOT_FOUND;
+      },
+    }),
+  ];
+}
+
+/** Which items a page shows. */
+export function pageOf(
+  states: States,
+  status: JobItem["status"] | null,
+  offset: number,
+  limit: number,
+): readonly number[] {
+  if (status === null) {
+    const end = Math.min(states.length, offset + limit);
+    return Array.from({ length: Math.max(0, end - offset) }, (_, n) => offset + n);
+  }
+  const indexes: number[] = [];
+  let seen = 0;
+  for (let index = 0; index < states.length && indexes.length < limit; index++) {
+    if (statusOf(states[index]!) !== status) continue;
+    if (seen++ >= offset) indexes.push(index);
+  }
+  return indexes;
+}
+
+const PHASES = {
+  creating: "queued",
+  queued: "queued",
+  running: "running",
+  cancelling: "cancelled",
+  completed: "completed",
+  cancelled: "cancelled",
+} as const satisfies Record<KeptJob["phase"], JobStatus["status"]>;
+
+const iso = (at_ms: number): string => new Date(at_ms).toISOString();
+
+function statusView(job_id: string, kept: KeptJob): JobStatus {
+  const { spec, phase, counts, updated_ms, finished_ms, callback } = kept;
+  return {
+    job_id,
+    kind: spec.kind,
+    status: PHASES[phase],
+    counts,
+    created_at: iso(spec.created_ms),
+    updated_at: iso(updated_ms),
+    finished_at: finished_ms === null ? null : iso(finished_ms),
+    callback_url: spec.callback_url,
+    callback_status: callback?.status ?? null,
+    items_url: `/v1/jobs/${job_id}?include=items`,
+  };
+}

@@ -1,0 +1,115 @@
+/**
+ * The batch part of the assembly: both halves of every kind of items, the actors that run them, and the routes.
+ * compose.ts puts it into the cluster and the gateway; a new kind is added in the two lists below.
+ */
+import { fetchAgain } from "../actors/fetch/again.ts";
+import { CLIMB_MOST_MS } from "../actors/fetch/climb.ts";
+import type { FetchService } from "../actors/fetch/service.ts";
+import { job } from "../actors/jobs/actor.ts";
+import type { ItemKind } from "../actors/jobs/kind.ts";
+import { scheduler } from "../actors/jobs/scheduler.actor.ts";
+import { type JoinedSites, parseUrl, siteOf } from "../actors/lib/url.ts";
+import type { Actor, Say } from "../cluster/actor.ts";
+import type { Clock } from "../cluster/ports/clock.ts";
+import type { Documents } from "../cluster/ports/documents.ts";
+import type { Egress } from "../cluster/ports/egress.ts";
+import type { Meters } from "../cluster/ports/meters.ts";
+import type { Random } from "../cluster/ports/random.ts";
+import { type BatchKind, batchRoute, type BatchServices } from "../gateway/batch.ts";
+import type { Retrievals } from "../gateway/retrieved.ts";
+import type { Route } from "../gateway/route.ts";
+import { askOf as fetchAskOf, billOf as fetchBillOf, noteBody } from "../gateway/routes/fetch.ts";
+import { type JobServices, jobRoutes } from "../gateway/routes/jobs.ts";
+import { askOf as searchAskOf, billOf as searchBillOf } from "../gateway/routes/search.ts";
+import { type FetchBody, isPremium } from "../schemas/fetch.ts";
+import type { SearchAnswer, SearchAsk, SearchBody } from "../schemas/search.ts";
+
+interface FetchNeeds {
+  readonly pages: Pick<FetchService, "fetchWith">;
+  readonly retrievals: Retrievals;
+  readonly clock: Clock;
+  readonly joined: JoinedSites;
+}
+
+export const fetchItems = ({ pages, retrievals, clock, joined }: FetchNeeds): ItemKind => ({
+  name: "fetch",
+  lane({ url }) {
+    const parsed = parseUrl(String(url));
+    return parsed && siteOf(parsed.hostname, joined);
+  },
+  async run(say, input, { try_id, project, may_pay, tries, signal }) {
+    const ask = fetchAskOf(input as FetchBody, {
+      fetch_id: try_id,
+      project,
+      lane: "batch",
+      now_ms: clock.now(),
+      patience_ms: CLIMB_MOST_MS,
+    });
+    // Who wants nothing but premium routes need not be blocked on others first.
+    const premium_later = !may_pay && ask.allow_paid && !(ask.tiers ?? ["direct"]).every(isPremium);
+    const request = premium_later ? { ...ask, allow_paid: false, premium_later } : ask;
+    const answer = await pages.fetchWith(say, request, signal);
+    await noteBody(retrievals, project, answer.record);
+    return {
+      answer,
+      error: answer.error,
+      bill: fetchBillOf(answer),
+      again: fetchAgain(answer, { tries, premium_later }),
+    };
+  },
+});
+
+interface SearchNeeds {
+  readonly search: (question: SearchAsk, say: Say) => Promise<SearchAnswer>;
+}
+
+export const searchItems = ({ search }: SearchNeeds): ItemKind => ({
+  name: "search",
+  lane: () => null,
+  async run(say, input, { try_id, project }) {
+    const answer = await search(searchAskOf(input as SearchBody, { search_id: try_id, project }), say);
+    const { error } = answer;
+    return {
+      answer,
+      error,
+      bill: searchBillOf(answer),
+      // A budget does not come back in minutes.
+      again:
+        error === null || error === "budget_exhausted" ? null : { because: "transient", retry_after_s: null },
+    };
+  },
+});
+
+interface WorkerNeeds {
+  readonly documents: Documents;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly meters: Meters;
+  readonly egress: Egress;
+  readonly kinds: readonly ItemKind[];
+}
+
+export const jobActors = (needs: WorkerNeeds): readonly Actor[] => [job(needs), scheduler()];
+
+export const jobsRoutes = (
+  services: BatchServices & JobServices,
+  more: readonly Route[] = [],
+): readonly Route[] => {
+  const kindOf = (name: BatchKind["name"]): BatchKind => services.kinds.find((kind) => kind.name === name)!;
+  return [
+    batchRoute(services, kindOf("search"), {
+      path: "/v1/batch/search",
+      operationId: "batchSearch",
+      summary: "Search for many things, as a job",
+      tag: "search",
+    }),
+    batchRoute(services, kindOf("fetch"), {
+      path: "/v1/batch/fetch",
+      operationId: "batchFetch",
+      summary: "Fetch many pages, as a job",
+      tag: "fetch",
+    }),
+    ...more,
+    ...jobRoutes(services),
+  ];
+};
