@@ -13,6 +13,8 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 
@@ -317,12 +319,7 @@ async function misbehave(
       return whole(200, "application/json", half);
     case "large":
       response.writeHead(200, { "Content-Type": "application/json" });
-      response.write("[");
-      for (let sent = 0; sent < 20 && !response.destroyed; sent++) {
-        if (!response.write(Buffer.alloc(2 ** 20, "1,")))
-          await Promise.race([once(response, "drain"), once(response, "close")]);
-      }
-      response.end();
+      await pipeline(Readable.from(endless()), response).catch(() => {});
       return undefined;
     case "short":
       response.writeHead(200, { "Content-Type": "application/json", "Content-Length": body.length + 100 });
@@ -348,4 +345,9 @@ async function misbehave(
       response.write(half);
       return undefined;
   }
+}
+
+function* endless(): Generator<Buffer> {
+  yield Buffer.from("[");
+  for (let megabytes = 0; megabytes < 20; megabytes++) yield Buffer.alloc(2 ** 20, "1,");
 }

@@ -11,10 +11,103 @@
  *   a day and host, for robots.txt.
  * - A partial search answer (timed out, failed shards) is answered and not kept.
  */
-import type { SourceAnswer, SourceAsk } from "../../schemas/filing-source.ts";
+import type { Say } from "../../cluster/actor.ts";
+import type { Bodies } from "../../cluster/ports/bodies.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import type { Meters } from "../../cluster/ports/meters.ts";
+import type { Random } from "../../cluster/ports/random.ts";
+import { FilingAddress, type SourceAnswer, type SourceAsk } from "../../schemas/filing-source.ts";
+import type { FilingHosts, Place } from "./hosts.ts";
+import { asKept, digestOf, FILINGS, lookAt } from "./kept.ts";
 
 export interface FilingSource {
   readonly get: (ask: SourceAsk) => Promise<SourceAnswer>;
   /** Forgets what is stored for this address when it is still these bytes: they turned out to be wrong. */
   readonly discard: (ask: Pick<SourceAsk, "host" | "path">, sha256: string) => Promise<void>;
 }
+
+export interface SourceNeeds {
+  readonly documents: Documents;
+  readonly bodies: Bodies;
+  readonly ask: Say;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly meters: Meters;
+  readonly hosts: FilingHosts;
+  /** Whose limiter this node asks. */
+  readonly egress: string;
+  /** False: no operator is declared, so nothing is asked. */
+  readonly isConfigured: boolean;
+}
+
+/** The address answers at its deadline; a little longer, and its node is gone. */
+const GRACE_MS = 3_000;
+const AGAIN_MS = 250;
+
+export function filingSource(needs: SourceNeeds): FilingSource {
+  const { documents, bodies, ask: say, clock, random, meters, hosts, egress, isConfigured } = needs;
+
+  return {
+    async get(ask) {
+      if (!isConfigured)
+        return failed(
+          "filings_not_configured",
+          "The filing system is not set up: the operator has to declare who asks",
+        );
+      const digest = digestOf(hosts.urlOf(ask));
+      const now_ms = clock.now();
+      if (ask.cache_ttl_s !== 0) {
+        const look = lookAt(asKept((await documents.get(FILINGS, digest))?.value), ask, now_ms);
+        if (look.kind === "hit" && (await isThere(look.answer))) {
+          meters.count("trawl_cache_hits_total", { cache: "filings" });
+          return look.answer;
+        }
+        if (look.kind === "hit") await discard(ask, "");
+      }
+      meters.count("trawl_cache_misses_total", { cache: "filings" });
+      if (ask.deadline_ms <= now_ms)
+        return failed("timeout", "The time had run out before anything was asked for");
+      const ask_id = `${Math.floor(random.next() * 2 ** 48).toString(36)}.${now_ms}`;
+      for (;;) {
+        const patience = { wait_ms: ask.deadline_ms - clock.now() + GRACE_MS, id: ask_id };
+        try {
+          return await say(FilingAddress, `${egress} ${digest}`, "get", { ...ask, ask_id }, patience);
+        } catch (problem) {
+          // Whoever had it in hand is gone, or everybody wants it: the same question goes to whoever has it now.
+          if (!(problem instanceof Fault) || clock.now() + AGAIN_MS >= ask.deadline_ms) throw problem;
+          const { promise, resolve } = Promise.withResolvers<void>();
+          clock.at(clock.now() + AGAIN_MS, resolve);
+          await promise;
+        }
+      }
+    },
+
+    discard,
+  };
+
+  /** An empty digest means whatever is stored. */
+  async function discard(place: Place, sha256: string): Promise<void> {
+    const digest = digestOf(hosts.urlOf(place));
+    const stored = await documents.get(FILINGS, digest);
+    const kept = asKept(stored?.value);
+    if (!stored || (kept?.answer.kind === "got" && sha256 !== "" && kept.answer.sha256 !== sha256)) return;
+    await documents.remove(FILINGS, digest, stored.version);
+  }
+
+  /** A store that lost a body may find it again at the upstream. */
+  async function isThere(answer: SourceAnswer): Promise<boolean> {
+    return answer.kind !== "got" || (await bodies.head(answer.sha256)) !== null;
+  }
+}
+
+const failed = (error: string, message: string): SourceAnswer => ({
+  kind: "failed",
+  error,
+  message,
+  retry_after_s: null,
+  status: null,
+  redirects: [],
+  requests: 0,
+});

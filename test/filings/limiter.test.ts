@@ -192,7 +192,7 @@ describe("who waits", () => {
           if (isGone) throw new Fault("documents_unreachable", "Cannot read");
           return documents.get(...asked);
         },
-        put: documents.put,
+        put: (...asked) => documents.put(...asked),
       },
     });
     const lost = limiter.acquire({ wait_max_ms: 1_000 });

@@ -1,0 +1,68 @@
+/**
+ * The filing system's part of the assembly: its limiter, its upstream with a way out of its own, and the fence that
+ * keeps everybody else from its hosts. compose.ts puts it into the cluster and the gateway; what is asked and what it
+ * means is the business of whoever is given the source.
+ */
+import { filingAddress } from "../actors/filings/address.actor.ts";
+import { filingSend, withoutFilings } from "../actors/filings/guard.ts";
+import { type FilingHosts, filingHosts } from "../actors/filings/hosts.ts";
+import { journey } from "../actors/filings/journey.ts";
+import { filingLimiter } from "../actors/filings/limiter.actor.ts";
+import { type FilingSource, filingSource } from "../actors/filings/source.ts";
+import type { Destination } from "../actors/lib/destination.ts";
+import type { Actor, Say } from "../cluster/actor.ts";
+import { undiciEgress } from "../cluster/adapters/egress.undici.ts";
+import type { Bodies } from "../cluster/ports/bodies.ts";
+import type { Clock } from "../cluster/ports/clock.ts";
+import type { Documents } from "../cluster/ports/documents.ts";
+import type { Egress } from "../cluster/ports/egress.ts";
+import type { Meters } from "../cluster/ports/meters.ts";
+import type { Random } from "../cluster/ports/random.ts";
+import type { Config } from "./config.ts";
+
+interface Needs {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly documents: Documents;
+  readonly bodies: Bodies;
+  readonly meters: Meters;
+  readonly rule: Destination;
+}
+
+export interface Filings {
+  readonly hosts: FilingHosts;
+  readonly actors: readonly Actor[];
+  /** The same way out with the filing system's hosts left out. */
+  readonly without: (egress: Egress) => Egress;
+  /** For what brings its own sockets: the same rule, and none of its hosts. */
+  readonly ruleWithout: (rule: Destination) => Destination;
+  readonly source: (ask: Say) => FilingSource;
+  readonly close: () => Promise<void>;
+}
+
+export function openFilings(config: Config, needs: Needs): Filings {
+  const { clock, documents, bodies, meters, rule } = needs;
+  const { identity, data_url, www_url, search_url, requests_per_second, egress } = config.filings;
+  const hosts = filingHosts({ data: data_url, www: www_url, search: search_url });
+  // HTTP/1.1 and a pool of its own: others were reset over HTTP/2, and a kept connection saves a slot its time.
+  const way = undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers, http2: false });
+  const common = { clock, documents, bodies, meters, hosts, egress };
+
+  return {
+    hosts,
+    actors: [
+      filingLimiter({ documents, clock, meters, requests_per_second }),
+      filingAddress(
+        journey({ ...common, send: filingSend(way, clock), identity: identity ?? "not configured" }),
+      ),
+    ],
+    without: (other) => withoutFilings(other, hosts),
+    ruleWithout: (other) => ({
+      ...other,
+      url: (url) => (hosts.owns(url) ? "blocked_destination" : other.url(url)),
+    }),
+    source: (ask) =>
+      filingSource({ ...common, ask, random: needs.random, isConfigured: identity !== undefined }),
+    close: () => way.close(),
+  };
+}
