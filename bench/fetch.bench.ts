@@ -98,33 +98,37 @@ async function latency() {
   const { url, key, stop } = await service(1, 18_302);
   const agent = new Agent({ connections: 1 });
   const ROUNDS = 400;
-  const bare: number[] = [];
-  const whole: number[] = [];
-  for (let n = 0; n < ROUNDS + 50; n++) {
-    const page = `http://127.0.1.1:${WEB_PORT}/k/${n}`;
-    let began = performance.now();
-    await (await request(page, { dispatcher: agent })).body.text();
-    const one = performance.now() - began;
-    began = performance.now();
-    const reply = await request(`${url}/v1/fetch`, {
-      method: "POST",
-      dispatcher: agent,
-      headers: { authorization: `Bearer ${key}` },
-      body: JSON.stringify({ url: page, cache_ttl_s: 0, include_html: false, tiers: ["direct"] }),
-    });
-    await reply.body.text();
-    if (n < 50) continue;
-    bare.push(one);
-    whole.push(performance.now() - began);
-  }
-  await stop();
-  await agent.close();
   const p = (numbers: number[], share: number) =>
     Number(numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * share)]!.toFixed(2));
-  return {
-    undici_ms: { p50: p(bare, 0.5), p99: p(bare, 0.99) },
-    service_ms: { p50: p(whole, 0.5), p99: p(whole, 0.99) },
-  };
+  async function beside(kind: "b" | "k") {
+    const bare: number[] = [];
+    const whole: number[] = [];
+    for (let n = 0; n < ROUNDS + 50; n++) {
+      const page = `http://127.0.1.1:${WEB_PORT}/${kind}/${n}`;
+      let began = performance.now();
+      await (await request(page, { dispatcher: agent })).body.text();
+      const one = performance.now() - began;
+      began = performance.now();
+      const reply = await request(`${url}/v1/fetch`, {
+        method: "POST",
+        dispatcher: agent,
+        headers: { authorization: `Bearer ${key}` },
+        body: JSON.stringify({ url: page, cache_ttl_s: 0, include_html: false, tiers: ["direct"] }),
+      });
+      await reply.body.text();
+      if (n < 50) continue;
+      bare.push(one);
+      whole.push(performance.now() - began);
+    }
+    return {
+      undici_ms: { p50: p(bare, 0.5), p99: p(bare, 0.99) },
+      service_ms: { p50: p(whole, 0.5), p99: p(whole, 0.99) },
+    };
+  }
+  const result = { "8 KiB of bytes": await beside("b"), "8 KiB of HTML": await beside("k") };
+  await stop();
+  await agent.close();
+  return result;
 }
 
 const web = pinned(0, ["bench/web.ts", String(WEB_PORT)]);

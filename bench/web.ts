@@ -1,7 +1,7 @@
 /**
  * node bench/web.ts PORT: a synthetic web for benches, rendered beforehand. Every address of 127/8 is a host of its
  * own; /robots.txt is 404. /p/N are the shared real pages where they are, else made ones; /k/N pages of 8 KiB, /s/N
- * pages of one paragraph.
+ * pages of one paragraph, /b/N 8 KiB of bytes without text.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
@@ -29,6 +29,8 @@ const real = FOLDERS.filter((folder) => existsSync(folder)).flatMap((folder) =>
 const pages = real.length > 0 ? real : Array.from({ length: 100 }, (_, seed) => made(seed, 40_000));
 const small = Array.from({ length: 100 }, (_, seed) => made(seed, 8_192));
 const tiny = Array.from({ length: 100 }, (_, seed) => made(seed, 601));
+/** Nothing to read: 8 KiB that differ in their number. */
+const bytes = Buffer.alloc(8_192, 0xfe);
 
 App()
   .get("/robots.txt", (answer) => void answer.writeStatus("404 Not Found").end())
@@ -40,6 +42,11 @@ App()
   .get("/k/:n", (answer, request) => {
     const page = small[Number(request.getParameter(0)) % small.length]!;
     answer.writeHeader("Content-Type", "text/html; charset=utf-8").end(page);
+  })
+  .get("/b/:n", (answer, request) => {
+    const n = Number(request.getParameter(0));
+    bytes.writeUInt32LE(n);
+    answer.writeHeader("Content-Type", "application/octet-stream").end(bytes);
   })
   .get("/s/:n", (answer, request) => {
     const page = tiny[Number(request.getParameter(0)) % tiny.length]!;
