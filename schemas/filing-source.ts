@@ -8,8 +8,19 @@ import { Nullable, Sha256 } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 import { Redirect } from "./fetch.ts";
 
-/** What is asked for; it decides how long it is fresh, how large it may be and what it must look like. */
-export const SOURCE_KINDS = ["tickers", "submissions", "facts", "index", "document", "search"] as const;
+/**
+ * What is asked for; it decides how long it is fresh, how large it may be and what it must look like. `page`: anything
+ * else of these hosts, for POST /v1/fetch; it is not kept here.
+ */
+export const SOURCE_KINDS = [
+  "tickers",
+  "submissions",
+  "facts",
+  "index",
+  "document",
+  "search",
+  "page",
+] as const;
 export const SourceKind = Type.Enum([...SOURCE_KINDS]);
 export type SourceKind = Static<typeof SourceKind>;
 
