@@ -11,7 +11,7 @@ import type { Documents } from "../cluster/ports/documents.ts";
 import type { Config } from "./config.ts";
 
 /** Collections that are only there to save work. */
-const REBUILDABLE = ["pages", "searches"] as const;
+const REBUILDABLE = ["filings", "pages", "searches"] as const;
 
 /** The commands that work beside a running service open them, too. */
 export async function openDocuments({ storage }: Config): Promise<Documents> {

@@ -36,6 +36,7 @@ import { doiInUrl } from "../lib/leads.ts";
 import { type JoinedSites, originOf, siteOf } from "../lib/url.ts";
 import { causeOf, type Known, wantedOf } from "./alternates.ts";
 import { asCachedPage, type CachedPage, fromCache, KEPT_STALE_MS, mayReplace, ttlOf } from "./freshness.ts";
+import { type Handed, mayRead } from "./handed.ts";
 import { isBlocking, isThin, type Learned, nextStep, type Outcome, type Tried, UNLEARNED } from "./ladder.ts";
 import { observe } from "./lessons.ts";
 import { priceMost, priceOf, type Prices } from "./prices.ts";
@@ -62,6 +63,8 @@ export interface Outside {
   readonly prices?: Prices;
   /** What a project may spend on premium routes in a month, in micros; null: no limit. Default: no limit. */
   readonly budgetOf?: (project: string) => Promise<number | null>;
+  /** Whose pages are read through a door of their own. Default: nobody's. */
+  readonly handed?: Handed;
   /** Where open copies of pages that cannot be had are looked for, over the route `direct`. Default: nowhere. */
   readonly sources?: Sources;
 }
@@ -80,6 +83,9 @@ export interface Kept {
 const SLOT_WAIT_MS = { sync: 15_000, batch: 60_000 } as const;
 /** A fetch without timeout_s goes on into the cache after its caller has left, but not for ever. */
 export const CLIMB_MOST_MS = 310_000;
+
+/** The refusal of a hop that is handed over; nobody outside sees it. */
+const HANDED_OVER = "handed_over";
 
 /** Failures of who stands between us and the host: a proxy, a rendering service, a browser of ours. */
 const THEIR_TROUBLE = /^(?:proxy|provider|browser)_/;
@@ -142,6 +148,8 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
     let is_lost = false;
     let spent_micros = 0;
     let learned: Learned = UNLEARNED;
+    /** Where a redirect led that is not for a route to follow. */
+    let handed_url = "";
     /** Whether what can be looked for elsewhere has been. */
     let sought = seek === null;
 
@@ -151,6 +159,10 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
 
     /** Before every request to an origin: its rules, its slot, and whether this node may still start anything. */
     const enter = async (url: string): Promise<Entry> => {
+      if (outside.handed?.owns(url)) {
+        handed_url = url;
+        return refusedBy(HANDED_OVER, "egress", HANDED_OVER, null, null);
+      }
       const { hostname } = new URL(url);
       const there = siteOf(hostname, joined);
       const fetch_id = `${request.fetch_id}.${++hops}`;
@@ -227,6 +239,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       switch (result.kind) {
         case "refused":
           ({ refusal } = result);
+          if (refusal.error === HANDED_OVER) return handOver(handed_url, result.redirects);
           note(refusal.step, null, refusal.reason, result.ms, refusal.detail);
           if (refusal.error === "domain_dead") {
             return { ...nothing, outcome: { kind: "no_host", dead: true } };
@@ -297,7 +310,12 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       return { kind: "no_host", dead };
     };
 
-    const read = async (tier: Tier, page: Extract<Transported, { kind: "page" }>): Promise<Candidate> => {
+    /** `vouched`: somebody who knows its origin has looked at it. */
+    const read = async (
+      tier: Tier,
+      page: Extract<Transported, { kind: "page" }>,
+      vouched = false,
+    ): Promise<Candidate> => {
       const content_type = typeOf(page);
       const kind = contentKindOf(content_type, page.body, page.final_url);
       const done = (outcome: Outcome, reason: string, detail: string | null, extracted: Extracted | null) => {
@@ -310,7 +328,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       const now_ms = clock.now();
       // A page that is not there may still name its site's feed.
       const leads = page.status >= 400;
-      const task = { bytes: page.body, url: page.final_url, content_type, kind, now_ms, leads };
+      const task = { bytes: page.body, url: page.final_url, content_type, kind, now_ms, leads, filed: vouched };
       const work = await outside.extract(task, signal);
       const extracted = work.kind === "done" ? work.value : cutOff(task, work.reason);
       if (work.kind === "failed") {
@@ -318,14 +336,16 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         meters.say("warn", "Cannot read a document", { kind, reason: work.reason, bytes: page.body.length });
       }
       const text_chars = extracted.text.length;
-      const challenge = challengeOf({
-        status: page.status,
-        headers: page.headers,
-        // Some vendors refuse in plain text or JSON.
-        body_start: kind === "pdf" || kind === "binary" ? "" : page.body.toString("latin1", 0, 65_536),
-        bytes: page.body.length,
-        text_chars,
-      });
+      const challenge =
+        !vouched &&
+        challengeOf({
+          status: page.status,
+          headers: page.headers,
+          // Some vendors refuse in plain text or JSON.
+          body_start: kind === "pdf" || kind === "binary" ? "" : page.body.toString("latin1", 0, 65_536),
+          bytes: page.body.length,
+          text_chars,
+        });
       if (challenge) {
         const outcome = { kind: "blocked", status: page.status } as const;
         return done(outcome, `challenge_${challenge.vendor}`, challenge.kind, extracted);
@@ -389,10 +409,12 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       record: PageRecord,
       headers: ReadonlyMap<string, string>,
       renewed: CachedPage | null,
+      fresh_most_ms = Infinity,
     ): Promise<boolean> => {
       const now_ms = clock.now();
-      const ttl_ms = ttlOf(freshnessOf(headers, now_ms));
-      if (ttl_ms === null) return false;
+      const own_ms = ttlOf(freshnessOf(headers, now_ms));
+      if (own_ms === null) return false;
+      const ttl_ms = Math.min(own_ms, fresh_most_ms);
       const page: CachedPage = {
         url: request.url,
         record,
@@ -508,6 +530,62 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       };
     };
 
+    /** Through the door of its own; `before`: the redirects that led there. */
+    const handOver = async (url: string, before: Transported["redirects"]): Promise<FetchAnswer> => {
+      const answered = (
+        record: PageRecord,
+        rest: Partial<
+          Pick<FetchAnswer, "cached" | "revalidated" | "error" | "error_detail" | "retry_after_s">
+        >,
+      ): FetchAnswer => ({
+        record,
+        attempts,
+        cached: false,
+        revalidated: false,
+        cost_usd: spent_micros === 0 ? "0" : fromMicros(spent_micros),
+        error: null,
+        error_detail: null,
+        retry_after_s: null,
+        premium_routes_tried: tried.some(({ tier, outcome }) => isPremium(tier) && wasTaken(outcome)),
+        ...rest,
+      });
+      if (!mayRead(request)) {
+        const error_detail = "The filing system is read by the route direct only";
+        return answered(
+          { ...EMPTY_RECORD, redirects: [...before] },
+          { error: "no_tier_allowed", error_detail },
+        );
+      }
+      const { max_bytes, cache_ttl_s, project, lane, deadline_ms } = request;
+      const ask = {
+        url,
+        max_bytes,
+        cache_ttl_s,
+        project,
+        lane,
+        deadline_ms: Math.round(Math.min(ends_ms, deadline_ms)),
+      };
+      const found = await outside.handed!.read(ask);
+      if (found.kind === "failed") {
+        const { error, status, detail, retry_after_s, redirects, ms } = found;
+        note("direct", status, error, ms, detail);
+        const record = { ...EMPTY_RECORD, status, redirects: [...before, ...redirects] };
+        return answered(record, { error, error_detail: detail, retry_after_s });
+      }
+      const { cached, retrieved_at } = found;
+      const page = { ...found.page, redirects: [...before, ...found.page.redirects] };
+      const candidate = await read("direct", page, true);
+      const { outcome } = candidate;
+      const record = { ...(await recordOf(candidate)), retrieved_at };
+      if (outcome.kind !== "page") {
+        const error = outcome.kind === "final" ? outcome.error : `http_${page.status}`;
+        const { final_url, redirects, status } = record;
+        return answered({ ...EMPTY_RECORD, final_url, redirects, status }, { error, error_detail: error });
+      }
+      if (found.fresh_ms !== 0) await keep(record, page.headers, null, found.fresh_ms ?? Infinity);
+      return answered(record, { cached, revalidated: found.revalidated });
+    };
+
     /** Told last, so that the next fetch of this host knows; nobody waits for it. */
     const teach = () => {
       const observation = hasPremium ? observe(tried) : null;
@@ -520,6 +598,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
     };
 
     try {
+      if (outside.handed?.owns(request.url)) return await handOver(request.url, []);
       if (hasPremium) {
         learned = { ...UNLEARNED, ...(await say(Lessons, `${site} ${host}`, "learned", null)) };
       }

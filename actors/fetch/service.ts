@@ -10,6 +10,7 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
 import { EMPTY_RECORD, Fetch, type FetchAnswer, type FetchAsk } from "../../schemas/fetch.ts";
 import { type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../lib/url.ts";
+import { type Handed, ownedAsk } from "./handed.ts";
 import { asCachedPage, cacheKey, type CachedPage, freshness } from "./freshness.ts";
 
 interface Needs {
@@ -18,6 +19,8 @@ interface Needs {
   readonly clock: Clock;
   readonly meters: Meters;
   readonly joined?: JoinedSites;
+  /** Whose pages are the same for everybody. Default: nobody's. */
+  readonly handed?: Pick<Handed, "owns">;
 }
 
 export interface FetchService {
@@ -45,7 +48,7 @@ const RECORD_CHARS = 2_048;
 /** The asker's patience outlasts the caller's a little, so that the caller's own deadline speaks. */
 const GRACE_MS = 20_000;
 
-export function fetchService({ documents, ask, clock, meters, joined }: Needs): FetchService {
+export function fetchService({ documents, ask, clock, meters, joined, handed }: Needs): FetchService {
   const seen = new LRUCache<string, Seen>({
     maxSize: SEEN_CHARS_MOST,
     sizeCalculation: ({ page }) => RECORD_CHARS + (page?.record.text?.length ?? 0),
@@ -72,9 +75,10 @@ export function fetchService({ documents, ask, clock, meters, joined }: Needs): 
     return looked;
   }
 
-  async function find(say: Say, request: FetchAsk, signal: AbortSignal | null): Promise<FetchAnswer> {
-    const url = parseUrl(request.url);
+  async function find(say: Say, asked: FetchAsk, signal: AbortSignal | null): Promise<FetchAnswer> {
+    const url = parseUrl(asked.url);
     if (url === null) return INVALID_URL;
+    const request = handed?.owns(url.href) ? ownedAsk(asked) : asked;
     const normalised = normaliseUrl(url);
     const digest = cacheKey(normalised, request);
     if (request.cache_ttl_s !== 0) {

@@ -75,9 +75,9 @@ export function lookAt(stored: Kept | null, { kind, cache_ttl_s, max_bytes }: Wi
   return { kind: "hit", answer: isMissing ? answer : { ...answer, cached: true, requests: 0 } };
 }
 
-/** A document is larger than the caller wanted; anything else is larger than it can honestly be. */
+/** Larger than the caller wanted, or larger than it can honestly be. */
 export function tooLarge(kind: SourceKind, most: number, requests: number): SourceAnswer {
-  const isTheirs = kind === "document" || kind === "page";
+  const isTheirs = most < KINDS[kind].bytes_most;
   return {
     kind: "failed",
     error: isTheirs ? "too_large" : "filings_unavailable",

@@ -42,6 +42,8 @@ export interface FetchServices {
    * request and must not wait. Left out: every answer is written afresh.
    */
   readonly current?: (ask: FetchAsk, answer: FetchAnswer, now_ms: number) => boolean;
+  /** Whose pages are asked for as the operator: a user_agent is ignored there. Default: nobody's. */
+  readonly isOperators?: (url: string) => boolean;
   /** Bytes to text by WHATWG name, as the extraction decoded them. */
   readonly decode: (bytes: Buffer, charset: string) => string;
   readonly bodies: Bodies;
@@ -180,7 +182,9 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
         },
       },
       permit: ({ body, caller }) =>
-        body.user_agent == null || caller.grant.project.user_agents.includes(body.user_agent)
+        body.user_agent == null ||
+        caller.grant.project.user_agents.includes(body.user_agent) ||
+        services.isOperators?.(body.url)
           ? null
           : userAgentNotAllowed(body.user_agent),
       shortcut,
@@ -225,7 +229,9 @@ export async function noteBody(
 }
 
 /** Items of a batch: the HTML is left out unless an item wants it. */
-export const fetchBatch = (services: Pick<FetchServices, "bodies" | "decode">): BatchKind => ({
+export const fetchBatch = (
+  services: Pick<FetchServices, "bodies" | "decode" | "isOperators">,
+): BatchKind => ({
   name: "fetch",
   item: FetchBody,
   category: "fetch",
@@ -237,8 +243,10 @@ export const fetchBatch = (services: Pick<FetchServices, "bodies" | "decode">): 
       ...((item as Other).allow_premium === false && { allow_paid: false }),
     };
   },
-  permit: ({ user_agent }, { grant }) =>
-    typeof user_agent !== "string" || grant.project.user_agents.includes(user_agent)
+  permit: ({ url, user_agent }, { grant }) =>
+    typeof user_agent !== "string" ||
+    grant.project.user_agents.includes(user_agent) ||
+    services.isOperators?.(String(url))
       ? null
       : userAgentNotAllowed(user_agent),
   async present(input, stored, reader) {
