@@ -27,6 +27,8 @@ export interface IndexPage {
 const SLICE_CHARS = 32 * 1024;
 /** Links of a longer list are nobody's documents. */
 const ROWS_MOST = 20_000;
+/** No index page nests like this, and a parser slows down with each level. */
+const DEPTH_MOST = 1_000;
 
 const tidy = (text: string): string => text.replaceAll(/\s+/gu, " ").trim();
 const said = (text: string | undefined): string | null => tidy(text ?? "") || null;
@@ -62,6 +64,7 @@ function indexParser(where: Where): { write: (html: string) => void; end: () => 
   let into: ((text: string) => void) | null = null;
   let until = 0;
   let depth = 0;
+  let too_deep = false;
   let label = "";
   let in_table = false;
   let row: Cell[] | null = null;
@@ -76,7 +79,7 @@ function indexParser(where: Where): { write: (html: string) => void; end: () => 
   const parser = new Parser(
     {
       onopentag(name, attributes) {
-        depth++;
+        if (++depth > DEPTH_MOST) too_deep = true;
         const kind = attributes["class"] ?? "";
         if (name === "table") {
           in_table = /^(Document Format Files|Data Files)$/i.test(tidy(attributes["summary"] ?? ""));
@@ -132,9 +135,12 @@ function indexParser(where: Where): { write: (html: string) => void; end: () => 
   );
 
   return {
-    write: (html) => parser.write(html),
+    write: (html) => {
+      if (!too_deep) parser.write(html);
+    },
     end() {
       parser.end();
+      if (too_deep) return null;
       if (form === null && info.size === 0 && rows.length === 0) return null;
       const asked = parties.find(({ ciks }) => ciks.has(where.cik)) ?? parties[0];
       return {

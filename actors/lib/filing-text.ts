@@ -25,8 +25,8 @@ const HIDDEN = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b/i;
 const VOID = new Set("area base br col embed hr img input link meta param source track wbr".split(" "));
 /** An empty line follows them. */
 const APART = new Set("p div table ul ol dl pre section h1 h2 h3 h4 h5 h6".split(" "));
-/** Deeper than any document is laid out: what hides there is shown. */
-const DEPTH_MOST = 10_000;
+/** Where nothing is ever closed; the parser's time grows with the square of this, and it ends here. */
+const DEPTH_MOST = 20_000;
 
 export interface FiledText {
   readonly title: string | null;
@@ -34,7 +34,7 @@ export interface FiledText {
   readonly truncated: boolean;
 }
 
-/** At most so many UTF-16 units; a longer text ends with its last whole line. */
+/** At most so many UTF-16 units: a longer text ends with its last whole line, and so does one nested without end. */
 export function readFiled(html: string, chars_most: number): FiledText {
   const lines: string[] = [];
   let line = "";
@@ -68,7 +68,8 @@ export function readFiled(html: string, chars_most: number): FiledText {
 
   const parser = new Parser({
     onopentag(name, attributes) {
-      if (!VOID.has(name) && depth < DEPTH_MOST) depth++;
+      if (!VOID.has(name)) depth++;
+      if (depth > DEPTH_MOST) truncated = true;
       if (name === "title") in_title = true;
       if (silent > 0 || truncated) return;
       if (SILENT.has(name) || HIDDEN.test(attributes["style"] ?? "") || "hidden" in attributes) {

@@ -26,7 +26,7 @@ describe("a CIK", () => {
     [320_193, 320_193],
   ])("%j is read", (cik, value) => expect(readCik(cik)).toEqual(sound(value)));
 
-  test.each([..."abc|-1|1.5|0|0000000000|12345678901|CIK320193|３２０１９３|320 193| 320193|".split("|")])(
+  test.each("abc|-1|1.5|0|0000000000|12345678901|CIK320193|３２０１９３|320 193| 320193|".split("|"))(
     "%j is refused",
     (cik) => expect(readCik(cik)).toEqual(wrong("cik must be 1 to 10 digits, not all zero")),
   );
@@ -64,24 +64,7 @@ describe("a document name", () => {
     "a",
   ])("%s is read", (document) => expect(readDocument(document)).toEqual(sound(document)));
 
-  test.each([
-    ...[
-      "",
-      ".",
-      "..",
-      "../x",
-      "a/b.htm",
-      "xslF345X05/x.xml",
-      "%2e%2e",
-      "%2f",
-      "a\\b",
-      "?x",
-      "#x",
-      "a?b",
-      "a#b",
-    ],
-    ...["a\u0000b", "a\nb", "a b", "ü.htm", "a:b", "x".repeat(256)],
-  ])("%j is refused", (document) =>
+  test.each(['', '.', '..', '../x', 'a/b.htm', 'xslF345X05/x.xml', '%2e%2e', '%2f', 'a\\b', '?x', '#x', 'a?b', 'a#b', 'a\0b', 'a\nb', 'a b', 'ü.htm', 'a:b', 'x'.repeat(256)])("%j is refused", (document) =>
     expect(readDocument(document)).toEqual(wrong("document must be a file name in the filing's folder")),
   );
 });
@@ -149,7 +132,7 @@ describe("a ticker", () => {
     expect(readTicker(ticker)).toMatchObject({ kind: "sound", value: { symbol, exchange } }),
   );
 
-  test.each([..."|   |ABCDEFGHIJKLMNOP|$AAPL|BRK..B|BRK-|-B|A:B|BR\u0000K|ÄPL|ﬀ|:AAPL|A\nB".split("|")])(
+  test.each("|   |ABCDEFGHIJKLMNOP|$AAPL|BRK..B|BRK-|-B|A:B|BR\u0000K|ÄPL|ﬀ|:AAPL|A\nB".split("|"))(
     "%j is refused",
     (ticker) => expect(readTicker(ticker)).toEqual(wrong("ticker is malformed")),
   );
