@@ -14,6 +14,8 @@ interface Outside {
   readonly clock: Clock;
   readonly meters: Meters;
   readonly rule: Destination;
+  /** The same for what a page asks for by itself, with less in it. Default: no less. */
+  readonly fence?: Destination;
 }
 
 export interface OpenBrowser {
@@ -24,7 +26,7 @@ export interface OpenBrowser {
 /** Null where there is no Chromium: the route is not configured. None is started before the first page wants it. */
 export async function openBrowser(
   { tiers, storage, egress }: Config,
-  { clock, meters, rule }: Outside,
+  { clock, meters, rule, fence = rule }: Outside,
 ): Promise<OpenBrowser | null> {
   const chromium = findChromium({
     path: tiers.chromium_path ?? null,
@@ -42,7 +44,7 @@ export async function openBrowser(
     return null;
   }
   meters.say("info", "The route browser is configured", { chromium: chromium.sentence });
-  const guard = await egressProxy({ judge: rule, dns_servers: egress.dns_servers });
+  const guard = await egressProxy({ judge: fence, dns_servers: egress.dns_servers });
   const pool = browserPool({ chromium, guard, meters });
   return {
     transport: browserTransport({ pool, clock, destination: rule }),

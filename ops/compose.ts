@@ -14,6 +14,7 @@ import { climb } from "../actors/fetch/climb.ts";
 import { asCachedPage } from "../actors/fetch/freshness.ts";
 import { lessons } from "../actors/fetch/lessons.actor.ts";
 import { readPrices } from "../actors/fetch/prices.ts";
+import { filingPages } from "../actors/filings/pages.ts";
 import { fetchService } from "../actors/fetch/service.ts";
 import { decodeText } from "../actors/lib/charset.ts";
 import { destination, type Endpoint } from "../actors/lib/destination.ts";
@@ -59,6 +60,7 @@ import { openBrowser } from "./browser.ts";
 import { contradiction, join as joinCluster } from "./cluster.ts";
 import { openSources } from "./alternates.ts";
 import type { Config } from "./config.ts";
+import { openFilings } from "./filings.ts";
 import { janitor } from "./janitor.ts";
 import { fetchItems, jobActors, jobsRoutes, searchItems } from "./jobs.ts";
 import { readDemo, seedDemo } from "./demo.ts";
@@ -142,7 +144,9 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   opened.push(() => bodies.close());
 
   const rule = destination({ allow: config.egress.allow, own: ownEndpoints(config) });
-  const egress = undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers });
+  const filings = openFilings(config, { clock, random, documents, bodies, meters, rule });
+  opened.push(() => filings.close());
+  const egress = filings.without(undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers }));
   // A node without actors reads no documents, so it needs none to read them.
   const workers = works ? readers(meters) : null;
   const extract = async (task: ExtractTask, signal: AbortSignal): Promise<Work<Extracted>> =>
@@ -163,7 +167,9 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     render_url === undefined ? null : undiciEgress({ judge: onlyTo(new URL(render_url)), dns_servers });
   const common = { egress, clock, destination: rule };
   const browser =
-    works && roles.includes("browser") ? await openBrowser(config, { clock, meters, rule }) : null;
+    works && roles.includes("browser")
+      ? await openBrowser(config, { clock, meters, rule, fence: filings.ruleWithout(rule) })
+      : null;
   if (browser) opened.push(() => browser.close());
   const tiers = {
     direct: directTransport(common),
@@ -191,7 +197,9 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   // Jobs that are found at the start ask with a voice of their own, before there is anybody else to ask.
   const ask: Say = (of, key, operation, message, patience) =>
     cluster.ask(of, key, operation, message, patience);
-  const pages = fetchService({ documents, ask, clock, meters, joined });
+  const source = filings.source(ask);
+  const handed = filingPages({ source, hosts: filings.hosts, bodies, clock });
+  const pages = fetchService({ documents, ask, clock, meters, joined, handed });
   const find = searchService({ documents, ask, clock, meters, revision });
   const membership = await joinCluster(
     config,
@@ -215,11 +223,13 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
           sources: openSources(config, { clock, documents, meters, searching, user_agent }),
           kept: searching.kept,
           gone: searching.gone,
+          handed,
         }),
         stored: async (digest) => asCachedPage((await documents.get("pages", digest))?.value),
         now: () => clock.now(),
       }),
       ...searching.actors,
+      ...filings.actors,
       ...jobActors({
         documents,
         clock,
@@ -254,7 +264,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     documents,
     clock,
     meters,
-    collections: ["pages", "retrieved", "searches", "starts"],
+    collections: ["filings", "pages", "retrieved", "searches", "starts"],
   });
   opened.push(async () => sweeper[Symbol.dispose]());
 
@@ -280,7 +290,15 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     metrics: { content_type: meters.contentType, render: () => meters.render() },
   });
   const routes: Route[] = [
-    ...fetchRoutes({ ...pages, decode: decodeText, bodies, retrievals: seen, clock, meters }),
+    ...fetchRoutes({
+      ...pages,
+      isOperators: handed.owns,
+      decode: decodeText,
+      bodies,
+      retrievals: seen,
+      clock,
+      meters,
+    }),
     ...searchRoutes({ search: find, clock, meters }),
     ...bodyRoutes({ bodies, retrievals: seen }),
     ...jobsRoutes({
@@ -289,7 +307,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       clock,
       random,
       meters,
-      kinds: [fetchBatch({ bodies, decode: decodeText }), searchBatch],
+      kinds: [fetchBatch({ bodies, decode: decodeText, isOperators: handed.owns }), searchBatch],
     }),
     ...accountRoutes({
       ask: cluster.ask,
@@ -350,6 +368,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     await workers?.close();
     await browser?.close();
     await egress.close();
+    await filings.close();
     await searching.close();
     await to_renderer?.close();
     await bodies.close();
