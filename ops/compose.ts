@@ -15,6 +15,9 @@ import { asCachedPage } from "../actors/fetch/freshness.ts";
 import { lessons } from "../actors/fetch/lessons.actor.ts";
 import { readPrices } from "../actors/fetch/prices.ts";
 import { filingPages } from "../actors/filings/pages.ts";
+import { filingReader } from "../actors/filings/reader.actor.ts";
+import { noRegister } from "../actors/filings/register.ts";
+import { filingsService } from "../actors/filings/service.ts";
 import { fetchService } from "../actors/fetch/service.ts";
 import { decodeText } from "../actors/lib/charset.ts";
 import { destination, type Endpoint } from "../actors/lib/destination.ts";
@@ -27,6 +30,7 @@ import { directTransport } from "../actors/tiers/adapters/transport.direct.ts";
 import { proxyTransport } from "../actors/tiers/adapters/transport.proxy.ts";
 import { renderTransport } from "../actors/tiers/adapters/transport.render.ts";
 import type { Say } from "../cluster/actor.ts";
+import { breathe } from "../cluster/adapters/breathe.system.ts";
 import { systemClock } from "../cluster/adapters/clock.system.ts";
 import { undiciEgress } from "../cluster/adapters/egress.undici.ts";
 import { prometheusMeters } from "../cluster/adapters/meters.prometheus.ts";
@@ -48,6 +52,7 @@ import { bodyRoutes } from "../gateway/routes/bodies.ts";
 import { demoRoutes } from "../gateway/routes/demo.ts";
 import { domainRoutes } from "../gateway/routes/domains.ts";
 import { fetchBatch, fetchRoutes } from "../gateway/routes/fetch.ts";
+import { filingsRoutes } from "../gateway/routes/filings.ts";
 import { pageRoutes } from "../gateway/routes/pages.ts";
 import { searchBatch, searchRoutes } from "../gateway/routes/search.ts";
 import { statusRoutes } from "../gateway/routes/status.ts";
@@ -199,6 +204,16 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     cluster.ask(of, key, operation, message, patience);
   const source = filings.source(ask);
   const handed = filingPages({ source, hosts: filings.hosts, bodies, clock });
+  const filed = filingsService({
+    source: config.filings.identity === undefined ? null : source,
+    register: noRegister,
+    ask,
+    bodies,
+    documents,
+    clock,
+    breathe,
+    www_url: config.filings.www_url.replace(/\/+$/, ""),
+  });
   const pages = fetchService({ documents, ask, clock, meters, joined, handed });
   const find = searchService({ documents, ask, clock, meters, revision });
   const membership = await joinCluster(
@@ -230,6 +245,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       }),
       ...searching.actors,
       ...filings.actors,
+      filingReader({ clock, documents, bodies, meters, extract }),
       ...jobActors({
         documents,
         clock,
@@ -264,7 +280,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     documents,
     clock,
     meters,
-    collections: ["filings", "pages", "retrieved", "searches", "starts"],
+    collections: ["filing_pages", "filing_texts", "filings", "pages", "retrieved", "searches", "starts"],
   });
   opened.push(async () => sweeper[Symbol.dispose]());
 
@@ -300,6 +316,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       meters,
     }),
     ...searchRoutes({ search: find, clock, meters }),
+    ...filingsRoutes({ filings: filed, decode: decodeText, bodies, retrievals: seen, clock, meters }),
     ...bodyRoutes({ bodies, retrievals: seen }),
     ...jobsRoutes({
       documents,
