@@ -8,6 +8,8 @@ import { hostname } from "node:os";
 import type { Actor } from "../cluster/actor.ts";
 import { distributed } from "../cluster/distributed.ts";
 import { type Cluster, embedded, type Outside } from "../cluster/embedded.ts";
+import type { Errands } from "../cluster/ports/errands.ts";
+import type { Meters } from "../cluster/ports/meters.ts";
 import type { Desk, Roster } from "../cluster/ports/roster.ts";
 import type { Config } from "./config.ts";
 
@@ -42,6 +44,16 @@ export function contradiction({ cluster, storage }: Config): string | null {
   if (storage.blobs === "file")
     return "TRAWL_BUS is NATS, so nodes must share their bodies: set TRAWL_BLOBS to s3://…, or to file:PATH that all of them see";
   return null;
+}
+
+/** How browsers are reached that other nodes have; null where there are no others. Throws Fault. */
+export async function openErrands(
+  { cluster: { bus, roles } }: Config,
+  meters: Meters,
+): Promise<Errands | null> {
+  if (bus === "memory" || !(roles.includes("worker") || roles.includes("browser"))) return null;
+  const { natsErrands } = await import("../cluster/adapters/errands.nats.ts");
+  return natsErrands(bus, meters);
 }
 
 /** For the commands that look at a cluster, too. Throws Fault. */

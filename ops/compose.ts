@@ -27,6 +27,7 @@ import { siteNamed } from "../actors/lib/url.ts";
 import { archiveTransport } from "../actors/tiers/adapters/transport.archive.ts";
 import { searchService } from "../actors/search/service.ts";
 import { directTransport } from "../actors/tiers/adapters/transport.direct.ts";
+import { BROWSER_ERRAND, remoteBrowser, renderErrand } from "../actors/tiers/adapters/transport.remote.ts";
 import { proxyTransport } from "../actors/tiers/adapters/transport.proxy.ts";
 import { renderTransport } from "../actors/tiers/adapters/transport.render.ts";
 import type { Say } from "../cluster/actor.ts";
@@ -62,7 +63,7 @@ import { FetchBody, FetchResponse } from "../schemas/fetch.ts";
 import { JobCreated, JobItem, JobStatus } from "../schemas/jobs.ts";
 import { SearchBody, SearchResponse } from "../schemas/search.ts";
 import { openBrowser } from "./browser.ts";
-import { contradiction, join as joinCluster } from "./cluster.ts";
+import { contradiction, join as joinCluster, openErrands } from "./cluster.ts";
 import { openSources } from "./alternates.ts";
 import type { Config } from "./config.ts";
 import { openFilings } from "./filings.ts";
@@ -171,14 +172,20 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const to_renderer =
     render_url === undefined ? null : undiciEgress({ judge: onlyTo(new URL(render_url)), dns_servers });
   const common = { egress, clock, destination: rule };
+  const errands = await openErrands(config, meters);
+  if (errands) opened.push(() => errands.close());
   const browser =
-    works && roles.includes("browser")
+    roles.includes("browser") && (works || errands)
       ? await openBrowser(config, { clock, meters, rule, fence: filings.ruleWithout(rule) })
       : null;
   if (browser) opened.push(() => browser.close());
+  // Of a worker that has the role and no Chromium nobody expects pages; one without the role asks who has it.
+  const rendering = roles.includes("browser")
+    ? (browser?.transport ?? null)
+    : errands && remoteBrowser({ errands, bodies, clock });
   const tiers = {
     direct: directTransport(common),
-    ...(browser && { browser: browser.transport }),
+    ...(rendering && { browser: rendering }),
     ...(archive_url !== "none" && { archive: archiveTransport({ egress, clock, archive_url, user_agent }) }),
     ...(proxy_url !== undefined && { proxy: proxyTransport({ ...common, proxy_url, joined }) }),
     ...(to_renderer && {
@@ -267,8 +274,8 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const first = await prepareAccounts(documents, config.gateway.admin_key ?? null, clock.now());
   if (first.admin_key === "revoked")
     meters.say("warn", "TRAWL_ADMIN_KEY names a key that was revoked: it stays so, and opens nothing");
-  const { shared } = membership;
-  const books = metering({ ask: cluster.ask, clock, meters, gateway: node, shared });
+  const isOneOfMany = membership.shared;
+  const books = metering({ ask: cluster.ask, clock, meters, gateway: node, shared: isOneOfMany });
   const identify = authenticator({
     find: (key_sha256) => findGrant(documents, key_sha256),
     metering: books,
@@ -351,7 +358,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       version,
     }),
   ];
-  const rates = shared ? { rates: sharedRates({ ask: cluster.ask, clock, meters }) } : {};
+  const rates = isOneOfMany ? { rates: sharedRates({ ask: cluster.ask, clock, meters }) } : {};
   const desk = { identify, metering: books, ...rates, clock, random, meters };
   const seed = async (base: string): Promise<void> => {
     const { index } = searching;
@@ -383,6 +390,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     await own?.close(0);
     await membership.close();
     await workers?.close();
+    await errands?.close();
     await browser?.close();
     await egress.close();
     await filings.close();
@@ -400,6 +408,12 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     return ending;
   };
 
+  if (errands && browser)
+    await errands.serve(
+      BROWSER_ERRAND,
+      browser.most,
+      renderErrand({ transport: browser.transport, bodies, clock }),
+    );
   const began_ms = clock.now();
   await membership.appear({
     report() {

@@ -35,9 +35,10 @@ export type SlotAnswer = Static<typeof SlotAnswer>;
 
 /**
  * A grant is void when its request has not left within this time: the domain waits no longer for it to be sent. Longer
- * than a connection may take (15 s); when too large, a caller that vanished between grant and request holds up others.
+ * than a browser may take to have a place and to start (15 and 30 s); when too large, a caller that vanished between
+ * grant and request holds up others.
  */
-export const START_WITHIN_MS = 20_000;
+export const START_WITHIN_MS = 50_000;
 
 /** A request that leaves, for whoever keeps books. */
 export interface Started {

@@ -24,7 +24,7 @@ export interface TransportRequest {
 export type Entry =
   | {
       readonly kind: "entered";
-      readonly sending: () => boolean;
+      readonly sending: () => boolean | Promise<boolean>;
       readonly left: (answer: OriginAnswer) => void;
     }
   | { readonly kind: "refused"; readonly refusal: Refusal };

@@ -252,7 +252,9 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   ): Promise<Exchange> {
     const timings = connection.isUsed ? { dns_ms: 0, connect_ms: 0, tls_ms: 0 } : connection.timings;
     connection.isUsed = true;
-    if (request.sending && !request.sending()) {
+    // Without a wait where none is needed: between the question and the request there is nothing then.
+    const may = request.sending?.() ?? true;
+    if (may !== true && !(await may)) {
       keep(connection);
       throw new EgressError("aborted", `Cannot ask "${url.host}": it may not be asked any more`);
     }

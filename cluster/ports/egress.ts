@@ -42,7 +42,7 @@ export interface ExchangeRequest {
    * Asked each time before the request is written to a connection that stands, and once more when a kept connection
    * had died and a fresh one takes its place. False: nothing is sent, and the exchange failed as `aborted`.
    */
-  readonly sending?: () => boolean;
+  readonly sending?: () => boolean | Promise<boolean>;
   /**
    * Through this forward proxy (http or https, credentials in the URL), which an operator configured: its endpoint may
    * be private. A URL that is an address is judged as ever; what a name leads to is for the proxy to know.

@@ -92,6 +92,8 @@ const pages = defaultPages(
   Math.min(totalmem(), process.constrainedMemory() || Infinity),
   availableParallelism(),
 );
+export const PAGES_MOST = pages;
+
 const LIMITS: PoolLimits = {
   pages,
   waiting: 64,

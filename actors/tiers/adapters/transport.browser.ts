@@ -134,7 +134,7 @@ interface Hop {
   readonly url: string;
   readonly entered_ms: number;
   answer: OriginAnswer;
-  readonly sending: () => boolean;
+  readonly sending: () => boolean | Promise<boolean>;
   readonly leave: () => void;
 }
 
@@ -264,7 +264,7 @@ function visitOf({
     patience.pause();
     await spacing.turn(hop.url, hop.entered_ms);
     patience.resume();
-    if (!hop.sending())
+    if (!(await hop.sending()))
       return failed("timeout", "The leave to ask for the page had lapsed before a browser asked");
     await cdp.send("Fetch.continueRequest", { requestId: event.requestId, ...asWished(request, event) });
   }
