@@ -118,6 +118,15 @@ export async function scanItems(
       ? `${bytes.toString("utf8", begins, list[0])}[]${bytes.toString("utf8", list[1])}`
       : bytes.toString("utf8", begins);
     const head: unknown = JSON.parse(around);
+    const { items = [] } = (head ?? {}) as { items?: unknown };
+    // Under a name with an escape in it: it is rare, so it may cost more.
+    if (Array.isArray(items) && items.length > 0) {
+      const at_begin = (): number => begins;
+      return {
+        kind: "read",
+        value: { head, count: items.length, read: (index) => items[index] as unknown, offset: at_begin },
+      };
+    }
     const ends = Uint32Array.from(bounds);
     return {
       kind: "read",

@@ -66,7 +66,6 @@ export function readStates(text: string, total: number): States {
   let at = 0;
   for (const [, count, letter] of text.matchAll(/(\d*)(\D)/g)) {
     const end = at + (count === "" ? 1 : Number(count));
-    if (end > total) break;
     states.fill(code(letter!), at, end);
     at = end;
   }

@@ -9,13 +9,16 @@ import {
   projectsOf,
 } from "../../actors/accounts/keys.ts";
 import { memoryBodies } from "../../cluster/adapters/bodies.memory.ts";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { type VirtualClock, virtualClock } from "../../cluster/adapters/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
 import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
+import type { Actor, Say } from "../../cluster/actor.ts";
 import type { Bodies } from "../../cluster/ports/bodies.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
+import type { Meters } from "../../cluster/ports/meters.ts";
+import type { Random } from "../../cluster/ports/random.ts";
 import { authenticator } from "../../gateway/authenticate.ts";
 import type { Body, Gone, Head, Reply } from "../../gateway/http.ts";
 import { metering } from "../../gateway/metering.ts";
@@ -62,13 +65,25 @@ export interface Said {
   readonly json: any;
 }
 
+/** What routes and actors of a test may be made of. */
+interface Around {
+  readonly documents: Documents;
+  readonly bodies: Bodies;
+  readonly clock: VirtualClock;
+  readonly random: Random;
+  readonly meters: Meters;
+  readonly ask: Say;
+}
+
 interface Wishes {
   readonly at_ms?: number;
   readonly fetch?: FetchServices["fetch"];
   readonly current?: FetchServices["current"];
   readonly checks?: Record<string, Check>;
   readonly draining?: () => boolean;
-  readonly more?: readonly Route[];
+  readonly more?: readonly Route[] | ((around: Around) => readonly Route[]);
+  /** Beside the accounts. */
+  readonly actors?: (around: Omit<Around, "ask">) => readonly Actor[];
   readonly documents?: Documents;
   readonly bodies?: Bodies;
 }
@@ -79,7 +94,8 @@ export async function desk(wishes: Wishes = {}) {
   const bodies = wishes.bodies ?? memoryBodies();
   const random = seededRandom(1);
   const meters = silentMeters();
-  const { ask } = embedded([account()], { clock, random, documents, meters });
+  const around = { documents, bodies, clock, random, meters };
+  const { ask } = embedded([account(), ...(wishes.actors?.(around) ?? [])], around);
   const { key: first } = await prepareAccounts(documents, null, clock.now());
   const book = metering({ ask, clock, meters, gateway: "g1" });
   const identify = authenticator({ find: (sha256) => findGrant(documents, sha256), metering: book, clock });
@@ -116,7 +132,7 @@ export async function desk(wishes: Wishes = {}) {
       public_url: () => "http://127.0.0.1:8080",
       version: "0.0.0",
     }),
-    ...(wishes.more ?? []),
+    ...(typeof wishes.more === "function" ? wishes.more({ ...around, ask }) : (wishes.more ?? [])),
   ];
   const { admit, failed } = server({ routes, identify, metering: book, clock, random, meters });
 

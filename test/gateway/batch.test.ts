@@ -1,0 +1,341 @@
+/** POST /v1/batch/…, GET and DELETE /v1/jobs/{job_id} without a socket: real actors, items that end as the test says. */
+import { describe, expect, test } from "vitest";
+import { job } from "../../actors/jobs/actor.ts";
+import type { ItemKind } from "../../actors/jobs/kind.ts";
+import { scheduler } from "../../actors/jobs/scheduler.actor.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { fakeEgress } from "../../cluster/adapters/egress.fake.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import { withoutDefaults } from "../../gateway/batch.ts";
+import { fetchBatch } from "../../gateway/routes/fetch.ts";
+import { pageOf } from "../../gateway/routes/jobs.ts";
+import { searchBatch } from "../../gateway/routes/search.ts";
+import { jobsRoutes } from "../../ops/jobs.ts";
+import { FetchBody } from "../../schemas/fetch.ts";
+import { readStates } from "../../schemas/job-states.ts";
+import { answered, desk, PAGE } from "./desk.ts";
+
+interface Wishes {
+  /** How long an item takes. */
+  readonly ms?: number;
+  readonly error?: string;
+}
+
+async function batches({ ms = 5, error }: Wishes = {}) {
+  const stored = memoryDocuments();
+  const unreadable = new Set<string>();
+  const documents = {
+    ...stored,
+    getMany: async (collection: string, keys: readonly string[]) => {
+      if (unreadable.has(collection)) throw new Fault("documents_unreachable", "Not now");
+      return stored.getMany(collection, keys);
+    },
+  };
+  const kind = (name: "fetch" | "search", answer: unknown, clock: Clock): ItemKind => ({
+    name,
+    lane: () => null,
+    async run(_, __, { signal }) {
+      await new Promise<void>((resolve) => {
+        clock.at(clock.now() + ms, resolve);
+        signal.addEventListener("abort", () => resolve());
+      });
+      return {
+        answer,
+        error: signal.aborted ? "timeout" : (error ?? null),
+        bill: { category: "fetch_own", ok: error === undefined, bytes: 7, paid: false, cost_micros: 0 },
+        again: null,
+      };
+    },
+  });
+  const found = { results: [], provider: null, fallback_reason: null, unresponsive_engines: [] };
+  const at = await desk({
+    documents,
+    actors: (around) => [
+      scheduler(),
+      job({
+        ...around,
+        egress: fakeEgress({}),
+        kinds: [
+          kind(
+            "fetch",
+            answered({ final_url: "https://example.org/x" }, { error: error ?? null }),
+            around.clock,
+          ),
+          kind("search", { ...found, cached: false, cost_usd: "0", error: null }, around.clock),
+        ],
+      }),
+    ],
+    more: (around) =>
+      jobsRoutes({
+        ...around,
+        kinds: [fetchBatch({ bodies: around.bodies, decode: String }), searchBatch],
+      }),
+  });
+  /** What waits for the clock is let go on until it is answered. */
+  async function call(...words: Parameters<typeof at.call>) {
+    const answer = at.call(...words);
+    let isThere = false;
+    void answer.finally(() => (isThere = true)).catch(() => {});
+    for (let n = 0; n < 2_000 && !isThere; n++) await at.clock.advance(1);
+    return answer;
+  }
+  return {
+    ...at,
+    call,
+    unreadable,
+    fetchAll: (items: readonly unknown[], more: object = {}) =>
+      call("POST", "/v1/batch/fetch", { body: { items, idempotency_key: "k", ...more } }),
+    over: async (job_id: string) => {
+      for (let n = 0; n < 100; n++) {
+        const { json } = await call("GET", `/v1/jobs/${job_id}`);
+        if (json.finished_at !== null) return json;
+        await at.clock.advance(200);
+      }
+      throw new Error("The job is not over");
+    },
+  };
+}
+
+const urls = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ url: `https://example.org/${n}` }));
+
+describe("a batch", () => {
+  test("is created, and created again it is the same", async () => {
+    const { fetchAll, over, call } = await batches();
+    const first = await fetchAll(urls(3));
+    expect([first.status, first.json.created]).toEqual([202, true]);
+    expect(first.json.job_id).toMatch(
+      /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    );
+    const again = await fetchAll(urls(3));
+    expect([again.status, again.json]).toEqual([200, { job_id: first.json.job_id, created: false }]);
+    expect(await over(first.json.job_id)).toEqual({
+      job_id: first.json.job_id,
+      kind: "fetch",
+      status: "completed",
+      counts: { total: 3, pending: 0, queued: 0, done: 3, failed: 0, cancelled: 0 },
+      created_at: expect.stringMatching(/^2026-11-21T12:00:/),
+      updated_at: expect.any(String),
+      finished_at: expect.any(String),
+      callback_url: null,
+      callback_status: null,
+      items_url: `/v1/jobs/${first.json.job_id}?include=items`,
+    });
+    const search = await call("POST", "/v1/batch/search", {
+      body: { items: [{ query: "a" }], idempotency_key: "other" },
+    });
+    expect(search.status).toBe(202);
+  });
+
+  test("of another kind or length under the same key is refused", async () => {
+    const { fetchAll, call } = await batches();
+    await fetchAll(urls(3));
+    expect(await fetchAll(urls(4))).toMatchObject({
+      status: 409,
+      json: { detail: "idempotency_key already used for a different job" },
+    });
+    const search = { items: [{ query: "a" }, { query: "b" }, { query: "c" }], idempotency_key: "k" };
+    expect((await call("POST", "/v1/batch/search", { body: search })).status).toBe(409);
+  });
+
+  test("sent twice at the same moment is one job", async () => {
+    const { fetchAll, documents } = await batches();
+    const both = await Promise.all([fetchAll(urls(250)), fetchAll(urls(250)), fetchAll(urls(250))]);
+    expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 202]);
+    expect(new Set(both.map(({ json }) => json.job_id)).size).toBe(1);
+    expect((await documents.list("job_keys", { limit: 10 })).length).toBe(1);
+    // Those who came second take away what they had written.
+    await expect.poll(async () => (await documents.list("job_items", { limit: 100 })).length).toBe(3);
+    expect((await documents.list("job", { limit: 10 })).filter(({ value }) => value !== null).length).toBe(1);
+  });
+
+  test.each([
+    [[], ["items"], "too_short"],
+    [[{ url: "https://a.example/" }, { url: 5 }], ["items", 1, "url"], "string_type"],
+    [[{ url: "https://a.example/" }, {}], ["items", 1, "url"], "missing"],
+    [["https://a.example/"], ["items", 0], "model_attributes_type"],
+    [[{ url: "u", max_bytes: 0 }], ["items", 0, "max_bytes"], "greater_than_equal"],
+    [[{ url: "u", tiers: ["direct", "teleport"] }], ["items", 0, "tiers", 1], "literal_error"],
+  ])("%j is refused, and the item is named", async (items, place, type) => {
+    const { fetchAll, documents } = await batches();
+    const { status, json } = await fetchAll(items);
+    expect([status, json.detail[0].loc, json.detail[0].type]).toEqual([422, ["body", ...place], type]);
+    expect(await documents.list("job", { limit: 10 })).toEqual([]);
+  });
+
+  test.each([
+    [{ idempotency_key: undefined }, ["body", "idempotency_key"], "missing"],
+    [{ idempotency_key: "" }, ["body", "idempotency_key"], "string_too_short"],
+    [{ callback_url: "ftp://a.example/" }, ["body", "callback_url"], "string_pattern_mismatch"],
+    [{ callback_url: "http://:80/" }, ["body", "callback_url"], "url_parsing"],
+    [{ items: "all" }, ["body", "items"], "list_type"],
+  ])("with %j is refused", async (more, loc, type) => {
+    const { fetchAll } = await batches();
+    const { status, json } = await fetchAll(urls(1), more);
+    expect([status, json.detail[0].loc, json.detail[0].type]).toEqual([422, loc, type]);
+  });
+
+  test("lists many mistakes and not all of them", async () => {
+    const { fetchAll } = await batches();
+    const { json } = await fetchAll(Array.from({ length: 500 }, () => ({})));
+    expect(json.detail.length).toBe(100);
+    expect(json.detail[99].loc).toEqual(["body", "items", 99, "url"]);
+  });
+
+  test("of too many items, or too many bytes, is 413", async () => {
+    const { fetchAll, call } = await batches();
+    const said = { detail: "at most 50000 items per job" };
+    const items = Array.from({ length: 50_001 }, () => 0);
+    expect(await fetchAll(items)).toMatchObject({ status: 413, json: said });
+    expect(await call("POST", "/v1/batch/fetch", { too_large: true })).toMatchObject({
+      status: 413,
+      json: said,
+    });
+  });
+
+  test("may not say what its project may not, nor use a key of another category", async () => {
+    const { fetchAll, call, key } = await batches();
+    const refused = await fetchAll([...urls(2), { url: "https://a.example/", user_agent: "Spy/1" }]);
+    expect([refused.status, refused.json.detail.error]).toEqual([403, "user_agent_not_allowed"]);
+    const body = { items: urls(1), idempotency_key: "k" };
+    const other = await call("POST", "/v1/batch/fetch", { body, key: await key({ categories: ["search"] }) });
+    expect(other.json.detail.error).toBe("key_category_not_allowed");
+  });
+
+  test("must fit into what is left of the month's quota", async () => {
+    const { call, key } = await batches();
+    const limited = await key({ quotas: { search: null, fetch: 5 } });
+    const create = (count: number, idempotency_key: string) =>
+      call("POST", "/v1/batch/fetch", { body: { items: urls(count), idempotency_key }, key: limited });
+    expect((await create(6, "a")).json.detail).toMatchObject({ error: "key_quota_exhausted", limit: 5 });
+    expect((await create(5, "b")).status).toBe(202);
+  });
+
+  test("keeps of an item what was said, without defaults and what nobody knows", () => {
+    const said = { url: "u", render: "auto", max_bytes: 5, tiers: null, allow_paid: false, colour: "red" };
+    expect(withoutDefaults(FetchBody, said)).toEqual({ url: "u", max_bytes: 5, allow_paid: false });
+    const { tidy } = fetchBatch({ bodies: null as never, decode: String });
+    expect(tidy!({ url: "u", include_html: false, allow_premium: false })).toEqual({
+      url: "u",
+      allow_paid: false,
+    });
+  });
+});
+
+describe("a job", () => {
+  test("shows its items in pages, in the order they were submitted", async () => {
+    const { fetchAll, over, call } = await batches();
+    const { job_id } = (await fetchAll(urls(25))).json;
+    await over(job_id);
+    const page = (more: string) => call("GET", `/v1/jobs/${job_id}?include=items&${more}`);
+    const first = await page("limit=10");
+    expect(first.json.items.map(({ index }: { index: number }) => index)).toEqual([...Array(10).keys()]);
+    expect(first.json.items[3]).toMatchObject({
+      index: 3,
+      status: "done",
+      input: { url: "https://example.org/3" },
+      error: null,
+      result: {
+        url: "https://example.org/3",
+        final_url: "https://example.org/x",
+        text: PAGE.text,
+        request_id: `${job_id}:3`,
+      },
+    });
+    expect(first.json.items[3].result).not.toHaveProperty("html");
+    expect((await page("limit=10&offset=20")).json.items.length).toBe(5);
+    expect((await page("offset=25")).json.items).toEqual([]);
+    expect((await page("status=failed")).json.items).toEqual([]);
+    expect((await page("status=done&limit=2&offset=4")).json.items[0].index).toBe(4);
+    expect((await page("limit=0")).status).toBe(422);
+    expect((await page("limit=1001")).status).toBe(422);
+    expect((await page("status=lost")).status).toBe(422);
+  });
+
+  test("does not move its items while it runs", async () => {
+    const { fetchAll, call, clock } = await batches({ ms: 300 });
+    const { job_id } = (await fetchAll(urls(60))).json;
+    const seen = new Map<number, string>();
+    for (let offset = 0; offset < 60; offset += 20) {
+      const { json } = await call("GET", `/v1/jobs/${job_id}?include=items&limit=20&offset=${offset}`);
+      for (const { index, input } of json.items) seen.set(index, input.url);
+      const { counts } = json;
+      expect(counts.pending + counts.queued + counts.done + counts.failed + counts.cancelled).toBe(60);
+      await clock.advance(400);
+    }
+    expect([...seen]).toEqual(urls(60).map(({ url }, index) => [index, url]));
+  });
+
+  test("keeps result and error of what failed", async () => {
+    const { fetchAll, over, call } = await batches({ error: "http_404" });
+    const { job_id } = (await fetchAll(urls(1))).json;
+    expect((await over(job_id)).counts).toMatchObject({ failed: 1, done: 0 });
+    const { json } = await call("GET", `/v1/jobs/${job_id}?include=items`);
+    expect(json.items[0]).toMatchObject({
+      status: "failed",
+      error: "http_404",
+      result: { error: "http_404" },
+    });
+  });
+
+  test("says result_unavailable where a result cannot be read now", async () => {
+    const { fetchAll, over, call, unreadable, documents } = await batches();
+    const { job_id } = (await fetchAll(urls(2))).json;
+    await over(job_id);
+    const items = async () => (await call("GET", `/v1/jobs/${job_id}?include=items`)).json.items;
+    unreadable.add("job_results");
+    expect(await items()).toMatchObject([
+      { status: "done", result: null, error: "result_unavailable" },
+      { status: "done", result: null, error: "result_unavailable" },
+    ]);
+    unreadable.clear();
+    expect(await items()).toMatchObject([{ error: null }, { error: null }]);
+    await documents.removeRange("job_results", `${job_id}:00001`, `${job_id}:00002`);
+    expect(await items()).toMatchObject([{ error: null }, { result: null, error: "result_unavailable" }]);
+  });
+
+  test("is nobody else's, and not there when it is not", async () => {
+    const { fetchAll, call, documents, key } = await batches();
+    const { job_id } = (await fetchAll(urls(1))).json;
+    const project = { ...((await documents.get("projects", "default"))!.value as object), name: "others" };
+    await documents.put("projects", "others", project, 0);
+    const theirs = await key({ project: "others" });
+    for (const method of ["GET", "DELETE"]) {
+      expect(await call(method, `/v1/jobs/${job_id}`, { key: theirs })).toMatchObject({
+        status: 404,
+        json: { detail: "job not found" },
+      });
+      expect((await call(method, "/v1/jobs/01890000-0000-7000-8000-000000000000")).status).toBe(404);
+      expect((await call(method, "/v1/jobs/none")).status).toBe(422);
+    }
+  });
+
+  test("is cancelled, and is told so when nothing is under way any more", async () => {
+    const { fetchAll, call, clock } = await batches({ ms: 3_600_000 });
+    const { job_id } = (await fetchAll(urls(30))).json;
+    await clock.advance(1_000);
+    const before = (await call("GET", `/v1/jobs/${job_id}`)).json;
+    expect([before.status, before.counts.queued]).toEqual(["running", 16]);
+    const said = await call("DELETE", `/v1/jobs/${job_id}`);
+    expect(said).toMatchObject({
+      status: 200,
+      json: { status: "cancelled", counts: { pending: 0, queued: 0, cancelled: 30 } },
+    });
+    expect(said.json.finished_at).not.toBeNull();
+    const { json } = await call("GET", `/v1/jobs/${job_id}?include=items&limit=1`);
+    expect(json.items).toEqual([
+      { index: 0, status: "cancelled", input: urls(1)[0], result: null, error: "cancelled" },
+    ]);
+    expect((await call("DELETE", `/v1/jobs/${job_id}`)).json).toMatchObject({ status: "cancelled" });
+  });
+});
+
+test("pages count what their status leaves", () => {
+  const states = readStates("3+-2a+x", 8);
+  expect(pageOf(states, null, 2, 3)).toEqual([2, 3, 4]);
+  expect(pageOf(states, "done", 0, 10)).toEqual([0, 1, 2, 6]);
+  expect(pageOf(states, "done", 2, 1)).toEqual([2]);
+  expect(pageOf(states, "queued", 0, 10)).toEqual([]);
+  expect(pageOf(states, "cancelled", 0, 10)).toEqual([7]);
+});

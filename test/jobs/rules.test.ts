@@ -1,0 +1,403 @@
+/** The rules of jobs as tables and laws: states, whose item is next, when again, shares, bills, callbacks. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { attempted, begun, interrupted } from "../../actors/jobs/callback.ts";
+import { shares } from "../../actors/jobs/fairness.ts";
+import { CREDITS, CREDITS_OF_NONE, frontier } from "../../actors/jobs/frontier.ts";
+import { judge } from "../../actors/jobs/law.ts";
+import { addBill } from "../../actors/jobs/metered.ts";
+import { advanced, afterFault, mayPay, nextTry, pauseAfter, PATIENT_MS } from "../../actors/jobs/retry.ts";
+import {
+  countsOf,
+  isFinal,
+  isQueued,
+  pending,
+  progressOf,
+  queued,
+  readStates,
+  statusOf,
+  untouched,
+  written,
+} from "../../schemas/job-states.ts";
+import type { KeptJob } from "../../schemas/jobs.ts";
+
+const letters = fc.constantFrom("a", "b", "c", "d", "A", "B", "C", "D", "+", "-", "x");
+
+describe("states", () => {
+  test("are read as they were written, whatever they are", () => {
+    const some = fc.array(fc.tuple(letters, fc.integer({ min: 1, max: 300 })), {
+      minLength: 1,
+      maxLength: 50,
+    });
+    fc.assert(
+      fc.property(some, (runs) => {
+        const states = Uint8Array.from(runs.flatMap(([letter, n]) => Array(n).fill(letter.charCodeAt(0))));
+        expect(readStates(written(states), states.length)).toEqual(states);
+        const { total, ...counts } = countsOf(states);
+        expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(total);
+      }),
+      { seed: 1, numRuns: 200 },
+    );
+  });
+
+  test("of 50,000 untouched items are a few letters", () => {
+    expect(written(untouched(50_000))).toBe("50000a");
+  });
+
+  test.each(["3+", "5+", "4+x", ""])("%j are not those of four items", (text) => {
+    expect(() => readStates(text, 4)).toThrow(RangeError);
+  });
+
+  test("tell how far an item has come", () => {
+    for (const progress of [0, 1, 4, 9].flatMap((tries) =>
+      [true, false].map((cooled) => ({ tries, cooled })),
+    )) {
+      expect(progressOf(pending(progress))).toEqual(progress);
+      expect(progressOf(queued(progress))).toEqual(progress);
+      expect([statusOf(pending(progress)), statusOf(queued(progress))]).toEqual(["pending", "queued"]);
+    }
+  });
+});
+
+describe("when an item is tried again", () => {
+  const fresh = { tries: 0, cooled: false };
+  test.each([
+    [fresh, null, { kind: "final" }],
+    [
+      fresh,
+      { because: "transient", retry_after_s: null },
+      { kind: "again", because: "transient", after_ms: 5_000 },
+    ],
+    [
+      fresh,
+      { because: "transient", retry_after_s: 600 },
+      { kind: "again", because: "transient", after_ms: 600_000 },
+    ],
+    [
+      { tries: 3, cooled: false },
+      { because: "transient", retry_after_s: 1 },
+      { kind: "again", because: "transient", after_ms: 40_000 },
+    ],
+    [{ tries: 4, cooled: false }, { because: "transient", retry_after_s: null }, { kind: "final" }],
+    [
+      fresh,
+      { because: "blocked", retry_after_s: null },
+      { kind: "again", because: "blocked", after_ms: 30_000 },
+    ],
+    [fresh, { because: "blocked", retry_after_s: 0 }, { kind: "again", because: "blocked", after_ms: 0 }],
+    [{ tries: 0, cooled: true }, { because: "blocked", retry_after_s: null }, { kind: "final" }],
+    [
+      { tries: 4, cooled: true },
+      { because: "busy", retry_after_s: 7 },
+      { kind: "again", because: "busy", after_ms: 7_000 },
+    ],
+    [fresh, { because: "busy", retry_after_s: null }, { kind: "again", because: "busy", after_ms: 1_000 }],
+    [
+      fresh,
+      { because: "busy", retry_after_s: 86_400 },
+      { kind: "again", because: "busy", after_ms: 900_000 },
+    ],
+  ] as const)("%j after %j: %j", (progress, again, next) => {
+    expect(nextTry(progress, again, 0, 0)).toEqual(next);
+  });
+
+  test("waits a quarter longer at most", () => {
+    const again = { because: "transient", retry_after_s: null } as const;
+    expect(nextTry(fresh, again, 0, 0.999_999)).toMatchObject({ after_ms: 6_250 });
+  });
+
+  test("doubles from 5 s to 5 min", () => {
+    expect([1, 2, 3, 6, 7, 8].map(pauseAfter)).toEqual([5_000, 10_000, 20_000, 160_000, 300_000, 300_000]);
+  });
+
+  test("ends, whatever is said: a busy day counts as well", () => {
+    const agains = fc.array(fc.constantFrom("transient", "blocked", "busy", "fault"), {
+      minLength: 12,
+      maxLength: 12,
+    });
+    const ends = fc.sample(agains, { seed: 2, numRuns: 300 }).map((reasons) => {
+      let progress = fresh as { tries: number; cooled: boolean };
+      for (const because of reasons) {
+        const next =
+          because === "fault"
+            ? afterFault(progress, false, PATIENT_MS, 0.5)
+            : nextTry(progress, { because: because as "busy", retry_after_s: null }, PATIENT_MS, 0.5);
+        if (next.kind === "final") return true;
+        progress = advanced(progress, next.because);
+      }
+      return false;
+    });
+    expect(ends).not.toContain(false);
+  });
+
+  test.each([
+    [{ tries: 0, cooled: false }, false],
+    [{ tries: 3, cooled: false }, false],
+    [{ tries: 4, cooled: false }, true],
+    [{ tries: 0, cooled: true }, true],
+  ])("%j may use premium routes: %j", (progress, expected) => {
+    expect(mayPay(progress)).toBe(expected);
+  });
+});
+
+describe("whose item is next", () => {
+  test("is the next site's, in turn", () => {
+    const order = frontier(untouched(6));
+    for (const [index, lane] of ["a", "a", "a", "b", "c", "b"].entries()) order.place(index, lane);
+    expect(Array.from({ length: 6 }, () => order.take()?.index)).toEqual([0, 3, 4, 1, 5, 2]);
+    expect(order.take()).toBeNull();
+  });
+
+  test("is nobody's while the site has its credits in flight", () => {
+    const order = frontier(untouched(20));
+    for (let index = 0; index < 20; index++) order.place(index, "a");
+    const taken = Array.from({ length: 20 }, () => order.take()).filter((item) => item !== null);
+    expect(taken.length).toBe(CREDITS);
+    order.settle(taken[0]!.index, "done");
+    expect(order.take()?.index).toBe(CREDITS);
+    const loose = frontier(untouched(50));
+    for (let index = 0; index < 50; index++) loose.place(index, null);
+    expect(Array.from({ length: 50 }, () => loose.take()).filter((item) => item !== null).length).toBe(
+      CREDITS_OF_NONE,
+    );
+  });
+
+  test("comes back at its time, and not where its site rests", () => {
+    const order = frontier(untouched(3));
+    for (let index = 0; index < 3; index++) order.place(index, index === 2 ? "b" : "a");
+    expect([order.take()!.index, order.take()!.index, order.take()!.index]).toEqual([0, 2, 1]);
+    order.putBack(0, 100);
+    order.putBack(1, 50, { tries: 1, cooled: false });
+    order.rest(0, 100);
+    order.settle(2, "failed");
+    expect(order.next_ms()).toBe(50);
+    order.wake(60);
+    expect(order.take()).toBeNull();
+    order.wake(100);
+    expect([order.take(), order.take()]).toEqual([
+      { index: 1, tries: 1, cooled: false },
+      { index: 0, tries: 0, cooled: false },
+    ]);
+  });
+
+  test("takes up again what was in flight when it was written", () => {
+    const order = frontier(readStates("+AC-x", 5));
+    for (let index = 0; index < 5; index++) order.place(index, "a");
+    expect([order.take(), order.take(), order.take()]).toEqual([
+      { index: 1, tries: 0, cooled: false },
+      { index: 2, tries: 1, cooled: false },
+      null,
+    ]);
+  });
+
+  /** Whatever happens to items in whatever order: the ledger adds up after every step, and each is settled once. */
+  test("keeps the ledger whole", () => {
+    const step = fc.record({
+      what: fc.constantFrom(
+        "take",
+        "settle",
+        "putBack",
+        "busy",
+        "drop",
+        "wake",
+        "cancelPending",
+        "cancelQueued",
+      ),
+      which: fc.nat(100),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 120 }), fc.integer({ min: 1, max: 30 }), (steps, total) => {
+        const order = frontier(untouched(total));
+        for (let index = 0; index < total; index++)
+          order.place(index, index % 4 === 0 ? null : `site-${index % 4}`);
+        const flying = new Set<number>();
+        const settled = new Set<number>();
+        const twice: number[] = [];
+        let now_ms = 0;
+        for (const { what, which } of steps) {
+          const one = [...flying][which % Math.max(1, flying.size)];
+          if (what === "take") {
+            const item = order.take();
+            if (item && (flying.has(item.index) || settled.has(item.index))) twice.push(item.index);
+            if (item) flying.add(item.index);
+          } else if (what === "wake") order.wake((now_ms += which));
+          else if (what === "cancelPending") order.cancelPending();
+          else if (what === "cancelQueued") {
+            order.cancelQueued();
+            flying.clear();
+          } else if (one !== undefined) {
+            flying.delete(one);
+            if (what === "settle") {
+              const isFirst = order.settle(one, which % 2 === 0 ? "done" : "failed");
+              if (!isFirst || order.settle(one, "done")) twice.push(one);
+              settled.add(one);
+            } else if (what === "drop") order.drop(one);
+            else {
+              order.putBack(one, now_ms + which);
+              if (what === "busy") order.rest(one, now_ms + which);
+            }
+          }
+          const counts = order.counts();
+          expect(twice).toEqual([]);
+          expect(order.running()).toBe(flying.size);
+          expect(counts.queued).toBe(flying.size);
+          expect(counts.done + counts.failed).toBe(settled.size);
+          expect(counts.pending + counts.queued + counts.done + counts.failed + counts.cancelled).toBe(total);
+          expect(order.isSettled()).toBe(counts.pending + counts.queued === 0);
+        }
+      }),
+      { seed: 3, numRuns: 300 },
+    );
+  });
+
+  test("is somebody's until all are settled", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(6), { minLength: 1, maxLength: 200 }), (sites) => {
+        const order = frontier(untouched(sites.length));
+        for (const [index, site] of sites.entries()) order.place(index, site === 0 ? null : String(site));
+        let steps = 0;
+        while (!order.isSettled() && steps++ < 2_000) {
+          const taken = [];
+          for (let item = order.take(); item; item = order.take()) taken.push(item.index);
+          if (taken.length === 0) order.wake(order.next_ms());
+          for (const index of taken) {
+            if (steps < 5 && index % 3 === 0) order.putBack(index, steps * 10);
+            else order.settle(index, "done");
+          }
+        }
+        expect(order.counts().done).toBe(sites.length);
+      }),
+      { seed: 4, numRuns: 200 },
+    );
+  });
+});
+
+describe("shares", () => {
+  test.each([
+    [[1_000, 1_000], 100, [50, 50]],
+    [[1_000, 10], 100, [90, 10]],
+    [[3, 1_000, 40], 90, [3, 47, 40]],
+    [[0, 7], 100, [0, 7]],
+    [[5, 5, 5], 2, [1, 1, 1]],
+    [[], 10, []],
+  ])("of %j among %i places: %j", (demands, places, expected) => {
+    expect(shares(demands, places)).toEqual(expected);
+  });
+
+  test("are never more than wanted, nor than there is, and nobody who wants more gets less than another", () => {
+    const demands = fc.array(fc.nat(500), { minLength: 1, maxLength: 30 });
+    fc.assert(
+      fc.property(demands, fc.integer({ min: 1, max: 600 }), (wanted, places) => {
+        const given = shares(wanted, places);
+        const sum = given.reduce((total, share) => total + share, 0);
+        expect(sum).toBeLessThanOrEqual(Math.max(places, wanted.length));
+        for (const [at, share] of given.entries()) {
+          expect(share).toBeLessThanOrEqual(wanted[at]!);
+          const isShort = share < wanted[at]!;
+          expect(isShort && Math.max(...given) > share + 1).toBe(false);
+        }
+      }),
+      { seed: 8, numRuns: 300 },
+    );
+  });
+});
+
+describe("the ledger's law", () => {
+  const kept = (states: string, total: number, more: Partial<KeptJob> = {}): KeptJob => ({
+    spec: { total } as KeptJob["spec"],
+    phase: "running",
+    states,
+    counts: countsOf(readStates(states, total)),
+    updated_ms: 0,
+    cancel_ms: null,
+    finished_ms: null,
+    callback: null,
+    usage: {},
+    tally: null,
+    tallies: 0,
+    metered: { requests: 0, cost_micros: 0 },
+    ...more,
+  });
+  const bill = { category: "fetch_own", ok: true, bytes: 1, paid: false, cost_micros: 3 } as const;
+  const done = { status: "done", bill } as const;
+  const metered = { requests: 1, cost_micros: 3 };
+  test.each([
+    [kept("+aA", 3, { metered }), [[0, done]], 0, 0],
+    [
+      kept("+aA", 3, { metered }),
+      [
+        [0, done],
+        [2, done],
+      ],
+      0,
+      1,
+    ],
+    [kept("+aA", 3, { metered }), [], 3, 0],
+    [kept("+aA", 3), [[0, done]], 2, 0],
+    [kept("-aA", 3, { metered }), [[0, done]], 1, 0],
+    [kept("+aA", 3, { metered, counts: { ...countsOf(readStates("+aA", 3)), done: 2 } }), [[0, done]], 2, 0],
+    [kept("+xx", 3, { metered }), [[0, done]], 1, 0],
+    [kept("+xx", 3, { metered, phase: "cancelled", finished_ms: 1 }), [[0, done]], 0, 0],
+    [kept("+aA", 3, { metered, phase: "completed", finished_ms: 1 }), [[0, done]], 1, 0],
+    [
+      kept("+", 1, { metered, finished_ms: 1 }),
+      [
+        [0, done],
+        [1, done],
+      ],
+      1,
+      0,
+    ],
+    [kept("3+", 3, { states: "4+" }), [], 1, 0],
+  ] as const)("%#", (job, results, problems, ahead) => {
+    const found = judge(job, new Map(results.map(([index, result]) => [index, result])));
+    expect([found.problems.length, found.ahead]).toEqual([problems, ahead]);
+  });
+});
+
+test("bills add up", () => {
+  const bill = { category: "fetch_paid", ok: true, bytes: 10, paid: true, cost_micros: 2_000 } as const;
+  const twice = addBill(addBill({}, bill), { ...bill, ok: false });
+  expect(twice).toEqual({
+    fetch_paid: {
+      requests: 2,
+      succeeded: 1,
+      bytes: 20,
+      bytes_ok: 10,
+      paid_bytes: 20,
+      paid_bytes_ok: 10,
+      cost_micros: 4_000,
+      cost_ok_micros: 2_000,
+    },
+  });
+});
+
+describe("a callback", () => {
+  const none = { attempts: 0, next_ms: 0, status: null };
+  test("is over after a 2xx, a private address or the third attempt", () => {
+    let callback = begun(none, 0);
+    expect(callback).toEqual({ attempts: 1, next_ms: 20_000, status: null });
+    expect(attempted(callback, 1, "delivered_204", 5)).toMatchObject({
+      next_ms: null,
+      status: "delivered_204",
+    });
+    expect(attempted(callback, 1, "blocked_destination", 5).next_ms).toBeNull();
+    callback = attempted(callback, 1, "http_503", 100);
+    expect(callback).toEqual({ attempts: 1, next_ms: 10_100, status: "http_503" });
+    callback = attempted(begun(callback, 10_100), 2, "error_timeout", 20_000);
+    expect(callback.next_ms).toBe(80_000);
+    expect(interrupted(callback)).toBeNull();
+    callback = begun(callback, 80_000);
+    // The process that sent it died: nobody knows, and there is no fourth.
+    expect(interrupted(callback)).toEqual({ attempts: 3, next_ms: null, status: "error_timeout" });
+    expect(attempted(callback, 3, "http_500", 80_001)).toMatchObject({ next_ms: null, status: "http_500" });
+    // An earlier attempt that comes late says nothing about a later one.
+    expect(attempted(callback, 2, "delivered_200", 80_002)).toBe(callback);
+  });
+});
+
+test("letters that are final are nothing else", () => {
+  for (const letter of "+-x") expect(isFinal(letter.charCodeAt(0))).toBe(true);
+  for (const letter of "aAtT") expect(isFinal(letter.charCodeAt(0))).toBe(false);
+  expect(isQueued("x".charCodeAt(0))).toBe(false);
+});
