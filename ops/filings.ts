@@ -47,13 +47,19 @@ export function openFilings(config: Config, needs: Needs): Filings {
   // HTTP/1.1 and a pool of its own: others were reset over HTTP/2, and a kept connection saves a slot its time.
   const way = undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers, http2: false });
   const common = { clock, documents, bodies, meters, hosts, egress };
+  const { name: crawler_name } = config.crawler;
 
   return {
     hosts,
     actors: [
       filingLimiter({ documents, clock, meters, requests_per_second }),
       filingAddress(
-        journey({ ...common, send: filingSend(way, clock), identity: identity ?? "not configured" }),
+        journey({
+          ...common,
+          send: filingSend(way, clock),
+          identity: identity ?? "not configured",
+          crawler_name,
+        }),
       ),
     ],
     without: (other) => withoutFilings(other, hosts),

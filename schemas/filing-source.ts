@@ -10,7 +10,7 @@ import { Redirect } from "./fetch.ts";
 
 /**
  * What is asked for; it decides how long it is fresh, how large it may be and what it must look like. `page`: anything
- * else of these hosts, for POST /v1/fetch; it is not kept here.
+ * else of these hosts, for POST /v1/fetch; it is not kept here. `robots`: what a host's crawlers are told.
  */
 export const SOURCE_KINDS = [
   "tickers",
@@ -20,6 +20,7 @@ export const SOURCE_KINDS = [
   "document",
   "search",
   "page",
+  "robots",
 ] as const;
 export const SourceKind = Type.Enum([...SOURCE_KINDS]);
 export type SourceKind = Static<typeof SourceKind>;

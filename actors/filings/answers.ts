@@ -74,10 +74,21 @@ const PARSED_BYTES_MOST = 256 * 1024;
 /** Search answers are looked into; longer than this they are not what they say. */
 const SEARCH_BYTES_MOST = 4 * 2 ** 20;
 
-const isJson = (kind: SourceKind, path: string): boolean =>
-  kind === "index" || kind === "document" || kind === "page"
-    ? path.endsWith(".json") && kind !== "page"
-    : true;
+function isJson(kind: SourceKind, path: string): boolean {
+  switch (kind) {
+    case "index":
+    case "document":
+      return path.endsWith(".json");
+    case "page":
+    case "robots":
+      return false;
+    case "tickers":
+    case "submissions":
+    case "facts":
+    case "search":
+      return true;
+  }
+}
 
 /** Looks at a body as it comes, so that what is wrong is never stored. */
 export function bodyCheck(kind: SourceKind, path: string): Check {
@@ -107,7 +118,8 @@ export function bodyCheck(kind: SourceKind, path: string): Check {
       return null;
     },
     end() {
-      if (bytes === 0) return { kind: "half", why: "It is empty" };
+      if (bytes === 0)
+        return kind === "robots" ? { kind: "whole", keep: true } : { kind: "half", why: "It is empty" };
       const body = bytes <= most ? Buffer.concat(pieces) : null;
       const page = body && throttlePage(body);
       if (page) return { kind: "throttled", reason: page };

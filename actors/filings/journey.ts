@@ -23,6 +23,7 @@ import { retryAfterSeconds } from "../lib/http.ts";
 import { bodyCheck, type Checked, LOOKED_AT_BYTES, toldBy } from "./answers.ts";
 import type { FilingSend } from "./guard.ts";
 import { type FilingHosts, isWithin, type Place } from "./hosts.ts";
+import { rulebook } from "./rulebook.ts";
 import { asKept, expiresAt, FILINGS, type Kept, KINDS, lookAt, tooLarge } from "./kept.ts";
 
 export interface Upstream {
@@ -36,6 +37,8 @@ export interface Upstream {
   readonly egress: string;
   /** The declared operator, the User-Agent of every request. */
   readonly identity: string;
+  /** The name looked for in robots.txt. */
+  readonly crawler_name: string;
 }
 
 type Failed = Extract<SourceAnswer, { kind: "failed" }>;
@@ -74,6 +77,7 @@ export type Journey = (say: Say, held: Held, ask: SourceAsk, digest: string) => 
 
 export function journey(upstream: Upstream): Journey {
   const { clock, documents, bodies, meters, hosts, send, egress, identity } = upstream;
+  const rules = rulebook(upstream);
 
   return async (say, held, ask, digest) => {
     const stored = asKept((await documents.get(FILINGS, digest))?.value);
@@ -389,7 +393,12 @@ export function journey(upstream: Upstream): Journey {
     const once = async (): Promise<Try> => {
       redirects = [];
       let url = first_url;
+      let place: Place = ask;
       for (;;) {
+        const verdict = await rules(say, place, ask);
+        if (verdict.kind === "unknown") return final({ ...verdict.answer, redirects, requests });
+        if (verdict.kind === "disallowed")
+          return final(failed("robots_disallowed", `robots.txt of ${url} disallows it (${verdict.rule})`));
         const sent = await request(url);
         if (!("leave" in sent)) return final(sent);
         const { exchange, leave } = sent;
@@ -451,6 +460,7 @@ export function journey(upstream: Upstream): Journey {
                   status,
                 ),
               );
+            place = next;
             url = hosts.urlOf(next);
           }
         }

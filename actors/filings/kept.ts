@@ -33,21 +33,25 @@ const MEBIBYTE = 2 ** 20;
 interface KindRules {
   /** How long an answer is fresh by itself. */
   readonly fresh_ms: number;
+  /** How long it is believed that there is none. */
+  readonly missing_ms: number;
   /** Of the body, after content coding. */
   readonly bytes_most: number;
 }
 
-export const KINDS: Readonly<Record<SourceKind, KindRules>> = {
-  tickers: { fresh_ms: 12 * HOUR_MS, bytes_most: 16 * MEBIBYTE },
-  submissions: { fresh_ms: 12 * HOUR_MS, bytes_most: 32 * MEBIBYTE },
-  facts: { fresh_ms: 12 * HOUR_MS, bytes_most: 128 * MEBIBYTE },
-  index: { fresh_ms: 365 * DAY_MS, bytes_most: 16 * MEBIBYTE },
-  document: { fresh_ms: 365 * DAY_MS, bytes_most: Infinity },
-  search: { fresh_ms: HOUR_MS, bytes_most: 16 * MEBIBYTE },
-  page: { fresh_ms: 0, bytes_most: Infinity },
-};
-/** Documents appear minutes after their filing was accepted: that one is not there is believed for a moment only. */
+/** Documents appear minutes after their filing was accepted. */
 const MISSING_MS = 60 * SECOND_MS;
+
+export const KINDS: Readonly<Record<SourceKind, KindRules>> = {
+  tickers: { fresh_ms: 12 * HOUR_MS, missing_ms: MISSING_MS, bytes_most: 16 * MEBIBYTE },
+  submissions: { fresh_ms: 12 * HOUR_MS, missing_ms: MISSING_MS, bytes_most: 32 * MEBIBYTE },
+  facts: { fresh_ms: 12 * HOUR_MS, missing_ms: MISSING_MS, bytes_most: 128 * MEBIBYTE },
+  index: { fresh_ms: 365 * DAY_MS, missing_ms: MISSING_MS, bytes_most: 16 * MEBIBYTE },
+  document: { fresh_ms: 365 * DAY_MS, missing_ms: MISSING_MS, bytes_most: Infinity },
+  search: { fresh_ms: HOUR_MS, missing_ms: MISSING_MS, bytes_most: 16 * MEBIBYTE },
+  robots: { fresh_ms: DAY_MS, missing_ms: DAY_MS, bytes_most: MEBIBYTE },
+  page: { fresh_ms: 0, missing_ms: MISSING_MS, bytes_most: Infinity },
+};
 /** Kept beyond its time, for the question whether it changed. */
 const STALE_MS = 30 * DAY_MS;
 
@@ -66,7 +70,7 @@ export function lookAt(stored: Kept | null, { kind, cache_ttl_s, max_bytes }: Wi
   if (stored === null || cache_ttl_s === 0) return { kind: "miss" };
   const { answer } = stored;
   const isMissing = answer.kind !== "got";
-  const own_ms = isMissing ? MISSING_MS : KINDS[kind].fresh_ms;
+  const own_ms = isMissing ? KINDS[kind].missing_ms : KINDS[kind].fresh_ms;
   const wanted_ms = cache_ttl_s === null ? own_ms : cache_ttl_s * SECOND_MS;
   const age_ms = now_ms - stored.validated_ms;
   if (age_ms >= (isMissing ? Math.min(own_ms, wanted_ms) : wanted_ms))
