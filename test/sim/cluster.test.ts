@@ -6,27 +6,9 @@
  */
 import { Type } from "typebox";
 import { expect, test } from "vitest";
-import { actor, PARKED, type Held, type ReplyTo, type Turn } from "../../cluster/actor.ts";
-import { memoryBus } from "../../cluster/adapters/bus.memory.ts";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { memoryLeases } from "../../cluster/adapters/leases.memory.ts";
-import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
-import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
+import { actor, PARKED, type ReplyTo, type Turn } from "../../cluster/actor.ts";
 import { ask, contract, tell } from "../../schemas/contract.ts";
-import { faulty, type Link } from "./faults.ts";
-
-const GAP_MS = 500;
-const SITES = 12;
-const ITEMS = 120;
-const CHANCES = {
-  answer_lost: 0.05,
-  letter_repeated: 0.05,
-  call_late: 0.05,
-  call_failed: 0.02,
-  late_ms: 400,
-  trusts_too_long_ms: 0,
-};
+import { CHANCES, GAP_MS, ITEMS, type Origins, simulate, type Subject, type Surroundings } from "./course.ts";
 
 /** Takes items of one site, one start a gap, each to be done once. */
 const Site = contract("site", {
@@ -41,19 +23,6 @@ const Site = contract("site", {
 interface Kept {
   readonly results: Readonly<Record<string, string>>;
   readonly next_start_ms: number;
-}
-
-interface Start {
-  readonly site: string;
-  readonly item: string;
-  readonly at_ms: number;
-  readonly held: Held;
-}
-
-/** The origins, who only write down what they see. */
-interface Origins {
-  readonly starts: Start[];
-  readonly running: Set<Start>;
 }
 
 interface State {
@@ -71,7 +40,7 @@ function listen({ state, spoke_ms }: Turn<State, typeof Site.operations>): void 
   state.left = "said";
 }
 
-const site = (origins: Origins, now: () => number, sleep: (ms: number) => Promise<void>) =>
+const site = ({ origins, now, sleep }: Surroundings) =>
   actor(Site)<State, Kept>({
     keep: (state) => state.kept,
     // As just started, whoever had it before (cluster.md, section 3.7, B).
@@ -126,129 +95,20 @@ const site = (origins: Origins, now: () => number, sleep: (ms: number) => Promis
     },
   });
 
-interface Member {
-  readonly node: DistributedCluster;
-  readonly link: Link;
+/** Whose lease still counts and who is at work for the same site. */
+function heldTwice({ running }: Origins): string | null {
+  const sites = [...running].filter(({ held }) => held.mayStart());
+  const twice = sites.find(({ site: name, held }) =>
+    sites.some((other) => other.site === name && other.held.signal !== held.signal),
+  );
+  return twice ? `${twice.site} is held twice` : null;
 }
 
-async function simulate(seed: number, chances = CHANCES): Promise<string[]> {
-  const trace: string[] = [];
-  const clock = virtualClock(Date.UTC(2026, 0, 1));
-  const note = (text: string) => void trace.push(`${clock.mono()} ${text}`);
-  const random = seededRandom(seed);
-  const chance = (below: number) => Math.floor(random.next() * below);
-  const [bus, leases, documents] = [memoryBus(clock), memoryLeases(clock), memoryDocuments()];
-  const origins: Origins = { starts: [], running: new Set() };
-  const sleep = (ms: number) => new Promise<void>((resolve) => void clock.at(clock.now() + ms, resolve));
-  const workers: Member[] = [];
-  let names = 0;
-
-  async function join(owns: boolean): Promise<Member> {
-    const link = { cut: false, dead: false, calm: true };
-    const ways = faulty(link, clock, random, owns ? chances : { ...chances, call_failed: 0 });
-    const node = await distributed(
-      owns ? [site(origins, () => clock.now(), sleep)] : [],
-      {
-        clock,
-        random,
-        documents: ways.documents(documents),
-        bus: ways.bus(bus),
-        leases: ways.leases(leases),
-      },
-      { name: `node-${names++}`, owns },
-    );
-    link.calm = false;
-    note(`node-${names - 1} joins`);
-    return { node, link };
-  }
-
-  for (let n = 0; n < 3; n++) workers.push(await join(true));
-  const gateway = await join(false);
-  await clock.advance(6_000);
-
-  const answers = new Map<string, string>();
-  const wanted = Array.from({ length: ITEMS }, (_, n) => ({
-    key: `s${chance(SITES)}.example`,
-    item: `i${n}`,
-  }));
-  // A caller that hears a fault asks again, as the gateway's client would.
-  async function caller({ key, item }: { key: string; item: string }): Promise<void> {
-    for (;;) {
-      const answer = await gateway.node
-        .ask(Site, key, "take", { item }, { wait_ms: 60_000 })
-        .catch(() => null);
-      if (answer) return void answers.set(item, answer.result);
-      await sleep(1_000);
-    }
-  }
-  const callers = wanted.map(async (one) => {
-    await sleep(chance(20_000));
-    await caller(one);
-  });
-
-  function check(): void {
-    const latest = new Map<string, number>();
-    for (const { site: name, at_ms } of origins.starts) {
-      const before = latest.get(name);
-      if (before !== undefined && at_ms - before < GAP_MS)
-        throw new Error(`${name} was hit after ${at_ms - before} ms`);
-      latest.set(name, at_ms);
-    }
-    const holders = new Set<Held>();
-    for (const { held } of origins.running) if (held.mayStart()) holders.add(held);
-    const sites = [...origins.running]
-      .filter(({ held }) => held.mayStart())
-      .map(({ site: name, held }) => ({ name, held }));
-    for (const { name, held } of sites)
-      if (sites.some((other) => other.name === name && other.held.signal !== held.signal))
-        throw new Error(`${name} is held twice`);
-  }
-
-  // Half a minute of faults, then peace until everybody has an answer.
-  for (let step = 0; step < 60; step++) {
-    const victim = workers[chance(workers.length)]!;
-    switch (chance(10)) {
-      case 0:
-        note("a link is cut");
-        victim.link.cut = true;
-        break;
-      case 1:
-      case 2:
-        for (const { link } of workers) link.cut = false;
-        break;
-      case 3:
-        note("a node dies");
-        victim.link.dead = true;
-        workers.splice(workers.indexOf(victim), 1, await join(true));
-        break;
-      case 4:
-        note("a node is drained");
-        void victim.node.stop(5_000);
-        workers.splice(workers.indexOf(victim), 1, await join(true));
-        break;
-      default:
-    }
-    await clock.advance(500);
-    check();
-  }
-  for (const { link } of workers) link.cut = false;
-  for (let step = 0; step < 600 && answers.size < ITEMS; step++) {
-    await clock.advance(500);
-    check();
-  }
-  note(`${answers.size} answered, ${origins.starts.length} starts`);
-  if (answers.size < ITEMS) {
-    const missing = wanted
-      .filter(({ item }) => !answers.has(item))
-      .map(({ key, item }) => `${item} of ${key}`);
-    throw new Error(`Nobody answered ${missing.length}: ${missing.slice(0, 5).join(", ")}`);
-  }
-  await Promise.all(callers);
-  for (const { key, item } of wanted)
-    if (answers.get(item) !== `${item} of ${key}`) throw new Error(`${item} got the answer of another`);
-  for (const { node } of [...workers, gateway]) await Promise.all([node.stop(100), clock.advance(2_000)]);
-  return trace;
-}
+const SUBJECT: Subject = {
+  actors: (surroundings) => [site(surroundings)],
+  want: async (say, key, item) => (await say(Site, key, "take", { item }, { wait_ms: 60_000 })).result,
+  wrong: heldTwice,
+};
 
 const [only, runs] = [process.env["SEED"], Number(process.env["RUNS"] ?? 6)];
 const seeds = only === undefined ? Array.from({ length: runs }, (_, n) => n + 1) : [Number(only)];
@@ -257,7 +117,7 @@ test.each(seeds)(
   "one holder a key, gaps kept, everybody answered, whatever breaks (seed %i)",
   async (seed) => {
     try {
-      const trace = await simulate(seed);
+      const trace = await simulate(seed, SUBJECT);
       expect(trace.at(-1)).toContain(`${ITEMS} answered`);
       if (only !== undefined) process.stderr.write(`${trace.join("\n")}\n`);
     } catch (cause) {
@@ -271,7 +131,7 @@ test("a node that believes in its lease for too long is caught", async () => {
   const ends = [];
   for (const seed of [1, 2, 3, 4, 5, 6])
     ends.push(
-      await simulate(seed, { ...CHANCES, trusts_too_long_ms: 3_600 }).then(
+      await simulate(seed, SUBJECT, { ...CHANCES, trusts_too_long_ms: 3_600 }).then(
         String,
         ({ message }: Error) => message,
       ),
@@ -280,5 +140,5 @@ test("a node that believes in its lease for too long is caught", async () => {
 });
 
 test("the same seed takes the same course", async () => {
-  expect(await simulate(3)).toEqual(await simulate(3));
+  expect(await simulate(3, SUBJECT)).toEqual(await simulate(3, SUBJECT));
 });

@@ -1,0 +1,98 @@
+/**
+ * Politeness on a simulated cluster: the real domain actor, connections that take their time, and partitions that move
+ * under both. The checker of course.ts measures gaps where requests leave.
+ */
+import { Type } from "typebox";
+import { expect, test } from "vitest";
+import { domain } from "../../actors/domain/actor.ts";
+import { actor, PARKED, type ReplyTo } from "../../cluster/actor.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import { ask, contract, tell } from "../../schemas/contract.ts";
+import { Domain } from "../../schemas/domain.ts";
+import { CHANCES, GAP_MS, ITEMS, type Origins, simulate, type Subject, type Surroundings } from "./course.ts";
+
+const SLOTS = 2;
+const Visited = Type.Object({ item: Type.String(), result: Type.Union([Type.String(), Type.Null()]) });
+
+/** One visit to a site, as a fetch makes it: a slot, a connection, the last question, the request, the slot back. */
+const Visit = contract(
+  "visit",
+  { make: ask(Type.Object({ item: Type.String() }), Visited), made: tell(Visited) },
+  "domain",
+);
+
+/** `tells` false: a visitor that does not say when its request leaves, so that gaps count from grants. */
+const visitor = ({ origins, now, sleep, chance }: Surroundings, tells: boolean) =>
+  actor(Visit)<ReplyTo<{ item: string; result: string | null }>[]>({
+    begin: () => [],
+    idle_ms: 60_000,
+    on: {
+      make(turn, { item }) {
+        turn.state.push(turn.park());
+        if (turn.state.length > 1) return PARKED;
+        const site = turn.key.split(" ")[0]!;
+        turn.start("made", async (say, held) => {
+          const slot = { fetch_id: item, host: site, lane: "sync", wait_max_ms: 15_000 } as const;
+          const answer = await say(Domain, site, "acquire", slot);
+          if (answer.kind === "refused") return { item, result: null };
+          if (!tells) await say(Domain, site, "sent", { fetch_id: item });
+          await sleep(chance(3) === 0 ? chance(1_500) : chance(30));
+          if (!held.mayStart() || held.signal.aborted)
+            throw new Fault("lease_lost", "It is somebody else's by now");
+          if (tells) say(Domain, site, "sent", { fetch_id: item }).catch(() => {});
+          const start = { site, item, at_ms: now(), held };
+          origins.starts.push(start);
+          origins.running.add(start);
+          await sleep(300);
+          origins.running.delete(start);
+          await say(Domain, site, "release", { fetch_id: item, status: 200, retry_after_s: null });
+          return { item, result: `${item} of ${site}` };
+        });
+        return PARKED;
+      },
+      made(turn, visited) {
+        for (const to of turn.state) turn.answer(to, visited);
+        turn.state = [];
+      },
+    },
+  });
+
+function crowded({ running }: Origins): string | null {
+  const sites = Map.groupBy(
+    [...running].filter(({ held }) => !held.signal.aborted),
+    ({ site }) => site,
+  );
+  const most = [...sites].find(([, here]) => here.length > SLOTS);
+  return most ? `${most[0]} has ${most[1].length} in flight` : null;
+}
+
+const subject = (tells: boolean): Subject => ({
+  actors: (surroundings) => [
+    domain({ gap_ms: GAP_MS, slots: SLOTS, lease_ms: 60_000 }),
+    visitor(surroundings, tells),
+  ],
+  want: async (say, site, item) =>
+    (await say(Visit, `${site} ${item}`, "make", { item }, { wait_ms: 60_000 })).result,
+  wrong: crowded,
+});
+
+const [only, runs] = [process.env["SEED"], Number(process.env["RUNS"] ?? 8)];
+const seeds = only === undefined ? Array.from({ length: runs }, (_, n) => n + 1) : [Number(only)];
+
+test.each(seeds)(
+  "gaps are kept where requests leave, whatever moves and connects slowly (seed %i)",
+  async (seed) => {
+    try {
+      const trace = await simulate(seed, subject(true));
+      expect(trace.at(-1)).toContain(`${ITEMS} answered`);
+      if (only !== undefined) process.stderr.write(`${trace.join("\n")}\n`);
+    } catch (cause) {
+      throw new Error(`SEED=${seed} npm run sim: ${(cause as Error).message}`, { cause });
+    }
+  },
+);
+
+test("a visitor that counts from its grant is caught", async () => {
+  const calm = { ...CHANCES, call_late: 0, call_failed: 0, answer_lost: 0, letter_repeated: 0 };
+  await expect(simulate(1, subject(false), calm)).rejects.toThrow(/was hit after \d+ ms/);
+});
