@@ -5,127 +5,19 @@
 import { franc } from "franc-min";
 import type { ArticleMeta } from "../../schemas/fetch.ts";
 import { dateInUrl, parseDate } from "./article-dates.ts";
-import {
-  ARTICLE_TYPES,
-  isLdType,
-  ldAbout,
-  ldNames,
-  type LdNode,
-  ldText,
-  type LinkedData,
-} from "./article-jsonld.ts";
-import { collapse, type Tree, unmarked } from "./article-tree.ts";
+import { isLdType, ldAbout, ldNames, type LdNode, ldText, type LinkedData } from "./article-jsonld.ts";
+import { type ChooseTitle, letters, siteOf, titleCandidates } from "./article-title.ts";
+import type { PageKind } from "./article-kind.ts";
+import { nodeText, type Tree, unmarked } from "./article-tree.ts";
 
 const DESCRIPTION_CHARS_MAX = 2_000;
-const TITLE_CHARS_MAX = 500;
 const AUTHORS_MAX = 12;
-/** A title, a name or a date stands in no more nodes than this. */
-const NODES_READ_MAX = 300;
 
 export interface PageMeta {
   /** The JSON-LD node about this page. */
   readonly about: LdNode | null;
   readonly title: string | null;
   readonly meta: Omit<ArticleMeta, "word_count">;
-}
-
-/** Text of a subtree without what is hidden in it, at most so many characters. */
-function nodeText(tree: Tree, node: number, chars_max: number, unseen: Uint8Array): string {
-  let text = "";
-  const stop = Math.min(tree.end[node]!, node + NODES_READ_MAX);
-  for (let i = node; i < stop && text.length < chars_max * 2; i += 1) {
-    if (i > node && unseen[i]) i = tree.end[i]! - 1;
-    else if (tree.tag[i] === "#text") text += tree.text[i]!;
-    else if (i > node && !(tree.tag[i] === "span" && /\p{L}$/u.test(text))) text += " ";
-  }
-  return collapse(text).slice(0, chars_max);
-}
-
-const SEPARATORS = /(\s+[|·•»«›‹–—~]+\s+|\s+-+\s+|\s*[|｜]\s*)/;
-const folded = (text: string): string =>
-  text.toLowerCase().replace(/[’‘]/g, "'").replace(/[“”]/g, '"').replace(/\s+/g, " ").trim();
-const letters = (text: string): string => folded(text).replace(/[^\p{L}\p{N}]+/gu, "");
-
-/** "¶" and "#" that headings carry for links, and the number of things a list has. */
-const headed = (text: string): string =>
-  text
-    .replace(/\s*[¶#]+$/, "")
-    .replace(/\s*\(\d[\d,.]* \p{L}{3,10}\)$/u, "")
-    .trim();
-
-function titleOf(
-  tree: Tree,
-  about: LdNode | null,
-  meta: Meta,
-  site: Site,
-  unseen: Uint8Array,
-): string | null {
-  const og = meta("og:title") ?? meta("twitter:title") ?? meta("dc.title") ?? meta("citation_title");
-  const h1s: string[] = [];
-  for (let i = 0; i < tree.tag.length && h1s.length < 8; i += 1) {
-    if (tree.tag[i] !== "h1" || unseen[i]) continue;
-    const text = headed(nodeText(tree, i, TITLE_CHARS_MAX, unseen));
-    if (text.length >= 3) h1s.push(text);
-  }
-  const declared = og ? headed(withoutSite(unmarked(og), site)) : null;
-  const titled = tree.title ? headed(withoutSite(tree.title, site)) : null;
-  const whole = letters(tree.title);
-  const ogWhole = letters(og ?? "");
-  const fit = h1s.filter((h1) => h1.length >= 6 && h1.length <= 250 && !isSite(h1, site));
-  const contained =
-    fit.find((h1) => ogWhole.includes(letters(h1))) ?? fit.find((h1) => whole.includes(letters(h1)));
-  if (contained) return contained;
-  const headline =
-    about && isLdType(about, ARTICLE_TYPES) ? ldText(about["headline"] ?? about["name"]) : null;
-  if (headline && headline.length >= 6 && !isSite(unmarked(headline), site))
-    return headed(unmarked(headline));
-  // An article's heading is its title, whatever search engines are told. Elsewhere a heading is often a slogan, unless it
-  // says what the title says.
-  const article = meta("og:type")?.toLowerCase() === "article";
-  const single = fit.length === 1 ? fit[0]! : null;
-  if (single && ((article && single.length > 15) || alike(single, `${tree.title} ${og ?? ""}`) >= 0.5))
-    return single;
-  for (const text of [declared, titled]) if (text && text.length >= 3 && !isSite(text, site)) return text;
-  return h1s[0] ?? declared ?? titled;
-}
-
-/** How many of a heading's words another text has, of those with three letters or more. */
-function alike(heading: string, text: string): number {
-  const of = folded(heading).match(/[\p{L}\p{N}]{3,}/gu) ?? [];
-  const said = folded(text);
-  return of.length === 0 ? 0 : of.filter((word) => said.includes(word)).length / of.length;
-}
-
-interface Site {
-  readonly name: string | null;
-  /** The letters of the host, without "www". */
-  readonly host: string;
-  /** Its parts of four letters or more, without the last. */
-  readonly labels: readonly string[];
-}
-
-const isSite = (text: string, { name, host }: Site): boolean => {
-  const bare = letters(text);
-  if (bare === "") return true;
-  if (name !== null && bare === letters(name)) return true;
-  return bare.length > 3 && (host.startsWith(bare) || bare.replace(/^the|com$/g, "") === host);
-};
-
-/** Of a title's parts the last or the first may also begin like the host and go on: "Fellwright Outdoor". */
-const isSitePart = (text: string, site: Site): boolean =>
-  isSite(text, site) ||
-  (text.split(/\s+/).length <= 4 && site.labels.some((label) => letters(text).startsWith(label)));
-
-/** A title less the part that names the site, wherever its separators are. */
-function withoutSite(title: string, site: Site): string {
-  const parts = title.split(SEPARATORS);
-  if (parts.length < 3) return title;
-  if (isSitePart(parts.at(-1)!, site)) return parts.slice(0, -2).join("").trim();
-  if (isSite(parts[0]!, site)) return parts.slice(2).join("").trim();
-  // What stands behind the last bar is the site, even when it calls itself otherwise.
-  if (/[|｜]/.test(parts.at(-2)!) && parts.at(-1)!.split(" ").length <= 4)
-    return parts.slice(0, -2).join("").trim();
-  return title;
 }
 
 const LEAD_IN =
@@ -314,18 +206,6 @@ function cut(text: string, chars_max: number): string {
   return space > chars_max / 2 ? short.slice(0, space) : short;
 }
 
-function siteOf(name: string | null, url: string): Site {
-  const host = URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, "") : "";
-  const labels = host.split(".").slice(0, -1).map(letters);
-  return {
-    name,
-    host: labels.join(""),
-    labels: labels.filter(
-      (label) => label.length > 3 && !/^(?:blogs?|forums?|community|shop|store|docs|news)$/.test(label),
-    ),
-  };
-}
-
 const some = (value: string | null | undefined): string | null => {
   const text = value ? unmarked(value) : "";
   return text === "" ? null : text;
@@ -341,6 +221,8 @@ export function readMeta(
   text: string,
   url: string,
   now_ms: number,
+  kind: PageKind,
+  choose: ChooseTitle,
 ): PageMeta {
   const first = new Map<string, string>();
   const every = new Map<string, string[]>();
@@ -502,7 +384,7 @@ export function readMeta(
 
   return {
     about,
-    title: titleOf(tree, about, meta, siteOf(site, url), unseen)?.slice(0, TITLE_CHARS_MAX) ?? null,
+    title: choose(titleCandidates(tree, about, meta, siteOf(site, url), unseen, kind)),
     meta: {
       author: authors.length > 0 ? authors.join("; ") : null,
       published_at: published,

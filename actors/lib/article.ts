@@ -17,6 +17,7 @@ import {
   unseenInline,
 } from "./article-marks.ts";
 import { countWords, readMeta, wordsIn } from "./article-meta.ts";
+import { type ChooseTitle, likeliestTitle } from "./article-title.ts";
 import { chancesOf, selectLines } from "./article-score.ts";
 import { buildTree, type Tree } from "./article-tree.ts";
 import { findGates, isDeclaredClosed, readPaywall } from "./paywall.ts";
@@ -92,8 +93,14 @@ export function surveyOf(tree: Tree, linked: LinkedData, url: string): Survey {
 /** For each row of numbers, `width` of them a line, the chance that the line is text. */
 export type Weigh = (rows: Float32Array, width: number) => number[];
 
-/** What a page is and says. `weigh` is given by whoever learns the weights and judges them on other pages. */
-export function readHtml(html: string, url: string, now_ms: number, weigh: Weigh = chancesOf): ReadHtml {
+/** What a page is and says. `weigh` and `choose` are given by whoever learns weights and judges them on other pages. */
+export function readHtml(
+  html: string,
+  url: string,
+  now_ms: number,
+  weigh: Weigh = chancesOf,
+  choose: ChooseTitle = likeliestTitle,
+): ReadHtml {
   const tree = buildTree(html);
   const linked = readLinkedData(tree.jsonLd);
   const { page, lines, prose, traits, rows, width } = surveyOf(tree, linked, url);
@@ -138,6 +145,8 @@ export function readHtml(html: string, url: string, now_ms: number, weigh: Weigh
     shown,
     url,
     now_ms,
+    kind,
+    choose,
   );
   const carried = shown.length < THIN_CHARS && !closed ? ldBody(linked, about) : "";
   const from_data = carried.length >= CARRIED_CHARS && shown.length < 0.6 * carried.length;
