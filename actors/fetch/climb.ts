@@ -606,10 +606,12 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         const step = nextStep(request, learned, tried satisfies readonly Tried[]);
         if (step.kind === "answer") {
           const best = step.best === null ? null : tried[step.best]!;
-          const answer = await finish(step.error, best);
+          const isMissing = tried.some(({ outcome }) => outcome.kind === "no_host");
+          const isLater = hasPremium && request.premium_later === true;
+          // The domain hears it while the page is stored, and before anybody has the answer.
+          const settled = isMissing ? null : settle(verdict(step.error, tried, isLater));
+          const [answer] = await Promise.all([finish(step.error, best), settled]);
           teach();
-          if (!tried.some(({ outcome }) => outcome.kind === "no_host"))
-            await settle(verdict(step.error, tried, hasPremium && request.premium_later === true));
           return answer;
         }
         const candidate = await takeRoute(step.tier);
