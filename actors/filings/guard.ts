@@ -12,12 +12,18 @@ import type { FilingHosts } from "./hosts.ts";
  * had been kept too long.
  */
 export type Sent = Exchange | { readonly kind: "lapsed"; readonly was_sent: boolean };
-export type FilingSend = (slot: FilingSlot, request: ExchangeRequest) => Promise<Sent>;
+
+export type FilingRequest = Omit<ExchangeRequest, "sending"> & {
+  /** Asked immediately before the request leaves, as the slot's time is. */
+  readonly mayStart: () => boolean;
+};
+export type FilingSend = (slot: FilingSlot, request: FilingRequest) => Promise<Sent>;
 
 /** Each slot sends once, within its time, looked at again when the connection stands. */
 export function filingSend(egress: Egress, clock: Clock): FilingSend {
   const used = new WeakSet<FilingSlot>();
   return async (slot, request) => {
+    const { mayStart, ...asked } = request;
     if (used.has(slot)) throw new TypeError(`Cannot ask "${request.url}": the slot was used before`);
     used.add(slot);
     const isIn = (): boolean => clock.now() >= slot.slot_ms && clock.now() <= slot.not_after_ms;
@@ -26,11 +32,11 @@ export function filingSend(egress: Egress, clock: Clock): FilingSend {
     let isLate = false;
     const sending = (): boolean => {
       // Asked a second time, a kept connection had died: the system may have counted the first.
-      isLate = was_sent || !isIn() || request.sending?.() === false;
+      isLate = was_sent || !isIn() || !mayStart();
       was_sent ||= !isLate;
       return !isLate;
     };
-    const exchange = await egress.exchange({ ...request, sending });
+    const exchange = await egress.exchange({ ...asked, sending });
     return exchange.kind === "failed" && isLate ? { kind: "lapsed", was_sent } : exchange;
   };
 }

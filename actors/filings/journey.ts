@@ -211,7 +211,7 @@ export function journey(upstream: Upstream): Journey {
           connect_timeout_ms: CONNECT_MOST_MS,
           headers_timeout_ms: HEADERS_MOST_MS,
           idle_timeout_ms: SILENCE_MOST_MS,
-          sending: () => held.mayStart(),
+          mayStart: () => held.mayStart(),
         });
         if (exchange.kind !== "lapsed") {
           requests += 1;

@@ -74,7 +74,7 @@ export function rulebook({ clock, documents, bodies, hosts, egress, crawler_name
         const ask_id = `robots.${digestOf(hosts.urlOf(place))}`;
         answer = await say(FilingAddress, `${egress} ${digest}`, "get", { ...wish, ask_id });
         // Another 4xx means that there are no rules; the last ones count while new ones cannot be had.
-        if (answer.kind === "failed" && !/^http_4/.test(answer.error)) {
+        if (answer.kind === "failed" && !answer.error.startsWith("http_4")) {
           if (
             look.kind !== "stale" ||
             answer.error !== "filings_unavailable" ||
