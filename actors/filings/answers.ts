@@ -107,9 +107,7 @@ export function bodyCheck(kind: SourceKind, path: string): Check {
       if (!scanner) return null;
       // HTML where JSON was asked for: a throttle page among it is only known at its end.
       if (!begun) {
-        const first = /[^\s\ufeff]/.exec(
-          piece.toString("latin1", 0, 256).replace(/^\u00ef\u00bb\u00bf/, ""),
-        )?.[0];
+        const first = /\S/.exec(piece.toString("latin1", 0, 256))?.[0];
         if (first !== undefined && first !== "{" && first !== "[" && first !== "<")
           return { kind: "half", why: "It is no JSON" };
         begun = first !== undefined;

@@ -6,7 +6,7 @@ import { filingHosts, isWithin, kindOf } from "../../actors/filings/hosts.ts";
 import { digestOf, type Kept, lookAt } from "../../actors/filings/kept.ts";
 import { fakeEgress } from "../../cluster/adapters/egress.fake.ts";
 import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import type { SourceKind } from "../../schemas/filing-source.ts";
+import type { SourceAnswer, SourceKind } from "../../schemas/filing-source.ts";
 import { SHARED_EDGAR } from "../edgar.ts";
 
 const FIXTURES = new URL("../fixtures/edgar/_errors/", import.meta.url).pathname;
@@ -186,7 +186,7 @@ describe("whose address it is (notes, section 10)", () => {
 describe("what is kept (notes, section 9)", () => {
   const HOUR_MS = 3_600_000;
   const NOW = Date.UTC(2026, 0, 1);
-  const got = {
+  const got: SourceAnswer = {
     kind: "got",
     url: "u",
     final_url: "u",
@@ -200,8 +200,8 @@ describe("what is kept (notes, section 9)", () => {
     cached: false,
     revalidated: false,
     requests: 1,
-  } as const;
-  const missing = { kind: "missing", url: "u", status: 404, requests: 0 } as const;
+  };
+  const missing: SourceAnswer = { kind: "missing", url: "u", status: 404, requests: 0 };
   const kept = (answer: Kept["answer"], age_ms: number): Kept => ({
     answer,
     last_modified: null,
