@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { AccountError } from "../actors/accounts/keys.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import { auditCommand } from "./commands/audit.ts";
+import { batchCommand } from "./commands/batch.ts";
 import { clusterCommand } from "./commands/cluster.ts";
 import { configCommand } from "./commands/config.ts";
 import { CommandError, type Context, EXIT } from "./commands/context.ts";
@@ -10,6 +11,7 @@ import { customerCommand } from "./commands/customer.ts";
 import { drainCommand } from "./commands/drain.ts";
 import { domainCommand } from "./commands/domain.ts";
 import { fetchCommand } from "./commands/fetch.ts";
+import { jobCommand } from "./commands/job.ts";
 import { keyCommand } from "./commands/key.ts";
 import { nodesCommand } from "./commands/nodes.ts";
 import { projectCommand } from "./commands/project.ts";
@@ -45,6 +47,8 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     auditCommand(context),
     fetchCommand(context),
     searchCommand(context),
+    batchCommand(context),
+    jobCommand(context),
     domainCommand(context),
   ])
     program.addCommand(command);

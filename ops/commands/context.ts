@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Roster } from "../../cluster/ports/roster.ts";
 import type { Config, Environment } from "../config.ts";
+import type { Terminal } from "../terminal.ts";
 
 /** How a command ends, for scripts. */
 export const EXIT = { ok: 0, error: 1, usage: 2, some_failed: 3, key: 4, limit: 5, time: 124 } as const;
@@ -31,6 +32,8 @@ export interface Context {
   readonly now: () => number;
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
+  /** Left out: the one the process runs in. */
+  readonly terminal?: () => Terminal;
   /** The command worked, and this is still how it ends: for a fetch that came to nothing. */
   readonly exit: (code: number) => void;
 }

@@ -99,29 +99,32 @@ export async function oneService(
   );
   const pages = fetchService({ documents, ask, clock, meters });
   let asked = 0;
-  const get = (wishes: Partial<FetchAsk> = {}) =>
-    pages.fetch({
-      fetch_id: `f${asked++}`,
-      url: "http://example.org/",
-      render: "auto",
-      max_bytes: 15_728_640,
-      accept_pdf: true,
-      cache_ttl_s: null,
-      min_text_chars: 500,
-      allow_archive: true,
-      allow_alternates: true,
-      allow_paid: true,
-      tiers: null,
-      country: null,
-      user_agent: null,
-      accept_language: null,
-      lane: "sync",
-      project: "default",
-      deadline_ms: clock.now() + 150_000,
-      hard_deadline: false,
-      ...wishes,
-    });
-  return { clock, get, bodies, ask };
+  const request = (wishes: Partial<FetchAsk> = {}): FetchAsk => ({
+    fetch_id: `f${asked++}`,
+    url: "http://example.org/",
+    render: "auto",
+    max_bytes: 15_728_640,
+    accept_pdf: true,
+    cache_ttl_s: null,
+    min_text_chars: 500,
+    allow_archive: true,
+    allow_alternates: true,
+    allow_paid: true,
+    tiers: null,
+    country: null,
+    user_agent: null,
+    accept_language: null,
+    lane: "sync",
+    project: "default",
+    deadline_ms: clock.now() + 150_000,
+    hard_deadline: false,
+    ...wishes,
+  });
+  const get = (wishes: Partial<FetchAsk> = {}) => pages.fetch(request(wishes));
+  /** As work of a batch asks, until it leaves. */
+  const getUntil = (signal: AbortSignal, wishes: Partial<FetchAsk> = {}) =>
+    pages.fetchWith(ask, request({ lane: "batch", ...wishes }), signal);
+  return { clock, get, getUntil, bodies, ask };
 }
 
 /** Lets work that waits for nothing but itself come to its end. */

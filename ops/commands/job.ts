@@ -1,0 +1,103 @@
+/**
+ * trawl job: a job shown, watched, its items printed, cancelled through the service; and verified beside it, in the
+ * store itself, against the law of its ledger (actors/jobs/law.ts).
+ */
+import { Command } from "commander";
+import { judge } from "../../actors/jobs/law.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { jobRange, type JobStatus, type KeptJob, type StoredResult } from "../../schemas/jobs.ts";
+import { systemTerminal } from "../terminal.ts";
+import { type Asking, clientCommand, exchange, refusal, service, whole } from "./client.ts";
+import { CommandError, type Context, EXIT, type Json, withDocuments, withJson } from "./context.ts";
+import { readJob, watch } from "./watch.ts";
+
+const RESULTS_AT_ONCE = 200;
+
+export function jobCommand(context: Context): Command {
+  const command = new Command("job").description("batch jobs");
+  command.addCommand(
+    clientCommand("show")
+      .description("how a job is doing")
+      .argument("<id>", "the job")
+      .action(async (job_id: string, wishes: Asking) => {
+        show(context, await readJob({ ...service(context, wishes), job_id }), wishes);
+      }),
+  );
+  command.addCommand(
+    clientCommand("watch")
+      .description("look on until a job is over; when piped, its items as NDJSON")
+      .argument("<id>", "the job")
+      .option("--from <index>", "the first item to print", whole, 0)
+      .action(async (job_id: string, wishes: Asking & { readonly from: number }) => {
+        const terminal = context.terminal?.() ?? systemTerminal();
+        const isPrinted = terminal.isPiped || wishes.json === true;
+        await watch(context, terminal, { ...service(context, wishes), job_id, from: wishes.from, isPrinted });
+      }),
+  );
+  command.addCommand(
+    clientCommand("items")
+      .description("the items of a job as NDJSON, as far as they are over; waits for the others")
+      .argument("<id>", "the job")
+      .option("--from <index>", "the first item to print", whole, 0)
+      .action(async (job_id: string, wishes: Asking & { readonly from: number }) => {
+        const terminal = context.terminal?.() ?? systemTerminal();
+        const watched = { ...service(context, wishes), job_id, from: wishes.from, isPrinted: true };
+        await watch(context, terminal, watched);
+      }),
+  );
+  command.addCommand(
+    clientCommand("cancel")
+      .description("cancel a job; what is finished is kept")
+      .argument("<id>", "the job")
+      .action(async (job_id: string, wishes: Asking) => {
+        const { base, key } = service(context, wishes);
+        const { reply, content } = await exchange("DELETE", `${base}/v1/jobs/${job_id}`, key);
+        if (!reply.ok || content === null) throw refusal(reply, content);
+        show(context, content as JobStatus, wishes);
+      }),
+  );
+  withJson(command.command("verify"))
+    .description(
+      "hold what is stored of a job against its ledger's law: every item settled once, metered once",
+    )
+    .argument("<id>", "the job")
+    .action(async (job_id: string, { json }: Json) => {
+      const { job, verdict, results } = await withDocuments(context, (documents) =>
+        verify(documents, job_id),
+      );
+      const { problems, ahead } = verdict;
+      if (problems.length > 0) context.exit(EXIT.error);
+      const { counts, phase } = job;
+      if (json) return context.out(JSON.stringify({ job_id, phase, counts, results, ahead, problems }));
+      for (const problem of problems) context.out(problem);
+      const sum = `${counts.pending} pending + ${counts.queued} queued + ${counts.done} done + ${counts.failed} failed + ${counts.cancelled} cancelled = ${counts.total}`;
+      context.err(`${phase}: ${sum}; ${results} results, ${job.metered.requests} metered`);
+      if (ahead > 0) context.err(`${ahead} results are ahead of the ledger, which is written twice a second`);
+      return context.err(problems.length === 0 ? "The law holds" : `${problems.length} things are wrong`);
+    });
+  return command;
+}
+
+function show(context: Context, job: JobStatus, { json }: Json): void {
+  if (json) return context.out(JSON.stringify(job, null, 2));
+  const { counts, items: _, ...rest } = job;
+  for (const [name, value] of Object.entries({ ...rest, ...counts }))
+    if (value !== null) context.out(`${name.padEnd(16)}${value}`);
+}
+
+/** The job first: its results may be ahead of it, it is never ahead of them. Throws CommandError, Fault. */
+async function verify(documents: Documents, job_id: string) {
+  const job = (await documents.get("job", job_id))?.value as KeptJob | null | undefined;
+  if (!job) throw new CommandError(`There is no job "${job_id}" in this store`);
+  const found = new Map<number, Pick<StoredResult, "status" | "bill">>();
+  for (let [from, to] = jobRange(job_id); ;) {
+    const some = await documents.list("job_results", { from, to, limit: RESULTS_AT_ONCE });
+    for (const { key, value } of some) {
+      const { status, bill } = value as StoredResult;
+      found.set(Number(key.slice(job_id.length + 1)), { status, bill });
+    }
+    if (some.length < RESULTS_AT_ONCE) break;
+    from = `${some.at(-1)!.key}\0`;
+  }
+  return { job, verdict: judge(job, found), results: found.size };
+}

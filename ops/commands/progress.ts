@@ -1,0 +1,56 @@
+/** How far a job is, as one line of a given width. Functions of their arguments. */
+import type { JobCounts } from "../../schemas/jobs.ts";
+
+/** What was seen of a job, and when. */
+export interface Sight {
+  readonly at_ms: number;
+  readonly over: number;
+}
+
+const BAR_MOST = 30;
+const BAR_LEAST = 8;
+/** The rate is that of the last half minute. */
+const LATELY_MS = 30_000;
+
+export const overOf = ({ done, failed, cancelled }: JobCounts): number => done + failed + cancelled;
+
+/** Items a second over what was seen lately; null: too little was. */
+export function rateOf(sights: readonly Sight[]): number | null {
+  const last = sights.at(-1);
+  const first = sights.find(({ at_ms }) => last && last.at_ms - at_ms <= LATELY_MS);
+  if (!last || !first || last.at_ms === first.at_ms) return null;
+  return ((last.over - first.over) * 1_000) / (last.at_ms - first.at_ms);
+}
+
+/** `████▌    1,234 of 5,000, 12.3/s, 4 failed, 5 min left` */
+export function progress(counts: JobCounts, sights: readonly Sight[], columns: number): string {
+  const over = overOf(counts);
+  const rate = rateOf(sights);
+  const left_s = rate === null || rate === 0 ? null : (counts.total - over) / rate;
+  const words = [
+    `${grouped(over)} of ${grouped(counts.total)}`,
+    ...(rate === null ? [] : [`${rate.toFixed(rate < 10 ? 1 : 0)}/s`]),
+    ...(counts.failed > 0 ? [`${grouped(counts.failed)} failed`] : []),
+    ...(left_s === null || over === counts.total ? [] : [`${span(left_s)} left`]),
+  ].join(", ");
+  const width = Math.min(BAR_MOST, columns - words.length - 3);
+  const line =
+    width < BAR_LEAST ? words : `${bar(counts.total === 0 ? 1 : over / counts.total, width)}  ${words}`;
+  return line.slice(0, Math.max(0, columns - 1));
+}
+
+const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+function bar(share: number, width: number): string {
+  const eighths = Math.floor(share * width * 8);
+  const full = "█".repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8]!;
+  return full.padEnd(width, "░");
+}
+
+const grouped = (count: number): string => count.toLocaleString("en-US");
+
+export function span(seconds: number): string {
+  if (seconds < 90) return `${Math.ceil(seconds)} s`;
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
+  return `${(seconds / 3_600).toFixed(1)} h`;
+}

@@ -1,0 +1,103 @@
+/**
+ * Looking on while a job runs: a bar for people, its items as NDJSON for programs, in the order they were submitted.
+ * Whoever leaves leaves the job running.
+ */
+import type { JobItem, JobStatus } from "../../schemas/jobs.ts";
+import type { Terminal } from "../terminal.ts";
+import { exchange, refusal } from "./client.ts";
+import { type Context, EXIT } from "./context.ts";
+import { overOf, progress, type Sight, span } from "./progress.ts";
+
+interface Watched {
+  readonly base: string;
+  readonly key: string;
+  readonly job_id: string;
+  /** Items before this one are not printed. */
+  readonly from: number;
+  /** Whether items are printed. */
+  readonly isPrinted: boolean;
+}
+
+const LOOK_FIRST_MS = 200;
+const LOOK_MOST_MS = 1_000;
+const PAGE = 100;
+const SIGHTS_MOST = 100;
+/** As a shell says it of a program that was interrupted. */
+const INTERRUPTED = 130;
+
+/** `include` adds a page of items. Throws CommandError. */
+export async function readJob(
+  { base, key, job_id }: Pick<Watched, "base" | "key" | "job_id">,
+  page?: { readonly offset: number; readonly limit: number },
+): Promise<JobStatus> {
+  const query = page ? `?include=items&offset=${page.offset}&limit=${page.limit}` : "";
+  const { reply, content } = await exchange("GET", `${base}/v1/jobs/${job_id}${query}`, key);
+  if (!reply.ok || content === null) throw refusal(reply, content);
+  return content as JobStatus;
+}
+
+export async function watch(context: Context, terminal: Terminal, watched: Watched): Promise<void> {
+  const { job_id, isPrinted } = watched;
+  let isLeaving = false;
+  let { from } = watched;
+  let wait_ms = LOOK_FIRST_MS;
+  const sights: Sight[] = [];
+  const interrupt = terminal.onInterrupt(() => (isLeaving = true));
+  const draw = (line: string): void => {
+    if (terminal.columns !== null) terminal.draw(line);
+  };
+  try {
+    for (;;) {
+      const job = await readJob(watched);
+      if (isPrinted) from = await print(job, from);
+      sights.push({ at_ms: terminal.now(), over: overOf(job.counts) });
+      if (sights.length > SIGHTS_MOST) sights.shift();
+      if (job.finished_at !== null) {
+        draw("");
+        return conclude(job);
+      }
+      if (isLeaving) return leave();
+      if (terminal.columns !== null) draw(progress(job.counts, sights, terminal.columns));
+      await terminal.sleep(wait_ms);
+      wait_ms = Math.min(LOOK_MOST_MS, wait_ms * 1.5);
+    }
+  } finally {
+    interrupt[Symbol.dispose]();
+  }
+
+  /** The items that are over, up to the first that is not; answers which that is. */
+  async function print({ counts }: JobStatus, first: number): Promise<number> {
+    let next = first;
+    while (next < counts.total && !isLeaving) {
+      const { items = [] } = await readJob(watched, { offset: next, limit: PAGE });
+      for (const item of items) {
+        if (!isOver(item)) return next;
+        context.out(JSON.stringify(item));
+        next++;
+      }
+      if (items.length === 0) break;
+    }
+    return next;
+  }
+
+  function leave(): void {
+    draw("");
+    context.err(
+      `The job goes on. To look on: trawl job watch ${job_id}; to end it: trawl job cancel ${job_id}`,
+    );
+    context.exit(INTERRUPTED);
+  }
+
+  function conclude({ status, counts, created_at, finished_at }: JobStatus): void {
+    const took_s = (Date.parse(finished_at!) - Date.parse(created_at)) / 1_000;
+    const { done, failed, cancelled } = counts;
+    context.err(
+      `${status} after ${span(took_s)}: ${done} done, ${failed} failed` +
+        (cancelled > 0 ? `, ${cancelled} cancelled` : ""),
+    );
+    if (!isPrinted) context.err(`Its items: trawl job items ${job_id}`);
+    if (failed + cancelled > 0) context.exit(EXIT.some_failed);
+  }
+}
+
+const isOver = ({ status }: JobItem): boolean => status !== "pending" && status !== "queued";

@@ -1,0 +1,145 @@
+/** What fetches of a batch ask of the Fetch actor beyond others, and which of them are tried again. */
+import { describe, expect, test } from "vitest";
+import { fetchAgain } from "../../actors/fetch/again.ts";
+import { Domain } from "../../schemas/domain.ts";
+import { type Attempt, EMPTY_RECORD, type FetchAnswer } from "../../schemas/fetch.ts";
+import { answer, failure, HTML, oneService, running } from "./one-service.ts";
+
+const ended = (error: string | null, reasons: readonly string[] = [], retry_after_s: number | null = null) =>
+  ({
+    record: EMPTY_RECORD,
+    attempts: reasons.map((words): Attempt => {
+      const [tier, reason] = words.split(" ") as [string, string];
+      return { tier, status: null, reason, ms: 1, detail: null };
+    }),
+    cached: false,
+    revalidated: false,
+    cost_usd: "0",
+    error,
+    error_detail: null,
+    retry_after_s,
+    premium_routes_tried: false,
+  }) satisfies FetchAnswer;
+
+const transient = { because: "transient", retry_after_s: null };
+const blocked = { because: "blocked", retry_after_s: null };
+
+test.each([
+  [ended(null), {}, null],
+  [ended("http_404", ["direct http_404"]), {}, null],
+  [ended("blocked_destination"), {}, null],
+  [ended("domain_dead"), {}, null],
+  [ended("timeout", ["request_timeout timeout"]), {}, null],
+  [ended("domain_busy", [], 9), {}, { because: "busy", retry_after_s: 9 }],
+  [ended("politeness_timeout", [], 3), {}, { because: "busy", retry_after_s: 3 }],
+  [ended("domain_unavailable", [], 600), {}, { because: "transient", retry_after_s: 600 }],
+  [ended("domain_unavailable", [], 600), { tries: 1 }, null],
+  [ended("domain_unavailable", [], 1_800), {}, null],
+  [ended("robots_disallowed", ["robots rules"]), {}, null],
+  [ended("robots_disallowed", ["robots robots_unreachable"]), {}, transient],
+  [ended("all_tiers_failed", ["direct network_refused", "browser not_configured"]), {}, transient],
+  [ended("all_tiers_failed", ["direct http_503"]), {}, transient],
+  [ended("all_tiers_failed", ["direct http_429"]), {}, transient],
+  [ended("all_tiers_failed", ["direct http_403", "proxy provider_rate_limited"]), {}, transient],
+  [ended("all_tiers_failed", ["direct http_403", "archive timeout"]), {}, null],
+  [ended("all_tiers_failed", ["direct http_403"]), { premium_later: true }, blocked],
+  [ended("all_tiers_failed", ["direct challenge_cloudflare"]), { premium_later: true }, blocked],
+  [ended("premium_route_required"), { premium_later: true }, { because: "blocked", retry_after_s: 0 }],
+  [ended("premium_route_required"), {}, null],
+] as const)("%#: %j", (said, item, expected) => {
+  expect(fetchAgain(said, { tries: 0, premium_later: false, ...item })).toEqual(expected);
+});
+
+/** A page that takes until it is given up, and what was asked for. */
+function slow() {
+  const asked: string[] = [];
+  return {
+    asked,
+    routes: {
+      direct: async ({ signal }: { signal: AbortSignal }) => {
+        asked.push("direct");
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        return failure("timeout");
+      },
+      browser: () => {
+        asked.push("browser");
+        return answer(HTML);
+      },
+    },
+  };
+}
+
+describe("who leaves", () => {
+  test("is answered, and nothing is sent any more when nobody else wants the page", async () => {
+    const { asked, routes } = slow();
+    const { clock, getUntil } = await oneService(routes);
+    const leaving = new AbortController();
+    const wanted = getUntil(leaving.signal);
+    await clock.advance(100);
+    expect(asked).toEqual(["direct"]);
+    leaving.abort();
+    expect(await running(clock, wanted)).toMatchObject({ error: "timeout" });
+    await clock.advance(400_000);
+    expect(asked).toEqual(["direct"]);
+  });
+
+  test("takes nothing away from who stays", async () => {
+    const { asked, routes } = slow();
+    const { clock, get, getUntil } = await oneService(routes);
+    const leaving = new AbortController();
+    const wanted = getUntil(leaving.signal);
+    const staying = get({ deadline_ms: clock.now() + 20_000, hard_deadline: true });
+    await clock.advance(100);
+    leaving.abort();
+    expect(await running(clock, wanted)).toMatchObject({ error: "timeout" });
+    expect(asked).toEqual(["direct"]);
+    let isThere = false;
+    void staying.then(() => (isThere = true));
+    await clock.advance(15_000);
+    expect(isThere).toBe(false);
+    await clock.advance(400_000);
+    expect(isThere).toBe(true);
+  });
+
+  test("before somebody comes leaves him a climb of his own", async () => {
+    let asked = 0;
+    const { clock, get, getUntil } = await oneService({
+      direct: async ({ signal }) => {
+        if (asked++ > 0) return answer(HTML);
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        // It takes a moment to notice.
+        await new Promise((resolve) => clock.at(clock.now() + 500, () => resolve(null)));
+        return failure("timeout");
+      },
+    });
+    const leaving = new AbortController();
+    const wanted = getUntil(leaving.signal);
+    await clock.advance(100);
+    leaving.abort();
+    await clock.advance(100);
+    const next = get();
+    expect(await running(clock, wanted)).toMatchObject({ error: "timeout" });
+    expect(await running(clock, next)).toMatchObject({ error: null });
+    expect(asked).toBe(2);
+  });
+});
+
+describe("a climb that leaves premium routes for later", () => {
+  const failures = async (premium_later: boolean): Promise<number> => {
+    const { clock, get, ask } = await oneService({
+      direct: () => failure("http_403", 403),
+      proxy: () => answer(HTML),
+    });
+    for (let n = 0; n < 2; n++)
+      await running(
+        clock,
+        get({ allow_paid: false, cache_ttl_s: 0, ...(premium_later && { premium_later }) }),
+      );
+    return (await ask(Domain, "example.org", "view", null)).failures;
+  };
+
+  test("says nothing of the domain, whose other routes were not tried", async () => {
+    expect(await failures(true)).toBe(0);
+    expect(await failures(false)).toBe(2);
+  });
+});
