@@ -1,0 +1,76 @@
+/** The two pages of the README that direct does not get: one that a browser must run, one that only the archive has. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Service, SETUPS } from "../service.ts";
+import { type Arrival, article, type Page, prose, type Site, type Web, web } from "../web.ts";
+
+const TAKEN_MS = Date.now() - 40 * 24 * 3_600_000;
+const COPY = new Date(TAKEN_MS).toISOString().replaceAll(/\D/g, "").slice(0, 14);
+const SCRIPTED = `<!doctype html><title>Tides</title><div id="app"></div><script>
+  document.getElementById("app").innerHTML = "<article><h1>Tides</h1><p>" + ${JSON.stringify(prose(12))} + "</p></article>";
+</script>`;
+
+describe.each(SETUPS)("the ladder with a browser and an archive, $setup", ({ start }) => {
+  let sites: Web;
+  let service: Service;
+  let archive: Site;
+  beforeAll(async () => {
+    sites = await web();
+    const listing = ({ path }: Arrival): Page => {
+      const url = new URL(path, "http://any.example").searchParams.get("url")!;
+      const header = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"];
+      const rows = url.includes("/page") ? [["k", COPY, url, "text/html", "200", "-", "1"]] : [];
+      return { type: "application/json", body: JSON.stringify([header, ...rows]) };
+    };
+    const copy: Page = {
+      headers: { "memento-datetime": new Date(TAKEN_MS).toUTCString() },
+      body: article("Kept"),
+    };
+    archive = sites.site({ "/cdx/search/cdx": listing, "*": copy }, "archive");
+    service = await start({
+      TRAWL_DNS_SERVERS: sites.dns,
+      TRAWL_ARCHIVE_URL: archive.origin,
+      TRAWL_CHROMIUM_PATH: "",
+    });
+  }, 120_000);
+  afterAll(async () => {
+    await service?.close();
+    await sites?.close();
+  });
+
+  test("a page without text until its script has run comes from the browser", async () => {
+    const site = sites.site({ "/": { body: SCRIPTED } });
+    const fetched = await service.fetch({ url: `${site.origin}/`, timeout_s: 60 });
+    expect(fetched).toMatchObject({
+      error: null,
+      status: 200,
+      tier: "browser",
+      title: "Tides",
+      body_kind: "rendered_dom",
+      attempts: [
+        { tier: "direct", status: 200, reason: "thin_content" },
+        { tier: "browser", status: 200, reason: "ok" },
+      ],
+    });
+    expect(fetched.text).toContain("In the 12. year");
+    const dom = await service.call("GET", fetched.body_url!);
+    expect(dom.bytes.toString()).toContain("In the 12. year");
+  }, 90_000);
+
+  test("a page that is forbidden to us, in the browser too, comes from the archive", async () => {
+    const site = sites.site({ "/page": { status: 403, body: article("No") } });
+    const fetched = await service.fetch({ url: `${site.origin}/page`, timeout_s: 60 });
+    expect(fetched).toMatchObject({
+      error: null,
+      status: 200,
+      tier: "archive",
+      title: "Kept",
+      archived_at: new Date(Math.floor(TAKEN_MS / 1_000) * 1_000).toISOString(),
+      served_from_archive_because: null,
+      attempts: [
+        { tier: "direct", status: 403, reason: "http_403" },
+        { tier: "browser", status: 403, reason: "http_403" },
+        { tier: "archive", status: 200, reason: "ok" },
+      ],
+    });
+  }, 90_000);
+});
