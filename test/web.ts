@@ -52,6 +52,8 @@ export interface Web {
   readonly dns: string;
   /** A new site; paths it does not know are what "*" says, else 404, and so is its robots.txt. */
   readonly site: (pages: Pages, name?: string) => Site;
+  /** Every site there is. */
+  readonly known: () => readonly Site[];
   /** Names `name.test` for an origin outside of this web, by its address. */
   readonly name: (name: string, addresses: Zone[string]) => string;
   readonly close: () => Promise<void>;
@@ -124,6 +126,7 @@ export async function web(): Promise<Web> {
       sites.set(host, site);
       return site;
     },
+    known: () => [...sites.values()],
     name(name, addresses) {
       const host = `${name}.test`;
       zone[host] = addresses;

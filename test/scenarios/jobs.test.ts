@@ -1,0 +1,270 @@
+/** Batch jobs as callers see them: created, run, read, cancelled, called back, killed in the middle (issue 5). */
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { FetchBody } from "../../schemas/fetch.ts";
+import type { JobItem, JobStatus } from "../../schemas/jobs.ts";
+import { type Said, type Service, SETUPS } from "../service.ts";
+import { article, type Page, type Web, web } from "../web.ts";
+
+let keys = 0;
+
+function client(service: Service) {
+  const create = (items: readonly FetchBody[], more: object = {}): Promise<Said> => {
+    const body = { items, idempotency_key: `key-${keys++}`, ...more };
+    return service.call("POST", "/v1/batch/fetch", { body });
+  };
+  const read = async (job_id: string, query = ""): Promise<JobStatus> => {
+    const said = await service.call("GET", `/v1/jobs/${job_id}${query}`);
+    if (said.status !== 200) throw new Error(`${said.status}: ${said.bytes.toString()}`);
+    const { counts } = said.json as JobStatus;
+    const sum = counts.pending + counts.queued + counts.done + counts.failed + counts.cancelled;
+    if (sum !== counts.total) throw new Error(`The law does not hold: ${JSON.stringify(counts)}`);
+    return said.json as JobStatus;
+  };
+  return {
+    create,
+    read,
+    async over(job_id: string, within_ms = 60_000): Promise<JobStatus> {
+      for (const began = performance.now(); performance.now() - began < within_ms; await sleep(100)) {
+        const job = await read(job_id).catch(() => null);
+        if (job?.finished_at != null) return job;
+      }
+      throw new Error(`The job is not over: ${JSON.stringify((await read(job_id)).counts)}`);
+    },
+    async items(job_id: string, query = ""): Promise<JobItem[]> {
+      const items: JobItem[] = [];
+      for (let offset = 0; ; offset += 100) {
+        const job = await read(job_id, `?include=items&offset=${offset}${query}`);
+        items.push(...job.items!);
+        if (offset + 100 >= job.counts.total) return items;
+      }
+    },
+  };
+}
+
+interface Receiver {
+  readonly url: string;
+  readonly told: any[];
+  readonly server: Server;
+}
+
+async function receiver(status = 204): Promise<Receiver> {
+  const told: any[] = [];
+  const server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (piece: Buffer) => (text += piece.toString()));
+    request.on("end", () => {
+      told.push(JSON.parse(text));
+      response.writeHead(status).end();
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, told, server };
+}
+
+describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
+  let sites: Web;
+  let service: Service;
+  let jobs: ReturnType<typeof client>;
+  beforeAll(async () => {
+    sites = await web();
+    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
+    jobs = client(service);
+  });
+  afterAll(async () => {
+    await service.close();
+    await sites.close();
+  });
+
+  /** `count` pages on `hosts` sites of their own. */
+  function pages(count: number, hosts: number, page: Page = { body: article("A page") }): string[] {
+    const made = Array.from({ length: hosts }, () => sites.site({ "*": page }));
+    return Array.from({ length: count }, (_, n) => `${made[n % hosts]!.origin}/${n}`);
+  }
+
+  test("run items as the single endpoint does, each once, and keep what came of them", async () => {
+    const site = sites.site({ "/a": { body: article("Page A") } });
+    const { host } = site;
+    const said = await jobs.create([
+      { url: `${site.origin}/a` },
+      { url: `${site.origin}/missing`, allow_archive: false },
+      { url: "nonsense" },
+      { url: `${site.origin}/a`, include_html: true, project_ref: "ours" },
+    ]);
+    expect([said.status, said.json.created]).toEqual([202, true]);
+    const { job_id } = said.json;
+    expect(await jobs.over(job_id)).toMatchObject({
+      kind: "fetch",
+      status: "completed",
+      counts: { total: 4, pending: 0, queued: 0, done: 2, failed: 2, cancelled: 0 },
+      callback_url: null,
+      callback_status: null,
+      items_url: `/v1/jobs/${job_id}?include=items`,
+    });
+    const items = await jobs.items(job_id);
+    expect(items.map(({ index, status, error }) => [index, status, error])).toEqual([
+      [0, "done", null],
+      [1, "failed", "http_404"],
+      [2, "failed", "invalid_url"],
+      [3, "done", null],
+    ]);
+    const [first, second, , fourth] = items as any[];
+    expect(first.result).toMatchObject({ title: "Page A", request_id: `${job_id}:0`, status: 200 });
+    expect(first.result).not.toHaveProperty("html");
+    expect(fourth.input).toEqual({ url: `${site.origin}/a`, include_html: true, project_ref: "ours" });
+    expect(fourth.result.html).toContain(`<h1>Page A</h1>`);
+    expect(second.result).toMatchObject({ error: "http_404", status: 404 });
+    expect(site.hits("/a")).toBe(1);
+    expect(host).toBeTruthy();
+    // The project retrieved the body, so it may have it.
+    expect((await service.call("GET", first.result.body_url)).status).toBe(200);
+    const { phase, problems } = await service.trawl("job", "verify", job_id);
+    expect([phase, problems]).toEqual(["completed", []]);
+  });
+
+  test("sent twice at the same moment are one job", async () => {
+    const body = { items: pages(300, 5).map((url) => ({ url })), idempotency_key: "the same" };
+    const said = await Promise.all([0, 1, 2].map(() => service.call("POST", "/v1/batch/fetch", { body })));
+    expect(said.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 202]);
+    expect(new Set(said.map(({ json }) => json.job_id)).size).toBe(1);
+    expect((await jobs.over(said[0]!.json.job_id)).counts.done).toBe(300);
+  });
+
+  test("leave one slow site alone while the others go on", async () => {
+    const slow = sites.site({
+      "*": async () => {
+        await sleep(400);
+        return { body: article("Slow") };
+      },
+    });
+    const urls = [...Array.from({ length: 60 }, (_, n) => `${slow.origin}/${n}`), ...pages(200, 40)];
+    const { job_id } = (await jobs.create(urls.map((url) => ({ url })))).json;
+    const quick = async () =>
+      (await jobs.items(job_id)).slice(60).filter(({ status }) => status === "done").length;
+    await expect.poll(quick, { timeout: 30_000, interval: 200 }).toBe(200);
+    // What dominates drains at its own rate: two at once, 400 ms each.
+    expect(slow.most()).toBeLessThanOrEqual(2);
+    expect((await jobs.read(job_id)).status).toBe("running");
+    expect((await jobs.over(job_id)).counts.done).toBe(260);
+  });
+
+  test("are tried again while they fail for a passing reason", async () => {
+    let asked = 0;
+    const site = sites.site({
+      "/": () => (asked++ === 0 ? { status: 503, body: "later" } : { body: article("At last") }),
+    });
+    const { job_id } = (await jobs.create([{ url: `${site.origin}/`, allow_archive: false }])).json;
+    expect((await jobs.over(job_id)).counts.done).toBe(1);
+    expect(site.hits("/")).toBe(2);
+    const [first, second] = site.arrivals.filter(({ path }) => path === "/");
+    expect(second!.at_ms - first!.at_ms).toBeGreaterThanOrEqual(5_000);
+  });
+
+  test("cancelled send nothing more after two seconds and keep what was finished", async () => {
+    const slow = async (): Promise<Page> => {
+      await sleep(300);
+      return { body: article("Slow") };
+    };
+    const made = Array.from({ length: 8 }, () => sites.site({ "*": slow }));
+    const items = Array.from({ length: 400 }, (_, n) => ({ url: `${made[n % 8]!.origin}/${n}` }));
+    const hook = await receiver();
+    const { job_id } = (await jobs.create(items, { callback_url: hook.url })).json;
+    await expect
+      .poll(async () => (await jobs.read(job_id)).counts.done, { timeout: 20_000 })
+      .toBeGreaterThan(5);
+    const began = performance.now();
+    const said = await service.call("DELETE", `/v1/jobs/${job_id}`);
+    expect(performance.now() - began).toBeLessThan(4_000);
+    const cancelled = said.json as JobStatus;
+    expect(cancelled).toMatchObject({ status: "cancelled", counts: { pending: 0, queued: 0, total: 400 } });
+    expect(cancelled.counts.done).toBeGreaterThan(5);
+    await sleep(2_500);
+    const late = made.flatMap(({ arrivals }) => arrivals.filter(({ at_ms }) => at_ms > began + 2_000));
+    expect(late).toEqual([]);
+    expect(hook.told).toMatchObject([
+      { job_id, status: "cancelled", total: 400, succeeded: cancelled.counts.done, failed: 0 },
+    ]);
+    const done = await jobs.items(job_id, "&status=done");
+    expect(done.every(({ result }) => result !== null)).toBe(true);
+    expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
+    hook.server.close();
+  });
+
+  test("call back when they are over, and say what came of it", async () => {
+    const hook = await receiver();
+    const { job_id } = (await jobs.create([{ url: pages(1, 1)[0]! }], { callback_url: hook.url })).json;
+    const { finished_at } = await jobs.over(job_id);
+    await expect
+      .poll(async () => (await jobs.read(job_id)).callback_status, { timeout: 15_000 })
+      .toBe("delivered_204");
+    expect(hook.told).toEqual([
+      { job_id, kind: "fetch", status: "completed", total: 1, succeeded: 1, failed: 0, finished_at },
+    ]);
+    hook.server.close();
+  });
+
+  test("do not call back where they may not", async () => {
+    const url = "http://10.1.2.3/hook";
+    const { job_id } = (await jobs.create([{ url: pages(1, 1)[0]! }], { callback_url: url })).json;
+    await jobs.over(job_id);
+    await expect
+      .poll(async () => (await jobs.read(job_id)).callback_status, { timeout: 15_000 })
+      .toBe("blocked_destination");
+  });
+
+  test("go on where they were when everything is killed in the middle", { timeout: 180_000 }, async () => {
+    const urls = pages(400, 10, { body: article("Kept") });
+    const hook = await receiver();
+    const said = await jobs.create(
+      urls.map((url) => ({ url })),
+      { callback_url: hook.url },
+    );
+    const { job_id } = said.json;
+    await expect
+      .poll(async () => (await jobs.read(job_id)).counts.done, { timeout: 20_000 })
+      .toBeGreaterThan(20);
+    await service.kill();
+    const before = await hits(urls);
+    await service.restart();
+    expect((await jobs.over(job_id, 120_000)).counts).toMatchObject({ done: 400, failed: 0 });
+    // Only what was in flight was asked for again: four of each of ten sites, at most.
+    expect((await hits(urls)) - 400).toBeLessThanOrEqual(40);
+    expect(before).toBeLessThan(400);
+    const { problems } = await service.trawl("job", "verify", job_id);
+    expect(problems).toEqual([]);
+    await expect.poll(() => hook.told.length, { timeout: 30_000 }).toBe(1);
+    hook.server.close();
+  });
+
+  const hits = async (urls: readonly string[]): Promise<number> => {
+    const origins = new Set(urls.map((url) => new URL(url).hostname));
+    let sum = 0;
+    for (const { host, arrivals } of sites.known())
+      if (origins.has(host)) sum += arrivals.filter(({ path }) => path !== "/robots.txt").length;
+    return sum;
+  };
+});
+
+// The built-in index is there on the embedded engines only.
+describe.each(SETUPS.filter(({ setup }) => setup === "embedded"))(
+  "batches of searches, $setup",
+  ({ start }) => {
+    test("find what there is", async () => {
+      const service = await start();
+      const jobs = client(service);
+      const items = [{ query: "when was the lighthouse lit" }, { query: "xyzzy plugh", max_results: 3 }];
+      const said = await service.call("POST", "/v1/batch/search", { body: { items, idempotency_key: "s" } });
+      expect(said.status).toBe(202);
+      expect((await jobs.over(said.json.job_id)).counts).toMatchObject({ done: 2 });
+      const [first, second] = (await jobs.items(said.json.job_id)) as any[];
+      expect(first.result).toMatchObject({ query: items[0]!.query, provider: "metasearch", error: null });
+      expect(first.result.results[0].title).toBe("The lighthouse at Skarn Head");
+      expect(second).toMatchObject({ input: items[1], result: { results: [] } });
+      await service.close();
+    });
+  },
+);
