@@ -687,6 +687,21 @@ export function node(
 
   // --- holdings ------------------------------------------------------------------------------------------------------
 
+  let looking = 0;
+  const looks: (() => void)[] = [];
+
+  /** A node that takes over many partitions at once leaves some of the store's connections to others. */
+  async function inTurn<T>(look: () => Promise<T>): Promise<T> {
+    if (looking >= LOOKS_AT_ONCE) await new Promise<void>((resolve) => looks.push(resolve));
+    looking++;
+    try {
+      return await look();
+    } finally {
+      looking--;
+      looks.shift()?.();
+    }
+  }
+
   function hold(grounds: Grounds): Holding {
     const kinds = new Map<string, Kind>();
     const holding: HoldingState = { kinds, grounds, mode: "open", busy: 0, quieted: [] };
@@ -728,11 +743,8 @@ export function node(
         if (!kind.actor.due) continue;
         for (const partition of partitions)
           for (let from = ""; ;) {
-            const found = await documents.list(kind.name, {
-              tag: dutyTag(partition),
-              from,
-              limit: RECOVER_MOST,
-            });
+            const range = { tag: dutyTag(partition), from, limit: RECOVER_MOST };
+            const found = await inTurn(() => documents.list(kind.name, range));
             if (holding.mode === "over") return;
             for (const { key, value } of found)
               if (!kind.duties.has(key)) oblige(kind, key, kind.actor.due(value as never), clock.now());
@@ -805,6 +817,7 @@ export function node(
 }
 
 const RECOVER_MOST = 500;
+const LOOKS_AT_ONCE = 4;
 
 const isTell = ({ shapes }: Kind, { operation }: Envelope): boolean => shapes.get(operation)?.kind === "tell";
 
