@@ -8,6 +8,7 @@ import type { Say } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
+import type { FetchError } from "../../schemas/errors.ts";
 import { EMPTY_RECORD, Fetch, type FetchAnswer, type FetchAsk } from "../../schemas/fetch.ts";
 import { type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../lib/url.ts";
 import { type Handed, ownedAsk } from "./handed.ts";
@@ -78,7 +79,10 @@ export function fetchService({ documents, ask, clock, meters, joined, handed }: 
   async function find(say: Say, asked: FetchAsk, signal: AbortSignal | null): Promise<FetchAnswer> {
     const url = parseUrl(asked.url);
     if (url === null) return INVALID_URL;
-    const request = handed?.owns(url.href) ? ownedAsk(asked) : asked;
+    const isOwned = handed?.owns(url.href) ?? false;
+    // Elsewhere a user name is left out unseen; there its owner shall know.
+    if (isOwned && /^[a-z]+:[/\\]*[^/?#\\]*@/i.test(asked.url.trim())) return NAMED_USER;
+    const request = isOwned ? ownedAsk(asked) : asked;
     const normalised = normaliseUrl(url);
     const digest = cacheKey(normalised, request);
     if (request.cache_ttl_s !== 0) {
@@ -130,14 +134,19 @@ export function fetchService({ documents, ask, clock, meters, joined, handed }: 
   };
 }
 
-const INVALID_URL: FetchAnswer = {
+const without = (error: FetchError, error_detail: string): FetchAnswer => ({
   record: EMPTY_RECORD,
   attempts: [],
   cached: false,
   revalidated: false,
   cost_usd: "0",
-  error: "invalid_url",
-  error_detail: "The url is no http or https URL",
+  error,
+  error_detail,
   retry_after_s: null,
   premium_routes_tried: false,
-};
+});
+const INVALID_URL = without("invalid_url", "The url is no http or https URL");
+const NAMED_USER = without(
+  "blocked_destination",
+  "The filing system is asked at its own ports and without a user name",
+);
