@@ -169,7 +169,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
       error: null,
       cached: true,
     });
-  });
+  }, 120_000);
 });
 
 test("without an identity every address of the system answers that it is not set up", async () => {
