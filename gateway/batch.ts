@@ -43,7 +43,9 @@ export interface BatchKind {
   /** What is kept of an item that fits; default: its known fields, without those that say their default. */
   readonly tidy?: (item: Input) => Input;
   /** What a schema cannot refuse: a field and what is wrong with it. Null: nothing is. */
-  readonly check?: (item: Input) => { readonly field: string; readonly message: string } | null;
+  readonly check?: (
+    item: Input,
+  ) => { readonly field: string; readonly message: string; readonly type?: string } | null;
   /** What this caller may not ask for. */
   readonly permit?: (item: Input, caller: Caller) => Reply | null;
   /** The response of the single endpoint, from the answer as its run gave it. Throws Fault. */
@@ -114,7 +116,7 @@ export function batchRoute(services: BatchServices, kind: BatchKind, naming: Nam
         continue;
       }
       const odd = kind.check?.(read.value as Input);
-      if (odd) mistakes.push({ loc: [...loc, odd.field], msg: odd.message, type: "value_error" });
+      if (odd) mistakes.push({ loc: [...loc, odd.field], msg: odd.message, type: odd.type ?? "value_error" });
       refusal ??= kind.permit?.(read.value as Input, caller) ?? null;
     }
     return mistakes.length > 0 ? invalid(mistakes) : refusal;

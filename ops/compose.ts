@@ -15,6 +15,7 @@ import { asCachedPage } from "../actors/fetch/freshness.ts";
 import { lessons } from "../actors/fetch/lessons.actor.ts";
 import { readPrices } from "../actors/fetch/prices.ts";
 import { filingPages } from "../actors/filings/pages.ts";
+import { checkFilingsItem } from "../actors/filings/items.ts";
 import { filingReader } from "../actors/filings/reader.actor.ts";
 import { noRegister } from "../actors/filings/register.ts";
 import { filingsService } from "../actors/filings/service.ts";
@@ -53,7 +54,7 @@ import { bodyRoutes } from "../gateway/routes/bodies.ts";
 import { demoRoutes } from "../gateway/routes/demo.ts";
 import { domainRoutes } from "../gateway/routes/domains.ts";
 import { fetchBatch, fetchRoutes } from "../gateway/routes/fetch.ts";
-import { filingsRoutes } from "../gateway/routes/filings.ts";
+import { filingsBatch, filingsRoutes } from "../gateway/routes/filings.ts";
 import { pageRoutes } from "../gateway/routes/pages.ts";
 import { searchBatch, searchRoutes } from "../gateway/routes/search.ts";
 import { statusRoutes } from "../gateway/routes/status.ts";
@@ -68,7 +69,7 @@ import { openSources } from "./alternates.ts";
 import type { Config } from "./config.ts";
 import { openFilings } from "./filings.ts";
 import { janitor } from "./janitor.ts";
-import { fetchItems, jobActors, jobsRoutes, searchItems } from "./jobs.ts";
+import { fetchItems, filingsItems, jobActors, jobsRoutes, searchItems } from "./jobs.ts";
 import { readDemo, seedDemo } from "./demo.ts";
 import { openSearch } from "./search.ts";
 import { startLedger } from "./starts.ts";
@@ -259,7 +260,11 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
         random,
         meters,
         egress,
-        kinds: [fetchItems({ pages, retrievals: seen, clock, joined }), searchItems({ search: find })],
+        kinds: [
+          fetchItems({ pages, retrievals: seen, clock, joined }),
+          searchItems({ search: find }),
+          filingsItems({ filed, retrievals: seen, clock }),
+        ],
       }),
     ],
     { clock, random, documents, meters },
@@ -331,7 +336,11 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       clock,
       random,
       meters,
-      kinds: [fetchBatch({ bodies, decode: decodeText, isOperators: handed.owns }), searchBatch],
+      kinds: [
+        fetchBatch({ bodies, decode: decodeText, isOperators: handed.owns }),
+        searchBatch,
+        filingsBatch({ bodies, decode: decodeText }, checkFilingsItem),
+      ],
     }),
     ...accountRoutes({
       ask: cluster.ask,

@@ -5,6 +5,8 @@
 import { fetchAgain } from "../actors/fetch/again.ts";
 import { CLIMB_MOST_MS } from "../actors/fetch/climb.ts";
 import type { FetchService } from "../actors/fetch/service.ts";
+import { filingsLane, runFilingsItem } from "../actors/filings/items.ts";
+import type { FilingsService } from "../actors/filings/service.ts";
 import { job } from "../actors/jobs/actor.ts";
 import type { ItemKind } from "../actors/jobs/kind.ts";
 import { scheduler } from "../actors/jobs/scheduler.actor.ts";
@@ -19,9 +21,12 @@ import { type BatchKind, batchRoute, type BatchServices } from "../gateway/batch
 import type { Retrievals } from "../gateway/retrieved.ts";
 import type { Route } from "../gateway/route.ts";
 import { askOf as fetchAskOf, billOf as fetchBillOf, noteBody } from "../gateway/routes/fetch.ts";
+import { billOf as filingsBillOf } from "../gateway/routes/filings.ts";
 import { type JobServices, jobRoutes } from "../gateway/routes/jobs.ts";
 import { askOf as searchAskOf, billOf as searchBillOf } from "../gateway/routes/search.ts";
+import { canRetryFilings } from "../schemas/errors.ts";
 import { type FetchBody, isPremium } from "../schemas/fetch.ts";
+import type { FilingsItem, StoredFiling } from "../schemas/filings.ts";
 import type { SearchAnswer, SearchAsk, SearchBody } from "../schemas/search.ts";
 
 interface FetchNeeds {
@@ -80,6 +85,44 @@ export const searchItems = ({ search }: SearchNeeds): ItemKind => ({
   },
 });
 
+interface FilingsNeeds {
+  readonly filed: FilingsService;
+  readonly retrievals: Retrievals;
+  readonly clock: Clock;
+}
+
+/** As long as a caller of the single endpoint waits. */
+const FILING_MS = 150_000;
+
+export const filingsItems = ({ filed, retrievals, clock }: FilingsNeeds): ItemKind => ({
+  name: "filings",
+  lane: (input) => filingsLane(input as FilingsItem),
+  async run(_say, input, { try_id, project }) {
+    const asker = { project, lane: "batch", deadline_ms: clock.now() + FILING_MS, id: try_id } as const;
+    const ran = await runFilingsItem(filed, input as FilingsItem, asker);
+    const { bodies, is_busy } = ran.told;
+    for (const body of bodies) await retrievals.note(project, { ...body, body_kind: "origin" });
+    const { error, retry_after_s, cached } = ran.told.answer;
+    const bytes = ran.kind === "document" ? ran.told.answer.record.bytes : 0;
+    const stored: StoredFiling =
+      ran.kind === "document"
+        ? { op: "document", answer: null, document: { url: ran.told.url, answer: ran.told.answer } }
+        : { op: ran.op, answer: ran.told.answer, document: null };
+    const passes = error !== null && (canRetryFilings(error) || error === "timeout");
+    return {
+      answer: stored,
+      error,
+      bill: filingsBillOf(cached, error, bytes),
+      // A full limiter and a pause say nothing of the item; what failed by itself is given a few tries.
+      again: is_busy
+        ? { because: "busy", retry_after_s }
+        : passes
+          ? { because: "transient", retry_after_s }
+          : null,
+    };
+  },
+});
+
 interface WorkerNeeds {
   readonly documents: Documents;
   readonly clock: Clock;
@@ -108,6 +151,12 @@ export const jobsRoutes = (
       operationId: "batchFetch",
       summary: "Fetch many pages, as a job",
       tag: "fetch",
+    }),
+    batchRoute(services, kindOf("filings"), {
+      path: "/v1/batch/filings",
+      operationId: "batchFilings",
+      summary: "Ask the filing system for many things, as a job",
+      tag: "filings",
     }),
     ...more,
     ...jobRoutes(services),

@@ -95,6 +95,8 @@ export const SourceAnswer = Type.Union([
     status: Nullable(Type.Integer()),
     redirects: Type.Array(Redirect),
     requests: Type.Integer(),
+    /** Of filings_unavailable: everybody pauses, and nothing is known of this very document. */
+    paused: Type.Optional(Type.Literal(true)),
   }),
 ]);
 export type SourceAnswer = Static<typeof SourceAnswer>;

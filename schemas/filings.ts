@@ -6,7 +6,7 @@
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { Nullable, Sha256 } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
-import { ContentKind, MAX_BYTES_MOST, TIMEOUT_S_LEAST, TIMEOUT_S_MOST } from "./fetch.ts";
+import { ContentKind, type FetchAnswer, MAX_BYTES_MOST, TIMEOUT_S_LEAST, TIMEOUT_S_MOST } from "./fetch.ts";
 
 export const SUBMISSIONS_LIMIT_DEFAULT = 100;
 export const SUBMISSIONS_LIMIT_MOST = 10_000;
@@ -15,6 +15,7 @@ export const DOCUMENT_BYTES_DEFAULT = MAX_BYTES_MOST;
 export const SEARCH_PAGE_HITS = 100;
 export const CANDIDATES_MOST = 10;
 
+/** Spread, so it goes inside Optional, whose mark is not copied. */
 const described = <S extends TSchema>(schema: S, description: string): S => ({ ...schema, description });
 const Text = Nullable(Type.String());
 const Cik = Nullable(Type.Integer());
@@ -107,6 +108,40 @@ export const FilingSearchQuery = Type.Object({
   ...Aside,
 });
 export type FilingSearchQuery = Static<typeof FilingSearchQuery>;
+
+export const FILINGS_OPS = ["resolve", "submissions", "latest", "facts", "filing", "document"] as const;
+export type FilingsOp = (typeof FILINGS_OPS)[number];
+
+const Given = <S extends TSchema>(schema: S) => Type.Optional(Nullable(schema));
+
+/** An item of a batch: one operation and its fields. What each needs is checked when the job is created. */
+export const FilingsItem = Type.Object({
+  op: described(Type.String(), `One of ${FILINGS_OPS.join(", ")}`),
+  ticker: Given(Type.String()),
+  cik: Given(Type.Union([Type.Integer(), Type.String()])),
+  name: Given(described(Type.String(), "resolve only")),
+  isin: Given(Type.String()),
+  forms: Given(Type.String()),
+  since: Given(Type.String()),
+  until: Given(Type.String()),
+  limit: Given(Type.Integer({ minimum: 1, maximum: SUBMISSIONS_LIMIT_MOST })),
+  history: Given(Type.Boolean()),
+  accession: Given(described(Type.String(), "filing and document")),
+  document: Given(Type.String()),
+  max_bytes: Given(Type.Integer({ minimum: 1, maximum: MAX_BYTES_MOST })),
+  accept_pdf: Given(Type.Boolean()),
+  include_html: Given(described(Type.Boolean({ default: false }), "document: default false in a batch")),
+  cache_ttl_s: Given(Type.Integer({ minimum: 0 })),
+  project_ref: Given(Type.String({ maxLength: 500 })),
+});
+export type FilingsItem = Static<typeof FilingsItem>;
+
+/** How the answer of an item is stored until somebody reads its job; of a document its texts are bodies of their own. */
+export interface StoredFiling {
+  readonly op: string;
+  readonly answer: object | null;
+  readonly document: { readonly url: string; readonly answer: FetchAnswer } | null;
+}
 
 /** A filer as it is listed. */
 export const FilerCompany = Type.Object({

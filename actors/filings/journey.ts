@@ -154,7 +154,8 @@ export function journey(upstream: Upstream): Journey {
               error === "rate_limited"
                 ? "No slot of the filing system's limiter was free within 10 s"
                 : "The filing system asked for a pause: it is not asked before retry_after_s has passed";
-            return failed(error, message, retry_after_s);
+            const refusal = failed(error, message, retry_after_s);
+            return error === "filings_unavailable" ? { ...refusal, paused: true } : refusal;
           }
           const { slot } = answer;
           const settle: Leave["settle"] = async (result, retry_after_s = null, reason = null) => {
@@ -257,7 +258,7 @@ export function journey(upstream: Upstream): Journey {
         reason === "identity_refused"
           ? "The filing system refused the declared identity; the operator has to change it"
           : "The filing system turned us away; it is left alone for a while";
-      return final(failed("filings_unavailable", message, left_s ?? 10, status));
+      return final({ ...failed("filings_unavailable", message, left_s ?? 10, status), paused: true });
     };
 
     const unanswered = (

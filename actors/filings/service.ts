@@ -97,6 +97,8 @@ export interface Told<A> {
   readonly answer: Bare<A>;
   /** What the asker has retrieved by it. */
   readonly bodies: readonly Body[];
+  /** It is an error that says nothing of what was asked for: nobody had a slot, or everybody pauses. */
+  readonly is_busy?: true;
 }
 
 /** A document is answered as a fetch is: what the gateway writes a FetchResponse from. */
@@ -104,6 +106,7 @@ export interface ToldDocument {
   readonly url: string;
   readonly answer: FetchAnswer;
   readonly bodies: readonly Body[];
+  readonly is_busy?: true;
 }
 
 /** Fields as they came: what is wrong with them is part of the answer. */
@@ -134,6 +137,8 @@ interface Failure {
   readonly error: string;
   readonly message: string;
   readonly retry_after_s: number | null;
+  /** Nobody had a slot, or everybody pauses: nothing is known of what was asked for. */
+  readonly is_busy?: true;
   readonly hint?: FilerHint;
 }
 
@@ -228,13 +233,17 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
   }
 
   /** What was said of a document that is not had. */
-  const failed = (answer: Extract<SourceAnswer, { kind: "failed" }>): Failure =>
-    failure(
-      // Only a document's size is the caller's business.
-      answer.error === "too_large" ? "filings_unavailable" : answer.error,
-      answer.message,
-      answer.error === "too_large" ? NONSENSE_RETRY_S : answer.retry_after_s,
-    );
+  const failed = ({
+    error,
+    message,
+    retry_after_s,
+    paused,
+  }: Extract<SourceAnswer, { kind: "failed" }>): Failure => {
+    // Only a document's size is the caller's business.
+    if (error === "too_large") return failure("filings_unavailable", message, NONSENSE_RETRY_S);
+    const problem = failure(error, message, retry_after_s);
+    return paused || error === "rate_limited" ? { ...problem, is_busy: true } : problem;
+  };
 
   async function bytesOf({ sha256 }: Got): Promise<Buffer> {
     const pieces = await piecesOf(sha256);
@@ -490,11 +499,15 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
     bodies: got.map(({ sha256, content_type }) => ({ sha256, content_type })),
   });
 
-  const untold = <F>(fields: F, problem: Failure): { answer: F & typeof NOTHING; bodies: Body[] } => {
-    const { error, message, retry_after_s, hint } = problem;
+  const untold = <F>(
+    fields: F,
+    problem: Failure,
+  ): { answer: F & typeof NOTHING; bodies: Body[]; is_busy?: true } => {
+    const { error, message, retry_after_s, hint, is_busy } = problem;
     return {
       answer: { ...fields, ...NOTHING, error, message, retry_after_s, ...(hint && { hint }) },
       bodies: [],
+      ...(is_busy && { is_busy }),
     };
   };
 
@@ -691,7 +704,8 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
         case "failed": {
           const { error, message, retry_after_s, status, redirects } = got;
           const seen = { ...EMPTY_RECORD, status, redirects };
-          return undocumented(url, failure(error, message, retry_after_s), seen, ms);
+          const problem = error === "too_large" ? failure(error, message, retry_after_s) : failed(got);
+          return undocumented(url, problem, seen, ms);
         }
         case "missing": {
           const problem = failure("not_found", `There is no "${document}" in the folder of ${accession}`);
@@ -924,7 +938,7 @@ const recordOf = (got: Got): PageRecord => ({
 /** No document, in the form of a fetch. */
 function undocumented(
   url: string,
-  { error, message, retry_after_s }: Failure,
+  { error, message, retry_after_s, is_busy }: Failure,
   record: PageRecord = EMPTY_RECORD,
   ms = 0,
 ): ToldDocument {
@@ -936,5 +950,6 @@ function undocumented(
     url,
     answer: { ...FETCHED, record, attempts, error, error_detail: message, retry_after_s },
     bodies: [],
+    ...(is_busy && { is_busy }),
   };
 }

@@ -15,14 +15,17 @@ import {
   FilingPath,
   FilingSearchAnswer,
   FilingSearchQuery,
+  FilingsItem,
   IndexAnswer,
   LatestAnswer,
   LatestQuery,
   ResolveAnswer,
   ResolveQuery,
+  type StoredFiling,
   SubmissionsAnswer,
   SubmissionsQuery,
 } from "../../schemas/filings.ts";
+import type { BatchKind } from "../batch.ts";
 import type { Bill } from "../metering.ts";
 import { patiently, WAIT_MS } from "../patience.ts";
 import { invalid, json, timedOut } from "../refusal.ts";
@@ -222,10 +225,8 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
         await note(call, bodies);
         const bill = billOf(answer.cached, answer.error, answer.record.bytes);
         counted("document", bill, answer.error);
-        const asked = { url, include_html: body.include_html ?? true };
-        const texts = await textsOf(services, answer.record, asked.include_html);
         const reader = { request_id, external: caller.grant.customer.external };
-        const response = { ...responseOf(asked, answer, texts, reader), billing_category: bill.category };
+        const response = await presented(services, { url, answer }, body.include_html ?? true, reader);
         return { ...json(200, response), bill };
       },
     }),
@@ -257,6 +258,37 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
         answered("search", call, call.query, async (asker) => filings.search(call.query, asker)),
     }),
   ];
+}
+
+/** Items of a batch; `check` says what is wrong with one, and in which field. */
+export const filingsBatch = (
+  services: Pick<FilingsServices, "bodies" | "decode">,
+  check: (item: FilingsItem) => { readonly field: string; readonly message: string } | null,
+): BatchKind => ({
+  name: "filings",
+  item: FilingsItem,
+  category: "fetch",
+  check(item) {
+    const problem = check(item as FilingsItem);
+    return problem && { ...problem, type: "invalid_item" };
+  },
+  async present(input, stored, reader) {
+    const { op, answer, document } = stored as StoredFiling;
+    if (document === null) return { op, ...answer, request_id: reader.request_id };
+    return { op, ...(await presented(services, document, input["include_html"] === true, reader)) };
+  },
+});
+
+/** A document in the words of a fetch. */
+async function presented(
+  services: Pick<FilingsServices, "bodies" | "decode">,
+  { url, answer }: Pick<ToldDocument, "url" | "answer">,
+  include_html: boolean,
+  reader: { readonly request_id: string; readonly external: boolean },
+): Promise<FetchResponse> {
+  const texts = await textsOf(services, answer.record, include_html);
+  const { category } = billOf(answer.cached, answer.error, answer.record.bytes);
+  return { ...responseOf({ url, include_html }, answer, texts, reader), billing_category: category };
 }
 
 interface Common {
