@@ -270,7 +270,11 @@ export const Scheduler = contract("scheduler", {
       job_id: Type.String(),
       /** How many it could have in flight now. */
       demand: Type.Integer({ minimum: 0 }),
+      total: Type.Integer({ minimum: 1 }),
+      /** Whether it holds its items in memory already. A large one that does not may have to wait for another's end. */
+      is_loaded: Type.Boolean(),
     }),
+    /** 0: it is not its turn, and it should ask again. */
     Type.Object({ window: Type.Integer({ minimum: 0 }) }),
   ),
   left: tell(Type.Object({ job_id: Type.String() })),

@@ -35,6 +35,7 @@ import {
   type StoredResult,
 } from "../../schemas/jobs.ts";
 import { attempted, begun, deliver, interrupted } from "./callback.ts";
+import { IN_FLIGHT_MOST, SMALL_ITEMS } from "./fairness.ts";
 import { type Admitted, frontier, type Frontier } from "./frontier.ts";
 import type { Input, ItemKind } from "./kind.ts";
 import { addBill, hasUsage } from "./metered.ts";
@@ -67,6 +68,8 @@ interface State {
   kept: KeptJob | null;
   /** Not kept, like everything below. Null until the items were read. */
   frontier: Frontier | null;
+  /** Whether the scheduler said that its items may be held in memory: there may be too many large jobs. */
+  may_load: boolean;
   /** Whether nothing of it was tried before this activation, so that no result can be there. */
   is_untried: boolean;
   is_dirty: boolean;
@@ -118,6 +121,7 @@ export function job(outside: Outside) {
     begin: (kept) => ({
       kept,
       frontier: null,
+      may_load: false,
       is_untried: false,
       is_dirty: false,
       flushed_ms: 0,
@@ -196,6 +200,7 @@ export function job(outside: Outside) {
         const { state } = turn;
         state.under_way.delete("sharing");
         if (window !== null) state.window = window;
+        if (window !== null && window > 0) state.may_load = true;
         pump(turn);
       },
 
@@ -249,7 +254,8 @@ export function job(outside: Outside) {
       case "queued":
       case "running":
         if (state.frontier) admit(turn, state.frontier);
-        else load(turn);
+        else if (state.may_load || state.kept.spec.total <= SMALL_ITEMS) load(turn);
+        else waitForTurn(turn);
         break;
       case "cancelling":
         if (state.frontier) wind(turn, state.frontier);
@@ -354,7 +360,7 @@ export function job(outside: Outside) {
     const { state, now_ms, key } = turn;
     order.wake(now_ms);
     if (order.isSettled()) return finish(turn, order, "completed");
-    share(turn, order);
+    share(turn, { demand: order.demand(), is_loaded: true });
     while (order.running() < state.window) {
       const item = order.take();
       if (!item) break;
@@ -372,19 +378,24 @@ export function job(outside: Outside) {
     turn.wake(Math.min(flush_ms, state.shared_ms + SHARE_MS, order.next_ms()), "tick", null);
   }
 
-  function share(turn: JobTurn, order: Frontier): void {
+  function waitForTurn(turn: JobTurn): void {
+    const { total } = turn.state.kept!.spec;
+    share(turn, { demand: Math.min(total, IN_FLIGHT_MOST), is_loaded: false });
+    turn.wake(turn.state.shared_ms + SHARE_MS, "tick", null);
+  }
+
+  function share(turn: JobTurn, wish: { readonly demand: number; readonly is_loaded: boolean }): void {
     const { state, now_ms, key } = turn;
     if (now_ms < state.shared_ms + SHARE_MS || state.under_way.has("sharing")) return;
     state.under_way.add("sharing");
     state.shared_ms = now_ms;
-    const demand = order.demand();
-    turn.start("shared", async (say) => {
-      const question = { job_id: key, demand };
-      return say(Scheduler, SCHEDULER_KEY, "share", question, { wait_ms: SHARE_MS * 3 }).catch(() => ({
+    const question = { job_id: key, total: state.kept!.spec.total, ...wish };
+    turn.start("shared", async (say) =>
+      say(Scheduler, SCHEDULER_KEY, "share", question, { wait_ms: SHARE_MS * 3 }).catch(() => ({
         // It goes on with what it has.
         window: null,
-      }));
-    });
+      })),
+    );
   }
 
   /** One try of one item; its result is stored when this ends with `final`. */

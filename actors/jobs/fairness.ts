@@ -7,6 +7,31 @@
 export const IN_FLIGHT_MOST = 256;
 
 /**
+ * A job of more items than this is large: so many large ones are held in memory at once, in the whole cluster, and the
+ * next waits for its turn. Smaller ones never wait.
+ */
+export const SMALL_ITEMS = 1_000;
+export const LARGE_MOST = 64;
+
+/** A job as the scheduler knows it. */
+export interface Contender {
+  readonly job_id: string;
+  readonly total: number;
+  readonly is_loaded: boolean;
+}
+
+/** Whether this job may take its items into memory: jobs are named in the order of their creation. */
+export function mayLoad(job: Contender, all: Iterable<Contender>): boolean {
+  if (job.is_loaded || job.total <= SMALL_ITEMS) return true;
+  let before = 0;
+  for (const other of all) {
+    if (other.total <= SMALL_ITEMS || other.job_id === job.job_id) continue;
+    if (other.is_loaded || other.job_id < job.job_id) before++;
+  }
+  return before < LARGE_MOST;
+}
+
+/**
  * Max-min: each demand is met up to a level that is the same for all. The shares add up to at most `places`, but for
  * those who would get none: everyone who wants anything gets one.
  */

@@ -5,9 +5,9 @@
  */
 import { actor } from "../../cluster/actor.ts";
 import { Scheduler } from "../../schemas/jobs.ts";
-import { IN_FLIGHT_MOST, shares } from "./fairness.ts";
+import { type Contender, IN_FLIGHT_MOST, mayLoad, shares } from "./fairness.ts";
 
-interface Seen {
+interface Seen extends Contender {
   readonly demand: number;
   readonly at_ms: number;
 }
@@ -21,9 +21,14 @@ export const scheduler = (places = IN_FLIGHT_MOST) =>
     begin: () => ({ jobs: new Map() }),
     idle_ms: 60_000,
     on: {
-      share({ state: { jobs }, now_ms }, { job_id, demand }) {
+      share({ state: { jobs }, now_ms }, job) {
+        const { job_id } = job;
         for (const [other, { at_ms }] of jobs) if (now_ms - at_ms > LATELY_MS) jobs.delete(other);
-        jobs.set(job_id, { demand, at_ms: now_ms });
+        if (!mayLoad(job, jobs.values())) {
+          jobs.set(job_id, { ...job, demand: 0, at_ms: now_ms });
+          return { window: 0 };
+        }
+        jobs.set(job_id, { ...job, is_loaded: true, at_ms: now_ms });
         const asked = [...jobs.keys()];
         const given = shares(
           [...jobs.values()].map((seen) => seen.demand),

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { attempted, begun, interrupted } from "../../actors/jobs/callback.ts";
-import { shares } from "../../actors/jobs/fairness.ts";
+import { LARGE_MOST, mayLoad, shares, SMALL_ITEMS } from "../../actors/jobs/fairness.ts";
 import { CREDITS, CREDITS_OF_NONE, frontier } from "../../actors/jobs/frontier.ts";
 import { judge } from "../../actors/jobs/law.ts";
 import { addBill } from "../../actors/jobs/metered.ts";
@@ -299,6 +299,25 @@ describe("shares", () => {
       }),
       { seed: 8, numRuns: 300 },
     );
+  });
+});
+
+describe("a job is taken into memory", () => {
+  const large = (n: number, is_loaded: boolean) => ({
+    job_id: String(n).padStart(4, "0"),
+    total: SMALL_ITEMS + 1,
+    is_loaded,
+  });
+  const loaded = Array.from({ length: LARGE_MOST }, (_, n) => large(100 + n, true));
+  test.each([
+    ["when it is small, whatever there is", { ...large(999, false), total: SMALL_ITEMS }, loaded, true],
+    ["when it is there already", large(999, true), loaded, true],
+    ["when there is room", large(999, false), loaded.slice(1), true],
+    ["not when there is none", large(999, false), loaded, false],
+    ["not before one that waits longer", large(999, false), [...loaded.slice(1), large(50, false)], false],
+    ["before one that waits shorter", large(50, false), [...loaded.slice(1), large(999, false)], true],
+  ] as const)("%s", (_, job, others, expected) => {
+    expect(mayLoad(job, others)).toBe(expected);
   });
 });
 
