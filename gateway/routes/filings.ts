@@ -141,7 +141,7 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
       ...common,
       method: "GET",
       path: "/v1/filings/companies/resolve",
-      operationId: "filings_resolve",
+      operationId: "resolveFiler",
       summary: "Find a filer by ticker, CIK, name or ISIN",
       description:
         "Exactly one of them. A name is looked for as a whole title, then as a beginning, then anywhere; when several " +
@@ -160,7 +160,7 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
       ...common,
       method: "GET",
       path: "/v1/filings/companies/{cik}/submissions",
-      operationId: "filings_submissions",
+      operationId: "listSubmissions",
       summary: "List a company's filings",
       description:
         "Newest first. Older pages are read as far as they can hold filings of the time asked for; when one of them " +
@@ -179,7 +179,7 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
       ...common,
       method: "GET",
       path: "/v1/filings/companies/{cik}/filings/latest",
-      operationId: "filings_latest",
+      operationId: "latestFiling",
       summary: "The latest filing of some form, by default the annual report",
       description: `Older pages are searched when the recent list has none; \`not_found\` when nobody has. ${ERRORS}`,
       params: CikPath,
@@ -192,7 +192,7 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
       ...common,
       method: "GET",
       path: "/v1/filings/index/{cik}/{accession}",
-      operationId: "filings_index",
+      operationId: "listFilingDocuments",
       summary: "List the documents of a filing",
       description: `From its index page, or from the folder's listing where there is none. ${ERRORS}`,
       params: FilingPath,
@@ -207,7 +207,7 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
       ...common,
       method: "POST",
       path: "/v1/filings/documents/fetch",
-      operationId: "filings_document",
+      operationId: "fetchFilingDocument",
       summary: "Fetch a document of a filing",
       description:
         "In the shape of a fetch. `text` is all the text of the document, a row of a table a line with tabs; the lines " +
@@ -234,7 +234,7 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
       ...common,
       method: "GET",
       path: "/v1/filings/companies/{cik}/facts",
-      operationId: "filings_facts",
+      operationId: "summariseFacts",
       summary: "Sum up a company's XBRL facts",
       description: `How many concepts there are by taxonomy; the complete JSON is at \`body_url\`. ${ERRORS}`,
       params: CikPath,
@@ -247,7 +247,7 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
       ...common,
       method: "GET",
       path: "/v1/filings/search",
-      operationId: "filings_search",
+      operationId: "searchFilings",
       summary: "Search the full text of filings",
       description: `Filings since 2001, 100 hits a page, from the cache for an hour. ${ERRORS}`,
       query: FilingSearchQuery,

@@ -1,0 +1,316 @@
+/** The answers of the filing system where the company register, several documents and time come in. */
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import type { Register, RegisterAnswer } from "../../actors/filings/register.ts";
+import { type Asker, filingsService } from "../../actors/filings/service.ts";
+import { memoryBodies } from "../../cluster/adapters/bodies.memory.ts";
+import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import type { SourceAnswer, SourceAsk } from "../../schemas/filing-source.ts";
+
+const LIST = "/files/company_tickers_exchange.json";
+const OTHER_LIST = "/files/company_tickers.json";
+const AT = "2026-01-02T00:00:00.000Z";
+
+interface Held {
+  readonly content: unknown;
+  readonly cached?: boolean;
+  readonly retrieved_at?: string;
+}
+
+const filer = (cik: number, files: readonly object[] = []) => ({
+  cik: String(cik),
+  name: `Filer ${cik}`,
+  tickers: [],
+  exchanges: [],
+  filings: { recent: { accessionNumber: ["a"], filingDate: ["2024-01-01"], form: ["10-K"] }, files },
+});
+
+/** An upstream of a few documents, by path; what is not there is missing, what is a failure fails. */
+function desk(register: Register = async () => ({ kind: "unknown" })) {
+  const clock = virtualClock(Date.UTC(2026, 0, 2));
+  const bodies = memoryBodies();
+  const asks: SourceAsk[] = [];
+  const discarded: string[] = [];
+  const held = new Map<string, Held | Extract<SourceAnswer, { kind: "failed" }>>([
+    [
+      LIST,
+      {
+        content: {
+          fields: ["cik", "name", "ticker", "exchange"],
+          data: [
+            [1, "Harbour Lights Inc.", "HLI", "Nasdaq"],
+            [2, "Siemens Lamps AG/ADR", "SMLPY", "OTC"],
+            [3, "Nordic Buoys AB", "NBUOF", null],
+            [4, "NORDIC BUOYS AB/ADR", "NBUOY", "OTC"],
+          ],
+        },
+      },
+    ],
+    [OTHER_LIST, { content: { 0: { cik_str: 1, ticker: "HLI", title: "Harbour Lights Inc." } } }],
+  ]);
+  let reads = 0;
+  const service = filingsService({
+    register,
+    clock,
+    documents: memoryDocuments(),
+    bodies: {
+      ...bodies,
+      async get(sha256) {
+        reads++;
+        return bodies.get(sha256);
+      },
+    },
+    ask: async () => {
+      throw new Error("Nobody reads documents here");
+    },
+    breathe: async () => {},
+    www_url: "https://www.filings.test",
+    source: {
+      async get(ask): Promise<SourceAnswer> {
+        asks.push(ask);
+        const found = held.get(ask.path);
+        const url = `https://${ask.host}.filings.test${ask.path}`;
+        if (!found) return { kind: "missing", url, status: 404, requests: 1 };
+        if ("kind" in found) return found;
+        const content = Buffer.from(JSON.stringify(found.content));
+        const { sha256, bytes } = await bodies.put(content);
+        return {
+          kind: "got",
+          url,
+          final_url: url,
+          redirects: [],
+          status: 200,
+          headers: {},
+          content_type: "application/json",
+          sha256,
+          bytes,
+          retrieved_at: found.retrieved_at ?? AT,
+          cached: found.cached ?? false,
+          revalidated: false,
+          requests: 1,
+        };
+      },
+      async discard({ path }) {
+        discarded.push(path);
+      },
+    },
+  });
+  const asker: Asker = { project: "default", lane: "sync", deadline_ms: clock.now() + 60_000, id: "req" };
+  return { service, asker, held, asks, discarded, clock, reads: () => reads };
+}
+
+const failing = (more: object = {}): Extract<SourceAnswer, { kind: "failed" }> => ({
+  kind: "failed",
+  error: "filings_unavailable",
+  message: "It pauses",
+  retry_after_s: 10,
+  status: null,
+  redirects: [],
+  requests: 0,
+  ...more,
+});
+
+describe("who is on no list is looked for in the company register", () => {
+  const known = (
+    names: readonly string[],
+    us_cik: number | null = null,
+  ): Extract<RegisterAnswer, { kind: "known" }> => ({
+    kind: "known",
+    company: { id: "cmp_1", name: names[0]!, country: "DE", listings: ["SMLP.DE"], lei: null, isins: [] },
+    listing: "SMLP.DE",
+    names,
+    us_cik,
+  });
+  const resolve = async (answer: RegisterAnswer, named: object) => {
+    const asked: unknown[] = [];
+    const { service, asker, held } = desk(async (question) => {
+      asked.push(question);
+      return answer;
+    });
+    held.set("/submissions/CIK0000000009.json", { content: filer(9) });
+    return { asked, answer: (await service.resolve(named, asker)).answer };
+  };
+
+  test("and is the filer it is said to be there", async () => {
+    const { asked, answer } = await resolve(known(["Siemens Lamps AG"], 9), { ticker: "smlp.de" });
+    expect(asked).toEqual([{ by: "listing", listing: "SMLP.DE" }]);
+    expect(answer).toMatchObject({ cik: 9, title: "Filer 9", error: null });
+  });
+
+  test("by a listing: a hint with the form asked for, and the filers of its name", async () => {
+    const { answer } = await resolve(known(["Siemens Lamps AG"]), { ticker: "XETR:SMLP" });
+    expect(answer).toMatchObject({
+      error: "not_registered_filer",
+      cik: null,
+      hint: {
+        company: { id: "cmp_1", name: "Siemens Lamps AG", country: "DE" },
+        listing: "XETR:SMLP",
+        filer_candidates: [{ cik: 2, tickers: ["SMLPY"] }],
+      },
+    });
+    expect(answer.message).toContain("Siemens Lamps AG");
+  });
+
+  test.each([
+    [["Siemens Lamps AG"], { cik: 2, error: null }],
+    [["Lampen der Nordsee AG", "Siemens Lamps"], { cik: 2, error: null }],
+    [
+      ["Nordic Buoys AB"],
+      { cik: null, error: "not_registered_filer", hint: { filer_candidates: [{ cik: 3 }, { cik: 4 }] } },
+    ],
+    [
+      ["Nobody GmbH"],
+      { cik: null, error: "not_registered_filer", hint: { listing: "SMLP.DE", filer_candidates: [] } },
+    ],
+  ])("by ISIN: %j is the only filer of its names, or a hint", async (names, expected) => {
+    const { asked, answer } = await resolve(known(names), { isin: "DE000BAY0017" });
+    expect(asked).toEqual([{ by: "isin", isin: "DE000BAY0017" }]);
+    expect(answer).toMatchObject(expected);
+  });
+
+  test("by name, when no title fits", async () => {
+    const { asked, answer } = await resolve(known(["Lampen der Nordsee AG"]), { name: "Lampen der Nordsee" });
+    expect(asked).toEqual([{ by: "name", name: "Lampen der Nordsee" }]);
+    expect(answer).toMatchObject({ error: "not_registered_filer", hint: { filer_candidates: [] } });
+  });
+
+  test("and is unknown when it is not there either", async () => {
+    const { answer } = await resolve({ kind: "unknown" }, { ticker: "NESN.SW" });
+    expect(answer).toMatchObject({ error: "unknown_identifier" });
+    expect(answer).not.toHaveProperty("hint");
+  });
+
+  test("also for items that name their filer by ISIN", async () => {
+    const { service, asker } = desk(async () => known(["Nordic Buoys AB"]));
+    const { answer } = await service.latest({ isin: "DE000BAY0017" }, {}, asker);
+    expect(answer).toMatchObject({
+      error: "not_registered_filer",
+      accession: null,
+      hint: { listing: "SMLP.DE" },
+    });
+  });
+
+  test("but nobody is asked about a wrong check digit", async () => {
+    const { asked, answer } = await resolve(known(["x"]), { isin: "DE000BAY0018" });
+    expect([asked, answer.message]).toEqual([[], "isin check digit is wrong"]);
+  });
+});
+
+describe("the lists", () => {
+  test("are not asked for within a minute, and not parsed again while they are the same", async () => {
+    const { service, asker, asks, clock, reads } = desk();
+    await Promise.all(["HLI", "hli", "SMLPY"].map(async (ticker) => service.resolve({ ticker }, asker)));
+    expect(reads()).toBe(1);
+    const before = asks.length;
+    await clock.advance(59_000);
+    const { answer } = await service.resolve({ name: "harbour" }, asker);
+    expect([answer.cik, answer.cached, asks.length]).toEqual([1, true, before]);
+    await clock.advance(2_000);
+    await service.resolve({ ticker: "HLI" }, asker);
+    expect([asks.length, reads()]).toEqual([before + 1, 1]);
+  });
+
+  test("are both looked at, an hour old at most, before a ticker is unknown", async () => {
+    const { service, asker, asks, held } = desk();
+    held.set(OTHER_LIST, { content: { 0: { cik_str: 7, ticker: "NEW", title: "New Co" } } });
+    expect((await service.resolve({ ticker: "NEW" }, asker)).answer).toMatchObject({
+      cik: 7,
+      exchanges: [null],
+    });
+    expect(asks.map(({ path, cache_ttl_s }) => [path, cache_ttl_s])).toEqual([
+      [LIST, null],
+      [LIST, 3_600],
+      [OTHER_LIST, 3_600],
+    ]);
+  });
+
+  test("that cannot be had fail a ticker, and leave a CIK to its submissions", async () => {
+    const { service, asker, held } = desk();
+    held.set(LIST, failing({ paused: true }));
+    held.set("/submissions/CIK0000000009.json", { content: filer(9), cached: true });
+    expect(await service.resolve({ ticker: "HLI" }, asker)).toMatchObject({
+      answer: { error: "filings_unavailable", retry_after_s: 10 },
+      is_busy: true,
+    });
+    expect((await service.resolve({ cik: "9" }, asker)).answer).toMatchObject({ cik: 9, cached: true });
+  });
+
+  test("that are none are forgotten, and asked for anew", async () => {
+    const { service, asker, held, discarded } = desk();
+    const list = held.get(LIST)!;
+    held.set(LIST, { content: { fields: [], data: [] } });
+    expect((await service.resolve({ ticker: "HLI" }, asker)).answer).toMatchObject({
+      error: "filings_unavailable",
+      retry_after_s: 60,
+    });
+    expect(discarded).toEqual([LIST]);
+    held.set(LIST, list);
+    expect((await service.resolve({ ticker: "HLI" }, asker)).answer).toMatchObject({ cik: 1, error: null });
+  });
+});
+
+describe("an answer of several documents", () => {
+  const PAGE = "CIK0000000009-submissions-001.json";
+  const entry = { name: PAGE, filingCount: 1, filingFrom: "2001-01-01", filingTo: "2002-01-01" };
+  const page = { accessionNumber: ["b"], filingDate: ["2001-06-01"], form: ["8-K"] };
+
+  test("is cached when all of them are, and as old as the oldest", async () => {
+    const { service, asker, held } = desk();
+    const say = async (first: Partial<Held>, second: Partial<Held>) => {
+      held.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]), ...first });
+      held.set(`/submissions/${PAGE}`, { content: page, ...second });
+      const { answer, bodies } = await service.submissions({ cik: "9" }, {}, asker);
+      return [answer.cached, answer.retrieved_at, bodies.length];
+    };
+    const old = "2025-12-31T00:00:00.000Z";
+    expect(await say({}, { cached: true, retrieved_at: old })).toEqual([false, old, 2]);
+    expect(await say({ cached: true, retrieved_at: old }, {})).toEqual([false, old, 2]);
+    expect(await say({ cached: true }, { cached: true })).toEqual([true, AT, 2]);
+  });
+
+  test("takes an older page as it was, while its entry is what it was", async () => {
+    const { service, asker, held, asks } = desk();
+    held.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]) });
+    held.set(`/submissions/${PAGE}`, { content: page });
+    const age = async () => {
+      asks.length = 0;
+      await service.submissions({ cik: "9" }, {}, asker);
+      return asks.find(({ path }) => path.endsWith(PAGE))!.cache_ttl_s;
+    };
+    expect(await age()).toBeNull();
+    expect(await age()).toBe(365 * 24 * 60 * 60);
+    held.set("/submissions/CIK0000000009.json", { content: filer(9, [{ ...entry, filingCount: 2 }]) });
+    expect(await age()).toBeNull();
+    expect(await age()).toBe(365 * 24 * 60 * 60);
+  });
+
+  test("is none when a page of it fails, and says whether that is about the page", async () => {
+    const { service, asker, held } = desk();
+    held.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]) });
+    const told = async (more: object) => {
+      held.set(`/submissions/${PAGE}`, failing(more));
+      const { answer, is_busy } = await service.submissions({ cik: "9" }, {}, asker);
+      return [answer.error, answer.filings, is_busy ?? false];
+    };
+    expect(await told({})).toEqual(["filings_unavailable", [], false]);
+    expect(await told({ paused: true })).toEqual(["filings_unavailable", [], true]);
+    expect(await told({ error: "rate_limited" })).toEqual(["rate_limited", [], true]);
+    expect(await told({ error: "too_large", retry_after_s: null })).toEqual([
+      "filings_unavailable",
+      [],
+      false,
+    ]);
+  });
+});
+
+test("bodies that are named are those the answer came from", async () => {
+  const { service, asker, held } = desk();
+  held.set("/submissions/CIK0000000009.json", { content: filer(9) });
+  const { answer, bodies } = await service.submissions({ cik: "9" }, {}, asker);
+  const sha256 = createHash("sha256")
+    .update(JSON.stringify(filer(9)))
+    .digest("hex");
+  expect(answer).toMatchObject({ sha256, body_url: `/v1/bodies/${sha256}` });
+  expect(bodies).toEqual([{ sha256, content_type: "application/json" }]);
+});
