@@ -81,7 +81,8 @@ async function route(address: (n: number) => string) {
   const pool = browserPool({ chromium, guard, meters: silentMeters(), limits: { pages: AT_ONCE } });
   const fetch = browserTransport({ pool, clock: systemClock(), destination: rule });
   const signal = new AbortController().signal;
-  const enter = async () => ({ kind: "entered", sending: () => true, left: () => {} }) as const;
+  const enter = async () =>
+    ({ kind: "entered", sending: () => true, sent: () => {}, left: () => {} }) as const;
   const request = {
     max_bytes: 15 * 2 ** 20,
     accept_language: null,

@@ -89,8 +89,8 @@ export type DomainView = Static<typeof DomainView>;
 export const Domain = contract("domain", {
   acquire: ask(SlotRequest, SlotAnswer),
   /**
-   * The request leaves now. The next gap is counted from here and nobody is granted a slot before, so that nothing
-   * that happens between grant and request (a store, a name server, a handshake) shortens a gap.
+   * The request has left. The next gap is counted from here and nobody is granted a slot before, so that nothing that
+   * happens between grant and request (a store, a name server, a handshake, a busy machine) shortens a gap.
    */
   sent: tell(Type.Object({ fetch_id: Type.String() })),
   release: tell(SlotRelease),

@@ -19,8 +19,12 @@ import type { NodeReport, Roster } from "../cluster/ports/roster.ts";
 import type { Engine, EngineName, Settings } from "../ops/engines/engine.ts";
 import { engines, ownEngine } from "./engines.ts";
 import { type Link, linkTo } from "./link.ts";
-import { ADMIN_KEY, type Environment, freePort } from "./service.ts";
+import { freePort } from "./free-port.ts";
 import { settled } from "./settled.ts";
+
+type Environment = Readonly<Record<string, string>>;
+
+const ADMIN_KEY = "ak_clusters_0123456789abcdefghi";
 
 export interface NodeOf {
   /** As `trawl nodes` has it. */
@@ -79,11 +83,21 @@ export async function clusterOf(
   roles: readonly string[],
   { own = [], environment: wishes = {} }: Wishes = {},
 ): Promise<ClusterOf | null> {
-  const shared = await engines("bus", "documents", "blobs");
-  if (!shared.bus || !shared.documents || !shared.blobs) return null;
-  const bus = (await ownEngine("bus"))!;
-  const mine = new Map<EngineName, Engine>([["bus", bus]]);
-  for (const name of own) mine.set(name, (await ownEngine(name))!);
+  const others = (["documents", "blobs"] as const).filter((name) => !own.includes(name));
+  // Outside of a test run there are no shared ones: a program that uses this asks for all of its own.
+  const shared: Partial<Record<EngineName, Settings | null>> =
+    others.length > 0 ? await engines(...others) : {};
+  if (others.some((name) => !shared[name])) return null;
+  const mine = new Map<EngineName, Engine>();
+  for (const name of ["bus", ...own] as const) {
+    const engine = await ownEngine(name);
+    if (engine) mine.set(name, engine);
+    else {
+      for (const started of mine.values()) await started.stop();
+      return null;
+    }
+  }
+  const bus = mine.get("bus")!;
   const settingsOf = (name: EngineName): Settings => mine.get(name)?.settings ?? shared[name]!;
 
   const name = `cluster-${process.pid}-${clusters++}`;

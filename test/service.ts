@@ -8,13 +8,13 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import type { FetchBody, FetchResponse } from "../schemas/fetch.ts";
 import { engines } from "./engines.ts";
+import { freePort } from "./free-port.ts";
 import { natsRoster } from "../cluster/adapters/roster.nats.ts";
 import { type Check, openapiCheck } from "./openapi-check.ts";
 import { settled } from "./settled.ts";
@@ -304,21 +304,4 @@ async function service(seats: readonly Seat[], url: string, forget: () => void):
       forget();
     },
   };
-}
-
-/** Below the range the system takes for outgoing connections, so nobody else is given it in between. */
-export async function freePort(): Promise<number> {
-  for (let tries = 0; tries < 50; tries++) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const server = createServer();
-    const free = await new Promise<boolean>((resolve) => {
-      server.once("error", () => resolve(false));
-      server.listen(port, "127.0.0.1", () => resolve(true));
-    });
-    if (!free) continue;
-    server.close();
-    await once(server, "close");
-    return port;
-  }
-  throw new Error("Cannot find a free port");
 }

@@ -196,11 +196,12 @@ async function readRobots(ways: RobotsWays, say: Say, held: Held, reading: Readi
     let is_lost = false;
     const sending = (): boolean => {
       is_lost = !held.mayStart();
-      if (is_lost || clock.mono() >= void_ms) return false;
+      return !is_lost && clock.mono() < void_ms;
+    };
+    const sent = (): void => {
       // Untold, the domain waits until the slot is handed back.
       say(Domain, there, "sent", { fetch_id }).catch(() => {});
       ways.started?.({ domain: there, fetch_id, epoch: held.epoch });
-      return true;
     };
     let status: number | null = null;
     let retry_after_s: number | null = null;
@@ -217,6 +218,7 @@ async function readRobots(ways: RobotsWays, say: Say, held: Held, reading: Readi
         signal: AbortSignal.any([held.signal, deadline.signal]),
         connect_timeout_ms: CONNECT_MOST_MS,
         sending,
+        sent,
       });
       if (is_lost) throw new Fault("lease_lost", `Cannot read "${url.href}": another node may hold it`);
       if (exchange.kind === "failed") {

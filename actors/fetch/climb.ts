@@ -193,15 +193,21 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         // A slot that is not handed back lapses; the domain is only slower for it.
         meters.say("warn", "Cannot hand a slot back", { domain: there, problem: String(problem) });
       };
-      const left: Extract<Entry, { kind: "entered" }>["left"] = ({ status, retry_after_s }) => {
-        say(Domain, there, "release", { fetch_id, status, retry_after_s }).catch(untold);
-      };
+      let is_sending = false;
       const sending = (): boolean => {
         is_lost ||= !held.mayStart();
-        if (is_lost || signal.aborted || clock.mono() >= void_ms) return false;
+        is_sending = !is_lost && !signal.aborted && clock.mono() < void_ms;
+        return is_sending;
+      };
+      const sent = (): void => {
+        is_sending = false;
         say(Domain, there, "sent", { fetch_id }).catch(untold);
         outside.started?.({ domain: there, fetch_id, epoch: held.epoch });
-        return true;
+      };
+      const left: Extract<Entry, { kind: "entered" }>["left"] = ({ status, retry_after_s }) => {
+        // It may have left, and broken off before anybody could say so.
+        if (is_sending) sent();
+        say(Domain, there, "release", { fetch_id, status, retry_after_s }).catch(untold);
       };
       if (!held.mayStart()) {
         left({ status: null, retry_after_s: null });
@@ -211,7 +217,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         left({ status: null, retry_after_s: null });
         return refusedBy("timeout", "politeness", "timeout", null, null);
       }
-      return { kind: "entered", sending, left };
+      return { kind: "entered", sending, sent, left };
     };
 
     const takeRoute = async (tier: Tier): Promise<Candidate | FetchAnswer> => {
@@ -328,7 +334,15 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       const now_ms = clock.now();
       // A page that is not there may still name its site's feed.
       const leads = page.status >= 400;
-      const task = { bytes: page.body, url: page.final_url, content_type, kind, now_ms, leads, filed: vouched };
+      const task = {
+        bytes: page.body,
+        url: page.final_url,
+        content_type,
+        kind,
+        now_ms,
+        leads,
+        filed: vouched,
+      };
       const work = await outside.extract(task, signal);
       const extracted = work.kind === "done" ? work.value : cutOff(task, work.reason);
       if (work.kind === "failed") {

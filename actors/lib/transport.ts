@@ -15,8 +15,8 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
   /**
    * Asked before each request to an origin, the first and every redirect hop: robots, slot and fence of that
-   * origin. Refusals end the journey. Granted slots are handed back by `left`, and `sending` is asked immediately
-   * before the request leaves: false, and it must not leave any more.
+   * origin. Refusals end the journey. Granted slots are handed back by `left`. `sending` is asked immediately before
+   * the request leaves (false, and it must not leave any more), `sent` is told when it has left: gaps count from there.
    */
   readonly enter: (url: string) => Promise<Entry>;
 }
@@ -25,6 +25,7 @@ export type Entry =
   | {
       readonly kind: "entered";
       readonly sending: () => boolean | Promise<boolean>;
+      readonly sent: () => void;
       readonly left: (answer: OriginAnswer) => void;
     }
   | { readonly kind: "refused"; readonly refusal: Refusal };

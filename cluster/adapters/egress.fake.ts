@@ -54,6 +54,7 @@ export function fakeEgress(web: FakeWeb, clock?: Clock): FakeEgress {
     async exchange(request) {
       if (request.sending && !(await request.sending()))
         return { kind: "failed", problem: "aborted", connected: true, detail: "aborted", ms: 0 };
+      request.sent?.();
       hits.push({ url: request.url, at_ms: clock?.now() ?? 0, request });
       const answer = answerTo(request);
       const began_ms = clock?.now() ?? 0;

@@ -280,6 +280,8 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
           {
             onRequestStart: (controller) => {
               inlet.controller = controller;
+              // undici writes it before anything else happens.
+              if (request.sent) process.nextTick(request.sent);
             },
             onResponseStart: (controller, status, fields) => {
               // Early hints and their like: the answer is still to come, and its time runs on.

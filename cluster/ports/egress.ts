@@ -43,6 +43,8 @@ export interface ExchangeRequest {
    * had died and a fresh one takes its place. False: nothing is sent, and the exchange failed as `aborted`.
    */
   readonly sending?: () => boolean | Promise<boolean>;
+  /** Told each time when the request has been written: it may have taken a busy machine a while to get so far. */
+  readonly sent?: () => void;
   /**
    * Through this forward proxy (http or https, credentials in the URL), which an operator configured: its endpoint may
    * be private. A URL that is an address is judged as ever; what a name leads to is for the proxy to know.

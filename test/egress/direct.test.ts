@@ -88,7 +88,7 @@ const go = (url: string, more: Partial<TransportRequest> = {}, refuseAt = Infini
     enter: async (hop): Promise<Entry> => {
       entered.push(hop);
       if (entered.length > refuseAt) return { kind: "refused", refusal: REFUSAL };
-      return { kind: "entered", sending: () => true, left: (said) => void left.push(said) };
+      return { kind: "entered", sending: () => true, sent: () => {}, left: (said) => void left.push(said) };
     },
     ...more,
   });
@@ -248,7 +248,12 @@ describe("leave", () => {
     const going = go("/fine", { signal: controller.signal, enter: () => leave.promise });
     controller.abort();
     expect(await going).toMatchObject({ kind: "failed", reason: "timeout" });
-    leave.resolve({ kind: "entered", sending: () => true, left: (said) => void left.push(said) });
+    leave.resolve({
+      kind: "entered",
+      sending: () => true,
+      sent: () => {},
+      left: (said) => void left.push(said),
+    });
     await leave.promise;
     expect(left).toEqual([{ status: null, retry_after_s: null }]);
   });

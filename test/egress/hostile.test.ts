@@ -55,7 +55,7 @@ describe.each([
       signal: AbortSignal.timeout(deadline_ms),
       enter: async () => {
         entered += 1;
-        return { kind: "entered", sending: () => true, left: () => void (left += 1) };
+        return { kind: "entered", sending: () => true, sent: () => {}, left: () => void (left += 1) };
       },
     });
 

@@ -71,14 +71,15 @@ export function egressSuite(open: () => Promise<EgressWorld>): void {
     expect([page.status, await read(page)]).toEqual([410, "gone"]);
   });
 
-  test("asks once before a request leaves, and sends nothing when it may not", async () => {
-    let asked = 0;
-    const sending = () => ++asked === 1;
-    const page = answered(await ask("/page", { sending }));
+  test("asks once before a request leaves and tells when it has, and sends nothing when it may not", async () => {
+    const told: string[] = [];
+    const sending = () => told.push("sending") === 1;
+    const sent = () => void told.push("sent");
+    const page = answered(await ask("/page", { sending, sent }));
     expect(await read(page)).toBe("hello");
-    expect(asked).toBe(1);
-    expect(await ask("/page", { sending })).toMatchObject({ kind: "failed", problem: "aborted" });
-    expect(asked).toBe(2);
+    expect(told).toEqual(["sending", "sent"]);
+    expect(await ask("/page", { sending, sent })).toMatchObject({ kind: "failed", problem: "aborted" });
+    expect(told).toEqual(["sending", "sent", "sending"]);
     expect(await read(answered(await ask("/page")))).toBe("hello");
   });
 

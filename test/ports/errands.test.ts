@@ -137,6 +137,7 @@ describe.skipIf(bus === null)("errands over NATS", () => {
             (async () => ({
               kind: "entered",
               sending: () => may,
+              sent: () => {},
               left: (answer) => void left.push(answer),
             })),
         });

@@ -94,6 +94,7 @@ export async function desk(options: DeskOptions = {}): Promise<Desk> {
     return Promise.resolve({
       kind: "entered",
       sending: () => true,
+      sent: () => {},
       left: (answer) => void visit.left.push(answer),
     });
   };

@@ -189,7 +189,7 @@ describeBrowser("a page that does not mean well", () => {
     const answer = await short.fetch(`${site.origin}/`, {
       enter: async (url) => {
         if (url.endsWith("good")) await new Promise((resolve) => setTimeout(resolve, 4_500));
-        return { kind: "entered", sending: () => true, left: () => {} };
+        return { kind: "entered", sending: () => true, sent: () => {}, left: () => {} };
       },
     });
     expect(answer).toMatchObject({ kind: "page" });

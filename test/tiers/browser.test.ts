@@ -103,7 +103,12 @@ describeBrowser("a page in a browser", () => {
       enter: async (url) =>
         url.endsWith("/private")
           ? { kind: "refused", refusal }
-          : { kind: "entered", sending: () => true, left: ({ status }) => void left.push(status) },
+          : {
+              kind: "entered",
+              sending: () => true,
+              sent: () => {},
+              left: ({ status }) => void left.push(status),
+            },
     });
     expect(answer).toMatchObject({ kind: "refused", refusal, redirects: [{ status: 302 }] });
     expect([site.hits("/private"), left]).toEqual([0, [302]]);
@@ -120,7 +125,12 @@ describeBrowser("a page in a browser", () => {
         enter: async (url) => {
           expect(held).toEqual([]);
           held.push(url);
-          return { kind: "entered", sending: () => true, left: () => void held.splice(held.indexOf(url), 1) };
+          return {
+            kind: "entered",
+            sending: () => true,
+            sent: () => {},
+            left: () => void held.splice(held.indexOf(url), 1),
+          };
         },
       }),
     );

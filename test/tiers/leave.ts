@@ -28,7 +28,12 @@ export function ledger(refuse: (url: string) => Refusal | null = () => null): Le
           entered.push(hop);
           const refusal = refuse(hop);
           if (refusal) return { kind: "refused", refusal };
-          return { kind: "entered", sending: () => true, left: (said) => void left.push(said) };
+          return {
+            kind: "entered",
+            sending: () => true,
+            sent: () => {},
+            left: (said) => void left.push(said),
+          };
         },
         ...more,
       }),

@@ -90,6 +90,7 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
         ],
         signal: wishes.signal,
         sending: entry.sending,
+        sent: entry.sent,
         headers_timeout_ms: HEADERS_TIMEOUT_MS,
       });
       if (exchange.kind === "failed") return failure(reasonOf(exchange.problem), null, exchange.detail);

@@ -135,16 +135,18 @@ interface Hop {
   readonly entered_ms: number;
   answer: OriginAnswer;
   readonly sending: () => boolean | Promise<boolean>;
+  readonly sent: () => void;
   readonly leave: () => void;
 }
 
-function hopOf(url: string, { sending, left }: Extract<Entry, { kind: "entered" }>, clock: Clock): Hop {
+function hopOf(url: string, { sending, sent, left }: Extract<Entry, { kind: "entered" }>, clock: Clock): Hop {
   let is_left = false;
   const hop: Hop = {
     url,
     entered_ms: clock.mono(),
     answer: { status: null, retry_after_s: null },
     sending,
+    sent,
     leave() {
       if (!is_left) left(hop.answer);
       is_left = true;
@@ -267,6 +269,7 @@ function visitOf({
     if (!(await hop.sending()))
       return failed("timeout", "The leave to ask for the page had lapsed before a browser asked");
     await cdp.send("Fetch.continueRequest", { requestId: event.requestId, ...asWished(request, event) });
+    hop.sent();
   }
 
   /** A document of the main frame when its head has come. */

@@ -99,6 +99,7 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
           headers: fieldsFor(request, url, cookies),
           signal: request.signal,
           sending: entry.sending,
+          sent: entry.sent,
           ...(proxy_url !== undefined && { via: { proxy_url } }),
         });
         if (exchange.kind === "failed") {

@@ -17,7 +17,7 @@ type Wishes = Pick<TransportRequest, "url" | "max_bytes" | "accept_language" | "
 
 type Question =
   | { readonly do: "enter"; readonly url: string }
-  | { readonly do: "sending"; readonly entry: number }
+  | { readonly do: "sending" | "sent"; readonly entry: number }
   | { readonly do: "left"; readonly entry: number; readonly answer: OriginAnswer };
 
 type Entered =
@@ -84,6 +84,9 @@ export function remoteBrowser({
         }
         case "sending":
           return JSON.stringify(open.has(question.entry) && (await entries[question.entry]!.sending()));
+        case "sent":
+          if (open.has(question.entry)) entries[question.entry]!.sent();
+          return "null";
         case "left":
           leave(question.entry, question.answer);
           return "null";
@@ -142,10 +145,9 @@ export function renderErrand({
             const may = await asked<boolean>({ do: "sending", entry }, SENDING_WAIT_MS).catch(() => false);
             return may && clock.mono() - asked_ms < SENDING_WAIT_MS;
           },
-          left(said) {
-            // Untold, it is left when the errand is over.
-            asked({ do: "left", entry, answer: said }, LEFT_WAIT_MS).catch(() => {});
-          },
+          // Untold, a request counts as sent when it is left, and is left when the errand is over.
+          sent: () => void asked({ do: "sent", entry }, LEFT_WAIT_MS).catch(() => {}),
+          left: (said) => void asked({ do: "left", entry, answer: said }, LEFT_WAIT_MS).catch(() => {}),
         };
       },
     });

@@ -70,6 +70,7 @@ export function renderTransport({
         body: Buffer.from(JSON.stringify(service.body({ url, country }))),
         signal,
         sending: entry.sending,
+        sent: entry.sent,
         headers_timeout_ms: RENDER_MOST_MS,
       });
       if (exchange.kind === "failed") return failed(reasonOf(exchange.problem), exchange.detail);

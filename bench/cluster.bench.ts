@@ -1,0 +1,207 @@
+/**
+ * node bench/cluster.bench.ts [--write] [--pages 600]: what many processes cost beside one, in one run: cached and
+ * uncached synchronous fetches of small pages on the embedded service and on two nodes that do everything, over real
+ * engines; the same by 1, 2 and 4 workers behind one gateway; and how long a killed node's sites are without an owner.
+ *
+ * Figures are CPU seconds of the service's process trees (engines apart), and latencies one at a time. All service
+ * processes share one core, so that one of them is no better off than four; the web, the engines and the driver have
+ * the other. A figure of one run on a shared machine: compare only what stands in the same file.
+ */
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { Agent, request } from "undici";
+import { createKey } from "../actors/accounts/keys.ts";
+import { readConfig } from "../ops/config.ts";
+import { openDocuments } from "../ops/stores.ts";
+import type { Project } from "../schemas/accounts.ts";
+import { type ClusterOf, clusterOf, type NodeOf } from "../test/cluster-of.ts";
+import { answering, cpuSeconds, machine, median, pinned, service } from "./harness.ts";
+
+const { values } = parseArgs({
+  options: { pages: { type: "string", default: "600" }, write: { type: "boolean", default: false } },
+});
+const PAGES = Number(values.pages);
+const CACHED = 6_000;
+const ONE_BY_ONE = 200;
+const AT_ONCE = 32;
+const HOSTS = 50;
+const WEB_PORT = 18_400;
+const CORE = 1;
+const TAKEOVERS = 5;
+const address = (n: number): string => `http://127.0.2.${1 + (n % HOSTS)}:${WEB_PORT}/k/${n}`;
+
+/** What is measured: somewhere to ask, and the processes whose CPU counts. */
+interface Subject {
+  readonly url: string;
+  readonly key: string;
+  readonly pids: readonly number[];
+}
+
+async function ask({ url, key }: Subject, dispatcher: Agent, n: number, cache_ttl_s?: number): Promise<void> {
+  const reply = await request(`${url}/v1/fetch`, {
+    method: "POST",
+    dispatcher,
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({
+      url: address(n),
+      include_html: false,
+      tiers: ["direct"],
+      ...(cache_ttl_s !== undefined && { cache_ttl_s }),
+    }),
+  });
+  const said = (await reply.body.json()) as { error?: string | null };
+  if (said.error !== null) throw new Error(`Cannot fetch "${address(n)}": ${JSON.stringify(said)}`);
+}
+
+const cpuOf = ({ pids }: Subject): number => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
+
+async function many(subject: Subject, count: number, one: (agent: Agent, n: number) => Promise<void>) {
+  const agent = new Agent({ connections: AT_ONCE });
+  const [before_s, engines_s, began] = [cpuOf(subject), otherCpu(subject), performance.now()];
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      while (next < count) await one(agent, next++);
+    }),
+  );
+  const cpu_s = cpuOf(subject) - before_s;
+  const result = {
+    pages: count,
+    cpu_ms_per_page: rounded((1_000 * cpu_s) / count),
+    pages_per_cpu_s: Math.round(count / cpu_s),
+    engines_and_driver_cpu_ms_per_page: rounded((1_000 * (otherCpu(subject) - engines_s)) / count),
+    wall_s: rounded((performance.now() - began) / 1_000),
+  };
+  await agent.destroy();
+  return result;
+}
+
+/** Of this process and everything it started, less the subject: engines, web and driver. */
+const otherCpu = (subject: Subject): number => cpuSeconds(process.pid) - cpuOf(subject);
+
+async function latency(one: (agent: Agent, n: number) => Promise<void>): Promise<number> {
+  const agent = new Agent({ connections: 1 });
+  const took: number[] = [];
+  for (let n = 0; n < ONE_BY_ONE; n++) {
+    const began = performance.now();
+    await one(agent, n);
+    took.push(performance.now() - began);
+  }
+  await agent.destroy();
+  return rounded(median(took));
+}
+
+const rounded = (number: number): number => Math.round(number * 100) / 100;
+
+async function measured(subject: Subject) {
+  const cached = (agent: Agent, n: number) => ask(subject, agent, n % HOSTS);
+  const uncached = (agent: Agent, n: number) => ask(subject, agent, n, 0);
+  await many(subject, 3 * HOSTS, uncached); // robots.txt read, children started
+  return {
+    uncached: await many(subject, PAGES, uncached),
+    cached: await many(subject, CACHED, cached),
+    uncached_p50_ms: await latency(uncached),
+    cached_p50_ms: await latency(cached),
+  };
+}
+
+/** Straight to the engines: what is measured is not the links. */
+async function joined(cluster: ClusterOf, roles: string): Promise<NodeOf> {
+  const { TRAWL_BUS, TRAWL_DOCUMENTS, S3_ENDPOINT } = cluster.environment as Record<string, string>;
+  const node = await cluster.add(roles, {
+    TRAWL_BUS: TRAWL_BUS!,
+    TRAWL_DOCUMENTS: TRAWL_DOCUMENTS!,
+    ...(S3_ENDPOINT && { S3_ENDPOINT }),
+  });
+  execFileSync("taskset", ["-acp", String(CORE), String(node.pid)], { stdio: "ignore" });
+  return node;
+}
+
+async function withCluster<T>(
+  roles: readonly string[],
+  use: (subject: Subject, cluster: ClusterOf) => Promise<T>,
+) {
+  const cluster = await clusterOf([], {
+    own: ["documents", "blobs"],
+    environment: { TRAWL_POLITE_DELAY_MS: "0", TRAWL_POLITE_CONCURRENCY: "64", TRAWL_LOG_LEVEL: "info" },
+  });
+  if (!cluster) throw new Error("Cannot run: engines are missing; npm run engines -- --install-only");
+  try {
+    const nodes: NodeOf[] = [];
+    for (const role of roles) nodes.push(await joined(cluster, role));
+    const documents = await openDocuments(readConfig(cluster.environment));
+    const project = (await documents.get("projects", "default"))!.value as Project;
+    const unlimited: Project = { ...project, name: "bench", rate_limit_rps: 10_000_000 };
+    await documents.put("projects", "bench", unlimited, 0, { tag: unlimited.customer });
+    const { key } = await createKey(documents, { project: "bench", role: "standard" }, Date.now());
+    await documents.close();
+    await cluster.settled(60_000);
+    return await use({ url: cluster.url, key, pids: nodes.map(({ pid }) => pid) }, cluster);
+  } finally {
+    await cluster.close();
+  }
+}
+
+async function takeovers(cluster: ClusterOf): Promise<number[]> {
+  const took: number[] = [];
+  for (let n = 0; n < TAKEOVERS; n++) {
+    await cluster.settled();
+    const victim = cluster.nodes.filter((node) => node.isRunning())[0]!;
+    const began = performance.now();
+    await victim.kill();
+    for (;;) {
+      const reports = await cluster.roster.nodes(40);
+      const held = new Set(reports.flatMap(({ partitions }) => partitions.map(({ partition }) => partition)));
+      if (!reports.some(({ node }) => node === victim.name) && held.size === 64) break;
+    }
+    took.push(Math.round(performance.now() - began));
+    await joined(cluster, "gateway,worker");
+    await sleep(500);
+  }
+  return took;
+}
+
+const web = pinned(0, ["bench/web.ts", String(WEB_PORT)]);
+await answering(`http://127.0.0.1:${WEB_PORT}/count`);
+const one = await service(CORE, 18_401);
+const embedded = await measured({ ...one, pids: [one.pid] });
+await one.stop();
+console.log(JSON.stringify({ embedded }));
+const two = await withCluster(["gateway,worker", "gateway,worker"], measured);
+console.log(JSON.stringify({ two }));
+const workers: Record<string, Awaited<ReturnType<typeof many>>> = {};
+for (const count of [1, 2, 4]) {
+  const roles = ["gateway", ...Array.from({ length: count }, () => "worker")];
+  workers[count] = await withCluster(roles, async (subject) => {
+    const uncached = (agent: Agent, n: number) => ask(subject, agent, n, 0);
+    // Each worker has read robots.txt of its sites and started its children.
+    await many(subject, 6 * HOSTS, uncached);
+    return many(subject, PAGES, uncached);
+  });
+  console.log(JSON.stringify({ workers: count, ...workers[count] }));
+}
+const takeover_ms = await withCluster(["gateway,worker", "gateway,worker", "gateway,worker"], (_, cluster) =>
+  takeovers(cluster),
+);
+await web.stop();
+
+const report = {
+  command: `node bench/cluster.bench.ts --pages ${PAGES}`,
+  machine: machine(),
+  embedded,
+  two_nodes: two,
+  ratios: {
+    uncached_pages_per_cpu_s: rounded(two.uncached.pages_per_cpu_s / embedded.uncached.pages_per_cpu_s),
+    cached_pages_per_cpu_s: rounded(two.cached.pages_per_cpu_s / embedded.cached.pages_per_cpu_s),
+    uncached_p50_added_ms: rounded(two.uncached_p50_ms - embedded.uncached_p50_ms),
+    cached_p50_added_ms: rounded(two.cached_p50_ms - embedded.cached_p50_ms),
+    four_workers_to_one_cpu_per_page: rounded(workers[4]!.cpu_ms_per_page / workers[1]!.cpu_ms_per_page),
+  },
+  workers,
+  takeover_ms,
+};
+console.log(JSON.stringify(report, null, 1));
+if (values.write)
+  writeFileSync("bench/results/2026-11-21-cluster.json", `${JSON.stringify(report, null, 1)}\n`);
