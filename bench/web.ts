@@ -1,7 +1,7 @@
 /**
  * node bench/web.ts PORT: a synthetic web for benches, rendered beforehand. Every address of 127/8 is a host of its
  * own; /robots.txt is 404. /p/N are the shared real pages where they are, else made ones; /k/N pages of 8 KiB, /s/N
- * pages of one paragraph, /b/N 8 KiB of bytes without text.
+ * pages of one paragraph, /b/N 8 KiB of bytes without text; /never/N is not answered.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
@@ -52,6 +52,8 @@ App()
     const page = tiny[Number(request.getParameter(0)) % tiny.length]!;
     answer.writeHeader("Content-Type", "text/html; charset=utf-8").end(page);
   })
+  // Takes a request and never answers.
+  .get("/never/:n", (answer) => void answer.onAborted(() => {}))
   .listen("0.0.0.0", Number(process.argv[2]), (socket) => {
     if (!socket) throw new Error(`Cannot listen on port ${process.argv[2]}`);
   });

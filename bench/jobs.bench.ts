@@ -1,0 +1,193 @@
+/**
+ * node bench/jobs.bench.ts [--items 50000] [--write]: batch jobs of the whole service as `npm start` runs it, on one core.
+ * What it costs to accept a batch and to hold it (time from the last byte to the answer, memory above what was there
+ * before), how many pages a CPU second it drains with politeness off, how near politeness on comes to the ideal, and
+ * how much small jobs are delayed by a large one. Peers drain beside it in fetch.bench.ts; here stands nobody else.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { answering, cpuSeconds, machine, median, pinned, type Service, service } from "./harness.ts";
+
+const { values } = parseArgs({
+  options: {
+    items: { type: "string", default: "50000" },
+    drain: { type: "string", default: "20000" },
+    write: { type: "boolean", default: false },
+  },
+});
+const ITEMS = Number(values.items);
+const DRAIN = Number(values.drain);
+const WEB_PORT = 18_310;
+const SMALL_JOBS = 100;
+const SMALL_ITEMS = 10;
+
+/** Of hosts 127.b.x.y: every one a domain of its own. */
+const address = (n: number, hosts: number, block = 2, kind = "k"): string => {
+  const host = n % hosts;
+  return `http://127.${block}.${Math.floor(host / 250)}.${1 + (host % 250)}:${WEB_PORT}/${kind}/${n}`;
+};
+const items = (count: number, hosts: number, block?: number) =>
+  Array.from({ length: count }, (_, n) => ({ url: address(n, hosts, block), tiers: ["direct"] }));
+
+/** The main process alone: children that read documents are not what holds a job. */
+const memory = (pid: number, what: "VmRSS" | "VmHWM"): number => {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(new RegExp(`${what}:\\s+(\\d+)`).exec(status)![1]) / 1024;
+};
+
+let keys = 0;
+async function create({ url, key }: Service, body: readonly object[]) {
+  const bytes = JSON.stringify({ items: body, idempotency_key: `bench-${keys++}` });
+  const began = performance.now();
+  const reply = await fetch(`${url}/v1/batch/fetch`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}` },
+    body: bytes,
+  });
+  const { job_id } = (await reply.json()) as { job_id: string };
+  if (reply.status !== 202) throw new Error(`Cannot create a job: ${reply.status}`);
+  return { job_id, ms: performance.now() - began, bytes: bytes.length };
+}
+
+interface Told {
+  readonly status: string;
+  readonly counts: Record<string, number>;
+  readonly created_at: string;
+  readonly finished_at: string | null;
+}
+
+async function read({ url, key }: Service, job_id: string): Promise<Told> {
+  const reply = await fetch(`${url}/v1/jobs/${job_id}`, { headers: { authorization: `Bearer ${key}` } });
+  return (await reply.json()) as Told;
+}
+
+async function over(served: Service, job_id: string): Promise<Told> {
+  for (;;) {
+    const job = await read(served, job_id);
+    if (job.finished_at !== null) return job;
+    await sleep(200);
+  }
+}
+
+async function cancel({ url, key }: Service, job_id: string): Promise<void> {
+  await fetch(`${url}/v1/jobs/${job_id}`, { method: "DELETE", headers: { authorization: `Bearer ${key}` } });
+}
+
+/** Sites that take a connection and never answer, so that everything waits: nothing but 256 items is in flight. */
+async function holding() {
+  const served = await service(1, 18_311);
+  const warm = await create(served, items(100, 10));
+  await over(served, warm.job_id);
+  await sleep(2_000);
+  const idle_mb = memory(served.pid, "VmRSS");
+  writeFileSync(`/proc/${served.pid}/clear_refs`, "5");
+  const silent = (block: number) =>
+    Array.from({ length: ITEMS }, (_, n) => ({ url: address(n, 2_500, block, "never"), tiers: ["direct"] }));
+  const first = await create(served, silent(3));
+  const accepted_mb = memory(served.pid, "VmHWM") - idle_mb;
+  const second = await create(served, silent(4));
+  await sleep(10_000);
+  const held_mb = memory(served.pid, "VmRSS") - idle_mb;
+  const counts = [await read(served, first.job_id), await read(served, second.job_id)].map(
+    (job) => job.counts,
+  );
+  await cancel(served, first.job_id);
+  await cancel(served, second.job_id);
+  await served.stop();
+  return {
+    items: ITEMS,
+    body_mb: Number((first.bytes / 2 ** 20).toFixed(1)),
+    accepted_ms: [Math.round(first.ms), Math.round(second.ms)],
+    extra_mb_while_accepting: Math.round(accepted_mb),
+    mb_per_100_000_queued: Math.round((held_mb * 100_000) / (2 * ITEMS)),
+    counts,
+  };
+}
+
+async function draining() {
+  const served = await service(1, 18_312);
+  const before = cpuSeconds(served.pid);
+  const began = performance.now();
+  const { job_id } = await create(served, items(DRAIN, 1_000));
+  const { counts } = await over(served, job_id);
+  const cpu_s = cpuSeconds(served.pid) - before;
+  const wall_s = (performance.now() - began) / 1_000;
+  await served.stop();
+  return {
+    items: DRAIN,
+    hosts: 1_000,
+    counts,
+    wall_s: Math.round(wall_s),
+    cpu_s: Math.round(cpu_s),
+    pages_per_cpu_s: Math.round(DRAIN / cpu_s),
+  };
+}
+
+/** 50 hosts, 20 pages each, a start every 0.5 s on each: 9.5 s and what the last page takes. */
+async function politely() {
+  const served = await service(1, 18_313, { TRAWL_POLITE_DELAY_MS: "500", TRAWL_POLITE_CONCURRENCY: "2" });
+  // robots.txt takes a slot of its own, once a day.
+  await over(served, (await create(served, items(50, 50))).job_id);
+  await sleep(1_000);
+  const paged = Array.from({ length: 1_000 }, (_, n) => ({ url: address(n + 1_000, 50), tiers: ["direct"] }));
+  const began = performance.now();
+  const { job_id } = await create(served, paged);
+  await over(served, job_id);
+  const wall_s = (performance.now() - began) / 1_000;
+  await served.stop();
+  const ideal_s = 19 * 0.5;
+  return {
+    pages: 1_000,
+    hosts: 50,
+    gap_ms: 500,
+    wall_s: Number(wall_s.toFixed(2)),
+    of_ideal: Number((ideal_s / wall_s).toFixed(3)),
+  };
+}
+
+async function fairly() {
+  const served = await service(1, 18_314, { TRAWL_POLITE_DELAY_MS: "100", TRAWL_POLITE_CONCURRENCY: "2" });
+  const small = async (block: number): Promise<number> => {
+    const took: number[] = [];
+    const jobs = await Promise.all(
+      Array.from({ length: SMALL_JOBS }, (_, n) =>
+        create(served, items(SMALL_ITEMS, SMALL_ITEMS, block + n)),
+      ),
+    );
+    for (const { job_id } of jobs) {
+      const { created_at, finished_at } = await over(served, job_id);
+      took.push(Date.parse(finished_at!) - Date.parse(created_at));
+    }
+    return median(took);
+  };
+  const alone_ms = await small(10);
+  const { job_id } = await create(served, items(ITEMS, 2_500, 2));
+  await sleep(3_000);
+  const beside_ms = await small(120);
+  const { counts } = await read(served, job_id);
+  await cancel(served, job_id);
+  await served.stop();
+  return {
+    small_jobs: SMALL_JOBS,
+    items_each: SMALL_ITEMS,
+    alone_ms,
+    beside_ms,
+    ratio: Number((beside_ms / alone_ms).toFixed(2)),
+    large: counts,
+  };
+}
+
+const web = pinned(0, ["bench/web.ts", String(WEB_PORT)]);
+await answering(`http://127.0.0.1:${WEB_PORT}/count`);
+const report = {
+  command: process.argv.slice(1).join(" "),
+  machine: machine(),
+  holding: await holding(),
+  draining: await draining(),
+  politely: await politely(),
+  fairly: await fairly(),
+};
+await web.stop();
+console.log(JSON.stringify(report, null, 1));
+if (values.write) writeFileSync("bench/results/jobs.json", `${JSON.stringify(report, null, 1)}\n`);
