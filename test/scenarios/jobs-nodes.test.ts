@@ -1,0 +1,84 @@
+/** A batch job while its nodes die, drain and join: nothing is lost, nothing settled twice (issue 5, Faults). */
+import { execFile } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { request } from "undici";
+import { partitionOf } from "../../cluster/placement.ts";
+import type { JobStatus } from "../../schemas/jobs.ts";
+import { type ClusterOf, clusterOf } from "../cluster-of.ts";
+import { engines } from "../engines.ts";
+import { article, type Site, type Web, web } from "../web.ts";
+
+const run = promisify(execFile);
+const found = await engines("bus", "documents", "blobs");
+const missing = Object.values(found).includes(null);
+const ITEMS = 900;
+const SITES = 30;
+
+describe.skipIf(missing)("a job whose nodes die", () => {
+  let sites: Web;
+  let cluster: ClusterOf;
+  beforeAll(async () => {
+    sites = await web();
+    cluster = (await clusterOf(["gateway", "worker", "worker"], {
+      environment: { TRAWL_DNS_SERVERS: sites.dns, TRAWL_POLITE_DELAY_MS: "50" },
+    }))!;
+    await cluster.settled();
+  }, 120_000);
+  afterAll(async () => {
+    await cluster?.close();
+    await sites?.close();
+  });
+
+  /** What a client does: 503 and 504 are tried again. */
+  async function call(method: "GET" | "POST", path: string, body?: object): Promise<any> {
+    for (;;) {
+      const answer = await request(`${cluster.url}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${cluster.key}` },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      const json = await answer.body.json();
+      if (answer.statusCode !== 503 && answer.statusCode !== 504) return json;
+      await sleep(300);
+    }
+  }
+
+  test("is done whole, each item once, and asks for no more again than was in flight", async () => {
+    const pages: Site[] = Array.from({ length: SITES }, () => sites.site({ "*": { body: article("Page") } }));
+    const items = Array.from({ length: ITEMS }, (_, n) => ({ url: `${pages[n % SITES]!.origin}/${n}` }));
+    const { job_id } = await call("POST", "/v1/batch/fetch", { items, idempotency_key: "nodes" });
+    const read = (): Promise<JobStatus> => call("GET", `/v1/jobs/${job_id}`);
+    const reached = (done: number) =>
+      expect
+        .poll(async () => (await read()).counts.done, { timeout: 60_000, interval: 200 })
+        .toBeGreaterThan(done);
+
+    await reached(100);
+    // First the node that has the job itself, then the other one while the third is new.
+    const holder = await cluster.holderOf(partitionOf("job", job_id));
+    await holder!.kill();
+    await cluster.add("worker");
+    await reached(350);
+    const other = cluster.nodes.find((node) => node.roles === "worker" && node.isRunning())!;
+    await cluster.add("worker");
+    expect(await other.stop()).toBe(0);
+
+    await expect
+      .poll(async () => (await read()).status, { timeout: 120_000, interval: 500 })
+      .toBe("completed");
+    expect((await read()).counts).toMatchObject({ total: ITEMS, done: ITEMS, failed: 0, cancelled: 0 });
+    const { stdout } = await run(
+      process.execPath,
+      ["--disable-warning=ExperimentalWarning", "ops/main.ts", "job", "verify", job_id, "--json"],
+      { env: { ...cluster.environment } },
+    );
+    expect(JSON.parse(stdout)).toMatchObject({ problems: [], ahead: 0, results: ITEMS });
+    const asked = pages
+      .flatMap(({ arrivals }) => arrivals)
+      .filter(({ path }) => path !== "/robots.txt").length;
+    // Four of each site in flight at the one kill; who drains finishes what it has.
+    expect(asked - ITEMS).toBeLessThanOrEqual(4 * SITES);
+  }, 240_000);
+});
