@@ -4,8 +4,9 @@
  * arguments: the ledger they change is stored by ledger.ts, who waits is queue.ts.
  *
  * Slots are evenly spaced and never saved up: a bucket of 8 refilled at 8 a second starts 15 requests in one second.
- * A slot may be used a little late, then it is lost. Ten slots after another one begin at least 10 gaps later, so while
- * a slot is good for no more than 10 gaps less a second, no second ever sees an eleventh start, however late each is.
+ * A slot may be used a little late, then it is lost. The tenth slot after another one begins 10 gaps later, so while a
+ * slot is good for no more than 10 gaps less a second, no second ever sees an eleventh start, however late each is.
+ * Only half of that is given to whoever starts; the other half is for what happens to a request on its way.
  */
 import type { FilingOutcome, FilingPause, FilingTaken } from "../../schemas/filing-source.ts";
 
@@ -39,8 +40,8 @@ export const STARTS_MOST = 10;
 const SECOND_MS = 1_000;
 /** Longer would help nobody: what waits for its turn is granted when it is due. */
 const WINDOW_MOST_MS = 250;
-/** Less than this is gone before a request can be written; so ten a second are in truth nine and a half. */
-const WINDOW_LEAST_MS = 50;
+/** What ten gaps leave beyond their second at least; so ten a second are in truth nine and a half. */
+const SPARE_LEAST_MS = 50;
 const PAUSE_FIRST_MS = 10_000;
 export const PAUSE_MOST_MS = 600_000;
 /** A probe without an answer for so long has failed. */
@@ -49,8 +50,9 @@ const PROBE_MS = 30_000;
 const CLOCKS_DIFFER_MS = 5_000;
 
 export function rateOf(requests_per_second: number): Rate {
-  const gap_ms = Math.max(SECOND_MS / requests_per_second, (SECOND_MS + WINDOW_LEAST_MS) / STARTS_MOST);
-  return { gap_ms, window_ms: Math.floor(Math.min(WINDOW_MOST_MS, STARTS_MOST * gap_ms - SECOND_MS)) };
+  const gap_ms = Math.max(SECOND_MS / requests_per_second, (SECOND_MS + SPARE_LEAST_MS) / STARTS_MOST);
+  const spare_ms = STARTS_MOST * gap_ms - SECOND_MS;
+  return { gap_ms, window_ms: Math.floor(Math.min(WINDOW_MOST_MS, spare_ms / 2)) };
 }
 
 /** The next slot, which may begin a little later than now. The same ledger when nothing changed. */
@@ -68,7 +70,7 @@ export function take(
     return { ledger: longer, taken: { kind: "closed" } };
   }
   // What the gaps promise already, said once more: whatever rate an operator changes to in between.
-  const guard_ms = ledger.last_ms.length < STARTS_MOST ? 0 : ledger.last_ms[0]! + SECOND_MS + window_ms;
+  const guard_ms = ledger.last_ms.length < STARTS_MOST ? 0 : ledger.last_ms[0]! + SECOND_MS + 2 * window_ms;
   const due_ms = Math.max(now_ms, ledger.next_ms, guard_ms);
   const slot_ms = Math.ceil(due_ms);
   const is_probe = pause.level > 0;

@@ -103,7 +103,7 @@ describe.each(STORES)("the limiter, with documents in %s", (_, open) => {
     await limiter.clock.advance(0);
     expect(await answer).toEqual({
       kind: "granted",
-      slot: { slot_ms: NOW, not_after_ms: NOW + 250, episode: 0, is_probe: false },
+      slot: { slot_ms: NOW, not_after_ms: NOW + 125, episode: 0, is_probe: false },
       waited_ms: 0,
     });
   });

@@ -23,9 +23,9 @@ const outcome = (
 describe("slots (notes, section 7.1)", () => {
   test.each([
     [1, 1_000, 250],
-    [8, 125, 250],
-    [9, 1_000 / 9, 111],
-    [10, 105, 50],
+    [8, 125, 125],
+    [9, 1_000 / 9, 55],
+    [10, 105, 25],
   ])("at %d a second are %d ms apart and good for %d ms", (rps, gap_ms, window_ms) => {
     expect(rateOf(rps)).toEqual({ gap_ms, window_ms });
   });
