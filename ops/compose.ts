@@ -328,7 +328,15 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       meters,
     }),
     ...searchRoutes({ search: find, clock, meters }),
-    ...filingsRoutes({ filings: filed, decode: decodeText, bodies, retrievals: seen, clock, meters }),
+    ...filingsRoutes({
+      filings: filed,
+      decode: decodeText,
+      bodies,
+      retrievals: seen,
+      clock,
+      meters,
+      breathe,
+    }),
     ...bodyRoutes({ bodies, retrievals: seen }),
     ...jobsRoutes({
       documents,

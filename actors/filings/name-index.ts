@@ -111,9 +111,9 @@ export async function nameIndex(
     if (needle.length === 2) {
       // All pieces that begin so stand side by side.
       const first = pieceAt(Buffer.of(...needle, 65), 0);
-      const list = new Uint16Array(
-        new Set(postings.subarray(offsets[first], offsets[first + 64])),
-      ).toSorted();
+      const has = new Uint8Array(blocks);
+      for (let at = offsets[first]!; at < offsets[first + 64]!; at++) has[postings[at]!] = 1;
+      const list = Uint16Array.from(has.keys().filter((block) => has[block] === 1));
       return list.length === 0 ? null : [list];
     }
     const pieces = new Set<number>();

@@ -16,6 +16,7 @@ import {
   type FactsAnswer,
   type FilerCompany,
   type FilerHint,
+  type Filing,
   FilingReader,
   type FilingSearchAnswer,
   type FilingText,
@@ -174,6 +175,8 @@ const LIST_RECENT_MS = 60_000;
 /** A ticker that is on no list may be new: then the lists may be this old. */
 const LIST_AGE_FOR_MISSES_S = 60 * 60;
 const PAGES_AT_ONCE = 8;
+/** Filings made of their columns before others have their turn. */
+const ROWS_AT_ONCE = 500;
 /** Parsed documents in memory, by the bytes they were parsed from. */
 const PARSED_BYTES_MOST = 64 * MIB;
 const YEAR_S = 365 * DAY_S;
@@ -559,9 +562,14 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
           body_url: page ? bodyUrl(page.got) : null,
         };
       });
+      const filings: Filing[] = [];
+      for (const place of places) {
+        filings.push(filingOf(place, cik.cik, www_url));
+        if (filings.length % ROWS_AT_ONCE === 0) await breathe();
+      }
       const fields = {
         ...filer,
-        filings: places.map((place) => filingOf(place, cik.cik, www_url)),
+        filings,
         filings_total: total,
         truncated: total > places.length,
         files,

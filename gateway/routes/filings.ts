@@ -4,6 +4,7 @@
  * fast and how often, is decided elsewhere and handed in.
  */
 import type { Bodies } from "../../cluster/ports/bodies.ts";
+import type { Breathe } from "../../cluster/ports/breathe.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
 import { type FetchAnswer, FetchResponse } from "../../schemas/fetch.ts";
@@ -28,7 +29,7 @@ import {
 import type { BatchKind } from "../batch.ts";
 import type { Bill } from "../metering.ts";
 import { patiently, WAIT_MS } from "../patience.ts";
-import { invalid, json, timedOut } from "../refusal.ts";
+import { invalid, json, JSON_TYPE, timedOut } from "../refusal.ts";
 import type { Retrievals } from "../retrieved.ts";
 import { type Answer, type Call, type Route, route } from "../route.ts";
 import { responseOf, textsOf, WAIT_BEYOND_TIMEOUT_MS } from "./fetch.ts";
@@ -78,6 +79,7 @@ export interface FilingsServices {
   readonly retrievals: Retrievals;
   readonly clock: Clock;
   readonly meters: Meters;
+  readonly breathe: Breathe;
 }
 
 interface Timed {
@@ -89,7 +91,7 @@ const ERRORS =
   "`invalid_identifier`, and nothing was asked of the filing system.";
 
 export function filingsRoutes(services: FilingsServices): readonly Route[] {
-  const { filings, clock, meters, retrievals } = services;
+  const { filings, clock, meters, retrievals, breathe } = services;
 
   /** Null: nobody waits any more, or it took much longer than it may. */
   async function patient<T>(
@@ -132,7 +134,10 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
     await note(call, told.bodies);
     const bill = billOf(told.answer.cached, told.answer.error, 0);
     counted(operation, bill, told.answer.error);
-    return { ...json(200, { ...told.answer, request_id }), bill };
+    const { filings: rows = [], ...rest } = told.answer as { readonly filings?: readonly unknown[] };
+    if (rows.length <= ROWS_AT_ONCE) return { ...json(200, { ...told.answer, request_id }), bill };
+    const chunks = inRows({ ...rest, request_id }, rows, breathe);
+    return { status: 200, headers: JSON_TYPE, body: { length: null, chunks }, bill };
   }
 
   const common = { tags: ["filings"], category: "fetch" } as const;
@@ -289,6 +294,19 @@ async function presented(
   const texts = await textsOf(services, answer.record, include_html);
   const { category } = billOf(answer.cached, answer.error, answer.record.bytes);
   return { ...responseOf({ url, include_html }, answer, texts, reader), billing_category: category };
+}
+
+/** Thousands of filings are megabytes of JSON: written a slice at a time. */
+const ROWS_AT_ONCE = 500;
+
+async function* inRows(rest: object, filings: readonly unknown[], breathe: Breathe): AsyncGenerator<Buffer> {
+  yield Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"filings":[`);
+  for (let at = 0; at < filings.length; at += ROWS_AT_ONCE) {
+    const rows = JSON.stringify(filings.slice(at, at + ROWS_AT_ONCE)).slice(1, -1);
+    yield Buffer.from(at === 0 ? rows : `,${rows}`);
+    await breathe();
+  }
+  yield Buffer.from("]}");
 }
 
 interface Common {
