@@ -224,7 +224,11 @@ async function service(seats: readonly Seat[], url: string, forget: () => void):
     if (environment["TRAWL_BUS"]) {
       // What moves while the second node joins is another test's business.
       const roster = await natsRoster(environment["TRAWL_BUS"]);
-      await settled(roster, seats.length).finally(() => roster.close());
+      try {
+        await settled(roster, seats.length);
+      } finally {
+        await roster.close();
+      }
     }
     check ??= openapiCheck((await call("GET", "/openapi.json", { key: null })).json);
   }
