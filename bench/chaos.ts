@@ -27,12 +27,20 @@ if (fault !== undefined && !FAULT_NAMES.includes(fault))
 
 const began = performance.now();
 const runs: (Run & { readonly load: number })[] = [];
+let unrun = 0;
 const seeds = Array.from({ length: Number(values.runs) }, (_, n) => Number(values.seed) + n);
 for (const [n, seed] of seeds.entries()) {
   if (performance.now() - began > Number(values.minutes) * 60_000) break;
   // Many runs do everything there is; a single one what its seed says.
   const due = fault ?? (seeds.length > 1 ? FAULT_NAMES[n % FAULT_NAMES.length] : undefined);
-  const run = await chaos({ seed, fetches: Number(values.fetches), ...(due && { fault: due }) });
+  const wishes = { seed, fetches: Number(values.fetches), ...(due && { fault: due }) };
+  const run = await chaos(wishes).catch((problem: unknown) => {
+    // Before the first fetch: of this run there is nothing to say.
+    console.log(`not run: seed=${seed}: ${String(problem).slice(0, 300)}`);
+    unrun++;
+    return undefined;
+  });
+  if (run === undefined) continue;
   if (run === null) throw new Error("Cannot run: engines are missing; npm run engines -- --install-only");
   runs.push({ ...run, load: Math.round(loadavg()[0]! * 10) / 10 });
   console.log(`${run.broken.length === 0 ? "held" : "BROKEN"} ${run.proof}`);
@@ -42,13 +50,14 @@ for (const [n, seed] of seeds.entries()) {
   }
 }
 const broken = runs.filter((run) => run.broken.length > 0).length;
-console.log(`${runs.length} runs, ${broken} broken`);
+console.log(`${runs.length} runs, ${broken} broken, ${unrun} that did not begin`);
 if (values.write) {
   const report = {
     command: `npm run chaos -- --runs ${values.runs} --seed ${values.seed}`,
     machine: machine(),
     runs: runs.length,
     broken,
+    did_not_begin: unrun,
     results: runs.map(({ timeline, broken: laws, ...run }) => ({
       ...run,
       broken: laws,

@@ -182,7 +182,12 @@ export async function chaos(wishes: Wishes): Promise<Run | null> {
     TRAWL_START_LEDGER: "on",
   };
   const roles = Array.from({ length: NODES }, () => "gateway,worker");
-  const cluster = await clusterOf(roles, { own: ["documents", "blobs"], environment });
+  const cluster = await clusterOf(roles, { own: ["documents", "blobs"], environment }).catch(
+    (problem: unknown) => {
+      origin.kill();
+      throw problem;
+    },
+  );
   if (!cluster) {
     origin.kill();
     return null;
