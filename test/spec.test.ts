@@ -19,7 +19,7 @@ import {
   THRESHOLDS,
 } from "../schemas/accounts.ts";
 import { BILLING_CATEGORIES } from "../schemas/common.ts";
-import { canRetry, FETCH_ERRORS, SEARCH_ERRORS } from "../schemas/errors.ts";
+import { canRetry, canRetryFilings, FETCH_ERRORS, FILINGS_ERRORS, SEARCH_ERRORS } from "../schemas/errors.ts";
 import {
   ArticleMeta,
   Attempt,
@@ -182,6 +182,32 @@ describe("fields", () => {
 });
 
 const CORE = "../shared/spec/1-core.md";
+const ADAPTERS = "../shared/spec/2-adapters.md";
+
+/** Filing-system errors beside those of a fetch (2-adapters.md, Errors). */
+const FILINGS_RETRY = {
+  unknown_identifier: "no",
+  not_registered_filer: "changed",
+  not_found: "no",
+  invalid_identifier: "changed",
+  rate_limited: "later",
+  filings_unavailable: "later",
+  filings_not_configured: "no",
+};
+
+test("filing-system errors say whether trying again helps", () => {
+  const retry = Object.fromEntries(
+    Object.keys(FILINGS_RETRY).map((code) => [
+      code,
+      FILINGS_ERRORS[code as keyof typeof FILINGS_RETRY].retry,
+    ]),
+  );
+  expect(retry).toEqual(FILINGS_RETRY);
+  expect(Object.keys(FILINGS_ERRORS).filter(canRetryFilings)).toEqual([
+    "rate_limited",
+    "filings_unavailable",
+  ]);
+});
 
 /** The first cells of the rows under a heading. */
 function rowsUnder(text: string, heading: string): string[] {
@@ -189,6 +215,12 @@ function rowsUnder(text: string, heading: string): string[] {
   const [section = ""] = after.split(/^#+ /m);
   return [...section.matchAll(/^\| ([a-z_<>, ]+) \|/gm)].map(([, cell]) => cell!);
 }
+
+test.skipIf(!existsSync(ADAPTERS))(`filing-system errors are those of ${ADAPTERS}`, () => {
+  const [, table = ""] = readFileSync(ADAPTERS, "utf8").split("Filing-system errors (always HTTP 200");
+  const codes = [...table.split("\n\n")[1]!.matchAll(/^\| ([a-z_]+) \|/gm)].map(([, code]) => code!);
+  expect(codes.filter((code) => code !== "error")).toEqual(Object.keys(FILINGS_RETRY));
+});
 
 describe.skipIf(!existsSync(CORE))(`the tables above are those of ${CORE}`, () => {
   const text = existsSync(CORE) ? readFileSync(CORE, "utf8") : "";

@@ -2,6 +2,7 @@
  * The reader of one document's bytes: it has the text read out of them once for everybody who asks now, and stores it
  * for whoever asks later. Which filing they belong to, and who may see them, is not its business.
  */
+import { Compile } from "typebox/compile";
 import { actor, PARKED, type ReplyTo } from "../../cluster/actor.ts";
 import type { Bodies } from "../../cluster/ports/bodies.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
@@ -10,7 +11,7 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
 import type { Work } from "../../cluster/ports/workers.ts";
 import { TEXT_INLINE_BYTES } from "../../schemas/fetch.ts";
-import { FilingReader, type FilingText, type FilingTextAsk } from "../../schemas/filings.ts";
+import { FilingReader, FilingText, type FilingTextAsk } from "../../schemas/filings.ts";
 import { cutOff } from "../lib/extract.ts";
 import type { Extracted, ExtractTask } from "../lib/extracted.ts";
 import { contentKindOf } from "../lib/http.ts";
@@ -35,8 +36,12 @@ interface State {
 const DAY_MS = 24 * 60 * 60_000;
 /** As long as the document itself is fresh. */
 const KEPT_MS = 365 * DAY_MS;
-/** Texts of an older form are read anew. */
+/** A higher number when documents are read differently: texts of before are read anew. */
 export const textKey = (sha256: string): string => `1 ${sha256}`;
+
+const filingText = Compile(FilingText);
+/** Reads what the store gave; what is no text of this form is as good as nothing. */
+export const asFilingText = (value: unknown): FilingText | null => (filingText.Check(value) ? value : null);
 
 export const filingReader = (needs: Reading) =>
   actor(FilingReader)<State>({
@@ -94,7 +99,10 @@ async function readText(
   // What was cut off may go better another time.
   if (work.kind === "done") {
     const expires_at_ms = clock.now() + KEPT_MS;
-    await documents.put("filing_texts", textKey(sha256), text, 0, { expires_at_ms });
+    const stored_before = await documents.get("filing_texts", textKey(sha256));
+    await documents.put("filing_texts", textKey(sha256), text, stored_before?.version ?? 0, {
+      expires_at_ms,
+    });
   }
   return text;
 }

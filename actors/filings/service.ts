@@ -49,7 +49,7 @@ import { fullTextPath, readFound } from "./full-text.ts";
 import { type Checked, flatIndexPath, folderPath, indexPath, padded, withoutDashes } from "./identifiers.ts";
 import { readFolder, readIndexPage } from "./index-page.ts";
 import { parseJson } from "./json-scan.ts";
-import { textKey } from "./reader.actor.ts";
+import { asFilingText, textKey } from "./reader.actor.ts";
 import type { Register } from "./register.ts";
 import type { FilingSource } from "./source.ts";
 import {
@@ -771,8 +771,8 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
     { sha256, bytes, final_url, content_type }: Got,
     { id, deadline_ms }: Asker,
   ): Promise<FilingText | null> {
-    const stored = await documents.get("filing_texts", textKey(sha256));
-    if (stored) return stored.value as FilingText;
+    const stored = asFilingText((await documents.get("filing_texts", textKey(sha256)))?.value);
+    if (stored) return stored;
     const wait_ms = Math.max(1_000, Math.min(READ_MOST_MS, deadline_ms - clock.now()));
     const message = { sha256, bytes, url: final_url, content_type };
     return ask(FilingReader, sha256, "read", message, { wait_ms, id: `${id} ${sha256}` }).catch(
