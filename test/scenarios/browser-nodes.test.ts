@@ -1,0 +1,86 @@
+/** A node that only renders (TRAWL_ROLES=browser), for workers that have no browser. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { request } from "undici";
+import { findChromium } from "../../actors/tiers/adapters/chromium.ts";
+import type { FetchBody, FetchResponse } from "../../schemas/fetch.ts";
+import { type ClusterOf, clusterOf } from "../cluster-of.ts";
+import { engines } from "../engines.ts";
+import { prose, type Web, web } from "../web.ts";
+
+const found = await engines("bus", "documents", "blobs");
+// A Chromium of the system only: each node would unpack one of its own.
+const missing =
+  Object.values(found).includes(null) || findChromium({ path: null, folder: "" })?.from === "npm";
+
+/** A page that is empty until its script has run. */
+const scripted = (sentences: number): string =>
+  `<!doctype html><html><head><title>Scripted</title></head><body><div id="app"></div><script>
+    document.getElementById("app").innerHTML = "<article><h1>Scripted</h1><p>" + ${JSON.stringify(prose(sentences))} + "</p></article>";
+  </script></body></html>`;
+
+describe.skipIf(missing)("a node with the role browser", () => {
+  let sites: Web;
+  let cluster: ClusterOf;
+  beforeAll(async () => {
+    sites = await web();
+    cluster = (await clusterOf(["gateway", "worker", "browser"], {
+      environment: { TRAWL_DNS_SERVERS: sites.dns, TRAWL_POLITE_DELAY_MS: "20", TRAWL_CHROMIUM_PATH: "" },
+    }))!;
+    await cluster.settled();
+  }, 120_000);
+  afterAll(async () => {
+    await cluster?.close();
+    await sites?.close();
+  });
+
+  async function fetch(body: FetchBody): Promise<FetchResponse> {
+    const answer = await request(`${cluster.url}/v1/fetch`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${cluster.key}` },
+      body: JSON.stringify(body),
+      headersTimeout: 180_000,
+    });
+    return (await answer.body.json()) as FetchResponse;
+  }
+
+  test.each([
+    ["a page", 20],
+    ["a page of more than a message", 4_000],
+  ])(
+    "renders %s for a worker that has none, under the worker's rules",
+    async (_, sentences) => {
+      const site = sites.site({ "*": { body: scripted(sentences) } });
+      const answer = await fetch({ url: `${site.origin}/` });
+      expect(answer).toMatchObject({ error: null, tier: "browser", body_kind: "rendered_dom" });
+      expect(answer.text).toContain(`In the ${sentences}. year`);
+      expect(site.hits("/robots.txt")).toBe(1);
+      // Once by each route, a gap apart.
+      const visits = site.arrivals.filter(({ path }) => path === "/");
+      expect(visits).toHaveLength(2);
+      expect(visits[1]!.at_ms - visits[0]!.at_ms).toBeGreaterThan(15);
+    },
+    90_000,
+  );
+
+  test("is asked for no page that robots.txt forbids", async () => {
+    const forbidden = { type: "text/plain", body: "User-agent: *\nDisallow: /" };
+    const site = sites.site({ "*": { body: scripted(20) }, "/robots.txt": forbidden });
+    expect(await fetch({ url: `${site.origin}/`, tiers: ["browser"] })).toMatchObject({
+      error: "robots_disallowed",
+    });
+    expect(site.hits("/")).toBe(0);
+  });
+
+  test("is missed when it is gone, and nothing waits for it", async () => {
+    const [, , browser] = cluster.nodes;
+    expect(await browser!.stop()).toBe(0);
+    const site = sites.site({ "*": { body: scripted(20) } });
+    const began = performance.now();
+    const answer = await fetch({ url: `${site.origin}/` });
+    expect(answer.attempts.map(({ tier, reason }) => [tier, reason])).toContainEqual([
+      "browser",
+      "browser_unavailable",
+    ]);
+    expect(performance.now() - began).toBeLessThan(10_000);
+  }, 60_000);
+});
