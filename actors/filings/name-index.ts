@@ -51,20 +51,23 @@ export async function nameIndex(
   slice_names = 4_096,
 ): Promise<NameIndex> {
   const { length } = folded;
-  const bytes_most = folded.reduce((sum, name) => sum + 1 + name.length * 3, 1);
-  const wide = Buffer.allocUnsafe(bytes_most);
+  let bytes = 1;
+  for (let at = 0; at < length; at++) {
+    if (at % slice_names === 0) await breathe();
+    bytes += 1 + Buffer.byteLength(folded[at]!);
+  }
+  const text = Buffer.allocUnsafe(bytes);
   /** Where each line begins: on the line feed before it. The last is the end of the last line. */
   const starts = new Uint32Array(length + 1);
   let size = 0;
   for (let at = 0; at < length; at++) {
     if (at % slice_names === 0) await breathe();
     starts[at] = size;
-    wide[size++] = LINE_FEED;
-    size += wide.write(folded[at]!, size);
+    text[size++] = LINE_FEED;
+    size += text.write(folded[at]!, size);
   }
   starts[length] = size;
-  wide[size++] = LINE_FEED;
-  const text = Buffer.from(wide.subarray(0, size));
+  text[size] = LINE_FEED;
 
   const blocks = Math.ceil(length / NAMES_A_BLOCK);
   const blockEnd = (block: number): number => starts[Math.min(length, (block + 1) * NAMES_A_BLOCK)]!;
