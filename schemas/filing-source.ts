@@ -182,13 +182,14 @@ export const FilingPause = Type.Object({
 });
 export type FilingPause = Static<typeof FilingPause>;
 
-export const FilingTaken = Type.Union([
-  Type.Object({ kind: Type.Literal("slot"), slot: FilingSlot }),
-  /** The system is left alone. */
-  Type.Object({ kind: Type.Literal("closed") }),
-  /** One request is on its way to find out; the others wait for what it comes to. */
-  Type.Object({ kind: Type.Literal("probing"), until_ms: Type.Number() }),
-]);
+/** What came of asking the ledger for slots. */
+export const FilingTaken = Type.Object({
+  /** In order; none: the system is left alone, or somebody finds out whether it still must be. */
+  slots: Type.Array(FilingSlot),
+  /** Until when that somebody is waited for; 0: nobody is. */
+  probing_until_ms: Type.Number(),
+  pause: FilingPause,
+});
 export type FilingTaken = Static<typeof FilingTaken>;
 
 /** One per egress, the key: who may send the next request to the filing system, and when. */
@@ -200,13 +201,8 @@ export const FilingLimiter = contract(
     settle: ask(FilingOutcome, Type.Object({ retry_after_s: Nullable(Type.Integer({ minimum: 1 })) })),
     view: ask(Type.Null(), FilingLimiterView),
     /** Its own: what came of asking the ledger, of telling it, and its alarm clock. */
-    looked: tell(
-      Type.Union([
-        Type.Object({ taken: FilingTaken, pause: FilingPause }),
-        /** The ledger cannot be read or written: nobody may send anything. */
-        Type.Null(),
-      ]),
-    ),
+    /** Null: the ledger cannot be read or written, so nobody may send anything. */
+    looked: tell(Nullable(FilingTaken)),
     noted: tell(Type.Object({ to: Type.String(), pause: FilingPause })),
     tick: tell(Type.Null()),
   },

@@ -3,7 +3,8 @@
  * next one go when its slot begins. Whether there is a slot only the ledger says (ledger.ts), so a second limiter of the
  * same egress, which there should not be, makes both slower and nothing worse. It never asks the system anything.
  *
- * A slot is fetched from the ledger a little before it begins, so that storing costs no time of the gap.
+ * Slots are fetched from the ledger a little before they begin, so that storing costs no time of the gap; from a store
+ * that is slow earlier, and several at once.
  */
 import { actor, PARKED, type ReplyTo, type Turn } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
@@ -19,7 +20,7 @@ import {
 } from "../../schemas/filing-source.ts";
 import { ledgersIn } from "./ledger.ts";
 import { ahead, emptyQueue, firstLeaves, join, type Queue, takeIf, takeNext, waiting } from "./queue.ts";
-import { type Rate, rateOf, seconds, settled, take, UNTOUCHED } from "./rate.ts";
+import { type Rate, rateOf, seconds, settled, takeSome, UNTOUCHED } from "./rate.ts";
 
 export interface LimiterWays {
   readonly documents: Documents;
@@ -32,8 +33,8 @@ interface State {
   readonly queue: Queue<ReplyTo<FilingSlotAnswer>>;
   /** Granted and not settled: when each is given up. */
   readonly in_flight: Map<string, number>;
-  /** A slot that begins in a moment, or began while nobody waited. */
-  prepared: FilingSlot | null;
+  /** Slots that begin in a moment, or began while nobody waited; the first one first. */
+  prepared: readonly FilingSlot[];
   /** As last heard from the ledger. */
   pause: FilingPause;
   probing_until_ms: number;
@@ -51,8 +52,12 @@ interface Settled {
 }
 type LimiterTurn = Turn<State, typeof FilingLimiter.operations>;
 
-/** How long before a slot begins the ledger is asked for it. */
+/** How long before a slot begins the ledger is asked for it, beside what the ledger takes. */
 const LEAD_MS = 60;
+/** Slots taken at once at most: what a pause another owner is told of may come too late for. */
+const TAKEN_MOST = 8;
+/** A store that takes longer to answer serves nobody. */
+const LATENCY_MOST_MS = 3_000;
 /** A prepared slot with less than this left would be lost on the way. */
 const WORTH_MS = 20;
 /** Requests on their way at once, those that answer slowly included; the next ones wait. */
@@ -72,27 +77,26 @@ export const filingLimiter = ({ documents, clock, meters, requests_per_second }:
     for (const [slot_id, lapses_ms] of in_flight) if (lapses_ms <= now_ms) in_flight.delete(slot_id);
 
     if (now_ms < state.pause.until_ms) {
-      state.prepared = null;
+      state.prepared = [];
       for (const { reply, lane } of takeIf(queue, () => true)) {
         meters.count("trawl_filings_slots_total", { lane, outcome: "paused" });
         turn.answer(reply, refused("filings_unavailable", state.pause.until_ms - now_ms));
       }
       return;
     }
-    if (state.prepared && now_ms > state.prepared.not_after_ms - Math.min(WORTH_MS, rate.window_ms / 2))
-      state.prepared = null;
-    const mayGrant = state.noting === 0 && in_flight.size < IN_FLIGHT_MOST;
-    if (mayGrant && state.prepared && now_ms >= state.prepared.slot_ms) {
-      const waiter = takeNext(queue);
-      if (waiter) {
-        const { slot_id, lane, asked_ms, reply } = waiter;
-        const waited_ms = now_ms - asked_ms;
-        in_flight.set(slot_id, now_ms + LAPSE_MS);
-        meters.count("trawl_filings_slots_total", { lane, outcome: "granted" });
-        meters.observe("trawl_filings_slot_wait_seconds", { lane }, waited_ms / 1_000);
-        turn.answer(reply, { kind: "granted", slot: state.prepared, waited_ms });
-        state.prepared = null;
-      }
+    const worth_ms = Math.min(WORTH_MS, rate.window_ms / 2);
+    state.prepared = state.prepared.filter(({ not_after_ms }) => now_ms <= not_after_ms - worth_ms);
+    while (state.noting === 0 && in_flight.size < IN_FLIGHT_MOST) {
+      const [slot, ...later] = state.prepared;
+      const waiter = slot && slot.slot_ms <= now_ms ? takeNext(queue) : undefined;
+      if (!waiter) break;
+      const { slot_id, lane, asked_ms, reply } = waiter;
+      const waited_ms = now_ms - asked_ms;
+      in_flight.set(slot_id, now_ms + LAPSE_MS);
+      meters.count("trawl_filings_slots_total", { lane, outcome: "granted" });
+      meters.observe("trawl_filings_slot_wait_seconds", { lane }, waited_ms / 1_000);
+      turn.answer(reply, { kind: "granted", slot: slot!, waited_ms });
+      state.prepared = later;
     }
     const isProbing = now_ms < state.probing_until_ms;
     for (const { reply, lane } of takeIf(queue, ({ leaves_ms }) => leaves_ms <= now_ms)) {
@@ -107,29 +111,42 @@ export const filingLimiter = ({ documents, clock, meters, requests_per_second }:
     if (waiting(queue) === 0) return;
 
     const alarms = [firstLeaves(queue)];
+    const [first] = state.prepared;
     if (in_flight.size >= IN_FLIGHT_MOST) alarms.push(Math.min(...in_flight.values()));
-    else if (state.noting > 0) alarms.push(Infinity);
-    else if (state.prepared) alarms.push(state.prepared.slot_ms);
-    else if (!state.is_looking) {
-      const due_ms = Math.max(state.next_ms - LEAD_MS, state.rest_until_ms);
-      if (due_ms > now_ms) alarms.push(due_ms);
-      else {
-        state.is_looking = true;
-        turn.start("looked", () => look(key));
+    else if (state.noting === 0) {
+      if (first) alarms.push(first.slot_ms);
+      const short = waiting(queue) - state.prepared.length;
+      if (!state.is_looking && short > 0) {
+        const due_ms = Math.max(state.next_ms - LEAD_MS - aheadOf(latency_ms), state.rest_until_ms);
+        if (due_ms > now_ms) alarms.push(due_ms);
+        else {
+          state.is_looking = true;
+          turn.start("looked", () => look(key, Math.min(short, TAKEN_MOST)));
+        }
       }
     }
     turn.wake(Math.max(now_ms, Math.min(...alarms)), "tick", null);
   }
 
-  async function look(
-    egress: string,
-  ): Promise<{ readonly taken: FilingTaken; readonly pause: FilingPause } | null> {
+  /** What the ledger takes to answer of late, and how long before a slot begins it is asked for that. */
+  let latency_ms = 0;
+  const aheadOf = (ms: number): number => 1.5 * ms;
+
+  async function look(egress: string, short: number): Promise<FilingTaken | null> {
+    const began_ms = clock.mono();
+    // A slot that was over before the ledger has answered would be nobody's.
+    const ahead_ms = latency_ms > rate.window_ms / 2 ? aheadOf(latency_ms) : 0;
+    const most = Math.min(short, 1 + Math.floor(latency_ms / rate.gap_ms));
     try {
-      const changed = await ledgers.change(egress, (before, now_ms) => take(before, rate, now_ms));
-      return { taken: changed.taken, pause: changed.ledger.pause };
+      const { ledger, slots, probing_until_ms } = await ledgers.change(egress, (before, now_ms) =>
+        takeSome(before, rate, now_ms + ahead_ms, most),
+      );
+      return { slots: [...slots], probing_until_ms, pause: ledger.pause };
     } catch (problem) {
       meters.say("warn", "Cannot take a slot of the filing system", { egress, problem: String(problem) });
       return null;
+    } finally {
+      latency_ms = Math.min(LATENCY_MOST_MS, Math.max(clock.mono() - began_ms, 0.8 * latency_ms));
     }
   }
 
@@ -145,7 +162,7 @@ export const filingLimiter = ({ documents, clock, meters, requests_per_second }:
     begin: () => ({
       queue: emptyQueue(),
       in_flight: new Map(),
-      prepared: null,
+      prepared: [],
       pause: UNTOUCHED.pause,
       probing_until_ms: 0,
       next_ms: 0,
@@ -169,21 +186,21 @@ export const filingLimiter = ({ documents, clock, meters, requests_per_second }:
         return PARKED;
       },
 
-      looked(turn, look_answer) {
+      looked(turn, taken) {
         const { state, now_ms } = turn;
         state.is_looking = false;
         state.probing_until_ms = 0;
-        if (look_answer === null) state.rest_until_ms = now_ms + UNREACHABLE_REST_MS;
+        if (taken === null) state.rest_until_ms = now_ms + UNREACHABLE_REST_MS;
         else {
-          const { taken, pause } = look_answer;
+          const { slots, pause, probing_until_ms } = taken;
           if (pause.episode >= state.pause.episode) state.pause = pause;
-          if (taken.kind === "slot") {
-            state.next_ms = taken.slot.slot_ms + rate.gap_ms;
-            // One that was taken before the system asked to be left alone is lost.
-            if (taken.slot.episode === state.pause.episode) state.prepared = taken.slot;
-          }
-          if (taken.kind === "probing") {
-            state.probing_until_ms = taken.until_ms;
+          const last = slots.at(-1);
+          if (last) state.next_ms = last.slot_ms + rate.gap_ms;
+          // One that was taken before the system asked to be left alone is lost.
+          const { episode } = state.pause;
+          state.prepared = [...state.prepared, ...slots].filter((slot) => slot.episode === episode);
+          if (probing_until_ms > 0) {
+            state.probing_until_ms = probing_until_ms;
             state.rest_until_ms = now_ms + PROBING_REST_MS;
           }
         }
@@ -197,7 +214,7 @@ export const filingLimiter = ({ documents, clock, meters, requests_per_second }:
           serve(turn);
           return { retry_after_s: null };
         }
-        state.prepared = null;
+        state.prepared = [];
         state.noting += 1;
         const to = turn.park<Settled>();
         turn.start("noted", async () => ({ to, pause: await note(key, outcome) }));

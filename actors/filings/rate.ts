@@ -8,7 +8,7 @@
  * slot is good for no more than 10 gaps less a second, no second ever sees an eleventh start, however late each is.
  * Only half of that is given to whoever starts; the other half is for what happens to a request on its way.
  */
-import type { FilingOutcome, FilingPause, FilingTaken } from "../../schemas/filing-source.ts";
+import type { FilingOutcome, FilingPause, FilingSlot } from "../../schemas/filing-source.ts";
 
 export interface Rate {
   /** Between two slots. */
@@ -55,12 +55,19 @@ export function rateOf(requests_per_second: number): Rate {
   return { gap_ms, window_ms: Math.floor(Math.min(WINDOW_MOST_MS, spare_ms / 2)) };
 }
 
+export type Taken =
+  | { readonly kind: "slot"; readonly slot: FilingSlot }
+  /** The system is left alone. */
+  | { readonly kind: "closed" }
+  /** One request is on its way to find out; the others wait for what it comes to. */
+  | { readonly kind: "probing"; readonly until_ms: number };
+
 /** The next slot, which may begin a little later than now. The same ledger when nothing changed. */
 export function take(
   before: Ledger,
   { gap_ms, window_ms }: Rate,
   now_ms: number,
-): { readonly ledger: Ledger; readonly taken: FilingTaken } {
+): { readonly ledger: Ledger; readonly taken: Taken } {
   const ledger = mended(before, now_ms);
   const { pause, probe } = ledger;
   if (now_ms < pause.until_ms) return { ledger, taken: { kind: "closed" } };
@@ -86,6 +93,26 @@ export function take(
       slot: { slot_ms, not_after_ms: slot_ms + window_ms, episode: pause.episode, is_probe },
     },
   };
+}
+
+/** As many slots as there are at once, at most so many. */
+export function takeSome(
+  before: Ledger,
+  rate: Rate,
+  now_ms: number,
+  most: number,
+): { readonly ledger: Ledger; readonly slots: readonly FilingSlot[]; readonly probing_until_ms: number } {
+  let ledger = before;
+  const slots: FilingSlot[] = [];
+  while (slots.length < most) {
+    const next = take(ledger, rate, now_ms);
+    ({ ledger } = next);
+    const { taken } = next;
+    if (taken.kind !== "slot")
+      return { ledger, slots, probing_until_ms: taken.kind === "probing" ? taken.until_ms : 0 };
+    slots.push(taken.slot);
+  }
+  return { ledger, slots, probing_until_ms: 0 };
 }
 
 /** What an outcome teaches. The same ledger when it teaches nothing. */

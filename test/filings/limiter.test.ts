@@ -182,6 +182,29 @@ describe("who waits", () => {
     expect(order.join("")).toBe("ssssbssssbssbb");
   });
 
+  test("is served at the full rate, and in time, by a store that takes 400 ms to write", async () => {
+    const clock = virtualClock(NOW);
+    const documents = memoryDocuments();
+    const slow: Documents = {
+      ...documents,
+      put: async (...asked) => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        clock.at(clock.now() + 400, resolve);
+        await promise;
+        return documents.put(...asked);
+      },
+    };
+    const limiter = oneLimiter({ clock, documents: slow });
+    const late: boolean[] = [];
+    for (let n = 0; n < 70; n++)
+      void limiter.use().then((answer) => {
+        if (answer.kind === "granted") late.push(clock.now() > answer.slot.not_after_ms);
+      });
+    await clock.advance(10_000);
+    expect(late.length).toBeGreaterThan(60);
+    expect(late).not.toContain(true);
+  });
+
   test("is refused while the store does not answer, and served when it does again", async () => {
     const documents = memoryDocuments();
     let isGone = true;
