@@ -9,7 +9,7 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
-import type { Work } from "../../cluster/ports/workers.ts";
+import type { Work, WorkFailure } from "../../cluster/ports/workers.ts";
 import { Account, fromMicros } from "../../schemas/accounts.ts";
 import { Domain, Robots, START_WITHIN_MS, type Started } from "../../schemas/domain.ts";
 import type { FetchError } from "../../schemas/errors.ts";
@@ -90,6 +90,9 @@ const HANDED_OVER = "handed_over";
 /** Failures of who stands between us and the host: a proxy, a rendering service, a browser of ours. */
 const THEIR_TROUBLE = /^(?:proxy|provider|browser)_/;
 
+/** Why a document was not read that says nothing of the document. */
+const OUR_HASTE: ReadonlySet<string> = new Set<WorkFailure>(["aborted", "full"]);
+
 /** A route's failure that no other route can change. */
 const FINAL_REASONS: Readonly<Record<string, FetchError>> = {
   too_large: "too_large",
@@ -152,6 +155,9 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
     let handed_url = "";
     /** Whether what can be looked for elsewhere has been. */
     let sought = seek === null;
+
+    /** Texts that are not there because we had no time or no room to read them: the next caller may have more. */
+    const unread = new Set<Extracted>();
 
     const note = (tier: string, status: number | null, reason: string, ms: number, detail: string | null) => {
       attempts.push({ tier, status, reason, ms: Math.round(ms), detail });
@@ -344,7 +350,11 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         filed: vouched,
       };
       const work = await outside.extract(task, signal);
+      // What was aborted with the lease would stand in the cache as a page without text.
+      if (held.signal.aborted)
+        throw new Fault("lease_lost", `Cannot read a page of "${site}": another node has it`);
       const extracted = work.kind === "done" ? work.value : cutOff(task, work.reason);
+      if (work.kind === "failed" && OUR_HASTE.has(work.reason)) unread.add(extracted);
       if (work.kind === "failed") {
         meters.count("trawl_work_failures_total", { task: kind, reason: work.reason });
         meters.say("warn", "Cannot read a document", { kind, reason: work.reason, bytes: page.body.length });
@@ -527,7 +537,14 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
             : { ...EMPTY_RECORD, ...lastSeen(tried) }),
         primary_sources: primaryOf(failure, best),
       };
-      if (page && error === null && (await keep(record, page.headers, null)) && !found) {
+      const isWhole = !best?.extracted || !unread.has(best.extracted);
+      if (
+        page &&
+        error === null &&
+        (found || isWhole) &&
+        (await keep(record, page.headers, null)) &&
+        !found
+      ) {
         const text = best?.extracted?.text ?? "";
         outside.kept?.({ url: request.url, record, text, headers: page.headers, body: page.body });
       }

@@ -26,6 +26,44 @@ describe("a fetch", () => {
     expect(visits).toBe(1);
   });
 
+  test.each([
+    ["aborted", 2],
+    ["full", 2],
+    ["crashed", 1],
+  ] as const)(
+    "whose document was not read (%s) is fetched %i times by two callers",
+    async (reason, times) => {
+      const { get, clock } = await oneService(
+        { direct: counted(() => answer(HTML)) },
+        { extract: async () => ({ kind: "failed", reason, detail: "" }) },
+      );
+      await running(clock, get({ tiers: ["direct"] }));
+      await running(clock, get({ tiers: ["direct"] }));
+      expect(visits).toBe(times);
+    },
+  );
+
+  test("that loses its domain while its document is read stores nothing", async () => {
+    const [begun, door] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const { get, stop, documents, clock } = await oneService(
+      { direct: counted(() => answer(HTML)) },
+      {
+        extract: async () => {
+          begun.resolve();
+          await door.promise;
+          return { kind: "failed", reason: "aborted", detail: "" };
+        },
+      },
+    );
+    const asked = get({ tiers: ["direct"] }).catch((problem: { code: string }) => problem.code);
+    await begun.promise;
+    await running(clock, stop(0));
+    door.resolve();
+    expect(await asked).toBe("no_answer");
+    await clock.advance(1_000);
+    expect(await documents.list("pages", { limit: 10 })).toEqual([]);
+  });
+
   test("is its own visit for who asks something else", async () => {
     const { get, clock } = await oneService({ direct: counted(() => answer(HTML)) });
     await running(

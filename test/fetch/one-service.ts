@@ -45,10 +45,10 @@ export const failure = (reason: string, status: number | null = null): Transport
   ms: 5,
 });
 
-/** `money` is what the premium routes cost and a project may spend. */
+/** `ways`: what premium routes cost and a project may spend; who reads documents, when it is not done here and now. */
 export async function oneService(
   routes: Partial<Record<Tier, Scripted>>,
-  money: Pick<Outside, "prices" | "budgetOf"> = {},
+  ways: Pick<Outside, "prices" | "budgetOf"> & Partial<Pick<Outside, "extract">> = {},
 ) {
   const clock = virtualClock(Date.UTC(2026, 10, 21));
   const documents = memoryDocuments();
@@ -68,7 +68,7 @@ export async function oneService(
       entry.left({ status: paged?.status ?? null, retry_after_s });
       return transported;
     };
-  const { ask } = embedded(
+  const { ask, stop } = embedded(
     [
       account(),
       lessons(),
@@ -88,8 +88,8 @@ export async function oneService(
           routes: Object.fromEntries(
             Object.entries(routes).map(([tier, scripted]) => [tier, entering(tier, scripted)]),
           ),
-          ...money,
           extract: async (task) => ({ kind: "done", value: (await readPage(task, () => 0)) as Extracted }),
+          ...ways,
         }),
         stored: async (digest) => asCachedPage((await documents.get("pages", digest))?.value),
         now: () => clock.now(),
@@ -124,7 +124,7 @@ export async function oneService(
   /** As work of a batch asks, until it leaves. */
   const getUntil = (signal: AbortSignal, wishes: Partial<FetchAsk> = {}) =>
     pages.fetchWith(ask, request({ lane: "batch", ...wishes }), signal);
-  return { clock, get, getUntil, bodies, ask };
+  return { clock, documents, get, getUntil, bodies, ask, stop };
 }
 
 /** Lets work that waits for nothing but itself come to its end. */
