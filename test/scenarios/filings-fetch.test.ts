@@ -16,7 +16,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
     upstream = await edgar();
     elsewhere = await web();
     service = await start({ ...upstream.environment, TRAWL_DNS_SERVERS: elsewhere.dns });
-  });
+  }, 120_000);
   afterAll(async () => {
     await service?.close();
     await elsewhere?.close();
@@ -183,4 +183,4 @@ test("without an identity every address of the system answers that it is not set
     await service.close();
     await upstream.close();
   }
-});
+}, 60_000);
