@@ -88,8 +88,13 @@ describe("an allowance of a month", () => {
     expect(Object.groupBy(BILLING_CATEGORIES, (billing) => quotaCategoryOf(billing) ?? "none")).toEqual({
       search: ["search", "search_fallback", "search_cached"],
       fetch: [
-        ...["fetch_own", "fetch_paid", "fetch_cached"],
-        ...["filings", "filings_cached", "profiles", "profiles_cached"],
+        "fetch_own",
+        "fetch_paid",
+        "fetch_cached",
+        "filings",
+        "filings_cached",
+        "profiles",
+        "profiles_cached",
       ],
       none: ["company", "company_cached"],
     });

@@ -50,10 +50,11 @@ describe.skipIf(missing)("a job whose nodes die", () => {
     const items = Array.from({ length: ITEMS }, (_, n) => ({ url: `${pages[n % SITES]!.origin}/${n}` }));
     const { job_id } = await call("POST", "/v1/batch/fetch", { items, idempotency_key: "nodes" });
     const read = (): Promise<JobStatus> => call("GET", `/v1/jobs/${job_id}`);
-    const reached = (done: number) =>
-      expect
+    const reached = async (done: number): Promise<void> => {
+      await expect
         .poll(async () => (await read()).counts.done, { timeout: 60_000, interval: 200 })
         .toBeGreaterThan(done);
+    };
 
     await reached(100);
     // First the node that has the job itself, then the other one while the third is new.
