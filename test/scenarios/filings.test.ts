@@ -420,6 +420,11 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
           accession: null,
           cik,
         });
+      // It was found out from what is kept, which costs as much as any other answer from there.
+      expect(await get("/companies/9100006/filings/latest")).toMatchObject({
+        error: "not_found",
+        cached: true,
+      });
       expect(await get("/companies/9100006/filings/latest?forms=F-6")).toMatchObject({ items: ",," });
       expect(await get("/companies/9100098/filings/latest")).toMatchObject({ error: "unknown_identifier" });
     });
