@@ -163,6 +163,15 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       attempts.push({ tier, status, reason, ms: Math.round(ms), detail });
     };
 
+    /**
+     * What was cut off because the domain went to another node looks like a site that does not answer, and a document
+     * like one without a text: nothing of it may be stored or told. Whoever has the domain now begins anew.
+     */
+    const stillOurs = (): void => {
+      if (is_lost || held.signal.aborted)
+        throw new Fault("lease_lost", `Cannot fetch from "${site}": another node may hold it`);
+    };
+
     /** Before every request to an origin: its rules, its slot, and whether this node may still start anything. */
     const enter = async (url: string): Promise<Entry> => {
       if (outside.handed?.owns(url)) {
@@ -245,7 +254,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       }
       const validators = tier === "direct" && stale !== null ? stale.record : null;
       const result = await route({ ...request, url: request.url, validators, signal, enter });
-      if (is_lost) throw new Fault("lease_lost", `Cannot fetch from "${site}": another node may hold it`);
+      stillOurs();
       if (isPremium(tier)) await paid(tier, result);
       meters.observe("trawl_fetch_duration_seconds", { tier }, result.ms / 1_000);
       switch (result.kind) {
@@ -350,9 +359,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         filed: vouched,
       };
       const work = await outside.extract(task, signal);
-      // What was aborted with the lease would stand in the cache as a page without text.
-      if (held.signal.aborted)
-        throw new Fault("lease_lost", `Cannot read a page of "${site}": another node has it`);
+      stillOurs();
       const extracted = work.kind === "done" ? work.value : cutOff(task, work.reason);
       if (work.kind === "failed" && OUR_HASTE.has(work.reason)) unread.add(extracted);
       if (work.kind === "failed") {
@@ -474,6 +481,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
     };
 
     const settle = async (result: "answered" | "every_route_failed" | "abandoned") => {
+      stillOurs();
       await say(Domain, site, "settle", { fetch_id: request.fetch_id, host, result });
     };
 
