@@ -375,13 +375,22 @@ export function job(outside: Outside) {
     flush(turn, order);
     tell(turn);
     const flush_ms = state.is_dirty ? state.flushed_ms + FLUSH_MS : Infinity;
-    turn.wake(Math.min(flush_ms, state.shared_ms + SHARE_MS, order.next_ms()), "tick", null);
+    sleep(turn, Math.min(flush_ms, nextShare(state), order.next_ms()));
   }
 
   function waitForTurn(turn: JobTurn): void {
     const { total } = turn.state.kept!.spec;
     share(turn, { demand: Math.min(total, IN_FLIGHT_MOST), is_loaded: false });
-    turn.wake(turn.state.shared_ms + SHARE_MS, "tick", null);
+    sleep(turn, nextShare(turn.state));
+  }
+
+  function sleep(turn: JobTurn, until_ms: number): void {
+    if (until_ms < Infinity) turn.wake(until_ms, "tick", null);
+  }
+
+  /** The answer to a question under way wakes the job by itself, also when it does not come. */
+  function nextShare({ under_way, shared_ms }: State): number {
+    return under_way.has("sharing") ? Infinity : shared_ms + SHARE_MS;
   }
 
   function share(turn: JobTurn, wish: { readonly demand: number; readonly is_loaded: boolean }): void {
