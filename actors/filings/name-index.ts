@@ -29,7 +29,7 @@ const LINE_FEED = 0x0a;
 const CLASSES = classes();
 const PIECES = 64 ** 3;
 /** More pieces make the choice of blocks no smaller, only dearer. */
-const ASKED_MOST = 6;
+const ASKED_MOST = 12;
 
 function classes(): Uint8Array {
   const of = new Uint8Array(256);
@@ -141,7 +141,19 @@ export async function nameIndex(
           cursors[i] = at;
           return list[at] === block;
         });
-      const read = (block: number): boolean => {
+      /** Whether a line is the needle, or begins with it: its own line feed is the needle's first letter. */
+      const isAt = (place: number): boolean => {
+        const start = starts[place]!;
+        for (let at = 1; at < needle.length; at++) if (text[start + at] !== needle[at]) return false;
+        return true;
+      };
+      const readLines = (block: number): boolean => {
+        const last = Math.min(length, (block + 1) * NAMES_A_BLOCK);
+        for (let place = block * NAMES_A_BLOCK; place < last; place++)
+          if (isAt(place) && !seen(place)) return false;
+        return true;
+      };
+      const readAnywhere = (block: number): boolean => {
         // A line's own line feeds belong to it; a match may end on the one behind the block's last line.
         const to = blockEnd(block) + 1;
         let from = starts[block * NAMES_A_BLOCK]!;
@@ -155,6 +167,7 @@ export async function nameIndex(
           from = starts[place + 1]!;
         }
       };
+      const read = how === "within" ? readAnywhere : readLines;
       if (shortest === undefined) {
         for (let block = 0; block < blocks; block++) if (!read(block)) return;
         return;
