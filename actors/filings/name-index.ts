@@ -1,7 +1,7 @@
 /**
  * Names to be found by their whole, their beginning or anything in them. Names are folded and laid end to end, a line
  * each; blocks of lines are listed by the three-letter pieces they hold, so that a search reads only blocks that hold
- * every piece of what is looked for. 800,000 names take about 60 MB. Found names come in the order they were given.
+ * every piece of what is looked for. 800,000 names take 45 MB. Found names come in the order they were given.
  */
 import type { Breathe } from "../../cluster/ports/breathe.ts";
 
