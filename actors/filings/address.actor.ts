@@ -22,8 +22,6 @@ interface State {
 type Travel = (say: Say, held: Held, ask: SourceAsk, digest: string) => Promise<SourceAnswer>;
 type AddressTurn = Turn<State, typeof FilingAddress.operations>;
 
-/** More callers for one address than this are told to come back. */
-const CALLERS_MOST = 5_000;
 /** A flight ends by itself at its deadline and says why; this is for those who joined it. */
 const GRACE_MS = 500;
 /** A caller whose patience outlasts a flight that ran out of time by this much gets one of its own. */
@@ -41,8 +39,6 @@ export const filingAddress = (travel: Travel) =>
       get(turn, ask) {
         // Asked again after a lost answer: the new address counts.
         const others = turn.state.callers.filter(({ ask: { ask_id } }) => ask_id !== ask.ask_id);
-        if (others.length >= CALLERS_MOST)
-          return failed("rate_limited", "Too many callers want this address", 5);
         turn.state.callers = [...others, { ask, reply: turn.park() }];
         fly(turn, travel);
         return PARKED;

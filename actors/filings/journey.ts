@@ -480,7 +480,8 @@ export function journey(upstream: Upstream): Journey {
         const { answer, again_ms } = await once();
         if (again_ms === null || tries === TRIES_MOST || signal.aborted) return answer;
         if (clock.now() + again_ms >= ask.deadline_ms) return answer;
-        meters.say("info", "The filing system is asked once more", { url: first_url, why });
+        const [url] = first_url.split("?");
+        meters.say("info", "The filing system is asked once more", { url, why });
         await pause(again_ms);
       }
     } finally {

@@ -52,11 +52,11 @@ export const KINDS: Readonly<Record<SourceKind, KindRules>> = {
   robots: { fresh_ms: DAY_MS, missing_ms: DAY_MS, bytes_most: MEBIBYTE },
   page: { fresh_ms: 0, missing_ms: MISSING_MS, bytes_most: Infinity },
 };
-/** Kept beyond its time, for the question whether it changed. */
+/** Kept beyond its time, for the question whether it changed; nobody asks that of a search. */
 const STALE_MS = 30 * DAY_MS;
 
 export const expiresAt = (kind: SourceKind, now_ms: number): number =>
-  now_ms + KINDS[kind].fresh_ms + STALE_MS;
+  now_ms + KINDS[kind].fresh_ms + (kind === "search" ? 0 : STALE_MS);
 
 export type Look =
   | { readonly kind: "hit"; readonly answer: SourceAnswer }

@@ -57,25 +57,17 @@ export function filingSource(needs: SourceNeeds): FilingSource {
           "The filing system is not set up: the operator has to declare who asks",
         );
       const digest = digestOf(hosts.urlOf(ask));
-      const now_ms = clock.now();
-      if (ask.cache_ttl_s !== 0) {
-        const look = lookAt(asKept((await documents.get(FILINGS, digest))?.value), ask, now_ms);
-        if (look.kind === "hit" && (await isThere(look.answer))) {
-          meters.count("trawl_cache_hits_total", { cache: "filings" });
-          return look.answer;
-        }
-        if (look.kind === "hit") await discard(ask, "");
-      }
-      meters.count("trawl_cache_misses_total", { cache: "filings" });
-      if (ask.deadline_ms <= now_ms)
-        return failed("timeout", "The time had run out before anything was asked for");
-      const ask_id = `${Math.floor(random.next() * 2 ** 48).toString(36)}.${now_ms}`;
+      const ask_id = `${Math.floor(random.next() * 2 ** 48).toString(36)}.${clock.now()}`;
       for (;;) {
-        const patience = { wait_ms: ask.deadline_ms - clock.now() + GRACE_MS, id: ask_id };
+        const kept = await look(ask, digest);
+        if (kept) return kept;
+        const left_ms = ask.deadline_ms - clock.now();
+        if (left_ms <= 0) return failed("timeout", "The time had run out before anything was asked for");
         try {
+          const patience = { wait_ms: left_ms + GRACE_MS, id: ask_id };
           return await say(FilingAddress, `${egress} ${digest}`, "get", { ...ask, ask_id }, patience);
         } catch (problem) {
-          // Whoever had it in hand is gone, or everybody wants it: the same question goes to whoever has it now.
+          // Whoever had it in hand is gone, or too many want it: it is looked whether it is kept by then, and asked again.
           if (!(problem instanceof Fault) || clock.now() + AGAIN_MS >= ask.deadline_ms) throw problem;
           const { promise, resolve } = Promise.withResolvers<void>();
           clock.at(clock.now() + AGAIN_MS, resolve);
@@ -86,6 +78,19 @@ export function filingSource(needs: SourceNeeds): FilingSource {
 
     discard,
   };
+
+  async function look(ask: SourceAsk, digest: string): Promise<SourceAnswer | null> {
+    if (ask.cache_ttl_s !== 0) {
+      const found = lookAt(asKept((await documents.get(FILINGS, digest))?.value), ask, clock.now());
+      if (found.kind === "hit" && (await isThere(found.answer))) {
+        meters.count("trawl_cache_hits_total", { cache: "filings" });
+        return found.answer;
+      }
+      if (found.kind === "hit") await discard(ask, "");
+    }
+    meters.count("trawl_cache_misses_total", { cache: "filings" });
+    return null;
+  }
 
   /** An empty digest means whatever is stored. */
   async function discard(place: Place, sha256: string): Promise<void> {

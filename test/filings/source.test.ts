@@ -165,6 +165,13 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
     expect(upstream.hits()).toBe(1);
   });
 
+  test("seven hundred callers at once are all answered, by one upstream request", async () => {
+    upstream.serve("www", DOCUMENT, "<p>Everybody wants this one.</p>", { type: "text/html", after_ms: 400 });
+    const answers = await Promise.all(Array.from({ length: 700 }, () => here.get(DOCUMENT)));
+    expect(new Set(answers.map(({ kind }) => kind))).toEqual(new Set(["got"]));
+    expect(upstream.hits()).toBe(1);
+  });
+
   test("those that want it smaller wait, and find it kept", async () => {
     const [whole, small] = await Promise.all([here.get(DOCUMENT), here.get(DOCUMENT, { max_bytes: 100 })]);
     expect(whole.kind).toBe("got");
