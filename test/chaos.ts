@@ -242,12 +242,12 @@ export async function chaos(wishes: Wishes): Promise<Run | null> {
     const metered = await meteredBy(cluster);
     const seen = await ask<Seen>("seen");
     const starts = await startsOf(cluster, origins, began_ms);
-    return judged({ seed, fault, wanted, seen, starts, left, metered, span, took_ms, odd, timeline });
+    const run = judged({ seed, fault, wanted, seen, starts, left, metered, span, took_ms, odd, timeline });
+    return run.broken.length === 0 ? run : { ...run, timeline: [...run.timeline, ...saidBy(cluster)] };
   } catch (problem) {
-    for (const { name, stderr } of cluster.nodes)
-      timeline.push(`${name} said: ${troubles(stderr()).slice(-20).join("\n  ")}`);
     const broken = [problem instanceof Error ? (problem.stack ?? problem.message) : String(problem)];
-    return { seed, fault, broken, proof: "", numbers: {}, timeline };
+    const told = [...timeline, ...saidBy(cluster)];
+    return { seed, fault, broken, proof: "", numbers: {}, timeline: told };
   } finally {
     await agent.destroy();
     await cluster.close();
@@ -456,9 +456,21 @@ const gapOf = (site: number, arrivals: Seen[number], n: number): string =>
   `site ${site}: ${arrivals[n - 1]![1]} at ${new Date(arrivals[n - 1]![0]).toISOString()}, then ${arrivals[n]![1]} ` +
   `${(arrivals[n]![0] - arrivals[n - 1]![0]).toFixed(1)} ms later`;
 
-/** Lines of a node's log that are worth a look. */
-const troubles = (stderr: string): string[] =>
-  stderr.split("\n").filter((line) => /"level":(?:"(?:warn|error|fatal)"|[456]0)/.test(line));
+/** What nodes warned of, how often and when first; the most frequent of each. */
+const saidBy = ({ nodes }: ClusterOf): string[] =>
+  nodes.flatMap(({ name, stderr }) => {
+    const lines = stderr()
+      .split("\n")
+      .filter((line) => /"level":"(?:warn|error|fatal)"/.test(line))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const kinds = Map.groupBy(lines, ({ msg, problem, reason, why }) =>
+      [msg, reason, why, JSON.stringify(problem)?.slice(0, 200)].filter(Boolean).join(" | "),
+    );
+    return [...kinds]
+      .toSorted(([, a], [, b]) => b.length - a.length)
+      .slice(0, 12)
+      .map(([what, all]) => `${name}, ${all.length} times from ${String(all[0]!["time"])}: ${what}`);
+  });
 
 function shuffled<T>(list: readonly T[], chance: () => number): T[] {
   const mixed = [...list];
