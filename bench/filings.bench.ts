@@ -29,6 +29,7 @@ import { Fault } from "../cluster/ports/fault.ts";
 import { start } from "../ops/engines/adapters/process.ts";
 import { find, placeOf } from "../ops/engines/install.ts";
 import { FilingLimiter } from "../schemas/filing-source.ts";
+import { worstSecond } from "../test/edgar.ts";
 import { machine } from "./harness.ts";
 
 const ME = fileURLToPath(import.meta.url);
@@ -85,15 +86,6 @@ async function own(egress: string, address: string, system: string): Promise<nev
   };
   await Promise.all(Array.from({ length: WAITING }, caller));
   throw new Error("Nobody asks any more");
-}
-
-function worstSecond(moments_ms: readonly number[]): number {
-  let worst = 0;
-  for (let first = 0, last = 0; last < moments_ms.length; last++) {
-    while (moments_ms[last]! - moments_ms[first]! >= 1_000) first++;
-    worst = Math.max(worst, last - first + 1);
-  }
-  return worst;
 }
 
 const quantile = (sorted: readonly number[], q: number): number =>

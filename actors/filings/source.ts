@@ -20,7 +20,7 @@ import type { Meters } from "../../cluster/ports/meters.ts";
 import type { Random } from "../../cluster/ports/random.ts";
 import { FilingAddress, type SourceAnswer, type SourceAsk } from "../../schemas/filing-source.ts";
 import type { FilingHosts, Place } from "./hosts.ts";
-import { asKept, digestOf, FILINGS, lookAt } from "./kept.ts";
+import { asKept, digestOf, FILINGS, type Kept, lookAt } from "./kept.ts";
 
 export interface FilingSource {
   readonly get: (ask: SourceAsk) => Promise<SourceAnswer>;
@@ -48,6 +48,8 @@ const AGAIN_MS = 250;
 
 export function filingSource(needs: SourceNeeds): FilingSource {
   const { documents, bodies, ask: say, clock, random, meters, hosts, egress, isConfigured } = needs;
+  /** Many who want the same at once look once. */
+  const looking = new Map<string, Promise<Kept | null>>();
 
   return {
     async get(ask) {
@@ -81,29 +83,36 @@ export function filingSource(needs: SourceNeeds): FilingSource {
 
   async function look(ask: SourceAsk, digest: string): Promise<SourceAnswer | null> {
     if (ask.cache_ttl_s !== 0) {
-      const found = lookAt(asKept((await documents.get(FILINGS, digest))?.value), ask, clock.now());
-      if (found.kind === "hit" && (await isThere(found.answer))) {
+      const found = lookAt(await stored(ask, digest), ask, clock.now());
+      if (found.kind === "hit") {
         meters.count("trawl_cache_hits_total", { cache: "filings" });
         return found.answer;
       }
-      if (found.kind === "hit") await discard(ask, "");
     }
     meters.count("trawl_cache_misses_total", { cache: "filings" });
     return null;
   }
 
-  /** An empty digest means whatever is stored. */
-  async function discard(place: Place, sha256: string): Promise<void> {
-    const digest = digestOf(hosts.urlOf(place));
-    const stored = await documents.get(FILINGS, digest);
-    const kept = asKept(stored?.value);
-    if (!stored || (kept?.answer.kind === "got" && sha256 !== "" && kept.answer.sha256 !== sha256)) return;
-    await documents.remove(FILINGS, digest, stored.version);
+  /** What is kept and still has its body, which a store that lost it may find again at the upstream. */
+  function stored(place: Place, digest: string): Promise<Kept | null> {
+    const under_way = looking.get(digest);
+    if (under_way) return under_way;
+    const looked = (async () => {
+      const kept = asKept((await documents.get(FILINGS, digest))?.value);
+      if (kept?.answer.kind !== "got" || (await bodies.head(kept.answer.sha256))) return kept;
+      await discard(place, kept.answer.sha256);
+      return null;
+    })().finally(() => looking.delete(digest));
+    looking.set(digest, looked);
+    return looked;
   }
 
-  /** A store that lost a body may find it again at the upstream. */
-  async function isThere(answer: SourceAnswer): Promise<boolean> {
-    return answer.kind !== "got" || (await bodies.head(answer.sha256)) !== null;
+  async function discard(place: Place, sha256: string): Promise<void> {
+    const digest = digestOf(hosts.urlOf(place));
+    const found = await documents.get(FILINGS, digest);
+    const kept = asKept(found?.value);
+    if (!found || (kept?.answer.kind === "got" && kept.answer.sha256 !== sha256)) return;
+    await documents.remove(FILINGS, digest, found.version);
   }
 }
 
