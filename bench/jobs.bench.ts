@@ -5,6 +5,7 @@
  * how much small jobs are delayed by a large one. Peers drain beside it in fetch.bench.ts; here stands nobody else.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { answering, cpuSeconds, machine, median, pinned, type Service, service } from "./harness.ts";
@@ -13,6 +14,7 @@ const { values } = parseArgs({
   options: {
     items: { type: "string", default: "50000" },
     drain: { type: "string", default: "20000" },
+    only: { type: "string", default: "holding,draining,politely,fairly" },
     write: { type: "boolean", default: false },
   },
 });
@@ -74,34 +76,39 @@ async function cancel({ url, key }: Service, job_id: string): Promise<void> {
   await fetch(`${url}/v1/jobs/${job_id}`, { method: "DELETE", headers: { authorization: `Bearer ${key}` } });
 }
 
-/** Sites that take a connection and never answer, so that everything waits: nothing but 256 items is in flight. */
+const silent = (count: number, block: number) =>
+  Array.from({ length: count }, (_, n) => ({ url: address(n, 2_500, block, "never"), tiers: ["direct"] }));
+
+/**
+ * Sites that take a connection and never answer, so that everything waits. What is in flight costs a connection each,
+ * whatever waits behind it; so a job of 1,000 items takes all places first, and then the large ones come.
+ */
 async function holding() {
   const served = await service(1, 18_311);
-  const warm = await create(served, items(100, 10));
-  await over(served, warm.job_id);
-  await sleep(2_000);
-  const idle_mb = memory(served.pid, "VmRSS");
+  await over(served, (await create(served, items(100, 10))).job_id);
+  const busy = await create(served, silent(1_000, 5));
+  await sleep(4_000);
+  const before_mb = memory(served.pid, "VmRSS");
   writeFileSync(`/proc/${served.pid}/clear_refs`, "5");
-  const silent = (block: number) =>
-    Array.from({ length: ITEMS }, (_, n) => ({ url: address(n, 2_500, block, "never"), tiers: ["direct"] }));
-  const first = await create(served, silent(3));
-  const accepted_mb = memory(served.pid, "VmHWM") - idle_mb;
-  const second = await create(served, silent(4));
+  const cpu = cpuSeconds(served.pid);
+  const first = await create(served, silent(ITEMS, 3));
+  const accepted_cpu_s = cpuSeconds(served.pid) - cpu;
+  const accepted_mb = memory(served.pid, "VmHWM") - before_mb;
+  const second = await create(served, silent(ITEMS, 4));
   await sleep(10_000);
-  const held_mb = memory(served.pid, "VmRSS") - idle_mb;
-  const counts = [await read(served, first.job_id), await read(served, second.job_id)].map(
-    (job) => job.counts,
-  );
-  await cancel(served, first.job_id);
-  await cancel(served, second.job_id);
+  const held_mb = memory(served.pid, "VmRSS") - before_mb;
+  const ids = [busy, first, second].map(({ job_id }) => job_id);
+  const counts = await Promise.all(ids.map(async (job_id) => (await read(served, job_id)).counts));
+  for (const job_id of ids) await cancel(served, job_id);
   await served.stop();
   return {
     items: ITEMS,
     body_mb: Number((first.bytes / 2 ** 20).toFixed(1)),
+    accepted_cpu_s: Number(accepted_cpu_s.toFixed(2)),
     accepted_ms: [Math.round(first.ms), Math.round(second.ms)],
     extra_mb_while_accepting: Math.round(accepted_mb),
     mb_per_100_000_queued: Math.round((held_mb * 100_000) / (2 * ITEMS)),
-    counts,
+    in_flight: counts.map(({ queued }) => queued),
   };
 }
 
@@ -180,14 +187,13 @@ async function fairly() {
 
 const web = pinned(0, ["bench/web.ts", String(WEB_PORT)]);
 await answering(`http://127.0.0.1:${WEB_PORT}/count`);
-const report = {
+const BENCHES = { holding, draining, politely, fairly };
+const report: Record<string, unknown> = {
   command: process.argv.slice(1).join(" "),
   machine: machine(),
-  holding: await holding(),
-  draining: await draining(),
-  politely: await politely(),
-  fairly: await fairly(),
 };
+for (const [name, bench] of Object.entries(BENCHES))
+  if (values.only.split(",").includes(name)) report[name] = { load: loadavg()[0], ...(await bench()) };
 await web.stop();
 console.log(JSON.stringify(report, null, 1));
 if (values.write) writeFileSync("bench/results/jobs.json", `${JSON.stringify(report, null, 1)}\n`);

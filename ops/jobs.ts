@@ -7,16 +7,12 @@ import { CLIMB_MOST_MS } from "../actors/fetch/climb.ts";
 import type { FetchService } from "../actors/fetch/service.ts";
 import { filingsLane, runFilingsItem } from "../actors/filings/items.ts";
 import type { FilingsService } from "../actors/filings/service.ts";
-import { job } from "../actors/jobs/actor.ts";
+import { job, type Outside as JobNeeds } from "../actors/jobs/actor.ts";
 import type { ItemKind } from "../actors/jobs/kind.ts";
 import { scheduler } from "../actors/jobs/scheduler.actor.ts";
 import { type JoinedSites, parseUrl, siteOf } from "../actors/lib/url.ts";
 import type { Actor, Say } from "../cluster/actor.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
-import type { Documents } from "../cluster/ports/documents.ts";
-import type { Egress } from "../cluster/ports/egress.ts";
-import type { Meters } from "../cluster/ports/meters.ts";
-import type { Random } from "../cluster/ports/random.ts";
 import { type BatchKind, batchRoute, type BatchServices } from "../gateway/batch.ts";
 import type { Retrievals } from "../gateway/retrieved.ts";
 import type { Route } from "../gateway/route.ts";
@@ -123,16 +119,7 @@ export const filingsItems = ({ filed, retrievals, clock }: FilingsNeeds): ItemKi
   },
 });
 
-interface WorkerNeeds {
-  readonly documents: Documents;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly meters: Meters;
-  readonly egress: Egress;
-  readonly kinds: readonly ItemKind[];
-}
-
-export const jobActors = (needs: WorkerNeeds): readonly Actor[] => [job(needs), scheduler()];
+export const jobActors = (needs: JobNeeds): readonly Actor[] => [job(needs), scheduler()];
 
 export const jobsRoutes = (
   services: BatchServices & JobServices,

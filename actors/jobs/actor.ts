@@ -99,7 +99,7 @@ export const CREATED_WITHIN_MS = 10 * 60_000;
 /** What is in flight at a cancel is waited for this long. */
 export const CANCEL_MS = 1_500;
 /** Inputs kept in memory, by the letters of their JSON, for all jobs of a node. */
-const INPUT_CHARS_MOST = 8 * 2 ** 20;
+const INPUT_CHARS_MOST = 2 ** 20;
 const CHUNKS_AT_ONCE = 10;
 const RESULTS_AT_ONCE = 100;
 /** Documents removed in one go. */
