@@ -76,8 +76,8 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     jobs = client(service);
   });
   afterAll(async () => {
-    await service.close();
-    await sites.close();
+    await service?.close();
+    await sites?.close();
   });
 
   /** `count` pages on `hosts` sites of their own. */
@@ -253,7 +253,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
 describe.each(SETUPS.filter(({ setup }) => setup === "embedded"))(
   "batches of searches, $setup",
   ({ start }) => {
-    test("find what there is", async () => {
+    test("find what there is", { timeout: 120_000 }, async () => {
       const service = await start();
       const jobs = client(service);
       const items = [{ query: "when was the lighthouse lit" }, { query: "xyzzy plugh", max_results: 3 }];
