@@ -6,6 +6,7 @@
  * store; the system is a server on loopback that notes when each request's head came. Everything is real time: 10,000
  * slots at 8 a second take 21 minutes, so the four cases run beside each other, each with an egress of its own.
  */
+import { randomInt } from "node:crypto";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -95,7 +96,7 @@ async function idle(title: string, documents: Documents): Promise<void> {
   const { ask } = limiterOn(documents);
   const waits: number[] = [];
   for (let n = 0; n < 310; n++) {
-    await sleep(130 + 60 * Math.random());
+    await sleep(130 + randomInt(60));
     const slot_id = String(n);
     const wish = { slot_id, project: "bench", lane: "sync", wait_max_ms: 10_000 } as const;
     const began = performance.now();

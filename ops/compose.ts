@@ -384,9 +384,9 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   // Whoever is answered at all shall find something; only a port that is drawn must be drawn first.
   const isKnown = port !== 0 || config.gateway.public_url !== undefined;
   if (isKnown) await seed(public_url.replace(/\/+$/, ""));
-  const listening = (paths: readonly Route[], at_port: number, shared: boolean): Promise<Listening> => {
+  const listening = (paths: readonly Route[], at_port: number, sharing: boolean): Promise<Listening> => {
     const { admit, failed } = server({ ...desk, routes: paths });
-    return listen(admit, { host, port: at_port, shared, failed });
+    return listen(admit, { host, port: at_port, shared: sharing, failed });
   };
   // Gateways share their port, so nobody can address one of them there: each node also has a port of its own.
   const own = membership.shared ? await listening(about, config.cluster.status_port, false) : null;

@@ -110,8 +110,6 @@ export const FILINGS_ERRORS = {
   timeout: { retry: "changed", means: "timeout_s ran out" },
 } as const satisfies Record<string, Meaning>;
 
-export type FilingsError = keyof typeof FILINGS_ERRORS | `http_${number}`;
-
 /** Whether the same question may be asked again later with hope. */
 export const canRetryFilings = (error: string): boolean =>
   (FILINGS_ERRORS as Readonly<Record<string, Meaning>>)[error]?.retry === "later";

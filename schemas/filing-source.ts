@@ -46,17 +46,6 @@ export const SourceAsk = Type.Object({
 });
 export type SourceAsk = Static<typeof SourceAsk>;
 
-export const SOURCE_ERRORS = [
-  "filings_not_configured",
-  "rate_limited",
-  "filings_unavailable",
-  "too_large",
-  "redirect_not_allowed",
-  "robots_disallowed",
-  "timeout",
-  "blocked_destination",
-] as const;
-
 export const SourceAnswer = Type.Union([
   Type.Object({
     kind: Type.Literal("got"),
@@ -88,7 +77,10 @@ export const SourceAnswer = Type.Union([
   }),
   Type.Object({
     kind: Type.Literal("failed"),
-    /** One of SOURCE_ERRORS, or http_<status> for what the upstream refused by a status of its own (400, 401 …). */
+    /**
+     * One of FILINGS_ERRORS, robots_disallowed, or http_<status> for what the upstream refused by a status of its own
+     * (400, 401 …).
+     */
     error: Type.String(),
     message: Type.String(),
     retry_after_s: Nullable(Type.Integer({ minimum: 1 })),

@@ -12,7 +12,6 @@ export const SUBMISSIONS_LIMIT_DEFAULT = 100;
 export const SUBMISSIONS_LIMIT_MOST = 10_000;
 export const LATEST_FORMS_DEFAULT = "10-K,20-F,40-F";
 export const DOCUMENT_BYTES_DEFAULT = MAX_BYTES_MOST;
-export const SEARCH_PAGE_HITS = 100;
 export const CANDIDATES_MOST = 10;
 
 /** Spread, so it goes inside Optional, whose mark is not copied. */
