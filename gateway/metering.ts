@@ -11,10 +11,13 @@ import type { Clock } from "../cluster/ports/clock.ts";
 import type { Meters } from "../cluster/ports/meters.ts";
 import {
   Account,
+  type Bill,
+  countBill,
   type Counts,
   type Grant,
   monthEnds,
   monthOf,
+  NO_USAGE,
   type QuotaCategory,
   type Tally,
   type Totals,
@@ -25,16 +28,6 @@ import type { BILLING_CATEGORIES } from "../schemas/common.ts";
 import { type Allowances, type Used, usedOf } from "./limits.ts";
 
 export type Billing = (typeof BILLING_CATEGORIES)[number];
-
-/** How an answered request is billed. */
-export interface Bill {
-  readonly category: Billing;
-  readonly ok: boolean;
-  readonly bytes: number;
-  /** A premium route gave the page. */
-  readonly paid: boolean;
-  readonly cost_micros: number;
-}
 
 /** One key's account at this gateway. `used` is what the actor last told, and everything seen here since. */
 export interface KeyMeter {
@@ -335,17 +328,8 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Needs)
       }
       meter.used.spend_micros += bill.cost_micros;
       let usage = meter.pending.get(bill.category);
-      if (!usage) meter.pending.set(bill.category, (usage = { ...NOTHING }));
-      usage.requests++;
-      usage.bytes += bill.bytes;
-      usage.cost_micros += bill.cost_micros;
-      if (bill.paid) usage.paid_bytes += bill.bytes;
-      if (bill.ok) {
-        usage.succeeded++;
-        usage.bytes_ok += bill.bytes;
-        usage.cost_ok_micros += bill.cost_micros;
-        if (bill.paid) usage.paid_bytes_ok += bill.bytes;
-      }
+      if (!usage) meter.pending.set(bill.category, (usage = { ...NO_USAGE }));
+      countBill(usage, bill);
       arm();
     },
 
@@ -374,17 +358,6 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Needs)
 
 const NOBODY: Counts = { search: 0, fetch: 0 };
 const hasQuota = ({ allowances: { search, fetch } }: KeyMeter): boolean => search !== null || fetch !== null;
-
-const NOTHING: Usage = {
-  requests: 0,
-  succeeded: 0,
-  bytes: 0,
-  bytes_ok: 0,
-  paid_bytes: 0,
-  paid_bytes_ok: 0,
-  cost_micros: 0,
-  cost_ok_micros: 0,
-};
 
 const sum = (parts: readonly Used[], of: keyof Used): number =>
   parts.reduce((total, part) => total + part[of], 0);

@@ -6,7 +6,7 @@ import type { Static, TObject, TSchema } from "typebox";
 import type { QuotaCategory } from "../schemas/accounts.ts";
 import type { Caller } from "./authenticate.ts";
 import type { Head, Reply } from "./http.ts";
-import type { Bill } from "./metering.ts";
+import type { Bill } from "../schemas/accounts.ts";
 
 export type Method = "GET" | "HEAD" | "POST" | "DELETE";
 

@@ -99,6 +99,40 @@ export const Usage = Type.Object({
 });
 export type Usage = Static<typeof Usage>;
 
+export const NO_USAGE: Readonly<Usage> = {
+  requests: 0,
+  succeeded: 0,
+  bytes: 0,
+  bytes_ok: 0,
+  paid_bytes: 0,
+  paid_bytes_ok: 0,
+  cost_micros: 0,
+  cost_ok_micros: 0,
+};
+
+/** How an answered request is billed. */
+export interface Bill {
+  readonly category: (typeof BILLING_CATEGORIES)[number];
+  readonly ok: boolean;
+  readonly bytes: number;
+  /** A premium route gave the page. */
+  readonly paid: boolean;
+  readonly cost_micros: number;
+}
+
+/** Adds one bill to what was used of its category, in place. */
+export function countBill(usage: Usage, { ok, bytes, paid, cost_micros }: Bill): void {
+  usage.requests++;
+  usage.bytes += bytes;
+  usage.cost_micros += cost_micros;
+  if (paid) usage.paid_bytes += bytes;
+  if (!ok) return;
+  usage.succeeded++;
+  usage.bytes_ok += bytes;
+  usage.cost_ok_micros += cost_micros;
+  if (paid) usage.paid_bytes_ok += bytes;
+}
+
 /** Billing category to usage; absent: nothing. */
 export const UsageByCategory = Type.Partial(
   Type.Object(Object.fromEntries(BILLING_CATEGORIES.map((category) => [category, Usage]))),

@@ -6,7 +6,7 @@ import { franc } from "franc-min";
 import type { ArticleMeta } from "../../schemas/fetch.ts";
 import { dateInUrl, parseDate } from "./article-dates.ts";
 import { isLdType, ldAbout, ldNames, type LdNode, ldText, type LinkedData } from "./article-jsonld.ts";
-import { type ChooseTitle, letters, siteOf, titleCandidates } from "./article-title.ts";
+import { type ChooseTitle, letters, type Meta, siteOf, titleCandidates } from "./article-title.ts";
 import type { PageKind } from "./article-kind.ts";
 import { nodeText, type Tree, unmarked } from "./article-tree.ts";
 
@@ -69,8 +69,6 @@ const USER_NAMES =
   / (?:username|user name|bigusername|user link|poster|postauthor|post username|creator|nickname|user details|mention name|author name) /;
 const PUBLISHED_META =
   /(?:publish|pub)\w*[-_:. ]?(?:date|time|on)|date[-_:. ]?(?:of[-_ ])?(?:publi|creat|issued)|^(?:article|post)[-_:.]?date$/;
-
-type Meta = (...names: string[]) => string | null;
 
 const AUTHOR_NAMES =
   / (?:author name|author|authors|byline|by line|byline name|writer|contributor|contributors|autor|auteur|autore|posted by|article author|entry author|post author|vcard|fn) /;

@@ -92,13 +92,14 @@ function alike(text: string, there: string | readonly string[]): number {
 const share = (words: readonly string[], is: (word: string) => boolean): number =>
   words.length === 0 ? 0 : words.filter(is).length / words.length;
 
-type MetaOf = (...names: readonly string[]) => string | null;
+/** The first of these meta elements that says something. */
+export type Meta = (...names: readonly string[]) => string | null;
 
 /** Everything on the page that may be its title, each text once. */
 export function titleCandidates(
   tree: Tree,
   about: LdNode | null,
-  meta: MetaOf,
+  meta: Meta,
   site: Site,
   unseen: Uint8Array,
   kind: PageKind,

@@ -23,7 +23,7 @@ import {
   type PdfPage,
 } from "../../schemas/fetch.ts";
 import { type BatchKind, withoutDefaults } from "../batch.ts";
-import type { Bill } from "../metering.ts";
+import type { Bill } from "../../schemas/accounts.ts";
 import { patiently, WAIT_MS } from "../patience.ts";
 import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../refusal.ts";
 import { REQUEST_ID_CHARS } from "../request-id.ts";

@@ -27,7 +27,7 @@ import {
   SubmissionsQuery,
 } from "../../schemas/filings.ts";
 import type { BatchKind } from "../batch.ts";
-import type { Bill } from "../metering.ts";
+import type { Bill } from "../../schemas/accounts.ts";
 import { patiently, WAIT_MS } from "../patience.ts";
 import { invalid, json, JSON_TYPE, timedOut } from "../refusal.ts";
 import type { Retrievals } from "../retrieved.ts";

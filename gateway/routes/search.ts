@@ -14,7 +14,7 @@ import {
   SearchResponse,
 } from "../../schemas/search.ts";
 import type { BatchKind } from "../batch.ts";
-import type { Bill } from "../metering.ts";
+import type { Bill } from "../../schemas/accounts.ts";
 import { patiently, WAIT_MS } from "../patience.ts";
 import { json, timedOut } from "../refusal.ts";
 import { type Route, route } from "../route.ts";

@@ -23,28 +23,26 @@ export function jobCommand(context: Context): Command {
         show(context, await readJob({ ...service(context, wishes), job_id }), wishes);
       }),
   );
-  command.addCommand(
-    clientCommand("watch")
-      .description("look on until a job is over; when piped, its items as NDJSON")
-      .argument("<id>", "the job")
-      .option("--from <index>", "the first item to print", whole, 0)
-      .action(async (job_id: string, wishes: Asking & { readonly from: number }) => {
-        const terminal = context.terminal?.() ?? systemTerminal();
-        const isPrinted = terminal.isPiped || wishes.json === true;
-        await watch(context, terminal, { ...service(context, wishes), job_id, from: wishes.from, isPrinted });
-      }),
-  );
-  command.addCommand(
-    clientCommand("items")
-      .description("the items of a job as NDJSON, as far as they are over; waits for the others")
-      .argument("<id>", "the job")
-      .option("--from <index>", "the first item to print", whole, 0)
-      .action(async (job_id: string, wishes: Asking & { readonly from: number }) => {
-        const terminal = context.terminal?.() ?? systemTerminal();
-        const watched = { ...service(context, wishes), job_id, from: wishes.from, isPrinted: true };
-        await watch(context, terminal, watched);
-      }),
-  );
+  for (const [name, description, always_prints] of [
+    ["watch", "look on until a job is over; when piped, its items as NDJSON", false],
+    ["items", "the items of a job as NDJSON, as far as they are over; waits for the others", true],
+  ] as const)
+    command.addCommand(
+      clientCommand(name)
+        .description(description)
+        .argument("<id>", "the job")
+        .option("--from <index>", "the first item to print", whole, 0)
+        .action(async (job_id: string, wishes: Asking & { readonly from: number }) => {
+          const terminal = context.terminal?.() ?? systemTerminal();
+          const isPrinted = always_prints || terminal.isPiped || wishes.json === true;
+          await watch(context, terminal, {
+            ...service(context, wishes),
+            job_id,
+            from: wishes.from,
+            isPrinted,
+          });
+        }),
+    );
   command.addCommand(
     clientCommand("cancel")
       .description("cancel a job; what is finished is kept")

@@ -26,6 +26,7 @@ import { embedded } from "../../cluster/embedded.ts";
 import type { FetchAsk, Tier } from "../../schemas/fetch.ts";
 import { writePdf } from "../lib/pdf-writer.ts";
 import { CHALLENGE, prose } from "../web.ts";
+import { ASK } from "./ask.ts";
 
 const PAGE = "https://www.news.example/a/ferry";
 const NOW_MS = Date.UTC(2026, 10, 21);
@@ -109,24 +110,11 @@ async function oneService(
   const get = async (wishes: Partial<FetchAsk> = {}) => {
     let done = false;
     const work = pages.fetch({
+      ...ASK,
       fetch_id: `f${asked++}`,
       url: PAGE,
-      render: "auto",
-      max_bytes: 15_728_640,
-      accept_pdf: true,
-      cache_ttl_s: null,
       min_text_chars: 200,
-      allow_archive: true,
-      allow_alternates: true,
-      allow_paid: true,
-      tiers: null,
-      country: null,
-      user_agent: null,
-      accept_language: null,
-      lane: "sync",
-      project: "default",
       deadline_ms: clock.now() + 150_000,
-      hard_deadline: false,
       ...wishes,
     });
     void work.finally(() => (done = true)).catch(() => {});

@@ -9,29 +9,16 @@ import {
   variantOf,
 } from "../../actors/fetch/freshness.ts";
 import { EMPTY_RECORD, type FetchAsk, type PageRecord } from "../../schemas/fetch.ts";
+import { ASK as DEFAULTS } from "./ask.ts";
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = Date.UTC(2026, 10, 21);
 
 const ASK: FetchAsk = {
+  ...DEFAULTS,
   fetch_id: "req_1",
   url: "https://example.org/",
-  render: "auto",
-  max_bytes: 15_728_640,
-  accept_pdf: true,
-  cache_ttl_s: null,
-  min_text_chars: 500,
-  allow_archive: true,
-  allow_alternates: true,
-  allow_paid: true,
-  tiers: null,
-  country: null,
-  user_agent: null,
-  accept_language: null,
-  lane: "sync",
-  project: "default",
   deadline_ms: NOW_MS + 150_000,
-  hard_deadline: false,
 };
 const RECORD: PageRecord = {
   ...EMPTY_RECORD,

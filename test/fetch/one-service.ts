@@ -18,6 +18,7 @@ import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import type { FetchAsk, Tier } from "../../schemas/fetch.ts";
+import { ASK } from "./ask.ts";
 
 export const LONG =
   "The boats come in at dawn, and everybody in the harbour knows what each of them has brought. ".repeat(9);
@@ -100,24 +101,9 @@ export async function oneService(
   const pages = fetchService({ documents, ask, clock, meters });
   let asked = 0;
   const request = (wishes: Partial<FetchAsk> = {}): FetchAsk => ({
+    ...ASK,
     fetch_id: `f${asked++}`,
-    url: "http://example.org/",
-    render: "auto",
-    max_bytes: 15_728_640,
-    accept_pdf: true,
-    cache_ttl_s: null,
-    min_text_chars: 500,
-    allow_archive: true,
-    allow_alternates: true,
-    allow_paid: true,
-    tiers: null,
-    country: null,
-    user_agent: null,
-    accept_language: null,
-    lane: "sync",
-    project: "default",
     deadline_ms: clock.now() + 150_000,
-    hard_deadline: false,
     ...wishes,
   });
   const get = (wishes: Partial<FetchAsk> = {}) => pages.fetch(request(wishes));

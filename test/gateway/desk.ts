@@ -32,7 +32,13 @@ import { type Check, statusRoutes } from "../../gateway/routes/status.ts";
 import type { Route } from "../../gateway/route.ts";
 import { server } from "../../gateway/server.ts";
 import { Quota } from "../../schemas/accounts.ts";
-import { type FetchAnswer, FetchBody, FetchResponse, type PageRecord } from "../../schemas/fetch.ts";
+import {
+  EMPTY_RECORD,
+  type FetchAnswer,
+  FetchBody,
+  FetchResponse,
+  type PageRecord,
+} from "../../schemas/fetch.ts";
 
 /** 2026-11-21T12:00:00Z, on a full second: windows of one second begin with it. */
 export const NOON_MS = Date.UTC(2026, 10, 21, 12);
@@ -182,8 +188,8 @@ async function said({ status, headers = {}, body }: Reply): Promise<Said> {
 }
 
 export const PAGE: PageRecord = {
+  ...EMPTY_RECORD,
   final_url: "https://example.org/",
-  redirects: [],
   status: 200,
   content_type: "text/html",
   origin_content_type: "text/html; charset=utf-8",
@@ -192,28 +198,11 @@ export const PAGE: PageRecord = {
   content_kind: "html",
   charset: "utf-8",
   title: "Example",
-  meta: null,
   text: "An example.",
-  text_sha256: null,
   text_chars: 11,
-  text_truncated: false,
-  pdf_pages_sha256: null,
-  pdf_page_count: null,
-  sha256: null,
-  bytes: 0,
-  body_kind: null,
-  etag: null,
-  last_modified: null,
   retrieved_at: "2026-11-21T12:00:00Z",
-  archived_at: null,
-  served_from_archive_because: null,
   paywall: "none",
-  paywall_evidence: [],
   text_complete: true,
-  alternate_of: null,
-  alternate_source: null,
-  match_score: null,
-  primary_sources: [],
 };
 
 export const answered = (

@@ -9,9 +9,9 @@ import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
 import type { Say } from "../../cluster/actor.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import { type Bill, metering } from "../../gateway/metering.ts";
+import { metering } from "../../gateway/metering.ts";
 import { shape } from "../../gateway/validate.ts";
-import { Account, type Grant, Quota } from "../../schemas/accounts.ts";
+import { Account, type Bill, type Grant, Quota } from "../../schemas/accounts.ts";
 import { answered, desk, NOON_MS } from "./desk.ts";
 
 const quota = shape(Quota);

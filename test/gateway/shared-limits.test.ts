@@ -11,9 +11,9 @@ import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import { type Bill, type KeyMeter, metering } from "../../gateway/metering.ts";
+import { type KeyMeter, metering } from "../../gateway/metering.ts";
 import { type Counted, type Limited, sharedRates } from "../../gateway/rates.ts";
-import { Account, type Grant } from "../../schemas/accounts.ts";
+import { Account, type Bill, type Grant } from "../../schemas/accounts.ts";
 import { NOON_MS } from "./desk.ts";
 
 /** One account, and gateways that reach it after a while, or not at all. */

@@ -1,0 +1,21 @@
+/** What the gateway asks when a caller says nothing but an address. */
+import type { FetchAsk } from "../../schemas/fetch.ts";
+
+export const ASK: Omit<FetchAsk, "fetch_id" | "deadline_ms"> = {
+  url: "http://example.org/",
+  render: "auto",
+  max_bytes: 15_728_640,
+  accept_pdf: true,
+  cache_ttl_s: null,
+  min_text_chars: 500,
+  allow_archive: true,
+  allow_alternates: true,
+  allow_paid: true,
+  tiers: null,
+  country: null,
+  user_agent: null,
+  accept_language: null,
+  lane: "sync",
+  project: "default",
+  hard_deadline: false,
+};
