@@ -207,6 +207,8 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Needs)
   /** One conversation at a time per project, so that sequence numbers arrive in order. */
   function tell(book: Book): Promise<void> {
     book.sending ??= (async () => {
+      // With nothing to tell it would end, and clear `sending`, before that is set.
+      await null;
       try {
         do {
           if (book.unsent.length < UNSENT_MOST) cut(book);

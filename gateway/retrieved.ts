@@ -1,6 +1,7 @@
 /**
  * Which bodies a project retrieved, and how it saw them (1-core.md, Authentication 10): written before an answer
- * names a body, read before one is handed out. One small document per project and body.
+ * names a body, read before one is handed out. One small document per project and body; it begins with the digest,
+ * since it keeps the body, too (cluster/holds.ts).
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../cluster/ports/clock.ts";
@@ -26,8 +27,10 @@ export interface Retrievals {
 export function retrievals({ documents, clock }: { documents: Documents; clock: Clock }): Retrievals {
   const written = new LRUCache<string, number>({ max: RECENT_MOST });
 
+  const keyOf = (project: string, sha256: string): string => `${sha256}:${project}`;
+
   const isNoted: Retrievals["isNoted"] = (project, sha256, now_ms) =>
-    now_ms - (written.get(`${project}:${sha256}`) ?? -Infinity) < WRITTEN_AGAIN_MS;
+    now_ms - (written.get(keyOf(project, sha256)) ?? -Infinity) < WRITTEN_AGAIN_MS;
 
   return {
     isNoted,
@@ -35,7 +38,7 @@ export function retrievals({ documents, clock }: { documents: Documents; clock: 
     async note(project, seen) {
       const retrieved_at_ms = clock.now();
       if (isNoted(project, seen.sha256, retrieved_at_ms)) return;
-      const key = `${project}:${seen.sha256}`;
+      const key = keyOf(project, seen.sha256);
       const value: Retrieved = { ...seen, retrieved_at_ms };
       const extra = { expires_at_ms: retrieved_at_ms + RETRIEVED_KEPT_MS + WRITTEN_AGAIN_MS };
       // Lost against another gateway that noted the same at the same moment: then it is noted.
@@ -45,7 +48,7 @@ export function retrievals({ documents, clock }: { documents: Documents; clock: 
     },
 
     async find(project, sha256) {
-      const found = (await documents.get("retrieved", `${project}:${sha256}`))?.value as
+      const found = (await documents.get("retrieved", keyOf(project, sha256)))?.value as
         | Retrieved
         | undefined;
       if (!found) return null;

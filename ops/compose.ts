@@ -69,6 +69,7 @@ import { openSources } from "./alternates.ts";
 import type { Config } from "./config.ts";
 import { openFilings } from "./filings.ts";
 import { janitor } from "./janitor.ts";
+import { sweeper } from "./sweeper.ts";
 import { fetchItems, filingsItems, jobActors, jobsRoutes, searchItems } from "./jobs.ts";
 import { readDemo, seedDemo } from "./demo.ts";
 import { openSearch } from "./search.ts";
@@ -288,13 +289,24 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   });
   const demo = searching.index ? readDemo() : null;
 
-  const sweeper = janitor({
+  const expired = janitor({
     documents,
     clock,
     meters,
-    collections: ["filing_pages", "filing_texts", "filings", "pages", "retrieved", "searches", "starts"],
+    collections: [
+      "filing_pages",
+      "filing_texts",
+      "filings",
+      "holds",
+      "pages",
+      "retrieved",
+      "searches",
+      "starts",
+    ],
   });
-  opened.push(async () => sweeper[Symbol.dispose]());
+  const unheld = sweeper({ documents, bodies, clock, meters, random });
+  const stopCleaning = (): void => [expired, unheld].forEach((work) => work[Symbol.dispose]());
+  opened.push(async () => stopCleaning());
 
   let draining = false;
   const { listen, sentence } = await chooseHttp();
@@ -399,7 +411,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   let front: Listening | null = null;
   async function end(within_ms: number): Promise<void> {
     draining = true;
-    sweeper[Symbol.dispose]();
+    stopCleaning();
     await front?.close(within_ms);
     await books.drain();
     await cluster.stop(within_ms);

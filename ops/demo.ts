@@ -14,6 +14,7 @@ import { normaliseUrl } from "../actors/lib/url.ts";
 import type { LocalIndex } from "../actors/search/adapters/engine.local.sqlite.ts";
 import type { Bodies } from "../cluster/ports/bodies.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
+import { holding } from "../cluster/holds.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Work } from "../cluster/ports/workers.ts";
 import { EMPTY_RECORD, type FetchAsk, type PageRecord } from "../schemas/fetch.ts";
@@ -61,6 +62,7 @@ export async function seedDemo(
     if (work.kind === "failed") return false;
     const page = pageOf(url, body, work.value, (await bodies.put(body)).sha256, now_ms);
     const key = cacheKey(normaliseUrl(url), ORDINARY);
+    await holding(documents).hold([page.record.sha256], `page ${key}`, Infinity);
     const old = await documents.get("pages", key);
     await documents.put("pages", key, page, old?.version ?? 0);
     const { title, meta, text } = page.record;

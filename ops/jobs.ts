@@ -21,7 +21,7 @@ import { billOf as filingsBillOf } from "../gateway/routes/filings.ts";
 import { type JobServices, jobRoutes } from "../gateway/routes/jobs.ts";
 import { askOf as searchAskOf, billOf as searchBillOf } from "../gateway/routes/search.ts";
 import { canRetryFilings } from "../schemas/errors.ts";
-import { type FetchBody, isPremium } from "../schemas/fetch.ts";
+import { type FetchBody, isPremium, textsOf } from "../schemas/fetch.ts";
 import type { FilingsItem, StoredFiling } from "../schemas/filings.ts";
 import type { SearchAnswer, SearchAsk, SearchBody } from "../schemas/search.ts";
 
@@ -55,6 +55,7 @@ export const fetchItems = ({ pages, retrievals, clock, joined }: FetchNeeds): It
       answer,
       error: answer.error,
       bill: fetchBillOf(answer),
+      needs: textsOf(answer.record),
       again: fetchAgain(answer, { tries, premium_later }),
     };
   },
@@ -74,6 +75,7 @@ export const searchItems = ({ search }: SearchNeeds): ItemKind => ({
       answer,
       error,
       bill: searchBillOf(answer),
+      needs: [],
       // A budget does not come back in minutes.
       again:
         error === null || error === "budget_exhausted" ? null : { because: "transient", retry_after_s: null },
@@ -109,6 +111,7 @@ export const filingsItems = ({ filed, retrievals, clock }: FilingsNeeds): ItemKi
       answer: stored,
       error,
       bill: filingsBillOf(cached, error, bytes),
+      needs: ran.kind === "document" ? textsOf(ran.told.answer.record) : [],
       // A full limiter and a pause say nothing of the item; what failed by itself is given a few tries.
       again: is_busy
         ? { because: "busy", retry_after_s }

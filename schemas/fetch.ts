@@ -133,6 +133,10 @@ export const PageRecord = Type.Object({
 });
 export type PageRecord = Static<typeof PageRecord>;
 
+/** Digests of the stored bodies that hold what is too long to stand in a record. */
+export const textsOf = ({ text_sha256, pdf_pages_sha256 }: PageRecord): readonly string[] =>
+  [text_sha256, pdf_pages_sha256].filter((sha256) => sha256 !== null);
+
 /** A record of nothing: what an answer without a page carries. */
 export const EMPTY_RECORD: PageRecord = {
   final_url: null,

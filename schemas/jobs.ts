@@ -103,6 +103,8 @@ export interface Ran {
   /** Null: it is done. */
   readonly error: string | null;
   readonly bill: ItemBill;
+  /** Digests of stored bodies that the answer needs when it is read. */
+  readonly needs: readonly string[];
   /** Null: this is the last word. */
   readonly again: Again | null;
 }
@@ -201,6 +203,8 @@ export interface StoredResult {
   readonly answer: unknown;
   /** Null: nothing came of it that could be billed, through a fault of ours. */
   readonly bill: ItemBill | null;
+  /** Bodies it needs; they are held for the job as long as this is stored. */
+  readonly needs: readonly string[];
 }
 /** Under which job a project's idempotency key goes: `job_keys/<project>:<SHA-256 of the key>`. Inserting it makes the job. */
 export interface NamedJob {

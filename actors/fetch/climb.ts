@@ -6,6 +6,7 @@
 import type { Held, Say } from "../../cluster/actor.ts";
 import type { Bodies } from "../../cluster/ports/bodies.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
+import { holding } from "../../cluster/holds.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
@@ -24,6 +25,7 @@ import {
   type PageRecord,
   type PremiumTier,
   TEXT_INLINE_BYTES,
+  textsOf,
   type Tier,
   TIERS,
 } from "../../schemas/fetch.ts";
@@ -121,6 +123,7 @@ export interface Climb {
 
 export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) => Promise<FetchAnswer> {
   const { clock, documents, bodies, meters, joined, prices = {} } = outside;
+  const holds = holding(documents);
   const hasPremium = outside.routes.proxy !== undefined || outside.routes.proxy_render !== undefined;
   const { direct } = outside.routes;
   const seek =
@@ -461,6 +464,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         const old = await documents.get("pages", digest);
         if (!renewed && !mayReplace(asCachedPage(old?.value), record, request, now_ms)) return false;
         const expires_at_ms = now_ms + ttl_ms + KEPT_STALE_MS;
+        await holds.hold([record.sha256, ...textsOf(record)], `page ${digest}`, expires_at_ms);
         if (await documents.put("pages", digest, page, old?.version ?? 0, { expires_at_ms })) return true;
       }
       return false;

@@ -6,6 +6,7 @@
 import type { Held, Say } from "../../cluster/actor.ts";
 import type { Bodies } from "../../cluster/ports/bodies.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
+import { holding } from "../../cluster/holds.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { EgressError, type EgressProblem, type Exchange } from "../../cluster/ports/egress.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
@@ -77,6 +78,7 @@ export type Journey = (say: Say, held: Held, ask: SourceAsk, digest: string) => 
 
 export function journey(upstream: Upstream): Journey {
   const { clock, documents, bodies, meters, hosts, send, egress, identity } = upstream;
+  const holds = holding(documents);
   const rules = rulebook(upstream);
 
   return async (say, held, ask, digest) => {
@@ -334,10 +336,11 @@ export function journey(upstream: Upstream): Journey {
     const keep = async (answer: SourceAnswer, last_modified: string | null): Promise<void> => {
       const now_ms = clock.now();
       const record: Kept = { answer, last_modified, validated_ms: now_ms };
+      const expires_at_ms = expiresAt(ask.kind, now_ms);
+      if (answer.kind === "got") await holds.hold([answer.sha256], `filing ${digest}`, expires_at_ms);
       // Two writers at once: whoever comes second looks again, once; a cache need not win.
       for (let again = 0; again < 2; again++) {
         const old = await documents.get(FILINGS, digest);
-        const expires_at_ms = expiresAt(ask.kind, now_ms);
         if (await documents.put(FILINGS, digest, record, old?.version ?? 0, { expires_at_ms })) return;
       }
     };

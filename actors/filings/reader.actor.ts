@@ -6,6 +6,7 @@ import { Compile } from "typebox/compile";
 import { actor, PARKED, type ReplyTo } from "../../cluster/actor.ts";
 import type { Bodies } from "../../cluster/ports/bodies.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
+import { holding } from "../../cluster/holds.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
@@ -99,6 +100,8 @@ async function readText(
   // What was cut off may go better another time.
   if (work.kind === "done") {
     const expires_at_ms = clock.now() + KEPT_MS;
+    const { text_sha256, pdf_pages_sha256 } = text;
+    await holding(documents).hold([text_sha256, pdf_pages_sha256], `filing ${sha256}`, expires_at_ms);
     const stored_before = await documents.get("filing_texts", textKey(sha256));
     await documents.put("filing_texts", textKey(sha256), text, stored_before?.version ?? 0, {
       expires_at_ms,

@@ -10,6 +10,7 @@
 import { LRUCache } from "lru-cache";
 import { actor, PARKED, type ReplyTo, type Say, type Turn } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
+import { holding } from "../../cluster/holds.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Egress } from "../../cluster/ports/egress.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
@@ -103,12 +104,14 @@ const INPUT_CHARS_MOST = 2 ** 20;
 const CHUNKS_AT_ONCE = 10;
 const RESULTS_AT_ONCE = 100;
 /** Documents removed in one go. */
-const REMOVED_AT_ONCE = 1_000;
+/** Results are read for the bodies they hold; one has a few megabytes at most. */
+const REMOVED_AT_ONCE = 50;
 
 type JobTurn = Turn<State, typeof Job.operations>;
 
 export function job(outside: Outside) {
   const { documents, clock, random, meters, egress } = outside;
+  const holds = holding(documents);
   const kinds = new Map<JobKind, ItemKind>(outside.kinds.map((kind) => [kind.name, kind]));
   const chunks = new LRUCache<string, Chunk>({
     maxSize: INPUT_CHARS_MOST,
@@ -422,6 +425,7 @@ export function job(outside: Outside) {
 
     /** Whoever comes second takes what is there. */
     const store = async (result: StoredResult): Promise<Settled> => {
+      await holds.hold(result.needs, holderOf(job_id), Infinity);
       if (await documents.put("job_results", key, result, 0))
         return { kind: "final", index, status: result.status, bill: result.bill };
       return (await stored()) ?? { kind: "again", index, because: "fault", after_ms: AGAIN_MS };
@@ -447,8 +451,8 @@ export function job(outside: Outside) {
       if (signal.aborted && ran.error !== null) return { kind: "stopped", index };
       const next = nextTry(item, ran.again, age_ms(), random.next());
       if (next.kind === "again") return { ...next, index };
-      const { answer, error, bill } = ran;
-      return await store({ status: error === null ? "done" : "failed", error, answer, bill });
+      const { again: _, ...result } = ran;
+      return await store({ status: ran.error === null ? "done" : "failed", ...result });
     } catch (problem) {
       if (signal.aborted) return { kind: "stopped", index };
       const fault = problem instanceof Fault ? problem.code : null;
@@ -461,7 +465,8 @@ export function job(outside: Outside) {
       });
       const next = afterFault(item, counts, age_ms(), random.next());
       if (next.kind === "again") return { ...next, index };
-      return store({ status: "failed", error: "internal_error", answer: null, bill: null }).catch(() => ({
+      const nothing = { answer: null, bill: null, needs: [] };
+      return store({ status: "failed", error: "internal_error", ...nothing }).catch(() => ({
         kind: "again",
         index,
         because: "fault",
@@ -642,10 +647,14 @@ export function job(outside: Outside) {
     turn.start("expired", async () => {
       try {
         for (let index = 0; index < total; index += REMOVED_AT_ONCE) {
+          const range = { from: resultKey(key, index), to: resultKey(key, index + REMOVED_AT_ONCE) };
+          const results = await documents.list("job_results", { ...range, limit: REMOVED_AT_ONCE });
+          const needs = results.flatMap(({ value }) => (value as StoredResult).needs);
+          await holds.release(needs, holderOf(key));
           await documents.removeRange(
             "job_results",
-            resultKey(key, index),
-            resultKey(key, index + REMOVED_AT_ONCE),
+            range.from,
+            range.to,
           );
           await breath();
         }
@@ -661,6 +670,9 @@ export function job(outside: Outside) {
     });
   }
 }
+
+/** Under which name a job holds bodies. */
+const holderOf = (job_id: string): string => `job ${job_id}`;
 
 const opened = (spec: JobSpec): KeptJob => {
   const states = untouched(spec.total);

@@ -13,11 +13,12 @@ import {
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
-import { access, mkdir, open, readFile, rename, rm, stat, type FileHandle } from "node:fs/promises";
+import { access, mkdir, open, readdir, readFile, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Bodies, ByteRange, StoredBody } from "../ports/bodies.ts";
+import { AGAIN_MS, type Bodies, type ByteRange, type StoredBody } from "../ports/bodies.ts";
 import { Fault } from "../ports/fault.ts";
 import {
   FIRST_BYTES,
@@ -55,6 +56,12 @@ async function orNull<T>(wanted: Promise<T>): Promise<T | null> {
     if (missing(problem)) return null;
     throw problem;
   }
+}
+
+/** Storing it again counts as storing it. */
+function renew(path: string, mtimeMs: number): void {
+  const now = new Date();
+  if (now.getTime() - mtimeMs > AGAIN_MS) utimesSync(path, now, now);
 }
 
 async function move(from: string, to: string): Promise<void> {
@@ -107,16 +114,25 @@ export function fileBodies(folder: string): Bodies {
     }
   }
 
-  async function find(sha256: string): Promise<{ path: string; bytes: number; packed: boolean } | null> {
+  interface Found {
+    readonly path: string;
+    readonly bytes: number;
+    readonly packed: boolean;
+    readonly stored_ms: number;
+  }
+
+  async function find(sha256: string): Promise<Found | null> {
     const there = await orNull(stat(plain(sha256)));
-    if (there) return { path: plain(sha256), bytes: there.size, packed: false };
+    if (there) return { path: plain(sha256), bytes: there.size, packed: false, stored_ms: there.mtimeMs };
     const handle = await orNull(open(packed(sha256)));
     if (!handle) return null;
     try {
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(FRAME_BYTES), 0, FRAME_BYTES, 0);
       if (bytesRead < FRAME_BYTES || buffer.readUInt32LE(0) !== FRAME_MAGIC)
         throw new Fault("bodies_unreachable", `Cannot read "${packed(sha256)}": it is not whole`);
-      return { path: packed(sha256), bytes: Number(buffer.readBigUInt64LE(8)), packed: true };
+      const { mtimeMs } = await handle.stat();
+      const bytes = Number(buffer.readBigUInt64LE(8));
+      return { path: packed(sha256), bytes, packed: true, stored_ms: mtimeMs };
     } finally {
       await handle.close();
     }
@@ -131,8 +147,11 @@ export function fileBodies(folder: string): Bodies {
     try {
       const { to, body } = await write(handle);
       await handle.close();
-      if (await find(body.sha256)) await rm(path, { force: true });
-      else await move(path, to);
+      const there = await find(body.sha256);
+      if (there) {
+        renew(there.path, there.stored_ms);
+        await rm(path, { force: true });
+      } else await move(path, to);
       return body;
     } catch (problem) {
       await handle.close().catch(() => {});
@@ -152,7 +171,11 @@ export function fileBodies(folder: string): Bodies {
     const to = small ? packed(sha256) : plain(sha256);
     const body = { sha256, bytes: content.length };
     const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-    if (statSync(to, { throwIfNoEntry: false })?.size === bytes) return body;
+    const there = statSync(to, { throwIfNoEntry: false });
+    if (there?.size === bytes) {
+      renew(to, there.mtimeMs);
+      return body;
+    }
     const path = newPath();
     try {
       writeFileSync(path, Buffer.concat(pieces), { flag: "wx" });
@@ -168,6 +191,18 @@ export function fileBodies(folder: string): Bodies {
       throw problem;
     }
     return body;
+  }
+
+  /** Looks and removes at one go, so that nobody in this process stores it in between. */
+  function removeNow(sha256: string, stored_before_ms: number): boolean {
+    let removed = false;
+    for (const path of [plain(sha256), packed(sha256)]) {
+      const there = statSync(path, { throwIfNoEntry: false });
+      if (!there || there.mtimeMs >= stored_before_ms) continue;
+      rmSync(path, { force: true });
+      removed = true;
+    }
+    return removed;
   }
 
   async function putStream(first: Buffer, source: Source): Promise<StoredBody> {
@@ -228,11 +263,14 @@ export function fileBodies(folder: string): Bodies {
           : readPacked(there.path, wanted),
       );
     },
-    async remove(sha256) {
-      await faultless(
-        `remove body "${sha256}"`,
-        Promise.all([rm(plain(sha256), { force: true }), rm(packed(sha256), { force: true })]),
-      );
+    remove: (sha256, stored_before_ms = Infinity) =>
+      faultless(`remove body "${sha256}"`, (async () => removeNow(sha256, stored_before_ms))()),
+    async *list(prefix) {
+      const names = (await faultless("list bodies", orNull(readdir(join(folder, prefix))))) ?? [];
+      for (const name of names) {
+        const there = await faultless("list bodies", orNull(stat(join(folder, prefix, name))));
+        if (there) yield { sha256: name.slice(0, 64), stored_ms: there.mtimeMs };
+      }
     },
     ping: () => faultless("find anything", access(unfinished)),
     close: async () => {},

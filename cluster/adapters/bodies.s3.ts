@@ -18,12 +18,13 @@ import {
   type GetObjectCommandOutput,
   HeadBucketCommand,
   HeadObjectCommand,
+  ListObjectsV2Command,
   NoSuchBucket,
   PutObjectCommand,
   S3Client,
   S3ServiceException,
 } from "@aws-sdk/client-s3";
-import type { Bodies, ByteRange, StoredBody } from "../ports/bodies.ts";
+import { AGAIN_MS, type Bodies, type ByteRange, type StoredBody } from "../ports/bodies.ts";
 import { Fault } from "../ports/fault.ts";
 import {
   FIRST_BYTES,
@@ -86,6 +87,9 @@ const describe = ({ Metadata, ContentLength = 0 }: Answer) => ({
   packed: Metadata?.["coding"] === "zstd",
   bytes: Number(Metadata?.["bytes"] ?? ContentLength),
 });
+
+/** In whole seconds; of a server that says nothing, now. */
+const storedMs = (last_modified: Date | undefined): number => last_modified?.getTime() ?? Date.now();
 
 /** A missing bucket is no missing body, as far as the server says so: not in answers to HEAD, which have no words. */
 const missing = (problem: unknown): boolean =>
@@ -251,7 +255,10 @@ export function s3Bodies({ bucket, prefix, endpoint, region, credentials, spool 
       // From here on it has no name, so that nobody need clear it away.
       await rm(path);
       const parcel = await writeSpool(handle, first, source);
-      return (await look(parcel.body.sha256)) ? parcel.body : await upload(parcel);
+      const there = await look(parcel.body.sha256);
+      return there && Date.now() - storedMs(there.LastModified) < AGAIN_MS
+        ? parcel.body
+        : await upload(parcel);
     } finally {
       await handle.close();
     }
@@ -342,10 +349,34 @@ export function s3Bodies({ bucket, prefix, endpoint, region, credentials, spool 
       const answer = await load(sha256, parted ? `bytes=${range!.first}-${range!.last}` : undefined);
       return answer && openWhole(sha256, answer, parted ? undefined : range);
     },
-    remove: async (sha256) =>
-      void (await find(`remove body "${sha256}"`, (abortSignal) =>
+    async remove(sha256, stored_before_ms = Infinity) {
+      const there = await look(sha256);
+      if (!there || storedMs(there.LastModified) >= stored_before_ms) return false;
+      await find(`remove body "${sha256}"`, (abortSignal) =>
         client.send(new DeleteObjectCommand(at(sha256)), { abortSignal }),
-      )),
+      );
+      return true;
+    },
+    async *list(prefix) {
+      const folder = at("").Key;
+      let from: string | undefined;
+      do {
+        const token = from;
+        const page = await reach("list bodies", (abortSignal) =>
+          client.send(
+            new ListObjectsV2Command({
+              Bucket: bucket,
+              Prefix: `${folder}${prefix}`,
+              ...(token === undefined ? {} : { ContinuationToken: token }),
+            }),
+            { abortSignal },
+          ),
+        );
+        for (const { Key, LastModified } of page.Contents ?? [])
+          yield { sha256: Key!.slice(folder.length), stored_ms: storedMs(LastModified) };
+        from = page.NextContinuationToken;
+      } while (from !== undefined);
+    },
     ping: async () =>
       void (await reach("find anything", (abortSignal) =>
         client.send(new HeadBucketCommand({ Bucket: bucket }), { abortSignal }),

@@ -40,6 +40,7 @@ export async function batches({ ms = 5, error }: Wishes = {}) {
         answer,
         error: signal.aborted ? "timeout" : (error ?? null),
         bill: { category: "fetch_own", ok: error === undefined, bytes: 7, paid: false, cost_micros: 0 },
+        needs: [],
         again: null,
       };
     },

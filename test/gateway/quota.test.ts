@@ -73,6 +73,16 @@ describe("GET /v1/quota", () => {
     });
   });
 
+  test("counts what was used after it had nothing to tell", async () => {
+    const { fetch, call, key } = await desk();
+    const mine = await key();
+    const used = async () => (await call("GET", "/v1/quota", { key: mine })).json.keys[0].requests.fetch.used;
+    await fetch(PAGE, { key: mine });
+    expect([await used(), await used()]).toEqual([1, 1]);
+    await fetch(PAGE, { key: mine });
+    expect(await used()).toBe(2);
+  });
+
   test("shows an admin key its whole customer, a standard key only itself (Authentication 4)", async () => {
     const { fetch, call, key, documents, clock, first } = await desk();
     await createProject(documents, { name: "second", customer: "default" }, clock.now());

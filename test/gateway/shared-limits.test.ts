@@ -176,6 +176,13 @@ describe("requests of a month", () => {
     return { clock, books, keys, total, claim, state };
   }
 
+  test("are given also after there was nothing to tell", async () => {
+    const { books, claim } = await gateways(2);
+    await books[0]!.flush("default");
+    await books[0]!.flush("default");
+    expect(await Promise.all([claim(0), claim(0), claim(0)]).then((all) => all.filter(Boolean))).toHaveLength(2);
+  });
+
   /** Bursts at once, where everybody asks from the first; or one request a second, where at first nobody needs to. */
   const TRAFFIC = [
     ["whatever runs where and for how long", 10, { most: 8, after_ms: [0, 1_500] }],

@@ -187,7 +187,7 @@ describe("creation", () => {
 });
 
 describe("30 days after its end", () => {
-  test("a job goes, with its items, results and the name of its key", async () => {
+  test("a job goes, with its items, results, the name of its key and what only they held", async () => {
     const jobs = oneCluster();
     await jobs.create("j", pages(2_300, 50));
     await jobs.create("other", pages(5));
@@ -196,8 +196,9 @@ describe("30 days after its end", () => {
     await jobs.clock.advance(finished_ms! + JOB_KEPT_MS - jobs.clock.now() - 60_000);
     expect((await jobs.kept("j"))!.counts.done).toBe(2_300);
     expect((await jobs.results("j")).size).toBe(2_300);
+    expect(await jobs.stored.list("holds", { limit: 1_000 })).toHaveLength(50 + 1);
     await jobs.clock.advance(120_000);
-    for (const collection of ["job", "job_items", "job_results", "job_keys"])
+    for (const collection of ["job", "job_items", "job_results", "job_keys", "holds"])
       expect([collection, await jobs.stored.list(collection, { limit: 10 })]).toEqual([collection, []]);
   });
 });

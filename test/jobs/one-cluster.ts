@@ -2,6 +2,7 @@
  * Jobs on one node without sockets: memory stores that outlive the node, a clock that stands still, items that end as
  * the test says. `kill` ends the node between two words; `start` begins another on what is stored.
  */
+import { createHash } from "node:crypto";
 import { account } from "../../actors/accounts/actor.ts";
 import { job } from "../../actors/jobs/actor.ts";
 import type { ItemKind } from "../../actors/jobs/kind.ts";
@@ -90,6 +91,8 @@ export function oneCluster({ run = () => ({}), web = {}, places, chances, seed =
         answer: { said: `${String(url)} by ${call.try_id}` },
         error: ended,
         bill: { category: "fetch_own", ok: ended === null, bytes: 100, paid: false, cost_micros: 5 },
+        // Pages of one host have one text.
+        needs: [createHash("sha256").update(URL.parse(String(url))?.hostname ?? "").digest("hex")],
         again: again ?? null,
       };
     },

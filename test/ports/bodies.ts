@@ -89,7 +89,7 @@ export function bodiesSuite(open: () => Promise<Bodies>): void {
     expect(await bodies.head(none)).toBeNull();
     expect(await bodies.get(none)).toBeNull();
     expect(await bodies.get(none, { first: 0, last: 0 })).toBeNull();
-    await bodies.remove(none);
+    expect(await bodies.remove(none)).toBe(false);
   });
 
   test("leaves nothing of content that broke off, and says what broke", async () => {
@@ -106,9 +106,35 @@ export function bodiesSuite(open: () => Promise<Bodies>): void {
   test("removes", async () => {
     const bodies = await store;
     const { sha256 } = await bodies.put(Buffer.from("to be removed"));
-    await bodies.remove(sha256);
+    expect(await bodies.remove(sha256)).toBe(true);
     expect(await bodies.head(sha256)).toBeNull();
     expect(await bodies.get(sha256)).toBeNull();
+  });
+
+  test("does not remove what was stored since the time given", async () => {
+    const bodies = await store;
+    const { sha256 } = await bodies.put(Buffer.from("stored just now"));
+    expect(await bodies.remove(sha256, Date.now() - 60_000)).toBe(false);
+    expect(await bodies.head(sha256)).not.toBeNull();
+    expect(await bodies.remove(sha256, Date.now() + 60_000)).toBe(true);
+    expect(await bodies.head(sha256)).toBeNull();
+  });
+
+  test("lists by the first two digits, with when they were stored", async () => {
+    const bodies = await store;
+    const before_ms = Date.now();
+    const content = [Buffer.from("listed"), text.subarray(0, 90_000), randomBytes(70_000)];
+    const stored = await Promise.all(content.map((one) => bodies.put(one)));
+    for (const { sha256 } of stored) {
+      const listed = await Array.fromAsync(bodies.list(sha256.slice(0, 2)));
+      expect(listed.every((one) => one.sha256.startsWith(sha256.slice(0, 2)))).toBe(true);
+      const mine = listed.filter((one) => one.sha256 === sha256);
+      expect(mine).toHaveLength(1);
+      // Some stores know whole seconds only, and some clocks differ a little.
+      expect(Math.abs(mine[0]!.stored_ms - before_ms)).toBeLessThan(60_000);
+      await bodies.remove(sha256);
+      expect((await Array.fromAsync(bodies.list(sha256.slice(0, 2)))).some((one) => one.sha256 === sha256)).toBe(false);
+    }
   });
 
   test("stores the same bytes many times at once", async () => {

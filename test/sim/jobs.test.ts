@@ -64,6 +64,7 @@ async function simulate(seed: number) {
         answer: String(url),
         error: fails ? "all_tiers_failed" : null,
         bill: { category: "fetch_own", ok: !fails, bytes: 1, paid: false, cost_micros: 2 },
+        needs: [],
         again: fails ? { because: "transient", retry_after_s: null } : null,
       };
     },
