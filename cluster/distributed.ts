@@ -50,11 +50,14 @@ const TELLS_AGAIN = 40;
 const ACKNOWLEDGE_AGAIN_MS = 100;
 /** How often the bus's count of unacknowledged letters is compared with what this node knows it has. */
 const STRANDED_MS = 60_000;
+/** After the connection was away, when what was on its way may have been lost. */
+const STRANDED_SOON_MS = 2_000;
 const STOP_MS = 10_000;
 
 interface Place extends Part {
   readonly holding: Holding;
   closing: boolean;
+  readonly lookSoon: () => void;
 }
 
 interface Asked {
@@ -246,7 +249,7 @@ export async function distributed(
       epoch: part.epoch,
       ask: asking(part.partition),
     });
-    const place: Place = { ...part, holding, closing: false };
+    const place: Place = { ...part, holding, closing: false, lookSoon };
     /** Handed out by the bus and not acknowledged yet. */
     const held = new Set<Delivery>();
     let quieted: (() => void) | null = null;
@@ -312,14 +315,30 @@ export async function distributed(
     }
 
     let larger = 0;
+    /** Looks that come soon. */
+    let soon = 0;
     let watch: Disposable | null = null;
     async function lookForStranded(): Promise<void> {
+      watch = null;
       const counted = await reading.unacknowledged().catch(() => 0);
       larger = counted > held.size ? larger + 1 : 0;
       if (larger >= 2) {
         meters.say("warn", "Letters are stranded", { partition: part.partition, counted, known: held.size });
         owner?.renounce(part.partition);
-      } else if (part.isMine()) watch = clock.at(clock.now() + STRANDED_MS, () => void lookForStranded());
+      } else lookAgain();
+    }
+    function lookAgain(): void {
+      if (!part.isMine() || place.closing) return;
+      const after_ms = soon > 0 ? STRANDED_SOON_MS : STRANDED_MS;
+      soon = Math.max(0, soon - 1);
+      watch = clock.at(clock.now() + after_ms, () => void lookForStranded());
+    }
+    function lookSoon(): void {
+      soon = 2;
+      // One that is looking at this moment goes on by itself.
+      if (!watch) return;
+      watch[Symbol.dispose]();
+      lookAgain();
     }
     void lookForStranded();
 
@@ -365,7 +384,10 @@ export async function distributed(
     look = clock.at(clock.now() + LOOK_MS, looks);
   }
   looks();
-  bus.onReconnect(() => askAgain(true));
+  bus.onReconnect(() => {
+    askAgain(true);
+    for (const { lookSoon } of places.values()) lookSoon();
+  });
 
   const owner = owns ? ownership(me, { clock, leases, meters }, openPartition) : null;
 

@@ -33,7 +33,8 @@ export function holding(documents: Documents): Holds {
     const kept_ms = until_ms + SLACK_MS;
     for (;;) {
       const old = await documents.get(HOLDS, key);
-      const held_ms = old === null ? -Infinity : ((old.value as { until_ms: number | null }).until_ms ?? Infinity);
+      const held_ms =
+        old === null ? -Infinity : ((old.value as { until_ms: number | null }).until_ms ?? Infinity);
       if (held_ms < until_ms) {
         const extra = kept_ms === Infinity ? {} : { expires_at_ms: kept_ms };
         const value = { until_ms: kept_ms === Infinity ? null : kept_ms };

@@ -17,6 +17,8 @@ export const isPremium = (tier: string): tier is PremiumTier =>
   PREMIUM_TIERS.some((premium) => premium === tier);
 
 export const MAX_BYTES_DEFAULT = 15_728_640;
+/** Of a PDF, as an item of a batch that sets no max_bytes. */
+export const BATCH_PDF_BYTES_DEFAULT = 209_715_200;
 export const MAX_BYTES_MOST = 52_428_800;
 export const MIN_TEXT_CHARS_DEFAULT = 500;
 export const TIMEOUT_S_LEAST = 5;
@@ -182,6 +184,8 @@ export const FetchAsk = Type.Object({
   url: Type.String(),
   render: Type.Enum(["auto", "never", "always"]),
   max_bytes: Type.Integer(),
+  /** The same of a PDF. */
+  max_pdf_bytes: Type.Integer(),
   accept_pdf: Type.Boolean(),
   cache_ttl_s: Nullable(Type.Integer()),
   min_text_chars: Type.Integer(),

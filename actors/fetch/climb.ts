@@ -101,6 +101,7 @@ const FINAL_REASONS: Readonly<Record<string, FetchError>> = {
   pdf_not_accepted: "pdf_not_accepted",
   blocked_destination: "blocked_destination",
   invalid_url: "invalid_url",
+  pdf_download_timeout: "timeout",
 };
 
 interface Candidate {

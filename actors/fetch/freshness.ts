@@ -98,7 +98,7 @@ export function fromCache(record: PageRecord, ask: FetchAsk): FetchAnswer {
   const refused =
     record.content_kind === "pdf" && !ask.accept_pdf
       ? "pdf_not_accepted"
-      : record.bytes > ask.max_bytes
+      : record.bytes > (record.content_kind === "pdf" ? ask.max_pdf_bytes : ask.max_bytes)
         ? "too_large"
         : null;
   return {

@@ -651,11 +651,7 @@ export function job(outside: Outside) {
           const results = await documents.list("job_results", { ...range, limit: REMOVED_AT_ONCE });
           const needs = results.flatMap(({ value }) => (value as StoredResult).needs);
           await holds.release(needs, holderOf(key));
-          await documents.removeRange(
-            "job_results",
-            range.from,
-            range.to,
-          );
+          await documents.removeRange("job_results", range.from, range.to);
           await breath();
         }
         await documents.removeRange("job_results", ...jobRange(key));

@@ -5,6 +5,8 @@ export interface TransportRequest {
   readonly url: string;
   /** Decoded bytes; the transport stops reading beyond them. */
   readonly max_bytes: number;
+  /** The same for what turns out to be a PDF. Left out: as for everything else. */
+  readonly max_pdf_bytes?: number;
   readonly accept_language: string | null;
   readonly user_agent: string | null;
   readonly country: string | null;

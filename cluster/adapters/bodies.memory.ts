@@ -28,7 +28,8 @@ export function memoryBodies(): Bodies {
     remove: async (sha256, stored_before_ms = Infinity) =>
       (stored.get(sha256)?.stored_ms ?? Infinity) < stored_before_ms && stored.delete(sha256),
     async *list(prefix) {
-      for (const [sha256, { stored_ms }] of stored) if (sha256.startsWith(prefix)) yield { sha256, stored_ms };
+      for (const [sha256, { stored_ms }] of stored)
+        if (sha256.startsWith(prefix)) yield { sha256, stored_ms };
     },
     ping: async () => {},
     close: async () => {},

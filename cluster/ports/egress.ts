@@ -65,31 +65,33 @@ export interface Timings {
   readonly first_byte_ms: number;
 }
 
-export type Exchange =
-  | {
-      readonly kind: "answered";
-      readonly status: number;
-      /** Names in lower case; repeated fields in order. */
-      readonly headers: ReadonlyMap<string, readonly string[]>;
-      /**
-       * Decoded from gzip, br, zstd and deflate (at most two codings) as it is read, never ahead of the reader by
-       * more than a piece. Ends early when the reader stops; throws EgressError.
-       */
-      readonly body: AsyncIterable<Buffer>;
-      /** Lets the connection go without reading the body. */
-      readonly cancel: () => void;
-      /** The address that was judged and connected to. */
-      readonly address: string;
-      readonly timings: Timings;
-    }
-  | {
-      readonly kind: "failed";
-      readonly problem: EgressProblem;
-      /** Whether the other side had taken the connection: a time-out before that means nobody is there. */
-      readonly connected?: boolean;
-      readonly detail: string;
-      readonly ms: number;
-    };
+export type Exchange = Answered | Unanswered;
+
+export interface Answered {
+  readonly kind: "answered";
+  readonly status: number;
+  /** Names in lower case; repeated fields in order. */
+  readonly headers: ReadonlyMap<string, readonly string[]>;
+  /**
+   * Decoded from gzip, br, zstd and deflate (at most two codings) as it is read, never ahead of the reader by
+   * more than a piece. Ends early when the reader stops; throws EgressError.
+   */
+  readonly body: AsyncIterable<Buffer>;
+  /** Lets the connection go without reading the body. */
+  readonly cancel: () => void;
+  /** The address that was judged and connected to. */
+  readonly address: string;
+  readonly timings: Timings;
+}
+
+export interface Unanswered {
+  readonly kind: "failed";
+  readonly problem: EgressProblem;
+  /** Whether the other side had taken the connection: a time-out before that means nobody is there. */
+  readonly connected?: boolean;
+  readonly detail: string;
+  readonly ms: number;
+}
 
 /**
  * The one way out (origins, robots.txt, archives, callbacks, hooks): the name is resolved, every address judged,

@@ -82,7 +82,11 @@ export const METERS = {
     help: "Questions a cache could not answer",
     labels: ["cache"],
   },
-  trawl_bodies_removed_total: { kind: "counter", help: "Stored bodies removed that nobody needed", labels: [] },
+  trawl_bodies_removed_total: {
+    kind: "counter",
+    help: "Stored bodies removed that nobody needed",
+    labels: [],
+  },
   trawl_work_failures_total: {
     kind: "counter",
     help: "Extractions cut off outside the process",

@@ -17,6 +17,7 @@ import {
   type FetchAsk,
   FetchBody,
   FetchResponse,
+  BATCH_PDF_BYTES_DEFAULT,
   MAX_BYTES_DEFAULT,
   MIN_TEXT_CHARS_DEFAULT,
   type PageRecord,
@@ -237,9 +238,12 @@ export const fetchBatch = (
   category: "fetch",
   tidy(item) {
     const { include_html, ...kept } = withoutDefaults(FetchBody, item);
+    const { max_bytes } = item as FetchBody;
     return {
       ...kept,
       ...(include_html === true && { include_html }),
+      // Left out, it is another limit for a PDF.
+      ...(typeof max_bytes === "number" && { max_bytes }),
       ...((item as Other).allow_premium === false && { allow_paid: false }),
     };
   },
@@ -285,6 +289,7 @@ export function askOf(body: FetchBody, { fetch_id, project, lane, now_ms, patien
     url: body.url,
     render: body.render ?? "auto",
     max_bytes: body.max_bytes ?? MAX_BYTES_DEFAULT,
+    max_pdf_bytes: body.max_bytes ?? (lane === "batch" ? BATCH_PDF_BYTES_DEFAULT : MAX_BYTES_DEFAULT),
     accept_pdf: body.accept_pdf ?? true,
     cache_ttl_s: body.cache_ttl_s ?? null,
     min_text_chars: body.min_text_chars ?? MIN_TEXT_CHARS_DEFAULT,

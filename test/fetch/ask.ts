@@ -5,6 +5,7 @@ export const ASK: Omit<FetchAsk, "fetch_id" | "deadline_ms"> = {
   url: "http://example.org/",
   render: "auto",
   max_bytes: 15_728_640,
+  max_pdf_bytes: 15_728_640,
   accept_pdf: true,
   cache_ttl_s: null,
   min_text_chars: 500,

@@ -14,6 +14,7 @@ const ASK: FetchAsk = {
   url: "http://example.org/",
   render: "never",
   max_bytes: 1_000_000,
+  max_pdf_bytes: 1_000_000,
   accept_pdf: true,
   cache_ttl_s: null,
   min_text_chars: 0,

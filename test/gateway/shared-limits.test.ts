@@ -180,7 +180,9 @@ describe("requests of a month", () => {
     const { books, claim } = await gateways(2);
     await books[0]!.flush("default");
     await books[0]!.flush("default");
-    expect(await Promise.all([claim(0), claim(0), claim(0)]).then((all) => all.filter(Boolean))).toHaveLength(2);
+    expect(await Promise.all([claim(0), claim(0), claim(0)]).then((all) => all.filter(Boolean))).toHaveLength(
+      2,
+    );
   });
 
   /** Bursts at once, where everybody asks from the first; or one request a second, where at first nobody needs to. */

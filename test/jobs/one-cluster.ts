@@ -92,7 +92,11 @@ export function oneCluster({ run = () => ({}), web = {}, places, chances, seed =
         error: ended,
         bill: { category: "fetch_own", ok: ended === null, bytes: 100, paid: false, cost_micros: 5 },
         // Pages of one host have one text.
-        needs: [createHash("sha256").update(URL.parse(String(url))?.hostname ?? "").digest("hex")],
+        needs: [
+          createHash("sha256")
+            .update(URL.parse(String(url))?.hostname ?? "")
+            .digest("hex"),
+        ],
         again: again ?? null,
       };
     },

@@ -133,7 +133,9 @@ export function bodiesSuite(open: () => Promise<Bodies>): void {
       // Some stores know whole seconds only, and some clocks differ a little.
       expect(Math.abs(mine[0]!.stored_ms - before_ms)).toBeLessThan(60_000);
       await bodies.remove(sha256);
-      expect((await Array.fromAsync(bodies.list(sha256.slice(0, 2)))).some((one) => one.sha256 === sha256)).toBe(false);
+      expect(
+        (await Array.fromAsync(bodies.list(sha256.slice(0, 2)))).some((one) => one.sha256 === sha256),
+      ).toBe(false);
     }
   });
 

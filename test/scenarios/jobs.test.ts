@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FetchBody } from "../../schemas/fetch.ts";
 import type { JobItem, JobStatus } from "../../schemas/jobs.ts";
 import { type Said, type Service, SETUPS } from "../service.ts";
+import { writePdf } from "../lib/pdf-writer.ts";
 import { article, type Page, type Web, web } from "../web.ts";
 
 let keys = 0;
@@ -124,6 +125,24 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     expect((await service.call("GET", first.result.body_url)).status).toBe(200);
     const { phase, problems } = await service.trawl("job", "verify", job_id);
     expect([phase, problems]).toEqual(["completed", []]);
+  });
+
+  test("take larger PDFs than a single fetch, unless they say how large", async () => {
+    const picture = Buffer.alloc(18 * 2 ** 20, "a");
+    const body = writePdf({ pages: [{ lines: ["The report"] }, { picture }] });
+    const site = sites.site({ "*": { body, headers: { "content-type": "application/pdf" } } });
+    const single = await service.call("POST", "/v1/fetch", { body: { url: `${site.origin}/single` } });
+    expect(single.json).toMatchObject({ error: "too_large", body_url: null });
+    const said = await jobs.create([
+      { url: `${site.origin}/batch` },
+      { url: `${site.origin}/limited`, max_bytes: 15 * 2 ** 20 },
+    ]);
+    await jobs.over(said.json.job_id);
+    const [whole, limited] = (await jobs.items(said.json.job_id)) as any[];
+    expect(limited.error).toBe("too_large");
+    expect(whole.result).toMatchObject({ content_kind: "pdf", bytes: body.length, pdf_page_count: 2 });
+    expect(whole.result.text).toContain("The report");
+    expect((await service.call("GET", whole.result.body_url)).bytes.equals(body)).toBe(true);
   });
 
   test("sent twice at the same moment are one job", async () => {

@@ -2,7 +2,7 @@
  * What every route does for one request to somebody: ask leave, wait no longer than its signal, read a body within
  * its limit, name what went wrong. Where to go and what to say is the route's own.
  */
-import type { EgressProblem, Exchange } from "../../../cluster/ports/egress.ts";
+import type { Answered, EgressProblem } from "../../../cluster/ports/egress.ts";
 import type { Entry, Refusal, TransportRequest } from "../../lib/transport.ts";
 
 /** Asks leave for one hop. Null when the signal came first; leave granted after that is handed back at once. */
@@ -51,10 +51,7 @@ const PIECE_BYTES_MOST = 1_048_576;
  * The whole body, or null when it is longer than allowed. A body of known length is read into its one place. Else
  * pieces are filled and joined once: small pieces of an origin that sends byte by byte cost what they hold.
  */
-export async function collected(
-  exchange: Extract<Exchange, { kind: "answered" }>,
-  max_bytes: number,
-): Promise<Buffer | null> {
+export async function collected(exchange: Answered, max_bytes: number): Promise<Buffer | null> {
   const isCoded = exchange.headers
     .get("content-encoding")
     ?.some((coding) => !/^\s*(?:identity)?\s*$/i.test(coding));

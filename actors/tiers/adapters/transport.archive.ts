@@ -5,7 +5,12 @@
  * What goes wrong with the archive is told as `archive_…`, never as if the page's own host had failed.
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
-import { type Egress, EgressError, type EgressProblem } from "../../../cluster/ports/egress.ts";
+import {
+  type Answered,
+  type Egress,
+  EgressError,
+  type EgressProblem,
+} from "../../../cluster/ports/egress.ts";
 import type { Redirect } from "../../../schemas/fetch.ts";
 import { retryAfterSeconds } from "../../lib/http.ts";
 import type { Transport, Transported, TransportRequest } from "../../lib/transport.ts";
@@ -23,6 +28,7 @@ import {
   type Snapshot,
 } from "../cdx.ts";
 import { collected, entered, joined } from "./hop.ts";
+import { bodyReader, type ReadBody, tooMuch } from "./large.ts";
 
 export interface ArchiveOptions {
   readonly egress: Egress;
@@ -47,8 +53,8 @@ type Asked =
       readonly kind: "answered";
       readonly status: number;
       readonly headers: ReadonlyMap<string, string>;
-      /** null: larger than allowed. */
-      readonly body: Buffer | null;
+      /** Or why it was not read to its end; null: nobody wanted to. */
+      readonly body: Awaited<ReturnType<ReadBody>> | null;
     }
   | Failure;
 interface Failure {
@@ -66,10 +72,14 @@ const failure = (reason: string, status: number | null, detail: string | null): 
 });
 
 export function archiveTransport({ egress, clock, archive_url, user_agent }: ArchiveOptions): Transport {
+  const readBody = bodyReader(clock);
+  const readListing = async (exchange: Answered) =>
+    (await collected(exchange, LISTING_BYTES_MOST)) ?? "too_large";
+
   /** Asks once, with leave. A redirect's body is not read. */
   async function ask(
     url: string,
-    bytes_most: number,
+    read: (exchange: Answered) => ReturnType<ReadBody>,
     wishes: Pick<TransportRequest, "enter" | "signal">,
   ): Promise<Asked> {
     const entry = await entered(wishes, url);
@@ -101,7 +111,7 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
         exchange.cancel();
         return { kind: "answered", status, headers, body: null };
       }
-      return { kind: "answered", status, headers, body: await collected(exchange, bytes_most) };
+      return { kind: "answered", status, headers, body: await read(exchange) };
     } catch (problem) {
       if (problem instanceof EgressError) return failure(reasonOf(problem.problem), status, problem.message);
       throw problem;
@@ -111,13 +121,13 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
   }
 
   async function list(url: string, wishes: Pick<TransportRequest, "enter" | "signal">) {
-    const listing = await ask(cdxUrl(archive_url, url, clock.now()), LISTING_BYTES_MOST, wishes);
+    const listing = await ask(cdxUrl(archive_url, url, clock.now()), readListing, wishes);
     if (listing.kind === "failed") return listing;
     const { status, body } = listing;
     // Archives say of a page they do not know either nothing or that it was not found.
     if (status === 404) return { kind: "listed", copies: [] } as const;
     if (status !== 200) return refusedWith(status);
-    const rows = body && readCdx(body.toString());
+    const rows = Buffer.isBuffer(body) ? readCdx(body.toString()) : null;
     if (!rows) return failure("archive_bad_answer", status, "The archive's listing is none");
     return { kind: "listed", copies: candidates(rows, clock.now()) } as const;
   }
@@ -128,7 +138,8 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
     let copy: Pick<Snapshot, "timestamp" | "original"> = snapshot;
     for (;;) {
       const url = replayUrl(archive_url, copy);
-      const answer = await ask(url, request.max_bytes, { enter: request.enter, signal });
+      const read = (exchange: Answered) => readBody(exchange, copy.original, { ...request, signal });
+      const answer = await ask(url, read, { enter: request.enter, signal });
       if (answer.kind === "failed") return answer;
       const { status, headers, body } = answer;
       if (status === 429) return refusedWith(status);
@@ -142,9 +153,8 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
       }
       const timestamp = replayedTimestamp(headers, copy.timestamp);
       if (status !== 200 || !isYoung(timestamp, clock.now())) return null;
-      if (body === null) {
-        return failure("archive_too_large", status, `The copy is larger than ${request.max_bytes} bytes`);
-      }
+      if (!Buffer.isBuffer(body))
+        return failure(`archive_${body}`, status, tooMuch(body ?? "too_large", request));
       // What is listed of a copy says nothing of the one a redirect led to.
       const listed = redirects.length === 0 ? snapshot : { ...copy, mime: null, digest: null };
       if (!isCopy(headers, body, listed)) return null;

@@ -12,7 +12,8 @@ import type { Destination } from "../../lib/destination.ts";
 import { retryAfterSeconds } from "../../lib/http.ts";
 import { parseUrl } from "../../lib/url.ts";
 import type { Refusal, Transport, Transported, TransportRequest } from "../../lib/transport.ts";
-import { collected, entered, joined, outOfBounds, reasonOf, shown } from "./hop.ts";
+import { entered, joined, outOfBounds, reasonOf, shown } from "./hop.ts";
+import { bodyReader, tooMuch } from "./large.ts";
 
 export interface DirectOptions {
   readonly egress: Egress;
@@ -58,6 +59,7 @@ const FIELDS: readonly (readonly [name: string, value: string, when: "always" | 
 const OUT_OF_BOUNDS: ReadonlySet<EgressProblem> = new Set(["blocked_destination", "invalid_url"]);
 
 export function directTransport({ egress, clock, destination, proxy_url }: DirectOptions): Transport {
+  const readBody = bodyReader(clock);
   return async (request) => {
     const began_ms = clock.mono();
     const redirects: Redirect[] = [];
@@ -112,8 +114,8 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
 
         const location = REDIRECTING.has(status) ? exchange.headers.get("location")?.[0]?.trim() : "";
         if (!location) {
-          const body = await collected(exchange, request.max_bytes);
-          if (body === null) return failed("too_large", `The page is larger than ${request.max_bytes} bytes`);
+          const body = await readBody(exchange, url, request);
+          if (typeof body === "string") return failed(body, tooMuch(body, request));
           return {
             kind: "page",
             status,

@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import { bodyReader, PDF_MOST_MS } from "../../actors/tiers/adapters/large.ts";
+import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { type Answered, EgressError } from "../../cluster/ports/egress.ts";
+
+const MB = 2 ** 20;
+const URL = "https://example.org/report";
+const pdf = (bytes: number): Buffer =>
+  Buffer.concat([Buffer.from("%PDF-1.7\n"), Buffer.alloc(bytes - 9, "%")]);
+
+/** An answer in pieces of 1 MB; `hold`: it stops after the first until it is cancelled. */
+function answer(body: Buffer, headers: Record<string, string> = {}, hold = false) {
+  const cancelled = Promise.withResolvers<void>();
+  async function* pieces(): AsyncGenerator<Buffer> {
+    for (let at = 0; at < body.length; at += MB) {
+      yield body.subarray(at, at + MB);
+      if (!hold) continue;
+      await cancelled.promise;
+      throw new EgressError("aborted", "The reader left");
+    }
+  }
+  return {
+    kind: "answered",
+    status: 200,
+    headers: new Map(Object.entries(headers).map(([name, value]) => [name, [value]])),
+    body: pieces(),
+    cancel: cancelled.resolve,
+    address: "192.0.2.1",
+    timings: { dns_ms: 0, connect_ms: 0, tls_ms: 0, first_byte_ms: 0 },
+  } satisfies Answered;
+}
+
+const LIMITS = { max_bytes: 2 * MB, max_pdf_bytes: 8 * MB, signal: new AbortController().signal };
+const WAITING = Promise.resolve("waiting");
+const lengthOf = (body: Buffer) => ({ "content-length": String(body.length) });
+
+test.each([
+  ["a page within its limit", Buffer.alloc(2 * MB, "a"), { "content-type": "text/html" }, 2 * MB],
+  ["a page beyond it", Buffer.alloc(3 * MB, "a"), { "content-type": "text/html" }, "too_large"],
+  ["a PDF beyond a page's limit", pdf(8 * MB), { "content-type": "application/pdf" }, 8 * MB],
+  [
+    "a PDF that says it is something else",
+    pdf(5 * MB),
+    { "content-type": "application/octet-stream" },
+    5 * MB,
+  ],
+  ["a PDF beyond its own", pdf(8 * MB + 1), { "content-type": "application/pdf" }, "too_large"],
+  [
+    "a page under the type of a PDF",
+    Buffer.concat([Buffer.from("<!doctype html>"), Buffer.alloc(3 * MB, "a")]),
+    { "content-type": "application/pdf" },
+    "too_large",
+  ],
+] as const)("%s", async (_, body, headers, becomes) => {
+  for (const given of [headers, { ...headers, ...lengthOf(body) }]) {
+    const read = await bodyReader(virtualClock(0))(answer(body, given), URL, LIMITS);
+    expect(typeof read === "string" ? read : read.length).toBe(becomes);
+  }
+});
+
+test("a PDF is no larger than a page where nothing else is said", async () => {
+  const { max_pdf_bytes: _, ...limits } = LIMITS;
+  expect(await bodyReader(virtualClock(0))(answer(pdf(3 * MB)), URL, limits)).toBe("too_large");
+});
+
+test("a PDF has five minutes, a page what its caller has", async () => {
+  const clock = virtualClock(0);
+  const read = bodyReader(clock);
+  const slow = read(answer(pdf(2 * MB), {}, true), URL, LIMITS);
+  const page = answer(Buffer.alloc(2 * MB, "a"), { "content-type": "text/html" }, true);
+  const other = read(page, URL, LIMITS).catch((problem: unknown) => problem);
+  await clock.advance(PDF_MOST_MS - 1);
+  expect(await Promise.race([slow, WAITING])).toBe("waiting");
+  await clock.advance(1);
+  expect(await slow).toBe("pdf_download_timeout");
+  expect(await Promise.race([other, WAITING])).toBe("waiting");
+  page.cancel();
+  expect(await other).toBeInstanceOf(EgressError);
+});
+
+test("large ones that find no room wait for it, and leave when their time is over", async () => {
+  const read = bodyReader(virtualClock(0));
+  const limits = { ...LIMITS, max_pdf_bytes: 200 * MB };
+  const said = { "content-length": String(200 * MB) };
+  const [one, two, three] = Array.from({ length: 3 }, () => answer(pdf(3 * MB), said, true));
+  const leaving = new AbortController();
+  const reads = [one!, two!].map((exchange) => read(exchange, URL, limits).catch(() => "left"));
+  const third = read(three!, URL, { ...limits, signal: leaving.signal }).catch(
+    ({ problem }: EgressError) => problem,
+  );
+  const fourth = read(answer(pdf(3 * MB), said), URL, limits);
+  await new Promise(setImmediate);
+  expect(await Promise.race([...reads, third, fourth, WAITING])).toBe("waiting");
+  leaving.abort();
+  expect(await third).toBe("aborted");
+  one!.cancel();
+  expect(await fourth).toHaveLength(3 * MB);
+  two!.cancel();
+  expect(await Promise.all(reads)).toEqual(["left", "left"]);
+});
