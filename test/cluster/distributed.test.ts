@@ -10,6 +10,7 @@ import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
 import { partitionOf, PARTITIONS } from "../../cluster/placement.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
+import type { Bus } from "../../cluster/ports/bus.ts";
 import type { Leases } from "../../cluster/ports/leases.ts";
 import { Counter, counter, type Trace } from "./counter.ts";
 
@@ -39,12 +40,20 @@ function world() {
         },
       });
     const outside = { clock, random: seededRandom(1), meters, documents: through(documents) };
+    /** While `losing`, what the bus hands out does not arrive; `back`: the connection was away and is there again. */
+    const line = { losing: false, back: (): void => {} };
+    const lossy: Bus = {
+      ...through(bus),
+      read: async (partition, epoch, take, ...rest) =>
+        through(bus).read(partition, epoch, (delivery) => line.losing || take(delivery), ...rest),
+      onReconnect: (call) => (line.back = call),
+    };
     const node = await distributed(
       owns ? [counter(work, trace)] : [],
-      { ...outside, bus: through(bus), leases: through<Leases>(mine) },
+      { ...outside, bus: lossy, leases: through<Leases>(mine) },
       { name: `node-${nodes++}`, owns },
     );
-    return { ...node, trace, link };
+    return { ...node, trace, link, line };
   }
   return { clock, documents, meters, join };
 }
@@ -346,5 +355,38 @@ describe("an answer that was lost", () => {
     const read = gateway.ask(Counter, "a", "read", null);
     await settled();
     expect(await read).toEqual({ count: 1 });
+  });
+});
+
+describe("a letter that was lost on its way from the bus", () => {
+  async function lost() {
+    const { clock, join } = world();
+    const one = await join();
+    const gateway = await join({ owns: false });
+    await clock.advance(2_000);
+    one.line.losing = true;
+    await gateway.ask(Counter, "a", "note", { by: 1 });
+    await settled();
+    one.line.losing = false;
+    const count = async (): Promise<number> => {
+      const read = gateway.ask(Counter, "a", "read", null);
+      await clock.advance(1);
+      return (await read).count;
+    };
+    expect(await count()).toBe(0);
+    return { clock, one, count };
+  }
+
+  test("is found within seconds of the connection's return", async () => {
+    const { clock, one, count } = await lost();
+    one.line.back();
+    await clock.advance(10_000);
+    expect(await count()).toBe(1);
+  });
+
+  test("is found within minutes anyway", async () => {
+    const { clock, count } = await lost();
+    await clock.advance(150_000);
+    expect(await count()).toBe(1);
   });
 });
