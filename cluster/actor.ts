@@ -15,11 +15,6 @@ export interface Turn<State, O> {
   readonly key: string;
   /** The time this message began to be handled. It does not move within a turn. */
   readonly now_ms: number;
-  /**
-   * When the words of this activation's last turn left: later than that turn's now_ms by the time storing took. Gaps
-   * between what is said are counted from here; 0 when it has said nothing yet.
-   */
-  readonly spoke_ms: number;
   /** Uniform in [0, 1), from the node's seed. */
   readonly random: () => number;
   /** The actor's memory. Assign to it; what is kept of it is stored before anything said in this turn leaves. */

@@ -96,8 +96,6 @@ interface Activation {
   kept: unknown;
   version: number;
   last_ms: number;
-  /** When its last turn's words left. */
-  spoke_ms: number;
   /** Work that was started and is not done. */
   works: number;
   queue: Envelope[];
@@ -261,7 +259,6 @@ export function node(
     const current: Turn<any, any> = {
       key,
       now_ms,
-      spoke_ms: activation.spoke_ms,
       random: next,
       state: activation.state,
       park: () => envelope.reply_to,
@@ -339,7 +336,6 @@ export function node(
   }
 
   function speak(activation: Activation, said: readonly (() => void)[]): void {
-    activation.spoke_ms = clock.now();
     for (const words of said) {
       try {
         words();
@@ -549,7 +545,6 @@ export function node(
     kept: undefined,
     version: 0,
     last_ms: clock.now(),
-    spoke_ms: 0,
     works: 0,
     queue: NO_QUEUE,
     open: null,

@@ -463,9 +463,11 @@ const saidBy = ({ nodes }: ClusterOf): string[] =>
       .split("\n")
       .filter((line) => /"level":"(?:warn|error|fatal)"/.test(line))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-    const kinds = Map.groupBy(lines, ({ msg, problem, reason, why }) =>
-      [msg, reason, why, JSON.stringify(problem)?.slice(0, 200)].filter(Boolean).join(" | "),
-    );
+    const kinds = Map.groupBy(lines, ({ msg, problem, reason, why }) => {
+      const told = JSON.stringify(problem) ?? "";
+      const cause = /caused by: .{0,160}/.exec(told)?.[0];
+      return [msg, reason, why, told.slice(0, 120), cause].filter(Boolean).join(" | ");
+    });
     return [...kinds]
       .toSorted(([, a], [, b]) => b.length - a.length)
       .slice(0, 12)

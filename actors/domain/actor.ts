@@ -28,6 +28,8 @@ import {
   skipped,
   start,
   UNTOUCHED,
+  usualLeaving,
+  withLeaving,
   without,
 } from "./politeness.ts";
 import {
@@ -77,6 +79,8 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
    * the process's death they do not.
    */
   const granted = new Map<string, "unsent" | "sent">();
+  /** How long the last few took from grant to leaving, of all sites: what that takes is this process's affair. */
+  let leaving: readonly number[] = [];
 
   return actor(Domain)<State, Politeness>({
     keep: (state) => state.politeness,
@@ -106,7 +110,7 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
         const full = queue.byId.size >= QUEUE_MOST;
         const ahead = where === "again" ? queue.again.size : aheadOf(lane, waiting(queue));
         const others = where === "again" ? without(politeness, fetch_id) : politeness;
-        const expected_ms = expectedWait(others, pace, now_ms, ahead);
+        const expected_ms = expectedWait(others, pace, now_ms, ahead, usualLeaving(leaving));
         if (same ? same.replies.length >= REPLIES_MOST : full || expected_ms > wait_max_ms) {
           return refused("domain_busy", expected_ms);
         }
@@ -121,6 +125,8 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
       },
 
       sent(turn, { fetch_id }) {
+        const granted_ms = turn.state.unsent.get(fetch_id);
+        if (granted_ms !== undefined) leaving = withLeaving(leaving, turn.now_ms - granted_ms);
         turn.state.unsent.delete(fetch_id);
         if (granted.has(fetch_id)) granted.set(fetch_id, "sent");
         turn.state.sent_ms = turn.now_ms;
@@ -216,6 +222,20 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
     const first = firstToLeave(queue);
     if (first) turn.wake(Math.min(due_ms, first.leaves_ms), "serve", null);
   }
+
+  function timeOut(turn: DomainTurn, pace: Pace, at_ms: number): void {
+    const { state, now_ms } = turn;
+    const late = takeImpatient(state.queue, at_ms);
+    if (late.length === 0) return;
+    const expected_ms = expectedWait(
+      state.politeness,
+      pace,
+      now_ms,
+      state.queue.byId.size,
+      usualLeaving(leaving),
+    );
+    refuse(turn, late, refused("politeness_timeout", expected_ms));
+  }
 }
 
 /** The earliest time of the next grant: what was granted has left or is void, its gap has passed, a slot is free. */
@@ -225,14 +245,6 @@ function nextAt({ politeness, unsent, sent_ms }: State, pace: Pace, now_ms: numb
   const due_ms = dueAt(sent(politeness, sent_ms), pace, now_ms);
   if (unsent.size === 0 || gapOf(politeness, pace, now_ms) === 0) return due_ms;
   return Math.max(due_ms, Math.max(...unsent.values()) + START_WITHIN_MS);
-}
-
-function timeOut(turn: DomainTurn, pace: Pace, at_ms: number): void {
-  const { state, now_ms } = turn;
-  const late = takeImpatient(state.queue, at_ms);
-  if (late.length === 0) return;
-  const expected_ms = expectedWait(state.politeness, pace, now_ms, state.queue.byId.size);
-  refuse(turn, late, refused("politeness_timeout", expected_ms));
 }
 
 function refuse(turn: DomainTurn, callers: readonly Caller<Reply>[], refusal: Refusal): void {

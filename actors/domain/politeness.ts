@@ -111,6 +111,9 @@ const DELAYS_MOST = 16;
 /** How much one exchange moves the estimate of how long a slot is held. */
 const HOLD_WEIGHT = 0.2;
 
+const LEAVING_MOST = 31;
+const LEAVING_LEAST = 3;
+
 /** Clocks count whole milliseconds: what is stamped t happened before t + 1, and a wait counted from it ends later. */
 const CLOCK_STEP_MS = 1;
 
@@ -174,9 +177,16 @@ export function dueAt(politeness: Politeness, pace: Pace, now_ms: number): numbe
 /**
  * How long a caller with so many ahead must expect to wait. Between two starts lies the gap or, when that is longer,
  * what a slot is held for, shared by the slots. A slot held longer than usual is expected to last as much longer
- * again as it has already, so a domain that hangs soon says domain_busy instead of keeping people waiting.
+ * again as it has already, so a domain that hangs soon says domain_busy instead of keeping people waiting. A gap counts
+ * from when a request has left: `leaving_ms` after its slot was granted, as these usually do here.
  */
-export function expectedWait(politeness: Politeness, pace: Pace, now_ms: number, ahead: number): number {
+export function expectedWait(
+  politeness: Politeness,
+  pace: Pace,
+  now_ms: number,
+  ahead: number,
+  leaving_ms = 0,
+): number {
   const { hold_ms } = politeness;
   const leases = inFlight(politeness, now_ms);
   const frees_ms = leases.map((lease) =>
@@ -184,7 +194,19 @@ export function expectedWait(politeness: Politeness, pace: Pace, now_ms: number,
   );
   const free_ms = leases.length < pace.slots ? now_ms : Math.min(...frees_ms);
   const first_ms = Math.max(openAt(politeness, pace, now_ms), free_ms) - now_ms;
-  return Math.max(0, first_ms) + ahead * Math.max(gapOf(politeness, pace, now_ms), hold_ms / pace.slots);
+  const gap_ms = gapOf(politeness, pace, now_ms);
+  const between_ms = gap_ms === 0 ? 0 : gap_ms + leaving_ms;
+  return Math.max(0, first_ms) + ahead * Math.max(between_ms, hold_ms / pace.slots);
+}
+
+/** The last few times it took a request to leave, with one more. */
+export const withLeaving = (leaving: readonly number[], took_ms: number): readonly number[] =>
+  [...leaving, took_ms].slice(-LEAVING_MOST);
+
+/** The middle one: a first request that waits for a name and a connection says nothing of the next. 0 for too few. */
+export function usualLeaving(leaving: readonly number[]): number {
+  if (leaving.length < LEAVING_LEAST) return 0;
+  return leaving.toSorted((a, b) => a - b)[Math.floor(leaving.length / 2)]!;
 }
 
 /** How many are served before a caller who joins now. */

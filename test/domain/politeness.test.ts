@@ -7,6 +7,8 @@ import {
   delayed,
   dueAt,
   expectedWait,
+  usualLeaving,
+  withLeaving,
   gapOf,
   LEASE_MS,
   missed,
@@ -317,6 +319,20 @@ describe("the expected wait (3-decisions.md, Core: domain_busy)", () => {
     [10, 3_000, 15_501],
   ])("with %s ahead and slots held for %s ms is %s ms", (ahead, hold_ms, wait_ms) => {
     expect(expectedWait(held(begun(), hold_ms), pace, T0, ahead)).toBe(wait_ms);
+  });
+
+  test("counts what requests usually take to leave, where there is a gap", () => {
+    expect(expectedWait(begun(), pace, T0, 10, 40)).toBe(5_501 + 10 * 40);
+    expect(expectedWait(begun(), { ...pace, gap_ms: 0 }, T0, 10, 40)).toBe(0);
+  });
+
+  test.each([
+    [[], 0],
+    [[900, 20], 0],
+    [[900, 20, 30], 30],
+    [[900, 20, 30, 25, 15], 25],
+  ])("what %j took to leave is usually %i ms", (took, usual) => {
+    expect(usualLeaving(took.reduce<readonly number[]>(withLeaving, []))).toBe(usual);
   });
 
   test("of the first caller is nothing", () => {

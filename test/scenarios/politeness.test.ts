@@ -102,13 +102,12 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     const answers = await all(site, 90);
     const served = answers.filter(({ error }) => error === null);
     const busy = answers.filter(({ error }) => error === "domain_busy");
-    // What was expected to take just under 15 s took just over: a gap counts from when the request before has left, and
-    // what fifty of them take to leave adds up on a busy machine.
+    // What was expected to take just under 15 s took just over.
     const overran = answers.filter(({ error }) => error === "politeness_timeout");
-    expect(overran.length).toBeLessThanOrEqual(12);
+    expect(overran.length).toBeLessThanOrEqual(3);
     expect(served.length + busy.length + overran.length).toBe(90);
     // 15 s of one start each 300 ms.
-    expect(served.length).toBeGreaterThan(30);
+    expect(served.length).toBeGreaterThan(35);
     expect(busy.length).toBeGreaterThan(25);
     for (const { http, retry_after_s, answer } of busy) {
       expect(http).toBe(503);

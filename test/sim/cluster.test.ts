@@ -6,7 +6,7 @@
  */
 import { Type } from "typebox";
 import { expect, test } from "vitest";
-import { actor, PARKED, type ReplyTo, type Turn } from "../../cluster/actor.ts";
+import { actor, PARKED, type ReplyTo } from "../../cluster/actor.ts";
 import { ask, contract, tell } from "../../schemas/contract.ts";
 import { CHANCES, GAP_MS, ITEMS, type Origins, simulate, type Subject, type Surroundings } from "./course.ts";
 
@@ -29,15 +29,8 @@ interface State {
   kept: Kept;
   readonly waiting: Map<string, ReplyTo<{ item: string; result: string }>[]>;
   readonly working: Set<string>;
-  /** Whether the last turn let an item start, and when that left: storing it may have taken long. */
-  left: "saying" | "said";
-  left_ms: number;
-}
-
-/** The gap counts from when a start left this node, not from when it was decided. */
-function listen({ state, spoke_ms }: Turn<State, typeof Site.operations>): void {
-  if (state.left === "saying") state.left_ms = spoke_ms;
-  state.left = "said";
+  /** When the last start left this node, NaN while it has not: storing what was decided may take long. */
+  readonly left: { at_ms: number };
 }
 
 const site = ({ origins, now, sleep }: Surroundings) =>
@@ -48,13 +41,11 @@ const site = ({ origins, now, sleep }: Surroundings) =>
       kept: kept ? { ...kept, next_start_ms: now_ms + GAP_MS } : { results: {}, next_start_ms: 0 },
       waiting: new Map(),
       working: new Set(),
-      left: "said",
-      left_ms: 0,
+      left: { at_ms: 0 },
     }),
     idle_ms: 30_000,
     on: {
       take(turn, { item }) {
-        listen(turn);
         const { kept, waiting } = turn.state;
         const result = kept.results[item];
         if (result !== undefined) return { item, result };
@@ -63,16 +54,16 @@ const site = ({ origins, now, sleep }: Surroundings) =>
         return PARKED;
       },
       next(turn) {
-        listen(turn);
-        const { kept, waiting, working } = turn.state;
+        const { kept, waiting, working, left } = turn.state;
         const item = [...waiting.keys()].find((name) => !working.has(name));
         if (item === undefined) return;
-        const due_ms = Math.max(kept.next_start_ms, turn.state.left_ms + GAP_MS);
+        const due_ms = Math.max(kept.next_start_ms, left.at_ms + GAP_MS);
         if (turn.now_ms >= due_ms) {
           turn.state.kept = { ...kept, next_start_ms: turn.now_ms + GAP_MS };
-          turn.state.left = "saying";
+          left.at_ms = Number.NaN;
           working.add(item);
           turn.start("done", async (_, held) => {
+            left.at_ms = now();
             if (!held.mayStart()) throw new Error("It is somebody else's by now");
             const start = { site: turn.key, item, at_ms: now(), held };
             origins.starts.push(start);
@@ -83,10 +74,9 @@ const site = ({ origins, now, sleep }: Surroundings) =>
             return { item, result: `${item} of ${turn.key}` };
           });
         }
-        turn.wake(Math.max(due_ms, turn.state.kept.next_start_ms), "next", null);
+        turn.wake(Math.max(turn.now_ms + GAP_MS / 10, turn.state.kept.next_start_ms), "next", null);
       },
       done(turn, { item, result }) {
-        listen(turn);
         turn.state.kept = { ...turn.state.kept, results: { ...turn.state.kept.results, [item]: result } };
         turn.state.working.delete(item);
         for (const to of turn.state.waiting.get(item) ?? []) turn.answer(to, { item, result });
