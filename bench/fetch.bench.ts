@@ -4,11 +4,11 @@
  * bytes and crawlee's Cheerio crawler that reads title and links, in one run, interleaved; and the latency the service
  * adds to undici one at a time. CPU seconds are those of the whole process tree; the web and the drivers do not count.
  */
-import { execFileSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { Agent, request } from "undici";
 import { answering, cpuSeconds, machine, median, pinned, residentMb, service } from "./harness.ts";
+import { npmPeer, type Result } from "./peers.ts";
 
 const { values } = parseArgs({
   options: {
@@ -24,29 +24,6 @@ const HOSTS = 50;
 const WEB_PORT = 18_300;
 const address = (n: number, kind = "p"): string =>
   `http://127.0.1.${1 + (n % HOSTS)}:${WEB_PORT}/${kind}/${n}`;
-
-/** bench/peers: each with its own manifest; null when it is not installed. */
-function peer(name: string): string | null {
-  const folder = `bench/peers/${name}`;
-  if (!existsSync(`${folder}/node_modules`)) {
-    try {
-      execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
-        cwd: folder,
-        stdio: "ignore",
-      });
-    } catch {
-      return null;
-    }
-  }
-  return `${folder}/main.mjs`;
-}
-
-interface Result {
-  readonly pages: number;
-  readonly cpu_s: number;
-  readonly wall_s: number;
-  readonly rss_mb: number;
-}
 
 async function ours(): Promise<Result> {
   const { pid, url, key, stop } = await service(1, 18_301);
@@ -80,18 +57,6 @@ async function ours(): Promise<Result> {
   await stop();
   await agent.close();
   return result;
-}
-
-/** A peer prints one JSON line: {pages, cpu_s, wall_s, rss_mb}. */
-async function theirs(program: string): Promise<Result> {
-  const out = execFileSync(
-    "taskset",
-    ["-c", "1", process.execPath, program, String(PAGES), String(HOSTS), String(WEB_PORT)],
-    {
-      maxBuffer: 2 ** 24,
-    },
-  ).toString();
-  return JSON.parse(out.trim().split("\n").at(-1)!) as Result;
 }
 
 async function latency() {
@@ -133,12 +98,13 @@ async function latency() {
 
 const web = pinned(0, ["bench/web.ts", String(WEB_PORT)]);
 await answering(`http://127.0.0.1:${WEB_PORT}/count`);
-const programs = { undici: peer("undici"), "crawlee cheerio": peer("crawlee") };
+const peers = { undici: npmPeer("undici"), "crawlee cheerio": npmPeer("crawlee") };
 const results: Record<string, Result[]> = { trawl: [] };
 for (let run = 0; run < RUNS; run++) {
   results["trawl"]!.push(await ours());
-  for (const [name, program] of Object.entries(programs)) {
-    if (program) (results[name] ??= []).push(await theirs(program));
+  for (const [name, peer] of Object.entries(peers)) {
+    const result = peer([PAGES, HOSTS, WEB_PORT].map(String));
+    if (result) (results[name] ??= []).push(result);
   }
 }
 const added = await latency();

@@ -2,13 +2,15 @@
  * node bench/jobs.bench.ts [--items 50000] [--write]: batch jobs of the whole service as `npm start` runs it, on one core.
  * What it costs to accept a batch and to hold it (time from the last byte to the answer, memory above what was there
  * before), how many pages a CPU second it drains with politeness off, how near politeness on comes to the ideal, and
- * how much small jobs are delayed by a large one. Peers drain beside it in fetch.bench.ts; here stands nobody else.
+ * how much small jobs are delayed by a large one. crawlee and scrapy drain the same addresses; they read no robots.txt
+ * and keep nothing.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { answering, cpuSeconds, machine, median, pinned, type Service, service } from "./harness.ts";
+import { npmPeer, type Peer, pythonPeer } from "./peers.ts";
 
 const { values } = parseArgs({
   options: {
@@ -121,9 +123,16 @@ async function draining() {
   const cpu_s = cpuSeconds(served.pid) - before;
   const wall_s = (performance.now() - began) / 1_000;
   await served.stop();
+  const addresses = Array.from({ length: DRAIN }, (_, n) => address(n, 1_000)).join("\n");
+  const beside = (peer: Peer) => {
+    const result = peer(["-"], addresses);
+    return result && { pages: result.pages, pages_per_cpu_s: Math.round(result.pages / result.cpu_s) };
+  };
   return {
     items: DRAIN,
     hosts: 1_000,
+    crawlee: beside(npmPeer("crawlee")),
+    scrapy: beside(pythonPeer("scrapy")),
     counts,
     wall_s: Math.round(wall_s),
     cpu_s: Math.round(cpu_s),

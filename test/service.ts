@@ -49,6 +49,8 @@ export interface Service {
   readonly url: string;
   /** An account admin key. */
   readonly key: string;
+  /** Of its first process: for who looks into its stores. */
+  readonly environment: Environment;
   readonly call: (method: string, path: string, asked?: Asked) => Promise<Said>;
   /** POST /v1/fetch with the admin key or another; throws unless a FetchResponse came. */
   readonly fetch: (body: FetchBody, asked?: Omit<Asked, "body">) => Promise<Fetched>;
@@ -262,6 +264,7 @@ async function service(seats: readonly Seat[], url: string, forget: () => void):
   return {
     url,
     key,
+    environment,
     call,
     async fetch(body, asked = {}) {
       const answer = await call("POST", "/v1/fetch", { ...asked, body });

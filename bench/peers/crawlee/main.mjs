@@ -1,7 +1,13 @@
-// crawlee's Cheerio crawler with the settings of notes/peers.md 7.4: title and links of every page.
+// crawlee's Cheerio crawler with the settings of notes/peers.md 7.4: title and links of every page. Its addresses come
+// from PAGES HOSTS PORT, or, with "-", from standard input.
+import { readFileSync } from "node:fs";
 import { CheerioCrawler, Configuration, log, LogLevel } from "@crawlee/cheerio";
 log.setLevel(LogLevel.ERROR);
 const [pages, hosts, port] = process.argv.slice(2).map(Number);
+const addresses =
+  process.argv[2] === "-"
+    ? readFileSync(0, "utf8").trim().split("\n")
+    : Array.from({ length: pages }, (_, n) => `http://127.0.1.${1 + (n % hosts)}:${port}/p/${n}`);
 let done = 0;
 const crawler = new CheerioCrawler(
   {
@@ -20,7 +26,7 @@ const crawler = new CheerioCrawler(
 );
 const began = performance.now();
 const cpu = process.cpuUsage();
-await crawler.run(Array.from({ length: pages }, (_, n) => `http://127.0.1.${1 + (n % hosts)}:${port}/p/${n}`));
+await crawler.run(addresses);
 const { user, system } = process.cpuUsage(cpu);
 console.log(JSON.stringify({ pages: done, cpu_s: (user + system) / 1e6, wall_s: (performance.now() - began) / 1e3, rss_mb: process.memoryUsage.rss() / 2 ** 20 }));
 process.exit(0);

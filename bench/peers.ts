@@ -1,0 +1,55 @@
+/** Other crawlers beside ours: each in bench/peers with a manifest of its own, installed when a bench first asks for it. */
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+
+export interface Result {
+  readonly pages: number;
+  readonly cpu_s: number;
+  readonly wall_s: number;
+  readonly rss_mb: number;
+}
+
+/** Runs it on core 1; it prints one JSON line at its end. Null: it could not be installed here. */
+export type Peer = (args: readonly string[], input?: string) => Result | null;
+
+const quietly = { stdio: "ignore" } as const;
+
+function installed(folder: string, sign: string, install: () => void): boolean {
+  if (existsSync(`${folder}/${sign}`)) return true;
+  try {
+    install();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function run(command: readonly string[], input: string): Result {
+  const out = execFileSync("taskset", ["-c", "1", ...command], {
+    input,
+    maxBuffer: 2 ** 24,
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  return JSON.parse(out.toString().trim().split("\n").at(-1)!) as Result;
+}
+
+/** A peer from npm. */
+export function npmPeer(name: string): Peer {
+  const folder = `bench/peers/${name}`;
+  const ready = installed(folder, "node_modules", () =>
+    execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder, ...quietly }),
+  );
+  return (args, input = "") => (ready ? run([process.execPath, `${folder}/main.mjs`, ...args], input) : null);
+}
+
+/** A peer from PyPI. */
+export function pythonPeer(name: string): Peer {
+  const folder = `bench/peers/${name}`;
+  const ready = installed(folder, "venv/ready", () => {
+    execFileSync("python3", ["-m", "venv", `${folder}/venv`], quietly);
+    execFileSync(`${folder}/venv/bin/pip`, ["install", "-q", "-r", `${folder}/requirements.txt`], quietly);
+    execFileSync("touch", [`${folder}/venv/ready`]);
+  });
+  return (args, input = "") =>
+    ready ? run([`${folder}/venv/bin/python`, `${folder}/main.py`, ...args], input) : null;
+}
