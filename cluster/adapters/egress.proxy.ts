@@ -7,7 +7,14 @@
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, request as ask } from "node:http";
+import {
+  Agent,
+  type ClientRequestArgs,
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as ask,
+} from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { EgressError, type EgressProblem } from "../ports/egress.ts";
@@ -54,7 +61,12 @@ interface Held {
   received_bytes: number;
   readonly outer: Set<Socket>;
   readonly inner: Set<Duplex>;
+  /** Connections for plain http, kept open for the next request of the same page. */
+  readonly agent: Agent;
 }
+
+/** How many of one host stay open between two requests: as many as a browser opens. */
+const FREE_MOST = 6;
 
 /** A page that asks for ever more names fills no memory: the oldest reasons are forgotten first. */
 const REFUSALS_MOST = 1_000;
@@ -98,6 +110,11 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
       received_bytes: 0,
       outer: new Set(),
       inner: new Set(),
+      agent: new GuardedAgent(async (url) => {
+        const socket = await opened(url, held);
+        limitReceived(socket, held);
+        return socket;
+      }),
     };
     passes.set(key, held);
     return {
@@ -123,8 +140,8 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
     return held;
   }
 
-  /** A connection to where the browser wants to go, cut at its limits and with the browser's own. */
-  async function opened(url: URL, near: Duplex, held: Held): Promise<Socket> {
+  /** A connection to where the browser wants to go, cut at its limits and, when it is that one's alone, with `near`. */
+  async function opened(url: URL, held: Held, near?: Duplex): Promise<Socket> {
     if (held.outer.size >= held.limits.connections || received(held) > held.limits.received_bytes) {
       throw new EgressError("network_refused", `Cannot connect to "${url.host}": the page has had its share`);
     }
@@ -132,7 +149,7 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
     const late = () => stop.abort(new EgressError("timeout", `Cannot connect to "${url.host}" in time`));
     const gone = () => stop.abort(new EgressError("aborted", "The browser has gone"));
     const timer = setTimeout(late, limits.connect_timeout_ms);
-    near.once("close", gone);
+    near?.once("close", gone);
     try {
       const { socket } = await out.open(url, stop.signal);
       outer.add(socket);
@@ -143,9 +160,9 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
         outer.delete(socket);
         held.outer.delete(socket);
         held.received_bytes += socket.bytesRead;
-        near.off("close", cutSocket);
+        near?.off("close", cutSocket);
       });
-      near.once("close", cutSocket);
+      near?.once("close", cutSocket);
       socket.setTimeout(limits.idle_ms, cutSocket);
       return socket;
     } catch (reason) {
@@ -157,7 +174,7 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
       throw reason;
     } finally {
       clearTimeout(timer);
-      near.off("close", gone);
+      near?.off("close", gone);
     }
   }
 
@@ -182,14 +199,16 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
         response.writeHead(STATUS_OF[problem] ?? 502, { connection: "close" }).end();
       }
     };
-    opened(url, near, held).then((socket) => {
-      limitReceived(socket, held);
+    const hasBody = request.headers["content-length"] !== undefined || "transfer-encoding" in request.headers;
+    const forward = (isFirst: boolean): void => {
       const forwarded = ask(
         {
-          createConnection: () => socket,
+          agent: held.agent,
+          host: url.hostname,
+          port: url.port || 80,
           method: request.method,
           path: `${url.pathname}${url.search}`,
-          headers: { ...passedOn(request.headers), host: url.host, connection: "close" },
+          headers: { ...passedOn(request.headers), host: url.host },
         },
         (answer) => {
           response.writeHead(answer.statusCode!, passedOn(answer.headers));
@@ -197,9 +216,20 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
           answer.on("error", refuse);
         },
       );
-      forwarded.on("error", refuse);
-      request.pipe(forwarded);
-    }, refuse);
+      forwarded.on("error", (reason) => {
+        // The origin closed a connection that was kept at the very moment it was used again.
+        const isSafe = request.method === "GET" || request.method === "HEAD";
+        const isStale = forwarded.reusedSocket && isSafe && !hasBody && !response.headersSent;
+        if (isStale && isFirst && !response.destroyed) forward(false);
+        else refuse(reason);
+      });
+      response.once("close", () => {
+        if (!response.writableFinished) forwarded.destroy();
+      });
+      if (hasBody) request.pipe(forwarded);
+      else forwarded.end();
+    };
+    forward(true);
   });
 
   server.on("connect", (request: IncomingMessage, near: Duplex, head: Buffer) => {
@@ -221,7 +251,7 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
       refuse(new EgressError("invalid_url", "Cannot read the authority"));
       return;
     }
-    opened(url, near, held).then((socket) => {
+    opened(url, held, near).then((socket) => {
       limitReceived(socket, held);
       near.write("HTTP/1.1 200 Connection established\r\n\r\n");
       if (head.length > 0) socket.write(head);
@@ -275,12 +305,33 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
 const received = ({ received_bytes, outer }: Held): number =>
   [...outer].reduce((sum, socket) => sum + socket.bytesRead, received_bytes);
 
+/** Keeps connections that come about elsewhere. */
+class GuardedAgent extends Agent {
+  readonly #open: (url: URL) => Promise<Socket>;
+
+  constructor(open: (url: URL) => Promise<Socket>) {
+    super({ keepAlive: true, maxFreeSockets: FREE_MOST });
+    this.#open = open;
+  }
+
+  override createConnection(
+    { host, port }: ClientRequestArgs,
+    done?: (problem: Error | null, socket: Duplex) => void,
+  ): undefined {
+    this.#open(new URL(`http://${host}:${port}`)).then(
+      (socket) => done?.(null, socket),
+      (reason: Error) => done?.(reason, undefined as never),
+    );
+  }
+}
+
 function remember({ refusals }: Held, { host }: URL, problem: EgressProblem): void {
   if (refusals.size >= REFUSALS_MOST) refusals.delete(refusals.keys().next().value!);
   refusals.set(host, problem);
 }
 
-function cut({ inner, outer }: Held): void {
+function cut({ inner, outer, agent }: Held): void {
+  agent.destroy();
   for (const socket of [...inner, ...outer]) socket.destroy();
 }
 

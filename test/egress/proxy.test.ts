@@ -1,6 +1,7 @@
 /** The browser's way out: a proxy that lets through what egress would, and nothing else. */
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { createServer } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { destination } from "../../actors/lib/destination.ts";
@@ -303,4 +304,48 @@ test("a browser that leaves while its connection is made leaves nothing behind",
   await once(socket, "close");
   await proxy.close();
   expect([proxy.open(), refused]).toEqual([{ from_browser: 0, to_origins: 0 }, []]);
+});
+
+describe("connections of plain http", () => {
+  /** An origin that tells on which of its connections it was asked, and closes a connection after so many answers. */
+  async function counting(answers_each = Infinity) {
+    let connections = 0;
+    const numbers = new WeakMap<object, { number: number; answers: number }>();
+    const server = createServer((request, response) => {
+      const here = numbers.get(request.socket)!;
+      response.setHeader("Content-Length", "1");
+      response.end(String(here.number));
+      // Without a word beforehand, as origins do whose patience ends.
+      if (++here.answers >= answers_each) response.once("finish", () => request.socket.destroySoon());
+    });
+    server.on("connection", (socket) => numbers.set(socket, { number: ++connections, answers: 0 }));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    open.push({ close: async () => void server.close() });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  }
+  const bodyOf = async (proxy: EgressProxy, url: string, pass: string): Promise<string> =>
+    (await plain(proxy, url, "", pass)).said.split("\r\n\r\n")[1]!;
+
+  test("are kept for the next request of the same page, and for nobody else", async () => {
+    const [proxy, url] = [await proxied(), await counting()];
+    const [mine, theirs] = [shown(proxy.admit()), shown(proxy.admit())];
+    expect([await bodyOf(proxy, url, mine), await bodyOf(proxy, url, mine)]).toEqual(["1", "1"]);
+    expect(await bodyOf(proxy, url, theirs)).toBe("2");
+  });
+
+  test("end with their page", async () => {
+    const [proxy, url] = [await proxied(), await counting()];
+    const pass = proxy.admit();
+    await bodyOf(proxy, url, shown(pass));
+    expect(proxy.open().to_origins).toBe(1);
+    pass.revoke();
+    await expect.poll(() => proxy.open().to_origins).toBe(0);
+  });
+
+  test("that an origin closes between two requests are made anew", async () => {
+    const [proxy, url] = [await proxied(), await counting(1)];
+    const pass = shown(proxy.admit());
+    for (const number of ["1", "2", "3"]) expect(await bodyOf(proxy, url, pass)).toBe(number);
+  });
 });
