@@ -14,6 +14,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { request } from "undici";
 import { natsRoster } from "../cluster/adapters/roster.nats.ts";
 import type { NodeReport, Roster } from "../cluster/ports/roster.ts";
 import type { Engine, EngineName, Settings } from "../ops/engines/engine.ts";
@@ -45,10 +46,23 @@ export interface NodeOf {
   readonly stderr: () => string;
 }
 
+/** An answer read to its end. */
+export interface Called {
+  readonly status: number;
+  readonly json: any;
+}
+
 export interface ClusterOf {
   /** Behind it are all nodes with the role gateway. */
   readonly url: string;
   readonly key: string;
+  readonly call: (method: "GET" | "POST", path: string, body?: object) => Promise<Called>;
+  /** The same as a client should: 503 and 504 are tried again, so often. */
+  readonly insist: (
+    method: "GET" | "POST",
+    path: string,
+    body?: object,
+  ) => Promise<Called & { readonly tries: number }>;
   /** Of this cluster only, unless `own` names more; undefined: the run's. */
   readonly bus: Engine;
   readonly documents: Engine | undefined;
@@ -76,6 +90,9 @@ export interface Wishes {
 const ROOT = new URL("..", import.meta.url).pathname;
 const MAIN = ["--disable-warning=ExperimentalWarning", join(ROOT, "ops/main.ts")];
 const STARTED_MOST_MS = 100_000;
+/** Longer than the service takes to answer anything. */
+const ANSWERED_MOST_MS = 180_000;
+const AGAIN_MS = 300;
 let clusters = 0;
 
 /** Null where an engine is missing; test/engines.setup.ts says which. */
@@ -201,6 +218,16 @@ export async function clusterOf(
     rmSync(folder, { recursive: true, force: true });
   }
 
+  const call: ClusterOf["call"] = async (method, path, body) => {
+    const answer = await request(`${url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${ADMIN_KEY}` },
+      ...(body && { body: JSON.stringify(body) }),
+      headersTimeout: ANSWERED_MOST_MS,
+    });
+    return { status: answer.statusCode, json: await answer.body.json() };
+  };
+
   const roster = await natsRoster(direct["TRAWL_BUS"]!);
   try {
     await Promise.all(roles.map((said) => add(said)));
@@ -211,6 +238,14 @@ export async function clusterOf(
   return {
     url,
     key: ADMIN_KEY,
+    call,
+    async insist(...asked) {
+      for (let tries = 1; ; tries++) {
+        const answer = await call(...asked);
+        if (answer.status !== 503 && answer.status !== 504) return { ...answer, tries };
+        await sleep(AGAIN_MS);
+      }
+    },
     bus,
     documents: mine.get("documents"),
     blobs: mine.get("blobs"),

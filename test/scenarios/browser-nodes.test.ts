@@ -1,6 +1,5 @@
 /** A node that only renders (TRAWL_ROLES=browser), for workers that have no browser. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { request } from "undici";
 import { findChromium } from "../../actors/tiers/adapters/chromium.ts";
 import type { FetchBody, FetchResponse } from "../../schemas/fetch.ts";
 import { type ClusterOf, clusterOf } from "../cluster-of.ts";
@@ -33,15 +32,8 @@ describe.skipIf(missing)("a node with the role browser", () => {
     await sites?.close();
   });
 
-  async function fetch(body: FetchBody): Promise<FetchResponse> {
-    const answer = await request(`${cluster.url}/v1/fetch`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${cluster.key}` },
-      body: JSON.stringify(body),
-      headersTimeout: 180_000,
-    });
-    return (await answer.body.json()) as FetchResponse;
-  }
+  const fetch = async (body: FetchBody): Promise<FetchResponse> =>
+    (await cluster.call("POST", "/v1/fetch", body)).json;
 
   test.each([
     ["a page", 20],

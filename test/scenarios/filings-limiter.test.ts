@@ -4,7 +4,6 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { request } from "undici";
 import { partitionOf } from "../../cluster/placement.ts";
 import { type ClusterOf, clusterOf, type NodeOf } from "../cluster-of.ts";
 import { type Edgar, edgar, worstSecond } from "../edgar.ts";
@@ -40,14 +39,8 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
   }
 
   async function fetched(path: string): Promise<{ status: number; error: string | null }> {
-    const { statusCode, body } = await request(`${cluster.url}/v1/fetch`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${cluster.key}` },
-      body: JSON.stringify({ url: upstream.urls.www + path }),
-      headersTimeout: 180_000,
-    });
-    const answer = (await body.json()) as { error?: string | null };
-    return { status: statusCode, error: answer.error ?? null };
+    const { status, json } = await cluster.call("POST", "/v1/fetch", { url: upstream.urls.www + path });
+    return { status, error: json.error ?? null };
   }
 
   let documents = 0;

@@ -1,9 +1,7 @@
 /** A batch job while its nodes die, drain and join: nothing is lost, nothing settled twice (issue 5, Faults). */
 import { execFile } from "node:child_process";
-import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { request } from "undici";
 import { partitionOf } from "../../cluster/placement.ts";
 import type { JobStatus } from "../../schemas/jobs.ts";
 import { type ClusterOf, clusterOf } from "../cluster-of.ts";
@@ -31,25 +29,12 @@ describe.skipIf(missing)("a job whose nodes die", () => {
     await sites?.close();
   });
 
-  /** What a client does: 503 and 504 are tried again. */
-  async function call(method: "GET" | "POST", path: string, body?: object): Promise<any> {
-    for (;;) {
-      const answer = await request(`${cluster.url}${path}`, {
-        method,
-        headers: { authorization: `Bearer ${cluster.key}` },
-        ...(body && { body: JSON.stringify(body) }),
-      });
-      const json = await answer.body.json();
-      if (answer.statusCode !== 503 && answer.statusCode !== 504) return json;
-      await sleep(300);
-    }
-  }
-
   test("is done whole, each item once, and asks for no more again than was in flight", async () => {
     const pages: Site[] = Array.from({ length: SITES }, () => sites.site({ "*": { body: article("Page") } }));
     const items = Array.from({ length: ITEMS }, (_, n) => ({ url: `${pages[n % SITES]!.origin}/${n}` }));
-    const { job_id } = await call("POST", "/v1/batch/fetch", { items, idempotency_key: "nodes" });
-    const read = (): Promise<JobStatus> => call("GET", `/v1/jobs/${job_id}`);
+    const created = await cluster.insist("POST", "/v1/batch/fetch", { items, idempotency_key: "nodes" });
+    const { job_id } = created.json;
+    const read = async (): Promise<JobStatus> => (await cluster.insist("GET", `/v1/jobs/${job_id}`)).json;
     const reached = async (done: number): Promise<void> => {
       await expect
         .poll(async () => (await read()).counts.done, { timeout: 60_000, interval: 200 })

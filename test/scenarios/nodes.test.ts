@@ -2,18 +2,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { request } from "undici";
-import { type ClusterOf, clusterOf } from "../cluster-of.ts";
+import { type Called, type ClusterOf, clusterOf } from "../cluster-of.ts";
 import { engines } from "../engines.ts";
 import { article, type Site, type Web, web } from "../web.ts";
 
 const found = await engines("bus", "documents", "blobs");
 const missing = Object.values(found).includes(null);
-
-interface Answer {
-  readonly status: number;
-  readonly json: any;
-  readonly tries: number;
-}
 
 describe.skipIf(missing)("nodes", () => {
   let sites: Web;
@@ -30,25 +24,8 @@ describe.skipIf(missing)("nodes", () => {
     await sites?.close();
   });
 
-  async function ask(url: string): Promise<Answer> {
-    const answer = await request(`${cluster.url}/v1/fetch`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${cluster.key}` },
-      body: JSON.stringify({ url }),
-      headersTimeout: 180_000,
-    });
-    return { status: answer.statusCode, json: await answer.body.json(), tries: 1 };
-  }
-
-  /** As a client should: 503 and 504 are tried again. */
-  async function insist(url: string): Promise<Answer> {
-    for (let tries = 1; ; tries++) {
-      const answer = await ask(url);
-      if (answer.status !== 503 && answer.status !== 504) return { ...answer, tries };
-      await sleep(300);
-    }
-  }
-
+  const ask = (url: string) => cluster.call("POST", "/v1/fetch", { url });
+  const insist = (url: string) => cluster.insist("POST", "/v1/fetch", { url });
   const many = (count: number): Site[] =>
     Array.from({ length: count }, (_, n) => sites.site({ "*": { body: article(`Page ${n}`) } }));
   const whole = { status: 200, json: { error: null } };
@@ -73,7 +50,7 @@ describe.skipIf(missing)("nodes", () => {
   test("join and drain without a failed request", async () => {
     const pages = many(40);
     let over = false;
-    const answers: Answer[] = [];
+    const answers: Called[] = [];
     const callers = pages.map(async ({ origin }) => {
       for (let n = 0; !over; n++) answers.push(await ask(`${origin}/${n}`));
     });
