@@ -314,16 +314,21 @@ export async function distributed(
       });
     }
 
-    let larger = 0;
+    /** Unacknowledged at the last look, and unknown here. */
+    let strange: readonly string[] = [];
     /** Looks that come soon. */
     let soon = 0;
     let watch: Disposable | null = null;
     async function lookForStranded(): Promise<void> {
       watch = null;
-      const counted = await reading.unacknowledged().catch(() => 0);
-      larger = counted > held.size ? larger + 1 : 0;
-      if (larger >= 2) {
-        meters.say("warn", "Letters are stranded", { partition: part.partition, counted, known: held.size });
+      const oldest = await reading.oldest().catch(() => []);
+      const known = new Set([...held].map(({ id }) => id));
+      const before = strange;
+      strange = oldest.filter((id) => !known.has(id));
+      // One may be on its way, either way; one that was there the last time is not.
+      const stranded = strange.filter((id) => before.includes(id));
+      if (stranded.length > 0) {
+        meters.say("warn", "Letters are stranded", { partition: part.partition, stranded });
         owner?.renounce(part.partition);
       } else lookAgain();
     }

@@ -208,7 +208,7 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Needs)
   function tell(book: Book): Promise<void> {
     book.sending ??= (async () => {
       // With nothing to tell it would end, and clear `sending`, before that is set.
-      await null;
+      await Promise.resolve();
       try {
         do {
           if (book.unsent.length < UNSENT_MOST) cut(book);

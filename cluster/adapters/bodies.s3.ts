@@ -357,7 +357,7 @@ export function s3Bodies({ bucket, prefix, endpoint, region, credentials, spool 
       );
       return true;
     },
-    async *list(prefix) {
+    async *list(digits) {
       const folder = at("").Key;
       let from: string | undefined;
       do {
@@ -366,7 +366,7 @@ export function s3Bodies({ bucket, prefix, endpoint, region, credentials, spool 
           client.send(
             new ListObjectsV2Command({
               Bucket: bucket,
-              Prefix: `${folder}${prefix}`,
+              Prefix: `${folder}${digits}`,
               ...(token === undefined ? {} : { ContinuationToken: token }),
             }),
             { abortSignal },

@@ -26,6 +26,8 @@ interface Stored {
   held_by: number;
 }
 
+const idOf = ({ letter, order }: Stored): string => `${letter.stream}:${order}`;
+
 interface Reader {
   readonly epoch: number;
   readonly take: (delivery: Delivery) => void;
@@ -99,6 +101,7 @@ export function memoryBus(clock: Clock): Bus {
       }
       stored.held_by = reader.epoch;
       reader.take({
+        id: idOf(stored),
         letter: stored.letter,
         async acknowledge() {
           if (partition.reader !== reader) return false;
@@ -146,8 +149,10 @@ export function memoryBus(clock: Clock): Bus {
           if (partition.reader !== reader) return;
           partition.reader = null;
         },
-        async unacknowledged() {
-          return [...partition.stored.values()].filter(({ held_by }) => held_by === epoch).length;
+        async oldest() {
+          const held = [...partition.stored.values()].filter(({ held_by }) => held_by === epoch);
+          const first = STREAMS.map((stream) => held.find(({ letter }) => letter.stream === stream));
+          return first.filter((stored) => stored !== undefined).map(idOf);
         },
       };
       return reading;

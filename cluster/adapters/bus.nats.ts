@@ -41,6 +41,8 @@ const LETTER = { sync: "s", work: "w" } as const;
 export const streamName = (cluster: string, stream: Stream): string => `${cluster}-${stream.toUpperCase()}`;
 const CONSUMER = /^p(\d+)-e(\d+)$/;
 export const consumerName = (partition: number, epoch: number): string => `p${partition}-e${epoch}`;
+/** The server counts what it hands to one consumer. */
+const idOf = (stream: Stream, delivery: number): string => `${stream}:${delivery}`;
 /** Whose a consumer is; null: nobody's of ours. */
 export function readConsumerName(name: string): { partition: number; epoch: number } | null {
   const [, partition, epoch] = CONSUMER.exec(name) ?? [];
@@ -269,7 +271,11 @@ export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
           if (over) return;
           // It is not in the type, but every message of a consumer has it.
           const { reply } = message as JsMsg & { readonly reply: string };
-          take({ letter: letterOf(stream, partition, message), acknowledge: () => acknowledge(reply) });
+          take({
+            id: idOf(stream, message.info.deliverySequence),
+            letter: letterOf(stream, partition, message),
+            acknowledge: () => acknowledge(reply),
+          });
         },
       });
       pulls.push(messages);
@@ -293,14 +299,17 @@ export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
     return {
       stop,
       remove: () => said(`leave partition ${partition}`, remove()),
-      unacknowledged: () =>
-        said(
-          `look at partition ${partition}`,
-          Promise.all(STREAMS.map((stream) => jsm.consumers.info(streamName(cluster, stream), name))).then(
-            (all) => all.reduce((sum, { num_ack_pending }) => sum + num_ack_pending, 0),
-          ),
-        ),
+      oldest: () => said(`look at partition ${partition}`, oldest(name)),
     };
+  }
+
+  /** What is acknowledged without a gap ends at the floor. */
+  async function oldest(consumer: string): Promise<string[]> {
+    const looks = STREAMS.map(async (stream) => {
+      const { num_ack_pending, ack_floor } = await jsm.consumers.info(streamName(cluster, stream), consumer);
+      return num_ack_pending === 0 ? [] : [idOf(stream, ack_floor.consumer_seq + 1)];
+    });
+    return (await Promise.all(looks)).flat();
   }
 
   async function said<T>(what: string, work: Promise<T>): Promise<T> {

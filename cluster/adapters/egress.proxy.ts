@@ -318,10 +318,18 @@ class GuardedAgent extends Agent {
     { host, port }: ClientRequestArgs,
     done?: (problem: Error | null, socket: Duplex) => void,
   ): undefined {
-    this.#open(new URL(`http://${host}:${port}`)).then(
-      (socket) => done?.(null, socket),
-      (reason: Error) => done?.(reason, undefined as never),
-    );
+    void this.#give(new URL(`http://${host}:${port}`), done!);
+  }
+
+  async #give(url: URL, done: (problem: Error | null, socket: Duplex) => void): Promise<void> {
+    let socket: Socket;
+    try {
+      socket = await this.#open(url);
+    } catch (reason) {
+      done(reason as Error, undefined as never);
+      return;
+    }
+    done(null, socket);
   }
 }
 

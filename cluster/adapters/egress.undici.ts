@@ -252,12 +252,6 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   ): Promise<Exchange> {
     const timings = connection.isUsed ? { dns_ms: 0, connect_ms: 0, tls_ms: 0 } : connection.timings;
     connection.isUsed = true;
-    // Without a wait where none is needed: between the question and the request there is nothing then.
-    const may = request.sending?.() ?? true;
-    if (may !== true && !(await may)) {
-      keep(connection);
-      throw new EgressError("aborted", `Cannot ask "${url.host}": it may not be asked any more`);
-    }
     const sent = performance.now();
     const inlet = new Inlet(life, request.idle_timeout_ms ?? IDLE_TIMEOUT_MS);
     life.arm(request.headers_timeout_ms ?? HEADERS_TIMEOUT_MS, `"${url.host}" did not answer in time`);
@@ -280,7 +274,15 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
           {
             onRequestStart: (controller) => {
               inlet.controller = controller;
-              // undici writes it before anything else happens.
+              // From here on undici writes it before anything else happens: no earlier moment will do, since a process
+              // may stand still for long at any other.
+              if (request.sending?.() === false) {
+                const { host } = url;
+                controller.abort(
+                  new EgressError("aborted", `Cannot ask "${host}": it may not be asked any more`),
+                );
+                return;
+              }
               if (request.sent) process.nextTick(request.sent);
             },
             onResponseStart: (controller, status, fields) => {

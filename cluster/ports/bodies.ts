@@ -36,7 +36,7 @@ export interface Bodies {
    */
   remove(sha256: string, stored_before_ms?: number): Promise<boolean>;
   /** Those whose digest begins with these two hexadecimal digits, in any order. */
-  list(prefix: string): AsyncIterable<ListedBody>;
+  list(digits: string): AsyncIterable<ListedBody>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }

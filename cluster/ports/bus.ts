@@ -34,6 +34,8 @@ export interface Letter {
 }
 
 export interface Delivery {
+  /** Unlike that of any other delivery to the same reader. */
+  readonly id: string;
   readonly letter: Letter;
   /**
    * Takes it out of the queue; may be repeated. True: it is out. False: this reader is no longer the one, and the
@@ -48,8 +50,8 @@ export interface Reading {
   stop(): void;
   /** Takes the reader off the bus: whatever is not acknowledged comes to the next one. */
   remove(): Promise<void>;
-  /** How many the bus counts as handed out and not acknowledged. */
-  unacknowledged(): Promise<number>;
+  /** Of each stream the id of what the bus handed out first of all that it counts as not acknowledged. */
+  oldest(): Promise<readonly string[]>;
 }
 
 /** Where answers to one node arrive. */

@@ -39,10 +39,10 @@ export interface ExchangeRequest {
   /** Ends the exchange at once, wherever it is. */
   readonly signal: AbortSignal;
   /**
-   * Asked each time before the request is written to a connection that stands, and once more when a kept connection
-   * had died and a fresh one takes its place. False: nothing is sent, and the exchange failed as `aborted`.
+   * Asked each time at the moment before the request is written to a connection that stands, and once more when a kept
+   * connection had died and a fresh one takes its place. False: nothing is sent, and the exchange failed as `aborted`.
    */
-  readonly sending?: () => boolean | Promise<boolean>;
+  readonly sending?: () => boolean;
   /** Told each time when the request has been written: it may have taken a busy machine a while to get so far. */
   readonly sent?: () => void;
   /**

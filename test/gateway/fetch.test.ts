@@ -46,6 +46,7 @@ describe("what is asked", () => {
       url: "https://example.org/",
       render: "auto",
       max_bytes: 15_728_640,
+      max_pdf_bytes: 15_728_640,
       accept_pdf: true,
       cache_ttl_s: null,
       min_text_chars: 500,

@@ -83,15 +83,34 @@ export function busSuite(connect: () => Promise<Bus>): void {
     const first = await read();
     await first.have(2);
     const kept = first.got.find(({ letter: { body } }) => body === '"kept"')!;
-    expect(await first.unacknowledged()).toBe(2);
+    const left = first.got.find((delivery) => delivery !== kept)!;
+    expect(new Set(await first.oldest())).toEqual(new Set([kept.id, left.id]));
     expect(await kept.acknowledge()).toBe(true);
-    expect(await first.unacknowledged()).toBe(1);
+    expect(await first.oldest()).toEqual([left.id]);
     first.stop();
     const second = await read();
     await second.have(1);
     expect(second.bodies()).toEqual(["left"]);
     expect(await second.got[0]!.acknowledge()).toBe(true);
-    expect(await second.unacknowledged()).toBe(0);
+    expect(await second.oldest()).toEqual([]);
+  });
+
+  test("tells what was handed out first of all that is not acknowledged", async () => {
+    const { letter, send, read } = await one();
+    for (let n = 0; n < 5; n++) await send(letter(n));
+    const reader = await read();
+    await reader.have(5);
+    for (const [acknowledged, oldest] of [
+      [3, 0],
+      [0, 1],
+      [1, 2],
+      [2, 4],
+    ] as const) {
+      await reader.got[acknowledged]!.acknowledge();
+      expect(await reader.oldest()).toEqual([reader.got[oldest]!.id]);
+    }
+    await reader.got[4]!.acknowledge();
+    expect(await reader.oldest()).toEqual([]);
   });
 
   test("lets an acknowledgement be repeated", async () => {

@@ -65,7 +65,7 @@ export function faulty(link: Link, clock: Clock, random: Random, chances: Chance
           (delivery) => {
             if (link.dead || link.cut) return;
             const acknowledge = () => call("bus_unreachable", () => delivery.acknowledge());
-            take({ letter: delivery.letter, acknowledge });
+            take({ ...delivery, acknowledge });
           },
           () => {
             if (!link.dead && !link.cut) lost();
@@ -75,7 +75,7 @@ export function faulty(link: Link, clock: Clock, random: Random, chances: Chance
         return {
           stop: () => reading.stop(),
           remove: () => call("bus_unreachable", () => reading.remove()),
-          unacknowledged: () => call("bus_unreachable", () => reading.unacknowledged()),
+          oldest: () => call("bus_unreachable", () => reading.oldest()),
         };
       }),
     async answer(address, body) {

@@ -25,6 +25,12 @@ export function entered(
   });
 }
 
+/** Leave as the way out asks for it. What is not known at once, as in a browser elsewhere, is no leave for it. */
+export const leaveOf = ({ sending, sent }: Extract<Entry, { kind: "entered" }>) => ({
+  sending: () => sending() === true,
+  sent,
+});
+
 /** A destination nobody may be sent to. */
 export const outOfBounds = (error: EgressProblem): Refusal => ({
   error,

@@ -27,7 +27,7 @@ import {
   replayUrl,
   type Snapshot,
 } from "../cdx.ts";
-import { collected, entered, joined } from "./hop.ts";
+import { collected, entered, joined, leaveOf } from "./hop.ts";
 import { bodyReader, type ReadBody, tooMuch } from "./large.ts";
 
 export interface ArchiveOptions {
@@ -99,8 +99,7 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
           ["Accept", "*/*"],
         ],
         signal: wishes.signal,
-        sending: entry.sending,
-        sent: entry.sent,
+        ...leaveOf(entry),
         headers_timeout_ms: HEADERS_TIMEOUT_MS,
       });
       if (exchange.kind === "failed") return failure(reasonOf(exchange.problem), null, exchange.detail);

@@ -12,7 +12,7 @@ import type { Destination } from "../../lib/destination.ts";
 import { retryAfterSeconds } from "../../lib/http.ts";
 import { parseUrl } from "../../lib/url.ts";
 import type { Refusal, Transport, Transported, TransportRequest } from "../../lib/transport.ts";
-import { entered, joined, outOfBounds, reasonOf, shown } from "./hop.ts";
+import { entered, joined, leaveOf, outOfBounds, reasonOf, shown } from "./hop.ts";
 import { bodyReader, tooMuch } from "./large.ts";
 
 export interface DirectOptions {
@@ -100,8 +100,7 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
           method: "GET",
           headers: fieldsFor(request, url, cookies),
           signal: request.signal,
-          sending: entry.sending,
-          sent: entry.sent,
+          ...leaveOf(entry),
           ...(proxy_url !== undefined && { via: { proxy_url } }),
         });
         if (exchange.kind === "failed") {

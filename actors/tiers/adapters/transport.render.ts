@@ -10,7 +10,7 @@ import type { Destination } from "../../lib/destination.ts";
 import type { Transport, Transported } from "../../lib/transport.ts";
 import { parseUrl } from "../../lib/url.ts";
 import { problemOf, renderService } from "../render-services.ts";
-import { collected, entered, outOfBounds } from "./hop.ts";
+import { collected, entered, leaveOf, outOfBounds } from "./hop.ts";
 
 export interface RenderOptions {
   /** Leads to the service, which may be private: an operator named it. */
@@ -69,8 +69,7 @@ export function renderTransport({
         headers,
         body: Buffer.from(JSON.stringify(service.body({ url, country }))),
         signal,
-        sending: entry.sending,
-        sent: entry.sent,
+        ...leaveOf(entry),
         headers_timeout_ms: RENDER_MOST_MS,
       });
       if (exchange.kind === "failed") return failed(reasonOf(exchange.problem), exchange.detail);
