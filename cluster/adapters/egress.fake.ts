@@ -52,7 +52,7 @@ export function fakeEgress(web: FakeWeb, clock?: Clock): FakeEgress {
   return {
     hits,
     async exchange(request) {
-      if (request.sending && !(await request.sending()))
+      if (request.sending && !request.sending())
         return { kind: "failed", problem: "aborted", connected: true, detail: "aborted", ms: 0 };
       request.sent?.();
       hits.push({ url: request.url, at_ms: clock?.now() ?? 0, request });

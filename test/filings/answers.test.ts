@@ -304,7 +304,7 @@ describe("the two ways out", () => {
       {
         ...web,
         async exchange(asked) {
-          await asked.sending?.();
+          asked.sending?.();
           return web.exchange(asked);
         },
       },
