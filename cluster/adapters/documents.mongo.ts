@@ -18,6 +18,7 @@ import {
   MongoBulkWriteError,
   MongoClient,
   type MongoClientOptions,
+  MongoServerError,
   ObjectId,
 } from "mongodb";
 import { DOCUMENT_BYTES_MOST, type Documents, type Extra, type Versioned } from "../ports/documents.ts";
@@ -27,6 +28,11 @@ import { Fault } from "../ports/fault.ts";
 const COMMAND_MS = 5_000;
 /** How long the driver looks for a server or a free connection; a server that comes back within it goes unnoticed. */
 const REACH_MS = 3_000;
+/**
+ * After so long without an answer the driver is taken anew: the monitor of 7.9 stands still for ever after some restarts
+ * of a server, and says nobody is there.
+ */
+const RENEW_MS = 10_000;
 /** How long a write waits for those before it. */
 const WAIT_MS = 3_000;
 /** Writes that wait on this node, in all collections; the next one is refused at once. */
@@ -78,7 +84,7 @@ interface Read {
 
 /** The writes of one collection. */
 interface Lane {
-  readonly collection: Collection<Stored>;
+  readonly name: string;
   waiting: Write[];
   /** Ends when nothing waits any more; null when nothing does. */
   working: Promise<void> | null;
@@ -112,7 +118,7 @@ const between = (from: string | undefined, to: string | undefined) => ({
 /** As MongoDB would have it: the order of all writers who write the same keys must be one, or they wait for each other. */
 const byKey = (a: Write, b: Write): number => (a.document._id < b.document._id ? -1 : 1);
 
-function inTime<T>(wanted: Promise<T>): Promise<T> {
+function within<T>(wanted: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
       () => reject(new Error(`There was no answer within ${COMMAND_MS / 1_000} s`)),
@@ -121,6 +127,9 @@ function inTime<T>(wanted: Promise<T>): Promise<T> {
     wanted.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
+
+/** Refusals of single writes are an answer, too. */
+const isAnswer = (problem: unknown): boolean => problem instanceof MongoServerError;
 
 /** The next writes to go, the oldest first, no two of one key: what becomes of the first decides the second. */
 function takeBatch(lane: Lane): Write[] {
@@ -148,9 +157,8 @@ interface BulkOutcome {
 }
 
 async function sendBulk(
-  { collection }: Lane,
+  send: (operations: AnyBulkWriteOperation<Stored>[]) => Promise<{ readonly matchedCount: number }>,
   batch: readonly Write[],
-  writeConcern: typeof SAFE | typeof QUICK,
 ): Promise<BulkOutcome> {
   const operations = batch.map(({ document }): AnyBulkWriteOperation<Stored> => {
     const { _id, ...replacement } = document;
@@ -159,7 +167,7 @@ async function sendBulk(
       : { replaceOne: { filter: { _id, v: document.v - 1 }, replacement } };
   });
   try {
-    const { matchedCount } = await inTime(collection.bulkWrite(operations, { ordered: false, writeConcern }));
+    const { matchedCount } = await send(operations);
     return { matched: matchedCount, errors: new Map() };
   } catch (problem) {
     // Without places in the batch it is not about single writes: the server is gone, or could not replicate.
@@ -188,13 +196,42 @@ function connect(address: string): MongoClient {
 
 /** Throws TypeError when the address is none; connects when it is first asked something. */
 export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptions = {}): Documents {
-  const client = connect(address);
-  const database = client.db(/^[^:]+:\/\/[^/]+\/([^/?]+)/.exec(address)?.[1] ?? "trawl");
+  let client = connect(address);
+  const name_of_database = /^[^:]+:\/\/[^/]+\/([^/?]+)/.exec(address)?.[1] ?? "trawl";
+  let database = client.db(name_of_database);
   const place = `${client.options.srvHost ?? client.options.hosts.join(",")}/${database.databaseName}`;
   const lanes = new Map<string, Lane>();
   const gathering = new Map<string, Read[]>();
   let waiting = 0;
   let closed = false;
+  /** When the first command of those that all came to nothing did; null: the last one was answered. */
+  let unheard_ms: number | null = null;
+
+  const collectionOf = (name: string): Collection<Stored> => database.collection<Stored>(name);
+
+  /** A command's answer, in time. */
+  async function inTime<T>(wanted: Promise<T>): Promise<T> {
+    try {
+      const answered = await within(wanted);
+      unheard_ms = null;
+      return answered;
+    } catch (problem) {
+      if (isAnswer(problem)) unheard_ms = null;
+      else unheard();
+      throw problem;
+    }
+  }
+
+  function unheard(): void {
+    const now_ms = performance.now();
+    unheard_ms ??= now_ms;
+    if (closed || now_ms - unheard_ms < RENEW_MS) return;
+    unheard_ms = now_ms;
+    const before = client;
+    client = connect(address);
+    database = client.db(name_of_database);
+    void before.close().catch(() => {});
+  }
 
   const fault = (what: string, cause?: unknown): Fault =>
     new Fault("documents_unreachable", `Cannot ${what} in "${place}"`, cause === undefined ? {} : { cause });
@@ -214,8 +251,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
   function laneOf(name: string): Lane {
     const known = lanes.get(name);
     if (known) return known;
-    const collection = database.collection<Stored>(name);
-    const fresh: Lane = { collection, waiting: [], working: null, ready: null };
+    const fresh: Lane = { name, waiting: [], working: null, ready: null };
     lanes.set(name, fresh);
     return fresh;
   }
@@ -241,12 +277,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
       const late = lane.waiting.filter(({ asked_ms }) => asked_ms < oldest_ms);
       if (late.length > 0) lane.waiting = lane.waiting.filter(({ asked_ms }) => asked_ms >= oldest_ms);
       for (const { document, reject } of late)
-        reject(
-          fault(
-            `write "${lane.collection.collectionName}/${document._id}"`,
-            new Error(`It waited ${WAIT_MS / 1_000} s`),
-          ),
-        );
+        reject(fault(`write "${lane.name}/${document._id}"`, new Error(`It waited ${WAIT_MS / 1_000} s`)));
       const batch = takeBatch(lane);
       if (batch.length > 0) await writeBatch(lane, batch);
     }
@@ -255,11 +286,14 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
 
   /** Everyone who waits for this batch hears what came of it. */
   async function writeBatch(lane: Lane, batch: readonly Write[]): Promise<void> {
-    const { collection } = lane;
-    const name = collection.collectionName;
+    const { name } = lane;
     try {
       await prepare(lane);
-      const outcome = await sendBulk(lane, batch, concernOf(name));
+      const how = { ordered: false, writeConcern: concernOf(name) } as const;
+      const outcome = await sendBulk(
+        (operations) => inTime(collectionOf(name).bulkWrite(operations, how)),
+        batch,
+      );
       for (const [index, { code, errmsg }] of outcome.errors) {
         const { document, resolve, reject } = batch[index]!;
         if (code === DUPLICATE_KEY) resolve(false);
@@ -269,7 +303,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
         if (document.v === 1 && !outcome.errors.has(index)) resolve(true);
       const replaced = batch.filter(({ document }, index) => document.v > 1 && !outcome.errors.has(index));
       if (outcome.matched === replaced.length) for (const { resolve } of replaced) resolve(true);
-      else await tellApart(collection, replaced, outcome.matched);
+      else await tellApart(name, replaced, outcome.matched);
     } catch (cause) {
       // Those who have their answer do not hear this.
       const problem = fault(`write ${batch.length} documents of "${name}"`, cause);
@@ -281,14 +315,12 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
    * Some lost, and the server says only how many won. A document that bears my mark is mine. One that does not, and
    * has gone further or away since, may have been mine for a moment: then the number decides, as long as it can.
    */
-  async function tellApart(
-    collection: Collection<Stored>,
-    batch: readonly Write[],
-    won: number,
-  ): Promise<void> {
+  async function tellApart(name: string, batch: readonly Write[], won: number): Promise<void> {
     const keys = batch.map(({ document }) => document._id);
     const found = await inTime(
-      collection.find({ _id: { $in: keys } }, { projection: { v: 1, w: 1 } }).toArray(),
+      collectionOf(name)
+        .find({ _id: { $in: keys } }, { projection: { v: 1, w: 1 } })
+        .toArray(),
     );
     const there = new Map(found.map((document) => [document._id, document]));
     const mine = batch.filter(({ document }) => there.get(document._id)?.w.equals(document.w));
@@ -300,7 +332,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
       for (const { document, reject } of open)
         reject(
           fault(
-            `write "${collection.collectionName}/${document._id}"`,
+            `write "${name}/${document._id}"`,
             new Error("Others wrote it at the same moment, and whether I did cannot be told"),
           ),
         );
@@ -310,7 +342,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
 
   async function prepare(lane: Lane): Promise<void> {
     lane.ready ??= inTime(
-      lane.collection.createIndexes([{ key: { tag: 1, _id: 1 } }, { key: { expires_at: 1 } }]),
+      collectionOf(lane.name).createIndexes([{ key: { tag: 1, _id: 1 } }, { key: { expires_at: 1 } }]),
     );
     try {
       await lane.ready;
@@ -336,7 +368,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
     const [key] = keys;
     const what = keys.length === 1 ? `read "${name}/${key}"` : `read ${keys.length} of "${name}"`;
     const asked = keys.length === 1 ? { _id: key! } : { _id: { $in: [...new Set(keys)] } };
-    const found = await readAll(what, database.collection<Stored>(name).find(asked, READ));
+    const found = await readAll(what, collectionOf(name).find(asked, READ));
     return new Map(found.map((document) => [document._id, document]));
   }
 
@@ -390,9 +422,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
     async remove(collection, key, version) {
       if (version === 0) return false;
       const { deletedCount } = await reach(`remove "${collection}/${key}"`, () =>
-        database
-          .collection<Stored>(collection)
-          .deleteOne({ _id: key, v: version }, { writeConcern: concernOf(collection) }),
+        collectionOf(collection).deleteOne({ _id: key, v: version }, { writeConcern: concernOf(collection) }),
       );
       return deletedCount === 1;
     },
@@ -401,8 +431,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
       const keyed = from === undefined && to === undefined ? {} : { _id: between(from, to) };
       const found = await readAll(
         `list "${collection}"`,
-        database
-          .collection<Stored>(collection)
+        collectionOf(collection)
           .find({ ...(tag === undefined ? {} : { tag }), ...keyed }, READ)
           .sort({ _id: reverse ? -1 : 1 })
           .limit(limit),
@@ -410,7 +439,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
       return found.map((document) => ({ key: document._id, ...versioned(document) }));
     },
     async removeRange(collection, from, to) {
-      const documents = database.collection<Stored>(collection);
+      const documents = collectionOf(collection);
       const what = `remove a range of "${collection}"`;
       const nextAfter = async (first: string): Promise<string | undefined> => {
         const keys = await reach(what, () =>
@@ -435,7 +464,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
       return gone;
     },
     async forget(collection, before_ms, limit) {
-      const documents = database.collection<Stored>(collection);
+      const documents = collectionOf(collection);
       const what = `forget what expired of "${collection}"`;
       const expired = { expires_at: { $lt: before_ms } };
       let gone = 0;
