@@ -280,7 +280,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
     upstream.fail(wrong, { times: 1 });
     expect(await here.get(path, { cache_ttl_s: 0 })).toMatchObject({ kind: "got" });
     // A kept connection that dies is no answer: the same request goes out once more, in a slot of its own.
-    const times = wrong === "hung_up" ? 4 : 2;
+    const times = wrong === "hung_up" ? 3 : 2;
     upstream.fail(wrong, { times });
     const retry_after_s = /error|hung|reset|short|gzip/.test(wrong) ? 30 : 60;
     const lost = await here.get(path, { cache_ttl_s: 0 });
