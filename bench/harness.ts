@@ -90,6 +90,8 @@ export async function answering(url: string): Promise<void> {
 }
 
 export interface Service extends Started {
+  /** Of its data. */
+  readonly folder: string;
   readonly url: string;
   readonly key: string;
 }
@@ -119,6 +121,7 @@ export async function service(
   await documents.close();
   return {
     ...started,
+    folder,
     url,
     key,
     stop: async () => {

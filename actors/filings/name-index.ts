@@ -1,7 +1,8 @@
 /**
  * Names to be found by their whole, their beginning or anything in them. Names are folded and laid end to end, a line
  * each; blocks of lines are listed by the three-letter pieces they hold, so that a search reads only blocks that hold
- * every piece of what is looked for. 800,000 names take 45 MB. Found names come in the order they were given.
+ * every piece of what is looked for; a whole name is looked up by its hash. 800,000 names take 52 MB. Found names come in
+ * the order they were given.
  */
 import type { Breathe } from "../../cluster/ports/breathe.ts";
 
@@ -44,6 +45,13 @@ function classes(): Uint8Array {
 const pieceAt = (text: Uint8Array, at: number): number =>
   (CLASSES[text[at]!]! << 12) | (CLASSES[text[at + 1]!]! << 6) | CLASSES[text[at + 2]!]!;
 
+/** FNV-1a, 32 bits. */
+function hashOf(bytes: Uint8Array, from: number, to: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
+  return hash;
+}
+
 /** Builds in slices: `breathe` lets others have their turn after each few thousand names. Names are folded already. */
 export async function nameIndex(
   folded: readonly string[],
@@ -68,6 +76,17 @@ export async function nameIndex(
   }
   starts[length] = size;
   text[size] = LINE_FEED;
+
+  /** By the hash of a name the first that has it, and by its place the next one; one more than the place, 0: none. */
+  const mask = 2 ** Math.max(4, Math.ceil(Math.log2(length + 1))) - 1;
+  const heads = new Uint32Array(mask + 1);
+  const nexts = new Uint32Array(length);
+  for (let at = length - 1; at >= 0; at--) {
+    if (at % slice_names === 0) await breathe();
+    const bucket = hashOf(text, starts[at]! + 1, starts[at + 1]!) & mask;
+    nexts[at] = heads[bucket]!;
+    heads[bucket] = at + 1;
+  }
 
   const blocks = Math.ceil(length / NAMES_A_BLOCK);
   const blockEnd = (block: number): number => starts[Math.min(length, (block + 1) * NAMES_A_BLOCK)]!;
@@ -116,8 +135,10 @@ export async function nameIndex(
       const first = pieceAt(Buffer.of(...needle, 65), 0);
       const has = new Uint8Array(blocks);
       for (let at = offsets[first]!; at < offsets[first + 64]!; at++) has[postings[at]!] = 1;
-      const list = Uint16Array.from(has.keys().filter((block) => has[block] === 1));
-      return list.length === 0 ? null : [list];
+      const list = new Uint16Array(blocks);
+      let many = 0;
+      for (let block = 0; block < blocks; block++) if (has[block] === 1) list[many++] = block;
+      return many === 0 ? null : [list.subarray(0, many)];
     }
     const pieces = new Set<number>();
     for (let at = 0; at + 3 <= needle.length; at++) pieces.add(pieceAt(needle, at));
@@ -129,7 +150,17 @@ export async function nameIndex(
   return {
     count: length,
     find(how, name, seen) {
-      const needle = Buffer.from(how === "within" ? name : how === "start" ? `\n${name}` : `\n${name}\n`);
+      if (how === "whole" && name !== "") {
+        const wanted = Buffer.from(name);
+        let next = heads[hashOf(wanted, 0, wanted.length) & mask]!;
+        for (; next > 0; next = nexts[next - 1]!) {
+          const place = next - 1;
+          const isSame = wanted.equals(text.subarray(starts[place]! + 1, starts[place + 1]));
+          if (isSame && !seen(place)) return;
+        }
+        return;
+      }
+      const needle = Buffer.from(how === "within" ? name : `\n${name}`);
       const lists = listsOf(needle);
       if (lists === null || length === 0 || name === "") return;
       const [shortest, ...others] = lists;
