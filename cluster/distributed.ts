@@ -125,6 +125,7 @@ export async function distributed(
         const copy = travelled(what, shape, message);
         const reply_to = `${of.name}.${operation}#${inbox.address(token)}`;
         const body = JSON.stringify({ key, operation, message: copy });
+        const number = count++;
         const question: Asked = {
           again_ms: clock.now() + ASK_AGAIN_MS,
           attempt: 0,
@@ -150,8 +151,9 @@ export async function distributed(
               await bus.send({ ...letter, stream: "work", once, reply_to: null, deadline_ms: null });
               return conclude(token, { reply: undefined });
             }
-            // Asked again it is another letter: the first may have been answered already, and the answer lost.
-            const once = `${me}:${token}:${attempt}`;
+            // Asked again it is another letter: the first may have been answered already, and the answer lost. So it
+            // is when its asker had given up before and asks the same once more.
+            const once = `${me}:${token}:${number}.${attempt}`;
             await bus.send({ ...letter, stream: "sync", once, reply_to, deadline_ms });
           },
         };

@@ -390,3 +390,21 @@ describe("a letter that was lost on its way from the bus", () => {
     expect(await count()).toBe(1);
   });
 });
+
+test("a question that was given up is heard when it is asked once more", async () => {
+  const { clock, join } = world();
+  const one = await join();
+  const gateway = await join({ owns: false });
+  await clock.advance(2_000);
+  const same = { wait_ms: 5_000, id: "the same" };
+  one.line.losing = true;
+  const given_up = expect(gateway.ask(Counter, "a", "add", { by: 1 }, same)).rejects.toMatchObject({
+    code: "no_answer",
+  });
+  await clock.advance(6_000);
+  await given_up;
+  one.line.losing = false;
+  const again = gateway.ask(Counter, "a", "add", { by: 1 }, same);
+  await clock.advance(100);
+  expect(await again).toEqual({ count: 1 });
+});
