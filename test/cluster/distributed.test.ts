@@ -398,11 +398,9 @@ test("a question that was given up is heard when it is asked once more", async (
   await clock.advance(2_000);
   const same = { wait_ms: 5_000, id: "the same" };
   one.line.losing = true;
-  const given_up = expect(gateway.ask(Counter, "a", "add", { by: 1 }, same)).rejects.toMatchObject({
-    code: "no_answer",
-  });
+  const given_up = gateway.ask(Counter, "a", "add", { by: 1 }, same).catch(({ code }: Fault) => code);
   await clock.advance(6_000);
-  await given_up;
+  expect(await given_up).toBe("no_answer");
   one.line.losing = false;
   const again = gateway.ask(Counter, "a", "add", { by: 1 }, same);
   await clock.advance(100);
