@@ -48,7 +48,7 @@ const LOOK_MS = 1_000;
 const TELL_AGAIN_MS = 250;
 const TELLS_AGAIN = 40;
 const ACKNOWLEDGE_AGAIN_MS = 100;
-/** How often the bus's count of unacknowledged letters is compared with what this node knows it has. */
+/** How often what the bus counts as unacknowledged is looked for among what this node knows it has. */
 const STRANDED_MS = 60_000;
 /** After the connection was away, when what was on its way may have been lost. */
 const STRANDED_SOON_MS = 2_000;

@@ -52,6 +52,7 @@ export async function seedDemo(
   const known = await documents.get("demo", "edition");
   if (known?.value === edition && index.pages() >= pages.size) return;
 
+  const holds = holding(documents);
   const urls = [...pages].map(([name]) => new URL(`${base}/demo/${name}`));
   index.unpin(urls.map(({ href }) => href));
   const stored = [...pages.values()].map(async (body, at) => {
@@ -62,7 +63,7 @@ export async function seedDemo(
     if (work.kind === "failed") return false;
     const page = pageOf(url, body, work.value, (await bodies.put(body)).sha256, now_ms);
     const key = cacheKey(normaliseUrl(url), ORDINARY);
-    await holding(documents).hold([page.record.sha256], `page ${key}`, Infinity);
+    await holds.hold([page.record.sha256], `page ${key}`, Infinity);
     const old = await documents.get("pages", key);
     await documents.put("pages", key, page, old?.version ?? 0);
     const { title, meta, text } = page.record;

@@ -81,6 +81,7 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
   const granted = new Map<string, "unsent" | "sent">();
   /** How long the last few took from grant to leaving, of all sites: what that takes is this process's affair. */
   let leaving: readonly number[] = [];
+  let leaving_ms = 0;
 
   return actor(Domain)<State, Politeness>({
     keep: (state) => state.politeness,
@@ -110,7 +111,7 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
         const full = queue.byId.size >= QUEUE_MOST;
         const ahead = where === "again" ? queue.again.size : aheadOf(lane, waiting(queue));
         const others = where === "again" ? without(politeness, fetch_id) : politeness;
-        const expected_ms = expectedWait(others, pace, now_ms, ahead, usualLeaving(leaving));
+        const expected_ms = expectedWait(others, pace, now_ms, ahead, leaving_ms);
         if (same ? same.replies.length >= REPLIES_MOST : full || expected_ms > wait_max_ms) {
           return refused("domain_busy", expected_ms);
         }
@@ -126,7 +127,10 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
 
       sent(turn, { fetch_id }) {
         const granted_ms = turn.state.unsent.get(fetch_id);
-        if (granted_ms !== undefined) leaving = withLeaving(leaving, turn.now_ms - granted_ms);
+        if (granted_ms !== undefined) {
+          leaving = withLeaving(leaving, turn.now_ms - granted_ms);
+          leaving_ms = usualLeaving(leaving);
+        }
         turn.state.unsent.delete(fetch_id);
         if (granted.has(fetch_id)) granted.set(fetch_id, "sent");
         turn.state.sent_ms = turn.now_ms;
@@ -227,13 +231,7 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
     const { state, now_ms } = turn;
     const late = takeImpatient(state.queue, at_ms);
     if (late.length === 0) return;
-    const expected_ms = expectedWait(
-      state.politeness,
-      pace,
-      now_ms,
-      state.queue.byId.size,
-      usualLeaving(leaving),
-    );
+    const expected_ms = expectedWait(state.politeness, pace, now_ms, state.queue.byId.size, leaving_ms);
     refuse(turn, late, refused("politeness_timeout", expected_ms));
   }
 }

@@ -150,7 +150,8 @@ export async function nameIndex(
   return {
     count: length,
     find(how, name, seen) {
-      if (how === "whole" && name !== "") {
+      if (name === "") return;
+      if (how === "whole") {
         const wanted = Buffer.from(name);
         let next = heads[hashOf(wanted, 0, wanted.length) & mask]!;
         for (; next > 0; next = nexts[next - 1]!) {
@@ -162,7 +163,7 @@ export async function nameIndex(
       }
       const needle = Buffer.from(how === "within" ? name : `\n${name}`);
       const lists = listsOf(needle);
-      if (lists === null || length === 0 || name === "") return;
+      if (lists === null || length === 0) return;
       const [shortest, ...others] = lists;
       const cursors = others.map(() => 0);
       const holdsAll = (block: number): boolean =>

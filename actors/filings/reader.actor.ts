@@ -6,7 +6,7 @@ import { Compile } from "typebox/compile";
 import { actor, PARKED, type ReplyTo } from "../../cluster/actor.ts";
 import type { Bodies } from "../../cluster/ports/bodies.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
-import { holding } from "../../cluster/holds.ts";
+import { holding, type Holds } from "../../cluster/holds.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
@@ -44,8 +44,9 @@ const filingText = Compile(FilingText);
 /** Reads what the store gave; what is no text of this form is as good as nothing. */
 export const asFilingText = (value: unknown): FilingText | null => (filingText.Check(value) ? value : null);
 
-export const filingReader = (needs: Reading) =>
-  actor(FilingReader)<State>({
+export function filingReader(needs: Reading) {
+  const holds = holding(needs.documents);
+  return actor(FilingReader)<State>({
     begin: () => ({ waiting: [], reading: null, begun: 0 }),
     idle_ms: 60_000,
     on: {
@@ -54,7 +55,10 @@ export const filingReader = (needs: Reading) =>
         if (turn.state.reading !== null) return PARKED;
         const read = turn.state.begun++;
         turn.state.reading = read;
-        turn.start("done", async (_say, held) => ({ read, text: await readText(needs, ask, held.signal) }));
+        turn.start("done", async (_say, held) => ({
+          read,
+          text: await readText({ ...needs, holds }, ask, held.signal),
+        }));
         return PARKED;
       },
 
@@ -65,10 +69,11 @@ export const filingReader = (needs: Reading) =>
       },
     },
   });
+}
 
 /** Throws Fault. */
 async function readText(
-  { clock, documents, bodies, meters, extract }: Reading,
+  { clock, documents, bodies, holds, meters, extract }: Reading & { readonly holds: Holds },
   { sha256, url, content_type }: FilingTextAsk,
   signal: AbortSignal,
 ): Promise<FilingText> {
@@ -101,7 +106,7 @@ async function readText(
   if (work.kind === "done") {
     const expires_at_ms = clock.now() + KEPT_MS;
     const { text_sha256, pdf_pages_sha256 } = text;
-    await holding(documents).hold([text_sha256, pdf_pages_sha256], `filing ${sha256}`, expires_at_ms);
+    await holds.hold([text_sha256, pdf_pages_sha256], `filing ${sha256}`, expires_at_ms);
     const stored_before = await documents.get("filing_texts", textKey(sha256));
     await documents.put("filing_texts", textKey(sha256), text, stored_before?.version ?? 0, {
       expires_at_ms,

@@ -103,8 +103,7 @@ export const CANCEL_MS = 1_500;
 const INPUT_CHARS_MOST = 2 ** 20;
 const CHUNKS_AT_ONCE = 10;
 const RESULTS_AT_ONCE = 100;
-/** Documents removed in one go. */
-/** Results are read for the bodies they hold; one has a few megabytes at most. */
+/** Documents removed in one go. Results are read before, for the bodies they hold: a few megabytes each at most. */
 const REMOVED_AT_ONCE = 50;
 
 type JobTurn = Turn<State, typeof Job.operations>;

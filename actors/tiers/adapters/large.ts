@@ -32,26 +32,32 @@ export function bodyReader(clock: Clock): ReadBody {
     const content_type = exchange.headers.get("content-type")?.join(", ") ?? null;
     const said = Number(exchange.headers.get("content-length")?.[0] ?? Number.NaN);
     let refused: TooMuch | null = null;
-    let alarm: Disposable | null = null;
-    let leave: (() => void) | null = null;
+    let has_room = false;
+    /** What was set up while reading, to be ended with it. */
+    const ends: (() => void)[] = [];
 
     async function* within(): AsyncGenerator<Buffer> {
       let is_pdf = false;
       let total = 0;
       for await (const piece of exchange.body) {
-        if (total === 0) is_pdf = contentKindOf(content_type, piece, url) === "pdf";
-        if (is_pdf && alarm === null)
-          alarm = clock.at(clock.now() + PDF_MOST_MS, () => {
+        if (total === 0 && piece.length > 0 && contentKindOf(content_type, piece, url) === "pdf") {
+          is_pdf = true;
+          const alarm = clock.at(clock.now() + PDF_MOST_MS, () => {
             refused = "pdf_download_timeout";
             exchange.cancel();
           });
+          ends.push(() => alarm[Symbol.dispose]());
+        }
         total += piece.length;
         const is_large = total > max_bytes || said > max_bytes;
         if (is_large && (!is_pdf || total > max_pdf_bytes)) {
           refused = "too_large";
           return;
         }
-        if (is_large) leave ??= await places.enter(Math.max(total, said || max_pdf_bytes), signal);
+        if (is_large && !has_room) {
+          ends.push(await places.enter(Math.max(total, said || max_pdf_bytes), signal));
+          has_room = true;
+        }
         yield piece;
       }
     }
@@ -63,8 +69,7 @@ export function bodyReader(clock: Clock): ReadBody {
       if (refused !== null && problem instanceof EgressError) return refused;
       throw problem;
     } finally {
-      (alarm as Disposable | null)?.[Symbol.dispose]();
-      (leave as (() => void) | null)?.();
+      for (const end of ends) end();
     }
   };
 }

@@ -152,8 +152,8 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
       }
       const timestamp = replayedTimestamp(headers, copy.timestamp);
       if (status !== 200 || !isYoung(timestamp, clock.now())) return null;
-      if (!Buffer.isBuffer(body))
-        return failure(`archive_${body}`, status, tooMuch(body ?? "too_large", request));
+      if (body === null) return null;
+      if (typeof body === "string") return failure(`archive_${body}`, status, tooMuch(body, request));
       // What is listed of a copy says nothing of the one a redirect led to.
       const listed = redirects.length === 0 ? snapshot : { ...copy, mime: null, digest: null };
       if (!isCopy(headers, body, listed)) return null;
