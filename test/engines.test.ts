@@ -362,7 +362,7 @@ describe("an engine of one's own", () => {
         expect(await answers(engine.port)).toBe(false);
         await engine.restart();
         expect(await publish()).toBe(2);
-        engine.pause();
+        await engine.pause();
         const late = publish();
         const first = await Promise.race([late, setTimeout(200, "nothing yet")]);
         engine.resume();
@@ -394,7 +394,7 @@ describe("an engine of one's own", () => {
         expect(await answers(engine.port)).toBe(false);
         await engine.restart();
         expect(await insert("b")).toEqual(["a", "b"]);
-        engine.pause();
+        await engine.pause();
         const late = insert("c");
         const first = await Promise.race([late, setTimeout(200, "nothing yet")]);
         engine.resume();

@@ -39,7 +39,7 @@ export interface Engine {
   /** After `kill`: the same data on the same port. */
   restart(): Promise<void>;
   /** Stands still, as a machine that hangs: connections stay open and nothing answers. */
-  pause(): void;
+  pause(): Promise<void>;
   resume(): void;
   /** Kills it and removes its data; harmless when repeated. */
   stop(): Promise<void>;

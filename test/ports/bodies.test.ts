@@ -273,7 +273,7 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
         for (const stored of acknowledged) expect(await own.head(stored)).toEqual({ bytes: 20_000 });
         expect((await whole(await own.get(sha256))).equals(large)).toBe(true);
 
-        engine.pause();
+        await engine.pause();
         const paused = await Promise.allSettled([own.put(Buffer.from("x")), own.head(sha256), own.ping()]);
         for (const end of paused) expect(end).toMatchObject({ status: "rejected", reason: fault });
         engine.resume();

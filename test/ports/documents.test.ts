@@ -213,7 +213,7 @@ describe("documents in a MongoDB that does not answer", () => {
           expect(there[n]!.version).toBeGreaterThanOrEqual(acknowledged.get(key)!);
         }
 
-        engine.pause();
+        await engine.pause();
         const late = times(1_000, (n) => documents.put("late", `k${n}`, n, 0));
         const refused = documents.put("late", "one more", 0, 0);
         const ends = Promise.allSettled(late);

@@ -2,7 +2,7 @@
 import { createServer } from "node:net";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { natsBus, readConsumerName, tokenOf } from "../../cluster/adapters/bus.nats.ts";
 import { natsLeases } from "../../cluster/adapters/leases.nats.ts";
 import { natsRoster } from "../../cluster/adapters/roster.nats.ts";
@@ -122,6 +122,7 @@ describe.skipIf(shared === null)("a NATS server of its own", async () => {
 
   test("that dies and comes back loses nothing and needs no new owner", async () => {
     const bus = await natsBus(address);
+    onTestFinished(() => bus.close());
     const back = vi.fn<() => void>();
     bus.onReconnect(back);
     const one = await reader(bus, 5);
@@ -133,13 +134,19 @@ describe.skipIf(shared === null)("a NATS server of its own", async () => {
     })();
     await engine!.restart();
     await bus.send(letter("after", { stream: "sync" }));
-    await vi.waitFor(() => expect(one.got).toHaveLength(2), { timeout: 10_000 });
+    // A server that died may have forgotten what it handed out, and hands it out again.
+    const arrived = (): string[] => [...new Set(one.got.map(({ letter: { body } }) => body))];
+    await vi.waitFor(() => expect(arrived()).toEqual(['"before"', '"after"']), { timeout: 10_000 });
     expect(await acknowledged).toBe(true);
-    expect(await one.got[1]!.acknowledge()).toBe(true);
-    expect(await one.oldest()).toEqual([]);
+    await vi.waitFor(
+      async () => {
+        await Promise.all(one.got.map(({ acknowledge }) => acknowledge()));
+        expect(await one.oldest()).toEqual([]);
+      },
+      { timeout: 10_000 },
+    );
     expect(one.lost).not.toHaveBeenCalled();
     expect(back).toHaveBeenCalledOnce();
-    await bus.close();
   });
 
   test("that is away is told of by a fault in time, and then works again by itself", async () => {
@@ -174,7 +181,7 @@ describe.skipIf(shared === null)("a NATS server of its own", async () => {
 
   test("that hangs is told of by a fault in time", async () => {
     const bus = await natsBus(address);
-    engine!.pause();
+    await engine!.pause();
     const began = performance.now();
     await expect(bus.send(letter("hanging"))).rejects.toMatchObject({ code: "bus_unreachable" });
     expect(performance.now() - began).toBeLessThan(4_000);

@@ -31,6 +31,29 @@ interface Tree {
   readonly gone: Promise<void>;
   ended(): boolean;
   signal(name: NodeJS.Signals): void;
+  /** Resolves when no thread of it runs any more, or at once where the system does not say. */
+  still(): Promise<void>;
+}
+
+/** The third and fifth field of proc_pid_stat(5); null: it is gone, or this is another system. */
+async function stateOf(process: string): Promise<{ state: string; group: number } | null> {
+  const text = await readFile(`/proc/${process}/stat`, "utf8").catch(() => null);
+  if (text === null) return null;
+  const [state, , group] = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return { state: state!, group: Number(group) };
+}
+
+/** A stop reaches the threads of a process one after the other. */
+async function stoodStill(group: number): Promise<boolean> {
+  const listed = (folder: string) => readdir(folder).catch(() => []);
+  for (const process of (await listed("/proc")).filter((name) => /^\d+$/.test(name))) {
+    if ((await stateOf(process))?.group !== group) continue;
+    for (const thread of await listed(`/proc/${process}/task`)) {
+      const found = await stateOf(`${process}/task/${thread}`);
+      if (found && !"TtZX".includes(found.state)) return false;
+    }
+  }
+  return true;
 }
 
 function launch(command: readonly string[], log: string): Tree {
@@ -52,6 +75,9 @@ function launch(command: readonly string[], log: string): Tree {
     ended: () => ended,
     signal(name) {
       if (child.pid !== undefined && !ended) process.kill(-child.pid, name);
+    },
+    async still() {
+      while (child.pid !== undefined && !ended && !(await stoodStill(child.pid))) await sleep(1);
     },
   };
 }
@@ -190,7 +216,10 @@ export async function start(program: Program): Promise<Engine> {
       wanted = true;
       watch(running);
     },
-    pause: () => running.signal("SIGSTOP"),
+    async pause() {
+      running.signal("SIGSTOP");
+      await running.still();
+    },
     resume: () => running.signal("SIGCONT"),
     async stop() {
       await kill();
