@@ -140,7 +140,7 @@ describe.skipIf(shared === null)("a NATS server of its own", async () => {
     expect(await acknowledged).toBe(true);
     await vi.waitFor(
       async () => {
-        await Promise.all(one.got.map(({ acknowledge }) => acknowledge()));
+        await Promise.all(one.got.map((delivery) => delivery.acknowledge()));
         expect(await one.oldest()).toEqual([]);
       },
       { timeout: 10_000 },
