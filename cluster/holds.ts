@@ -31,19 +31,20 @@ export function holding(documents: Documents): Holds {
   async function write(key: string, until_ms: number): Promise<void> {
     if ((known.get(key) ?? -Infinity) >= until_ms) return;
     const kept_ms = until_ms + SLACK_MS;
-    for (;;) {
-      const old = await documents.get(HOLDS, key);
-      const held_ms =
-        old === null ? -Infinity : ((old.value as { until_ms: number | null }).until_ms ?? Infinity);
-      if (held_ms < until_ms) {
-        const extra = kept_ms === Infinity ? {} : { expires_at_ms: kept_ms };
-        const value = { until_ms: kept_ms === Infinity ? null : kept_ms };
-        // Another holds it at this moment, perhaps for less long.
-        if (!(await documents.put(HOLDS, key, value, old?.version ?? 0, extra))) continue;
+    const extra = kept_ms === Infinity ? {} : { expires_at_ms: kept_ms };
+    const value = { until_ms: kept_ms === Infinity ? null : kept_ms };
+    let [held_ms, version] = [-Infinity, 0];
+    while (held_ms < until_ms) {
+      if (await documents.put(HOLDS, key, value, version, extra)) {
+        held_ms = kept_ms;
+        continue;
       }
-      known.set(key, Math.max(held_ms, kept_ms));
-      return;
+      // It was there, or another holds it at this moment, perhaps for less long.
+      const there = await documents.get(HOLDS, key);
+      held_ms = there ? ((there.value as { until_ms: number | null }).until_ms ?? Infinity) : -Infinity;
+      version = there?.version ?? 0;
     }
+    known.set(key, held_ms);
   }
 
   return {

@@ -41,9 +41,11 @@ export function retrievals({ documents, clock }: { documents: Documents; clock: 
       const key = keyOf(project, seen.sha256);
       const value: Retrieved = { ...seen, retrieved_at_ms };
       const extra = { expires_at_ms: retrieved_at_ms + RETRIEVED_KEPT_MS + WRITTEN_AGAIN_MS };
-      // Lost against another gateway that noted the same at the same moment: then it is noted.
-      const known = await documents.get("retrieved", key);
-      await documents.put("retrieved", key, value, known?.version ?? 0, extra);
+      if (!(await documents.put("retrieved", key, value, 0, extra))) {
+        const known = await documents.get("retrieved", key);
+        // Lost against another gateway that noted the same at the same moment: then it is noted.
+        await documents.put("retrieved", key, value, known?.version ?? 0, extra);
+      }
       written.set(key, retrieved_at_ms);
     },
 

@@ -11,7 +11,6 @@ import { LEASE_MS } from "../actors/domain/politeness.ts";
 import { robots } from "../actors/domain/robots.actor.ts";
 import { fetch } from "../actors/fetch/actor.ts";
 import { climb } from "../actors/fetch/climb.ts";
-import { asCachedPage } from "../actors/fetch/freshness.ts";
 import { lessons } from "../actors/fetch/lessons.actor.ts";
 import { readPrices } from "../actors/fetch/prices.ts";
 import { filingPages } from "../actors/filings/pages.ts";
@@ -249,7 +248,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
           gone: searching.gone,
           handed,
         }),
-        stored: async (digest) => asCachedPage((await documents.get("pages", digest))?.value),
+        stored: (digest) => documents.get("pages", digest),
         now: () => clock.now(),
       }),
       ...searching.actors,

@@ -4,9 +4,9 @@
  * decides no route (ladder.ts).
  */
 import { actor, type Held, PARKED, type ReplyTo, type Say, type Turn } from "../../cluster/actor.ts";
+import type { Versioned } from "../../cluster/ports/documents.ts";
 import { EMPTY_RECORD, Fetch, type FetchAnswer, type FetchAsk } from "../../schemas/fetch.ts";
-import { freshness, type Freshness, variantOf } from "./freshness.ts";
-import type { CachedPage } from "./freshness.ts";
+import { asCachedPage, type CachedPage, freshness, type Freshness, variantOf } from "./freshness.ts";
 
 interface Caller {
   readonly fetch_id: string;
@@ -38,12 +38,13 @@ export interface Ways {
     climb: {
       readonly request: FetchAsk;
       readonly digest: string;
+      readonly known: Promise<Versioned | null>;
       readonly stale: CachedPage | null;
       readonly unwanted: AbortSignal;
     },
   ) => Promise<FetchAnswer>;
   /** What is stored for this digest, or null. */
-  readonly stored: (digest: string) => Promise<CachedPage | null>;
+  readonly stored: (digest: string) => Promise<Versioned | null>;
   readonly now: () => number;
 }
 
@@ -146,12 +147,16 @@ function begin(
   const stop = new AbortController();
   remember(turn, variant, { climb: number, request, callers, stop });
   turn.start("climbed", async (say, held) => {
-    const fresh: Freshness = freshness(await ways.stored(digest), request, ways.now());
+    const known = ways.stored(digest);
+    // Whoever wants nothing of it need not wait for it; what goes wrong is heard when it is needed.
+    known.catch(() => {});
+    const page = request.cache_ttl_s === 0 ? null : asCachedPage((await known)?.value);
+    const fresh: Freshness = freshness(page, request, ways.now());
     if (fresh.kind === "hit") return { climb: number, answer: fresh.answer };
     const stale = fresh.kind === "stale" ? fresh.page : null;
     return {
       climb: number,
-      answer: await ways.climb(say, held, { request, digest, stale, unwanted: stop.signal }),
+      answer: await ways.climb(say, held, { request, digest, known, stale, unwanted: stop.signal }),
     };
   });
 }

@@ -3,11 +3,12 @@
  * origin, takes the route the ladder names, has the bytes read outside the process, stores what is kept and hands
  * every slot back. Which route comes next is ladder.ts; what a stored page may answer is freshness.ts.
  */
+import { createHash } from "node:crypto";
 import type { Held, Say } from "../../cluster/actor.ts";
 import type { Bodies } from "../../cluster/ports/bodies.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { holding } from "../../cluster/holds.ts";
-import type { Documents } from "../../cluster/ports/documents.ts";
+import type { Documents, Versioned } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
 import type { Work, WorkFailure } from "../../cluster/ports/workers.ts";
@@ -104,6 +105,12 @@ const FINAL_REASONS: Readonly<Record<string, FetchError>> = {
   pdf_download_timeout: "timeout",
 };
 
+/** A page's record, and the bytes it names, which are not stored yet. */
+interface Recorded {
+  readonly record: PageRecord;
+  readonly contents: readonly Buffer[];
+}
+
 interface Candidate {
   readonly tier: Tier;
   readonly outcome: Outcome;
@@ -116,6 +123,8 @@ export interface Climb {
   readonly request: FetchAsk;
   /** The digest under which the page is cached; the second word of the actor's key. */
   readonly digest: string;
+  /** What was stored under it when the climb began, or null. */
+  readonly known: Promise<Versioned | null>;
   /** A stored page to ask the origin about, or null. */
   readonly stale: CachedPage | null;
   /** Aborts when nobody wants it any more: it ends as if its time had run out. Default: somebody does. */
@@ -138,7 +147,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         })
       : null;
 
-  return async (say, held, { request, digest, stale, unwanted }) => {
+  return async (say, held, { request, digest, known: stored, stale, unwanted }) => {
     const began_ms = clock.now();
     const ends_ms = request.hard_deadline ? request.deadline_ms : began_ms + CLIMB_MOST_MS;
     const deadline = new AbortController();
@@ -362,6 +371,8 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         leads,
         filed: vouched,
       };
+      // Most likely the answer: stored while it is read. What is not needed after all, nobody holds.
+      if (page.status === 200) put(page.body).catch(() => {});
       const work = await outside.extract(task, signal);
       stillOurs();
       const extracted = work.kind === "done" ? work.value : cutOff(task, work.reason);
@@ -398,13 +409,17 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       return done(outcome, reason, extracted.note, extracted);
     };
 
-    const recordOf = async ({ tier, page, kind, extracted }: Candidate): Promise<PageRecord> => {
-      if (page === null) return EMPTY_RECORD;
-      const body = await bodies.put(page.body);
+    const recordOf = ({ tier, page, kind, extracted }: Candidate): Recorded => {
+      if (page === null) return { record: EMPTY_RECORD, contents: [] };
+      const contents: Buffer[] = [];
+      const add = (content: Buffer): string => {
+        contents.push(content);
+        return createHash("sha256").update(content).digest("hex");
+      };
       const text = extracted?.text ?? "";
       const long = Buffer.byteLength(text) > TEXT_INLINE_BYTES;
       const origin_content_type = page.headers.get("content-type") ?? null;
-      return {
+      const record: PageRecord = {
         ...EMPTY_RECORD,
         final_url: page.final_url,
         redirects: [...page.redirects],
@@ -418,15 +433,13 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         title: extracted?.title ?? null,
         meta: extracted?.meta ?? null,
         text: long ? null : text,
-        text_sha256: long ? (await bodies.put(Buffer.from(text))).sha256 : null,
+        text_sha256: long ? add(Buffer.from(text)) : null,
         text_chars: text.length,
         text_truncated: extracted?.text_truncated ?? false,
-        pdf_pages_sha256: extracted?.pdf_pages
-          ? (await bodies.put(Buffer.from(JSON.stringify(extracted.pdf_pages)))).sha256
-          : null,
+        pdf_pages_sha256: extracted?.pdf_pages ? add(Buffer.from(JSON.stringify(extracted.pdf_pages))) : null,
         pdf_page_count: extracted?.pdf_page_count ?? null,
-        sha256: body.sha256,
-        bytes: body.bytes,
+        sha256: add(page.body),
+        bytes: page.body.length,
         body_kind: page.body_kind,
         etag: page.headers.get("etag") ?? null,
         last_modified: page.headers.get("last-modified") ?? null,
@@ -437,18 +450,35 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         paywall_evidence: [...(extracted?.paywall_evidence ?? [])],
         text_complete: extracted?.paywall ? extracted.paywall !== "hard" : null,
       };
+      return { record, contents };
     };
 
-    /** Whether it was stored. */
+    const storing = new WeakMap<Buffer, Promise<unknown>>();
+
+    const put = (content: Buffer): Promise<unknown> => {
+      const begun = storing.get(content) ?? bodies.put(content);
+      storing.set(content, begun);
+      return begun;
+    };
+
+    const store = (contents: readonly Buffer[]): Promise<unknown> => Promise.all(contents.map(put));
+
+    /** Stores what the record names, then the page, if the origin lets it be kept. Whether it was kept. */
     const keep = async (
-      record: PageRecord,
+      { record, contents }: Recorded,
       headers: ReadonlyMap<string, string>,
       renewed: CachedPage | null,
       fresh_most_ms = Infinity,
     ): Promise<boolean> => {
       const now_ms = clock.now();
       const own_ms = ttlOf(freshnessOf(headers, now_ms));
-      if (own_ms === null) return false;
+      const mayKeep = (there: Versioned | null): boolean =>
+        renewed !== null || mayReplace(asCachedPage(there?.value), record, request, now_ms);
+      let there = await stored;
+      if (own_ms === null || !mayKeep(there)) {
+        await store(contents);
+        return false;
+      }
       const ttl_ms = Math.min(own_ms, fresh_most_ms);
       const page: CachedPage = {
         url: request.url,
@@ -460,13 +490,16 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         validated_ms: now_ms,
         ttl_ms,
       };
-      // Two writers at once: whoever comes second looks again, once; a cache need not win.
-      for (let again = 0; again < 2; again++) {
-        const old = await documents.get("pages", digest);
-        if (!renewed && !mayReplace(asCachedPage(old?.value), record, request, now_ms)) return false;
-        const expires_at_ms = now_ms + ttl_ms + KEPT_STALE_MS;
-        await holds.hold([record.sha256, ...textsOf(record)], `page ${digest}`, expires_at_ms);
-        if (await documents.put("pages", digest, page, old?.version ?? 0, { expires_at_ms })) return true;
+      const expires_at_ms = now_ms + ttl_ms + KEPT_STALE_MS;
+      await Promise.all([
+        store(contents),
+        holds.hold([record.sha256, ...textsOf(record)], `page ${digest}`, expires_at_ms),
+      ]);
+      // Two writers at once: whoever comes second looks again, twice; a cache need not win.
+      for (let again = 0; again < 3; again++) {
+        if (again > 0) there = await documents.get("pages", digest);
+        if (!mayKeep(there)) return false;
+        if (await documents.put("pages", digest, page, there?.version ?? 0, { expires_at_ms })) return true;
       }
       return false;
     };
@@ -481,7 +514,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         last_modified: result.headers.get("last-modified") ?? page.record.last_modified,
       };
       const merged = new Map<string, string>(Object.entries({ ...page.record.headers, ...fresh }));
-      await keep(record, merged, page);
+      await keep({ record, contents: [] }, merged, page);
       return { ...fromCache(record, request), attempts, revalidated: true };
     };
 
@@ -523,13 +556,12 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
     };
 
     /** A copy in the page's place: told under the URL that was asked for, and kept for whoever wants copies. */
-    const copyOf = async (found: Found): Promise<PageRecord> => ({
-      ...(await recordOf({ ...found, tier: "direct", outcome: { kind: "unavailable", because: "failed" } })),
-      tier: "source",
-      alternate_of: request.url,
-      alternate_source: found.source,
-      match_score: found.score,
-    });
+    const copyOf = (found: Found): Recorded => {
+      const outcome = { kind: "unavailable", because: "failed" } as const;
+      const { record, contents } = recordOf({ ...found, tier: "direct", outcome });
+      const copied = { alternate_of: request.url, alternate_source: found.source, match_score: found.score };
+      return { record: { ...record, tier: "source", ...copied }, contents };
+    };
 
     const primaryOf = (error: FetchError | null, best: Candidate | null): PageRecord["primary_sources"] => {
       const teaser = best && isSold(best) ? best : tried.findLast(isSold);
@@ -542,22 +574,15 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       const found = await elsewhere(failure, best);
       const error = found ? null : failure;
       const page = found?.page ?? best?.page;
-      const record: PageRecord = {
-        ...(found
-          ? await copyOf(found)
-          : best
-            ? await recordOf(best)
-            : { ...EMPTY_RECORD, ...lastSeen(tried) }),
-        primary_sources: primaryOf(failure, best),
-      };
+      const { record: seen, contents } = found
+        ? copyOf(found)
+        : best
+          ? recordOf(best)
+          : { record: { ...EMPTY_RECORD, ...lastSeen(tried) }, contents: [] };
+      const record: PageRecord = { ...seen, primary_sources: primaryOf(failure, best) };
       const isWhole = !best?.extracted || !unread.has(best.extracted);
-      if (
-        page &&
-        error === null &&
-        (found || isWhole) &&
-        (await keep(record, page.headers, null)) &&
-        !found
-      ) {
+      if (!page || error !== null || !(found || isWhole)) await store(contents);
+      else if ((await keep({ record, contents }, page.headers, null)) && !found) {
         const text = best?.extracted?.text ?? "";
         outside.kept?.({ url: request.url, record, text, headers: page.headers, body: page.body });
       }
@@ -620,13 +645,16 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
       const page = { ...found.page, redirects: [...before, ...found.page.redirects] };
       const candidate = await read("direct", page, true);
       const { outcome } = candidate;
-      const record = { ...(await recordOf(candidate)), retrieved_at };
+      const { record: seen, contents } = recordOf(candidate);
+      const record = { ...seen, retrieved_at };
       if (outcome.kind !== "page") {
+        await store(contents);
         const error = outcome.kind === "final" ? outcome.error : `http_${page.status}`;
         const { final_url, redirects, status } = record;
         return answered({ ...EMPTY_RECORD, final_url, redirects, status }, { error, error_detail: error });
       }
-      if (found.fresh_ms !== 0) await keep(record, page.headers, null, found.fresh_ms ?? Infinity);
+      if (found.fresh_ms === 0) await store(contents);
+      else await keep({ record, contents }, page.headers, null, found.fresh_ms ?? Infinity);
       return answered(record, { cached, revalidated: found.revalidated });
     };
 

@@ -12,14 +12,15 @@
  */
 import assert from "node:assert/strict";
 import {
-  type AnyBulkWriteOperation,
   type Collection,
+  type Document,
   type FindCursor,
-  MongoBulkWriteError,
   MongoClient,
   type MongoClientOptions,
+  MongoNetworkError,
   MongoServerError,
   ObjectId,
+  type WriteConcernSettings,
 } from "mongodb";
 import { DOCUMENT_BYTES_MOST, type Documents, type Extra, type Versioned } from "../ports/documents.ts";
 import { Fault } from "../ports/fault.ts";
@@ -156,27 +157,48 @@ interface BulkOutcome {
   readonly errors: ReadonlyMap<number, { readonly code: number; readonly errmsg?: string | undefined }>;
 }
 
-async function sendBulk(
-  send: (operations: AnyBulkWriteOperation<Stored>[]) => Promise<{ readonly matchedCount: number }>,
+interface WriteAnswer {
+  readonly n: number;
+  readonly writeErrors?: readonly {
+    readonly index: number;
+    readonly code: number;
+    readonly errmsg?: string;
+  }[];
+  readonly writeConcernError?: { readonly errmsg?: string };
+}
+
+/** As commands and not through the driver's bulk, which costs a third more. */
+async function sendBatch(
+  command: (command: Document) => Promise<Document>,
+  name: string,
   batch: readonly Write[],
+  writeConcern: WriteConcernSettings,
 ): Promise<BulkOutcome> {
-  const operations = batch.map(({ document }): AnyBulkWriteOperation<Stored> => {
-    const { _id, ...replacement } = document;
-    return document.v === 1
-      ? { insertOne: { document } }
-      : { replaceOne: { filter: { _id, v: document.v - 1 }, replacement } };
-  });
-  try {
-    const { matchedCount } = await send(operations);
-    return { matched: matchedCount, errors: new Map() };
-  } catch (problem) {
-    // Without places in the batch it is not about single writes: the server is gone, or could not replicate.
-    if (!(problem instanceof MongoBulkWriteError) || problem.result.getWriteConcernError()) throw problem;
-    const told = [problem.writeErrors].flat();
-    if (told.length === 0) throw problem;
-    const errors = new Map(told.map(({ index, code, errmsg }) => [index, { code, errmsg }] as const));
-    return { matched: problem.matchedCount, errors };
+  const errors = new Map<number, { code: number; errmsg?: string | undefined }>();
+  const places = [...batch.keys()];
+  const how = { ordered: false, writeConcern } as const;
+  async function send(part: readonly number[], what: (documents: readonly Stored[]) => Document) {
+    if (part.length === 0) return 0;
+    const told = await command({ ...what(part.map((place) => batch[place]!.document)), ...how });
+    const { n, writeErrors = [], writeConcernError } = told as unknown as WriteAnswer;
+    if (writeConcernError) throw new Error(`It was not replicated: ${writeConcernError.errmsg}`);
+    for (const { index, code, errmsg } of writeErrors) errors.set(part[index]!, { code, errmsg });
+    return n;
   }
+  const [, matched] = await Promise.all([
+    send(
+      places.filter((place) => batch[place]!.document.v === 1),
+      (documents) => ({ insert: name, documents }),
+    ),
+    send(
+      places.filter((place) => batch[place]!.document.v > 1),
+      (documents) => ({
+        update: name,
+        updates: documents.map(({ _id, ...u }) => ({ q: { _id, v: u.v - 1 }, u })),
+      }),
+    ),
+  ]);
+  return { matched, errors };
 }
 
 function connect(address: string): MongoClient {
@@ -289,11 +311,8 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
     const { name } = lane;
     try {
       await prepare(lane);
-      const how = { ordered: false, writeConcern: concernOf(name) } as const;
-      const outcome = await sendBulk(
-        (operations) => inTime(collectionOf(name).bulkWrite(operations, how)),
-        batch,
-      );
+      const send = (command: Document) => inTime(database.command(command));
+      const outcome = await sendBatch(send, name, batch, concernOf(name));
       for (const [index, { code, errmsg }] of outcome.errors) {
         const { document, resolve, reject } = batch[index]!;
         if (code === DUPLICATE_KEY) resolve(false);
@@ -364,11 +383,25 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
     }
   }
 
+  /** A cursor for one document costs half as much again. */
+  async function loadOne(name: string, key: string): Promise<readonly Stored[]> {
+    const command = { find: name, filter: { _id: key }, ...READ, limit: 1, singleBatch: true };
+    const find = () => database.command(command);
+    const { cursor } = await reach(`read "${name}/${key}"`, () =>
+      // As the driver does with a cursor: once more, on another connection.
+      find().catch((problem: unknown) => {
+        if (problem instanceof MongoNetworkError) return find();
+        throw problem;
+      }),
+    );
+    return (cursor as { firstBatch: Stored[] }).firstBatch;
+  }
+
   async function load(name: string, keys: readonly string[]): Promise<ReadonlyMap<string, Stored>> {
-    const [key] = keys;
-    const what = keys.length === 1 ? `read "${name}/${key}"` : `read ${keys.length} of "${name}"`;
-    const asked = keys.length === 1 ? { _id: key! } : { _id: { $in: [...new Set(keys)] } };
-    const found = await readAll(what, collectionOf(name).find(asked, READ));
+    const cursor = () => collectionOf(name).find({ _id: { $in: [...new Set(keys)] } }, READ);
+    const found = await (keys.length === 1
+      ? loadOne(name, keys[0]!)
+      : readAll(`read ${keys.length} of "${name}"`, cursor()));
     return new Map(found.map((document) => [document._id, document]));
   }
 

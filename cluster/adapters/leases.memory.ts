@@ -1,6 +1,6 @@
 /** Leases within one process: for tests and for the simulator, on the clock they are given. */
 import type { Clock } from "../ports/clock.ts";
-import type { Leases } from "../ports/leases.ts";
+import { type Leases, presenceOf } from "../ports/leases.ts";
 
 interface Held {
   readonly node: string;
@@ -44,7 +44,8 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000): Leases {
     present: async (node) => void members.set(node, clock.mono()),
     absent: async (node) => void members.delete(node),
     async members() {
-      for (const [node, seen_ms] of members) if (clock.mono() - seen_ms >= ttl_ms) members.delete(node);
+      const since_ms = clock.mono() - presenceOf(ttl_ms);
+      for (const [node, seen_ms] of members) if (seen_ms <= since_ms) members.delete(node);
       return [...members.keys()];
     },
     async agree(name, value) {

@@ -8,7 +8,7 @@
 import { JetStreamApiError, StorageType } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import { Fault } from "../ports/fault.ts";
-import type { Lease, Leases } from "../ports/leases.ts";
+import { type Lease, type Leases, presenceOf } from "../ports/leases.ts";
 import type { Meters } from "../ports/meters.ts";
 import { linkNats, type NatsLink, unreachable } from "./connection.nats.ts";
 
@@ -59,7 +59,7 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
     });
   const [own, present, settings] = await Promise.all([
     bucket("own", ttl_ms),
-    bucket("members", ttl_ms),
+    bucket("members", presenceOf(ttl_ms)),
     bucket("cfg"),
   ]);
   const members_stream = bucketStream(cluster, "members");

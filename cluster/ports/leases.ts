@@ -14,6 +14,9 @@ export type Renewal =
   /** Somebody else's, or forgotten. */
   | { readonly kind: "lost" };
 
+/** Who falls silent is missed before its leases run out: the others are at its partitions when they do. */
+export const presenceOf = (ttl_ms: number): number => Math.round((ttl_ms * 2) / 3);
+
 /** Throws Fault bus_unreachable (nothing is known then) and nothing else. */
 export interface Leases {
   /** The same on all nodes. */
@@ -25,7 +28,7 @@ export interface Leases {
   /** Gives it back at once; nothing happens when it is no longer this revision's. */
   release(partition: number, lease: Lease): Promise<void>;
 
-  /** Says that this node is there, for ttl_ms. */
+  /** Says that this node is there, for `presenceOf(ttl_ms)`. */
   present(node: string): Promise<void>;
   absent(node: string): Promise<void>;
   members(): Promise<readonly string[]>;

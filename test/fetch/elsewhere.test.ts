@@ -8,7 +8,6 @@ import { domain } from "../../actors/domain/actor.ts";
 import { robots } from "../../actors/domain/robots.actor.ts";
 import { fetch } from "../../actors/fetch/actor.ts";
 import { climb } from "../../actors/fetch/climb.ts";
-import { asCachedPage } from "../../actors/fetch/freshness.ts";
 import type { Sources } from "../../actors/fetch/seek.ts";
 import { lessons } from "../../actors/fetch/lessons.actor.ts";
 import { fetchService } from "../../actors/fetch/service.ts";
@@ -99,7 +98,7 @@ async function oneService(
             ...others,
           },
         }),
-        stored: async (digest) => asCachedPage((await documents.get("pages", digest))?.value),
+        stored: (digest) => documents.get("pages", digest),
         now: () => clock.now(),
       }),
     ],

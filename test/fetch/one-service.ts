@@ -4,7 +4,6 @@ import { domain } from "../../actors/domain/actor.ts";
 import { robots } from "../../actors/domain/robots.actor.ts";
 import { fetch } from "../../actors/fetch/actor.ts";
 import { climb, type Outside } from "../../actors/fetch/climb.ts";
-import { asCachedPage } from "../../actors/fetch/freshness.ts";
 import { lessons } from "../../actors/fetch/lessons.actor.ts";
 import { fetchService } from "../../actors/fetch/service.ts";
 import { tasks } from "../../actors/lib/extract.ts";
@@ -92,7 +91,7 @@ export async function oneService(
           extract: async (task) => ({ kind: "done", value: (await readPage(task, () => 0)) as Extracted }),
           ...ways,
         }),
-        stored: async (digest) => asCachedPage((await documents.get("pages", digest))?.value),
+        stored: (digest) => documents.get("pages", digest),
         now: () => clock.now(),
       }),
     ],

@@ -80,9 +80,9 @@ export function leasesSuite(
     expect((await leases.members()).toSorted()).toEqual(["one", "three", "two"]);
     await leases.absent("two");
     expect((await leases.members()).toSorted()).toEqual(["one", "three"]);
-    await pass(leases.ttl_ms * 0.6);
+    await pass(leases.ttl_ms * 0.4);
     await leases.present("one");
-    await pass(leases.ttl_ms * 1.1);
+    await pass(leases.ttl_ms * 0.7);
     expect(await leases.members()).not.toContain("three");
   });
 
