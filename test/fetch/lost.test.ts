@@ -63,7 +63,12 @@ test.each([
     extract: async () => ({ kind: "failed", reason: "aborted", detail: "" }),
   });
   const held = { signal: lost.signal, mayStart: () => true, epoch: 1 };
-  const end = await climbs(say, held, { request: ASK, digest: "d", known: Promise.resolve(null), stale: null }).then(
+  const end = await climbs(say, held, {
+    request: ASK,
+    digest: "d",
+    known: Promise.resolve(null),
+    stale: null,
+  }).then(
     ({ error }) => error,
     ({ code }: { code: string }) => code,
   );
