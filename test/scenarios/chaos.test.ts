@@ -1,7 +1,7 @@
 /** One run of chaos on real engines; bench/chaos.ts is the long form. Another seed, and so another fault, each time. */
 import { randomInt } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { chaos } from "../chaos.ts";
+import { chaos, leftAt } from "../chaos.ts";
 import { engines } from "../engines.ts";
 
 const found = await engines("bus", "documents", "blobs");
@@ -15,4 +15,16 @@ describe.skipIf(missing)("a cluster of three, a thousand fetches and one fault",
     const again = `npm run chaos -- --seed ${seed}`;
     expect({ again, ...run }).toMatchObject({ broken: [] });
   }, 240_000);
+});
+
+describe("when requests left that were seen", () => {
+  test.each([
+    ["as they left", [0, 100, 200], [1, 101, 201], [0, 100, 200]],
+    ["one late, and the next close behind", [0, 100, 200], [1, 180, 201], [0, 100, 200]],
+    ["two late, in the time of the next", [0, 100, 200], [1, 250, 251], [0, 100, 200]],
+    ["one that never came", [0, 100, 5_000], [1, 5_001], [0, 5_000]],
+    ["one the ledger lost", [0, 5_000], [1, 100, 5_001], [0, Number.NaN, 5_000]],
+  ])("%s", (_, starts, arrivals, left) => {
+    expect(leftAt(starts, arrivals)).toEqual(left);
+  });
 });
