@@ -11,17 +11,34 @@ const TITLE_CHARS_MAX = 500;
 /** Before markup in it is dropped. */
 const DECLARED_CHARS_MAX = 2_000;
 const HEADINGS_MOST = 8;
+/** A link that is looked for in a heading stands among its first nodes. */
+const LINK_REACH = 20;
 
-const SEPARATORS = /(\s+[|·•»«›‹–—~:]+\s+|\s+-+\s+|\s*[|｜]\s*|(?<=\p{L}{3}):\s+)/u;
+const SEPARATORS = /(\s+[|/·•»«›‹–—~:]+\s+|\s+-+\s+|\s*[|｜]\s*|(?<=\p{L}{3}):\s+)/u;
 const folded = (text: string): string =>
   text.toLowerCase().replace(/[’‘]/g, "'").replace(/[“”]/g, '"').replace(/\s+/g, " ").trim();
 export const letters = (text: string): string => folded(text).replace(/[^\p{L}\p{N}]+/gu, "");
 
-/** "¶" and "#" that headings carry for links, and the number of things a list has. */
+const windows = new TextDecoder("windows-1252");
+/** The bytes that Windows-1252 shows as other characters than their numbers. */
+const WINDOWS_BYTES: ReadonlyMap<string, number> = new Map(
+  Array.from({ length: 32 }, (_, n) => [windows.decode(Uint8Array.of(128 + n)), 128 + n]),
+);
+
+/** UTF-8 that was taken for Latin-1 somewhere on its way ("donâ€™t") is read once more. */
+function reread(text: string): string {
+  if (!/[\u00c2-\u00f4]\P{ASCII}/u.test(text)) return text;
+  const bytes = Array.from(text, (char) => WINDOWS_BYTES.get(char) ?? char.codePointAt(0)!);
+  if (bytes.some((byte) => byte > 255)) return text;
+  const read = Buffer.from(bytes).toString("utf8");
+  return read.includes("\ufffd") ? text : read;
+}
+
+/** "¶" and "#" that headings carry for links, and the number of things a list has; "(2026 guide)" is none. */
 const headed = (text: string): string =>
-  text
+  reread(text)
     .replace(/\s*[¶#]+$/, "")
-    .replace(/\s*\(\d[\d,.]* \p{L}{3,10}\)$/u, "")
+    .replace(/\s*\((?!(?:19|20)\d\d )\d[\d,.]* \p{L}{3,10}\)$/u, "")
     .trim();
 
 export interface Site {
@@ -32,15 +49,17 @@ export interface Site {
   readonly labels: readonly string[];
   /** Words of the last part of the address that has letters. */
   readonly slug: readonly string[];
+  readonly address: URL | null;
 }
 
 export function siteOf(name: string | null, url: string): Site {
-  const host = URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, "") : "";
+  const address = URL.canParse(url) ? new URL(url) : null;
+  const host = address?.hostname.replace(/^www\./, "") ?? "";
   const labels = host.split(".").slice(0, -1).map(letters);
-  const path = URL.canParse(url) ? new URL(url).pathname.split("/") : [];
-  const last = path.findLast((part) => /[a-z]{3}/i.test(part)) ?? "";
+  const last = address?.pathname.split("/").findLast((part) => /[a-z]{3}/i.test(part)) ?? "";
   return {
     name,
+    address,
     slug:
       last
         .replace(/\.\w{2,5}$/, "")
@@ -95,6 +114,63 @@ const share = (words: readonly string[], is: (word: string) => boolean): number 
 /** The first of these meta elements that says something. */
 export type Meta = (...names: readonly string[]) => string | null;
 
+interface Place {
+  /** In a header, a footer, navigation, a margin or a dialog. */
+  readonly framed: boolean;
+  /** In what the page calls its main part or an article. */
+  readonly main: boolean;
+  /** A link to another page: a masthead, a teaser. */
+  readonly away: boolean;
+  /** That page is above this one. */
+  readonly homeward: boolean;
+}
+
+const FRAME = /^(?:header|nav|footer|aside|dialog)$/;
+const FRAME_ROLES = /dialog|banner|navigation/;
+
+/** Where the link goes that a heading is in, or that is in it. */
+function linkOf(tree: Tree, heading: number): string | undefined {
+  const around = tree.parent[heading]!;
+  if (tree.tag[around] === "a") return tree.attributes[around]?.["href"];
+  for (let i = heading + 1; i < tree.end[heading]! && i < heading + LINK_REACH; i += 1)
+    if (tree.tag[i] === "a") return tree.attributes[i]?.["href"];
+  return undefined;
+}
+
+function placeOf(tree: Tree, heading: number, here: URL | null): Place {
+  let framed = false;
+  let main = false;
+  for (let up = tree.parent[heading]!; up > 0; up = tree.parent[up]!) {
+    framed ||= FRAME.test(tree.tag[up]!) || FRAME_ROLES.test(tree.attributes[up]?.["role"] ?? "");
+    main ||= tree.tag[up] === "main" || tree.tag[up] === "article";
+  }
+  const href = linkOf(tree, heading);
+  if (!here || !href || !URL.canParse(href, here.href)) return { framed, main, away: false, homeward: false };
+  const to = new URL(href, here);
+  const above = to.pathname.replace(/index\.\w+$/, "");
+  return {
+    framed,
+    main,
+    away: to.pathname !== here.pathname || to.search !== here.search,
+    homeward: above.length < here.pathname.length && here.pathname.startsWith(above),
+  };
+}
+
+/** How often each of these texts, by its letters, stands on the page by itself and in no heading. */
+function seenAlone(tree: Tree, unseen: Uint8Array, texts: readonly string[]): ReadonlyMap<string, number> {
+  const seen = new Map(texts.map((text) => [letters(text), 0]));
+  const lengths = new Set(texts.map((text) => text.length));
+  for (let i = 1; i < tree.tag.length; i += 1) {
+    if (tree.tag[i] === "h1" || tree.tag[i] === "h2") i = tree.end[i]! - 1;
+    else if (tree.tag[i] === "#text" && lengths.has(tree.chars[i]!) && !unseen[i]) {
+      const bare = letters(tree.text[i]!);
+      const times = seen.get(bare);
+      if (times !== undefined) seen.set(bare, times + 1);
+    }
+  }
+  return seen;
+}
+
 /** Everything on the page that may be its title, each text once. */
 export function titleCandidates(
   tree: Tree,
@@ -111,14 +187,19 @@ export function titleCandidates(
   const isArticle =
     meta("og:type")?.toLowerCase() === "article" || (about !== null && isLdType(about, ARTICLE_TYPES));
   const h1s: string[] = [];
-  const h2s: string[] = [];
+  let h2: string | null = null;
+  const places = new Map<string, Place>();
   for (let i = 0; i < tree.tag.length && h1s.length < HEADINGS_MOST; i += 1) {
     const tag = tree.tag[i];
-    if ((tag !== "h1" && tag !== "h2") || unseen[i]) continue;
-    const text = headed(nodeText(tree, i, TITLE_CHARS_MAX, unseen));
+    if ((tag !== "h1" && (tag !== "h2" || h2 !== null)) || unseen[i]) continue;
+    const text = headed(nodeText(tree, i, TITLE_CHARS_MAX, unseen, "button"));
     if (text.length < 3) continue;
-    if (tag === "h1") h1s.push(text);
-    else if (h2s.length === 0) h2s.push(text);
+    if (tag === "h2") h2 = text;
+    else {
+      h1s.push(text);
+      const key = folded(text);
+      if (!places.has(key)) places.set(key, placeOf(tree, i, site.address));
+    }
   }
 
   const found = new Map<string, { text: string; from: Set<string> }>();
@@ -132,7 +213,9 @@ export function titleCandidates(
   };
   h1s.forEach((text, n) => add(text, n === 0 ? "h1" : "h1+"));
   h1s.forEach((text, n) => add(withoutSite(text, site), n === 0 ? "h1 cut" : "h1+ cut"));
-  add(h2s[0], "h2");
+  const opened = h1s[0]?.split(SEPARATORS) ?? [];
+  if (opened.length > 1) add(opened[0], "h1 first");
+  add(h2, "h2");
   for (const [said, from] of [
     [og, "og"],
     [tree.title, "title"],
@@ -162,17 +245,27 @@ export function titleCandidates(
   const isShop = kind === "product" || kind === "collection" || kind === "listing";
   const isService = kind === "service";
   const opening = headingsSaid[0] ?? "";
+  const everySaid = [wholeTitle, wholeOg, letters(headline ?? ""), letters(twitter ?? ""), ...headingsSaid];
+  const isHome = slug.length === 0;
+  const depth = site.address?.pathname.split("/").filter((part) => part !== "").length ?? 0;
+  const seen = seenAlone(
+    tree,
+    unseen,
+    Array.from(found.values(), ({ text }) => text),
+  );
   return [...found.values()].map(({ text, from }) => {
     const bare = letters(text);
     const is = (name: string): number => Number(from.has(name));
     const words = text.split(/\s+/).length;
     const isHeading = from.has("h1") || from.has("h1+");
+    const place = isHeading ? places.get(folded(text)) : undefined;
     const features: Record<string, number> = {
       h1: is("h1"),
       h1_alone: Number(isHeading && h1s.length === 1),
       h1_article: Number(isHeading && isArticle),
       h1_later: Number(!from.has("h1") && from.has("h1+")),
       h1_cut: Number((from.has("h1 cut") || from.has("h1+ cut")) && !isHeading),
+      h1_first: is("h1 first"),
       h2: is("h2"),
       h2_no_h1: Number(from.has("h2") && h1s.length === 0),
       og: is("og"),
@@ -183,11 +276,8 @@ export function titleCandidates(
       title_first: is("title first"),
       title_but_last: is("title but last"),
       title_longest: is("title longest"),
-      title_but_first: is("title but first"),
       og_first: is("og first"),
       og_but_last: is("og but last"),
-      og_longest: is("og longest"),
-      og_but_first: is("og but first"),
       ld: is("ld"),
       ld_article: Number(from.has("ld") && isArticle),
       twitter: Number(from.has("twitter") || from.has("twitter cut")),
@@ -214,7 +304,6 @@ export function titleCandidates(
       shop_title_cut: Number(isShop && from.has("title cut")),
       shop_title_first: Number(isShop && from.has("title first")),
       shop_og_cut: Number(isShop && from.has("og cut")),
-      service_h1: Number(isService && from.has("h1")),
       service_title_cut: Number(isService && from.has("title cut")),
       service_title_first: Number(isService && from.has("title first")),
       service_og_cut: Number(isService && from.has("og cut")),
@@ -222,9 +311,7 @@ export function titleCandidates(
       service_words: isService ? Math.min(words, 16) / 16 : 0,
       shop_words: isShop ? Math.min(words, 16) / 16 : 0,
       forum_h1: Number(kind === "forum" && from.has("h1")),
-      documentation_h1: Number(kind === "documentation" && from.has("h1")),
       begins_title: Number(wholeTitle.startsWith(bare)),
-      begins_og: Number(wholeOg !== "" && wholeOg.startsWith(bare)),
       begins_with_h1: Number(opening.length > 5 && bare.startsWith(opening) && bare !== opening),
       title_length: wholeTitle === "" ? 0 : Math.min(bare.length / wholeTitle.length, 2),
       title_length_heading:
@@ -232,12 +319,23 @@ export function titleCandidates(
       all_title: Number(from.has("title cut") && (from.has("og cut") || from.has("twitter cut"))),
       agreed: Number(isHeading && (from.has("og cut") || from.has("title cut") || from.has("title first"))),
       brand_inside: Number(site.labels.some((label) => bare.includes(label))),
-      home: Number(slug.length === 0 && isHeading),
-      home_title: Number(slug.length === 0 && (from.has("title cut") || from.has("og cut"))),
-      slug_said: share(slug, (word) => bare.includes(word)),
+      home_title: Number(isHome && (from.has("title cut") || from.has("og cut"))),
       says_slug: alike(text, slug),
       slug_heading: isHeading ? alike(text, slug) : 0,
-      slug_rich: slug.length < 3 ? 0 : share(slug, (word) => bare.includes(word)),
+      slug_all: Number(!isHome && bare === slug.join("")),
+      home_whole: Number(isHome && (from.has("title") || from.has("og"))),
+      branded: Number(SEPARATORS.test(text) && isSite(text.split(SEPARATORS)[0]!, site)),
+      framed: Number(place?.framed ?? false),
+      main: Number(place?.main ?? false),
+      away: Number(place?.away ?? false),
+      homeward: Number(place?.homeward ?? false),
+      deep_heading: isHeading ? Math.min(depth, 5) / 5 : 0,
+      like_h1: Number(bare === opening && !isHeading),
+      said: Math.min(everySaid.filter((each) => each.includes(bare)).length, 5) / 5,
+      seen: Math.min(seen.get(bare) ?? 0, 3) / 3,
+      sells: Number(/^(?:shop|buy|discover|explore|browse)\b/i.test(text)),
+      signs: Number(/[*®™]/.test(text)),
+      colon: Number(/:\s/.test(text)),
     };
     return { text, features: Object.values(features) };
   });

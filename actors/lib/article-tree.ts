@@ -492,12 +492,18 @@ export function buildTree(source: string): Tree {
 /** A title, a name or a date stands in no more nodes than this. */
 const NODES_READ_MAX = 300;
 
-/** Text of a subtree without what is hidden in it, at most so many characters. */
-export function nodeText(tree: Tree, node: number, chars_max: number, unseen: Uint8Array): string {
+/** Text of a subtree without what is hidden in it and without elements of one tag, at most so many characters. */
+export function nodeText(
+  tree: Tree,
+  node: number,
+  chars_max: number,
+  unseen: Uint8Array,
+  without: string | null = null,
+): string {
   let text = "";
   const stop = Math.min(tree.end[node]!, node + NODES_READ_MAX);
   for (let i = node; i < stop && text.length < chars_max * 2; i += 1) {
-    if (i > node && unseen[i]) i = tree.end[i]! - 1;
+    if (i > node && (unseen[i] || tree.tag[i] === without)) i = tree.end[i]! - 1;
     else if (tree.tag[i] === "#text") text += tree.text[i]!;
     else if (i > node && !(tree.tag[i] === "span" && /\p{L}$/u.test(text))) text += " ";
   }

@@ -31,7 +31,7 @@ const FLOORS: readonly (readonly [kind: string, f1: number])[] = [
   ["collection", 0.76],
   ["listing", 0.81],
 ];
-const META_FLOORS = { title: 0.75, author: 0.6, date: 0.78 } as const;
+const META_FLOORS = { title: 0.8, author: 0.6, date: 0.78 } as const;
 
 describe.skipIf(!existsSync(ROOT))("gold pages", () => {
   test("word F1 by kind, and title, author and date", { timeout: 300_000 }, () => {

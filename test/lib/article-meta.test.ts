@@ -134,6 +134,29 @@ test.each([
     "<h1>The keeper’s last day</h1>",
     "The keeper’s last day",
   ],
+  [
+    "not a masthead that leads home",
+    "<title>The last crossing</title>",
+    '<h1><a href="/">Keeper &amp; Sons</a></h1><h1>The last crossing</h1>',
+    "The last crossing",
+  ],
+  [
+    "a topic less its forum behind a slash",
+    "<title>Which lamp for a small boat / Harbour Forums</title>",
+    "",
+    "Which lamp for a small boat",
+  ],
+  [
+    "without a heading's buttons",
+    "<title>Module lamps</title>",
+    "<h1>Module lamps <button>Copy path</button></h1>",
+    "Module lamps",
+  ],
+  ["without the number of things", "", "<h1>Lanterns (24 items)</h1>", "Lanterns"],
+  ["with a year", "", "<h1>Choosing a lantern (2026 guide)</h1>", "Choosing a lantern (2026 guide)"],
+  ["UTF-8 taken for Windows-1252", "", "<h1>The keeperâ€™s last day</h1>", "The keeper’s last day"],
+  ["UTF-8 taken for Latin-1", "", "<h1>The keeper\u00e2\u0080\u0099s last day</h1>", "The keeper’s last day"],
+  ["letters that only look like it", "", "<h1>Les âmes du château</h1>", "Les âmes du château"],
   ["nothing", "", "", null],
 ])("title: %s", (_, head, body, title) => {
   expect(page(head, body).title).toBe(title);
