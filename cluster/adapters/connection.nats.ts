@@ -7,7 +7,7 @@
  * and then ends in Fault bus_unreachable, so nothing piles up in the client's memory.
  */
 import { type JetStreamClient, jetstream, type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
-import { connect, type ConnectionOptions, type NatsConnection } from "nats";
+import { connect, type ConnectionOptions, type NatsConnection, TimeoutError } from "nats";
 import { Fault } from "../ports/fault.ts";
 import type { Meters } from "../ports/meters.ts";
 
@@ -30,6 +30,7 @@ export interface NatsLink {
 const AT_LEAST = [2, 12] as const;
 /** One JetStream call; less than a lease's time. */
 export const CALL_MS = 2_000;
+const MANAGER_TRIES = 5;
 /** How long a first connection may take. */
 const CONNECT_MS = 5_000;
 /** A server that comes back within it goes unnoticed. */
@@ -76,6 +77,17 @@ export const unreachable = (what: string, cause: unknown): Fault =>
     cause,
   });
 
+/** A server that is busy answers late; one without JetStream says so at once. */
+async function managerOf(nc: NatsConnection): Promise<JetStreamManager> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await jetstreamManager(nc, { timeout: CALL_MS });
+    } catch (problem) {
+      if (tries === MANAGER_TRIES || !(problem instanceof TimeoutError)) throw problem;
+    }
+  }
+}
+
 export async function linkNats(
   address: string,
   { purpose, meters }: { readonly purpose: string; readonly meters?: Meters },
@@ -103,7 +115,7 @@ export async function linkNats(
     await nc.close();
     throw new Error(`Cannot use NATS ${version} at ${where}: it must be ${AT_LEAST.join(".")} or newer`);
   }
-  const jsm = await jetstreamManager(nc, { timeout: CALL_MS }).catch(async (problem: unknown) => {
+  const jsm = await managerOf(nc).catch(async (problem: unknown) => {
     await nc.close();
     throw unreachable(`use NATS at ${where}, whose JetStream must be on (nats-server -js)`, problem);
   });

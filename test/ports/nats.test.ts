@@ -192,14 +192,16 @@ describe.skipIf(shared === null)("a NATS server of its own", async () => {
 });
 
 describe("an address", () => {
-  /** Says what a server of that version says first, and nothing more. */
-  async function server(version: string) {
+  /** Says what a server of that version says first, and to questions for its JetStream what the test says. */
+  async function server(version: string, asked: (reply: (body: string) => void) => void = () => {}) {
     const listening = createServer((socket) => {
       socket.write(
         `INFO ${JSON.stringify({ server_id: "x", version, headers: true, max_payload: 1_048_576, proto: 1 })}\r\n`,
       );
       socket.on("data", (said) => {
         if (said.includes("PING")) socket.write("PONG\r\n");
+        const [, reply_to] = /PUB \$JS\.API\.INFO (\S+)/.exec(said.toString()) ?? [];
+        if (reply_to) asked((body) => socket.write(`MSG ${reply_to} 1 ${body.length}\r\n${body}\r\n`));
       });
       socket.on("error", () => {});
     }).listen(0, "127.0.0.1");
@@ -210,6 +212,18 @@ describe("an address", () => {
   test("of a server that is too old is refused with a sentence", async () => {
     const { at, listening } = await server("2.9.10");
     await expect(natsBus(at)).rejects.toThrow(/^Cannot use NATS 2\.9\.10 at .*must be 2\.12 or newer/);
+    listening.close();
+  });
+
+  test("of a server that is busy is asked again; one without JetStream is refused with a sentence", async () => {
+    let questions = 0;
+    const { at, listening } = await server("2.12.0", (reply) => {
+      questions++;
+      const error = { code: 503, err_code: 10_039, description: "JetStream not enabled for account" };
+      if (questions > 1) reply(JSON.stringify({ error }));
+    });
+    await expect(natsBus(at)).rejects.toThrow(/whose JetStream must be on .*not enabled/);
+    expect(questions).toBe(2);
     listening.close();
   });
 
