@@ -1,36 +1,43 @@
 /**
- * node bench/browser.bench.ts [--rounds 5] [--pages 100]: the route browser with the guard on beside a plain Playwright
- * loop on the same Chromium, interleaved in one run, equally many pages at once and the same rule for when a page is
- * done; then 500 pages by the route alone, and the resident memory of the whole process tree before, at most and after.
+ * node bench/browser.bench.ts [--part rate|memory] [--rounds 5] [--pages 100] [--memory-pages 550]: the route browser
+ * with the guard on beside a plain Playwright loop on the same Chromium, interleaved in one run, equally many pages at
+ * once and the same rule for when a page is done; the loop also with the route's features switched off, which leaves
+ * what the guard, interception and the passes cost. Then the memory of the process tree while pages
+ * are open, what is shared counted once, and what is resident with no browser before and within a minute of the last page.
  *
  * The web is a process of its own and does not count. The loop loads images, the route does not: so it is meant.
  */
-import { fork } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { chromium as playwright } from "playwright-core";
 import { destination } from "../actors/lib/destination.ts";
-import { browserPool } from "../actors/tiers/adapters/browser-pool.ts";
+import { browserPool, FEATURES_OFF } from "../actors/tiers/adapters/browser-pool.ts";
 import { findChromium } from "../actors/tiers/adapters/chromium.ts";
 import { browserTransport } from "../actors/tiers/adapters/transport.browser.ts";
 import { systemClock } from "../cluster/adapters/clock.system.ts";
 import { egressProxy } from "../cluster/adapters/egress.proxy.ts";
 import { silentMeters } from "../cluster/adapters/meters.silent.ts";
-import { cpuSeconds, machine, median, residentMb } from "./harness.ts";
+import { cpuSeconds, machine, median, proportionalMb, residentMb } from "./harness.ts";
 
 const { values } = parseArgs({
   options: {
     rounds: { type: "string", default: "5" },
     pages: { type: "string", default: "100" },
+    "memory-pages": { type: "string", default: "550" },
     part: { type: "string", default: "all" },
     port: { type: "string", default: "0" },
   },
 });
 const AT_ONCE = 4;
 const QUIET_MOST_MS = 5_000;
-const MEMORY_PAGES = 500;
+/** As many as a browser of the route has before it is replaced. The route's own pages leave one in mid-life, idle. */
+const LOOP_PAGES = 100;
+/** Base, plus what counts as back at it. */
+const BACK = 1.05;
+const BACK_WITHIN_S = 60;
 const SELF = new URL(import.meta.url).pathname;
 
 /** A page as many are: styles, two scripts that fetch data and write the text, a few images. */
@@ -104,9 +111,9 @@ async function route(address: (n: number) => string) {
   };
 }
 
-async function loop(address: (n: number) => string) {
+async function loop(address: (n: number) => string, args: string[] = []) {
   const { path, env } = await chromium.ready();
-  const browser = await playwright.launch({ executablePath: path, env: { ...env } });
+  const browser = await playwright.launch({ executablePath: path, env: { ...env }, args });
   return {
     one: async (n: number) => {
       const context = await browser.newContext();
@@ -143,71 +150,106 @@ async function lap(pages: number, one: (n: number) => Promise<void>): Promise<La
 const addressAt = (port: number) => (n: number) =>
   `http://127.0.${1 + (n >> 8)}.${1 + (n & 127)}:${port}/?${n}`;
 
+const contenders = {
+  plain: (address: (n: number) => string) => loop(address),
+  lean: (address: (n: number) => string) => loop(address, [`--disable-features=${FEATURES_OFF.join(",")}`]),
+  ours: route,
+} as const;
+type Who = keyof typeof contenders;
+const WHO = Object.keys(contenders) as Who[];
+
 async function memory(port: number): Promise<void> {
-  const address = addressAt(port);
-  const { pool, one, close } = await route(address);
-  const tree = () => Math.round(residentMb(process.pid));
-  const emptied = async () => {
-    const began_ms = performance.now();
-    while (pool.now().browsers.length > 0 && performance.now() - began_ms < 60_000) await sleep(250);
-    return Math.round((performance.now() - began_ms) / 1_000);
+  const pages = Number(values["memory-pages"]);
+  // Without a browser the process is alone, and what it shares with other programs of Node comes and goes with them.
+  // What V8 keeps of a heap it no longer fills (37 MB here) it gives back when it likes: it is made to, each time.
+  const alone = () => {
+    globalThis.gc!({ type: "major", execution: "sync", flavor: "last-resort" });
+    return Math.round(residentMb(process.pid));
   };
-  const empty_mb = tree();
+  const tree = () => Math.round(proportionalMb(process.pid));
+  const held = async (of: number, one: (n: number) => Promise<void>) => {
+    const seen_mb: number[] = [];
+    const watch = setInterval(() => seen_mb.push(tree()), 1_000);
+    await all(of, one);
+    clearInterval(watch);
+    return { pages: of, median_mb: median(seen_mb), most_mb: Math.max(...seen_mb), at_end_mb: tree() };
+  };
+  const settled = async (enough: () => boolean) => {
+    const began_ms = performance.now();
+    const passed_s = () => Math.round((performance.now() - began_ms) / 1_000);
+    while (!enough() && passed_s() < BACK_WITHIN_S) await sleep(1_000);
+    return passed_s();
+  };
+  const { pool, one, close } = await route(addressAt(port));
   await all(20, one);
-  await emptied();
-  const base_mb = tree();
-  let most_mb = 0;
-  const watch = setInterval(() => (most_mb = Math.max(most_mb, tree())), 500);
-  await all(MEMORY_PAGES, one);
-  clearInterval(watch);
-  const at_end_mb = tree();
-  const gone_after_s = await emptied();
-  // Within the same minute: what the process itself no longer needs.
-  let after_mb = tree();
-  for (let s = gone_after_s; s < 60 && after_mb > base_mb * 1.05; s += 1) {
-    await sleep(1_000);
-    after_mb = tree();
-  }
+  await settled(() => pool.now().browsers.length === 0);
+  await sleep(2_000); // Its processes have gone too.
+  const base_mb = alone();
+  const ours = await held(pages, one);
+  const back_after_s = await settled(() => alone() <= base_mb * BACK);
+  const after_mb = alone();
   await close();
-  process.send!({ empty_mb, base_mb, most_mb, at_end_mb, after_mb, gone_after_s });
+  const { one: plainly, close: end } = await loop(addressAt(port));
+  const plain = await held(LOOP_PAGES, plainly);
+  await end();
+  process.send!({ base_mb, ours: { ...ours, after_mb, back_after_s }, plain });
 }
 
-if (values.part === "web") await serve();
-else if (values.part === "memory") await memory(Number(values.port));
-else {
-  const web = fork(SELF, ["--part", "web"]);
-  const [port] = (await once(web, "message")) as [number];
+/** What a child has to say; one that ends without a word is a failure, not a wait without end. */
+async function said<T>(child: ChildProcess): Promise<T> {
+  const ended = once(child, "exit").then(([code, signal]: unknown[]) => {
+    throw new Error(`Cannot measure: a child ended with ${String(code ?? signal)}`);
+  });
+  const [message] = (await Promise.race([once(child, "message"), ended])) as [T];
+  ended.catch(() => {});
+  return message;
+}
+
+async function rates(port: number) {
   const address = addressAt(port);
-  const laps: { ours: Lap[]; plain: Lap[] } = { ours: [], plain: [] };
+  const laps: Record<Who, Lap[]> = { plain: [], lean: [], ours: [] };
   for (let round = 0; round < Number(values.rounds); round++) {
-    for (const who of round % 2 === 0 ? (["plain", "ours"] as const) : (["ours", "plain"] as const)) {
-      const { one, close } = who === "ours" ? await route(address) : await loop(address);
+    for (const who of round % 2 === 0 ? WHO : WHO.toReversed()) {
+      const { one, close } = await contenders[who](address);
       laps[who].push(await lap(Number(values.pages), one));
       await close();
       console.error(round, who, laps[who].at(-1));
     }
   }
-  const told = (all_laps: readonly Lap[]) => ({
-    pages_per_min: Math.round(median(all_laps.map(({ pages_per_min }) => pages_per_min))),
-    cpu_s_per_page: Number(median(all_laps.map(({ cpu_s_per_page }) => cpu_s_per_page)).toFixed(3)),
-  });
-  const [ours, plain] = [told(laps.ours), told(laps.plain)];
-  if (process.env.X) process.exit(web.kill() ? 0 : 1);
-  const child = fork(SELF, ["--part", "memory", "--port", String(port)]);
-  const [held] = (await once(child, "message")) as [object];
-  web.kill();
-  console.log(
-    JSON.stringify(
-      {
-        machine: machine(),
-        at_once: AT_ONCE,
-        ours,
-        plain,
-        rate: ours.pages_per_min / plain.pages_per_min,
-        memory: held,
-      },
-      null,
-      2,
-    ),
-  );
+  const told = (of: keyof Lap, who: Who) => Number(median(laps[who].map((one) => one[of])).toFixed(3));
+  const each = WHO.map((who) => [
+    who,
+    {
+      pages_per_min: told("pages_per_min", who),
+      cpu_s_per_page: told("cpu_s_per_page", who),
+      of_node: told("of_node", who),
+    },
+  ]);
+  const beside = (who: Who) => told("pages_per_min", "ours") / told("pages_per_min", who);
+  return { ...Object.fromEntries(each), rate: beside("plain"), rate_beside_lean: beside("lean") };
+}
+
+if (values.part === "web") await serve();
+else if (values.part === "memory-child") await memory(Number(values.port));
+else {
+  const web = fork(SELF, ["--part", "web"]);
+  try {
+    const port = await said<number>(web);
+    const rate = values.part === "memory" ? null : await rates(port);
+    const child = [
+      "--part",
+      "memory-child",
+      "--port",
+      String(port),
+      "--memory-pages",
+      values["memory-pages"],
+    ];
+    const held =
+      values.part === "rate"
+        ? null
+        : await said<object>(fork(SELF, child, { execArgv: [...process.execArgv, "--expose-gc"] }));
+    console.log(JSON.stringify({ machine: machine(), at_once: AT_ONCE, rate, memory: held }, null, 2));
+  } finally {
+    web.kill();
+  }
 }

@@ -330,6 +330,37 @@ describeBrowser("a browser", () => {
     await it.close();
   });
 
+  test("leaves switched off all that Playwright switches off: the last list, which is ours, has it too", async () => {
+    const it = await desk({ page: { settle_ms: 300 } });
+    const site = it.web.site({ "/": GOOD });
+    await it.fetch(`${site.origin}/`);
+    const [browser] = it.pool.now().browsers;
+    const { command } = living(browser!).find(({ pid }) => pid === browser)!;
+    const lists = [...command.matchAll(/--disable-features=(\S+)/g)].map(([, names]) => names!.split(","));
+    expect(lists).toHaveLength(2);
+    expect(lists[1]).toEqual(expect.arrayContaining(lists[0]!));
+    await it.close();
+  });
+
+  test("runs one process for a page, and none for windows nobody sees or sites nobody asked for", async () => {
+    const it = await desk({ page: { settle_ms: 20_000 } });
+    const held = gate();
+    const site = it.web.site({
+      "/": { body: scripted("fetch('/held')") },
+      "/held": async () => {
+        await held.opened;
+        return { body: "" };
+      },
+    });
+    const answer = it.fetch(`${site.origin}/`);
+    await site.reached("/held");
+    const [browser] = it.pool.now().browsers;
+    expect(living(browser!, "renderer")).toHaveLength(1);
+    held.open();
+    expect(await answer).toMatchObject({ kind: "page" });
+    await it.close();
+  });
+
   test("is replaced after so many pages, and ends with the last of them", async () => {
     const it = await desk({ pool: { pages_per_browser: 3 }, page: { settle_ms: 300 } });
     const site = it.web.site({ "/": { type: "text/plain", body: "x" } });

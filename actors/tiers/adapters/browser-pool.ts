@@ -425,8 +425,35 @@ function flags(guard_url: string): string[] {
     "--deny-permission-prompts",
     "--autoplay-policy=user-gesture-required",
     "--disable-crash-reporter",
+    `--disable-features=${FEATURES_OFF.join(",")}`,
   ];
 }
+
+/** Features of Chromium that a page without a reader's window has no use for. */
+export const FEATURES_OFF = [
+  // For every window a process that runs the address bar's list of suggestions: 60 % of a page's CPU seconds (Chromium 156).
+  "WebUIOmniboxPopup",
+  "WebUIOmniboxAimPopup",
+  // A process kept ready for a context's next site: a context that lives for one page throws it away.
+  "SpareRendererForSitePerProcess",
+  // Playwright's own: of several lists Chromium heeds the last (browser-faults.test.ts).
+  "AvoidUnnecessaryBeforeUnloadCheckSync",
+  "DestroyProfileOnBrowserClose",
+  "HttpsUpgrades",
+  "HttpsFirstBalancedModeAutoEnable",
+  "LensOverlay",
+  "MediaRouter",
+  "PaintHolding",
+  "ThirdPartyStoragePartitioning",
+  "AvoidCorsURLLoaderRestartOnRedirect",
+  "TcpPortRandomizationWin",
+  "OptimizationHints",
+  "NetworkTimeServiceQuerying",
+  "AimEnabled",
+  "PreconnectToSearch",
+  "msForceBrowserSignIn",
+  "msEdgeUpdateLaunchServicesPreferredVersion",
+] as const;
 
 /**
  * Runs in every frame before its own scripts. The headless shell has no policy for WebRTC, and its UDP would go past
