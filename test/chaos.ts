@@ -398,6 +398,7 @@ function judged({
     return at_ms !== undefined && at_ms <= span.to_ms && (answered_ms === 0 || answered_ms > span.from_ms);
   }).length;
   const refetched = visits - first.size;
+  if (refetched > exposed) timeline = [...timeline, ...visitedAgain(seen, span.from_ms)];
   // Each 200 is billed once; what broke off may have been, too. Who is killed takes the last second's with it.
   const billed = answers.length + (odd.get("politeness_timeout") ?? 0);
   const brokenOff = [...odd].reduce((sum, [what, many]) => sum + (/^[A-Z]/.test(what) ? many : 0), 0);
@@ -453,6 +454,21 @@ export function leftAt(starts: readonly number[], arrivals_ms: readonly number[]
     return next < starts.length && starts[next]! <= at_ms + CLOCK_STEP_MS ? starts[next++]! : Number.NaN;
   });
 }
+
+const TOLD_MOST = 40;
+
+/** Pages that were visited more than once, and when, since the fault began. */
+const visitedAgain = (seen: Seen, from_ms: number): string[] =>
+  seen
+    .flatMap((arrivals, site) =>
+      [...Map.groupBy(arrivals, ([, path]) => path)]
+        .filter(([path, visits]) => path !== "/robots.txt" && visits.length > 1)
+        .map(([path, visits]) => {
+          const times = visits.map(([at_ms]) => `${Math.round(at_ms - from_ms)}`);
+          return `visited again: site ${site}: ${path} at ${times.join(", ")} ms of the fault`;
+        }),
+    )
+    .slice(0, TOLD_MOST);
 
 const leastOf = (starts: readonly (readonly number[])[]): number =>
   Math.min(...starts.flatMap((times) => times.slice(1).map((at_ms, n) => at_ms - times[n]!)));
