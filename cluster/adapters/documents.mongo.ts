@@ -6,9 +6,9 @@
  * JSON text, because it comes back as it went: names with dots and dollars, their order, 12 MB of it. As a BSON document
  * it costs the same to write, and half as much again to read when it is large.
  *
- * Writes wait for the one under way in their collection and go together in the next; reads of one tick go together,
- * too. A command that is not answered in 5 s and a write that found no place in 3 s end in a fault; whether such a
- * write took place is then not known.
+ * Writes wait for those under way in their collection and go together next, but not for one that hangs; reads of one
+ * tick go together, too. A command that is not answered in 5 s and a write that found no place in 3 s end in a fault;
+ * whether such a write took place is then not known.
  */
 import assert from "node:assert/strict";
 import {
@@ -36,6 +36,10 @@ const REACH_MS = 3_000;
 const RENEW_MS = 10_000;
 /** How long a write waits for those before it. */
 const WAIT_MS = 3_000;
+/** A batch that is not answered within it holds up the next ones no longer, except those of its own documents. */
+const HELD_UP_MS = 300;
+/** Batches of one collection under way at once, when some hang. */
+const BATCHES_AT_ONCE = 4;
 /** Writes that wait on this node, in all collections; the next one is refused at once. */
 const WAITING_MOST = 1_000;
 /** A command holds at most so many writes, and so much JSON unless it is a single one. */
@@ -87,6 +91,8 @@ interface Read {
 interface Lane {
   readonly name: string;
   waiting: Write[];
+  /** Keys of what is under way. */
+  readonly busy: Set<string>;
   /** Ends when nothing waits any more; null when nothing does. */
   working: Promise<void> | null;
   /** Its indexes were made, or are being made. */
@@ -129,12 +135,19 @@ function within<T>(wanted: Promise<T>): Promise<T> {
   });
 }
 
+/** Resolves with the first of them, or when the time is over. */
+function firstOf(works: Iterable<Promise<void>>, most_ms: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, most_ms);
+  return Promise.race([promise, ...works]).finally(() => clearTimeout(timer));
+}
+
 /** Refusals of single writes are an answer, too. */
 const isAnswer = (problem: unknown): boolean => problem instanceof MongoServerError;
 
 /** The next writes to go, the oldest first, no two of one key: what becomes of the first decides the second. */
 function takeBatch(lane: Lane): Write[] {
-  const keys = new Set<string>();
+  const keys = new Set(lane.busy);
   let bytes = 0;
   const [taken, left]: [Write[], Write[]] = [[], []];
   for (const write of lane.waiting) {
@@ -273,7 +286,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
   function laneOf(name: string): Lane {
     const known = lanes.get(name);
     if (known) return known;
-    const fresh: Lane = { name, waiting: [], working: null, ready: null };
+    const fresh: Lane = { name, waiting: [], busy: new Set(), working: null, ready: null };
     lanes.set(name, fresh);
     return fresh;
   }
@@ -294,14 +307,23 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
   async function work(lane: Lane): Promise<void> {
     // What else is asked for in this tick shall go along.
     await new Promise(setImmediate);
-    while (lane.waiting.length > 0) {
+    const running = new Set<Promise<void>>();
+    while (lane.waiting.length > 0 || running.size > 0) {
       const oldest_ms = performance.now() - WAIT_MS;
       const late = lane.waiting.filter(({ asked_ms }) => asked_ms < oldest_ms);
       if (late.length > 0) lane.waiting = lane.waiting.filter(({ asked_ms }) => asked_ms >= oldest_ms);
       for (const { document, reject } of late)
         reject(fault(`write "${lane.name}/${document._id}"`, new Error(`It waited ${WAIT_MS / 1_000} s`)));
-      const batch = takeBatch(lane);
-      if (batch.length > 0) await writeBatch(lane, batch);
+      const batch = running.size < BATCHES_AT_ONCE ? takeBatch(lane) : [];
+      if (batch.length > 0) {
+        for (const { document } of batch) lane.busy.add(document._id);
+        const one = writeBatch(lane, batch).finally(() => {
+          for (const { document } of batch) lane.busy.delete(document._id);
+          running.delete(one);
+        });
+        running.add(one);
+      }
+      if (running.size > 0) await firstOf(running, HELD_UP_MS);
     }
     lane.working = null;
   }
