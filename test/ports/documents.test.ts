@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
@@ -48,6 +50,33 @@ describe.skipIf(mongo === null)("documents in MongoDB", () => {
   });
 
   documentsSuite(async () => open());
+
+  test("keeps no write waiting for one that hangs, but those of its own document", async () => {
+    const { hostname, port } = new URL(address.replace(/^mongodb/, "http"));
+    const swallowed = Promise.withResolvers<void>();
+    const way = createServer((near) => {
+      const far = connect(Number(port), hostname);
+      far.on("error", () => {}).pipe(near);
+      near.on("error", () => {}).on("close", () => far.destroy());
+      near.on("data", (said) => (said.includes("this hangs") ? swallowed.resolve() : far.write(said)));
+    }).listen(0, "127.0.0.1");
+    await once(way, "listening");
+    const there = (way.address() as AddressInfo).port;
+    const documents = mongoDocuments(address.replace(`${hostname}:${port}`, `127.0.0.1:${there}`));
+    opened.push(documents);
+    await documents.put("lane", "first", 1, 0);
+    let ended = false;
+    const hanging = documents.put("lane", "a", "this hangs", 0).finally(() => (ended = true));
+    const told = expect(hanging).rejects.toMatchObject({ code: "documents_unreachable" });
+    await swallowed.promise;
+    expect(await Promise.all(times(5, (n) => documents.put("lane", `other ${n}`, n, 0)))).not.toContain(
+      false,
+    );
+    expect(ended).toBe(false);
+    await told;
+    expect(await documents.put("lane", "a", "this does not", 0)).toBe(true);
+    way.close();
+  });
 
   test("tells two nodes that write the same documents the truth, or that it cannot tell", async () => {
     const nodes = [open(), open()];
