@@ -496,12 +496,12 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
         holds.hold([record.sha256, ...textsOf(record)], `page ${digest}`, expires_at_ms),
       ]);
       // Two writers at once: whoever comes second looks again, twice; a cache need not win.
-      for (let again = 0; again < 3; again++) {
-        if (again > 0) there = await documents.get("pages", digest);
-        if (!mayKeep(there)) return false;
+      for (let tries = 1; ; tries++) {
         if (await documents.put("pages", digest, page, there?.version ?? 0, { expires_at_ms })) return true;
+        if (tries === 3) return false;
+        there = await documents.get("pages", digest);
+        if (!mayKeep(there)) return false;
       }
-      return false;
     };
 
     const revalidated = async (page: CachedPage, result: Extract<Transported, { kind: "page" }>) => {

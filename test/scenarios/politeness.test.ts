@@ -106,8 +106,8 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     const overran = answers.filter(({ error }) => error === "politeness_timeout");
     expect(overran.length).toBeLessThanOrEqual(3);
     expect(served.length + busy.length + overran.length).toBe(90);
-    // 15 s of one start each 300 ms are 50; a busy machine is slower to let them leave.
-    expect(served.length).toBeGreaterThan(15);
+    // 15 s of one start each 300 ms.
+    expect(served.length).toBeGreaterThan(35);
     expect(busy.length).toBeGreaterThan(25);
     for (const { http, retry_after_s, answer } of busy) {
       expect(http).toBe(503);
