@@ -32,7 +32,7 @@ const { values } = parseArgs({
   },
 });
 const AT_ONCE = 4;
-const QUIET_MOST_MS = 5_000;
+const MAX_QUIET_MS = 5_000;
 /** As many as a browser of the route has before it is replaced. The route's own pages leave one in mid-life, idle. */
 const LOOP_PAGES = 100;
 /** Base, plus what counts as back at it. */
@@ -119,7 +119,7 @@ async function loop(address: (n: number) => string, args: string[] = []) {
       const context = await browser.newContext();
       const page = await context.newPage();
       await page.goto(address(n), { waitUntil: "domcontentloaded" });
-      await page.waitForLoadState("networkidle", { timeout: QUIET_MOST_MS }).catch(() => {});
+      await page.waitForLoadState("networkidle", { timeout: MAX_QUIET_MS }).catch(() => {});
       if ((await page.content()).length < 20_000) throw new Error("Cannot read the page: it is too short");
       await context.close();
     },

@@ -197,7 +197,7 @@ function grow(
     return tree.column.length - 1;
   };
   const REGULAR = 2;
-  const LEAST = 1.5;
+  const MIN = 1.5;
   type Leaf = {
     node: number;
     from: number;
@@ -232,7 +232,7 @@ function grow(
       for (let bin = 0; bin < borders[column]!.length; bin += 1) {
         gl += g[bin]!;
         hl += h[bin]!;
-        if (hl < LEAST || H - hl < LEAST) continue;
+        if (hl < MIN || H - hl < MIN) continue;
         const gain =
           (gl * gl) / (hl + REGULAR) + ((G - gl) * (G - gl)) / (H - hl + REGULAR) - (G * G) / (H + REGULAR);
         if (gain > leaf.gain) {

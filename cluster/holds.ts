@@ -9,7 +9,7 @@ import type { Documents, Range } from "./ports/documents.ts";
 const HOLDS = "holds";
 /** A hold lasts so much longer than was asked for, so that renewing it within a day writes nothing. */
 const SLACK_MS = 24 * 60 * 60_000;
-const RECENT_MOST = 50_000;
+const MAX_RECENT = 50_000;
 const LISTED_AT_ONCE = 1_000;
 
 export interface Holds {
@@ -26,7 +26,7 @@ const keyOf = (sha256: string, holder: string): string => `${sha256} ${holder}`;
 
 export function holding(documents: Documents): Holds {
   /** Until when it is held, as far as it is known here. */
-  const known = new LRUCache<string, number>({ max: RECENT_MOST });
+  const known = new LRUCache<string, number>({ max: MAX_RECENT });
 
   async function write(key: string, until_ms: number): Promise<void> {
     if ((known.get(key) ?? -Infinity) >= until_ms) return;

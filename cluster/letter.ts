@@ -5,7 +5,7 @@
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import type { Contract, Operation } from "../schemas/contract.ts";
-import { LETTER_BYTES_MOST } from "./ports/bus.ts";
+import { MAX_ENVELOPE_BYTES } from "./ports/bus.ts";
 import { Fault } from "./ports/fault.ts";
 
 export interface Shape {
@@ -52,12 +52,12 @@ export function shapesOf(of: Contract<unknown>, operation: string): Shapes {
 
 function measured(what: string, text: string): void {
   // A UTF-16 unit takes at most three bytes, so most texts need no counting.
-  if (text.length * 3 <= LETTER_BYTES_MOST) return;
+  if (text.length * 3 <= MAX_ENVELOPE_BYTES) return;
   const bytes = Buffer.byteLength(text);
-  if (bytes > LETTER_BYTES_MOST)
+  if (bytes > MAX_ENVELOPE_BYTES)
     throw new Fault(
       "message_too_large",
-      `Cannot send ${what}: ${bytes} bytes are more than ${LETTER_BYTES_MOST}`,
+      `Cannot send ${what}: ${bytes} bytes are more than ${MAX_ENVELOPE_BYTES}`,
     );
 }
 

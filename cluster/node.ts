@@ -10,7 +10,7 @@ import { LRUCache } from "lru-cache";
 import { type Actor, type Held, PARKED, type Say, type Turn } from "./actor.ts";
 import { type Shapes, shapesOf, travelled } from "./letter.ts";
 import { partitionOf } from "./placement.ts";
-import { UNREAD_MOST } from "./ports/bus.ts";
+import { MAX_UNREAD } from "./ports/bus.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
@@ -128,10 +128,10 @@ interface Kind {
 }
 
 /** Questions one actor may have unanswered, and tells it may have unread; as on the bus (cluster.md, section 4). */
-export const ASKS_MOST = UNREAD_MOST.sync;
-export const TELLS_MOST = UNREAD_MOST.work;
+export const MAX_ASKS = MAX_UNREAD.sync;
+export const MAX_TELLS = MAX_UNREAD.work;
 /** A turn that throws is tried again for a tell, for an ask the asker decides. */
-const THROWS_MOST = 5;
+const MAX_THROWS = 5;
 const THROW_PAUSE_MS = 250;
 /** A duty whose turn broke so often, or that did not move its own time, is done again this much later. */
 const DUTY_PAUSE_MS = 60_000;
@@ -139,11 +139,11 @@ const DUTY_AGAIN_MS = 1_000;
 /** Idle actors are looked for this often; an actor is put away at most this much late. */
 const SWEEP_MS = 10_000;
 /** So many are looked at in one go, 5 ms or so; then the loop has a breath. */
-const SWEEP_MOST = 20_000;
+const MAX_SWEEP = 20_000;
 const BREATH_MS = 10;
 /** Answers to repeatable questions that are remembered, and their letters of JSON. */
-const ANSWERS_MOST = 10_000;
-const ANSWERS_CHARS_MOST = 32 * 2 ** 20;
+const MAX_ANSWERS = 10_000;
+const MAX_ANSWERS_CHARS = 32 * 2 ** 20;
 const NO_QUEUE: Envelope[] = [];
 
 export interface Node {
@@ -203,8 +203,8 @@ export function node(
   );
   const holdings = new Set<HoldingState>();
   const answered = new LRUCache<string, { readonly reply: unknown; readonly chars: number }>({
-    max: ANSWERS_MOST,
-    maxSize: ANSWERS_CHARS_MOST,
+    max: MAX_ANSWERS,
+    maxSize: MAX_ANSWERS_CHARS,
     sizeCalculation: ({ chars }) => chars,
   });
   const next = () => random.next();
@@ -496,7 +496,7 @@ export function node(
     envelope.throws++;
     // The bus would bring it to the next owner, too; a mistake of ours would only be made again.
     const ours = problem instanceof Fault && !envelope.local;
-    const again = (envelope.reply_to === "" || ours) && envelope.throws < THROWS_MOST;
+    const again = (envelope.reply_to === "" || ours) && envelope.throws < MAX_THROWS;
     if (again) activation.queue.unshift(envelope);
     else if (envelope.reply_to === "") {
       meters.say("error", "A message was given up", { actor: kind.name, key, operation: envelope.operation });
@@ -597,7 +597,7 @@ export function node(
     broke(kind.name, key, "begin", problem);
     activation.queue = queue.filter((envelope) => {
       envelope.throws++;
-      if (envelope.reply_to === "" && envelope.throws < THROWS_MOST) return true;
+      if (envelope.reply_to === "" && envelope.throws < MAX_THROWS) return true;
       if (envelope.reply_to === "") envelope.settle?.("given_up");
       rest(kind.holding);
       return false;
@@ -630,7 +630,7 @@ export function node(
 
   function sweep(rest_of: Generator<Activation>): void {
     const now_ms = clock.now();
-    for (let looked = 0; looked < SWEEP_MOST; looked++) {
+    for (let looked = 0; looked < MAX_SWEEP; looked++) {
       const { value: activation, done } = rest_of.next();
       if (done) {
         sweeping = false;
@@ -725,10 +725,10 @@ export function node(
         // Asked again while it is open: answered once, with the first.
         if (activation.open?.has(reply_to)) return envelope.settle?.("heard");
         const waits = envelope.local && kind.shapes.get(envelope.operation)?.kind === "ask";
-        if (waits && (activation.open?.size ?? 0) >= ASKS_MOST) throw full(kind, key, ASKS_MOST);
+        if (waits && (activation.open?.size ?? 0) >= MAX_ASKS) throw full(kind, key, MAX_ASKS);
       }
       // What the bus brought was counted there.
-      if (envelope.local && activation.queue.length >= TELLS_MOST) throw full(kind, key, TELLS_MOST);
+      if (envelope.local && activation.queue.length >= MAX_TELLS) throw full(kind, key, MAX_TELLS);
       remember(activation, envelope);
       hear(activation, envelope);
     }
@@ -738,12 +738,12 @@ export function node(
         if (!kind.actor.due) continue;
         for (const partition of partitions)
           for (let from = ""; ;) {
-            const range = { tag: dutyTag(partition), from, limit: RECOVER_MOST };
+            const range = { tag: dutyTag(partition), from, limit: MAX_RECOVER };
             const found = await inTurn(() => documents.list(kind.name, range));
             if (holding.mode === "over") return;
             for (const { key, value } of found)
               if (!kind.duties.has(key)) oblige(kind, key, kind.actor.due(value as never), clock.now());
-            if (found.length < RECOVER_MOST) break;
+            if (found.length < MAX_RECOVER) break;
             from = `${found.at(-1)!.key}\0`;
           }
       }
@@ -811,7 +811,7 @@ export function node(
   };
 }
 
-const RECOVER_MOST = 500;
+const MAX_RECOVER = 500;
 const LOOKS_AT_ONCE = 4;
 
 const isTell = ({ shapes }: Kind, { operation }: Envelope): boolean => shapes.get(operation)?.kind === "tell";

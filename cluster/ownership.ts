@@ -52,12 +52,12 @@ const ROUND_SOON_MS = 200;
 /** Drift of two clocks, and the time from the check to the socket. */
 const MARGIN_MS = 600;
 /** Handed over at once when a node joins. */
-const HAND_OVERS_MOST = 4;
+const MAX_HAND_OVERS = 4;
 /**
  * How long what is in flight in a partition may take to end while it moves: everybody else there waits so long. What is
  * not done by then is aborted, and begun again by the next owner.
  */
-const FINISH_MOST_MS = 10_000;
+const MAX_FINISH_MS = 10_000;
 
 interface Held {
   readonly partition: number;
@@ -167,7 +167,7 @@ export function ownership(
     if (!(await held.ready)) return;
     const { estate } = held;
     const late = Promise.withResolvers<void>();
-    const alarm = clock.at(clock.now() + FINISH_MOST_MS, late.resolve);
+    const alarm = clock.at(clock.now() + MAX_FINISH_MS, late.resolve);
     await Promise.race([estate!.finish(), late.promise]);
     alarm[Symbol.dispose]();
     if (!isMine(held)) return;
@@ -196,7 +196,7 @@ export function ownership(
     const unwanted = [...owned.values()].filter(
       ({ partition, closing }) => !wanted.has(partition) && !closing,
     );
-    for (const held of unwanted.slice(0, Math.max(0, HAND_OVERS_MOST - handing))) void handedOver(held);
+    for (const held of unwanted.slice(0, Math.max(0, MAX_HAND_OVERS - handing))) void handedOver(held);
     await Promise.all(missing.map(claim));
     return [...wanted].some((partition) => !owned.has(partition));
   }

@@ -51,10 +51,10 @@ const REMEMBER_MS = 5_000;
 const REFRESH_MS = 2_000;
 /** Unknown keys are remembered shorter: one that is created now should not be refused long. */
 const REMEMBER_UNKNOWN_MS = 1_000;
-const KEYS_MOST = 10_000;
-const UNKNOWN_MOST = 1_000;
+const MAX_KEYS = 10_000;
+const MAX_UNKNOWN = 1_000;
 /** Strangers with well-formed keys cannot queue more lookups than this; the next is told to come back. */
-const LOOKUPS_MOST = 1_000;
+const MAX_LOOKUPS = 1_000;
 
 interface Remembered {
   readonly caller: Caller;
@@ -74,11 +74,11 @@ export type Identify = (
 ) => Caller | Reply | Promise<Caller | Reply>;
 
 export function authenticator({ find, metering, clock }: Needs): Identify {
-  const known = new LRUCache<string, Remembered>({ max: KEYS_MOST });
+  const known = new LRUCache<string, Remembered>({ max: MAX_KEYS });
   /** By the whole field, of keys that were found: a request costs less than its hash does. */
-  const hashes = new LRUCache<string, string>({ max: KEYS_MOST });
-  const unknown = new LRUCache<string, number>({ max: UNKNOWN_MOST });
-  const windows = new LRUCache<string, Window>({ max: KEYS_MOST });
+  const hashes = new LRUCache<string, string>({ max: MAX_KEYS });
+  const unknown = new LRUCache<string, number>({ max: MAX_UNKNOWN });
+  const windows = new LRUCache<string, Window>({ max: MAX_KEYS });
   const lookups = new Map<string, Promise<Caller | Reply>>();
 
   function windowOf(name: string): Window {
@@ -113,7 +113,7 @@ export function authenticator({ find, metering, clock }: Needs): Identify {
   function lookup(key_sha256: string): Promise<Caller | Reply> {
     const running = lookups.get(key_sha256);
     if (running) return running;
-    if (lookups.size >= LOOKUPS_MOST) return Promise.resolve(BUSY);
+    if (lookups.size >= MAX_LOOKUPS) return Promise.resolve(BUSY);
     const started = look(key_sha256)
       .catch((problem: unknown) => {
         if (problem instanceof Fault) return BUSY;

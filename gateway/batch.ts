@@ -17,7 +17,7 @@ import {
   CHUNK_ITEMS,
   chunkKey,
   Job,
-  JOB_ITEMS_MOST,
+  MAX_JOB_ITEMS,
   JobCreated,
   type JobKind,
   type JobSpec,
@@ -30,7 +30,7 @@ import { jobId } from "./job-id.ts";
 import { secondsToReset, usedOf } from "./limits.ts";
 import { invalid, json, KEY_OF_ANOTHER_JOB, quotaExhausted, tooLarge } from "./refusal.ts";
 import { type Call, type Route, route } from "./route.ts";
-import { type Mistake, MISTAKES_MOST, shape } from "./validate.ts";
+import { type Mistake, MAX_MISTAKES, shape } from "./validate.ts";
 
 export type Input = Readonly<Record<string, unknown>>;
 
@@ -71,7 +71,7 @@ interface Naming {
   readonly tag: string;
 }
 
-const TOO_MANY = `at most ${JOB_ITEMS_MOST} items per job`;
+const TOO_MANY = `at most ${MAX_JOB_ITEMS} items per job`;
 /** Chunks on their way to the store at once. */
 const WRITES_AT_ONCE = 16;
 const ASK_MS = 20_000;
@@ -99,7 +99,7 @@ export function batchRoute(services: BatchServices, kind: BatchKind, naming: Nam
   async function judge(scanned: Scanned, caller: Caller): Promise<Reply | null> {
     const mistakes: Mistake[] = [];
     let refusal: Reply | null = null;
-    for (let index = 0; index < scanned.count && mistakes.length < MISTAKES_MOST; index++) {
+    for (let index = 0; index < scanned.count && mistakes.length < MAX_MISTAKES; index++) {
       if (index % CHUNK_ITEMS === 0 && index > 0) await breath();
       const loc = ["body", "items", index] as const;
       let item: unknown;
@@ -112,7 +112,7 @@ export function batchRoute(services: BatchServices, kind: BatchKind, naming: Nam
       const read = itemShape.read("body", item);
       if (read.kind === "wrong") {
         const wrong = read.detail.map((mistake) => ({ ...mistake, loc: [...loc, ...mistake.loc.slice(1)] }));
-        mistakes.push(...wrong.slice(0, MISTAKES_MOST - mistakes.length));
+        mistakes.push(...wrong.slice(0, MAX_MISTAKES - mistakes.length));
         continue;
       }
       const odd = kind.check?.(read.value as Input);
@@ -198,7 +198,7 @@ export function batchRoute(services: BatchServices, kind: BatchKind, naming: Nam
     operationId: naming.operationId,
     summary: naming.summary,
     description:
-      `Up to ${JOB_ITEMS_MOST} items, run with the logic of the single endpoint and with patience: what fails for a ` +
+      `Up to ${MAX_JOB_ITEMS} items, run with the logic of the single endpoint and with patience: what fails for a ` +
       "passing reason is tried again. Read the job for its progress and its items; with `callback_url` it tells when it " +
       "is over. The same `idempotency_key` with as many items of the same kind is the same job. Every item is checked " +
       "first, and a mistake in one refuses them all.",
@@ -213,10 +213,10 @@ export function batchRoute(services: BatchServices, kind: BatchKind, naming: Nam
       409: { description: "The idempotency key named a job of another kind or length", schema: Detail },
     },
     handle: async (call) => {
-      const scan = await scanItems(call.bytes, JOB_ITEMS_MOST, breath);
+      const scan = await scanItems(call.bytes, MAX_JOB_ITEMS, breath);
       if (scan.kind === "wrong") return invalid(scan.detail);
       const scanned = scan.value;
-      if (scanned.count > JOB_ITEMS_MOST) return tooLarge(TOO_MANY);
+      if (scanned.count > MAX_JOB_ITEMS) return tooLarge(TOO_MANY);
       const read = headShape.read("body", scanned.head);
       if (read.kind === "wrong") return invalid(read.detail);
       if (scanned.count === 0) return invalid([EMPTY]);
@@ -228,7 +228,7 @@ export function batchRoute(services: BatchServices, kind: BatchKind, naming: Nam
 }
 
 export const batchBody = (item: TSchema): TObject =>
-  Type.Object({ items: Type.Array(item, { minItems: 1, maxItems: JOB_ITEMS_MOST }), ...around });
+  Type.Object({ items: Type.Array(item, { minItems: 1, maxItems: MAX_JOB_ITEMS }), ...around });
 
 const Detail = Type.Object({ detail: Type.String() });
 const EMPTY: Mistake = {

@@ -69,7 +69,7 @@ export function faulty({ status, headers }: Reply): string | null {
     if (!named.has(name)) {
       if (!TOKEN.test(name)) return `a header named ${JSON.stringify(name)}`;
       if (OWNED.has(name.toLowerCase())) return `the header ${name}, which the adapter writes`;
-      if (named.size < NAMED_MOST) named.add(name);
+      if (named.size < MAX_NAMED) named.add(name);
     }
     if (UNSENDABLE.test(headers[name]!)) return `a control character in the header ${name}`;
   }
@@ -78,7 +78,7 @@ export function faulty({ status, headers }: Reply): string | null {
 
 /** Names that were found good: a program has a few dozen of them, and sends them with every answer. */
 const named = new Set<string>();
-const NAMED_MOST = 1_000;
+const MAX_NAMED = 1_000;
 
 // oxlint-disable-next-line no-control-regex -- which is what is looked for
 const UNSENDABLE = /[\x00-\x08\x0a-\x1f\x7f]/;

@@ -109,7 +109,7 @@ const FRESH_MS = 2_000;
  */
 const FAR_S = 8;
 /** An actor that cannot be reached for this many cuts gets larger tallies, not more of them. */
-const UNSENT_MOST = 60;
+const MAX_UNSENT = 60;
 
 export function metering({ ask, clock, meters, gateway, shared = false }: Needs): Metering {
   const books = new Map<string, Book>();
@@ -211,7 +211,7 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Needs)
       await Promise.resolve();
       try {
         do {
-          if (book.unsent.length < UNSENT_MOST) cut(book);
+          if (book.unsent.length < MAX_UNSENT) cut(book);
           while (book.unsent.length > 0) {
             const tally = book.unsent[0]!;
             const asked_ms = clock.mono();

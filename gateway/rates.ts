@@ -43,7 +43,7 @@ const WINDOW_MS = 1_000;
 /** A slow actor is not waited for longer; then, and for as long as this, the gateway counts by itself. */
 const WAIT_MS = 500;
 const ALONE_MS = 2_000;
-const PROJECTS_MOST = 10_000;
+const MAX_PROJECTS = 10_000;
 /** A gateway that has used so much of a second asks ahead for the next one, in the second half. */
 const BUSY = 8;
 
@@ -78,7 +78,7 @@ interface Book {
 }
 
 export function sharedRates({ ask, clock, meters }: Needs): Rates {
-  const books = new LRUCache<string, Book>({ max: PROJECTS_MOST });
+  const books = new LRUCache<string, Book>({ max: MAX_PROJECTS });
 
   function bookOf(name: string): Book {
     const known = books.get(name);
@@ -99,7 +99,7 @@ export function sharedRates({ ask, clock, meters }: Needs): Rates {
     let pool = book.pools.get(name);
     if (!pool) {
       // Keys come and go; a window forgotten is asked for again.
-      if (book.pools.size >= PROJECTS_MOST) book.pools.clear();
+      if (book.pools.size >= MAX_PROJECTS) book.pools.clear();
       pool = { name, limit, window, free: 0, left: limit, used: 0, ahead: null };
       book.pools.set(name, pool);
     }

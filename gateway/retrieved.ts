@@ -13,7 +13,7 @@ const DAY_MS = 24 * 60 * 60_000;
 export const RETRIEVED_KEPT_MS = 30 * DAY_MS;
 /** Retrieving again within a day writes nothing: the document lives that much longer instead. */
 const WRITTEN_AGAIN_MS = DAY_MS;
-const RECENT_MOST = 100_000;
+const MAX_RECENT = 100_000;
 
 export interface Retrievals {
   /** Whether a note of this is recent enough, so that nothing must be written first. */
@@ -25,7 +25,7 @@ export interface Retrievals {
 }
 
 export function retrievals({ documents, clock }: { documents: Documents; clock: Clock }): Retrievals {
-  const written = new LRUCache<string, number>({ max: RECENT_MOST });
+  const written = new LRUCache<string, number>({ max: MAX_RECENT });
 
   const keyOf = (project: string, sha256: string): string => `${sha256}:${project}`;
 

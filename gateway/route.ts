@@ -11,7 +11,7 @@ import type { Bill } from "../schemas/accounts.ts";
 export type Method = "GET" | "HEAD" | "POST" | "DELETE";
 
 /** 64 MB: the specification's limit of a request body. */
-export const BODY_BYTES_MOST = 67_108_864;
+export const MAX_BODY_BYTES = 67_108_864;
 
 /** A request that passed every check before the route's own. */
 export interface OpenCall<Params = unknown, Query = unknown, Body = unknown> {
@@ -131,7 +131,7 @@ export const route = <
 ): Route =>
   ({
     ...NOTHING,
-    limit_bytes: definition.body ? BODY_BYTES_MOST : 0,
+    limit_bytes: definition.body ? MAX_BODY_BYTES : 0,
     ...definition,
     auth: "key",
   }) as Route;

@@ -82,8 +82,8 @@ interface Passage {
  * their way at once, fewer from keys that are not known yet; the next is told to come back.
  */
 const LARGE_BODY_BYTES = 2 ** 20;
-const LARGE_BODIES_MOST = 16;
-const LARGE_BODIES_OF_STRANGERS_MOST = 4;
+const MAX_LARGE_BODIES = 16;
+const MAX_LARGE_BODIES_OF_STRANGERS = 4;
 const TOO_MANY_LARGE = unavailable("too many large requests at once, try again", 5);
 
 const CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const;
@@ -150,7 +150,7 @@ export function server({ routes, identify, metering, rates, clock, random, meter
       length === undefined && head.headers.has("transfer-encoding") ? limit_bytes : Number(length ?? 0);
     if (limit_bytes <= LARGE_BODY_BYTES || bytes <= LARGE_BODY_BYTES || bytes > limit_bytes)
       return { limit_bytes, answer };
-    const most = whose === "known" ? LARGE_BODIES_MOST : LARGE_BODIES_OF_STRANGERS_MOST;
+    const most = whose === "known" ? MAX_LARGE_BODIES : MAX_LARGE_BODIES_OF_STRANGERS;
     if (large[whose] >= most) return finish(passage, TOO_MANY_LARGE);
     large[whose]++;
     const free = once(() => large[whose]--);

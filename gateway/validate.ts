@@ -23,7 +23,7 @@ export type Read<T> =
 export type Place = "body" | "query" | "path";
 
 /** A list of more mistakes helps nobody, and a body of 50,000 items could have 50,000. */
-export const MISTAKES_MOST = 100;
+export const MAX_MISTAKES = 100;
 
 const wrong = (...detail: Mistake[]): { kind: "wrong"; detail: readonly Mistake[] } => ({
   kind: "wrong",
@@ -106,7 +106,7 @@ interface Node {
   readonly default?: unknown;
 }
 
-/** Everything wrong with a value, in the order of the schema, at most MISTAKES_MOST. */
+/** Everything wrong with a value, in the order of the schema, at most MAX_MISTAKES. */
 export function explain(schema: TSchema, place: Place, value: unknown): readonly Mistake[] {
   const found: Mistake[] = [];
   walk(schema as Node, value, [place], found);
@@ -117,7 +117,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 function walk(node: Node, value: unknown, loc: (string | number)[], found: Mistake[]): void {
-  if (found.length >= MISTAKES_MOST) return;
+  if (found.length >= MAX_MISTAKES) return;
   const say = (type: string, msg: string): void => void found.push({ loc: [...loc], msg, type });
   const inner = (child: Node, name: string | number, part: unknown): void => {
     loc.push(name);
@@ -157,7 +157,7 @@ function walk(node: Node, value: unknown, loc: (string | number)[], found: Mista
         );
       for (const [name, child] of Object.entries(node.properties ?? {})) {
         if (Object.hasOwn(value, name)) inner(child, name, value[name]);
-        else if (node.required?.includes(name) && found.length < MISTAKES_MOST)
+        else if (node.required?.includes(name) && found.length < MAX_MISTAKES)
           found.push({ loc: [...loc, name], msg: "Field required", type: "missing" });
       }
       return;
@@ -176,7 +176,7 @@ function walk(node: Node, value: unknown, loc: (string | number)[], found: Mista
           `List should have at most ${many(maxItems, "item")} after validation, not ${value.length}`,
         );
       if (items)
-        for (let i = 0; i < value.length && found.length < MISTAKES_MOST; i++) inner(items, i, value[i]);
+        for (let i = 0; i < value.length && found.length < MAX_MISTAKES; i++) inner(items, i, value[i]);
       return;
     }
     case "string":

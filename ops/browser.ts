@@ -1,7 +1,7 @@
 /** The route `browser` of a node that has the role: Chromium, the guard before it, and the pool between them. */
 import type { Destination } from "../actors/lib/destination.ts";
 import type { Transport } from "../actors/lib/transport.ts";
-import { browserPool, PAGES_MOST } from "../actors/tiers/adapters/browser-pool.ts";
+import { browserPool, MAX_PAGES } from "../actors/tiers/adapters/browser-pool.ts";
 import { findChromium } from "../actors/tiers/adapters/chromium.ts";
 import { browserTransport } from "../actors/tiers/adapters/transport.browser.ts";
 import { egressProxy } from "../cluster/adapters/egress.proxy.ts";
@@ -50,7 +50,7 @@ export async function openBrowser(
   const pool = browserPool({ chromium, guard, meters });
   return {
     transport: browserTransport({ pool, clock, destination: rule }),
-    most: PAGES_MOST,
+    most: MAX_PAGES,
     async close() {
       await pool.close();
       await guard.close();

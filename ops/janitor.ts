@@ -17,12 +17,12 @@ interface Needs {
 /** Of one collection at a time; a store is held up by no more than this. */
 const AT_ONCE = 500;
 /** Rounds of one minute; a backlog larger than this is worked off over several. */
-const ROUNDS_MOST = 20;
+const MAX_ROUNDS = 20;
 
 export const janitor = ({ documents, clock, meters, collections }: Needs): Disposable =>
   everyMinute({ clock, meters, what: "Cannot remove what has expired" }, async (isStopped) => {
     for (const collection of collections) {
-      for (let round = 0; round < ROUNDS_MOST && !isStopped(); round++) {
+      for (let round = 0; round < MAX_ROUNDS && !isStopped(); round++) {
         if ((await documents.forget(collection, clock.now(), AT_ONCE)) < AT_ONCE) break;
       }
     }

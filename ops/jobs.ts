@@ -3,7 +3,7 @@
  * compose.ts puts it into the cluster and the gateway; a new kind is added in the two lists below.
  */
 import { fetchAgain } from "../actors/fetch/again.ts";
-import { CLIMB_MOST_MS } from "../actors/fetch/climb.ts";
+import { MAX_CLIMB_MS } from "../actors/fetch/climb.ts";
 import type { FetchService } from "../actors/fetch/service.ts";
 import { filingsLane, runFilingsItem } from "../actors/filings/items.ts";
 import type { FilingsService } from "../actors/filings/service.ts";
@@ -44,7 +44,7 @@ export const fetchItems = ({ pages, retrievals, clock, joined }: FetchNeeds): It
       project,
       lane: "batch",
       now_ms: clock.now(),
-      patience_ms: CLIMB_MOST_MS,
+      patience_ms: MAX_CLIMB_MS,
     });
     // Who wants nothing but premium routes need not be blocked on others first.
     const premium_later = !may_pay && ask.allow_paid && !(ask.tiers ?? ["direct"]).every(isPremium);

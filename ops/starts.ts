@@ -27,7 +27,7 @@ const COLLECTION = "starts";
 const FLUSH_MS = 1_000;
 const KEPT_MS = 7 * 24 * 60 * 60_000;
 /** Rows that wait for the store; more are counted and left out. */
-const ROWS_MOST = 10_000;
+const MAX_ROWS = 10_000;
 
 export interface StartLedger {
   /** Called as a request leaves; writes a little later. */
@@ -53,7 +53,7 @@ export function startLedger({ documents, clock, meters, node }: Needs): StartLed
   let batches = 0;
 
   function note({ domain, fetch_id, epoch }: Started): void {
-    if (rows.length >= ROWS_MOST) return;
+    if (rows.length >= MAX_ROWS) return;
     rows.push([domain, clock.now(), fetch_id, epoch]);
     alarm ??= clock.at(clock.now() + FLUSH_MS, () => {
       alarm = null;
@@ -87,19 +87,19 @@ export function startLedger({ documents, clock, meters, node }: Needs): StartLed
 
 /** A request may take this long before it is written down, under the time it left. */
 const LATE_MS = 10 * 60_000;
-const READ_MOST = 500;
+const MAX_READ = 500;
 
 /** Every start of a time, in order. */
 export async function readStarts(documents: Documents, since_ms: number, until_ms: number): Promise<Start[]> {
   const starts: Start[] = [];
   for (let from = keyOf(Math.max(0, since_ms - LATE_MS)); ;) {
-    const found = await documents.list(COLLECTION, { from, to: keyOf(until_ms), limit: READ_MOST });
+    const found = await documents.list(COLLECTION, { from, to: keyOf(until_ms), limit: MAX_READ });
     for (const { value } of found) {
       const { node, rows } = value as Batch;
       for (const [domain, at_ms, fetch_id, epoch] of rows)
         if (at_ms >= since_ms && at_ms < until_ms) starts.push({ domain, at_ms, fetch_id, epoch, node });
     }
-    if (found.length < READ_MOST) break;
+    if (found.length < MAX_READ) break;
     from = `${found.at(-1)!.key}\0`;
   }
   return starts.toSorted((a, b) => a.at_ms - b.at_ms);

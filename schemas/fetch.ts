@@ -19,16 +19,18 @@ export const isPremium = (tier: string): tier is PremiumTier =>
 export const MAX_BYTES_DEFAULT = 15_728_640;
 /** Of a PDF, as an item of a batch that sets no max_bytes. */
 export const BATCH_PDF_BYTES_DEFAULT = 209_715_200;
-export const MAX_BYTES_MOST = 52_428_800;
+export const MAX_BYTES_CEILING = 52_428_800;
 export const MIN_TEXT_CHARS_DEFAULT = 500;
-export const TIMEOUT_S_LEAST = 5;
-export const TIMEOUT_S_MOST = 150;
+export const MIN_TIMEOUT_S = 5;
+export const MAX_TIMEOUT_S = 150;
 
 export const FetchBody = Type.Object({
   /** Anything that is no http(s) URL is answered with the error invalid_url, not refused. */
   url: Type.String({ minLength: 1, maxLength: 8192 }),
   render: Type.Optional(Type.Enum(["auto", "never", "always"], { default: "auto" })),
-  max_bytes: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_BYTES_MOST, default: MAX_BYTES_DEFAULT })),
+  max_bytes: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING, default: MAX_BYTES_DEFAULT }),
+  ),
   accept_pdf: Type.Optional(Type.Boolean({ default: true })),
   cache_ttl_s: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
   min_text_chars: Type.Optional(Type.Integer({ minimum: 0, default: MIN_TEXT_CHARS_DEFAULT })),
@@ -37,7 +39,7 @@ export const FetchBody = Type.Object({
   allow_alternates: Type.Optional(Type.Boolean({ default: true })),
   allow_paid: Type.Optional(Type.Boolean({ default: true })),
   tiers: Type.Optional(Nullable(Type.Array(Type.Enum([...TIERS])))),
-  timeout_s: Type.Optional(Nullable(Type.Number({ minimum: TIMEOUT_S_LEAST, maximum: TIMEOUT_S_MOST }))),
+  timeout_s: Type.Optional(Nullable(Type.Number({ minimum: MIN_TIMEOUT_S, maximum: MAX_TIMEOUT_S }))),
   country: Type.Optional(Nullable(Type.String({ pattern: "^[A-Za-z]{2}$" }))),
   user_agent: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
   accept_language: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),

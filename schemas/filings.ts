@@ -6,13 +6,13 @@
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { Nullable, Sha256 } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
-import { ContentKind, type FetchAnswer, MAX_BYTES_MOST, TIMEOUT_S_LEAST, TIMEOUT_S_MOST } from "./fetch.ts";
+import { ContentKind, type FetchAnswer, MAX_BYTES_CEILING, MIN_TIMEOUT_S, MAX_TIMEOUT_S } from "./fetch.ts";
 
 export const SUBMISSIONS_LIMIT_DEFAULT = 100;
-export const SUBMISSIONS_LIMIT_MOST = 10_000;
+export const MAX_SUBMISSIONS_LIMIT = 10_000;
 export const LATEST_FORMS_DEFAULT = "10-K,20-F,40-F";
-export const DOCUMENT_BYTES_DEFAULT = MAX_BYTES_MOST;
-export const CANDIDATES_MOST = 10;
+export const DOCUMENT_BYTES_DEFAULT = MAX_BYTES_CEILING;
+export const MAX_CANDIDATES = 10;
 
 /** Spread, so it goes inside Optional, whose mark is not copied. */
 const described = <S extends TSchema>(schema: S, description: string): S => ({ ...schema, description });
@@ -21,7 +21,7 @@ const Cik = Nullable(Type.Integer());
 
 const Aside = {
   project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
-  timeout_s: Type.Optional(Nullable(Type.Number({ minimum: TIMEOUT_S_LEAST, maximum: TIMEOUT_S_MOST }))),
+  timeout_s: Type.Optional(Nullable(Type.Number({ minimum: MIN_TIMEOUT_S, maximum: MAX_TIMEOUT_S }))),
 };
 
 /** Dates and form types are checked where they are read, and answered as invalid_identifier. */
@@ -54,7 +54,7 @@ export type ResolveQuery = Static<typeof ResolveQuery>;
 export const SubmissionsQuery = Type.Object({
   ...Period,
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: SUBMISSIONS_LIMIT_MOST, default: SUBMISSIONS_LIMIT_DEFAULT }),
+    Type.Integer({ minimum: 1, maximum: MAX_SUBMISSIONS_LIMIT, default: SUBMISSIONS_LIMIT_DEFAULT }),
   ),
   history: Type.Optional(
     described(Type.Boolean({ default: true }), "false: the recent list only, about the last 1000 filings"),
@@ -79,7 +79,7 @@ export const DocumentBody = Type.Object({
   accession: Type.String(),
   document: described(Type.String(), "A file name in the filing's own folder"),
   max_bytes: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_BYTES_MOST, default: DOCUMENT_BYTES_DEFAULT }),
+    Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING, default: DOCUMENT_BYTES_DEFAULT }),
   ),
   include_html: Type.Optional(Nullable(Type.Boolean({ default: true }))),
   accept_pdf: Type.Optional(Type.Boolean({ default: true })),
@@ -123,11 +123,11 @@ export const FilingsItem = Type.Object({
   forms: Given(Type.String()),
   since: Given(Type.String()),
   until: Given(Type.String()),
-  limit: Given(Type.Integer({ minimum: 1, maximum: SUBMISSIONS_LIMIT_MOST })),
+  limit: Given(Type.Integer({ minimum: 1, maximum: MAX_SUBMISSIONS_LIMIT })),
   history: Given(Type.Boolean()),
   accession: Given(described(Type.String(), "filing and document")),
   document: Given(Type.String()),
-  max_bytes: Given(Type.Integer({ minimum: 1, maximum: MAX_BYTES_MOST })),
+  max_bytes: Given(Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING })),
   accept_pdf: Given(Type.Boolean()),
   include_html: Given(described(Type.Boolean({ default: false }), "document: default false in a batch")),
   cache_ttl_s: Given(Type.Integer({ minimum: 0 })),

@@ -15,7 +15,7 @@ import { UsageByCategory } from "./accounts.ts";
 import { BillingCategory, Nullable } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
-export const JOB_ITEMS_MOST = 50_000;
+export const MAX_JOB_ITEMS = 50_000;
 export const JOB_KINDS = ["search", "fetch", "filings", "profiles", "company"] as const;
 export const JobKind = Type.Enum([...JOB_KINDS]);
 export type JobKind = Static<typeof JobKind>;
@@ -138,7 +138,7 @@ export const JobSpec = Type.Object({
   /** The document under which the idempotency key names this job. */
   named_by: Type.String(),
   callback_url: Nullable(Type.String()),
-  total: Type.Integer({ minimum: 1, maximum: JOB_ITEMS_MOST }),
+  total: Type.Integer({ minimum: 1, maximum: MAX_JOB_ITEMS }),
   created_ms: Type.Integer(),
 });
 export type JobSpec = Static<typeof JobSpec>;

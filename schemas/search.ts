@@ -6,9 +6,9 @@ import { type Static, Type } from "typebox";
 import { BillingCategory, Nullable } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
-export const QUERY_CHARS_MOST = 2_000;
+export const MAX_QUERY_CHARS = 2_000;
 export const MAX_RESULTS_DEFAULT = 20;
-export const MAX_RESULTS_MOST = 100;
+export const RESULTS_CEILING = 100;
 /** The shared search cache's own time to live: 7 days. */
 export const SEARCH_TTL_S = 7 * 86_400;
 
@@ -32,14 +32,14 @@ export const SearchBody = Type.Object({
   /** 1 to 2,000 characters after trimming: the pattern counts, the larger length is only a bound for its work. */
   query: Type.String({
     minLength: 1,
-    maxLength: 4 * QUERY_CHARS_MOST,
-    pattern: `^\\s*\\S(?:[\\s\\S]{0,${QUERY_CHARS_MOST - 2}}\\S)?\\s*$`,
+    maxLength: 4 * MAX_QUERY_CHARS,
+    pattern: `^\\s*\\S(?:[\\s\\S]{0,${MAX_QUERY_CHARS - 2}}\\S)?\\s*$`,
   }),
   /** ISO 639-1, optionally with a region: de, de-CH. */
   language: Type.Optional(Nullable(Type.String({ pattern: "^[A-Za-z]{2}(-[A-Za-z]{2})?$" }))),
   country: Type.Optional(Nullable(Type.String({ pattern: "^[A-Za-z]{2}$" }))),
   max_results: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_RESULTS_MOST, default: MAX_RESULTS_DEFAULT }),
+    Type.Integer({ minimum: 1, maximum: RESULTS_CEILING, default: MAX_RESULTS_DEFAULT }),
   ),
   freshness: Type.Optional(Nullable(Type.Enum([...PERIODS, ...PERIOD_ALIASES]))),
   /** Oldest acceptable answer from the cache; 0 bypasses it. The cache's own limits hold all the same. */
@@ -75,7 +75,7 @@ export const SearchAsk = Type.Object({
   query: Type.String(),
   language: Nullable(Type.String()),
   country: Nullable(Type.String()),
-  max_results: Type.Integer({ minimum: 1, maximum: MAX_RESULTS_MOST }),
+  max_results: Type.Integer({ minimum: 1, maximum: RESULTS_CEILING }),
   freshness: Nullable(Type.Enum([...PERIODS])),
   cache_ttl_s: Nullable(Type.Integer()),
   /** Whose call it is: its budget pays for the fallback. */

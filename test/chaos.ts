@@ -23,7 +23,7 @@ import { type Play, type Played, type Seen, titleOf } from "./origin.child.ts";
 const GAP_MS = 100;
 const TOLERANCE_MS = 5;
 /** How late a request may be seen on a busy machine, and what whole milliseconds hide. */
-const LATE_MOST_MS = 1_000;
+const MAX_LATE_MS = 1_000;
 const CLOCK_STEP_MS = 1;
 const PAGE_MS = 40;
 const NODES = 3;
@@ -450,12 +450,12 @@ function judged({
 export function leftAt(starts: readonly number[], arrivals_ms: readonly number[]): number[] {
   let next = 0;
   return arrivals_ms.map((at_ms) => {
-    while (next < starts.length && starts[next]! < at_ms - LATE_MOST_MS) next++;
+    while (next < starts.length && starts[next]! < at_ms - MAX_LATE_MS) next++;
     return next < starts.length && starts[next]! <= at_ms + CLOCK_STEP_MS ? starts[next++]! : Number.NaN;
   });
 }
 
-const TOLD_MOST = 40;
+const MAX_TOLD = 40;
 
 /** Pages that were visited more than once, and when, since the fault began. */
 const visitedAgain = (seen: Seen, from_ms: number): string[] =>
@@ -468,7 +468,7 @@ const visitedAgain = (seen: Seen, from_ms: number): string[] =>
           return `visited again: site ${site}: ${path} at ${times.join(", ")} ms of the fault`;
         }),
     )
-    .slice(0, TOLD_MOST);
+    .slice(0, MAX_TOLD);
 
 const leastOf = (starts: readonly (readonly number[])[]): number =>
   Math.min(...starts.flatMap((times) => times.slice(1).map((at_ms, n) => at_ms - times[n]!)));

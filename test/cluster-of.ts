@@ -89,9 +89,9 @@ export interface Wishes {
 
 const ROOT = new URL("..", import.meta.url).pathname;
 const MAIN = ["--disable-warning=ExperimentalWarning", join(ROOT, "ops/main.ts")];
-const STARTED_MOST_MS = 100_000;
+const MAX_STARTED_MS = 100_000;
 /** Longer than the service takes to answer anything. */
-const ANSWERED_MOST_MS = 180_000;
+const MAX_ANSWERED_MS = 180_000;
 const AGAIN_MS = 300;
 let clusters = 0;
 
@@ -175,7 +175,7 @@ export async function clusterOf(
     let stderr = "";
     program.stderr.on("data", (text: Buffer) => (stderr += text.toString()));
     const gone = once(program, "exit").finally(() => programs.delete(program));
-    const ends_ms = performance.now() + STARTED_MOST_MS;
+    const ends_ms = performance.now() + MAX_STARTED_MS;
     let listening: RegExpExecArray | null = null;
     while (!(listening = /"node":"([^"]+)".*"msg":"Listening"/.exec(stderr))) {
       assert(program.exitCode === null, `A node ended while it started:\n${stderr}`);
@@ -223,7 +223,7 @@ export async function clusterOf(
       method,
       headers: { authorization: `Bearer ${ADMIN_KEY}` },
       ...(body && { body: JSON.stringify(body) }),
-      headersTimeout: ANSWERED_MOST_MS,
+      headersTimeout: MAX_ANSWERED_MS,
     });
     return { status: answer.statusCode, json: await answer.body.json() };
   };

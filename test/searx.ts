@@ -13,7 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** Debian's package, run by Debian's Python: another one on the PATH does not have its modules. */
 const PROGRAM = ["/usr/bin/python3", "/usr/bin/searx-run"] as const;
-const STARTED_MOST_MS = 30_000;
+const MAX_STARTED_MS = 30_000;
 
 export interface Hit {
   readonly url: string;
@@ -75,7 +75,7 @@ export async function searx(engines: Readonly<Record<string, Upstream>>): Promis
     rmSync(folder, { recursive: true });
   };
   const began = performance.now();
-  while (performance.now() - began < STARTED_MOST_MS && program.exitCode === null) {
+  while (performance.now() - began < MAX_STARTED_MS && program.exitCode === null) {
     const up = await fetch(`${url}/about`).then(
       ({ body }) => body?.cancel().then(() => true) ?? true,
       () => false,

@@ -83,8 +83,8 @@ export type Start = (environment?: Environment) => Promise<Service>;
 const ROOT = new URL("..", import.meta.url).pathname;
 const MAIN = ["--disable-warning=ExperimentalWarning", join(ROOT, "ops/main.ts")];
 /** Minutes of a busy machine: two nodes take 4 s of CPU together. */
-const HEALTHY_MOST_MS = 55_000;
-const ENDED_MOST_MS = 30_000;
+const MAX_HEALTHY_MS = 55_000;
+const MAX_ENDED_MS = 30_000;
 
 export const ADMIN_KEY = "ak_scenarios_0123456789abcdef";
 
@@ -203,7 +203,7 @@ async function service(seats: readonly Seat[], url: string, forget: () => void):
       stdout += text.toString();
     });
     program.stderr.on("data", (text: Buffer) => (stderr += text.toString()));
-    while (performance.now() - began < HEALTHY_MOST_MS) {
+    while (performance.now() - began < MAX_HEALTHY_MS) {
       assert(program.exitCode === null, `The service ended while it started:\n${stderr}`);
       const healthy = await request(`${about}/health`, { dispatcher: agent }).then(
         async ({ statusCode, body }) => {
@@ -242,7 +242,7 @@ async function service(seats: readonly Seat[], url: string, forget: () => void):
         if (program.exitCode === null && program.signalCode === null) {
           const ended = once(program, "exit");
           program.kill(signal);
-          const late = setTimeout(() => program.kill("SIGKILL"), ENDED_MOST_MS);
+          const late = setTimeout(() => program.kill("SIGKILL"), MAX_ENDED_MS);
           await ended;
           clearTimeout(late);
         }

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { TSchema } from "typebox";
 import { describe, expect, test } from "vitest";
 import { RETRIEVED_KEPT_MS } from "../gateway/retrieved.ts";
-import { BODY_BYTES_MOST } from "../gateway/route.ts";
+import { MAX_BODY_BYTES } from "../gateway/route.ts";
 import { WAIT_MS } from "../gateway/patience.ts";
 import { WAIT_BEYOND_TIMEOUT_MS } from "../gateway/routes/fetch.ts";
 import { Ready } from "../gateway/routes/status.ts";
@@ -28,17 +28,17 @@ import {
   FetchResponse,
   BATCH_PDF_BYTES_DEFAULT,
   MAX_BYTES_DEFAULT,
-  MAX_BYTES_MOST,
+  MAX_BYTES_CEILING,
   MIN_TEXT_CHARS_DEFAULT,
   TIERS,
-  TIMEOUT_S_LEAST,
-  TIMEOUT_S_MOST,
+  MIN_TIMEOUT_S,
+  MAX_TIMEOUT_S,
 } from "../schemas/fetch.ts";
 import {
   FALLBACK_REASONS,
   MAX_RESULTS_DEFAULT,
-  MAX_RESULTS_MOST,
-  QUERY_CHARS_MOST,
+  RESULTS_CEILING,
+  MAX_QUERY_CHARS,
   SEARCH_TTL_S,
   SearchBody,
   SearchResponse,
@@ -93,21 +93,21 @@ describe("errors", () => {
 describe("limits", () => {
   test.each([
     ["project rate limit", PROJECT_RATE_DEFAULT, 200],
-    ["request body, 64 MB", BODY_BYTES_MOST, 64 * 1024 * 1024],
+    ["request body, 64 MB", MAX_BODY_BYTES, 64 * 1024 * 1024],
     ["synchronous wait", WAIT_MS, 150_000],
     ["beyond timeout_s", WAIT_BEYOND_TIMEOUT_MS, 15_000],
-    ["timeout_s, least", TIMEOUT_S_LEAST, 5],
-    ["timeout_s, most", TIMEOUT_S_MOST, 150],
+    ["timeout_s, least", MIN_TIMEOUT_S, 5],
+    ["timeout_s, most", MAX_TIMEOUT_S, 150],
     ["max_bytes, default 15 MB", MAX_BYTES_DEFAULT, 15_728_640],
     ["batch PDFs with max_bytes unset, 200 MB", BATCH_PDF_BYTES_DEFAULT, 209_715_200],
-    ["max_bytes, most 50 MB", MAX_BYTES_MOST, 52_428_800],
+    ["max_bytes, most 50 MB", MAX_BYTES_CEILING, 52_428_800],
     ["min_text_chars", MIN_TEXT_CHARS_DEFAULT, 500],
     ["retrieved bodies, 30 days", RETRIEVED_KEPT_MS, 30 * 86_400_000],
     ["a key's prefix", PREFIX_CHARS, 10],
     ["search cache, 7 days", SEARCH_TTL_S, 7 * 86_400],
     ["max_results, default", MAX_RESULTS_DEFAULT, 20],
-    ["max_results, most", MAX_RESULTS_MOST, 100],
-    ["query, most characters", QUERY_CHARS_MOST, 2_000],
+    ["max_results, most", RESULTS_CEILING, 100],
+    ["query, most characters", MAX_QUERY_CHARS, 2_000],
   ])("%s", (_, ours, theirs) => {
     expect(ours).toBe(theirs);
   });

@@ -27,7 +27,7 @@ export const HOLD_MS = 6 * 60_000;
 /** So long a settlement may come late and be counted. */
 const LATE_MS = 24 * 3_600_000;
 /** Attempts of one project at once; more are refused, as if there were no money. */
-const HOLDS_MOST = 1_000;
+const MAX_HOLDS = 1_000;
 
 export interface Reservation {
   readonly id: string;
@@ -52,7 +52,7 @@ export function reserve(
     limit_micros === null
       ? Infinity
       : limit_micros - (budget.spent[month] ?? 0) - held(others, month, now_ms);
-  if (micros > left_micros || Object.keys(others).length >= HOLDS_MOST) {
+  if (micros > left_micros || Object.keys(others).length >= MAX_HOLDS) {
     return { budget, answer: { kind: "refused", left_micros: Math.max(0, Math.min(left_micros, micros)) } };
   }
   const hold = { micros, month, lapses_ms: now_ms + HOLD_MS };

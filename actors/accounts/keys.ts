@@ -26,9 +26,9 @@ export class AccountError extends Error {
 export const FIRST_NAME = "default";
 
 /** The most keys a listing shows; an account with more lists them by project. */
-const LIST_MOST = 1_000;
+const MAX_LIST = 1_000;
 /** A put that lost against another writer this often in a row is given up. */
-const TRIES_MOST = 20;
+const MAX_TRIES = 20;
 
 const iso = (now_ms: number): string => new Date(now_ms).toISOString();
 
@@ -127,12 +127,12 @@ export async function createKey(
 ): Promise<CreatedKey> {
   if ((await documents.get("projects", wishes.project)) === null)
     throw new AccountError(`Cannot create a key: there is no project "${wishes.project}"`);
-  for (let tries = 0; tries < TRIES_MOST; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     const key = draw(wishes.role);
     const record = await claim(documents, key, wishes, now_ms);
     if (record) return { key, record };
   }
-  throw new AccountError(`Cannot create a key: ${TRIES_MOST} prefixes in a row were taken`);
+  throw new AccountError(`Cannot create a key: ${MAX_TRIES} prefixes in a row were taken`);
 }
 
 /** Takes the prefix, then stores the key. A process that dies in between has used up a prefix, nothing else. */
@@ -167,7 +167,7 @@ const recordOf = (key: string, wishes: KeyWishes, now_ms: number): Key => ({
 
 /** By age; all projects, or one. At most 1,000. */
 export async function listKeys(documents: Documents, project?: string): Promise<readonly Key[]> {
-  const range = { limit: LIST_MOST, ...(project !== undefined && { tag: project }) };
+  const range = { limit: MAX_LIST, ...(project !== undefined && { tag: project }) };
   const keys = (await documents.list("keys", range)).map(({ value }) => value as Key);
   return keys.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1));
 }
@@ -221,9 +221,7 @@ export const setCustomerStatus = (
 
 /** Projects of a customer, at most 1,000. */
 export const projectsOf = async (documents: Documents, customer: string): Promise<readonly Project[]> =>
-  (await documents.list("projects", { tag: customer, limit: LIST_MOST })).map(
-    ({ value }) => value as Project,
-  );
+  (await documents.list("projects", { tag: customer, limit: MAX_LIST })).map(({ value }) => value as Project);
 
 const tagOf = (value: Key | Project | Customer): { tag: string } | undefined =>
   "customer" in value ? { tag: value.customer } : "project" in value ? { tag: value.project } : undefined;
@@ -236,7 +234,7 @@ async function change<T extends Key | Project | Customer>(
   what: string,
   rule: (value: T) => T,
 ): Promise<T> {
-  for (let tries = 0; tries < TRIES_MOST; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     const found: Versioned | null = await documents.get(collection, id);
     if (!found) throw new AccountError(`Cannot change ${what}: there is none of this name`);
     const before = found.value as T;

@@ -49,9 +49,9 @@ import {
  * Beyond so many waiting callers a domain is busy, whatever they expect. Fewer than the runtime's 500 open questions of
  * one actor, so that a caller hears domain_busy and when to come back, and not of a fault.
  */
-const QUEUE_MOST = 400;
+const MAX_QUEUE = 400;
 /** A fetch that asks again and again while it waits. */
-const REPLIES_MOST = 8;
+const MAX_REPLIES = 8;
 
 type Reply = ReplyTo<SlotAnswer>;
 
@@ -108,11 +108,11 @@ export function domain(everyones: Pace, sites: Readonly<Record<string, Omit<Pace
         if (refusal) return refusal;
 
         const same = queue.byId.get(fetch_id);
-        const full = queue.byId.size >= QUEUE_MOST;
+        const full = queue.byId.size >= MAX_QUEUE;
         const ahead = where === "again" ? queue.again.size : aheadOf(lane, waiting(queue));
         const others = where === "again" ? without(politeness, fetch_id) : politeness;
         const expected_ms = expectedWait(others, pace, now_ms, ahead, leaving_ms);
-        if (same ? same.replies.length >= REPLIES_MOST : full || expected_ms > wait_max_ms) {
+        if (same ? same.replies.length >= MAX_REPLIES : full || expected_ms > wait_max_ms) {
           return refused("domain_busy", expected_ms);
         }
 

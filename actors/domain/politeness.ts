@@ -88,17 +88,17 @@ const HOUR_MS = 60 * MINUTE_MS;
 const FAILURES_TO_SKIP = 3;
 const SKIPS_MS = [10 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 6 * HOUR_MS] as const;
 /** So many failures are remembered by name, because a tell may arrive twice. */
-const FAILED_MOST = 8;
+const MAX_FAILED = 8;
 
 /** A name missing twice within this time is dead for as long again. */
 const DEAD_MS = 6 * HOUR_MS;
 /** A site with more missing names forgets those it would forget first anyway. */
-const MISSING_MOST = 64;
+const MAX_MISSING = 64;
 
 /** The longest a Retry-After is obeyed, and the longest gap that 429s lead to. */
-const PAUSE_MOST_MS = 15 * MINUTE_MS;
+const MAX_PAUSE_MS = 15 * MINUTE_MS;
 /** The first 429 makes the gap at least this long, also where the operator set none. */
-const SLOW_LEAST_MS = SECOND_MS;
+const MIN_SLOW_MS = SECOND_MS;
 /** What each answer leaves of a gap lengthened by 429s: 15 min are 1 s again after 31 answers. */
 const SLOW_SHRINKS_TO = 0.8;
 /** Without another 429 a lengthened gap is forgotten after this, for a domain that nobody visits cannot shrink it. */
@@ -106,13 +106,13 @@ const SLOW_FORGOTTEN_MS = 6 * HOUR_MS;
 
 /** robots.txt is read anew every 24 h; an origin nobody has visited for twice that asks for nothing any more. */
 const DELAY_KEPT_MS = 48 * HOUR_MS;
-const DELAYS_MOST = 16;
+const MAX_DELAYS = 16;
 
 /** How much one exchange moves the estimate of how long a slot is held. */
 const HOLD_WEIGHT = 0.2;
 
-const LEAVING_MOST = 31;
-const LEAVING_LEAST = 3;
+const MAX_LEAVING = 31;
+const MIN_LEAVING = 3;
 
 /** Clocks count whole milliseconds: what is stamped t happened before t + 1, and a wait counted from it ends later. */
 const CLOCK_STEP_MS = 1;
@@ -201,11 +201,11 @@ export function expectedWait(
 
 /** The last few times it took a request to leave, with one more. */
 export const withLeaving = (leaving: readonly number[], took_ms: number): readonly number[] =>
-  [...leaving, took_ms].slice(-LEAVING_MOST);
+  [...leaving, took_ms].slice(-MAX_LEAVING);
 
 /** The middle one: a first request that waits for a name and a connection says nothing of the next. 0 for too few. */
 export function usualLeaving(leaving: readonly number[]): number {
-  if (leaving.length < LEAVING_LEAST) return 0;
+  if (leaving.length < MIN_LEAVING) return 0;
   return leaving.toSorted((a, b) => a - b)[Math.floor(leaving.length / 2)]!;
 }
 
@@ -281,15 +281,15 @@ export function release(
 }
 
 function pausedFor(politeness: Politeness, now_ms: number, pause_ms: number): Politeness {
-  const until_ms = now_ms + Math.min(pause_ms, PAUSE_MOST_MS) + CLOCK_STEP_MS;
+  const until_ms = now_ms + Math.min(pause_ms, MAX_PAUSE_MS) + CLOCK_STEP_MS;
   return { ...politeness, paused_until_ms: Math.max(politeness.paused_until_ms, until_ms) };
 }
 
 /** Doubles the gap, once for all requests that were under way when it was doubled. */
 function slowed(politeness: Politeness, pace: Pace, now_ms: number, lease: Lease): Politeness {
   if (politeness.slow_gap_ms > 0 && lease.started_ms <= politeness.slowed_at_ms) return politeness;
-  const doubled_ms = Math.max(SLOW_LEAST_MS, 2 * gapOf(politeness, pace, now_ms));
-  return { ...politeness, slow_gap_ms: Math.min(doubled_ms, PAUSE_MOST_MS), slowed_at_ms: now_ms };
+  const doubled_ms = Math.max(MIN_SLOW_MS, 2 * gapOf(politeness, pace, now_ms));
+  return { ...politeness, slow_gap_ms: Math.min(doubled_ms, MAX_PAUSE_MS), slowed_at_ms: now_ms };
 }
 
 /** Each answer takes a fifth off what 429s have added to the gap, until the usual one is reached. */
@@ -298,7 +298,7 @@ function eased(politeness: Politeness, pace: Pace, now_ms: number): Politeness {
   const usual_ms = Math.max(pace.gap_ms, crawlDelayOf(politeness, now_ms));
   const slow_gap_ms = Math.floor(politeness.slow_gap_ms * SLOW_SHRINKS_TO);
   // Below a second with no usual gap at all: nothing left to shrink.
-  const over = slow_gap_ms <= usual_ms || slow_gap_ms < SLOW_LEAST_MS / 2;
+  const over = slow_gap_ms <= usual_ms || slow_gap_ms < MIN_SLOW_MS / 2;
   return { ...politeness, slow_gap_ms: over ? 0 : slow_gap_ms };
 }
 
@@ -318,7 +318,7 @@ export function settle(
       // What began before the domain was closed tells nothing new: two at once must not climb two steps.
       if (skipped(politeness, now_ms) || politeness.failed.includes(fetch_id)) return politeness;
       const failures = politeness.failures + 1;
-      const failed = [...politeness.failed, fetch_id].slice(-FAILED_MOST);
+      const failed = [...politeness.failed, fetch_id].slice(-MAX_FAILED);
       const step = Math.min(failures - FAILURES_TO_SKIP, SKIPS_MS.length - 1);
       return { ...politeness, failures, failed, skip_until_ms: step < 0 ? 0 : now_ms + SKIPS_MS[step]! };
     }
@@ -335,7 +335,7 @@ export function missed(
   const before = remembered.find((name) => name.host === host);
   if (before?.fetch_id === fetch_id) return politeness;
   const name = { host, fetch_id, at_ms: now_ms, dead_until_ms: before ? now_ms + DEAD_MS : 0 };
-  const others = remembered.filter((other) => other !== before).slice(-(MISSING_MOST - 1));
+  const others = remembered.filter((other) => other !== before).slice(-(MAX_MISSING - 1));
   return { ...politeness, missing: [...others, name] };
 }
 
@@ -355,7 +355,7 @@ export function delayed(
   // The longest ones are those that count.
   const delays = [...others, delay]
     .toSorted((a, b) => b.crawl_delay_ms - a.crawl_delay_ms)
-    .slice(0, DELAYS_MOST);
+    .slice(0, MAX_DELAYS);
   return { ...politeness, delays };
 }
 
@@ -391,7 +391,7 @@ export function resumed(
     leases: leases.slice(-pace.slots),
     last_start_ms: recent ? now_ms : last_start_ms,
     slowed_at_ms: Math.min(kept.slowed_at_ms, now_ms),
-    paused_until_ms: Math.min(kept.paused_until_ms, now_ms + PAUSE_MOST_MS),
+    paused_until_ms: Math.min(kept.paused_until_ms, now_ms + MAX_PAUSE_MS),
     skip_until_ms: Math.min(kept.skip_until_ms, now_ms + SKIPS_MS.at(-1)!),
     missing: kept.missing.map((name) => ({
       ...name,

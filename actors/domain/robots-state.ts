@@ -123,7 +123,7 @@ export function answerFor({ copy, trouble }: RobotsMemory, url: URL, now_ms: num
 }
 
 /** Longer patterns are cut in what people read. */
-const QUOTED_MOST_CHARS = 200;
+const MAX_QUOTED_CHARS = 200;
 
 function byRules({ rules, read_at_ms }: RobotsCopy, url: URL): RobotsAnswer {
   if (rules.rules.length === 0) return { kind: "allowed", because: "no_rules" };
@@ -131,7 +131,7 @@ function byRules({ rules, read_at_ms }: RobotsCopy, url: URL): RobotsAnswer {
   if (allowed) return { kind: "allowed", because: "rules" };
   const where = `"${url.origin}/robots.txt", read ${new Date(read_at_ms).toISOString()}`;
   const detail = rule
-    ? `"Disallow: ${rule.pattern.slice(0, QUOTED_MOST_CHARS)}" for "${rules.group}" in line ${rule.line} of ${where}`
+    ? `"Disallow: ${rule.pattern.slice(0, MAX_QUOTED_CHARS)}" for "${rules.group}" in line ${rule.line} of ${where}`
     : `Too costly to follow: ${where}`;
   return { kind: "disallowed", because: "rules", detail };
 }

@@ -22,7 +22,7 @@ import {
   type Started,
 } from "../../schemas/domain.ts";
 import { retryAfterSeconds } from "../lib/http.ts";
-import { parseRobots, ROBOTS_MOST_BYTES } from "../lib/robots.ts";
+import { parseRobots, MAX_ROBOTS_BYTES } from "../lib/robots.ts";
 import { type JoinedSites, originOf, parseUrl, siteOf } from "../lib/url.ts";
 import {
   answerFor,
@@ -49,14 +49,14 @@ export interface RobotsWays {
 }
 
 /** RFC 9309, section 2.3.1.2: at least five; after that the file counts as unavailable, so there are no rules. */
-const REDIRECTS_MOST = 5;
+const MAX_REDIRECTS = 5;
 /** All exchanges of one read together, without the wait for slots. */
-const READ_MOST_MS = 15_000;
-const CONNECT_MOST_MS = 10_000;
+const MAX_READ_MS = 15_000;
+const MAX_CONNECT_MS = 10_000;
 /** A read stands in a domain's queue as long as a synchronous call does (3-decisions.md, Core). */
 const SLOT_WAIT_MS = 15_000;
 /** Beyond so many who wait for one read the domain is busy; fewer than the runtime's 500 open questions of one actor. */
-const READERS_MOST = 400;
+const MAX_READERS = 400;
 
 interface Reader {
   readonly request: RobotsRequest;
@@ -106,7 +106,7 @@ export function robots(ways: RobotsWays) {
         const { memory, readers } = turn.state;
         const answer = answerFor(memory, urlOf(turn.key, request.url), turn.now_ms);
         if (answer) return answer;
-        if (readers.length >= READERS_MOST) {
+        if (readers.length >= MAX_READERS) {
           return { kind: "refused", error: "domain_busy", retry_after_s: SLOT_WAIT_MS / 1_000 };
         }
         readers.push({ request, reply: turn.park() });
@@ -178,7 +178,7 @@ async function readRobots(ways: RobotsWays, say: Say, held: Held, reading: Readi
   const { site, origin, wait_max_ms } = reading;
   const begun = new URL("/robots.txt", origin);
   let url = begun;
-  let left_ms = READ_MOST_MS;
+  let left_ms = MAX_READ_MS;
   for (let hop = 0; ; hop++) {
     const host = url.hostname;
     const there = host === begun.hostname ? site : siteOf(host, ways.joined);
@@ -216,7 +216,7 @@ async function readRobots(ways: RobotsWays, say: Say, held: Held, reading: Readi
           ["Accept", "text/plain,*/*;q=0.5"],
         ],
         signal: AbortSignal.any([held.signal, deadline.signal]),
-        connect_timeout_ms: CONNECT_MOST_MS,
+        connect_timeout_ms: MAX_CONNECT_MS,
         sending,
         sent,
       });
@@ -231,7 +231,7 @@ async function readRobots(ways: RobotsWays, say: Say, held: Held, reading: Readi
         exchange.cancel();
         const next = parseUrl(exchange.headers.get("location")?.[0] ?? "", url);
         // A redirect to nowhere, or one too many, is as good as no file.
-        if (!next || !exchange.headers.has("location") || hop === REDIRECTS_MOST)
+        if (!next || !exchange.headers.has("location") || hop === MAX_REDIRECTS)
           return { kind: "read", status };
         url = next;
         continue;
@@ -266,7 +266,7 @@ async function startOf({ body }: Extract<Exchange, { kind: "answered" }>): Promi
   for await (const piece of body) {
     pieces.push(piece);
     bytes += piece.length;
-    if (bytes > ROBOTS_MOST_BYTES) break;
+    if (bytes > MAX_ROBOTS_BYTES) break;
   }
-  return Buffer.concat(pieces).toString("latin1", 0, ROBOTS_MOST_BYTES + 1);
+  return Buffer.concat(pieces).toString("latin1", 0, MAX_ROBOTS_BYTES + 1);
 }

@@ -49,7 +49,7 @@ export interface Ways {
 }
 
 /** More callers for one page than this are told to come back: they would all be answered, but not remembered. */
-const CALLERS_MOST = 5_000;
+const MAX_CALLERS = 5_000;
 /** A caller whose patience outlasts a climb that ran into its own deadline by this much gets a climb of its own. */
 const WORTH_ANOTHER_MS = 1_000;
 
@@ -64,7 +64,7 @@ export const fetch = (ways: Ways) =>
         const variant = variantOf(request);
         const known = turn.state.climbing.get(variant);
         const callers = known?.callers ?? [];
-        if (callers.length >= CALLERS_MOST) return busy();
+        if (callers.length >= MAX_CALLERS) return busy();
         const caller: Caller = {
           fetch_id: request.fetch_id,
           project: request.project,
@@ -203,6 +203,6 @@ function without(error: string, step: string, retry_after_s: number | null, deta
 }
 
 const busy = (): FetchAnswer =>
-  without("domain_busy", "politeness", 5, `${CALLERS_MOST} callers are waiting for this page`);
+  without("domain_busy", "politeness", 5, `${MAX_CALLERS} callers are waiting for this page`);
 const tooLate = (): FetchAnswer =>
   without("timeout", "request_timeout", null, "timeout_s ran out before the page was there");

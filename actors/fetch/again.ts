@@ -8,7 +8,7 @@ import type { Again } from "../../schemas/jobs.ts";
 /** What passes by itself: no connection, no answer, an origin or a provider that is overloaded. */
 const PASSING = /^(?:network_|dns_error|timeout$|http_(?:408|429|5\d\d)$|proxy_|provider_|browser_)/;
 /** A domain may be closed for hours; nobody waits longer than this for it to open. */
-const CLOSED_MOST_S = 15 * 60;
+const MAX_CLOSED_S = 15 * 60;
 
 /** What is known of the item beside the answer. */
 export interface Item {
@@ -27,7 +27,7 @@ export function fetchAgain({ error, attempts, retry_after_s }: FetchAnswer, item
       return { because: "busy", retry_after_s };
     case "domain_unavailable":
       // It was closed by others before this item had its turn; who closed it knows enough.
-      return item.tries === 0 && (retry_after_s ?? 0) <= CLOSED_MOST_S
+      return item.tries === 0 && (retry_after_s ?? 0) <= MAX_CLOSED_S
         ? { because: "transient", retry_after_s }
         : null;
     case "robots_disallowed":

@@ -59,8 +59,8 @@ export interface Known {
 }
 
 const LEAD_WORDS = 60;
-const LEAD_WORDS_LEAST = 40;
-const LEAD_GRAMS_LEAST = 20;
+const MIN_LEAD_WORDS = 40;
+const MIN_LEAD_GRAMS = 20;
 const LONGER_THAN_TEASER = 1.5;
 
 /** A text's words, less its title where it begins with that: another site may have given it another. */
@@ -73,7 +73,7 @@ function wordsBelow(title: string | null, text: string): readonly string[] {
 export function leadOf(text: string, title: string | null = null): ReadonlySet<string> | null {
   const words = wordsBelow(title, text).slice(0, LEAD_WORDS);
   const grams = gramsOf(words);
-  return words.length < LEAD_WORDS_LEAST || grams.size < LEAD_GRAMS_LEAST ? null : grams;
+  return words.length < MIN_LEAD_WORDS || grams.size < MIN_LEAD_GRAMS ? null : grams;
 }
 
 export function wantedOf(
@@ -101,14 +101,14 @@ export function wantedOf(
   };
 }
 
-const QUERY_CHARS_MOST = 200;
-const CANDIDATES_MOST = 5;
+const MAX_QUERY_CHARS = 200;
+const MAX_CANDIDATES = 5;
 
 /** What to search for; null when a copy could not be told from another text. */
 export function queryOf({ lead, title, opening }: Wanted): string | null {
   if (lead === null) return null;
   const query = title !== null && wordsOf(title).length >= 3 ? title : opening;
-  return query.slice(0, QUERY_CHARS_MOST);
+  return query.slice(0, MAX_QUERY_CHARS);
 }
 
 /**
@@ -133,7 +133,7 @@ export function candidatesOf(
       const site = siteOf(new URL(text).hostname, joined);
       return !taken.has(site) && taken.add(site);
     })
-    .slice(0, CANDIDATES_MOST);
+    .slice(0, MAX_CANDIDATES);
 }
 
 /** A copy as it was read. */
@@ -154,7 +154,7 @@ export type Verdict =
     };
 
 /** As specified: half of the lead's 5-grams. Two reports of one case may reach 0.52; strangers stay below 0.1. */
-const SCORE_LEAST = 0.5;
+const MIN_SCORE = 0.5;
 const READABLE: ReadonlySet<ContentKind> = new Set(["html", "pdf", "text"]);
 
 /** `elsewhere`: it must stand on another site than the page itself. */
@@ -180,7 +180,7 @@ export function judged(
   if (wanted.lead === null) return rejected("no_lead");
   const score = share(wanted.lead, gramsOf(wordsOf(extracted.text)));
   // Rounded down, so that no score below the limit is written as one that reaches it.
-  return score < SCORE_LEAST
+  return score < MIN_SCORE
     ? rejected("mismatch")
     : { kind: "verified", score: Math.floor(score * 1e4) / 1e4 };
 }

@@ -85,7 +85,7 @@ export interface Kept {
 /** How long a synchronous caller and a batch item stand in a domain's queue at most. */
 const SLOT_WAIT_MS = { sync: 15_000, batch: 60_000 } as const;
 /** A fetch without timeout_s goes on into the cache after its caller has left, but not for ever. */
-export const CLIMB_MOST_MS = 310_000;
+export const MAX_CLIMB_MS = 310_000;
 
 /** The refusal of a hop that is handed over; nobody outside sees it. */
 const HANDED_OVER = "handed_over";
@@ -149,7 +149,7 @@ export function climb(outside: Outside): (say: Say, held: Held, climb: Climb) =>
 
   return async (say, held, { request, digest, known: stored, stale, unwanted }) => {
     const began_ms = clock.now();
-    const ends_ms = request.hard_deadline ? request.deadline_ms : began_ms + CLIMB_MOST_MS;
+    const ends_ms = request.hard_deadline ? request.deadline_ms : began_ms + MAX_CLIMB_MS;
     const deadline = new AbortController();
     const alarm = clock.at(ends_ms, () => deadline.abort());
     unwanted?.addEventListener("abort", () => deadline.abort(), { once: true });

@@ -44,12 +44,12 @@ const Line = Compile(
     truncated: Type.Optional(Type.String()),
   }),
 );
-const LINES_MOST = 1_000;
+const MAX_LINES = 1_000;
 
 /** The newest whole capture of this very page with a good status, or null. */
 export function newestCapture(body: string, address: string): Capture | null {
   const captures = body
-    .split("\n", LINES_MOST)
+    .split("\n", MAX_LINES)
     .map(parsed)
     .filter((line) => Line.Check(line))
     .filter(({ url, status, truncated, filename }) => {
@@ -86,15 +86,15 @@ export interface Captured {
 }
 
 /** Of the record around the page. */
-const FRAME_BYTES_MOST = 262_144;
+const MAX_FRAME_BYTES = 262_144;
 /** The crawl keeps 5 MiB of a page at most: what is unpacked here and now takes some 20 ms. */
-const PAGE_BYTES_MOST = 5 * 2 ** 20;
+const MAX_PAGE_BYTES = 5 * 2 ** 20;
 
 /** The page in one gzipped WARC record, or null for anything else: broken, too large, cut off, no response. */
 export function readRecord(packed: Buffer, max_bytes: number): Captured | null {
   let record: Buffer;
   try {
-    record = gunzipSync(packed, { maxOutputLength: PAGE_BYTES_MOST + FRAME_BYTES_MOST });
+    record = gunzipSync(packed, { maxOutputLength: MAX_PAGE_BYTES + MAX_FRAME_BYTES });
   } catch {
     return null;
   }
@@ -117,7 +117,7 @@ export function readRecord(packed: Buffer, max_bytes: number): Captured | null {
 
 function headOf(bytes: Buffer) {
   const end = bytes.indexOf("\r\n\r\n", 0, "latin1");
-  if (end < 0 || end > FRAME_BYTES_MOST) return null;
+  if (end < 0 || end > MAX_FRAME_BYTES) return null;
   const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
   const fields = new Map<string, string>();
   for (const line of lines) {

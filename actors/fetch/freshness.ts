@@ -43,7 +43,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** The cache's own time to live. */
 export const TTL_MS = 24 * HOUR_MS;
 /** An origin's max-age shortens it, but never below this. */
-const TTL_LEAST_MS = 5 * MINUTE_MS;
+const MIN_TTL_MS = 5 * MINUTE_MS;
 /** How long an entry is kept after it stopped being fresh, for conditional requests. */
 export const KEPT_STALE_MS = 7 * 24 * HOUR_MS;
 
@@ -135,7 +135,7 @@ export function ttlOf(cache: {
 }): number | null {
   if (cache.no_store) return null;
   if (cache.max_age_s === null) return TTL_MS;
-  return Math.min(TTL_MS, Math.max(TTL_LEAST_MS, cache.max_age_s * 1_000));
+  return Math.min(TTL_MS, Math.max(MIN_TTL_MS, cache.max_age_s * 1_000));
 }
 
 /** A fresh good page is not replaced by a thinner one or by somebody's copy of it. */

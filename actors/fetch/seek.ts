@@ -95,30 +95,30 @@ export interface Sought {
 }
 
 /** The whole look; a caller without a deadline of its own waits 150 s for everything. */
-const SEEK_MOST_MS = 60_000;
+const MAX_SEEK_MS = 60_000;
 /** One request of it. */
-const READ_MOST_MS = 20_000;
-const FEED_BYTES_MOST = 5 * 2 ** 20;
+const MAX_READ_MS = 20_000;
+const MAX_FEED_BYTES = 5 * 2 ** 20;
 /** Answers of registers and indexes. */
-const ANSWER_BYTES_MOST = 2 * 2 ** 20;
+const MAX_ANSWER_BYTES = 2 * 2 ** 20;
 
 /** A batch over one publisher reads its feed once, and not for every page; the same for the list of crawls. */
 const REMEMBERED_MS = 10 * 60_000;
-const REMEMBERED_BYTES_MOST = 32 * 2 ** 20;
+const MAX_REMEMBERED_BYTES = 32 * 2 ** 20;
 
 const HTML = "text/html; charset=utf-8";
 
 export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
   const { clock, joined, search, guardian, unpaywall, common_crawl } = needs;
   const remembered = new LRUCache<string, { readonly page: Page; readonly until_ms: number }>({
-    maxSize: REMEMBERED_BYTES_MOST,
+    maxSize: MAX_REMEMBERED_BYTES,
     sizeCalculation: ({ page }) => page.body.length + 1_024,
   });
 
   return async (quest) => {
     const { wanted, request } = quest;
     const patience = new AbortController();
-    const alarm = clock.at(clock.now() + SEEK_MOST_MS, () => patience.abort());
+    const alarm = clock.at(clock.now() + MAX_SEEK_MS, () => patience.abort());
     const signal = AbortSignal.any([quest.signal, patience.signal]);
     let cost_micros = 0;
 
@@ -135,7 +135,7 @@ export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
       const known = keep ? remembered.get(url) : undefined;
       if (known && clock.now() < known.until_ms) return usable(known.page);
       const late = new AbortController();
-      const timer = clock.at(clock.now() + READ_MOST_MS, () => late.abort());
+      const timer = clock.at(clock.now() + MAX_READ_MS, () => late.abort());
       const result = await needs
         .read({
           url,
@@ -243,7 +243,7 @@ export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
 
     async function inFeeds(): Promise<Found | null> {
       for (const feed of wanted.feeds) {
-        const page = await get("publisher_feed", feed, { bytes: FEED_BYTES_MOST, keep: true });
+        const page = await get("publisher_feed", feed, { bytes: MAX_FEED_BYTES, keep: true });
         if (page === null) continue;
         const content_type = page.headers.get("content-type") ?? null;
         const items = { addresses: wanted.addresses, title: wanted.title };
@@ -275,7 +275,7 @@ export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
       if (!guardian || !id) return null;
       const shown = guardianAddress(guardian.url, id);
       const question = guardianQuestion(guardian.url, id, guardian.key);
-      const page = await get("guardian_api", question, { bytes: ANSWER_BYTES_MOST, shown });
+      const page = await get("guardian_api", question, { bytes: MAX_ANSWER_BYTES, shown });
       if (page === null) return null;
       const item = readGuardian(page.body.toString(), id);
       if (item) return carried("guardian_api", page, shown, item, "identifier");
@@ -288,7 +288,7 @@ export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
       if (!unpaywall || doi === null) return null;
       const shown = `https://doi.org/${doi}`;
       const question = unpaywallQuestion(unpaywall.url, doi, unpaywall.email);
-      const page = await get("open_access", question, { bytes: ANSWER_BYTES_MOST, shown });
+      const page = await get("open_access", question, { bytes: MAX_ANSWER_BYTES, shown });
       if (page === null) return null;
       const open = readUnpaywall(page.body.toString(), doi, request.accept_pdf);
       if (open === null || open.places.length === 0) {
@@ -330,14 +330,14 @@ export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
       if (!common_crawl || request.lane !== "batch" || wanted.cause === "paywall") return null;
       const { index_url, data_url } = common_crawl;
       const source = "common_crawl";
-      const list = await get(source, crawlsUrl(index_url), { bytes: ANSWER_BYTES_MOST, keep: true });
+      const list = await get(source, crawlsUrl(index_url), { bytes: MAX_ANSWER_BYTES, keep: true });
       const crawls = list && readCrawls(list.body.toString());
       if (list && !crawls) note(source, list.status, "rejected_unreadable", list.ms, crawlsUrl(index_url));
       const address = addressOf(wanted.url)!;
       let capture: Capture | null = null;
       for (const crawl of crawls ?? []) {
         const url = capturesUrl(index_url, crawl, wanted.url);
-        const listing = await get(source, url, { bytes: ANSWER_BYTES_MOST });
+        const listing = await get(source, url, { bytes: MAX_ANSWER_BYTES });
         capture = listing && newestCapture(listing.body.toString(), address);
         if (capture) break;
         if (listing) note(source, listing.status, "not_found", listing.ms, url);

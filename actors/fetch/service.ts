@@ -44,14 +44,14 @@ interface Seen {
 
 const LOOK_EVERY_MS = 1_000;
 /** Pages kept in memory, by the length of their inline texts and a kilobyte or two for the rest. */
-const SEEN_CHARS_MOST = 32 * 2 ** 20;
+const MAX_SEEN_CHARS = 32 * 2 ** 20;
 const RECORD_CHARS = 2_048;
 /** The asker's patience outlasts the caller's a little, so that the caller's own deadline speaks. */
 const GRACE_MS = 20_000;
 
 export function fetchService({ documents, ask, clock, meters, joined, handed }: Needs): FetchService {
   const seen = new LRUCache<string, Seen>({
-    maxSize: SEEN_CHARS_MOST,
+    maxSize: MAX_SEEN_CHARS,
     sizeCalculation: ({ page }) => RECORD_CHARS + (page?.record.text?.length ?? 0),
   });
   const looking = new Map<string, Promise<CachedPage | null>>();

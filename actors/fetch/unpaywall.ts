@@ -27,7 +27,7 @@ export interface Open {
   readonly places: readonly string[];
 }
 
-const PLACES_MOST = 3;
+const MAX_PLACES = 3;
 
 /** Where the paper may be read, best first; null when the answer is something else, or of another paper. */
 export function readUnpaywall(body: string, doi: string, accept_pdf: boolean): Open | null {
@@ -44,5 +44,5 @@ export function readUnpaywall(body: string, doi: string, accept_pdf: boolean): O
     const found = accept_pdf ? (url_for_pdf ?? url ?? page) : page === url_for_pdf ? null : page;
     return typeof found === "string" && addressOf(found) !== null ? [found] : [];
   });
-  return { title: answer.title ?? null, places: [...new Set(urls)].slice(0, PLACES_MOST) };
+  return { title: answer.title ?? null, places: [...new Set(urls)].slice(0, MAX_PLACES) };
 }

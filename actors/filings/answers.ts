@@ -8,13 +8,13 @@ import { jsonScanner } from "./json-scan.ts";
 
 /** So much of a body is looked at; the pages in question are smaller than half of it. */
 export const LOOKED_AT_BYTES = 65_536;
-const PAGE_BYTES_MOST = 32_768;
+const MAX_PAGE_BYTES = 32_768;
 
 /** Page A: too many requests. Page B: the identity was refused, waiting does not help. */
 export type ThrottlePage = "threshold" | "identity_refused";
 
 export function throttlePage(body: Buffer): ThrottlePage | null {
-  if (body.length >= PAGE_BYTES_MOST) return null;
+  if (body.length >= MAX_PAGE_BYTES) return null;
   const text = body.toString("utf8");
   if (!/<title>\s*SEC\.gov \| Request Rate Threshold Exceeded\s*<\/title>/i.test(text)) return null;
   const headings = [...text.matchAll(/<h1\b[^>]*>([^<]*)<\/h1>/gi)].map(([, heading]) => heading!);
@@ -70,9 +70,9 @@ export interface Check {
 }
 
 /** Below this a document is parsed to see that it can be: 4 ms or so. */
-const PARSED_BYTES_MOST = 256 * 1024;
+const MAX_PARSED_BYTES = 256 * 1024;
 /** Search answers are looked into; longer than this they are not what they say. */
-const SEARCH_BYTES_MOST = 4 * 2 ** 20;
+const MAX_SEARCH_BYTES = 4 * 2 ** 20;
 
 function isJson(kind: SourceKind, path: string): boolean {
   switch (kind) {
@@ -94,7 +94,7 @@ function isJson(kind: SourceKind, path: string): boolean {
 export function bodyCheck(kind: SourceKind, path: string): Check {
   const json = isJson(kind, path);
   const scanner = json ? jsonScanner(0, {}) : null;
-  const most = kind === "search" ? SEARCH_BYTES_MOST : json ? PARSED_BYTES_MOST : PAGE_BYTES_MOST;
+  const most = kind === "search" ? MAX_SEARCH_BYTES : json ? MAX_PARSED_BYTES : MAX_PAGE_BYTES;
   let pieces: Buffer[] = [];
   let bytes = 0;
   let begun = false;

@@ -3,7 +3,7 @@
  * each pair of lists, in slices, and then only read. Refreshing it, and asking anybody else, is the service's business.
  */
 import type { Breathe } from "../../cluster/ports/breathe.ts";
-import { CANDIDATES_MOST, type FilerCompany } from "../../schemas/filings.ts";
+import { MAX_CANDIDATES, type FilerCompany } from "../../schemas/filings.ts";
 import { padded, type Ticker } from "./identifiers.ts";
 import { foldName, nameIndex } from "./name-index.ts";
 
@@ -14,7 +14,7 @@ interface Row {
   readonly exchange: string | null;
 }
 
-const TICKERS_MOST = 25;
+const MAX_TICKERS = 25;
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -84,7 +84,7 @@ export async function directory(lists: readonly (readonly Row[])[], breathe: Bre
   const byCik = (cik: number): FilerCompany | null => {
     const found = filers.get(cik);
     if (!found) return null;
-    const first = found.slice(0, TICKERS_MOST);
+    const first = found.slice(0, MAX_TICKERS);
     return {
       cik,
       cik_padded: padded(cik),
@@ -106,7 +106,7 @@ export async function directory(lists: readonly (readonly Row[])[], breathe: Bre
       const wanted = foldName(name);
       for (const how of ["whole", "start", "within"] as const) {
         const found = new Set<number>();
-        names.find(how, wanted, (at) => found.add(rows[at]!.cik).size < CANDIDATES_MOST);
+        names.find(how, wanted, (at) => found.add(rows[at]!.cik).size < MAX_CANDIDATES);
         if (found.size > 0) return all(found);
       }
       return [];
@@ -114,7 +114,7 @@ export async function directory(lists: readonly (readonly Row[])[], breathe: Bre
     byCompany: (known) =>
       all(new Set(known.flatMap((name) => [...(companies.get(bareName(name)) ?? [])]))).slice(
         0,
-        CANDIDATES_MOST,
+        MAX_CANDIDATES,
       ),
   };
 }

@@ -14,11 +14,11 @@ const wrong = (message: string): { readonly kind: "wrong"; readonly message: str
   message,
 });
 
-const CIK_MOST = 9_999_999_999;
+const MAX_CIK = 9_999_999_999;
 
 export function readCik(cik: string | number): Checked<number> {
   if (typeof cik === "number") {
-    return Number.isInteger(cik) && cik >= 1 && cik <= CIK_MOST
+    return Number.isInteger(cik) && cik >= 1 && cik <= MAX_CIK
       ? sound(cik)
       : wrong("cik must be an integer or a string of 1 to 10 digits");
   }
@@ -50,8 +50,8 @@ export const readDocument = (document: string): Checked<string> =>
     ? sound(document)
     : wrong("document must be a file name in the filing's folder");
 
-const FORMS_MOST = 30;
-const FORM_CHARS_MOST = 20;
+const MAX_FORMS = 30;
+const MAX_FORM_CHARS = 20;
 
 /** Forms as they are compared: upper case, inner spaces collapsed. Their names are whole: 10-K is not 10-K/A. */
 export const formKey = (form: string): string => form.trim().replaceAll(/ +/g, " ").toUpperCase();
@@ -60,10 +60,10 @@ export function readForms(forms: string): Checked<readonly string[]> {
   const items = forms.split(",");
   for (const item of items) {
     const form = item.trim();
-    if (!/^[A-Za-z0-9 ./-]+$/.test(form) || form.length > FORM_CHARS_MOST)
+    if (!/^[A-Za-z0-9 ./-]+$/.test(form) || form.length > MAX_FORM_CHARS)
       return wrong(`forms must be comma-separated form types: "${form.slice(0, 100)}"`);
   }
-  if (items.length > FORMS_MOST) return wrong(`forms must have at most ${FORMS_MOST} form types`);
+  if (items.length > MAX_FORMS) return wrong(`forms must have at most ${MAX_FORMS} form types`);
   return sound([...new Set(items.map(formKey))]);
 }
 
@@ -85,23 +85,23 @@ export interface Ticker {
   readonly asked: string;
 }
 
-const TICKER_CHARS_MOST = 15;
+const MAX_TICKER_CHARS = 15;
 
 export function readTicker(ticker: string): Checked<Ticker> {
   const asked = ticker.trim().toUpperCase();
   const parts = /^(?:([A-Z]{2,10}):)?([A-Z0-9]+(?:[-./ ][A-Z0-9]+)*)$/.exec(asked);
   // An upper case may be longer than what it is of, and ASCII where that was not.
-  const isPlain = /^[ -~]*$/.test(ticker.trim()) && ticker.trim().length <= TICKER_CHARS_MOST;
+  const isPlain = /^[ -~]*$/.test(ticker.trim()) && ticker.trim().length <= MAX_TICKER_CHARS;
   if (parts === null || !isPlain) return wrong("ticker is malformed");
   return sound({ symbol: parts[2]!.replaceAll(/[./ ]/g, "-"), exchange: parts[1] ?? null, asked });
 }
 
-const NAME_CHARS_MOST = 200;
+const MAX_NAME_CHARS = 200;
 
 export function readName(name: string): Checked<string> {
   const trimmed = name.trim();
-  if (Array.from(trimmed).length > NAME_CHARS_MOST)
-    return wrong(`name must be at most ${NAME_CHARS_MOST} characters`);
+  if (Array.from(trimmed).length > MAX_NAME_CHARS)
+    return wrong(`name must be at most ${MAX_NAME_CHARS} characters`);
   return /[\p{L}\p{N}]/u.test(trimmed) ? sound(trimmed) : wrong("name has no letters or digits");
 }
 
@@ -124,23 +124,23 @@ function hasCheckDigit(code: string): boolean {
   return sum % 10 === 0;
 }
 
-const QUERY_CHARS_MOST = 1_000;
+const MAX_QUERY_CHARS = 1_000;
 
 export function readQuery(q: string | undefined): Checked<string> {
   const trimmed = q?.trim() ?? "";
   if (trimmed === "") return wrong("q must not be empty");
-  if (Array.from(trimmed).length > QUERY_CHARS_MOST)
-    return wrong(`q must be at most ${QUERY_CHARS_MOST} characters`);
+  if (Array.from(trimmed).length > MAX_QUERY_CHARS)
+    return wrong(`q must be at most ${MAX_QUERY_CHARS} characters`);
   return trimmed.split('"').length % 2 === 0 ? wrong("q has an unclosed quote") : sound(trimmed);
 }
 
 /** The last page that is shown begins here: pages of 100, and no hit beyond the 10,000th. */
-const FROM_MOST = 9_900;
+const MAX_FROM = 9_900;
 
 export const readFrom = (from: string): Checked<number> =>
-  /^[0-9]{1,5}$/.test(from) && Number(from) <= FROM_MOST
+  /^[0-9]{1,5}$/.test(from) && Number(from) <= MAX_FROM
     ? sound(Number(from))
-    : wrong(`from must be 0 to ${FROM_MOST} (upstream shows 10000 hits)`);
+    : wrong(`from must be 0 to ${MAX_FROM} (upstream shows 10000 hits)`);
 
 /** Where a filing lies below the www base, with the slash at its end. Any co-registrant's CIK leads there. */
 export const folderPath = (cik: number, accession: string): string =>

@@ -26,9 +26,9 @@ export interface IndexPage {
 
 const SLICE_CHARS = 32 * 1024;
 /** Links of a longer list are nobody's documents. */
-const ROWS_MOST = 20_000;
+const MAX_ROWS = 20_000;
 /** No index page nests like this, and a parser slows down with each level. */
-const DEPTH_MOST = 1_000;
+const MAX_DEPTH = 1_000;
 
 const tidy = (text: string): string => text.replaceAll(/\s+/gu, " ").trim();
 const said = (text: string | undefined): string | null => tidy(text ?? "") || null;
@@ -79,7 +79,7 @@ function indexParser(where: Where): { write: (html: string) => void; end: () => 
   const parser = new Parser(
     {
       onopentag(name, attributes) {
-        if (++depth > DEPTH_MOST) too_deep = true;
+        if (++depth > MAX_DEPTH) too_deep = true;
         const kind = attributes["class"] ?? "";
         if (name === "table") {
           in_table = /^(Document Format Files|Data Files)$/i.test(tidy(attributes["summary"] ?? ""));
@@ -126,7 +126,7 @@ function indexParser(where: Where): { write: (html: string) => void; end: () => 
         depth--;
         if (name === "table") in_table = false;
         if (name === "tr" && row) {
-          if (row.length >= 5 && rows.length < ROWS_MOST) rows.push(row);
+          if (row.length >= 5 && rows.length < MAX_ROWS) rows.push(row);
           row = null;
         }
       },
@@ -216,7 +216,7 @@ export function readFolder(value: unknown, where: Where): readonly FilingDocumen
   if (!Array.isArray(listing)) return null;
   const own = new Set([`${where.accession}-index.html`, `${where.accession}-index-headers.html`]);
   own.add(`${where.accession}-index.htm`);
-  return listing.slice(0, ROWS_MOST).flatMap((item: unknown) => {
+  return listing.slice(0, MAX_ROWS).flatMap((item: unknown) => {
     const { name, type, size } = (item ?? {}) as { name?: unknown; type?: unknown; size?: unknown };
     if (typeof name !== "string" || type === "folder.gif" || own.has(name)) return [];
     if (readDocument(name).kind === "wrong") return [];

@@ -56,11 +56,11 @@ interface Try {
 const SLOT_WAIT_MS = 10_000;
 /** The limiter moved, or its store does not answer: it is asked again. */
 const LIMITER_AGAIN_MS = 200;
-const REDIRECTS_MOST = 5;
-const TRIES_MOST = 2;
-const CONNECT_MOST_MS = 15_000;
-const HEADERS_MOST_MS = 30_000;
-const SILENCE_MOST_MS = 30_000;
+const MAX_REDIRECTS = 5;
+const MAX_TRIES = 2;
+const MAX_CONNECT_MS = 15_000;
+const MAX_HEADERS_MS = 30_000;
+const MAX_SILENCE_MS = 30_000;
 const BROKEN_AGAIN_MS = 1_000;
 const BROKEN_RETRY_S = 30;
 const HALF_RETRY_S = 60;
@@ -211,9 +211,9 @@ export function journey(upstream: Upstream): Journey {
               : []),
           ],
           signal,
-          connect_timeout_ms: CONNECT_MOST_MS,
-          headers_timeout_ms: HEADERS_MOST_MS,
-          idle_timeout_ms: SILENCE_MOST_MS,
+          connect_timeout_ms: MAX_CONNECT_MS,
+          headers_timeout_ms: MAX_HEADERS_MS,
+          idle_timeout_ms: MAX_SILENCE_MS,
           mayStart: () => held.mayStart(),
         });
         if (exchange.kind !== "lapsed") {
@@ -455,11 +455,11 @@ export function journey(upstream: Upstream): Journey {
               return final(
                 failed("redirect_not_allowed", `${url} leads out of the filing's folder`, null, status),
               );
-            if (redirects.length > REDIRECTS_MOST)
+            if (redirects.length > MAX_REDIRECTS)
               return final(
                 failed(
                   "filings_unavailable",
-                  `${first_url}: more than ${REDIRECTS_MOST} redirects`,
+                  `${first_url}: more than ${MAX_REDIRECTS} redirects`,
                   60,
                   status,
                 ),
@@ -481,7 +481,7 @@ export function journey(upstream: Upstream): Journey {
     try {
       for (let tries = 1; ; tries++) {
         const { answer, again_ms } = await once();
-        if (again_ms === null || tries === TRIES_MOST || signal.aborted) return answer;
+        if (again_ms === null || tries === MAX_TRIES || signal.aborted) return answer;
         if (clock.now() + again_ms >= ask.deadline_ms) return answer;
         const [url] = first_url.split("?");
         meters.say("info", "The filing system is asked once more", { url, why });

@@ -12,7 +12,7 @@ export interface Seen {
   readonly closed?: (depth: number, at: number) => void;
   /** A comma between two members of a container that is `depth` deep. */
   readonly parted?: (depth: number, at: number) => void;
-  /** A string, number or word, as it is written. Longer ones than TOKEN_BYTES_MOST are cut. */
+  /** A string, number or word, as it is written. Longer ones than MAX_TOKEN_BYTES are cut. */
   readonly said?: (depth: number, key: string | null, token: string) => void;
 }
 
@@ -22,7 +22,7 @@ export interface JsonScanner {
   readonly isWhole: () => boolean;
 }
 
-const TOKEN_BYTES_MOST = 65_536;
+const MAX_TOKEN_BYTES = 65_536;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -56,8 +56,8 @@ export function jsonScanner(watched: number, seen: Seen): JsonScanner {
 
   const take = (chunk: Uint8Array, from: number, to: number): void => {
     if (!seen.said) return;
-    if (to <= from || token_bytes >= TOKEN_BYTES_MOST) return;
-    const part = chunk.subarray(from, Math.min(to, from + TOKEN_BYTES_MOST - token_bytes));
+    if (to <= from || token_bytes >= MAX_TOKEN_BYTES) return;
+    const part = chunk.subarray(from, Math.min(to, from + MAX_TOKEN_BYTES - token_bytes));
     token.push(Buffer.from(part));
     token_bytes += part.length;
   };

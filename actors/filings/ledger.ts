@@ -35,7 +35,7 @@ export type Changed<T> = T & { readonly ledger: Ledger };
 
 const COLLECTION = "filing_ledger";
 /** Two owners get in each other's way once or twice; more than this is a store that lies. */
-const TRIES_MOST = 50;
+const MAX_TRIES = 50;
 
 interface Copy {
   readonly ledger: Ledger;
@@ -56,7 +56,7 @@ export function ledgersIn(documents: Documents, clock: Clock): Ledgers {
     async change(egress, rule) {
       let isGuess = copies.has(egress);
       let copy = copies.get(egress) ?? (await read(egress));
-      for (let tries = 0; tries < TRIES_MOST; tries++) {
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
         const changed = rule(copy.ledger, clock.now());
         if (changed.ledger === copy.ledger) {
           if (!isGuess) return changed;

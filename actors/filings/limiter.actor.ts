@@ -55,13 +55,13 @@ type LimiterTurn = Turn<State, typeof FilingLimiter.operations>;
 /** How long before a slot begins the ledger is asked for it, beside what the ledger takes. */
 const LEAD_MS = 60;
 /** Slots taken at once at most: what a pause another owner is told of may come too late for. */
-const TAKEN_MOST = 8;
+const MAX_TAKEN = 8;
 /** A store that takes longer to answer serves nobody. */
-const LATENCY_MOST_MS = 3_000;
+const MAX_LATENCY_MS = 3_000;
 /** A prepared slot with less than this left would be lost on the way. */
 const WORTH_MS = 20;
 /** Requests on their way at once, those that answer slowly included; the next ones wait. */
-const IN_FLIGHT_MOST = 32;
+const MAX_IN_FLIGHT = 32;
 /** A slot nobody settles is taken for ended after this. */
 const LAPSE_MS = 180_000;
 const UNREACHABLE_REST_MS = 200;
@@ -86,7 +86,7 @@ export const filingLimiter = ({ documents, clock, meters, requests_per_second }:
     }
     const worth_ms = Math.min(WORTH_MS, rate.window_ms / 2);
     state.prepared = state.prepared.filter(({ not_after_ms }) => now_ms <= not_after_ms - worth_ms);
-    while (state.noting === 0 && in_flight.size < IN_FLIGHT_MOST) {
+    while (state.noting === 0 && in_flight.size < MAX_IN_FLIGHT) {
       const [slot, ...later] = state.prepared;
       const waiter = slot && slot.slot_ms <= now_ms ? takeNext(queue) : undefined;
       if (!waiter) break;
@@ -112,7 +112,7 @@ export const filingLimiter = ({ documents, clock, meters, requests_per_second }:
 
     const alarms = [firstLeaves(queue)];
     const [first] = state.prepared;
-    if (in_flight.size >= IN_FLIGHT_MOST) alarms.push(Math.min(...in_flight.values()));
+    if (in_flight.size >= MAX_IN_FLIGHT) alarms.push(Math.min(...in_flight.values()));
     else if (state.noting === 0) {
       if (first) alarms.push(first.slot_ms);
       const short = waiting(queue) - state.prepared.length;
@@ -121,7 +121,7 @@ export const filingLimiter = ({ documents, clock, meters, requests_per_second }:
         if (due_ms > now_ms) alarms.push(due_ms);
         else {
           state.is_looking = true;
-          turn.start("looked", () => look(key, Math.min(short, TAKEN_MOST)));
+          turn.start("looked", () => look(key, Math.min(short, MAX_TAKEN)));
         }
       }
     }
@@ -146,7 +146,7 @@ export const filingLimiter = ({ documents, clock, meters, requests_per_second }:
       meters.say("warn", "Cannot take a slot of the filing system", { egress, problem: String(problem) });
       return null;
     } finally {
-      latency_ms = Math.min(LATENCY_MOST_MS, Math.max(clock.mono() - began_ms, 0.8 * latency_ms));
+      latency_ms = Math.min(MAX_LATENCY_MS, Math.max(clock.mono() - began_ms, 0.8 * latency_ms));
     }
   }
 

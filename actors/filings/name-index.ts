@@ -30,7 +30,7 @@ const LINE_FEED = 0x0a;
 const CLASSES = classes();
 const PIECES = 64 ** 3;
 /** More pieces make the choice of blocks no smaller, only dearer. */
-const ASKED_MOST = 12;
+const MAX_ASKED = 12;
 
 function classes(): Uint8Array {
   const of = new Uint8Array(256);
@@ -144,7 +144,7 @@ export async function nameIndex(
     for (let at = 0; at + 3 <= needle.length; at++) pieces.add(pieceAt(needle, at));
     const lists = [...pieces].map((piece) => postings.subarray(offsets[piece], offsets[piece + 1]));
     if (lists.some((list) => list.length === 0)) return null;
-    return lists.toSorted((one, other) => one.length - other.length).slice(0, ASKED_MOST);
+    return lists.toSorted((one, other) => one.length - other.length).slice(0, MAX_ASKED);
   };
 
   return {

@@ -20,7 +20,7 @@ export interface Queue<Reply> {
   sync_in_row: number;
 }
 
-const SYNC_IN_ROW_MOST = 4;
+const MAX_SYNC_IN_ROW = 4;
 
 export const emptyQueue = <Reply>(): Queue<Reply> => ({
   lanes: { sync: new Map(), batch: new Map() },
@@ -45,7 +45,7 @@ export function join<Reply>(queue: Queue<Reply>, waiter: Waiter<Reply>): void {
 /** Takes out whose turn it is; undefined when nobody waits. */
 export function takeNext<Reply>(queue: Queue<Reply>): Waiter<Reply> | undefined {
   const { sync, batch } = queue.lanes;
-  const isBatch = batch.size > 0 && (sync.size === 0 || queue.sync_in_row >= SYNC_IN_ROW_MOST);
+  const isBatch = batch.size > 0 && (sync.size === 0 || queue.sync_in_row >= MAX_SYNC_IN_ROW);
   const lane = isBatch ? batch : sync;
   const [first] = lane;
   if (!first) return undefined;
@@ -94,7 +94,7 @@ export function ahead({ lanes, sync_in_row }: Queue<unknown>, lane: Lane, projec
   );
   const crossing =
     lane === "sync"
-      ? Math.min(counted(lanes.batch), Math.floor((before + sync_in_row) / SYNC_IN_ROW_MOST))
-      : Math.min(counted(lanes.sync), SYNC_IN_ROW_MOST * (before + 1) - sync_in_row);
+      ? Math.min(counted(lanes.batch), Math.floor((before + sync_in_row) / MAX_SYNC_IN_ROW))
+      : Math.min(counted(lanes.sync), MAX_SYNC_IN_ROW * (before + 1) - sync_in_row);
   return before + Math.max(0, crossing);
 }

@@ -36,23 +36,23 @@ export const UNTOUCHED: Ledger = {
 };
 
 /** The upstream's own limit. */
-export const STARTS_MOST = 10;
+export const MAX_STARTS = 10;
 const SECOND_MS = 1_000;
 /** Longer would help nobody: what waits for its turn is granted when it is due. */
-const WINDOW_MOST_MS = 250;
+const MAX_WINDOW_MS = 250;
 /** What ten gaps leave beyond their second at least; so ten a second are in truth nine and a half. */
-const SPARE_LEAST_MS = 50;
+const MIN_SPARE_MS = 50;
 const PAUSE_FIRST_MS = 10_000;
-export const PAUSE_MOST_MS = 600_000;
+export const MAX_PAUSE_MS = 600_000;
 /** A probe without an answer for so long has failed. */
 const PROBE_MS = 30_000;
 /** No ledger is ahead of the clock by more than a gap; one that is was written by a clock that is wrong. */
 const CLOCKS_DIFFER_MS = 5_000;
 
 export function rateOf(requests_per_second: number): Rate {
-  const gap_ms = Math.max(SECOND_MS / requests_per_second, (SECOND_MS + SPARE_LEAST_MS) / STARTS_MOST);
-  const spare_ms = STARTS_MOST * gap_ms - SECOND_MS;
-  return { gap_ms, window_ms: Math.floor(Math.min(WINDOW_MOST_MS, spare_ms / 2)) };
+  const gap_ms = Math.max(SECOND_MS / requests_per_second, (SECOND_MS + MIN_SPARE_MS) / MAX_STARTS);
+  const spare_ms = MAX_STARTS * gap_ms - SECOND_MS;
+  return { gap_ms, window_ms: Math.floor(Math.min(MAX_WINDOW_MS, spare_ms / 2)) };
 }
 
 export type Taken =
@@ -77,14 +77,14 @@ export function take(
     return { ledger: longer, taken: { kind: "closed" } };
   }
   // What the gaps promise already, said once more: whatever rate an operator changes to in between.
-  const guard_ms = ledger.last_ms.length < STARTS_MOST ? 0 : ledger.last_ms[0]! + SECOND_MS + 2 * window_ms;
+  const guard_ms = ledger.last_ms.length < MAX_STARTS ? 0 : ledger.last_ms[0]! + SECOND_MS + 2 * window_ms;
   const due_ms = Math.max(now_ms, ledger.next_ms, guard_ms);
   const slot_ms = Math.ceil(due_ms);
   const is_probe = pause.level > 0;
   return {
     ledger: {
       next_ms: due_ms + gap_ms,
-      last_ms: [...ledger.last_ms, slot_ms].slice(-STARTS_MOST),
+      last_ms: [...ledger.last_ms, slot_ms].slice(-MAX_STARTS),
       pause,
       probe: is_probe ? { slot_ms, until_ms: slot_ms + PROBE_MS } : null,
     },
@@ -144,7 +144,7 @@ function raised(ledger: Ledger, now_ms: number, retry_after_s: number | null, re
     pause: {
       level,
       episode: ledger.pause.episode + 1,
-      until_ms: now_ms + Math.min(PAUSE_MOST_MS, wanted_ms),
+      until_ms: now_ms + Math.min(MAX_PAUSE_MS, wanted_ms),
       reason,
     },
   };
@@ -153,12 +153,12 @@ function raised(ledger: Ledger, now_ms: number, retry_after_s: number | null, re
 /** As read back, perhaps written by a clock that was far ahead: its slots count as used this moment. */
 function mended(ledger: Ledger, now_ms: number): Ledger {
   const isAhead = ledger.next_ms > now_ms + CLOCKS_DIFFER_MS;
-  const until_ms = now_ms + PAUSE_MOST_MS;
+  const until_ms = now_ms + MAX_PAUSE_MS;
   const isLong = ledger.pause.until_ms > until_ms + CLOCKS_DIFFER_MS;
   if (!isAhead && !isLong) return ledger;
   return {
     ...ledger,
-    ...(isAhead && { next_ms: now_ms + SECOND_MS + WINDOW_MOST_MS, last_ms: [] }),
+    ...(isAhead && { next_ms: now_ms + SECOND_MS + MAX_WINDOW_MS, last_ms: [] }),
     ...(isLong && { pause: { ...ledger.pause, until_ms } }),
   };
 }

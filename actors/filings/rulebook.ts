@@ -14,7 +14,7 @@ import {
   type SourceAsk,
   type SourceKind,
 } from "../../schemas/filing-source.ts";
-import { judgeRobots, parseRobots, ROBOTS_MOST_BYTES } from "../lib/robots.ts";
+import { judgeRobots, parseRobots, MAX_ROBOTS_BYTES } from "../lib/robots.ts";
 import type { FilingHosts, Place } from "./hosts.ts";
 import { asKept, digestOf, FILINGS, KINDS, lookAt } from "./kept.ts";
 
@@ -47,7 +47,7 @@ export function rulebook({ clock, documents, bodies, hosts, egress, crawler_name
     const pieces = await bodies.get(answer.sha256);
     if (!pieces) return null;
     const file = Buffer.concat(await Array.fromAsync(pieces));
-    return parseRobots(file.toString("latin1", 0, ROBOTS_MOST_BYTES), crawler_name);
+    return parseRobots(file.toString("latin1", 0, MAX_ROBOTS_BYTES), crawler_name);
   }
 
   return async (say: Say, place: Place, ask: SourceAsk): Promise<Verdict> => {

@@ -162,7 +162,7 @@ const nonsense = (what: string): Failure =>
 
 const MIB = 2 ** 20;
 /** Most bytes of each kind, decoded; larger ones are no such document. */
-const BYTES_MOST = {
+const MAX_BYTES = {
   tickers: 16 * MIB,
   submissions: 32 * MIB,
   facts: 128 * MIB,
@@ -178,7 +178,7 @@ const PAGES_AT_ONCE = 8;
 /** Filings made of their columns before others have their turn. */
 const ROWS_AT_ONCE = 500;
 /** Parsed documents in memory, by the bytes they were parsed from; they take about twice as much. */
-const PARSED_BYTES_MOST = 16 * MIB;
+const MAX_PARSED_BYTES = 16 * MIB;
 const YEAR_S = 365 * DAY_S;
 
 const EXCHANGES: Pick<SourceAsk, "host" | "path"> = {
@@ -218,7 +218,7 @@ interface Parsed {
 export function filingsService(needs: FilingsNeeds): FilingsService {
   const { source, register, ask, bodies, documents, clock, breathe, www_url } = needs;
   const parsed = new LRUCache<string, Parsed>({
-    maxSize: PARSED_BYTES_MOST,
+    maxSize: MAX_PARSED_BYTES,
     sizeCalculation: ({ bytes }) => bytes + 1_024,
   });
   const counted = new LRUCache<string, FactsSummary>({ max: 1_000 });
@@ -228,10 +228,10 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
 
   async function get(
     wanted: Pick<SourceAsk, "host" | "path"> &
-      Partial<SourceAsk> & { kind: keyof typeof BYTES_MOST | "document" },
+      Partial<SourceAsk> & { kind: keyof typeof MAX_BYTES | "document" },
     { project, lane, deadline_ms }: Asker,
   ): Promise<SourceAnswer> {
-    const max_bytes = wanted.kind === "document" ? 0 : BYTES_MOST[wanted.kind];
+    const max_bytes = wanted.kind === "document" ? 0 : MAX_BYTES[wanted.kind];
     return source!.get({ cache_ttl_s: null, project, lane, deadline_ms, max_bytes, ...wanted });
   }
 
@@ -772,7 +772,7 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
   ): Promise<FilingText | null> {
     const stored = asFilingText((await documents.get("filing_texts", textKey(sha256)))?.value);
     if (stored) return stored;
-    const wait_ms = Math.max(1_000, Math.min(READ_MOST_MS, deadline_ms - clock.now()));
+    const wait_ms = Math.max(1_000, Math.min(MAX_READ_MS, deadline_ms - clock.now()));
     const message = { sha256, bytes, url: final_url, content_type };
     return ask(FilingReader, sha256, "read", message, { wait_ms, id: `${id} ${sha256}` }).catch(
       (problem: unknown) => {
@@ -787,7 +787,7 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
 /** A slice of facts that are counted takes about half a millisecond. */
 const COUNTED_BYTES = 256 * 1024;
 /** Reading a large PDF takes a minute at most. */
-const READ_MOST_MS = 120_000;
+const MAX_READ_MS = 120_000;
 
 const bodyUrl = ({ sha256 }: Got): string => `/v1/bodies/${sha256}`;
 

@@ -36,7 +36,7 @@ import {
   type StoredResult,
 } from "../../schemas/jobs.ts";
 import { attempted, begun, deliver, interrupted } from "./callback.ts";
-import { IN_FLIGHT_MOST, SMALL_ITEMS } from "./fairness.ts";
+import { MAX_IN_FLIGHT, SMALL_ITEMS } from "./fairness.ts";
 import { type Admitted, frontier, type Frontier } from "./frontier.ts";
 import type { Input, ItemKind } from "./kind.ts";
 import { addBill, hasUsage } from "./metered.ts";
@@ -100,7 +100,7 @@ export const CREATED_WITHIN_MS = 10 * 60_000;
 /** What is in flight at a cancel is waited for this long. */
 export const CANCEL_MS = 1_500;
 /** Inputs kept in memory, by the letters of their JSON, for all jobs of a node. */
-const INPUT_CHARS_MOST = 2 ** 20;
+const MAX_INPUT_CHARS = 2 ** 20;
 const CHUNKS_AT_ONCE = 10;
 const RESULTS_AT_ONCE = 100;
 /** Documents removed in one go. Results are read before, for the bodies they hold: a few megabytes each at most. */
@@ -113,8 +113,8 @@ export function job(outside: Outside) {
   const holds = holding(documents);
   const kinds = new Map<JobKind, ItemKind>(outside.kinds.map((kind) => [kind.name, kind]));
   const chunks = new LRUCache<string, Chunk>({
-    maxSize: INPUT_CHARS_MOST,
-    maxEntrySize: INPUT_CHARS_MOST,
+    maxSize: MAX_INPUT_CHARS,
+    maxEntrySize: MAX_INPUT_CHARS,
     sizeCalculation: ({ chars }) => chars + 1,
   });
 
@@ -382,7 +382,7 @@ export function job(outside: Outside) {
 
   function waitForTurn(turn: JobTurn): void {
     const { total } = turn.state.kept!.spec;
-    share(turn, { demand: Math.min(total, IN_FLIGHT_MOST), is_loaded: false });
+    share(turn, { demand: Math.min(total, MAX_IN_FLIGHT), is_loaded: false });
     sleep(turn, nextShare(turn.state));
   }
 

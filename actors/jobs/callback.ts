@@ -8,7 +8,7 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Egress } from "../../cluster/ports/egress.ts";
 import type { Callback, KeptJob } from "../../schemas/jobs.ts";
 
-export const ATTEMPTS_MOST = 3;
+export const MAX_ATTEMPTS = 3;
 const PAUSES_MS = [10_000, 60_000] as const;
 const ATTEMPT_MS = 10_000;
 /** When the outcome of an attempt is not recorded by then, its process is gone. */
@@ -24,7 +24,7 @@ export const begun = (callback: Callback, now_ms: number): Callback => ({
 
 /** The last attempt never told how it ended: over, with that. Null: there is another attempt to make. */
 export const interrupted = (callback: Callback): Callback | null =>
-  callback.attempts < ATTEMPTS_MOST
+  callback.attempts < MAX_ATTEMPTS
     ? null
     : { ...callback, next_ms: null, status: callback.status ?? NO_STATUS };
 
@@ -32,7 +32,7 @@ export const interrupted = (callback: Callback): Callback | null =>
 export function attempted(callback: Callback, attempt: number, status: string, now_ms: number): Callback {
   if (attempt !== callback.attempts) return callback;
   const is_over =
-    status.startsWith("delivered_") || status === "blocked_destination" || attempt >= ATTEMPTS_MOST;
+    status.startsWith("delivered_") || status === "blocked_destination" || attempt >= MAX_ATTEMPTS;
   return { ...callback, status, next_ms: is_over ? null : now_ms + PAUSES_MS[attempt - 1]! };
 }
 

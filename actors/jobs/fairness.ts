@@ -4,14 +4,14 @@
  */
 
 /** Items in flight in the whole cluster, all jobs together; a job gets one place more than none, so it may be a few more. */
-export const IN_FLIGHT_MOST = 256;
+export const MAX_IN_FLIGHT = 256;
 
 /**
  * A job of more items than this is large: so many large ones are held in memory at once, in the whole cluster, and the
  * next waits for its turn. Smaller ones never wait.
  */
 export const SMALL_ITEMS = 1_000;
-export const LARGE_MOST = 64;
+export const MAX_LARGE = 64;
 
 /** A job as the scheduler knows it. */
 export interface Contender {
@@ -28,7 +28,7 @@ export function mayLoad(job: Contender, all: Iterable<Contender>): boolean {
     if (other.total <= SMALL_ITEMS || other.job_id === job.job_id) continue;
     if (other.is_loaded || other.job_id < job.job_id) before++;
   }
-  return before < LARGE_MOST;
+  return before < MAX_LARGE;
 }
 
 /**

@@ -5,14 +5,14 @@
 import type { Again } from "../../schemas/jobs.ts";
 import type { Progress } from "../../schemas/job-states.ts";
 
-export const TRIES_MOST = 5;
+export const MAX_TRIES = 5;
 const FIRST_MS = 5_000;
 const LONGEST_MS = 5 * 60_000;
 /** How long an item that was blocked cools down. */
 export const COOL_DOWN_MS = 30_000;
 /** A pause is obeyed for as long as a domain obeys one. */
-const BUSY_MOST_MS = 15 * 60_000;
-const BUSY_LEAST_MS = 1_000;
+const MAX_BUSY_MS = 15 * 60_000;
+const MIN_BUSY_MS = 1_000;
 /** Stores and neighbours that do not answer are given this long, and up to as long again. */
 const FAULT_MS = 1_000;
 /** Waits are longer by up to this share, so that what failed together does not come back together. */
@@ -33,7 +33,7 @@ export function nextTry(progress: Progress, again: Again | null, age_ms: number,
   const asked_ms = (again.retry_after_s ?? 0) * 1_000;
   const jittered = (ms: number): number => Math.round(ms * (1 + JITTER * random));
   if (again.because === "busy" && age_ms < PATIENT_MS) {
-    const after_ms = Math.min(Math.max(asked_ms, BUSY_LEAST_MS), BUSY_MOST_MS);
+    const after_ms = Math.min(Math.max(asked_ms, MIN_BUSY_MS), MAX_BUSY_MS);
     return { kind: "again", because: "busy", after_ms: jittered(after_ms) };
   }
   if (again.because === "blocked") {
@@ -42,8 +42,8 @@ export function nextTry(progress: Progress, again: Again | null, age_ms: number,
     return { kind: "again", because: "blocked", after_ms: jittered(after_ms) };
   }
   const tries = progress.tries + 1;
-  if (tries >= TRIES_MOST) return { kind: "final" };
-  const after_ms = Math.max(pauseAfter(tries), Math.min(asked_ms, BUSY_MOST_MS));
+  if (tries >= MAX_TRIES) return { kind: "final" };
+  const after_ms = Math.max(pauseAfter(tries), Math.min(asked_ms, MAX_BUSY_MS));
   return { kind: "again", because: "transient", after_ms: jittered(after_ms) };
 }
 
@@ -68,4 +68,4 @@ export function advanced(progress: Progress, because: Extract<Next, { kind: "aga
 }
 
 /** Premium routes come after the pause to cool down, or with the last try. */
-export const mayPay = ({ tries, cooled }: Progress): boolean => cooled || tries >= TRIES_MOST - 1;
+export const mayPay = ({ tries, cooled }: Progress): boolean => cooled || tries >= MAX_TRIES - 1;

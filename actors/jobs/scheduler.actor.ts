@@ -5,7 +5,7 @@
  */
 import { actor } from "../../cluster/actor.ts";
 import { Scheduler } from "../../schemas/jobs.ts";
-import { type Contender, IN_FLIGHT_MOST, mayLoad, shares } from "./fairness.ts";
+import { type Contender, MAX_IN_FLIGHT, mayLoad, shares } from "./fairness.ts";
 
 interface Seen extends Contender {
   readonly demand: number;
@@ -15,8 +15,8 @@ interface Seen extends Contender {
 /** A job that has not asked for so long is over, or asks again. */
 const LATELY_MS = 3_500;
 
-/** `places` default IN_FLIGHT_MOST. */
-export const scheduler = (places = IN_FLIGHT_MOST) =>
+/** `places` default MAX_IN_FLIGHT. */
+export const scheduler = (places = MAX_IN_FLIGHT) =>
   actor(Scheduler)<{ readonly jobs: Map<string, Seen> }>({
     begin: () => ({ jobs: new Map() }),
     idle_ms: 60_000,

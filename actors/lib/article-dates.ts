@@ -6,7 +6,7 @@
 
 const DAY_MS = 86_400_000;
 /** The web's pages do not begin earlier; what claims to is a default value. */
-const YEAR_LEAST = 1995;
+const MIN_YEAR = 1995;
 /** Clocks differ and articles are dated ahead by a time zone. */
 const AHEAD_MAX_MS = 2 * DAY_MS;
 const DATE_CHARS_MAX = 200;
@@ -71,7 +71,7 @@ function timeOf(text: string): Pick<Parts, "time" | "zone"> {
 const two = (value: number): string => String(value).padStart(2, "0");
 
 function written({ year, month, day, time, zone }: Parts, now_ms: number): string | null {
-  if (year < YEAR_LEAST || (month !== undefined && (month < 1 || month > 12))) return null;
+  if (year < MIN_YEAR || (month !== undefined && (month < 1 || month > 12))) return null;
   if (day !== undefined && (day < 1 || day > new Date(Date.UTC(year, month ?? 1, 0)).getUTCDate()))
     return null;
   const at = Date.UTC(

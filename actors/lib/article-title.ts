@@ -10,7 +10,7 @@ import { TITLE_WEIGHTS } from "./article-title-model.ts";
 const TITLE_CHARS_MAX = 500;
 /** Before markup in it is dropped. */
 const DECLARED_CHARS_MAX = 2_000;
-const HEADINGS_MOST = 8;
+const MAX_HEADINGS = 8;
 /** A link that is looked for in a heading stands among its first nodes. */
 const LINK_REACH = 20;
 
@@ -189,7 +189,7 @@ export function titleCandidates(
   const h1s: string[] = [];
   let h2: string | null = null;
   const places = new Map<string, Place>();
-  for (let i = 0; i < tree.tag.length && h1s.length < HEADINGS_MOST; i += 1) {
+  for (let i = 0; i < tree.tag.length && h1s.length < MAX_HEADINGS; i += 1) {
     const tag = tree.tag[i];
     if ((tag !== "h1" && (tag !== "h2" || h2 !== null)) || unseen[i]) continue;
     const text = headed(nodeText(tree, i, TITLE_CHARS_MAX, unseen, "button"));

@@ -26,7 +26,7 @@ import { findGates, isDeclaredClosed, readPaywall } from "./paywall.ts";
 const THIN_CHARS = 500;
 const CARRIED_CHARS = 200;
 /** Below it for every line, the page has no text. */
-const LIKELY_LEAST = 0.2;
+const MIN_LIKELY = 0.2;
 /**
  * A line is taken when it is likelier than this share of the expected F1. One half is the best for word F1 as a mean over
  * pages; in articles, where a stray line disturbs a reader more, two thirds lose nothing (crossed: 0.949 for 0.948, and
@@ -112,7 +112,7 @@ export function readHtml(
     kind === "article" ? STRICT : EVEN,
   );
   // Where no line is likely to be text there is none: a shell, a wall of links.
-  const some = chances.some((chance) => chance >= LIKELY_LEAST);
+  const some = chances.some((chance) => chance >= MIN_LIKELY);
   const closed = isDeclaredClosed(tree, linked);
   const unseen = unseenAnywhere(page);
   const captioned = captions(page);

@@ -6,7 +6,7 @@
 import type { ArticleMeta, ContentKind } from "../../schemas/fetch.ts";
 import { charsetOf, decodeText } from "./charset.ts";
 import type { Extracted, ExtractTask } from "./extracted.ts";
-import { cutText, readPlain, soundText, TEXT_CHARS_MOST } from "./plain.ts";
+import { cutText, readPlain, soundText, MAX_TEXT_CHARS } from "./plain.ts";
 
 type Read = (task: ExtractTask, elapsed_ms: () => number) => Promise<Extracted>;
 
@@ -73,7 +73,7 @@ function readAsHtml(task: ExtractTask, readHtml: ReadHtml, readLeads: ReadLeads)
   const page = readHtml(html, task.url, task.now_ms);
   // A second parse, for the few pages that are sold: the others need not pay for it.
   const wanted = task.leads === true || page.paywall === "hard";
-  const { text, truncated } = cutText(soundText(page.text), TEXT_CHARS_MOST);
+  const { text, truncated } = cutText(soundText(page.text), MAX_TEXT_CHARS);
   return {
     ...NOTHING,
     charset,
@@ -98,8 +98,8 @@ function readAsFiled(
     return { ...plain, text: unwrapped(plain.text) };
   }
   const charset = charsetOf(task) ?? "UTF-8";
-  const { title, text, truncated } = readFiled(unwrapped(decodeText(task.bytes, charset)), TEXT_CHARS_MOST);
-  const note = truncated ? `The text was read up to ${TEXT_CHARS_MOST} characters` : null;
+  const { title, text, truncated } = readFiled(unwrapped(decodeText(task.bytes, charset)), MAX_TEXT_CHARS);
+  const note = truncated ? `The text was read up to ${MAX_TEXT_CHARS} characters` : null;
   return {
     ...NOTHING,
     charset,
@@ -116,7 +116,7 @@ function readAsItIs(task: ExtractTask): Extracted {
     case "xml":
     case "text": {
       const { charset, text, truncated } = readPlain(task.bytes, task.content_type, task.kind);
-      const note = truncated ? `The text was read up to ${TEXT_CHARS_MOST} characters` : null;
+      const note = truncated ? `The text was read up to ${MAX_TEXT_CHARS} characters` : null;
       return { ...NOTHING, charset, text, text_truncated: truncated, note };
     }
     case "binary":

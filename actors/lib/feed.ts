@@ -22,12 +22,12 @@ export interface FeedItem {
   readonly html: string;
 }
 
-const ITEMS_MOST = 5_000;
+const MAX_ITEMS = 5_000;
 /** Of one field; what is longer is cut. */
-const FIELD_CHARS_MOST = 2_000_000;
-const SHORT_CHARS_MOST = 2_000;
-const FOUND_MOST = 3;
-const ALIKE_MOST = 20;
+const MAX_FIELD_CHARS = 2_000_000;
+const MAX_SHORT_CHARS = 2_000;
+const MAX_FOUND = 3;
+const MAX_ALIKE = 20;
 
 interface Draft {
   title: string;
@@ -79,14 +79,14 @@ export function findItems(feed: string, wish: FeedWish): FeedItem[] {
   let nested = "";
 
   const add = (text: string) => {
-    if (value.length < FIELD_CHARS_MOST) value += text;
+    if (value.length < MAX_FIELD_CHARS) value += text;
   };
   const finish = () => {
     if (draft === null || field === null) return;
     const text = value.trim();
     if (CONTENTS.has(field)) draft.contents[field] = form === "text" ? `<p>${escaped(text)}</p>` : text;
     else if (field === "title") draft.title ||= plain(text);
-    else if (ADDRESSES.has(field)) draft.addresses.push(text.slice(0, SHORT_CHARS_MOST));
+    else if (ADDRESSES.has(field)) draft.addresses.push(text.slice(0, MAX_SHORT_CHARS));
     else if (DATES.has(field)) draft.published ||= text.slice(0, 100);
     else draft.author ||= plain(text);
   };
@@ -96,7 +96,7 @@ export function findItems(feed: string, wish: FeedWish): FeedItem[] {
       onopentag(tag, attributes) {
         const name = tag.toLowerCase();
         if (draft === null) {
-          if ((name === "item" || name === "entry") && items++ < ITEMS_MOST)
+          if ((name === "item" || name === "entry") && items++ < MAX_ITEMS)
             draft = { title: "", author: "", published: "", addresses: [], contents: {} };
           return;
         }
@@ -140,14 +140,14 @@ export function findItems(feed: string, wish: FeedWish): FeedItem[] {
         if (name !== "item" && name !== "entry") return;
         const item = itemOf(draft, wish);
         draft = null;
-        if (item && (item.exact || found.length < ALIKE_MOST)) found.push(item);
+        if (item && (item.exact || found.length < MAX_ALIKE)) found.push(item);
       },
     },
     { xmlMode: true, decodeEntities: true },
   );
   parser.write(feed);
   parser.end();
-  return found.toSorted((a, b) => Number(b.exact) - Number(a.exact)).slice(0, FOUND_MOST);
+  return found.toSorted((a, b) => Number(b.exact) - Number(a.exact)).slice(0, MAX_FOUND);
 }
 
 function itemOf(draft: Draft, { addresses, title }: FeedWish): FeedItem | null {
@@ -176,4 +176,4 @@ const plain = (text: string): string =>
     .replaceAll(/<[^<>]{0,500}>/g, "")
     .replaceAll(/\s+/g, " ")
     .trim()
-    .slice(0, SHORT_CHARS_MOST);
+    .slice(0, MAX_SHORT_CHARS);

@@ -26,7 +26,7 @@ const VOID = new Set("area base br col embed hr img input link meta param source
 /** An empty line follows them. */
 const APART = new Set("p div table ul ol dl pre section h1 h2 h3 h4 h5 h6".split(" "));
 /** Where nothing is ever closed; the parser's time grows with the square of this, and it ends here. */
-const DEPTH_MOST = 20_000;
+const MAX_DEPTH = 20_000;
 
 export interface FiledText {
   readonly title: string | null;
@@ -69,7 +69,7 @@ export function readFiled(html: string, chars_most: number): FiledText {
   const parser = new Parser({
     onopentag(name, attributes) {
       if (!VOID.has(name)) depth++;
-      if (depth > DEPTH_MOST) truncated = true;
+      if (depth > MAX_DEPTH) truncated = true;
       if (name === "title") in_title = true;
       if (silent > 0 || truncated) return;
       if (SILENT.has(name) || HIDDEN.test(attributes["style"] ?? "") || "hidden" in attributes) {

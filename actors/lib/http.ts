@@ -38,7 +38,7 @@ export function keptHeaders(headers: ReadonlyMap<string, string>): Record<string
 }
 
 /** Waits longer than a year are said by nobody who means them. */
-const RETRY_AFTER_MOST_S = 31_536_000;
+const MAX_RETRY_AFTER_S = 31_536_000;
 
 /** The three forms of an HTTP-date (RFC 9110, 5.6.7); the last one, asctime, is in GMT without saying so. */
 const HTTP_DATE = /^(?:[a-z]{3}, |[a-z]{6,9}, )\d|^([a-z]{3} [a-z]{3} [ \d]\d \d\d:\d\d:\d\d \d{4})$/i;
@@ -59,7 +59,7 @@ export function retryAfterSeconds(value: string | null | undefined, now_ms: numb
     : at_ms === null
       ? null
       : Math.max(0, (at_ms - now_ms) / 1_000);
-  return wait_s === null ? null : Math.min(RETRY_AFTER_MOST_S, Math.ceil(wait_s));
+  return wait_s === null ? null : Math.min(MAX_RETRY_AFTER_S, Math.ceil(wait_s));
 }
 
 export interface OriginFreshness {
@@ -79,7 +79,7 @@ export function freshnessOf(headers: ReadonlyMap<string, string>, now_ms: number
       .map(([name, value]) => [name!.toLowerCase().trim(), value?.trim().replace(/^"|"$/g, "")] as const),
   );
   const seconds = (text: string | undefined) =>
-    text !== undefined && /^\d+$/.test(text) ? Math.min(Number(text), RETRY_AFTER_MOST_S) : null;
+    text !== undefined && /^\d+$/.test(text) ? Math.min(Number(text), MAX_RETRY_AFTER_S) : null;
   const no_store = directives.has("no-store");
   const max_age_s = seconds(directives.get("s-maxage")) ?? seconds(directives.get("max-age"));
   const age_s = seconds(headers.get("age")?.trim()) ?? 0;
@@ -91,7 +91,7 @@ export function freshnessOf(headers: ReadonlyMap<string, string>, now_ms: number
   const until_ms = readHttpDate(expires.trim()) ?? 0;
   const from_ms = readHttpDate(headers.get("date")?.trim() ?? "") ?? now_ms;
   const left_s = Math.floor((until_ms - from_ms) / 1_000) - age_s;
-  return { no_store, max_age_s: Math.min(RETRY_AFTER_MOST_S, Math.max(0, left_s)) };
+  return { no_store, max_age_s: Math.min(MAX_RETRY_AFTER_S, Math.max(0, left_s)) };
 }
 
 /** As many bytes are looked at when guessing (whatwg mimesniff, 7.1, takes 1,445). */

@@ -14,11 +14,11 @@ export interface Leads {
   readonly primary_sources: readonly PrimarySource[];
 }
 
-const FEEDS_MOST = 3;
-const SOURCES_MOST = 50;
-const SOURCE_CHARS_MOST = 300;
+const MAX_FEEDS = 3;
+const MAX_SOURCES = 50;
+const MAX_SOURCE_CHARS = 300;
 /** Attributes are cut there: half an address is none. */
-const HREF_CHARS_MOST = 2_048;
+const MAX_HREF_CHARS = 2_048;
 
 /** Of HTML that is not declared free nothing is taken from where nobody sees it. */
 export function readLeads(html: string, url: string): Leads {
@@ -42,7 +42,7 @@ function feedsIn(tree: Tree, base: URL): string[] {
   });
   // Of comments, when there is nothing else: they may still carry the piece itself.
   const sorted = declared.toSorted((a, b) => Number(a.last) - Number(b.last)).map(({ feed }) => feed);
-  return [...new Set(sorted)].slice(0, FEEDS_MOST);
+  return [...new Set(sorted)].slice(0, MAX_FEEDS);
 }
 
 const DOI = /\b10\.\d{4,9}\/[^\s"'<>?#&|]+/;
@@ -122,18 +122,18 @@ const FRAME: ReadonlySet<string> = new Set(["nav", "footer", "aside"]);
 function sourcesIn(tree: Tree, base: URL, site: string): PrimarySource[] {
   const unseen = unseenAnywhere(readPage(tree, true));
   const found = new Map<string, PrimarySource>();
-  for (let i = 1; i < tree.tag.length && found.size < SOURCES_MOST; i++) {
+  for (let i = 1; i < tree.tag.length && found.size < MAX_SOURCES; i++) {
     if (FRAME.has(tree.tag[i]!)) i = Math.max(i, tree.end[i]! - 1);
     const href = tree.tag[i] === "a" && !unseen[i] ? tree.attributes[i]?.["href"] : undefined;
-    if (href === undefined || href.length >= HREF_CHARS_MOST) continue;
+    if (href === undefined || href.length >= MAX_HREF_CHARS) continue;
     const url = parseUrl(href.trim(), base);
     if (url === null || siteOf(url.hostname) === site || found.has(url.href)) continue;
     const kind = sourceKindOf(url);
     if (kind === null) continue;
     let text = "";
-    for (let inner = i; inner < tree.end[i]! && text.length < SOURCE_CHARS_MOST; inner++)
+    for (let inner = i; inner < tree.end[i]! && text.length < MAX_SOURCE_CHARS; inner++)
       if (!unseen[inner]) text += tree.text[inner]!;
-    found.set(url.href, { url: url.href, kind, text: collapse(text).slice(0, SOURCE_CHARS_MOST) || null });
+    found.set(url.href, { url: url.href, kind, text: collapse(text).slice(0, MAX_SOURCE_CHARS) || null });
   }
   return [...found.values()];
 }

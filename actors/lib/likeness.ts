@@ -4,7 +4,7 @@
  */
 
 /** Longer texts are compared by their beginning: what was copied stands there. */
-const TEXT_CHARS_MOST = 200_000;
+const MAX_TEXT_CHARS = 200_000;
 const GRAM_WORDS = 5;
 
 const WORD = /[\p{L}\p{N}\p{M}]+(?:'[\p{L}\p{N}\p{M}]+)*/gu;
@@ -14,7 +14,7 @@ const UNSPACED = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u
 /** Words in lower case, compatibility forms and quotation marks of all kinds made one. */
 export function wordsOf(text: string): string[] {
   const plain = text
-    .slice(0, TEXT_CHARS_MOST)
+    .slice(0, MAX_TEXT_CHARS)
     .normalize("NFKC")
     .replaceAll(/[\u2018\u2019\u201b\u02bc\u2032`\u00b4]/g, "'")
     .replaceAll(/[\u00ad\u200b-\u200d\u2060\ufeff]/g, "")
@@ -39,8 +39,8 @@ export function share(of: ReadonlySet<string>, within: ReadonlySet<string>): num
   return of.size === 0 ? 0 : found / of.size;
 }
 
-const TITLE_WORDS_LEAST = 3;
-const TITLE_SHARE_LEAST = 0.8;
+const MIN_TITLE_WORDS = 3;
+const MIN_TITLE_SHARE = 0.8;
 
 /**
  * Whether these can be titles of one piece: nearly all words of the shorter one are in the longer one, which may name
@@ -48,17 +48,15 @@ const TITLE_SHARE_LEAST = 0.8;
  */
 export function isSameTitle(one: string, other: string): boolean {
   const [short, long] = [new Set(wordsOf(one)), new Set(wordsOf(other))].toSorted((a, b) => a.size - b.size);
-  if (short!.size < TITLE_WORDS_LEAST)
+  if (short!.size < MIN_TITLE_WORDS)
     return short!.size > 0 && wordsOf(one).join(" ") === wordsOf(other).join(" ");
-  return share(short!, long!) >= TITLE_SHARE_LEAST;
+  return share(short!, long!) >= MIN_TITLE_SHARE;
 }
 
 /** Whether a text, for example the first page of a PDF, says this title near its beginning. */
 export function saysTitle(text: string, title: string): boolean {
   const wanted = new Set(wordsOf(title));
-  return (
-    wanted.size > 0 && share(wanted, new Set(wordsOf(text.slice(0, TITLE_CHARS_IN)))) >= TITLE_SHARE_LEAST
-  );
+  return wanted.size > 0 && share(wanted, new Set(wordsOf(text.slice(0, TITLE_CHARS_IN)))) >= MIN_TITLE_SHARE;
 }
 const TITLE_CHARS_IN = 4_000;
 

@@ -44,7 +44,7 @@ const TEASER_CHARS = 1_500;
 const LOCKED_PART_CHARS = 200;
 /** Below this share of the length a page declares its text was cut, if there is a wall at all. */
 const CUT_SHARE = 0.5;
-const GATE_CHARS_LEAST = 20;
+const MIN_GATE_CHARS = 20;
 const GATE_CHARS_MAX = 3_000;
 /** A gate may be longer than half of a very short teaser. */
 const GATE_CHARS_SPARE = 600;
@@ -211,7 +211,7 @@ export function findGates(page: Pick<PaywallPage, "tree" | "words" | "unseen" | 
     if (words[i]!.length < 6 || unseen[i] || tree.tag[i] === "body" || tree.tag[i] === "html") continue;
     if (!GATE_NAME.test(words[i]!)) continue;
     const chars = visibleChars(tree, unseen, i);
-    if (chars < GATE_CHARS_LEAST || chars > GATE_CHARS_MAX || chars > 0.5 * text_chars + GATE_CHARS_SPARE)
+    if (chars < MIN_GATE_CHARS || chars > GATE_CHARS_MAX || chars > 0.5 * text_chars + GATE_CHARS_SPARE)
       continue;
     gates.push(i);
     i = tree.end[i]! - 1;

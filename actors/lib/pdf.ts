@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import type { ReadableStream } from "node:stream/web";
 import type { PdfPage } from "../../schemas/fetch.ts";
-import { soundText, TEXT_CHARS_MOST } from "./plain.ts";
+import { soundText, MAX_TEXT_CHARS } from "./plain.ts";
 
 export interface PdfLimits {
   readonly pages_most: number;
@@ -20,7 +20,7 @@ export interface PdfLimits {
 /** Killed after 60 s: it stops by itself before, with the pages it has. */
 export const PDF_LIMITS: PdfLimits = {
   pages_most: 2_000,
-  chars_most: TEXT_CHARS_MOST,
+  chars_most: MAX_TEXT_CHARS,
   elapsed_most_ms: 50_000,
 };
 

@@ -6,7 +6,7 @@ import type { ContentKind } from "../../schemas/fetch.ts";
 import { charsetOf, decodeText } from "./charset.ts";
 
 /** As of a PDF: four times the longest book one would want to read in one answer. */
-export const TEXT_CHARS_MOST = 5_000_000;
+export const MAX_TEXT_CHARS = 5_000_000;
 
 export interface Plain {
   /** WHATWG name. */
@@ -19,7 +19,7 @@ export function readPlain(
   bytes: Uint8Array,
   content_type: string | null,
   kind: ContentKind & ("json" | "xml" | "text"),
-  chars_most: number = TEXT_CHARS_MOST,
+  chars_most: number = MAX_TEXT_CHARS,
 ): Plain {
   const charset = charsetOf({ bytes, content_type, kind }) ?? "UTF-8";
   // No encoding spends more than four bytes on a UTF-16 unit, so the rest need not be decoded to be cut.

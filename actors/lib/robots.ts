@@ -10,16 +10,16 @@ import type { RobotsRule, RobotsRules } from "../../schemas/domain.ts";
 import { normaliseEscapes } from "./url.ts";
 
 /** RFC 9309, section 2.5: at least so much must be parsed. What comes later does not exist. */
-export const ROBOTS_MOST_BYTES = 500 * 1024;
+export const MAX_ROBOTS_BYTES = 500 * 1024;
 /** Eight times the longest address old browsers took; the rest of a line does not exist. */
-const LINE_MOST_BYTES = 16_663;
+const MAX_LINE_BYTES = 16_663;
 /** Longer delays are meant for another kind of crawler (3-decisions.md, Core). */
-const CRAWL_DELAY_MOST_MS = 30_000;
+const MAX_CRAWL_DELAY_MS = 30_000;
 /**
  * Characters compared for one verdict. An honest file costs some thousands, the largest ones a million; a file that
  * would cost more than this disallows. The worst found within it (long pieces that nearly fit) takes half a second.
  */
-const COMPARED_MOST_CHARS = 5_000_000;
+const MAX_COMPARED_CHARS = 5_000_000;
 
 const USER_AGENT_KEYS: ReadonlySet<string> = new Set(["user-agent", "useragent", "user agent"]);
 const DISALLOW_KEYS: ReadonlySet<string> = new Set([
@@ -94,7 +94,7 @@ export function judgeRobots({ rules }: RobotsRules, url: URL): RobotsVerdict {
   const path = comparable(url.pathname + url.search)
     .replaceAll("*", "%2A")
     .replaceAll("$", "%24");
-  let left_chars = COMPARED_MOST_CHARS;
+  let left_chars = MAX_COMPARED_CHARS;
   for (const rule of rules) {
     const { pattern } = rule;
     left_chars -= pattern.length + (pattern.includes("*") ? path.length : 0);
@@ -150,7 +150,7 @@ function addRule(group: Group, allow: boolean, value: string, line: number): voi
 /** In whole milliseconds, at most 30 s; null for what is no number of seconds. */
 function crawlDelay(value: string): number | null {
   const seconds = Number.parseFloat(value);
-  return seconds >= 0 ? Math.ceil(Math.min(seconds * 1000, CRAWL_DELAY_MOST_MS)) : null;
+  return seconds >= 0 ? Math.ceil(Math.min(seconds * 1000, MAX_CRAWL_DELAY_MS)) : null;
 }
 
 const isEveryone = (value: string): boolean => value[0] === "*" && (value.length === 1 || isBlank(value, 1));
@@ -180,15 +180,15 @@ function fieldOf(line: string): { readonly key: string; readonly value: string }
 /** Lines ended by LF, CR or CRLF, within the limits of file and line, the byte order mark or the start of one dropped. */
 function* lines(bytes: string): Generator<string> {
   let text = bytes.slice(/^(?:\xef(?:\xbb\xbf?)?)?/.exec(bytes)![0].length);
-  if (bytes.length > ROBOTS_MOST_BYTES) {
+  if (bytes.length > MAX_ROBOTS_BYTES) {
     // A rule cut short says something else than it did ("Allow: /" for "Allow: /public"), so its line goes, too.
-    text = text.slice(0, ROBOTS_MOST_BYTES);
+    text = text.slice(0, MAX_ROBOTS_BYTES);
     text = text.slice(0, Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1);
   }
   for (let from = 0; from < text.length;) {
     let end = from;
     while (end < text.length && text[end] !== "\n" && text[end] !== "\r") end++;
-    yield text.slice(from, Math.min(end, from + LINE_MOST_BYTES));
+    yield text.slice(from, Math.min(end, from + MAX_LINE_BYTES));
     from = end + (text[end] === "\r" && text[end + 1] === "\n" ? 2 : 1);
   }
 }

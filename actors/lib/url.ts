@@ -5,7 +5,7 @@
 import { getDomain } from "tldts";
 
 /** FetchBody allows no longer ones, and a redirect gets no more than a caller. */
-const URL_MOST_CHARS = 8_192;
+const MAX_URL_CHARS = 8_192;
 
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const ESCAPE = /%[0-9a-f]{2}/gi;
@@ -18,7 +18,7 @@ const UNRESERVED = /[A-Za-z0-9\-._~]/;
  * is one; null for everything else, which is `invalid_url`.
  */
 export function parseUrl(text: string, base?: URL): URL | null {
-  if (text.length > URL_MOST_CHARS) return null;
+  if (text.length > MAX_URL_CHARS) return null;
   const url = URL.parse(text, base?.href);
   if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) return null;
   url.username = "";
@@ -26,7 +26,7 @@ export function parseUrl(text: string, base?: URL): URL | null {
   url.hash = "";
   if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1);
   // As it is sent: escapes may have made it three times as long, and whoever reads it again must come to the same.
-  if (url.href.length > URL_MOST_CHARS) return null;
+  if (url.href.length > MAX_URL_CHARS) return null;
   // Empty labels: no name server has ever heard of them, and the setter keeps the old host when the new one is empty.
   return url.hostname.split(".").includes("") ? null : url;
 }

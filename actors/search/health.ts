@@ -19,7 +19,7 @@ export const HEALTHY: Health = { failures: 0, until_ms: 0, because: null };
 const SECOND_MS = 1_000;
 /** 5 s, 10 s, 20 s, 40 s, 80 s, 120 s */
 const FAILURE_MS = 5 * SECOND_MS;
-const FAILURE_MOST_MS = 120 * SECOND_MS;
+const MAX_FAILURE_MS = 120 * SECOND_MS;
 
 /**
  * Causes that say for how long. SearXNG spares an engine that wants a captcha for 1 h, by some vendors for days; an
@@ -33,15 +33,15 @@ const SUSPENDED_MS: Readonly<Record<string, number>> = {
   captcha: 3_600 * SECOND_MS,
 };
 /** What Retry-After may ask for. */
-const RETRY_AFTER_MOST_MS = 3_600 * SECOND_MS;
+const MAX_RETRY_AFTER_MS = 3_600 * SECOND_MS;
 
 export function reported(health: Health, report: InstanceReport, now_ms: number): Health {
   const { failure, retry_after_s } = report;
   if (failure === null) return health.failures === 0 && health.until_ms === 0 ? health : HEALTHY;
   const failures = health.failures + 1;
   const known_ms = SUSPENDED_MS[failure];
-  const doubled_ms = Math.min(FAILURE_MS * 2 ** (failures - 1), FAILURE_MOST_MS);
-  const asked_ms = Math.min((retry_after_s ?? 0) * SECOND_MS, RETRY_AFTER_MOST_MS);
+  const doubled_ms = Math.min(FAILURE_MS * 2 ** (failures - 1), MAX_FAILURE_MS);
+  const asked_ms = Math.min((retry_after_s ?? 0) * SECOND_MS, MAX_RETRY_AFTER_MS);
   const until_ms = now_ms + Math.max(known_ms ?? doubled_ms, asked_ms);
   // Several searches may fail at once; none shortens what another found out.
   return until_ms > health.until_ms

@@ -11,12 +11,12 @@ import type { EngineAnswer, RawResult } from "./engine.ts";
 export const RESULTS_ENOUGH = 3;
 
 /** An answer travels in one letter (cluster/ports/bus.ts): whoever ranks last is left out. */
-const JSON_BYTES_MOST = 192 * 1024;
-const TITLE_CHARS_MOST = 500;
-const SNIPPET_CHARS_MOST = 1_000;
-const SNIPPETS_MOST = 20;
-const ENGINES_MOST = 40;
-const ENGINE_CHARS_MOST = 60;
+const MAX_JSON_BYTES = 192 * 1024;
+const MAX_TITLE_CHARS = 500;
+const MAX_SNIPPET_CHARS = 1_000;
+const MAX_SNIPPETS = 20;
+const MAX_ENGINES = 40;
+const MAX_ENGINE_CHARS = 60;
 
 /**
  * Reciprocal rank fusion: a place p in a list is worth 1 / (60 + p), and places in several lists add up. The 60
@@ -60,9 +60,9 @@ export function merge(
     for (const [place, raw] of list.entries()) {
       const url = parseUrl(raw.url);
       if (url === null) continue;
-      const title = clipped(spaced(raw.title ?? ""), TITLE_CHARS_MOST) || null;
+      const title = clipped(spaced(raw.title ?? ""), MAX_TITLE_CHARS) || null;
       const snippets = raw.snippets
-        .map((snippet) => clipped(spaced(snippet), SNIPPET_CHARS_MOST))
+        .map((snippet) => clipped(spaced(snippet), MAX_SNIPPET_CHARS))
         .filter((snippet) => snippet !== "");
       if (title === null && snippets.length === 0) continue;
       const key = normaliseUrl(url);
@@ -82,11 +82,11 @@ export function merge(
       merged.published_at ??= raw.published === null ? null : parseDate(raw.published, "en", now_ms);
       for (const snippet of snippets) {
         const same = snippet.toLowerCase();
-        if (merged.snippets.size < SNIPPETS_MOST && !merged.snippets.has(same))
+        if (merged.snippets.size < MAX_SNIPPETS && !merged.snippets.has(same))
           merged.snippets.set(same, snippet);
       }
       for (const engine of raw.engines)
-        if (merged.engines.size < ENGINES_MOST) merged.engines.add(clipped(engine, ENGINE_CHARS_MOST));
+        if (merged.engines.size < MAX_ENGINES) merged.engines.add(clipped(engine, MAX_ENGINE_CHARS));
       // The same page twice in one list is one place in it.
       if (!placed.has(key)) merged.score += 1 / (FUSION + place);
       placed.add(key);
@@ -107,7 +107,7 @@ export function merge(
       rank: results.length + 1,
     };
     bytes += Buffer.byteLength(JSON.stringify(result)) + 1;
-    if (bytes > JSON_BYTES_MOST) break;
+    if (bytes > MAX_JSON_BYTES) break;
     results.push(result);
   }
   return results;

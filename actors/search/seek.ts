@@ -59,7 +59,7 @@ type Answered = Extract<EngineAnswer, { kind: "answered" }>;
 /** How long one upstream may take; three instances and the fallback make 40 s, well within a caller's 150 s. */
 export const UPSTREAM_MS = 10_000;
 /** An instance that fails is followed by the next, so many in all. */
-export const INSTANCES_MOST = 3;
+export const MAX_INSTANCES = 3;
 
 export function seek(
   outside: Outside,
@@ -98,7 +98,7 @@ export function seek(
   async function primary(say: Say, held: Held, ask: SearchAsk): Promise<Answered | FallbackReason> {
     const tried: string[] = [];
     let failure: FallbackReason = "no_metasearch_instance";
-    while (tried.length < INSTANCES_MOST) {
+    while (tried.length < MAX_INSTANCES) {
       const { instance } = await say(Instances, INSTANCES_KEY, "take", { except: tried });
       const engine = instance === null ? undefined : engines.get(instance);
       if (!engine) break;

@@ -18,13 +18,13 @@ export interface Snapshot {
 }
 
 /** A copy older than this answers nobody (1-core.md, allow_archive). */
-export const AGE_MOST_MS = 365 * 24 * 3_600_000;
+export const MAX_AGE_MS = 365 * 24 * 3_600_000;
 /** Copies that are tried before the archive is said to have none. */
-const CANDIDATES_MOST = 3;
+const MAX_CANDIDATES = 3;
 /** Captures asked for: with one an hour, four days of a page that is captured all the time. */
 const ROWS_ASKED = 100;
 /** Archives and we may not agree on the time; a capture further ahead is a mistake. */
-const AHEAD_MOST_MS = 24 * 3_600_000;
+const MAX_AHEAD_MS = 24 * 3_600_000;
 
 const CDX_PATH = "/cdx/search/cdx";
 /** What the Internet Archive lists when nothing else is asked for; choosing columns would be one name too many for pywb. */
@@ -47,7 +47,7 @@ export function cdxUrl(archive_url: string, url: string, now_ms: number): string
     output: "json",
     filter: "statuscode:200",
     collapse: "timestamp:10",
-    from: timestampOf(now_ms - AGE_MOST_MS),
+    from: timestampOf(now_ms - MAX_AGE_MS),
     closest: timestampOf(now_ms),
     sort: "closest",
     limit: String(ROWS_ASKED),
@@ -121,12 +121,12 @@ export function candidates(rows: readonly Snapshot[], now_ms: number): readonly 
       const what = digest ?? timestamp;
       return !seen.has(what) && seen.add(what);
     })
-    .slice(0, CANDIDATES_MOST);
+    .slice(0, MAX_CANDIDATES);
 }
 
 export function isYoung(timestamp: string, now_ms: number): boolean {
   const at_ms = capturedMs(timestamp);
-  return at_ms !== null && now_ms - at_ms <= AGE_MOST_MS && at_ms - now_ms <= AHEAD_MOST_MS;
+  return at_ms !== null && now_ms - at_ms <= MAX_AGE_MS && at_ms - now_ms <= MAX_AHEAD_MS;
 }
 
 /** Where a copy is served as it was retrieved: `id_` leaves out the archive's own banner and rewriting. */
@@ -205,7 +205,7 @@ export function originalHeaders(replayed: ReadonlyMap<string, string>): Readonly
 const ARCHIVE_SPEAKS =
   /wayback machine|internet archive|has not archived|not (?:been )?archived|too many requests|rate limit|temporarily (?:offline|unavailable)|services? (?:is|are) (?:offline|unavailable)/i;
 /** An archive's own page is a few kilobytes of markup with a sentence in it. */
-const NOTICE_BYTES_MOST = 32_768;
+const MAX_NOTICE_BYTES = 32_768;
 
 /**
  * Whether a replay with status 200 is the copy and not the archive's own page about why there is none. Archives mark
@@ -224,7 +224,7 @@ export function isCopy(
   const type = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "text/html") return true;
   if (mime !== null && mime !== "text/html" && mime !== "warc/revisit") return false;
-  return body.length > NOTICE_BYTES_MOST || !ARCHIVE_SPEAKS.test(body.toString("latin1"));
+  return body.length > MAX_NOTICE_BYTES || !ARCHIVE_SPEAKS.test(body.toString("latin1"));
 }
 
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";

@@ -50,7 +50,7 @@ const UNREAD_MS = 30_000;
 /** Bodies up to this size are held in memory on their way in. */
 const HELD_BYTES = 2 ** 20;
 /** Slow readers hold one each. */
-const CONNECTIONS_MOST = 256;
+const MAX_CONNECTIONS = 256;
 
 /** What the SDK has to say comes as an error, or on the terminal if it is not told otherwise. */
 const quiet = (): void => {};
@@ -135,8 +135,8 @@ export function s3Bodies({ bucket, prefix, endpoint, region, credentials, spool 
     logger: SILENT,
     requestHandler: {
       connectionTimeout: CONNECT_MS,
-      httpAgent: { maxSockets: CONNECTIONS_MOST },
-      httpsAgent: { maxSockets: CONNECTIONS_MOST },
+      httpAgent: { maxSockets: MAX_CONNECTIONS },
+      httpsAgent: { maxSockets: MAX_CONNECTIONS },
     },
     // Uploads carry the digest of their bytes; another checksum would only be computed beside it.
     requestChecksumCalculation: "WHEN_REQUIRED",

@@ -7,13 +7,13 @@ import {
   type Delivery,
   type Inbox,
   type Letter,
-  LETTER_BYTES_MOST,
+  MAX_ENVELOPE_BYTES,
   ONCE_MS,
   type Reading,
   type Stream,
   SYNC_AGE_MS,
-  UNREAD_MOST,
-  WRAPPING_BYTES_MOST,
+  MAX_UNREAD,
+  MAX_WRAPPING_BYTES,
 } from "../ports/bus.ts";
 import type { Clock } from "../ports/clock.ts";
 import { Fault } from "../ports/fault.ts";
@@ -44,10 +44,10 @@ const STREAMS: readonly Stream[] = ["sync", "work"];
 
 function measure(what: string, body: string): void {
   const bytes = Buffer.byteLength(body);
-  if (bytes > LETTER_BYTES_MOST + WRAPPING_BYTES_MOST)
+  if (bytes > MAX_ENVELOPE_BYTES + MAX_WRAPPING_BYTES)
     throw new Fault(
       "message_too_large",
-      `Cannot send ${what}: ${bytes} bytes are more than ${LETTER_BYTES_MOST}`,
+      `Cannot send ${what}: ${bytes} bytes are more than ${MAX_ENVELOPE_BYTES}`,
     );
 }
 
@@ -117,7 +117,7 @@ export function memoryBus(clock: Clock): Bus {
       measure(`"${letter.name}/${letter.key}" a letter`, letter.body);
       const now_ms = clock.now();
       const count = unread.get(mailbox(letter)) ?? 0;
-      if (count >= UNREAD_MOST[letter.stream])
+      if (count >= MAX_UNREAD[letter.stream])
         throw new Fault(
           "mailbox_full",
           `Cannot reach "${letter.name}/${letter.key}": ${count} letters wait there`,

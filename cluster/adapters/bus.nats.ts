@@ -3,7 +3,7 @@
  * for a partition, whose name carries the epoch. Whoever takes a partition over deletes the older consumers, so what
  * they had not acknowledged comes again and what they acknowledge is refused. Answers are plain NATS.
  *
- * Letters wait in the server, never here: at most READ_MOST of a partition are on their way to this node.
+ * Letters wait in the server, never here: at most MAX_READ of a partition are on their way to this node.
  */
 import { createHash } from "node:crypto";
 import {
@@ -22,13 +22,13 @@ import {
   type Delivery,
   type Inbox,
   type Letter,
-  LETTER_BYTES_MOST,
+  MAX_ENVELOPE_BYTES,
   ONCE_MS,
   type Reading,
   type Stream,
   SYNC_AGE_MS,
-  UNREAD_MOST,
-  WRAPPING_BYTES_MOST,
+  MAX_UNREAD,
+  MAX_WRAPPING_BYTES,
 } from "../ports/bus.ts";
 import { Fault } from "../ports/fault.ts";
 import type { Meters } from "../ports/meters.ts";
@@ -50,14 +50,14 @@ export function readConsumerName(name: string): { partition: number; epoch: numb
 }
 
 /** A stream that is full refuses: nothing else bounds what all actors together have waiting. */
-const STREAM_BYTES_MOST: Readonly<Record<Stream, number>> = { sync: 256 * 2 ** 20, work: 2 ** 30 };
+const MAX_STREAM_BYTES: Readonly<Record<Stream, number>> = { sync: 256 * 2 ** 20, work: 2 ** 30 };
 /** The whole of a message: body, wrapping, and names in its head. */
-const MESSAGE_BYTES_MOST = LETTER_BYTES_MOST + WRAPPING_BYTES_MOST + 16 * 1024;
+const MAX_MESSAGE_BYTES = MAX_ENVELOPE_BYTES + MAX_WRAPPING_BYTES + 16 * 1024;
 /** An hour: a new epoch redelivers, not a timer. */
 const ACK_WAIT_MS = 3_600_000;
-const UNACKNOWLEDGED_MOST = 5_000;
+const MAX_UNACKNOWLEDGED = 5_000;
 /** Of one partition and stream, asked for ahead. */
-const READ_MOST = 500;
+const MAX_READ = 500;
 /** A lost pull is noticed after this. */
 const PULL_MS = 5_000;
 const ACK_ANSWER_MS = 1_000;
@@ -91,9 +91,9 @@ function configOf({ name, replicas }: NatsLink, stream: Stream): Partial<StreamC
     num_replicas: replicas,
     discard: DiscardPolicy.New,
     discard_new_per_subject: true,
-    max_msgs_per_subject: UNREAD_MOST[stream],
-    max_bytes: STREAM_BYTES_MOST[stream],
-    max_msg_size: MESSAGE_BYTES_MOST,
+    max_msgs_per_subject: MAX_UNREAD[stream],
+    max_bytes: MAX_STREAM_BYTES[stream],
+    max_msg_size: MAX_MESSAGE_BYTES,
     max_age: stream === "sync" ? nanos(SYNC_AGE_MS) : 0,
     duplicate_window: nanos(ONCE_MS[stream]),
   };
@@ -144,10 +144,10 @@ function letterOf(stream: Stream, partition: number, { subject, headers: head, d
 
 function measured(what: string, body: string): Buffer {
   const bytes = Buffer.from(body);
-  if (bytes.length > LETTER_BYTES_MOST + WRAPPING_BYTES_MOST)
+  if (bytes.length > MAX_ENVELOPE_BYTES + MAX_WRAPPING_BYTES)
     throw new Fault(
       "message_too_large",
-      `Cannot send ${what}: ${bytes.length} bytes are more than ${LETTER_BYTES_MOST}`,
+      `Cannot send ${what}: ${bytes.length} bytes are more than ${MAX_ENVELOPE_BYTES}`,
     );
   return bytes;
 }
@@ -223,7 +223,7 @@ export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
     filter_subject: `${cluster}.${LETTER[stream]}.${partition}.>`,
     ack_policy: AckPolicy.Explicit,
     ack_wait: nanos(ACK_WAIT_MS),
-    max_ack_pending: UNACKNOWLEDGED_MOST,
+    max_ack_pending: MAX_UNACKNOWLEDGED,
   });
 
   async function acknowledge(reply: string): Promise<boolean> {
@@ -264,7 +264,7 @@ export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
     async function open(stream: Stream): Promise<void> {
       const info = await jsm.consumers.add(streamName(cluster, stream), configured(stream, partition, epoch));
       const messages = await js.consumers.getConsumerFromInfo(info).consume({
-        max_messages: READ_MOST,
+        max_messages: MAX_READ,
         expires: PULL_MS,
         abort_on_missing_resource: true,
         callback(message: JsMsg) {
@@ -335,7 +335,7 @@ export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
       if (codeOf(problem) === STORE_REFUSED && (problem as Error).message.includes(SUBJECT_FULL))
         throw new Fault(
           "mailbox_full",
-          `Cannot reach "${name}/${key}": ${UNREAD_MOST[stream]} letters wait there`,
+          `Cannot reach "${name}/${key}": ${MAX_UNREAD[stream]} letters wait there`,
         );
       throw unreachable(`send a letter to "${name}/${key}"`, problem);
     }

@@ -36,7 +36,7 @@ const CONNECT_MS = 5_000;
 /** A server that comes back within it goes unnoticed. */
 const BACK_MS = 2_000;
 /** Calls that wait for the connection; the next one is refused at once. */
-const WAITING_MOST = 1_000;
+const MAX_WAITING = 1_000;
 /** A link that is dead without saying so is noticed after two of these. */
 const PING_MS = 5_000;
 const NAME = /^[A-Za-z0-9_-]{1,40}$/;
@@ -141,7 +141,7 @@ export async function linkNats(
   void watch();
 
   async function back(within_ms: number): Promise<void> {
-    if (nc.isClosed() || waiting.length >= WAITING_MOST)
+    if (nc.isClosed() || waiting.length >= MAX_WAITING)
       throw new Fault("bus_unreachable", `Cannot reach NATS at ${where}: not connected`);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(() => {

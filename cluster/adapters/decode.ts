@@ -14,16 +14,16 @@ import {
 import { EgressError } from "../ports/egress.ts";
 
 /** gzip within br is already more than anyone needs; a third coding is an attack. */
-const CODINGS_MOST = 2;
+const MAX_CODINGS = 2;
 
 /** A window above 8 MiB is not allowed in a content coding (RFC 9659), and would be held in memory. */
-const ZSTD_WINDOW_LOG_MOST = 23;
+const MAX_ZSTD_WINDOW_LOG = 23;
 
 /** What each coding is undone with, told the first byte that came. */
 const DECODERS: Readonly<Record<string, (first_byte: number) => Transform>> = {
   gzip: () => createGunzip(),
   br: () => createBrotliDecompress(),
-  zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MOST } }),
+  zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: MAX_ZSTD_WINDOW_LOG } }),
   // Meant is the zlib format; half the world sends the bare stream. The low half of a zlib header is 8.
   deflate: (first_byte) => ((first_byte & 0x0f) === 8 ? createInflate() : createInflateRaw()),
 };
@@ -41,7 +41,7 @@ export function codingsOf(fields: readonly string[]): string[] {
   if (strange !== undefined) {
     throw new EgressError("network_encoding", `Cannot decode the content coding "${strange.slice(0, 40)}"`);
   }
-  if (codings.length > CODINGS_MOST) {
+  if (codings.length > MAX_CODINGS) {
     throw new EgressError("network_encoding", `Cannot decode ${codings.length} content codings in a row`);
   }
   return codings;

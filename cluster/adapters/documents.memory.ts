@@ -1,7 +1,7 @@
 /** Documents in a map: for tests, and for the simulator, which kills everything but this. Values are kept as JSON text. */
 import assert from "node:assert/strict";
 import {
-  DOCUMENT_BYTES_MOST,
+  MAX_DOCUMENT_BYTES,
   type Documents,
   type Entry,
   type Extra,
@@ -78,7 +78,7 @@ export function memoryDocuments(): Documents {
     },
     async put(collection, key, value, version, extra) {
       const text = JSON.stringify(value);
-      assert(Buffer.byteLength(text) <= DOCUMENT_BYTES_MOST, `Document "${collection}/${key}" is too large`);
+      assert(Buffer.byteLength(text) <= MAX_DOCUMENT_BYTES, `Document "${collection}/${key}" is too large`);
       const into = collectionOf(collection);
       if ((into.documents.get(key)?.version ?? 0) !== version) return false;
       if (version === 0) into.keys = null;

@@ -22,7 +22,7 @@ import {
   ObjectId,
   type WriteConcernSettings,
 } from "mongodb";
-import { DOCUMENT_BYTES_MOST, type Documents, type Extra, type Versioned } from "../ports/documents.ts";
+import { MAX_DOCUMENT_BYTES, type Documents, type Extra, type Versioned } from "../ports/documents.ts";
 import { Fault } from "../ports/fault.ts";
 
 /** How long one command may take. */
@@ -41,13 +41,13 @@ const HELD_UP_MS = 300;
 /** Batches of one collection under way at once, when some hang. */
 const BATCHES_AT_ONCE = 4;
 /** Writes that wait on this node, in all collections; the next one is refused at once. */
-const WAITING_MOST = 1_000;
+const MAX_WAITING = 1_000;
 /** A command holds at most so many writes, and so much JSON unless it is a single one. */
-const BATCH_MOST = 100;
-const BATCH_BYTES_MOST = 4 * 2 ** 20;
-const KEYS_MOST = 1_000;
+const MAX_BATCH = 100;
+const MAX_BATCH_BYTES = 4 * 2 ** 20;
+const MAX_KEYS = 1_000;
 /** Reads gathered into one command; a document among them that is large keeps the others waiting. */
-const GATHERED_MOST = 50;
+const MAX_GATHERED = 50;
 const DUPLICATE_KEY = 11_000;
 
 /** What an operator says in the address comes before these. */
@@ -152,7 +152,7 @@ function takeBatch(lane: Lane): Write[] {
   const [taken, left]: [Write[], Write[]] = [[], []];
   for (const write of lane.waiting) {
     const { _id, json } = write.document;
-    const fits = taken.length === 0 || (taken.length < BATCH_MOST && bytes + json.length <= BATCH_BYTES_MOST);
+    const fits = taken.length === 0 || (taken.length < MAX_BATCH && bytes + json.length <= MAX_BATCH_BYTES);
     if (!fits || keys.has(_id)) left.push(write);
     else {
       taken.push(write);
@@ -294,8 +294,8 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
   function write(name: string, document: Stored): Promise<boolean> {
     const what = `write "${name}/${document._id}"`;
     if (closed) return Promise.reject(fault(what, new Error("It was closed")));
-    if (waiting >= WAITING_MOST)
-      return Promise.reject(fault(what, new Error(`${WAITING_MOST} writes are waiting`)));
+    if (waiting >= MAX_WAITING)
+      return Promise.reject(fault(what, new Error(`${MAX_WAITING} writes are waiting`)));
     const lane = laneOf(name);
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     waiting++;
@@ -457,21 +457,21 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
         gathering.set(collection, reads);
         setImmediate(() => {
           gathering.delete(collection);
-          for (let from = 0; from < reads.length; from += GATHERED_MOST)
-            void answer(collection, reads.slice(from, from + GATHERED_MOST));
+          for (let from = 0; from < reads.length; from += MAX_GATHERED)
+            void answer(collection, reads.slice(from, from + MAX_GATHERED));
         });
       }
       return promise;
     },
     async getMany(collection, keys) {
-      assert(keys.length <= KEYS_MOST, "At most 1,000 documents are read at once");
+      assert(keys.length <= MAX_KEYS, "At most 1,000 documents are read at once");
       if (keys.length === 0) return [];
       const there = await load(collection, keys);
       return keys.map((key) => of(there, key));
     },
     async put(collection, key, value, version, extra) {
       const json = JSON.stringify(value);
-      assert(Buffer.byteLength(json) <= DOCUMENT_BYTES_MOST, `Document "${collection}/${key}" is too large`);
+      assert(Buffer.byteLength(json) <= MAX_DOCUMENT_BYTES, `Document "${collection}/${key}" is too large`);
       return write(collection, stored(key, json, version, extra));
     },
     async remove(collection, key, version) {
@@ -482,7 +482,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
       return deletedCount === 1;
     },
     async list(collection, { tag, from, to, limit, reverse }) {
-      assert(limit >= 1 && limit <= KEYS_MOST, "Between 1 and 1,000 documents are listed at once");
+      assert(limit >= 1 && limit <= MAX_KEYS, "Between 1 and 1,000 documents are listed at once");
       const keyed = from === undefined && to === undefined ? {} : { _id: between(from, to) };
       const found = await readAll(
         `list "${collection}"`,
@@ -501,10 +501,10 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
           documents
             .find({ _id: between(first, to) }, { projection: { _id: 1 } })
             .sort({ _id: 1 })
-            .limit(KEYS_MOST + 1)
+            .limit(MAX_KEYS + 1)
             .toArray(),
         );
-        return keys[KEYS_MOST]?._id;
+        return keys[MAX_KEYS]?._id;
       };
       let gone = 0;
       for (let first: string | undefined = from; first !== undefined;) {
@@ -523,11 +523,11 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
       const what = `forget what expired of "${collection}"`;
       const expired = { expires_at: { $lt: before_ms } };
       let gone = 0;
-      for (let left = limit; left > 0; left -= KEYS_MOST) {
+      for (let left = limit; left > 0; left -= MAX_KEYS) {
         const found = await reach(what, () =>
           documents
             .find(expired, { projection: { _id: 1 } })
-            .limit(Math.min(left, KEYS_MOST))
+            .limit(Math.min(left, MAX_KEYS))
             .toArray(),
         );
         if (found.length === 0) break;

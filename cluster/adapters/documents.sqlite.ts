@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import { DOCUMENT_BYTES_MOST, type Documents, type Versioned } from "../ports/documents.ts";
+import { MAX_DOCUMENT_BYTES, type Documents, type Versioned } from "../ports/documents.ts";
 import { Fault } from "../ports/fault.ts";
 
 /** How long to wait for another process that writes; the event loop stands still meanwhile. */
@@ -109,7 +109,7 @@ export function sqliteDocuments(path: string): Documents {
     },
     async put(collection, key, value, version, extra) {
       const text = JSON.stringify(value);
-      assert(Buffer.byteLength(text) <= DOCUMENT_BYTES_MOST, `Document "${collection}/${key}" is too large`);
+      assert(Buffer.byteLength(text) <= MAX_DOCUMENT_BYTES, `Document "${collection}/${key}" is too large`);
       const [tag, expires] = [extra?.tag ?? null, extra?.expires_at_ms ?? null];
       const changed = await write(() =>
         Number(

@@ -66,10 +66,10 @@ interface Held {
 }
 
 /** How many of one host stay open between two requests: as many as a browser opens. */
-const FREE_MOST = 6;
+const MAX_FREE = 6;
 
 /** A page that asks for ever more names fills no memory: the oldest reasons are forgotten first. */
-const REFUSALS_MOST = 1_000;
+const MAX_REFUSALS = 1_000;
 
 /** Of one connection, not of the message (RFC 9110, 7.6.1), and what the browser tells the proxy alone. */
 const HOP_FIELDS = new Set([
@@ -310,7 +310,7 @@ class GuardedAgent extends Agent {
   readonly #open: (url: URL) => Promise<Socket>;
 
   constructor(open: (url: URL) => Promise<Socket>) {
-    super({ keepAlive: true, maxFreeSockets: FREE_MOST });
+    super({ keepAlive: true, maxFreeSockets: MAX_FREE });
     this.#open = open;
   }
 
@@ -334,7 +334,7 @@ class GuardedAgent extends Agent {
 }
 
 function remember({ refusals }: Held, { host }: URL, problem: EgressProblem): void {
-  if (refusals.size >= REFUSALS_MOST) refusals.delete(refusals.keys().next().value!);
+  if (refusals.size >= MAX_REFUSALS) refusals.delete(refusals.keys().next().value!);
   refusals.set(host, problem);
 }
 

@@ -3,7 +3,7 @@
  * The sender has an inbox for questions, signs of life and the end; the runner one for being told to stop.
  */
 import { createInbox, headers, NoRespondersError, RequestError, type Subscription } from "nats";
-import { LETTER_BYTES_MOST } from "../ports/bus.ts";
+import { MAX_ENVELOPE_BYTES } from "../ports/bus.ts";
 import type { ErrandEnd, Errands } from "../ports/errands.ts";
 import { Fault } from "../ports/fault.ts";
 import type { Meters } from "../ports/meters.ts";
@@ -26,8 +26,8 @@ const isNobody = (problem: unknown): boolean =>
   problem instanceof NoRespondersError || (problem instanceof RequestError && problem.isNoResponders());
 
 function fitting(words: string): string {
-  if (Buffer.byteLength(words) > LETTER_BYTES_MOST)
-    throw new Fault("message_too_large", `Cannot run an errand with more than ${LETTER_BYTES_MOST} bytes`);
+  if (Buffer.byteLength(words) > MAX_ENVELOPE_BYTES)
+    throw new Fault("message_too_large", `Cannot run an errand with more than ${MAX_ENVELOPE_BYTES} bytes`);
   return words;
 }
 

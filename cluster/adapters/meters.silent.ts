@@ -8,7 +8,7 @@ export interface SilentMeters extends Meters {
   readonly lines: readonly { level: Level; message: string; fields?: Readonly<Record<string, unknown>> }[];
 }
 
-const LINES_MOST = 1_000;
+const MAX_LINES = 1_000;
 
 const nameOf = (meter: string, labels: object): string => [meter, ...Object.values(labels)].join(" ");
 
@@ -25,7 +25,7 @@ export function silentMeters(): SilentMeters {
     gauge: (meter, labels, value) => void counts.set(nameOf(meter, labels), value),
     observe() {},
     say(level, message, fields) {
-      if (lines.length === LINES_MOST) lines.shift();
+      if (lines.length === MAX_LINES) lines.shift();
       lines.push({ level, message, ...(fields && { fields }) });
     },
   };

@@ -8,7 +8,7 @@ import { EgressError } from "../ports/egress.ts";
 import { codeOf, type Connector, hostOf, type Judge, type Opened, portOf, secure } from "./connect.ts";
 
 /** The head of an answer to CONNECT; a proxy that says more is none. */
-const HEAD_BYTES_MOST = 16_384;
+const MAX_HEAD_BYTES = 16_384;
 
 /**
  * Lets exactly this endpoint through, private or not, and nothing else: an operator named it. For what serves one
@@ -138,7 +138,7 @@ function head(socket: Socket, signal: AbortSignal): Promise<Buffer> {
       if (got.includes("\r\n\r\n")) {
         leave();
         resolve(got);
-      } else if (got.length > HEAD_BYTES_MOST) {
+      } else if (got.length > MAX_HEAD_BYTES) {
         fail(new EgressError("network_protocol", "Cannot use the proxy: its answer does not end"));
       }
     };

@@ -7,11 +7,11 @@
 export type Stream = "sync" | "work";
 
 /** UTF-8 bytes of one message or reply; more is refused with Fault message_too_large. */
-export const LETTER_BYTES_MOST = 256 * 1024;
+export const MAX_ENVELOPE_BYTES = 256 * 1024;
 /** What a letter's body or an answer says beside it: key, operation, names. */
-export const WRAPPING_BYTES_MOST = 16 * 1024;
+export const MAX_WRAPPING_BYTES = 16 * 1024;
 /** Letters one actor may have that are not acknowledged; one more is refused with Fault mailbox_full. */
-export const UNREAD_MOST: Readonly<Record<Stream, number>> = { sync: 500, work: 2_000 };
+export const MAX_UNREAD: Readonly<Record<Stream, number>> = { sync: 500, work: 2_000 };
 /** A letter with the same `once` within this time of the first is stored once. */
 export const ONCE_MS: Readonly<Record<Stream, number>> = { sync: 2 * 60_000, work: 5 * 60_000 };
 /** Nobody waits longer than 160 s for an answer, so an older letter is forgotten. */

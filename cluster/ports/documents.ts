@@ -30,7 +30,7 @@ export interface Range {
 }
 
 /** A document's JSON is at most so many UTF-8 bytes; a larger one is a mistake in our code (an assertion). */
-export const DOCUMENT_BYTES_MOST = 12 * 2 ** 20;
+export const MAX_DOCUMENT_BYTES = 12 * 2 ** 20;
 
 /**
  * Documents by collection and key, at most 12 MB each as JSON. The only uniqueness is the key, the only

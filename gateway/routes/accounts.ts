@@ -33,7 +33,7 @@ export interface AccountServices {
 
 const USAGE_WAIT_MS = 10_000;
 /** The most projects whose numbers one answer holds. */
-const PROJECTS_MOST = 100;
+const MAX_PROJECTS = 100;
 
 interface Sheet {
   readonly project: Project;
@@ -57,7 +57,7 @@ export function accountRoutes({
     const now_ms = clock.now();
     const month = monthOf(now_ms);
     const admin = key.role === "account_admin";
-    const projects = admin ? (await projectsOf(customer.name)).slice(0, PROJECTS_MOST) : [project];
+    const projects = admin ? (await projectsOf(customer.name)).slice(0, MAX_PROJECTS) : [project];
     const sheets = await Promise.all(projects.map((each) => sheetOf(each, month)));
     const keys = admin ? (await Promise.all(projects.map(({ name }) => keysOf(name)))).flat() : [key];
     const active = keys.filter(({ status }) => status === "active");

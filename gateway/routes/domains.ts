@@ -18,7 +18,7 @@ export interface DomainServices {
   readonly hostsOf: (site: string, limit: number) => Promise<readonly string[]>;
 }
 
-const HOSTS_MOST = 200;
+const MAX_HOSTS = 200;
 const WAIT_MS = 10_000;
 
 const Params = Type.Object({
@@ -42,7 +42,7 @@ export function domainRoutes({ ask, siteOf, hostsOf }: DomainServices): readonly
       const patience = { wait_ms: WAIT_MS };
       const [domain, hosts] = await Promise.all([
         ask(Domain, site, operation, null, patience),
-        hostsOf(site, HOSTS_MOST),
+        hostsOf(site, MAX_HOSTS),
       ]);
       const taught = await Promise.all(
         hosts.map(async (host) => ({

@@ -59,7 +59,7 @@ export const WAIT_BEYOND_TIMEOUT_MS = 15_000;
 /** Bodies longer than this are seldom sent twice letter for letter. */
 const REMEMBERED_BODY_BYTES = 4_096;
 /** Written answers kept in memory, all of them together and one at most. */
-const WRITTEN_BYTES_MOST = 64 * 2 ** 20;
+const MAX_WRITTEN_BYTES = 64 * 2 ** 20;
 const WRITTEN_BYTES_EACH = 2 * 2 ** 20;
 
 type FetchCall = Call<null, null, FetchBody>;
@@ -79,7 +79,7 @@ const keyOf = (bytes: Buffer, external: boolean): string => (external ? "x" : "i
 export function fetchRoutes(services: FetchServices): readonly Route[] {
   const { meters, retrievals, current } = services;
   const written = new LRUCache<string, Written>({
-    maxSize: WRITTEN_BYTES_MOST,
+    maxSize: MAX_WRITTEN_BYTES,
     maxEntrySize: WRITTEN_BYTES_EACH,
     sizeCalculation: ({ bytes }, key) => bytes.length + key.length,
   });
@@ -197,11 +197,11 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
 const HIT = { outcome: "ok", cached: "true", category: "fetch_cached" } as const;
 
 /** Longer answers are not taken by a socket at once, so nobody can have them to himself: they go as they stand. */
-const LENT_BYTES_MOST = 64 * 1024;
+const MAX_LENT_BYTES = 64 * 1024;
 
 function resend({ bytes, id_at }: Written, request_id: string): Answer {
   const { length } = bytes;
-  if (length > LENT_BYTES_MOST) {
+  if (length > MAX_LENT_BYTES) {
     const end = bytes.toString("latin1", id_at + REQUEST_ID_CHARS);
     const chunks = inTurn(bytes.subarray(0, id_at), Buffer.from(request_id + end));
     return { status: 200, headers: JSON_TYPE, body: { length, chunks } };

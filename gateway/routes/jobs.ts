@@ -38,7 +38,7 @@ export interface JobServices {
 }
 
 const PAGE_DEFAULT = 100;
-const PAGE_MOST = 1_000;
+const MAX_PAGE = 1_000;
 /** Results read, and put into words, at once: each may be as large as a page. */
 const AT_ONCE = 10;
 const CANCEL_WAIT_MS = 20_000;
@@ -147,7 +147,7 @@ export function jobRoutes({ documents, ask, clock, meters, kinds }: JobServices)
       query: Type.Object({
         include: Type.Optional(Nullable(Type.String({ description: "`items` adds a page of items" }))),
         offset: Type.Integer({ minimum: 0, default: 0 }),
-        limit: Type.Integer({ minimum: 1, maximum: PAGE_MOST, default: PAGE_DEFAULT }),
+        limit: Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: PAGE_DEFAULT }),
         status: Type.Optional(Nullable(Type.Enum([...ITEM_STATUSES]))),
       }),
       replies: { 200: { description: "The job", schema: JobStatus }, 404: NOT_FOUND },

@@ -9,7 +9,7 @@ interface Wishes extends Json {
 }
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-const SHOWN_MOST = 20;
+const MAX_SHOWN = 20;
 
 export function auditCommand(context: Context): Command {
   const command = new Command("audit").description("what really happened");
@@ -33,7 +33,7 @@ export function auditCommand(context: Context): Command {
       if (violations.length > 0) context.exit(EXIT.some_failed);
       if (json) return context.out(JSON.stringify({ starts: starts.length, domains }));
       const rows = domains
-        .slice(0, SHOWN_MOST)
+        .slice(0, MAX_SHOWN)
         .map(({ domain, starts: count, smallest_gap_ms, least_ms, violations: short }) => [
           domain,
           String(count),
@@ -41,7 +41,7 @@ export function auditCommand(context: Context): Command {
           String(least_ms),
           String(short.length),
         ]);
-      context.out(table(["DOMAIN", "STARTS", "SMALLEST GAP MS", "LEAST", "TOO SHORT"], rows));
+      context.out(table(["DOMAIN", "STARTS", "SMALLEST GAP MS", "MIN", "TOO SHORT"], rows));
       for (const { gap_ms, before, after } of violations)
         context.out(
           `${after.domain}: ${gap_ms} ms at ${new Date(after.at_ms).toISOString()}, ${told(before)} then ${told(after)}`,

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Command } from "commander";
-import { JOB_ITEMS_MOST, type JobKind } from "../../schemas/jobs.ts";
+import { MAX_JOB_ITEMS, type JobKind } from "../../schemas/jobs.ts";
 import { systemTerminal } from "../terminal.ts";
 import { type Asking, clientCommand, post, refusal, service } from "./client.ts";
 import { CommandError, type Context, EXIT } from "./context.ts";
@@ -37,9 +37,9 @@ export const batchCommand = (context: Context): Command =>
       });
       const items = readItems(said, kind);
       if (items.length === 0) throw new CommandError(`There is nothing in "${file}"`, EXIT.usage);
-      if (items.length > JOB_ITEMS_MOST)
+      if (items.length > MAX_JOB_ITEMS)
         throw new CommandError(
-          `${items.length} items are more than a job may have (${JOB_ITEMS_MOST}): split the file`,
+          `${items.length} items are more than a job may have (${MAX_JOB_ITEMS}): split the file`,
           EXIT.usage,
         );
       const callback_url = wishes.callback ?? null;

@@ -7,8 +7,8 @@ export interface Sight {
   readonly over: number;
 }
 
-const BAR_MOST = 30;
-const BAR_LEAST = 8;
+const MAX_BAR = 30;
+const MIN_BAR = 8;
 /** The rate is that of the last half minute. */
 const LATELY_MS = 30_000;
 
@@ -33,9 +33,9 @@ export function progress(counts: JobCounts, sights: readonly Sight[], columns: n
     ...(counts.failed > 0 ? [`${grouped(counts.failed)} failed`] : []),
     ...(left_s === null || over === counts.total ? [] : [`${span(left_s)} left`]),
   ].join(", ");
-  const width = Math.min(BAR_MOST, columns - words.length - 3);
+  const width = Math.min(MAX_BAR, columns - words.length - 3);
   const line =
-    width < BAR_LEAST ? words : `${bar(counts.total === 0 ? 1 : over / counts.total, width)}  ${words}`;
+    width < MIN_BAR ? words : `${bar(counts.total === 0 ? 1 : over / counts.total, width)}  ${words}`;
   return line.slice(0, Math.max(0, columns - 1));
 }
 

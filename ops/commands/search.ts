@@ -1,6 +1,6 @@
 /** trawl search QUERY: a client of POST /v1/search. Results on standard output, how they came about on standard error. */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { MAX_RESULTS_MOST, PERIODS, type SearchBody, type SearchResponse } from "../../schemas/search.ts";
+import { RESULTS_CEILING, PERIODS, type SearchBody, type SearchResponse } from "../../schemas/search.ts";
 import { type Asking, clientCommand, given, post, refusal, service, whole } from "./client.ts";
 import { type Context, EXIT } from "./context.ts";
 
@@ -18,7 +18,7 @@ export const searchCommand = (context: Context): Command =>
   clientCommand("search")
     .description("search the web through the service")
     .argument("<query...>", "what to look for")
-    .option("--max <number>", `at most so many results, 1 to ${MAX_RESULTS_MOST}`, most)
+    .option("--max <number>", `at most so many results, 1 to ${RESULTS_CEILING}`, most)
     .option("--language <code>", "as de or de-CH")
     .option("--country <code>", "as CH")
     .addOption(
@@ -75,7 +75,7 @@ function told(answer: SearchResponse): string {
 
 function most(text: string): number {
   const number = whole(text);
-  if (number < 1 || number > MAX_RESULTS_MOST)
-    throw new InvalidArgumentError(`Not a number from 1 to ${MAX_RESULTS_MOST}.`);
+  if (number < 1 || number > RESULTS_CEILING)
+    throw new InvalidArgumentError(`Not a number from 1 to ${RESULTS_CEILING}.`);
   return number;
 }

@@ -19,9 +19,9 @@ interface Watched {
 }
 
 const LOOK_FIRST_MS = 200;
-const LOOK_MOST_MS = 1_000;
+const MAX_LOOK_MS = 1_000;
 const PAGE = 100;
-const SIGHTS_MOST = 100;
+const MAX_SIGHTS = 100;
 /** As a shell says it of a program that was interrupted. */
 const INTERRUPTED = 130;
 
@@ -51,7 +51,7 @@ export async function watch(context: Context, terminal: Terminal, watched: Watch
       const job = await readJob(watched);
       if (isPrinted) from = await print(job, from);
       sights.push({ at_ms: terminal.now(), over: overOf(job.counts) });
-      if (sights.length > SIGHTS_MOST) sights.shift();
+      if (sights.length > MAX_SIGHTS) sights.shift();
       if (job.finished_at !== null) {
         draw("");
         return conclude(job);
@@ -59,7 +59,7 @@ export async function watch(context: Context, terminal: Terminal, watched: Watch
       if (isLeaving) return leave();
       if (terminal.columns !== null) draw(progress(job.counts, sights, terminal.columns));
       await terminal.sleep(wait_ms);
-      wait_ms = Math.min(LOOK_MOST_MS, wait_ms * 1.5);
+      wait_ms = Math.min(MAX_LOOK_MS, wait_ms * 1.5);
     }
   } finally {
     interrupt[Symbol.dispose]();

@@ -6,7 +6,7 @@ import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
 import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import { ASKS_MOST, TELLS_MOST } from "../../cluster/node.ts";
+import { MAX_ASKS, MAX_TELLS } from "../../cluster/node.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Counter, counter, type Trace } from "./counter.ts";
 
@@ -179,7 +179,7 @@ describe("a question", () => {
 describe("a mailbox", () => {
   test("refuses a question beyond its limit, and takes the next when one was answered", async () => {
     const { ask, read } = one();
-    const waiting = Array.from({ length: ASKS_MOST }, () => ask(Counter, "a", "wait", null));
+    const waiting = Array.from({ length: MAX_ASKS }, () => ask(Counter, "a", "wait", null));
     await settled();
     await expect(read()).rejects.toMatchObject({ name: "Fault", code: "mailbox_full" });
     expect(await read("b")).toEqual({ count: 0 });
@@ -193,11 +193,11 @@ describe("a mailbox", () => {
     const { ask, clock, add, meters } = one({ documents });
     void add(0, "b");
     void ask(Counter, "b", "note", { by: 1 });
-    for (let n = 0; n < TELLS_MOST + 10; n++) void ask(Counter, `c${n % 10}`, "pass", { to: "b", by: 1 });
+    for (let n = 0; n < MAX_TELLS + 10; n++) void ask(Counter, `c${n % 10}`, "pass", { to: "b", by: 1 });
     await settled();
     letThrough();
     await clock.advance(1_000);
-    expect(await add(0, "b")).toEqual({ count: TELLS_MOST + 11 });
+    expect(await add(0, "b")).toEqual({ count: MAX_TELLS + 11 });
     expect(meters.lines.filter(({ level }) => level === "error")).toEqual([]);
   });
 });

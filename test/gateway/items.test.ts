@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { scanItems } from "../../gateway/items.ts";
 
-const MOST = 1_000;
+const MAX = 1_000;
 let breaths = 0;
-const scan = (body: string | Buffer, most = MOST) =>
+const scan = (body: string | Buffer, most = MAX) =>
   scanItems(Buffer.from(body), most, async () => void breaths++);
 
 async function read(body: string): Promise<unknown> {

@@ -6,7 +6,7 @@ import { type TSchema, Type } from "typebox";
 import { describe, expect, test } from "vitest";
 import {
   explain,
-  MISTAKES_MOST,
+  MAX_MISTAKES,
   pathReader,
   queryReader,
   type Read,
@@ -106,7 +106,7 @@ describe("a body that does not fit", () => {
 
   test("is explained up to a limit", () => {
     const many = { url: "u", tiers: Array.from({ length: 5_000 }, () => "x") };
-    expect(detailOf(fetchBody.read("body", many))).toHaveLength(MISTAKES_MOST);
+    expect(detailOf(fetchBody.read("body", many))).toHaveLength(MAX_MISTAKES);
   });
 
   test("is refused even where the walker has no words for it", () => {

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { attempted, begun, interrupted } from "../../actors/jobs/callback.ts";
-import { LARGE_MOST, mayLoad, shares, SMALL_ITEMS } from "../../actors/jobs/fairness.ts";
+import { MAX_LARGE, mayLoad, shares, SMALL_ITEMS } from "../../actors/jobs/fairness.ts";
 import { CREDITS, CREDITS_OF_NONE, frontier } from "../../actors/jobs/frontier.ts";
 import { judge } from "../../actors/jobs/law.ts";
 import { addBill } from "../../actors/jobs/metered.ts";
@@ -308,7 +308,7 @@ describe("a job is taken into memory", () => {
     total: SMALL_ITEMS + 1,
     is_loaded,
   });
-  const loaded = Array.from({ length: LARGE_MOST }, (_, n) => large(100 + n, true));
+  const loaded = Array.from({ length: MAX_LARGE }, (_, n) => large(100 + n, true));
   test.each([
     ["when it is small, whatever there is", { ...large(999, false), total: SMALL_ITEMS }, loaded, true],
     ["when it is there already", large(999, true), loaded, true],

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { judgeRobots, parseRobots, ROBOTS_MOST_BYTES } from "../../actors/lib/robots.ts";
+import { judgeRobots, parseRobots, MAX_ROBOTS_BYTES } from "../../actors/lib/robots.ts";
 
 const bytes = (text: string): string => Buffer.from(text).toString("latin1");
 const rules = (file: string, name = "trawl") => parseRobots(bytes(file), name);
@@ -174,9 +174,9 @@ describe("limits (RFC 9309, section 2.5)", () => {
 
   test("a rule cut by the limit does not exist either", () => {
     const head = "User-agent: *\nDisallow: /\n";
-    const room = ROBOTS_MOST_BYTES - head.length - "\nAllow: /".length;
+    const room = MAX_ROBOTS_BYTES - head.length - "\nAllow: /".length;
     const file = `${head}${"#".repeat(room)}\nAllow: /public`;
-    expect(file.slice(0, ROBOTS_MOST_BYTES).endsWith("\nAllow: /")).toBe(true);
+    expect(file.slice(0, MAX_ROBOTS_BYTES).endsWith("\nAllow: /")).toBe(true);
     expect(may(file, "/secret")).toBe(false);
   });
 
@@ -208,7 +208,7 @@ describe("limits (RFC 9309, section 2.5)", () => {
     ["bytes without meaning", "\0\xff\r".repeat(170_000), "/a"],
   ])("stays quick with %s", (_, lines, path) => {
     const began_ms = performance.now();
-    const parsed = parseRobots(`User-agent: *\n${lines}`.slice(0, ROBOTS_MOST_BYTES), "trawl");
+    const parsed = parseRobots(`User-agent: *\n${lines}`.slice(0, MAX_ROBOTS_BYTES), "trawl");
     judgeRobots(parsed, new URL(`https://example.org${path}`));
     // Measured 5 to 500 ms; a matcher that backtracks needs minutes for the first two.
     expect(performance.now() - began_ms).toBeLessThan(5_000);

@@ -4,8 +4,8 @@ import {
   type Bus,
   type Delivery,
   type Letter,
-  LETTER_BYTES_MOST,
-  UNREAD_MOST,
+  MAX_ENVELOPE_BYTES,
+  MAX_UNREAD,
 } from "../../cluster/ports/bus.ts";
 
 const always = () => true;
@@ -187,23 +187,23 @@ export function busSuite(connect: () => Promise<Bus>): void {
 
   test("refuses what is over an actor's limit, not what is for others, and takes more when some is read", async () => {
     const { letter, send, read, once } = await one();
-    const many = Array.from({ length: UNREAD_MOST.sync }, (_, n) => n);
+    const many = Array.from({ length: MAX_UNREAD.sync }, (_, n) => n);
     await Promise.all(many.map((n) => send(letter(n, { stream: "sync" }))));
     const over = letter("over", { stream: "sync", once });
     await expect(send(over)).rejects.toMatchObject({ name: "Fault", code: "mailbox_full" });
     expect(await send(letter("other", { stream: "sync", key: "other" }))).toBe(true);
     expect(await send(letter("work"))).toBe(true);
     const reader = await read();
-    await reader.have(UNREAD_MOST.sync + 2);
+    await reader.have(MAX_UNREAD.sync + 2);
     await reader.got.find(({ letter: { body } }) => body === "7")!.acknowledge();
     // A refusal does not use up its name.
     expect(await send(over)).toBe(true);
-    await reader.have(UNREAD_MOST.sync + 3);
+    await reader.have(MAX_UNREAD.sync + 3);
   });
 
   test("refuses more than 256 KB, and takes as much", async () => {
     const { letter, send, read } = await one();
-    const text = "x".repeat(LETTER_BYTES_MOST);
+    const text = "x".repeat(MAX_ENVELOPE_BYTES);
     expect(await send(letter(text))).toBe(true);
     const reader = await read();
     await reader.have(1);

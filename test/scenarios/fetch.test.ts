@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { MAX_BYTES_MOST } from "../../schemas/fetch.ts";
+import { MAX_BYTES_CEILING } from "../../schemas/fetch.ts";
 import { hostileSite } from "../hostile-site.ts";
 import { writePdf } from "../lib/pdf-writer.ts";
 import { type Service, SETUPS } from "../service.ts";
@@ -370,13 +370,13 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       const host = sites.name("endless", ["127.0.0.1"]);
       const answer = await service.fetch({
         url: `http://${host}:${endless.port}/`,
-        max_bytes: MAX_BYTES_MOST / 50,
+        max_bytes: MAX_BYTES_CEILING / 50,
         tiers: ["direct"],
       });
       expect(answer).toMatchObject({ error: "too_large" });
       await endless.left;
       // What stands in the buffers of two sockets comes on top.
-      expect(written).toBeLessThan(MAX_BYTES_MOST / 50 + 16 * 2 ** 20);
+      expect(written).toBeLessThan(MAX_BYTES_CEILING / 50 + 16 * 2 ** 20);
       endless.close();
     });
 

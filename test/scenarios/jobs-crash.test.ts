@@ -14,7 +14,7 @@ import { article, type Site, type Web, web } from "../web.ts";
 
 const ITEMS = 12;
 const SITES = 3;
-const STEP_MOST_MS = 20_000;
+const MAX_STEP_MS = 20_000;
 
 interface Scene {
   readonly documents: Documents;
@@ -79,7 +79,7 @@ describe.each(SETUPS)("a job killed when", ({ setup, start }) => {
     const { job_id } = said.json;
     const scene = { documents, job_id, made, hook };
     for (const began = performance.now(); !(await isThere(scene)); await turn())
-      if (performance.now() - began > STEP_MOST_MS) throw new Error(`It never comes so far that ${step}`);
+      if (performance.now() - began > MAX_STEP_MS) throw new Error(`It never comes so far that ${step}`);
     await service.kill();
     const settled = new Set(
       (await resultsOf(scene)).map(({ key }) => Number(key.slice(key.indexOf(":") + 1))),

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RawResult } from "../../actors/search/engine.ts";
 import { merge, poor } from "../../actors/search/merge.ts";
-import { LETTER_BYTES_MOST } from "../../cluster/ports/bus.ts";
+import { MAX_ENVELOPE_BYTES } from "../../cluster/ports/bus.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const ANY_TIME = { freshness: null, now_ms: NOW_MS };
@@ -168,7 +168,7 @@ test("whatever engines say: ranks run from 1, addresses are web addresses, and t
   );
   const merged = merge([heavy], ANY_TIME);
   expect(merged.length).toBeGreaterThan(3);
-  expect(Buffer.byteLength(JSON.stringify(merged))).toBeLessThan(LETTER_BYTES_MOST);
+  expect(Buffer.byteLength(JSON.stringify(merged))).toBeLessThan(MAX_ENVELOPE_BYTES);
 });
 
 describe("whether an answer is good enough", () => {

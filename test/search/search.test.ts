@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { search } from "../../actors/search/actor.ts";
 import type { Engine, EngineAnswer, Question, RawResult } from "../../actors/search/engine.ts";
 import { instances } from "../../actors/search/instances.actor.ts";
-import { type Budget, INSTANCES_MOST, seek, UPSTREAM_MS } from "../../actors/search/seek.ts";
+import { type Budget, MAX_INSTANCES, seek, UPSTREAM_MS } from "../../actors/search/seek.ts";
 import { searchService } from "../../actors/search/service.ts";
 import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
@@ -409,7 +409,7 @@ describe("an honest end", () => {
     });
     let answer: unknown = null;
     void look().then((given) => (answer = given));
-    await clock.advance(UPSTREAM_MS * (INSTANCES_MOST + 1) - 1);
+    await clock.advance(UPSTREAM_MS * (MAX_INSTANCES + 1) - 1);
     expect(answer).toBeNull();
     await clock.advance(1);
     expect(answer).toMatchObject({ error: "fallback_timeout", fallback_reason: "metasearch_timeout" });

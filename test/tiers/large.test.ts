@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bodyReader, PDF_MOST_MS } from "../../actors/tiers/adapters/large.ts";
+import { bodyReader, MAX_PDF_MS } from "../../actors/tiers/adapters/large.ts";
 import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
 import { type Answered, EgressError } from "../../cluster/ports/egress.ts";
 
@@ -69,7 +69,7 @@ test("a PDF has five minutes, a page what its caller has", async () => {
   const slow = read(answer(pdf(2 * MB), {}, true), URL, LIMITS);
   const page = answer(Buffer.alloc(2 * MB, "a"), { "content-type": "text/html" }, true);
   const other = read(page, URL, LIMITS).catch((problem: unknown) => problem);
-  await clock.advance(PDF_MOST_MS - 1);
+  await clock.advance(MAX_PDF_MS - 1);
   expect(await Promise.race([slow, WAITING])).toBe("waiting");
   await clock.advance(1);
   expect(await slow).toBe("pdf_download_timeout");

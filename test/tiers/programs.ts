@@ -24,7 +24,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-const READY_MOST_MS = 20_000;
+const MAX_READY_MS = 20_000;
 const LOOK_EVERY_MS = 25;
 
 export interface Program {
@@ -41,7 +41,7 @@ export async function program(
   const child = spawn(path, words, { stdio: ["ignore", "ignore", "pipe"], ...(cwd && { cwd }) });
   let said = "";
   child.stderr.on("data", (bytes: Buffer) => (said = `${said}${bytes.toString()}`.slice(-2_000)));
-  for (const until_ms = Date.now() + READY_MOST_MS; !(await listens(port)); await sleep(LOOK_EVERY_MS)) {
+  for (const until_ms = Date.now() + MAX_READY_MS; !(await listens(port)); await sleep(LOOK_EVERY_MS)) {
     if (child.exitCode !== null || Date.now() > until_ms) {
       await ended(child);
       throw new Error(`Cannot start "${path}": it does not listen on ${port}\n${said}`);

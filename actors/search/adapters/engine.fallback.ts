@@ -10,8 +10,8 @@ import { FALLBACK_PAGE, requestsFor } from "../seek.ts";
 import { failed, getJson, isRecord, textOf, textsOf } from "./upstream.ts";
 
 /** The API's own limits of a query; what is longer it refuses, so it is cut at a word. */
-const QUERY_CHARS_MOST = 400;
-const QUERY_WORDS_MOST = 50;
+const MAX_QUERY_CHARS = 400;
+const MAX_QUERY_WORDS = 50;
 
 const PERIODS: Readonly<Record<Period, string>> = { day: "pd", week: "pw", month: "pm", year: "py" };
 
@@ -62,10 +62,10 @@ export function fallbackEngine({ egress, clock, url: configured, key }: Needs): 
 }
 
 function cut(query: string): string {
-  const words = query.split(" ").slice(0, QUERY_WORDS_MOST).join(" ");
-  if (words.length <= QUERY_CHARS_MOST) return words;
-  const end = words.lastIndexOf(" ", QUERY_CHARS_MOST);
-  return words.slice(0, end > 0 ? end : QUERY_CHARS_MOST);
+  const words = query.split(" ").slice(0, MAX_QUERY_WORDS).join(" ");
+  if (words.length <= MAX_QUERY_CHARS) return words;
+  const end = words.lastIndexOf(" ", MAX_QUERY_CHARS);
+  return words.slice(0, end > 0 ? end : MAX_QUERY_CHARS);
 }
 
 type Page =

@@ -54,9 +54,9 @@ const LIMITS: IndexLimits = {
   kept_ms: 30 * 86_400_000,
 };
 /** Pages removed in one go to make room. */
-const EVICT_MOST = 256;
+const MAX_EVICT = 256;
 /** The event loop stands still while it looks: 16 words of 5,000 pages each are some 60 ms. */
-const TERMS_MOST = 16;
+const MAX_TERMS = 16;
 /**
  * A word on more pages than this tells little. It counts only when the query has no other, and then on the pages stored
  * last.
@@ -125,7 +125,7 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
   );
   const insertWords = database.prepare("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)");
   const oldest = database.prepare(
-    `SELECT id, chars, stored_ms FROM pages WHERE pinned = 0 ORDER BY stored_ms LIMIT ${EVICT_MOST}`,
+    `SELECT id, chars, stored_ms FROM pages WHERE pinned = 0 ORDER BY stored_ms LIMIT ${MAX_EVICT}`,
   );
   const howMany = database.prepare(
     `SELECT count(*) AS n FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${COMMON_PAGES + 1})`,
@@ -306,7 +306,7 @@ function termsOf(query: string): string[] {
     ...words,
   ];
   const terms = new Set(clean.filter((term) => term !== "").map((term) => `"${term.toLowerCase()}"`));
-  return [...terms].slice(0, TERMS_MOST);
+  return [...terms].slice(0, MAX_TERMS);
 }
 
 /** How many of so many terms a page must have: 1 of 1, 2 of 2, 2 of 3, 3 of 5, … Little words are among them. */

@@ -9,8 +9,8 @@ import { failed, getJson, isRecord, textOf, textsOf } from "./upstream.ts";
 
 /** An instance gives 10 to 40 at once; more pages only for who wants more, and not without end. */
 const PAGE = 20;
-const PAGES_MOST = 5;
-const RESULTS_MOST = 300;
+const MAX_PAGES = 5;
+const MAX_RESULTS = 300;
 
 interface Needs {
   readonly egress: Egress;
@@ -43,7 +43,7 @@ export function metasearchEngine({ egress, clock, url: configured }: Needs): Eng
     async ask(question, signal) {
       const results: RawResult[] = [];
       const unresponsive = new Map<string, Unresponsive>();
-      const pages = Math.min(PAGES_MOST, Math.ceil(question.max_results / PAGE));
+      const pages = Math.min(MAX_PAGES, Math.ceil(question.max_results / PAGE));
       for (let page = 1; page <= pages; page++) {
         const url = new URL(`${name}/search`);
         url.searchParams.set("q", question.query);
@@ -65,11 +65,11 @@ export function metasearchEngine({ egress, clock, url: configured }: Needs): Eng
             unresponsive.get(each.engine)?.captcha ? { ...each, captcha: true } : each,
           );
         results.push(...read.results);
-        if (read.results.length === 0 || results.length >= RESULTS_MOST) break;
+        if (read.results.length === 0 || results.length >= MAX_RESULTS) break;
       }
       return {
         kind: "answered",
-        results: results.slice(0, RESULTS_MOST),
+        results: results.slice(0, MAX_RESULTS),
         unresponsive: [...unresponsive.values()],
         billed: 0,
       };

@@ -23,7 +23,7 @@ export const failed = (
 });
 
 /** A page of results is some 50 KB; metasearch with everything switched on, some 500. */
-const BODY_BYTES_MOST = 4 * 2 ** 20;
+const MAX_BODY_BYTES = 4 * 2 ** 20;
 /** Enough of what is no JSON to tell what it is. */
 const CHALLENGE_BYTES = 65_536;
 const CONNECT_MS = 5_000;
@@ -58,7 +58,7 @@ export async function getJson(
     const bytes = await collected(exchange.body);
     if (bytes === null) {
       exchange.cancel();
-      return failed("invalid_answer", `more than ${BODY_BYTES_MOST} bytes`);
+      return failed("invalid_answer", `more than ${MAX_BODY_BYTES} bytes`);
     }
     if (status === 200) {
       try {
@@ -102,7 +102,7 @@ async function collected(body: AsyncIterable<Buffer>): Promise<Buffer | null> {
   let bytes = 0;
   for await (const piece of body) {
     bytes += piece.length;
-    if (bytes > BODY_BYTES_MOST) return null;
+    if (bytes > MAX_BODY_BYTES) return null;
     pieces.push(piece);
   }
   return Buffer.concat(pieces, bytes);

@@ -92,7 +92,7 @@ const pages = defaultPages(
   Math.min(totalmem(), process.constrainedMemory() || Infinity),
   availableParallelism(),
 );
-export const PAGES_MOST = pages;
+export const MAX_PAGES = pages;
 
 const LIMITS: PoolLimits = {
   pages,

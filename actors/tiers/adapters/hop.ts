@@ -51,7 +51,7 @@ export const joined = (headers: ReadonlyMap<string, readonly string[]>): Readonl
   new Map([...headers].map(([name, values]) => [name, values.join(", ")]));
 
 const PIECE_BYTES = 65_536;
-const PIECE_BYTES_MOST = 1_048_576;
+const MAX_PIECE_BYTES = 1_048_576;
 
 /**
  * The whole body, or null when it is longer than allowed. A body of known length is read into its one place. Else
@@ -78,7 +78,7 @@ export async function collected(exchange: Answered, max_bytes: number): Promise<
     while (from < piece.length) {
       if (filled === place.length) {
         if (filled > 0) full.push(place);
-        const next = Math.min(PIECE_BYTES_MOST, Math.max(PIECE_BYTES, 2 * place.length));
+        const next = Math.min(MAX_PIECE_BYTES, Math.max(PIECE_BYTES, 2 * place.length));
         place = Buffer.allocUnsafeSlow(place.length === 0 && length ? length : next);
         filled = 0;
       }

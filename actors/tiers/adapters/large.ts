@@ -9,7 +9,7 @@ import type { TransportRequest } from "../../lib/transport.ts";
 import { collected } from "./hop.ts";
 
 /** A PDF that has not come whole in this time (1-core.md, `timeout`). */
-export const PDF_MOST_MS = 300_000;
+export const MAX_PDF_MS = 300_000;
 /** Two of the largest; the next one waits, and its origin with it. */
 const AT_ONCE_BYTES = 400 * 2 ** 20;
 
@@ -23,7 +23,7 @@ export type ReadBody = (exchange: Answered, url: string, limits: Limits) => Prom
 export const tooMuch = (what: TooMuch, { max_bytes, max_pdf_bytes = max_bytes }: Limits): string =>
   what === "too_large"
     ? `It is larger than ${max_bytes} bytes${max_pdf_bytes > max_bytes ? `, or a PDF of more than ${max_pdf_bytes}` : ""}`
-    : `The PDF did not come within ${PDF_MOST_MS / 1_000} s`;
+    : `The PDF did not come within ${MAX_PDF_MS / 1_000} s`;
 
 export function bodyReader(clock: Clock): ReadBody {
   const places = room(AT_ONCE_BYTES);
@@ -42,7 +42,7 @@ export function bodyReader(clock: Clock): ReadBody {
       for await (const piece of exchange.body) {
         if (total === 0 && piece.length > 0 && contentKindOf(content_type, piece, url) === "pdf") {
           is_pdf = true;
-          const alarm = clock.at(clock.now() + PDF_MOST_MS, () => {
+          const alarm = clock.at(clock.now() + MAX_PDF_MS, () => {
             refused = "pdf_download_timeout";
             exchange.cancel();
           });

@@ -40,12 +40,12 @@ export interface ArchiveOptions {
 }
 
 /** The whole visit: a listing and at most three copies of an archive that is often slow. */
-const VISIT_MOST_MS = 75_000;
+const MAX_VISIT_MS = 75_000;
 /** One answer's head. Listings of busy pages take long. */
 const HEADERS_TIMEOUT_MS = 30_000;
-const LISTING_BYTES_MOST = 1_048_576;
+const MAX_LISTING_BYTES = 1_048_576;
 /** An archive leads from one capture to the nearest one it has, and further when that was a redirect itself. */
-const REDIRECTS_MOST = 5;
+const MAX_REDIRECTS = 5;
 
 /** What one request to the archive came to; `failed` ends the visit. */
 type Asked =
@@ -74,7 +74,7 @@ const failure = (reason: string, status: number | null, detail: string | null): 
 export function archiveTransport({ egress, clock, archive_url, user_agent }: ArchiveOptions): Transport {
   const readBody = bodyReader(clock);
   const readListing = async (exchange: Answered) =>
-    (await collected(exchange, LISTING_BYTES_MOST)) ?? "too_large";
+    (await collected(exchange, MAX_LISTING_BYTES)) ?? "too_large";
 
   /** Asks once, with leave. A redirect's body is not read. */
   async function ask(
@@ -145,7 +145,7 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
       if (status >= 300 && status < 400) {
         const location = headers.get("location") ?? "";
         const next = readReplayUrl(archive_url, URL.parse(location, url)?.href ?? "");
-        if (!next || !isYoung(next.timestamp, clock.now()) || redirects.length >= REDIRECTS_MOST) return null;
+        if (!next || !isYoung(next.timestamp, clock.now()) || redirects.length >= MAX_REDIRECTS) return null;
         redirects.push({ url, status, location });
         copy = next;
         continue;
@@ -186,7 +186,7 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
   return async (request): Promise<Transported> => {
     const began_ms = clock.mono();
     const patience = new AbortController();
-    const alarm = clock.at(clock.now() + VISIT_MOST_MS, () => patience.abort());
+    const alarm = clock.at(clock.now() + MAX_VISIT_MS, () => patience.abort());
     try {
       const found = await visit(request, AbortSignal.any([request.signal, patience.signal]));
       const ms = Math.round(clock.mono() - began_ms);

@@ -59,7 +59,7 @@ const LIMITS: PageLimits = {
 };
 
 /** Documents of the main frame one after the other, by redirect or by script. */
-const DOCUMENTS_MOST = 11;
+const MAX_DOCUMENTS = 11;
 const REDIRECTING: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const OUT_OF_BOUNDS: ReadonlySet<string> = new Set<EgressProblem>(["blocked_destination", "invalid_url"]);
 /** What the guard says instead of an origin, to who asks it for plain http. */
@@ -242,8 +242,8 @@ function visitOf({
   async function leaving(event: Paused): Promise<void> {
     if (asked++ > 0) {
       const next = parseUrl(event.request.url)?.href ?? null;
-      if (asked > DOCUMENTS_MOST)
-        return failed("too_many_redirects", `More than ${DOCUMENTS_MOST - 1} redirects`);
+      if (asked > MAX_DOCUMENTS)
+        return failed("too_many_redirects", `More than ${MAX_DOCUMENTS - 1} redirects`);
       const judged = next === null ? "invalid_url" : destination.url(next);
       if (judged === "blocked_destination" || judged === "invalid_url") return refused(outOfBounds(judged));
       // The slot of the page before: to hold it and wait for another of the same domain would be to wait for ever.
@@ -624,7 +624,7 @@ interface Spacing {
 }
 
 /** Sites remembered at once; those asked last go last. */
-const SITES_MOST = 10_000;
+const MAX_SITES = 10_000;
 /** No page waits longer than this for its distance: it keeps a place meanwhile. The default gap of a domain. */
 const SPACE_MS = 500;
 
@@ -643,7 +643,7 @@ function spacer(clock: Clock): Spacing {
       const wait_ms = Math.max(0, Math.min(SPACE_MS, apart_ms));
       last.delete(site);
       last.set(site, { entered_ms, asked_ms: now_ms + wait_ms });
-      if (last.size > SITES_MOST) last.delete(last.keys().next().value!);
+      if (last.size > MAX_SITES) last.delete(last.keys().next().value!);
       if (wait_ms > 0) await pause(wait_ms);
     },
   };

@@ -24,7 +24,7 @@ export interface DirectOptions {
   readonly proxy_url?: string;
 }
 
-const REDIRECTS_MOST = 10;
+const MAX_REDIRECTS = 10;
 const REDIRECTING: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
@@ -130,8 +130,8 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
         const next = readable(location, url);
         redirects.push({ url, status, location: shown(location) });
         if (next === null) return refused(outOfBounds("invalid_url"));
-        if (redirects.length > REDIRECTS_MOST) {
-          return failed("too_many_redirects", `More than ${REDIRECTS_MOST} redirects`);
+        if (redirects.length > MAX_REDIRECTS) {
+          return failed("too_many_redirects", `More than ${MAX_REDIRECTS} redirects`);
         }
         url = next;
       } catch (problem) {
@@ -174,8 +174,8 @@ const fieldValue = (text: string): string => text.replaceAll(/[^\t\u0020-\u007e\
 
 /** The cookies of one journey: what a host sets while it redirects, sent back to that host alone, then forgotten. */
 class Cookies {
-  static readonly MOST = 50;
-  static readonly CHARS_MOST = 4_096;
+  static readonly MAX = 50;
+  static readonly MAX_CHARS = 4_096;
   readonly #by_host = new Map<string, Map<string, string>>();
 
   keep(url: string, set: readonly string[]): void {
@@ -184,7 +184,7 @@ class Cookies {
     this.#by_host.set(host, jar);
     for (const line of set) {
       const pair = /^\s*([^=;\s]+)\s*=\s*([^;]*)/.exec(line);
-      if (!pair || line.length > Cookies.CHARS_MOST || (jar.size >= Cookies.MOST && !jar.has(pair[1]!)))
+      if (!pair || line.length > Cookies.MAX_CHARS || (jar.size >= Cookies.MAX && !jar.has(pair[1]!)))
         continue;
       const isGone = /;\s*max-age\s*=\s*(?:0|-\d+)\s*(?:;|$)/i.test(line);
       if (isGone) jar.delete(pair[1]!);

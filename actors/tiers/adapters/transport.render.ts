@@ -23,9 +23,9 @@ export interface RenderOptions {
 }
 
 /** A page in a browser elsewhere, with its proxies and retries; longer, and a caller has left. */
-const RENDER_MOST_MS = 120_000;
+const MAX_RENDER_MS = 120_000;
 /** An answer is JSON around the document: what escaping adds, and the rest. */
-const ESCAPED_MOST = 2;
+const MAX_ESCAPED = 2;
 const AROUND_BYTES = 65_536;
 
 export function renderTransport({
@@ -70,7 +70,7 @@ export function renderTransport({
         body: Buffer.from(JSON.stringify(service.body({ url, country }))),
         signal,
         ...leaveOf(entry),
-        headers_timeout_ms: RENDER_MOST_MS,
+        headers_timeout_ms: MAX_RENDER_MS,
       });
       if (exchange.kind === "failed") return failed(reasonOf(exchange.problem), exchange.detail);
       if (exchange.status !== 200) {
@@ -78,7 +78,7 @@ export function renderTransport({
         const reason = problemOf(exchange.status, service);
         return failed(reason, `The rendering service answered ${exchange.status}`);
       }
-      const bytes = await collected(exchange, ESCAPED_MOST * max_bytes + AROUND_BYTES);
+      const bytes = await collected(exchange, MAX_ESCAPED * max_bytes + AROUND_BYTES);
       if (bytes === null) return failed("too_large", `The page is larger than ${max_bytes} bytes`);
       const rendered = service.read(parsed(bytes));
       if (rendered === null) {
