@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    globalSetup: ["test/engines.setup.ts"],
+    globalSetup: ["test/harness/engines.setup.ts"],
     // Threads abort at exit when uWebSockets.js was loaded; forks do not.
     pool: "forks",
     maxWorkers: 2,

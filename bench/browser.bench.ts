@@ -13,13 +13,13 @@ import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { chromium as playwright } from "playwright-core";
-import { destination } from "../actors/lib/destination.ts";
+import { destination } from "../actors/lib/web/destination.ts";
 import { browserPool, FEATURES_OFF } from "../actors/tiers/adapters/browser-pool.ts";
 import { findChromium } from "../actors/tiers/adapters/chromium.ts";
 import { browserTransport } from "../actors/tiers/adapters/transport.browser.ts";
-import { systemClock } from "../cluster/adapters/clock.system.ts";
-import { egressProxy } from "../cluster/adapters/egress.proxy.ts";
-import { silentMeters } from "../cluster/adapters/meters.silent.ts";
+import { systemClock } from "../cluster/adapters/time/clock.system.ts";
+import { egressProxy } from "../cluster/adapters/egress/egress.proxy.ts";
+import { silentMeters } from "../cluster/adapters/telemetry/meters.silent.ts";
 import { cpuSeconds, machine, median, proportionalMb, residentMb } from "./harness.ts";
 
 const { values } = parseArgs({

@@ -1,5 +1,5 @@
 /**
- * npm run chaos [-- --runs 50] [--seed N] [--fault "kill two"] [--write]: runs of test/chaos.ts one after the other, each
+ * npm run chaos [-- --runs 50] [--seed N] [--fault "kill two"] [--write]: runs of test/harness/chaos.ts one after the other, each
  * with a seed of its own (the first and those after it) and, one run after the other, every fault. Prints a line of proof
  * a run, the timeline of one that failed and the command that repeats it; ends with 1 when one failed. Needs the engines
  * (npm run engines -- --install-only) and two minutes for each run.
@@ -8,7 +8,7 @@ import { randomInt } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { chaos, FAULT_NAMES, type FaultName, type Run } from "../test/chaos.ts";
+import { chaos, FAULT_NAMES, type FaultName, type Run } from "../test/harness/chaos.ts";
 import { machine } from "./harness.ts";
 
 const { values } = parseArgs({

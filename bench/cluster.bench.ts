@@ -16,7 +16,7 @@ import { createKey } from "../actors/accounts/keys.ts";
 import { readConfig } from "../ops/config.ts";
 import { openDocuments } from "../ops/stores.ts";
 import type { Project } from "../schemas/accounts.ts";
-import { type ClusterOf, clusterOf, type NodeOf } from "../test/cluster-of.ts";
+import { type ClusterOf, clusterOf, type NodeOf } from "../test/harness/cluster-of.ts";
 import { answering, cpuSeconds, machine, median, pinned, service } from "./harness.ts";
 
 const { values } = parseArgs({

@@ -1,5 +1,5 @@
 /**
- * Learns the weights in actors/lib/article-model.ts from the gold pages: boosted trees over the numbers of
+ * Learns the weights in actors/lib/article/model.ts from the gold pages: boosted trees over the numbers of
  * article-features.ts, a line of a page being one example. Seeded and without dependencies, so that the same pages give
  * the same weights. It prints what trees learned on one half are worth on the other, then learns on all and writes.
  *
@@ -7,9 +7,9 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { readHtml, surveyOf, type Weigh } from "../actors/lib/article.ts";
-import { buildTree } from "../actors/lib/article-tree.ts";
-import { readLinkedData } from "../actors/lib/article-jsonld.ts";
+import { readHtml, surveyOf, type Weigh } from "../actors/lib/article/article.ts";
+import { buildTree } from "../actors/lib/article/tree.ts";
+import { readLinkedData } from "../actors/lib/article/jsonld.ts";
 import {
   articlePages,
   type GoldPage,
@@ -463,7 +463,7 @@ if (options.texts) writeFileSync(options.texts, JSON.stringify(texts));
 if (options.write) {
   const model = learn(() => true);
   writeFileSync(
-    new URL("../actors/lib/article-model.ts", import.meta.url),
+    new URL("../actors/lib/article/model.ts", import.meta.url),
     `/**
  * Weights, learned and not written: boosted trees over the numbers of article-features.ts, read by article-score.ts.
  * Made by \`node bench/extraction.train.ts --write\` from gold pages (WCXB by M. Foley, CC-BY-4.0; article-extraction-benchmark,

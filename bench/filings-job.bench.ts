@@ -6,8 +6,8 @@
  * the limiter's rate the job came, and how long the other caller waited. Tickers are 1.28 to a filer, as on the real list.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { edgar } from "../test/edgar.ts";
-import { freePort } from "../test/free-port.ts";
+import { edgar } from "../test/harness/edgar.ts";
+import { freePort } from "../test/harness/free-port.ts";
 import { machine, service } from "./harness.ts";
 
 const TICKERS = Number(process.argv[2] ?? 640);

@@ -15,11 +15,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { foldName, nameIndex } from "../actors/filings/name-index.ts";
 import { noRegister } from "../actors/filings/register.ts";
 import { type Asker, filingsService } from "../actors/filings/service.ts";
-import { fileBodies } from "../cluster/adapters/bodies.file.ts";
-import { breathe } from "../cluster/adapters/breathe.system.ts";
-import { systemClock } from "../cluster/adapters/clock.system.ts";
-import { memoryDocuments } from "../cluster/adapters/documents.memory.ts";
-import { seededRandom } from "../cluster/adapters/random.seeded.ts";
+import { fileBodies } from "../cluster/adapters/blobs/blobs.file.ts";
+import { breathe } from "../cluster/adapters/time/event-loop.system.ts";
+import { systemClock } from "../cluster/adapters/time/clock.system.ts";
+import { memoryDocuments } from "../cluster/adapters/documents/documents.memory.ts";
+import { seededRandom } from "../cluster/adapters/time/random.seeded.ts";
 import type { SourceAnswer } from "../schemas/filing-source.ts";
 import { machine } from "./harness.ts";
 

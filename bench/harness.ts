@@ -8,7 +8,7 @@ import { cpus, loadavg, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createKey } from "../actors/accounts/keys.ts";
-import { sqliteDocuments } from "../cluster/adapters/documents.sqlite.ts";
+import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
 import type { Project } from "../schemas/accounts.ts";
 
 const TICKS_PER_S = Number(execFileSync("getconf", ["CLK_TCK"]).toString());

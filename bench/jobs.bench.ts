@@ -9,8 +9,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { sqliteDocuments } from "../cluster/adapters/documents.sqlite.ts";
-import { readStarts } from "../ops/starts.ts";
+import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
+import { readStarts } from "../ops/request-audit.ts";
 import { answering, cpuSeconds, machine, median, pinned, type Service, service } from "./harness.ts";
 import { npmPeer, type Peer, pythonPeer } from "./peers.ts";
 

@@ -9,10 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Type } from "typebox";
 import { actor } from "../cluster/actor.ts";
-import { systemClock } from "../cluster/adapters/clock.system.ts";
-import { memoryDocuments } from "../cluster/adapters/documents.memory.ts";
-import { sqliteDocuments } from "../cluster/adapters/documents.sqlite.ts";
-import { systemRandom } from "../cluster/adapters/random.system.ts";
+import { systemClock } from "../cluster/adapters/time/clock.system.ts";
+import { memoryDocuments } from "../cluster/adapters/documents/documents.memory.ts";
+import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
+import { systemRandom } from "../cluster/adapters/time/random.system.ts";
 import { embedded } from "../cluster/embedded.ts";
 import { ask, contract, tell } from "../schemas/contract.ts";
 

@@ -9,14 +9,14 @@ import { createHash } from "node:crypto";
 import type { Contract, MessageOf, ReplyOf } from "../schemas/contract.ts";
 import type { Actor, Patience, Say } from "./actor.ts";
 import { type Cluster, type Outside, SILENT } from "./embedded.ts";
-import { fitted, shapesOf, travelled } from "./letter.ts";
+import { fitted, shapesOf, travelled } from "./wire.ts";
 import { type Holding, node, type Outcome, ownEnvelope, type Settled } from "./node.ts";
 import { type Estate, ownership, type Part } from "./ownership.ts";
 import { partitionOf, PARTITIONS } from "./placement.ts";
 import type { Bus, Delivery, Inbox, Letter } from "./ports/bus.ts";
 import { Fault, type FaultCode } from "./ports/fault.ts";
 import type { Leases } from "./ports/leases.ts";
-import { questions, WAIT_MS } from "./questions.ts";
+import { questions, WAIT_MS } from "./pending-asks.ts";
 
 export interface Surroundings extends Outside {
   readonly bus: Bus;

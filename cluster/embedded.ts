@@ -6,7 +6,7 @@
  */
 import type { Contract, MessageOf, ReplyOf } from "../schemas/contract.ts";
 import type { Actor, Patience, Say } from "./actor.ts";
-import { shapesOf, travelled } from "./letter.ts";
+import { shapesOf, travelled } from "./wire.ts";
 import { node, type NodeStats, ownEnvelope } from "./node.ts";
 import { PARTITIONS } from "./placement.ts";
 import type { Clock } from "./ports/clock.ts";
@@ -14,7 +14,7 @@ import type { Documents } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Meters } from "./ports/meters.ts";
 import type { Random } from "./ports/random.ts";
-import { questions, WAIT_MS } from "./questions.ts";
+import { questions, WAIT_MS } from "./pending-asks.ts";
 
 export interface Outside {
   readonly clock: Clock;

@@ -8,7 +8,7 @@
  */
 import { LRUCache } from "lru-cache";
 import { type Actor, type Held, PARKED, type Say, type Turn } from "./actor.ts";
-import { type Shapes, shapesOf, travelled } from "./letter.ts";
+import { type Shapes, shapesOf, travelled } from "./wire.ts";
 import { partitionOf } from "./placement.ts";
 import { MAX_UNREAD } from "./ports/bus.ts";
 import type { Clock } from "./ports/clock.ts";

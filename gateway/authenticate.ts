@@ -31,7 +31,7 @@ import {
   quotaExhausted,
   SUSPENDED,
   unavailable,
-} from "./refusal.ts";
+} from "./http-errors.ts";
 
 /** A key as the gateway holds it between lookups. */
 export interface Caller {

@@ -25,10 +25,10 @@ import {
 } from "../schemas/jobs.ts";
 import type { Caller } from "./authenticate.ts";
 import type { Reply } from "./http.ts";
-import { broken, type Scanned, scanItems } from "./items.ts";
+import { broken, type Scanned, scanItems } from "./json-array-scanner.ts";
 import { jobId } from "./job-id.ts";
 import { secondsToReset, usedOf } from "./limits.ts";
-import { invalid, json, KEY_OF_ANOTHER_JOB, quotaExhausted, tooLarge } from "./refusal.ts";
+import { invalid, json, KEY_OF_ANOTHER_JOB, quotaExhausted, tooLarge } from "./http-errors.ts";
 import { type Call, type Route, route } from "./route.ts";
 import { type Mistake, MAX_MISTAKES, shape } from "./validate.ts";
 

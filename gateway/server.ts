@@ -34,7 +34,7 @@ import {
   RATE_LIMITED,
   tooLarge,
   unavailable,
-} from "./refusal.ts";
+} from "./http-errors.ts";
 import { requestIds } from "./request-id.ts";
 import { type Answer, type Found, type Place, type Route, router } from "./route.ts";
 import { pathReader, queryReader, type Read, readJson, shape } from "./validate.ts";

@@ -1,10 +1,10 @@
 /** The route `browser` of a node that has the role: Chromium, the guard before it, and the pool between them. */
-import type { Destination } from "../actors/lib/destination.ts";
-import type { Transport } from "../actors/lib/transport.ts";
+import type { Destination } from "../actors/lib/web/destination.ts";
+import type { Transport } from "../actors/lib/web/transport.ts";
 import { browserPool, MAX_PAGES } from "../actors/tiers/adapters/browser-pool.ts";
 import { findChromium } from "../actors/tiers/adapters/chromium.ts";
 import { browserTransport } from "../actors/tiers/adapters/transport.browser.ts";
-import { egressProxy } from "../cluster/adapters/egress.proxy.ts";
+import { egressProxy } from "../cluster/adapters/egress/egress.proxy.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Meters } from "../cluster/ports/meters.ts";
 import type { Config } from "./config.ts";

@@ -8,9 +8,9 @@ import { hostname } from "node:os";
 import type { Actor } from "../cluster/actor.ts";
 import { distributed } from "../cluster/distributed.ts";
 import { type Cluster, embedded, type Outside } from "../cluster/embedded.ts";
-import type { Errands } from "../cluster/ports/errands.ts";
+import type { Errands } from "../cluster/ports/role-workers.ts";
 import type { Meters } from "../cluster/ports/meters.ts";
-import type { Desk, Roster } from "../cluster/ports/roster.ts";
+import type { Desk, Roster } from "../cluster/ports/node-directory.ts";
 import type { Config } from "./config.ts";
 
 export interface Membership {
@@ -52,13 +52,13 @@ export async function openErrands(
   meters: Meters,
 ): Promise<Errands | null> {
   if (bus === "memory" || !(roles.includes("worker") || roles.includes("browser"))) return null;
-  const { natsErrands } = await import("../cluster/adapters/errands.nats.ts");
+  const { natsErrands } = await import("../cluster/adapters/nodes/role-workers.nats.ts");
   return natsErrands(bus, meters);
 }
 
 /** For the commands that look at a cluster, too. Throws Fault. */
 export async function openRoster(address: string): Promise<Roster> {
-  const { natsRoster } = await import("../cluster/adapters/roster.nats.ts");
+  const { natsRoster } = await import("../cluster/adapters/nodes/node-directory.nats.ts");
   return natsRoster(address);
 }
 
@@ -97,8 +97,8 @@ export async function join(
   }
   // Loaded when they are named: one process starts without them.
   const [{ natsBus }, { natsLeases }] = await Promise.all([
-    import("../cluster/adapters/bus.nats.ts"),
-    import("../cluster/adapters/leases.nats.ts"),
+    import("../cluster/adapters/bus/bus.nats.ts"),
+    import("../cluster/adapters/leases/leases.nats.ts"),
   ]);
   const bus = await natsBus(address, meters);
   const leases = await natsLeases(address, meters ? { meters } : {});

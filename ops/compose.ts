@@ -10,20 +10,20 @@ import { domain } from "../actors/domain/actor.ts";
 import { LEASE_MS } from "../actors/domain/politeness.ts";
 import { robots } from "../actors/domain/robots.actor.ts";
 import { fetch } from "../actors/fetch/actor.ts";
-import { climb } from "../actors/fetch/climb.ts";
-import { lessons } from "../actors/fetch/lessons.actor.ts";
+import { climb } from "../actors/fetch/pipeline.ts";
+import { lessons } from "../actors/fetch/host-profile.actor.ts";
 import { readPrices } from "../actors/fetch/prices.ts";
-import { filingPages } from "../actors/filings/pages.ts";
+import { filingPages } from "../actors/filings/fetch-bridge.ts";
 import { checkFilingsItem } from "../actors/filings/items.ts";
-import { filingReader } from "../actors/filings/reader.actor.ts";
+import { filingReader } from "../actors/filings/text.actor.ts";
 import { noRegister } from "../actors/filings/register.ts";
 import { filingsService } from "../actors/filings/service.ts";
 import { fetchService } from "../actors/fetch/service.ts";
-import { decodeText } from "../actors/lib/charset.ts";
-import { destination, type Endpoint } from "../actors/lib/destination.ts";
-import { cutOff, taskOf } from "../actors/lib/extract.ts";
-import type { Extracted, ExtractTask } from "../actors/lib/extracted.ts";
-import { siteNamed } from "../actors/lib/url.ts";
+import { decodeText } from "../actors/lib/content/charset.ts";
+import { destination, type Endpoint } from "../actors/lib/web/destination.ts";
+import { cutOff, taskOf } from "../actors/lib/content/extract.ts";
+import type { Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
+import { siteNamed } from "../actors/lib/web/url.ts";
 import { archiveTransport } from "../actors/tiers/adapters/transport.archive.ts";
 import { searchService } from "../actors/search/service.ts";
 import { directTransport } from "../actors/tiers/adapters/transport.direct.ts";
@@ -31,13 +31,13 @@ import { BROWSER_ERRAND, remoteBrowser, renderErrand } from "../actors/tiers/ada
 import { proxyTransport } from "../actors/tiers/adapters/transport.proxy.ts";
 import { renderTransport } from "../actors/tiers/adapters/transport.render.ts";
 import type { Say } from "../cluster/actor.ts";
-import { breathe } from "../cluster/adapters/breathe.system.ts";
-import { systemClock } from "../cluster/adapters/clock.system.ts";
-import { undiciEgress } from "../cluster/adapters/egress.undici.ts";
-import { prometheusMeters } from "../cluster/adapters/meters.prometheus.ts";
-import { onlyTo } from "../cluster/adapters/proxy.ts";
-import { systemRandom } from "../cluster/adapters/random.system.ts";
-import { processWorkers } from "../cluster/adapters/workers.processes.ts";
+import { breathe } from "../cluster/adapters/time/event-loop.system.ts";
+import { systemClock } from "../cluster/adapters/time/clock.system.ts";
+import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
+import { prometheusMeters } from "../cluster/adapters/telemetry/meters.prometheus.ts";
+import { onlyTo } from "../cluster/adapters/egress/upstream-proxy.ts";
+import { systemRandom } from "../cluster/adapters/time/random.system.ts";
+import { processWorkers } from "../cluster/adapters/workers/workers.processes.ts";
 import type { Meters } from "../cluster/ports/meters.ts";
 import type { Work, Workers } from "../cluster/ports/workers.ts";
 import { chooseHttp } from "../gateway/adapters/choose-http.ts";
@@ -45,7 +45,7 @@ import { authenticator } from "../gateway/authenticate.ts";
 import { metering } from "../gateway/metering.ts";
 import { sharedRates } from "../gateway/rates.ts";
 import { openapi } from "../gateway/openapi.ts";
-import { retrievals } from "../gateway/retrieved.ts";
+import { retrievals } from "../gateway/body-access.ts";
 import type { Listening } from "../gateway/http.ts";
 import type { Route } from "../gateway/route.ts";
 import { accountRoutes } from "../gateway/routes/accounts.ts";
@@ -67,12 +67,12 @@ import { contradiction, join as joinCluster, openErrands } from "./cluster.ts";
 import { openSources } from "./alternates.ts";
 import type { Config } from "./config.ts";
 import { openFilings } from "./filings.ts";
-import { janitor } from "./janitor.ts";
-import { sweeper } from "./sweeper.ts";
+import { janitor } from "./expire-documents.ts";
+import { sweeper } from "./collect-bodies.ts";
 import { fetchItems, filingsItems, jobActors, jobsRoutes, searchItems } from "./jobs.ts";
 import { readDemo, seedDemo } from "./demo.ts";
 import { openSearch } from "./search.ts";
-import { startLedger } from "./starts.ts";
+import { startLedger } from "./request-audit.ts";
 import { inFolder, openBodies, openDocuments } from "./stores.ts";
 
 /** A service that runs. */
@@ -106,7 +106,7 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 function readers(meters: Meters): Workers {
   const size = Math.max(1, availableParallelism() - 1);
   return processWorkers({
-    tasks: new URL("../actors/lib/extract.ts", import.meta.url),
+    tasks: new URL("../actors/lib/content/extract.ts", import.meta.url),
     pools: {
       page: {
         size: 1,

@@ -3,16 +3,16 @@
  * keeps everybody else from its hosts. compose.ts puts it into the cluster and the gateway; what is asked and what it
  * means is the business of whoever is given the source.
  */
-import { filingAddress } from "../actors/filings/address.actor.ts";
-import { filingSend, withoutFilings } from "../actors/filings/guard.ts";
-import { type FilingHosts, filingHosts } from "../actors/filings/hosts.ts";
-import { journey } from "../actors/filings/journey.ts";
-import { filingLimiter } from "../actors/filings/limiter.actor.ts";
+import { filingAddress } from "../actors/filings/upstream/address.actor.ts";
+import { filingSend, withoutFilings } from "../actors/filings/upstream/slot-egress.ts";
+import { type FilingHosts, filingHosts } from "../actors/filings/upstream/hosts.ts";
+import { journey } from "../actors/filings/upstream/fetch-document.ts";
+import { filingLimiter } from "../actors/filings/upstream/limiter.actor.ts";
 import { type FilingSource, filingSource } from "../actors/filings/source.ts";
-import type { Destination } from "../actors/lib/destination.ts";
+import type { Destination } from "../actors/lib/web/destination.ts";
 import type { Actor, Say } from "../cluster/actor.ts";
-import { undiciEgress } from "../cluster/adapters/egress.undici.ts";
-import type { Bodies } from "../cluster/ports/bodies.ts";
+import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
+import type { Bodies } from "../cluster/ports/blobs.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Egress } from "../cluster/ports/egress.ts";

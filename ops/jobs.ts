@@ -2,19 +2,19 @@
  * The batch part of the assembly: both halves of every kind of items, the actors that run them, and the routes.
  * compose.ts puts it into the cluster and the gateway; a new kind is added in the two lists below.
  */
-import { fetchAgain } from "../actors/fetch/again.ts";
-import { MAX_CLIMB_MS } from "../actors/fetch/climb.ts";
+import { fetchAgain } from "../actors/fetch/retry-policy.ts";
+import { MAX_CLIMB_MS } from "../actors/fetch/pipeline.ts";
 import type { FetchService } from "../actors/fetch/service.ts";
 import { filingsLane, runFilingsItem } from "../actors/filings/items.ts";
 import type { FilingsService } from "../actors/filings/service.ts";
 import { job, type Outside as JobNeeds } from "../actors/jobs/actor.ts";
 import type { ItemKind } from "../actors/jobs/kind.ts";
 import { scheduler } from "../actors/jobs/scheduler.actor.ts";
-import { type JoinedSites, parseUrl, siteOf } from "../actors/lib/url.ts";
+import { type JoinedSites, parseUrl, siteOf } from "../actors/lib/web/url.ts";
 import type { Actor, Say } from "../cluster/actor.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import { type BatchKind, batchRoute, type BatchServices } from "../gateway/batch.ts";
-import type { Retrievals } from "../gateway/retrieved.ts";
+import type { Retrievals } from "../gateway/body-access.ts";
 import type { Route } from "../gateway/route.ts";
 import { askOf as fetchAskOf, billOf as fetchBillOf, noteBody } from "../gateway/routes/fetch.ts";
 import { billOf as filingsBillOf } from "../gateway/routes/filings.ts";

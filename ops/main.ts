@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The process: the one place that reads the environment, the arguments and the time by itself. See cli.ts. */
 import { readFileSync } from "node:fs";
-import { systemClock } from "../cluster/adapters/clock.system.ts";
+import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import type { Starting } from "./commands/start.ts";
 import { type Config, readConfig } from "./config.ts";
 import { trawl } from "./cli.ts";

@@ -2,18 +2,18 @@
  * The search part of the assembly: which instances are asked, by which way out, and the built-in index where none is
  * configured. compose.ts puts it into the cluster and the gateway.
  */
-import type { Kept } from "../actors/fetch/climb.ts";
-import { refusesIndexing } from "../actors/lib/noindex.ts";
+import type { Kept } from "../actors/fetch/pipeline.ts";
+import { refusesIndexing } from "../actors/lib/content/noindex.ts";
 import { search } from "../actors/search/actor.ts";
 import { fallbackEngine } from "../actors/search/adapters/engine.fallback.ts";
 import { type LocalIndex, localIndex } from "../actors/search/adapters/engine.local.sqlite.ts";
 import { metasearchEngine } from "../actors/search/adapters/engine.metasearch.ts";
 import type { Engine } from "../actors/search/engine.ts";
 import { instances } from "../actors/search/instances.actor.ts";
-import { type Budget, type Fallback, seek } from "../actors/search/seek.ts";
+import { type Budget, type Fallback, seek } from "../actors/search/run-search.ts";
 import type { Actor } from "../cluster/actor.ts";
-import { undiciEgress } from "../cluster/adapters/egress.undici.ts";
-import { onlyTo } from "../cluster/adapters/proxy.ts";
+import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
+import { onlyTo } from "../cluster/adapters/egress/upstream-proxy.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Egress } from "../cluster/ports/egress.ts";

@@ -4,9 +4,9 @@
  */
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { fileBodies } from "../cluster/adapters/bodies.file.ts";
-import { sqliteDocuments } from "../cluster/adapters/documents.sqlite.ts";
-import type { Bodies } from "../cluster/ports/bodies.ts";
+import { fileBodies } from "../cluster/adapters/blobs/blobs.file.ts";
+import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
+import type { Bodies } from "../cluster/ports/blobs.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Config } from "./config.ts";
 
@@ -18,7 +18,7 @@ export async function openDocuments({ storage }: Config): Promise<Documents> {
   const { documents, data_dir } = storage;
   if (documents === "sqlite") return sqliteDocuments(inFolder(data_dir, "documents.sqlite"));
   if (documents.startsWith("sqlite:")) return sqliteDocuments(documents.slice("sqlite:".length));
-  const { mongoDocuments } = await import("../cluster/adapters/documents.mongo.ts");
+  const { mongoDocuments } = await import("../cluster/adapters/documents/documents.mongo.ts");
   return mongoDocuments(documents, { rebuildable: REBUILDABLE });
 }
 
@@ -29,7 +29,7 @@ export async function openBodies({ storage }: Config): Promise<Bodies> {
   const [bucket, ...folders] = blobs.slice("s3://".length).split("/");
   const spool = inFolder(data_dir, "spool");
   mkdirSync(spool, { recursive: true });
-  const { s3Bodies } = await import("../cluster/adapters/bodies.s3.ts");
+  const { s3Bodies } = await import("../cluster/adapters/blobs/blobs.s3.ts");
   return s3Bodies({
     bucket: bucket!,
     prefix: folders.filter((folder) => folder !== "").join("/"),

@@ -1,7 +1,7 @@
 /** The terminal a command was typed in, for those that go on for a while: what is drawn, typed, read and waited for. */
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { systemClock } from "../cluster/adapters/clock.system.ts";
+import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 
 export interface Terminal {
   /** Whether what is printed goes to a program or a file, which wants results, and not to a person. */

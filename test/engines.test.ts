@@ -30,7 +30,7 @@ import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cached } from "../ops/engines/install.ts";
 import type { Place } from "../ops/engines/install.ts";
-import { engines, ownEngine } from "./engines.ts";
+import { engines, ownEngine } from "./harness/engines.ts";
 
 const { bus, documents, blobs } = await engines();
 const times = <T>(count: number, make: (index: number) => T): T[] =>

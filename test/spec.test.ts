@@ -5,9 +5,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { TSchema } from "typebox";
 import { describe, expect, test } from "vitest";
-import { RETRIEVED_KEPT_MS } from "../gateway/retrieved.ts";
+import { RETRIEVED_KEPT_MS } from "../gateway/body-access.ts";
 import { MAX_BODY_BYTES } from "../gateway/route.ts";
-import { WAIT_MS } from "../gateway/patience.ts";
+import { WAIT_MS } from "../gateway/with-deadline.ts";
 import { WAIT_BEYOND_TIMEOUT_MS } from "../gateway/routes/fetch.ts";
 import { Ready } from "../gateway/routes/status.ts";
 import {

@@ -16,8 +16,8 @@ import {
   type Totals,
 } from "../../schemas/accounts.ts";
 import { type Budget, NOTHING_SPENT, reserve, settle } from "./budget.ts";
-import { addTally, EMPTY_MONTH, type Month, usedOf } from "./counting.ts";
-import { giveQuota, giveRates, NO_COUNTS, type Windows } from "./shares.ts";
+import { addTally, EMPTY_MONTH, type Month, usedOf } from "./usage.ts";
+import { giveQuota, giveRates, NO_COUNTS, type Windows } from "./allocation.ts";
 
 /** Kept whole: a few kilobytes. */
 interface Kept {

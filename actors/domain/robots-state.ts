@@ -1,12 +1,12 @@
 /**
  * What robots.txt of one origin is known to say, and for how long. Functions of their arguments; the file itself is
- * understood in actors/lib/robots.ts and read by robots.actor.ts.
+ * understood in actors/lib/web/robots.ts and read by robots.actor.ts.
  *
  * What a status means is in 3-decisions.md (Core, robots.txt) and RFC 9309, section 2.3.1.
  */
 import type { EgressProblem } from "../../cluster/ports/egress.ts";
 import type { RobotsAnswer, RobotsRead, RobotsRules } from "../../schemas/domain.ts";
-import { judgeRobots } from "../lib/robots.ts";
+import { judgeRobots } from "../lib/web/robots.ts";
 
 /** What was read last, and when. Kept; a crawler of another name reads for itself. */
 export interface RobotsCopy {

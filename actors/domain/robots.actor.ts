@@ -2,7 +2,7 @@
  * The robots actor: one per origin, beside the domain actor of its site. It reads /robots.txt once for everyone who
  * asks meanwhile, in a polite slot of whichever site it is led to, and answers what may be read.
  *
- * How long an answer is believed is robots-state.ts, what a file says actors/lib/robots.ts. It keeps the lines that
+ * How long an answer is believed is robots-state.ts, what a file says actors/lib/web/robots.ts. It keeps the lines that
  * apply to this crawler with its own state rather than in a document apart: they are written once a day, and whoever
  * wakes the actor needs them at once. It never retries: whoever asks later does.
  */
@@ -21,9 +21,9 @@ import {
   START_WITHIN_MS,
   type Started,
 } from "../../schemas/domain.ts";
-import { retryAfterSeconds } from "../lib/http.ts";
-import { parseRobots, MAX_ROBOTS_BYTES } from "../lib/robots.ts";
-import { type JoinedSites, originOf, parseUrl, siteOf } from "../lib/url.ts";
+import { retryAfterSeconds } from "../lib/web/http.ts";
+import { parseRobots, MAX_ROBOTS_BYTES } from "../lib/web/robots.ts";
+import { type JoinedSites, originOf, parseUrl, siteOf } from "../lib/web/url.ts";
 import {
   answerFor,
   failedRead,

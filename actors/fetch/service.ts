@@ -10,8 +10,8 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
 import type { FetchError } from "../../schemas/errors.ts";
 import { EMPTY_RECORD, Fetch, type FetchAnswer, type FetchAsk } from "../../schemas/fetch.ts";
-import { type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../lib/url.ts";
-import { type Handed, ownedAsk } from "./handed.ts";
+import { type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../lib/web/url.ts";
+import { type Handed, ownedAsk } from "./reserved-hosts.ts";
 import { asCachedPage, cacheKey, type CachedPage, freshness } from "./freshness.ts";
 
 interface Needs {

@@ -3,7 +3,7 @@
  * from the CIK that was asked for. It fetches nothing.
  */
 import { Parser } from "htmlparser2";
-import type { Breathe } from "../../cluster/ports/breathe.ts";
+import type { Breathe } from "../../cluster/ports/event-loop.ts";
 import type { FilingDocument } from "../../schemas/filings.ts";
 import { easternToUtc } from "./eastern.ts";
 import { folderPath, readDocument } from "./identifiers.ts";

@@ -13,7 +13,7 @@ import {
   readLatest,
   readResolve,
   readSubmissionsAsk,
-} from "./asks.ts";
+} from "./parse-request.ts";
 import type { Checked } from "./identifiers.ts";
 import type { Asker, FilingsService, Told, ToldDocument } from "./service.ts";
 

@@ -3,7 +3,7 @@
  * levels, and a parser that goes over a document in slices and lets others have their turn in between. The scanner
  * counts brackets and skips strings; what is wrong inside a value is found by whoever parses that value.
  */
-import type { Breathe } from "../../cluster/ports/breathe.ts";
+import type { Breathe } from "../../cluster/ports/event-loop.ts";
 
 export interface Seen {
   /** A container begins; the document itself is 0 deep. `at` counts bytes from the start of the document. */

@@ -4,7 +4,7 @@
  * every piece of what is looked for; a whole name is looked up by its hash. 800,000 names take 52 MB. Found names come in
  * the order they were given.
  */
-import type { Breathe } from "../../cluster/ports/breathe.ts";
+import type { Breathe } from "../../cluster/ports/event-loop.ts";
 
 /** As names are compared: no marks, upper case, & as AND, one space between words. */
 export function foldName(name: string): string {

@@ -5,8 +5,8 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Say } from "../../cluster/actor.ts";
-import type { Breathe } from "../../cluster/ports/breathe.ts";
-import type { Bodies } from "../../cluster/ports/bodies.ts";
+import type { Breathe } from "../../cluster/ports/event-loop.ts";
+import type { Bodies } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
@@ -26,7 +26,7 @@ import {
   type ResolveAnswer,
   type SubmissionsAnswer,
 } from "../../schemas/filings.ts";
-import { keptHeaders } from "../lib/http.ts";
+import { keptHeaders } from "../lib/web/http.ts";
 import {
   type DocumentFields,
   type FilingFields,
@@ -42,14 +42,14 @@ import {
   type SearchFields,
   type SubmissionsFields,
   type Who,
-} from "./asks.ts";
-import { type Directory, directory, isListedHere, readTickers } from "./directory.ts";
+} from "./parse-request.ts";
+import { type Directory, directory, isListedHere, readTickers } from "./ticker-lists.ts";
 import { factsCounter, type FactsSummary } from "./facts.ts";
 import { fullTextPath, readFound } from "./full-text.ts";
 import { type Checked, flatIndexPath, folderPath, indexPath, padded, withoutDashes } from "./identifiers.ts";
 import { readFolder, readIndexPage } from "./index-page.ts";
 import { parseJson } from "./json-scan.ts";
-import { asFilingText, textKey } from "./reader.actor.ts";
+import { asFilingText, textKey } from "./text.actor.ts";
 import type { Register } from "./register.ts";
 import type { FilingSource } from "./source.ts";
 import {

@@ -12,15 +12,15 @@
  * - A partial search answer (timed out, failed shards) is answered and not kept.
  */
 import type { Say } from "../../cluster/actor.ts";
-import type { Bodies } from "../../cluster/ports/bodies.ts";
+import type { Bodies } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
 import type { Random } from "../../cluster/ports/random.ts";
 import { FilingAddress, type SourceAnswer, type SourceAsk } from "../../schemas/filing-source.ts";
-import type { FilingHosts, Place } from "./hosts.ts";
-import { asKept, digestOf, FILINGS, type Kept, lookAt } from "./kept.ts";
+import type { FilingHosts, Place } from "./upstream/hosts.ts";
+import { asKept, digestOf, FILINGS, type Kept, lookAt } from "./upstream/document-cache.ts";
 
 export interface FilingSource {
   readonly get: (ask: SourceAsk) => Promise<SourceAnswer>;

@@ -10,7 +10,7 @@
 import { LRUCache } from "lru-cache";
 import { actor, PARKED, type ReplyTo, type Say, type Turn } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
-import { holding } from "../../cluster/holds.ts";
+import { holding } from "../../cluster/body-refs.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Egress } from "../../cluster/ports/egress.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
@@ -39,7 +39,7 @@ import { attempted, begun, deliver, interrupted } from "./callback.ts";
 import { MAX_IN_FLIGHT, SMALL_ITEMS } from "./fairness.ts";
 import { type Admitted, frontier, type Frontier } from "./frontier.ts";
 import type { Input, ItemKind } from "./kind.ts";
-import { addBill, hasUsage } from "./metered.ts";
+import { addBill, hasUsage } from "./usage.ts";
 import { advanced, afterFault, mayPay, nextTry } from "./retry.ts";
 import {
   countsOf,

@@ -4,7 +4,7 @@
  */
 import { actor, type Held, PARKED, type ReplyTo, type Say, type Turn } from "../../cluster/actor.ts";
 import { Search, type SearchAnswer, type SearchAsk } from "../../schemas/search.ts";
-import type { Sought } from "./seek.ts";
+import type { Sought } from "./run-search.ts";
 
 interface Caller {
   readonly ask: SearchAsk;

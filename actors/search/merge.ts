@@ -3,8 +3,8 @@
  * the primary gave is good enough, or why not. Pure.
  */
 import type { FallbackReason, Period, SearchResult } from "../../schemas/search.ts";
-import { parseDate } from "../lib/article-dates.ts";
-import { normaliseUrl, parseUrl } from "../lib/url.ts";
+import { parseDate } from "../lib/article/dates.ts";
+import { normaliseUrl, parseUrl } from "../lib/web/url.ts";
 import type { EngineAnswer, RawResult } from "./engine.ts";
 
 /** Fewer usable results than this are too few (1-core.md, POST /v1/search). */

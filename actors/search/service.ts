@@ -6,7 +6,7 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
 import { Search, type SearchAnswer, type SearchAsk } from "../../schemas/search.ts";
 import { asCachedSearch, fresh, searchKey } from "./cache.ts";
-import type { Outside } from "./seek.ts";
+import type { Outside } from "./run-search.ts";
 
 interface Needs {
   readonly documents: Documents;

@@ -6,7 +6,7 @@
  * JSON object a line, other names). Both are asked for the captures closest to now and sorted here again.
  */
 import { createHash } from "node:crypto";
-import { parseUrl } from "../lib/url.ts";
+import { parseUrl } from "../lib/web/url.ts";
 
 export interface Snapshot {
   /** YYYYMMDDhhmmss, UTC. */

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { type Exchange, exchange, type Wire } from "../exchange.ts";
 import { addField, coming, FIELDS_MAX, HEADERS_MAX_BYTES } from "../framing.ts";
 import type { Head, Listen, Listening, Reply } from "../http.ts";
-import { plainAddress } from "../plain-address.ts";
+import { plainAddress } from "../client-ip.ts";
 
 const NAME = "node:http";
 /** A head must be whole by then. */

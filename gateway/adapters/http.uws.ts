@@ -8,7 +8,7 @@ import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from "
 import { type Exchange, exchange, type Wire } from "../exchange.ts";
 import { addField, coming, HEADERS_MAX_BYTES } from "../framing.ts";
 import type { Admit, Head, Listen, Listening, ListenOptions, Reply } from "../http.ts";
-import { plainAddress } from "../plain-address.ts";
+import { plainAddress } from "../client-ip.ts";
 
 const NAME = "uWebSockets.js";
 /** Larger bodies are offered to the socket instead of copied into its buffer. */

@@ -18,7 +18,7 @@ import {
 } from "../../schemas/accounts.ts";
 import { type Used, usedOf } from "../limits.ts";
 import type { Metering } from "../metering.ts";
-import { json } from "../refusal.ts";
+import { json } from "../http-errors.ts";
 import { type Route, route } from "../route.ts";
 
 export interface AccountServices {

@@ -4,12 +4,12 @@
  */
 import { Type } from "typebox";
 import { MIMEType } from "whatwg-mimetype";
-import type { Bodies } from "../../cluster/ports/bodies.ts";
+import type { Bodies } from "../../cluster/ports/blobs.ts";
 import { Sha256 } from "../../schemas/common.ts";
 import { readOf } from "../conditional.ts";
 import type { Reply } from "../http.ts";
-import { BODY_NOT_FOUND } from "../refusal.ts";
-import type { Retrievals } from "../retrieved.ts";
+import { BODY_NOT_FOUND } from "../http-errors.ts";
+import type { Retrievals } from "../body-access.ts";
 import { type Call, type ReplyShape, type Route, route } from "../route.ts";
 
 export interface BodyServices {

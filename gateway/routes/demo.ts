@@ -4,7 +4,7 @@
  * fetch them from itself (its own address is no destination): their copies are in its cache from the start.
  */
 import { Type } from "typebox";
-import { NOT_FOUND } from "../refusal.ts";
+import { NOT_FOUND } from "../http-errors.ts";
 import { openRoute, type Route } from "../route.ts";
 
 /** By name; each a whole HTML document. */

@@ -7,7 +7,7 @@ import type { Say } from "../../cluster/actor.ts";
 import { Domain } from "../../schemas/domain.ts";
 import { DomainMemory, Lessons } from "../../schemas/fetch.ts";
 import type { Caller } from "../authenticate.ts";
-import { invalid, json, OPERATOR_ONLY } from "../refusal.ts";
+import { invalid, json, OPERATOR_ONLY } from "../http-errors.ts";
 import { type Answer, type Call, type Route, route } from "../route.ts";
 
 export interface DomainServices {

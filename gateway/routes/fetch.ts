@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { LRUCache } from "lru-cache";
-import type { Bodies } from "../../cluster/ports/bodies.ts";
+import type { Bodies } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
@@ -25,10 +25,10 @@ import {
 } from "../../schemas/fetch.ts";
 import { type BatchKind, withoutDefaults } from "../batch.ts";
 import type { Bill } from "../../schemas/accounts.ts";
-import { patiently, WAIT_MS } from "../patience.ts";
-import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../refusal.ts";
+import { patiently, WAIT_MS } from "../with-deadline.ts";
+import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../http-errors.ts";
 import { REQUEST_ID_CHARS } from "../request-id.ts";
-import type { Retrievals } from "../retrieved.ts";
+import type { Retrievals } from "../body-access.ts";
 import { type Answer, type Call, type Route, route, type Shortcut } from "../route.ts";
 
 export interface FetchServices {

@@ -3,8 +3,8 @@
  * is malformed in an identifier is part of the answer, HTTP 200; what is no parameter at all is 422. Who is asked, how
  * fast and how often, is decided elsewhere and handed in.
  */
-import type { Bodies } from "../../cluster/ports/bodies.ts";
-import type { Breathe } from "../../cluster/ports/breathe.ts";
+import type { Bodies } from "../../cluster/ports/blobs.ts";
+import type { Breathe } from "../../cluster/ports/event-loop.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
 import { type FetchAnswer, FetchResponse } from "../../schemas/fetch.ts";
@@ -28,9 +28,9 @@ import {
 } from "../../schemas/filings.ts";
 import type { BatchKind } from "../batch.ts";
 import type { Bill } from "../../schemas/accounts.ts";
-import { patiently, WAIT_MS } from "../patience.ts";
-import { invalid, json, JSON_TYPE, timedOut } from "../refusal.ts";
-import type { Retrievals } from "../retrieved.ts";
+import { patiently, WAIT_MS } from "../with-deadline.ts";
+import { invalid, json, JSON_TYPE, timedOut } from "../http-errors.ts";
+import type { Retrievals } from "../body-access.ts";
 import { type Answer, type Call, type Route, route } from "../route.ts";
 import { responseOf, textsOf, WAIT_BEYOND_TIMEOUT_MS } from "./fetch.ts";
 

@@ -26,7 +26,7 @@ import {
 } from "../../schemas/jobs.ts";
 import type { Caller } from "../authenticate.ts";
 import type { BatchKind, Input } from "../batch.ts";
-import { JOB_NOT_FOUND, json, JSON_TYPE } from "../refusal.ts";
+import { JOB_NOT_FOUND, json, JSON_TYPE } from "../http-errors.ts";
 import { type Route, route } from "../route.ts";
 
 export interface JobServices {

@@ -15,8 +15,8 @@ import {
 } from "../../schemas/search.ts";
 import type { BatchKind } from "../batch.ts";
 import type { Bill } from "../../schemas/accounts.ts";
-import { patiently, WAIT_MS } from "../patience.ts";
-import { json, timedOut } from "../refusal.ts";
+import { patiently, WAIT_MS } from "../with-deadline.ts";
+import { json, timedOut } from "../http-errors.ts";
 import { type Route, route } from "../route.ts";
 
 export interface SearchServices {

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 import type { Clock } from "../../cluster/ports/clock.ts";
-import { json, NOT_FOUND } from "../refusal.ts";
+import { json, NOT_FOUND } from "../http-errors.ts";
 import { openRoute, type Route } from "../route.ts";
 
 /** One thing the service cannot do without, or can. */

@@ -1,6 +1,6 @@
 /** trawl audit politeness: what the start ledger says about the gaps between requests, domain by domain. */
 import { Command, InvalidArgumentError } from "commander";
-import { audit, readStarts, type Start } from "../starts.ts";
+import { audit, readStarts, type Start } from "../request-audit.ts";
 import { CommandError, type Context, EXIT, type Json, table, withDocuments, withJson } from "./context.ts";
 
 interface Wishes extends Json {

@@ -4,7 +4,7 @@
  */
 import type { Command } from "commander";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import type { Roster } from "../../cluster/ports/roster.ts";
+import type { Roster } from "../../cluster/ports/node-directory.ts";
 import type { Config, Environment } from "../config.ts";
 import type { Terminal } from "../terminal.ts";
 

@@ -1,9 +1,9 @@
 /**
  * trawl job: a job shown, watched, its items printed, cancelled through the service; and verified beside it, in the
- * store itself, against the law of its ledger (actors/jobs/law.ts).
+ * store itself, against the law of its ledger (actors/jobs/invariants.ts).
  */
 import { Command } from "commander";
-import { judge } from "../../actors/jobs/law.ts";
+import { judge } from "../../actors/jobs/invariants.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { jobRange, type JobStatus, type KeptJob, type StoredResult } from "../../schemas/jobs.ts";
 import { systemTerminal } from "../terminal.ts";

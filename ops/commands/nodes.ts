@@ -1,7 +1,7 @@
 /** trawl nodes: which nodes there are, what each of them holds, and what waits in front of it. */
 import { Command } from "commander";
 import { PARTITIONS } from "../../cluster/placement.ts";
-import type { NodeReport, Queue } from "../../cluster/ports/roster.ts";
+import type { NodeReport, Queue } from "../../cluster/ports/node-directory.ts";
 import { type Context, type Json, table, withJson, withRoster } from "./context.ts";
 
 /** A node, and what all its partitions have waiting. */

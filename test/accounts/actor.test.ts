@@ -2,11 +2,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { account } from "../../actors/accounts/actor.ts";
-import { crossings } from "../../actors/accounts/counting.ts";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
-import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
+import { crossings } from "../../actors/accounts/usage.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { Account, type Tally, type Usage } from "../../schemas/accounts.ts";
 

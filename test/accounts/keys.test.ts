@@ -15,7 +15,7 @@ import {
   setBudget,
   setCustomerStatus,
 } from "../../actors/accounts/keys.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { shape } from "../../gateway/validate.ts";
 import { Customer, Key, Project } from "../../schemas/accounts.ts";
 

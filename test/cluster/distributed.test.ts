@@ -1,18 +1,18 @@
 /** Several nodes over one bus, one set of leases and one store, on one clock (cluster.md, sections 3 and 6). */
 import { describe, expect, test } from "vitest";
 import type { Held, Say } from "../../cluster/actor.ts";
-import { memoryBus } from "../../cluster/adapters/bus.memory.ts";
-import { settled, virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { memoryLeases } from "../../cluster/adapters/leases.memory.ts";
-import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
-import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
+import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
 import { partitionOf, PARTITIONS } from "../../cluster/placement.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Bus } from "../../cluster/ports/bus.ts";
 import type { Leases } from "../../cluster/ports/leases.ts";
-import { Counter, counter, type Trace } from "./counter.ts";
+import { Counter, counter, type Trace } from "../harness/counter.actor.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 type Work = (ask: Say, held: Held) => Promise<{ count: number }>;

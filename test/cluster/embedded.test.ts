@@ -1,14 +1,14 @@
 /** What the runtime promises an actor (architecture.md, section 5.2), seen from outside an embedded node. */
 import { describe, expect, test } from "vitest";
 import type { Held, Say } from "../../cluster/actor.ts";
-import { settled, virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
-import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { MAX_ASKS, MAX_TELLS } from "../../cluster/node.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import { Counter, counter, type Trace } from "./counter.ts";
+import { Counter, counter, type Trace } from "../harness/counter.actor.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 

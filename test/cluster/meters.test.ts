@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { Counter, Histogram, Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
-import { prometheusMeters } from "../../cluster/adapters/meters.prometheus.ts";
+import { prometheusMeters } from "../../cluster/adapters/telemetry/meters.prometheus.ts";
 import { METERS } from "../../cluster/ports/meters.ts";
 
 const linesOf = (text: string, name: string): string[] =>

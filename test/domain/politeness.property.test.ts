@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { domain } from "../../actors/domain/actor.ts";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { Domain, type SlotAnswer } from "../../schemas/domain.ts";
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { domain } from "../../actors/domain/actor.ts";
 import { robots } from "../../actors/domain/robots.actor.ts";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { type FakeWeb, fakeEgress } from "../../cluster/adapters/egress.fake.ts";
-import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { type FakeWeb, fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { Domain, Robots, type RobotsRequest, type SlotRequest } from "../../schemas/domain.ts";
 

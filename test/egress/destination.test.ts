@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { destination, type Judgement } from "../../actors/lib/destination.ts";
+import { destination, type Judgement } from "../../actors/lib/web/destination.ts";
 
 const URLS: readonly (readonly [outcome: Judgement, urls: readonly string[]])[] = [
   [

@@ -1,11 +1,11 @@
 /** The route `direct`: hops, leave for each of them, sizes, fields (1-core.md, FetchResponse.redirects and max_bytes). */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { destination } from "../../actors/lib/destination.ts";
-import type { Entry, OriginAnswer, Refusal, TransportRequest } from "../../actors/lib/transport.ts";
+import { destination } from "../../actors/lib/web/destination.ts";
+import type { Entry, OriginAnswer, Refusal, TransportRequest } from "../../actors/lib/web/transport.ts";
 import { directTransport } from "../../actors/tiers/adapters/transport.direct.ts";
-import { systemClock } from "../../cluster/adapters/clock.system.ts";
-import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress.undici.ts";
-import { answer, type HostileRequest, type HostileSite, hostileSite, pem } from "../hostile-site.ts";
+import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
+import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
+import { answer, type HostileRequest, type HostileSite, hostileSite, pem } from "../harness/hostile-site.ts";
 
 const rule = destination({ allow: ["127.0.0.0/8"] });
 const long = Buffer.alloc(300_000, "0123456789");

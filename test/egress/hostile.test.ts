@@ -1,12 +1,12 @@
 /** What the hostile site does, and how each fetch of it ends: in time, by name, and without leaving anything behind. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { destination } from "../../actors/lib/destination.ts";
-import type { Transported } from "../../actors/lib/transport.ts";
+import { destination } from "../../actors/lib/web/destination.ts";
+import type { Transported } from "../../actors/lib/web/transport.ts";
 import { directTransport } from "../../actors/tiers/adapters/transport.direct.ts";
-import { systemClock } from "../../cluster/adapters/clock.system.ts";
-import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
-import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress.undici.ts";
-import { HOSTILE, type HostileSite, hostileSite, pem } from "../hostile-site.ts";
+import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
+import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
+import { HOSTILE, type HostileSite, hostileSite, pem } from "../harness/hostile-site.ts";
 
 const MAX_BYTES = 2 ** 20;
 const DEADLINE_MS = 500;

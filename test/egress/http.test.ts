@@ -1,6 +1,6 @@
 /** Header fields and first bytes (1-core.md, FetchResponse headers and content_kind; 3-decisions.md, Core). */
 import { describe, expect, test } from "vitest";
-import { contentKindOf, freshnessOf, keptHeaders, retryAfterSeconds } from "../../actors/lib/http.ts";
+import { contentKindOf, freshnessOf, keptHeaders, retryAfterSeconds } from "../../actors/lib/web/http.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 

@@ -1,8 +1,8 @@
 /** Fetches one path and prints how far the resident memory rose at its highest, in bytes. Run by memory.test.ts. */
-import { destination } from "../../actors/lib/destination.ts";
+import { destination } from "../../actors/lib/web/destination.ts";
 import { directTransport } from "../../actors/tiers/adapters/transport.direct.ts";
-import { systemClock } from "../../cluster/adapters/clock.system.ts";
-import { undiciEgress } from "../../cluster/adapters/egress.undici.ts";
+import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
+import { undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
 
 const [origin, max_bytes, path] = process.argv.slice(2) as [string, string, string];
 const rule = destination({ allow: ["127.0.0.0/8"] });

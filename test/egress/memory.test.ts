@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { hostileSite } from "../hostile-site.ts";
+import { hostileSite } from "../harness/hostile-site.ts";
 
 const MAX_BYTES = 2 * 2 ** 20;
 const ROOM_BYTES = 16 * 2 ** 20;

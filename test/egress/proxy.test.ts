@@ -4,16 +4,16 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { destination } from "../../actors/lib/destination.ts";
-import type { Judge } from "../../cluster/adapters/connect.ts";
+import { destination } from "../../actors/lib/web/destination.ts";
+import type { Judge } from "../../cluster/adapters/egress/pinned-connect.ts";
 import {
   type EgressProxy,
   egressProxy,
   type EgressProxyOptions,
-} from "../../cluster/adapters/egress.proxy.ts";
-import type { Pass } from "../../cluster/ports/guard.ts";
-import { type DnsServer, dnsServer } from "../dns-server.ts";
-import { answer, type HostileSite, hostileSite, pem } from "../hostile-site.ts";
+} from "../../cluster/adapters/egress/egress.proxy.ts";
+import type { Pass } from "../../cluster/ports/egress-proxy.ts";
+import { type DnsServer, dnsServer } from "../harness/dns-server.ts";
+import { answer, type HostileSite, hostileSite, pem } from "../harness/hostile-site.ts";
 
 const loopback = destination({ allow: ["127.0.0.0/8"] });
 /** 127.0.0.1 stands for a public address. */

@@ -2,16 +2,16 @@
 import { createSecureServer } from "node:http2";
 import { type AddressInfo, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { destination } from "../../actors/lib/destination.ts";
-import type { Judge } from "../../cluster/adapters/connect.ts";
+import { destination } from "../../actors/lib/web/destination.ts";
+import type { Judge } from "../../cluster/adapters/egress/pinned-connect.ts";
 import {
   type UndiciEgress,
   undiciEgress,
   type UndiciEgressOptions,
-} from "../../cluster/adapters/egress.undici.ts";
+} from "../../cluster/adapters/egress/egress.undici.ts";
 import type { ExchangeRequest } from "../../cluster/ports/egress.ts";
-import { type DnsServer, dnsServer } from "../dns-server.ts";
-import { answer, type HostileSite, hostileSite, pem } from "../hostile-site.ts";
+import { type DnsServer, dnsServer } from "../harness/dns-server.ts";
+import { answer, type HostileSite, hostileSite, pem } from "../harness/hostile-site.ts";
 
 const LOOPBACK = destination({ allow: ["127.0.0.0/8"] });
 /** Lets 127.0.0.1 through as if it were public, and nothing else that is private: what a public origin looks like. */

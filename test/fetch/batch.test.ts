@@ -1,9 +1,9 @@
 /** What fetches of a batch ask of the Fetch actor beyond others, and which of them are tried again. */
 import { describe, expect, test } from "vitest";
-import { fetchAgain } from "../../actors/fetch/again.ts";
+import { fetchAgain } from "../../actors/fetch/retry-policy.ts";
 import { Domain } from "../../schemas/domain.ts";
 import { type Attempt, EMPTY_RECORD, type FetchAnswer } from "../../schemas/fetch.ts";
-import { answer, failure, HTML, oneService, running } from "./one-service.ts";
+import { answer, failure, HTML, oneService, running } from "../harness/fetch-harness.ts";
 
 const ended = (error: string | null, reasons: readonly string[] = [], retry_after_s: number | null = null) =>
   ({

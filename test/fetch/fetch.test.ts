@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { answer, failure, HTML, LONG, oneService, running, type Scripted } from "./one-service.ts";
+import { answer, failure, HTML, LONG, oneService, running, type Scripted } from "../harness/fetch-harness.ts";
 
 describe("a fetch", () => {
   let visits = 0;

@@ -9,7 +9,7 @@ import {
   variantOf,
 } from "../../actors/fetch/freshness.ts";
 import { EMPTY_RECORD, type FetchAsk, type PageRecord } from "../../schemas/fetch.ts";
-import { ASK as DEFAULTS } from "./ask.ts";
+import { ASK as DEFAULTS } from "../harness/fetch-request.ts";
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = Date.UTC(2026, 10, 21);

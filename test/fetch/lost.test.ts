@@ -1,13 +1,13 @@
 /** A climb whose domain goes to another node meanwhile: what was cut off tells nothing of the site. */
 import { expect, test } from "vitest";
-import { climb } from "../../actors/fetch/climb.ts";
+import { climb } from "../../actors/fetch/pipeline.ts";
 import type { Say } from "../../cluster/actor.ts";
-import { memoryBodies } from "../../cluster/adapters/bodies.memory.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { FetchAsk } from "../../schemas/fetch.ts";
-import { answer, failure, HTML } from "./one-service.ts";
+import { answer, failure, HTML } from "../harness/fetch-harness.ts";
 
 const ASK: FetchAsk = {
   fetch_id: "f",

@@ -1,9 +1,9 @@
 /** Routes that cost money, and routes that stand in for a page (1-core.md, FetchResponse; 3-decisions.md, Spend). */
 import { describe, expect, test } from "vitest";
 import { readPrices } from "../../actors/fetch/prices.ts";
-import type { Transported } from "../../actors/lib/transport.ts";
+import type { Transported } from "../../actors/lib/web/transport.ts";
 import { Account } from "../../schemas/accounts.ts";
-import { answer, failure, HTML, oneService, running, type Scripted } from "./one-service.ts";
+import { answer, failure, HTML, oneService, running, type Scripted } from "../harness/fetch-harness.ts";
 
 const prices = readPrices(["proxy=0.002", "proxy_render=0.005", "proxy_render.high=0.02"]);
 const blocked: Scripted = () => answer("no", 403);

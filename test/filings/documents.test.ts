@@ -12,7 +12,7 @@ import {
   readSubmissions,
   select,
 } from "../../actors/filings/submissions.ts";
-import { readFiled, unwrapped } from "../../actors/lib/filing-text.ts";
+import { readFiled, unwrapped } from "../../actors/lib/content/filing-text.ts";
 
 const at_once = async (): Promise<void> => {};
 const WWW = "https://www.filings.test";

@@ -1,6 +1,6 @@
 /** notes on bad input, row by row: what is read, and the sentence that refuses the rest. */
 import { describe, expect, test } from "vitest";
-import { readSearch, readSubmissionsAsk } from "../../actors/filings/asks.ts";
+import { readSearch, readSubmissionsAsk } from "../../actors/filings/parse-request.ts";
 import {
   readAccession,
   readCik,

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { filingLimiter } from "../../actors/filings/limiter.actor.ts";
-import { virtualClock, type VirtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { sqliteDocuments } from "../../cluster/adapters/documents.sqlite.ts";
-import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { filingLimiter } from "../../actors/filings/upstream/limiter.actor.ts";
+import { virtualClock, type VirtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded, SILENT } from "../../cluster/embedded.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
@@ -18,7 +18,7 @@ import {
   type FilingSlotAnswer,
   type FilingSlotRequest,
 } from "../../schemas/filing-source.ts";
-import { worstSecond } from "../edgar.ts";
+import { worstSecond } from "../harness/edgar.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const EGRESS = "default";

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ahead, emptyQueue, join, type Lane, takeIf, takeNext } from "../../actors/filings/queue.ts";
-import { type Ledger, rateOf, settled, take, UNTOUCHED } from "../../actors/filings/rate.ts";
+import { ahead, emptyQueue, join, type Lane, takeIf, takeNext } from "../../actors/filings/upstream/queue.ts";
+import { type Ledger, rateOf, settled, take, UNTOUCHED } from "../../actors/filings/upstream/rate.ts";
 import type { FilingSlot } from "../../schemas/filing-source.ts";
-import { worstSecond } from "../edgar.ts";
+import { worstSecond } from "../harness/edgar.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const EIGHT = rateOf(8);

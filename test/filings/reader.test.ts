@@ -1,12 +1,12 @@
 /** The reader of a document's bytes: once for everybody, kept for whoever comes later, never when it was cut off. */
 import { expect, test } from "vitest";
-import { asFilingText, filingReader, textKey } from "../../actors/filings/reader.actor.ts";
-import { tasks } from "../../actors/lib/extract.ts";
-import { memoryBodies } from "../../cluster/adapters/bodies.memory.ts";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
-import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { asFilingText, filingReader, textKey } from "../../actors/filings/text.actor.ts";
+import { tasks } from "../../actors/lib/content/extract.ts";
+import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import type { WorkFailure } from "../../cluster/ports/workers.ts";
 import { TEXT_INLINE_BYTES } from "../../schemas/fetch.ts";

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Register, RegisterAnswer } from "../../actors/filings/register.ts";
 import { type Asker, filingsService } from "../../actors/filings/service.ts";
-import { memoryBodies } from "../../cluster/adapters/bodies.memory.ts";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import type { SourceAnswer, SourceAsk } from "../../schemas/filing-source.ts";
 
 const LIST = "/files/company_tickers_exchange.json";

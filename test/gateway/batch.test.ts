@@ -5,8 +5,8 @@ import { fetchBatch } from "../../gateway/routes/fetch.ts";
 import { pageOf } from "../../gateway/routes/jobs.ts";
 import { FetchBody } from "../../schemas/fetch.ts";
 import { readStates } from "../../schemas/job-states.ts";
-import { batches } from "./batch-desk.ts";
-import { PAGE } from "./desk.ts";
+import { batches } from "../harness/batch-harness.ts";
+import { PAGE } from "../harness/gateway-harness.ts";
 
 const urls = (count: number) =>
   Array.from({ length: count }, (_, n) => ({ url: `https://example.org/${n}` }));

@@ -1,10 +1,10 @@
 /** GET and HEAD /v1/bodies/{sha256} (1-core.md): exact bytes, their headers, and who may have them. */
 import { describe, expect, test } from "vitest";
 import { createProject } from "../../actors/accounts/keys.ts";
-import { memoryBodies } from "../../cluster/adapters/bodies.memory.ts";
+import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { PageRecord } from "../../schemas/fetch.ts";
-import { answered, desk, leaving } from "./desk.ts";
+import { answered, desk, leaving } from "../harness/gateway-harness.ts";
 
 const DAY_MS = 86_400_000;
 const BYTES = Buffer.from(Uint8Array.from({ length: 3 * 2 ** 20 + 7 }, (_, index) => (index * 31) % 256));

@@ -2,16 +2,16 @@
 import { describe, expect, test } from "vitest";
 import { createCustomer, createProject } from "../../actors/accounts/keys.ts";
 import { domain } from "../../actors/domain/actor.ts";
-import { lessons } from "../../actors/fetch/lessons.actor.ts";
-import { siteNamed } from "../../actors/lib/url.ts";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { lessons } from "../../actors/fetch/host-profile.actor.ts";
+import { siteNamed } from "../../actors/lib/web/url.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { domainRoutes } from "../../gateway/routes/domains.ts";
 import { Domain } from "../../schemas/domain.ts";
 import { Lessons, type Observation } from "../../schemas/fetch.ts";
-import { desk, NOON_MS } from "./desk.ts";
+import { desk, NOON_MS } from "../harness/gateway-harness.ts";
 
 async function remembering() {
   const clock = virtualClock(NOON_MS);

@@ -5,9 +5,9 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import { shape } from "../../gateway/validate.ts";
 import type { FetchAnswer, FetchAsk } from "../../schemas/fetch.ts";
 import { FetchResponse } from "../../schemas/fetch.ts";
-import { memoryBodies } from "../../cluster/adapters/bodies.memory.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { answered, desk, NOON_MS } from "./desk.ts";
+import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { answered, desk, NOON_MS } from "../harness/gateway-harness.ts";
 
 const response = shape(FetchResponse);
 const never = () => new Promise<FetchAnswer>(() => {});

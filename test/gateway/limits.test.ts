@@ -14,7 +14,12 @@ import {
   ratePassed,
   secondsToReset,
 } from "../../gateway/limits.ts";
-import { budgetExhausted, KEY_RATE_LIMITED, quotaExhausted, RATE_LIMITED } from "../../gateway/refusal.ts";
+import {
+  budgetExhausted,
+  KEY_RATE_LIMITED,
+  quotaExhausted,
+  RATE_LIMITED,
+} from "../../gateway/http-errors.ts";
 import { BILLING_CATEGORIES } from "../../schemas/common.ts";
 import { fromMicros, monthEnds, toMicros } from "../../schemas/accounts.ts";
 

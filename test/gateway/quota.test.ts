@@ -2,17 +2,17 @@
 import { describe, expect, test } from "vitest";
 import { account } from "../../actors/accounts/actor.ts";
 import { createCustomer, createProject, findGrant, prepareAccounts } from "../../actors/accounts/keys.ts";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
-import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import type { Say } from "../../cluster/actor.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { metering } from "../../gateway/metering.ts";
 import { shape } from "../../gateway/validate.ts";
 import { Account, type Bill, type Grant, Quota } from "../../schemas/accounts.ts";
-import { answered, desk, NOON_MS } from "./desk.ts";
+import { answered, desk, NOON_MS } from "../harness/gateway-harness.ts";
 
 const quota = shape(Quota);
 const PAGE = { url: "https://example.org/" };

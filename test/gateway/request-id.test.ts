@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { REQUEST_ID_CHARS, requestIds } from "../../gateway/request-id.ts";
 
 const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";

@@ -5,10 +5,10 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import { demoRoutes } from "../../gateway/routes/demo.ts";
 import { searchRoutes } from "../../gateway/routes/search.ts";
 import { shape } from "../../gateway/validate.ts";
-import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { type SearchAnswer, type SearchAsk, SearchResponse } from "../../schemas/search.ts";
-import { type Asked, desk } from "./desk.ts";
+import { type Asked, desk } from "../harness/gateway-harness.ts";
 
 const response = shape(SearchResponse);
 

@@ -8,10 +8,10 @@ import {
   revokeKey,
   setCustomerStatus,
 } from "../../actors/accounts/keys.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { openRoute, route, router } from "../../gateway/route.ts";
-import { answered, desk, leaving, NOON_MS } from "./desk.ts";
+import { answered, desk, leaving, NOON_MS } from "../harness/gateway-harness.ts";
 
 const URL_BODY = { url: "https://example.org/" };
 

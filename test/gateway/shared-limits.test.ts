@@ -3,18 +3,18 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { account } from "../../actors/accounts/actor.ts";
 import { findGrant, prepareAccounts } from "../../actors/accounts/keys.ts";
-import { giveRates, type Windows } from "../../actors/accounts/shares.ts";
+import { giveRates, type Windows } from "../../actors/accounts/allocation.ts";
 import type { Say } from "../../cluster/actor.ts";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
-import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { type KeyMeter, metering } from "../../gateway/metering.ts";
 import { type Counted, type Limited, sharedRates } from "../../gateway/rates.ts";
 import { Account, type Bill, type Grant } from "../../schemas/accounts.ts";
-import { NOON_MS } from "./desk.ts";
+import { NOON_MS } from "../harness/gateway-harness.ts";
 
 /** One account, and gateways that reach it after a while, or not at all. */
 async function world(delay_ms = 0) {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { pageRoutes } from "../../gateway/routes/pages.ts";
-import { desk } from "./desk.ts";
+import { desk } from "../harness/gateway-harness.ts";
 
 const fine = { ping: async () => {}, gates: true };
 const broken = { ping: () => Promise.reject(new Error("mongodb://user:pass@10.0.0.7")), gates: true };

@@ -5,7 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { CREATED_WITHIN_MS } from "../../actors/jobs/actor.ts";
 import { Job } from "../../schemas/jobs.ts";
-import { oneCluster, pages } from "./one-cluster.ts";
+import { oneCluster, pages } from "../harness/jobs-harness.ts";
 
 const HOOK = "http://receiver.example/hook";
 const ITEMS = 9;

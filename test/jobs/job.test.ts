@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { CREATED_WITHIN_MS } from "../../actors/jobs/actor.ts";
 import { Job, JOB_KEPT_MS } from "../../schemas/jobs.ts";
-import { BEGAN_MS, oneCluster, pages } from "./one-cluster.ts";
+import { BEGAN_MS, oneCluster, pages } from "../harness/jobs-harness.ts";
 
 const SECOND_MS = 1_000;
 

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { attempted, begun, interrupted } from "../../actors/jobs/callback.ts";
 import { MAX_LARGE, mayLoad, shares, SMALL_ITEMS } from "../../actors/jobs/fairness.ts";
 import { CREDITS, CREDITS_OF_NONE, frontier } from "../../actors/jobs/frontier.ts";
-import { judge } from "../../actors/jobs/law.ts";
-import { addBill } from "../../actors/jobs/metered.ts";
+import { judge } from "../../actors/jobs/invariants.ts";
+import { addBill } from "../../actors/jobs/usage.ts";
 import { advanced, afterFault, mayPay, nextTry, pauseAfter, PATIENT_MS } from "../../actors/jobs/retry.ts";
 import {
   countsOf,

@@ -16,7 +16,7 @@ import {
   wcxbPages,
   wordScore,
 } from "../../bench/extraction.score.ts";
-import { readHtml } from "../../actors/lib/article.ts";
+import { readHtml } from "../../actors/lib/article/article.ts";
 
 const ROOT = "../shared/fixtures/pages";
 const NOW_MS = Date.UTC(2026, 10, 21);

@@ -1,7 +1,7 @@
 /** What pages say of themselves (content.md 7; 1-core.md, ArticleMeta), as tables of small pages. */
 import { expect, test } from "vitest";
-import { readHtml } from "../../actors/lib/article.ts";
-import { readLinkedData } from "../../actors/lib/article-jsonld.ts";
+import { readHtml } from "../../actors/lib/article/article.ts";
+import { readLinkedData } from "../../actors/lib/article/jsonld.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21);
 const URL_HERE = "https://www.harbour.example/town/ferry";

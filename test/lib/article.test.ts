@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readHtml } from "../../actors/lib/article.ts";
-import { buildTree } from "../../actors/lib/article-tree.ts";
+import { readHtml } from "../../actors/lib/article/article.ts";
+import { buildTree } from "../../actors/lib/article/tree.ts";
 
 const FOLDER = "test/fixtures/article";
 const NOW_MS = Date.UTC(2026, 10, 21);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { challengeOf, type Served, VENDORS } from "../../actors/lib/challenge.ts";
+import { challengeOf, type Served, VENDORS } from "../../actors/lib/content/challenge.ts";
 
 /**
  * Written for this project, after content.md section 9; none is a page that was really served. A name says what is

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { cutOff, taskOf, tasks } from "../../actors/lib/extract.ts";
-import type { Extracted, ExtractTask } from "../../actors/lib/extracted.ts";
-import { inlineWorkers } from "../../cluster/adapters/workers.inline.ts";
-import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
-import { type Pool, processWorkers } from "../../cluster/adapters/workers.processes.ts";
+import { cutOff, taskOf, tasks } from "../../actors/lib/content/extract.ts";
+import type { Extracted, ExtractTask } from "../../actors/lib/content/extraction-result.ts";
+import { inlineWorkers } from "../../cluster/adapters/workers/workers.inline.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { type Pool, processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
 import type { Work, Workers } from "../../cluster/ports/workers.ts";
 import { CONTENT_KINDS, type ContentKind } from "../../schemas/fetch.ts";
 import { bombPage, writePdf } from "./pdf-writer.ts";
@@ -28,7 +28,7 @@ const PDF: Pool = {
 
 function processes(page: Partial<Pool> = {}, pdf: Partial<Pool> = {}): Workers {
   const pools = { page: { ...PAGE, ...page }, pdf: { ...PDF, ...pdf } };
-  const url = new URL("../../actors/lib/extract.ts", import.meta.url);
+  const url = new URL("../../actors/lib/content/extract.ts", import.meta.url);
   const workers = processWorkers({ tasks: url, pools, queue_limit: 100, meters: silentMeters() });
   afterAll(() => workers.close());
   return workers;

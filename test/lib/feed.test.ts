@@ -1,7 +1,7 @@
 /** Feeds as they come: RSS 2.0, RSS 1.0, Atom; valid, broken and hostile (content.md 10). */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type FeedWish, findItems } from "../../actors/lib/feed.ts";
+import { type FeedWish, findItems } from "../../actors/lib/content/feed.ts";
 
 const WISH: FeedWish = { addresses: ["news.example/a/ferry"], title: "Ferry makes its last crossing" };
 const rss = (items: string): string =>

@@ -1,6 +1,6 @@
 /** Who asks not to be found is not found: X-Robots-Tag and the robots meta element. */
 import { expect, test } from "vitest";
-import { refusesIndexing } from "../../actors/lib/noindex.ts";
+import { refusesIndexing } from "../../actors/lib/content/noindex.ts";
 
 test.each([
   ["", "", false],

@@ -1,6 +1,6 @@
 /** Paywalls are detected, never circumvented (1-core.md, paywall; content.md 8): evidence, verdicts and traps as tables. */
 import { describe, expect, test } from "vitest";
-import { readHtml } from "../../actors/lib/article.ts";
+import { readHtml } from "../../actors/lib/article/article.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21);
 const SENTENCES = [

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { isTitle, PDF_LIMITS, readPdf } from "../../actors/lib/pdf.ts";
+import { isTitle, PDF_LIMITS, readPdf } from "../../actors/lib/content/pdf.ts";
 import { bombPage, writePdf } from "./pdf-writer.ts";
 
 const at_once = () => 0;
@@ -146,11 +146,11 @@ test.each([
 
 test("reads a PDF in plain Node without a canvas, without a word on the console", () => {
   const script = `
-    import { readPdf } from ${JSON.stringify(new URL("../../actors/lib/pdf.ts", import.meta.url).href)};
+    import { readPdf } from ${JSON.stringify(new URL("../../actors/lib/content/pdf.ts", import.meta.url).href)};
     import { writePdf } from ${JSON.stringify(new URL("./pdf-writer.ts", import.meta.url).href)};
     const pdf = await readPdf(writePdf({ pages: [{ lines: ["Hello"] }] }), () => 0);
     process.stdout.write(pdf.text);`;
-  const root = fileURLToPath(new URL("../../", import.meta.url));
+  const root = fileURLToPath(new URL("../..", import.meta.url));
   // Native code is forbidden, so that a canvas that happens to be installed cannot be loaded.
   const flags = ["--permission", `--allow-fs-read=${root}`, "--disable-warning=ExperimentalWarning"];
   const printed = execFileSync(

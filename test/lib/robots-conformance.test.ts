@@ -4,8 +4,8 @@
  * those rows are in the last table, each with the sentence of the RFC.
  */
 import { describe, expect, test } from "vitest";
-import { judgeRobots, parseRobots } from "../../actors/lib/robots.ts";
-import { parseUrl } from "../../actors/lib/url.ts";
+import { judgeRobots, parseRobots } from "../../actors/lib/web/robots.ts";
+import { parseUrl } from "../../actors/lib/web/url.ts";
 
 const bytes = (text: string): string => Buffer.from(text).toString("latin1");
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { judgeRobots, parseRobots, MAX_ROBOTS_BYTES } from "../../actors/lib/robots.ts";
+import { judgeRobots, parseRobots, MAX_ROBOTS_BYTES } from "../../actors/lib/web/robots.ts";
 
 const bytes = (text: string): string => Buffer.from(text).toString("latin1");
 const rules = (file: string, name = "trawl") => parseRobots(bytes(file), name);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { normaliseEscapes, normaliseUrl, originOf, parseUrl, siteOf } from "../../actors/lib/url.ts";
+import { normaliseEscapes, normaliseUrl, originOf, parseUrl, siteOf } from "../../actors/lib/web/url.ts";
 
 const normal = (text: string): string | null => {
   const url = parseUrl(text);

@@ -1,11 +1,11 @@
 /** The start ledger and trawl audit politeness. */
 import { describe, expect, test } from "vitest";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { trawl } from "../../ops/cli.ts";
 import { readConfig } from "../../ops/config.ts";
-import { audit, readStarts, type Start, startLedger } from "../../ops/starts.ts";
+import { audit, readStarts, type Start, startLedger } from "../../ops/request-audit.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const start = (domain: string, at_ms: number, node = "a"): Start => ({

@@ -7,7 +7,7 @@ import { progress, rateOf, span } from "../../ops/commands/progress.ts";
 import { readConfig } from "../../ops/config.ts";
 import type { Terminal } from "../../ops/terminal.ts";
 import type { JobItem } from "../../schemas/jobs.ts";
-import { batches } from "../gateway/batch-desk.ts";
+import { batches } from "../harness/batch-harness.ts";
 
 const counts = (done: number, failed = 0, total = 5_000) => ({
   total,

@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { sqliteDocuments } from "../../cluster/adapters/documents.sqlite.ts";
+import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";
 import { listenNode } from "../../gateway/adapters/http.node.ts";
 import type { Listening } from "../../gateway/http.ts";
 import { trawl, type World } from "../../ops/cli.ts";
 import { type Environment, readConfig } from "../../ops/config.ts";
 import type { FetchAnswer } from "../../schemas/fetch.ts";
-import { answered, desk } from "../gateway/desk.ts";
+import { answered, desk } from "../harness/gateway-harness.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trawl-cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,13 +1,13 @@
 /** `trawl domain` as it is read by people: against a real socket, with answers as the service gives them. */
 import { expect, test } from "vitest";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { listenNode } from "../../gateway/adapters/http.node.ts";
 import { domainRoutes } from "../../gateway/routes/domains.ts";
 import { trawl } from "../../ops/cli.ts";
 import { readConfig } from "../../ops/config.ts";
 import type { DomainView } from "../../schemas/domain.ts";
 import type { LessonsView } from "../../schemas/fetch.ts";
-import { desk } from "../gateway/desk.ts";
+import { desk } from "../harness/gateway-harness.ts";
 
 const VIEW: DomainView = {
   domain: "example.org",

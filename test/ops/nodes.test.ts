@@ -1,7 +1,7 @@
 /** trawl nodes, drain and cluster rebuild over a roster of our own making. */
 import { describe, expect, test } from "vitest";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import type { NodeReport, Queue, Roster } from "../../cluster/ports/roster.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import type { NodeReport, Queue, Roster } from "../../cluster/ports/node-directory.ts";
 import { trawl } from "../../ops/cli.ts";
 import { readConfig } from "../../ops/config.ts";
 

@@ -6,13 +6,13 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { fileBodies } from "../../cluster/adapters/bodies.file.ts";
-import { sqliteDocuments } from "../../cluster/adapters/documents.sqlite.ts";
+import { fileBodies } from "../../cluster/adapters/blobs/blobs.file.ts";
+import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";
 import { readConfig } from "../../ops/config.ts";
 import { openBodies, openDocuments } from "../../ops/stores.ts";
-import { engines } from "../engines.ts";
-import { type Environment, type Service, SETUPS } from "../service.ts";
-import { article, web } from "../web.ts";
+import { engines } from "../harness/engines.ts";
+import { type Environment, type Service, SETUPS } from "../harness/service.ts";
+import { article, web } from "../harness/web.ts";
 
 const MAIN = new URL("../../ops/main.ts", import.meta.url).pathname;
 const { documents, blobs } = await engines("documents", "blobs");

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { memoryBus } from "../../cluster/adapters/bus.memory.ts";
-import { natsBus } from "../../cluster/adapters/bus.nats.ts";
-import { systemClock } from "../../cluster/adapters/clock.system.ts";
-import { settled, virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
+import { natsBus } from "../../cluster/adapters/bus/bus.nats.ts";
+import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
+import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { Bus, Letter } from "../../cluster/ports/bus.ts";
-import { engines } from "../engines.ts";
+import { engines } from "../harness/engines.ts";
 import { busSuite } from "./bus.ts";
 
 const { bus: nats } = await engines("bus");

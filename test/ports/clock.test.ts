@@ -1,9 +1,9 @@
 /** What both clocks promise, and the order in which the virtual one rings. Only here does a test wait for real time. */
 import { describe, expect, test } from "vitest";
 import fc from "fast-check";
-import { alarms } from "../../cluster/adapters/alarms.ts";
-import { systemClock } from "../../cluster/adapters/clock.system.ts";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { alarms } from "../../cluster/adapters/time/timer-heap.ts";
+import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 
 const virtual = virtualClock(Date.UTC(2026, 0, 1));

@@ -7,12 +7,12 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { MongoClient } from "mongodb";
 import { afterAll, describe, expect, test } from "vitest";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { mongoDocuments } from "../../cluster/adapters/documents.mongo.ts";
-import { sqliteDocuments } from "../../cluster/adapters/documents.sqlite.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { mongoDocuments } from "../../cluster/adapters/documents/documents.mongo.ts";
+import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Fault } from "../../cluster/ports/fault.ts";
-import { engines, ownEngine } from "../engines.ts";
+import { engines, ownEngine } from "../harness/engines.ts";
 import { documentsSuite } from "./documents.ts";
 
 const { documents: mongo } = await engines("documents");

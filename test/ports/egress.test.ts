@@ -3,10 +3,10 @@ import { createSecureServer, type Http2ServerRequest } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { Readable, type Writable } from "node:stream";
 import { afterAll, describe } from "vitest";
-import { destination } from "../../actors/lib/destination.ts";
-import { fakeEgress } from "../../cluster/adapters/egress.fake.ts";
-import { undiciEgress } from "../../cluster/adapters/egress.undici.ts";
-import { pem } from "../hostile-site.ts";
+import { destination } from "../../actors/lib/web/destination.ts";
+import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
+import { undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
+import { pem } from "../harness/hostile-site.ts";
 import { egressSuite, type EgressWorld, PAGES } from "./egress.ts";
 
 const closes: (() => unknown)[] = [];

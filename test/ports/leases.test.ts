@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe } from "vitest";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { memoryLeases } from "../../cluster/adapters/leases.memory.ts";
-import { natsLeases } from "../../cluster/adapters/leases.nats.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
+import { natsLeases } from "../../cluster/adapters/leases/leases.nats.ts";
 import type { Leases } from "../../cluster/ports/leases.ts";
-import { engines } from "../engines.ts";
+import { engines } from "../harness/engines.ts";
 import { leasesSuite } from "./leases.ts";
 
 const { bus: nats } = await engines("bus");

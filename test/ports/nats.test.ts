@@ -3,12 +3,12 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { natsBus, readConsumerName, tokenOf } from "../../cluster/adapters/bus.nats.ts";
-import { natsLeases } from "../../cluster/adapters/leases.nats.ts";
-import { natsRoster } from "../../cluster/adapters/roster.nats.ts";
-import type { NodeReport } from "../../cluster/ports/roster.ts";
+import { natsBus, readConsumerName, tokenOf } from "../../cluster/adapters/bus/bus.nats.ts";
+import { natsLeases } from "../../cluster/adapters/leases/leases.nats.ts";
+import { natsRoster } from "../../cluster/adapters/nodes/node-directory.nats.ts";
+import type { NodeReport } from "../../cluster/ports/node-directory.ts";
 import type { Bus, Delivery, Letter } from "../../cluster/ports/bus.ts";
-import { engines, ownEngine } from "../engines.ts";
+import { engines, ownEngine } from "../harness/engines.ts";
 
 const { bus: shared } = await engines("bus");
 

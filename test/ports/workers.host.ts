@@ -1,6 +1,6 @@
 /** A service in small, started by workers.test.ts: `idle` does one task and lets go, `hang` waits to be killed. */
-import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
-import { type Pool, processWorkers } from "../../cluster/adapters/workers.processes.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { type Pool, processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
 
 const pool: Pool = {
   size: 2,

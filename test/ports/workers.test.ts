@@ -4,9 +4,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { inlineWorkers } from "../../cluster/adapters/workers.inline.ts";
-import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
-import { type Pool, processWorkers } from "../../cluster/adapters/workers.processes.ts";
+import { inlineWorkers } from "../../cluster/adapters/workers/workers.inline.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { type Pool, processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
 import type { Workers } from "../../cluster/ports/workers.ts";
 import { workersSuite } from "./workers.ts";
 import { tasks } from "./workers.tasks.ts";
@@ -238,7 +238,7 @@ describe("a service with workers in processes", () => {
     expect(stdout).toBe('{"kind":"done","value":1}\n');
   });
 
-  // Elsewhere a hanging child is left to the supervisor (cluster/adapters/workers.processes.ts, starter).
+  // Elsewhere a hanging child is left to the supervisor (cluster/adapters/workers/workers.processes.ts, starter).
   test.runIf(existsSync("/usr/bin/setpriv"))(
     "takes its children along when it is killed, also one that hangs",
     async () => {

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Said, type Service, SETUPS } from "../service.ts";
-import { article, type Web, web } from "../web.ts";
+import { type Said, type Service, SETUPS } from "../harness/service.ts";
+import { article, type Web, web } from "../harness/web.ts";
 
 /** A body, and what is wrong with it: where and what, in pydantic's words. */
 const MALFORMED: readonly (readonly [body: unknown, loc: readonly (string | number)[], type: string])[] = [

@@ -3,8 +3,8 @@
  * a wire, a register of papers and a metasearch instance (1-core.md, allow_alternates; `trawl domain`).
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, SETUPS } from "../service.ts";
-import { article, type Page, prose, type Site, type Web, web } from "../web.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
+import { article, type Page, prose, type Site, type Web, web } from "../harness/web.ts";
 
 const STORY = prose(40, "the ferry");
 const WALL = '<div class="paywall"><p>Subscribe to continue reading this article.</p></div>';

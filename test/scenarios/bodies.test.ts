@@ -1,8 +1,8 @@
 /** The exact bytes of a fetch, downloaded by whoever retrieved them (1-core.md, GET /v1/bodies/{sha256}). */
 import { createHash, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, SETUPS } from "../service.ts";
-import { article, coded, type Web, web } from "../web.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
+import { article, coded, type Web, web } from "../harness/web.ts";
 
 const sha256 = (bytes: Buffer | string): string => createHash("sha256").update(bytes).digest("hex");
 

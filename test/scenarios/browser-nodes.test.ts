@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findChromium } from "../../actors/tiers/adapters/chromium.ts";
 import type { FetchBody, FetchResponse } from "../../schemas/fetch.ts";
-import { type ClusterOf, clusterOf } from "../cluster-of.ts";
-import { engines } from "../engines.ts";
-import { prose, type Web, web } from "../web.ts";
+import { type ClusterOf, clusterOf } from "../harness/cluster-of.ts";
+import { engines } from "../harness/engines.ts";
+import { prose, type Web, web } from "../harness/web.ts";
 
 const found = await engines("bus", "documents", "blobs");
 // A Chromium of the system only: each node would unpack one of its own.

@@ -1,7 +1,7 @@
 /** The shared page cache as callers see it: what is answered from it, for how long, and how often the origin is asked. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, SETUPS } from "../service.ts";
-import { article, gate, type Page, type Web, web } from "../web.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
+import { article, gate, type Page, type Web, web } from "../harness/web.ts";
 
 /** A page that counts itself. */
 const counting = (headers: Readonly<Record<string, string>> = {}) => {

@@ -1,8 +1,8 @@
 /** One run of chaos on real engines; bench/chaos.ts is the long form. Another seed, and so another fault, each time. */
 import { randomInt } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { chaos, leftAt } from "../chaos.ts";
-import { engines } from "../engines.ts";
+import { chaos, leftAt } from "../harness/chaos.ts";
+import { engines } from "../harness/engines.ts";
 
 const found = await engines("bus", "documents", "blobs");
 const missing = Object.values(found).includes(null);

@@ -5,9 +5,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MAX_BYTES_CEILING } from "../../schemas/fetch.ts";
-import { hostileSite } from "../hostile-site.ts";
+import { hostileSite } from "../harness/hostile-site.ts";
 import { writePdf } from "../lib/pdf-writer.ts";
-import { type Service, SETUPS } from "../service.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
 import {
   article,
   CHALLENGE,
@@ -19,7 +19,7 @@ import {
   redirect,
   type Web,
   web,
-} from "../web.ts";
+} from "../harness/web.ts";
 
 const sha256 = (bytes: Buffer | string): string => createHash("sha256").update(bytes).digest("hex");
 const WORDS = prose(10);

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FilingsItem } from "../../schemas/filings.ts";
 import type { JobItem, JobStatus } from "../../schemas/jobs.ts";
-import { type Edgar, edgar } from "../edgar.ts";
-import { type Service, SETUPS } from "../service.ts";
+import { type Edgar, edgar } from "../harness/edgar.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
 
 let keys = 0;
 

@@ -1,8 +1,8 @@
 /** POST /v1/fetch of the filing system's hosts (2-adapters.md, part A, rule 6; notes, sections 7 and 10). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Edgar, edgar } from "../edgar.ts";
-import { type Service, SETUPS } from "../service.ts";
-import { article, redirect, type Web, web } from "../web.ts";
+import { type Edgar, edgar } from "../harness/edgar.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
+import { article, redirect, type Web, web } from "../harness/web.ts";
 
 const FOLDER = "/Archives/edgar/data/9000001/000900000124000007/";
 const DOCUMENT = `${FOLDER}hliex991.htm`;

@@ -5,9 +5,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { partitionOf } from "../../cluster/placement.ts";
-import { type ClusterOf, clusterOf, type NodeOf } from "../cluster-of.ts";
-import { type Edgar, edgar, worstSecond } from "../edgar.ts";
-import { engines } from "../engines.ts";
+import { type ClusterOf, clusterOf, type NodeOf } from "../harness/cluster-of.ts";
+import { type Edgar, edgar, worstSecond } from "../harness/edgar.ts";
+import { engines } from "../harness/engines.ts";
 
 const found = await engines("bus", "documents", "blobs");
 const missing = Object.values(found).includes(null);

@@ -5,8 +5,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Edgar, edgar, hasSharedEdgar, SHARED_EDGAR } from "../edgar.ts";
-import { type Service, SETUPS } from "../service.ts";
+import { type Edgar, edgar, hasSharedEdgar, SHARED_EDGAR } from "../harness/edgar.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
 
 interface Filed {
   readonly accession: string;

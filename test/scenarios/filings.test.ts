@@ -3,8 +3,8 @@
  * and does wrong what it is told to. The limiter's own promises are proven in test/filings/.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Edgar, edgar, type Wrong } from "../edgar.ts";
-import { type Service, SETUPS } from "../service.ts";
+import { type Edgar, edgar, type Wrong } from "../harness/edgar.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
 
 interface Row {
   readonly accession: string;

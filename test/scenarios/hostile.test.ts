@@ -6,9 +6,9 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { answer, HOSTILE, hostileSite, type HostileSite } from "../hostile-site.ts";
-import { type Fetched, type Service, SETUPS } from "../service.ts";
-import { article, redirect, type Web, web } from "../web.ts";
+import { answer, HOSTILE, hostileSite, type HostileSite } from "../harness/hostile-site.ts";
+import { type Fetched, type Service, SETUPS } from "../harness/service.ts";
+import { article, redirect, type Web, web } from "../harness/web.ts";
 
 const BLOCKED = "blocked_destination";
 const INVALID = "invalid_url";

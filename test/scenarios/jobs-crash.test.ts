@@ -8,9 +8,9 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import { readConfig } from "../../ops/config.ts";
 import { openDocuments } from "../../ops/stores.ts";
 import type { KeptJob } from "../../schemas/jobs.ts";
-import { client, receiver, type Receiver } from "../jobs-client.ts";
-import { type Service, SETUPS } from "../service.ts";
-import { article, type Site, type Web, web } from "../web.ts";
+import { client, receiver, type Receiver } from "../harness/jobs-client.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
+import { article, type Site, type Web, web } from "../harness/web.ts";
 
 const ITEMS = 12;
 const SITES = 3;

@@ -4,9 +4,9 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { partitionOf } from "../../cluster/placement.ts";
 import type { JobStatus } from "../../schemas/jobs.ts";
-import { type ClusterOf, clusterOf } from "../cluster-of.ts";
-import { engines } from "../engines.ts";
-import { article, type Site, type Web, web } from "../web.ts";
+import { type ClusterOf, clusterOf } from "../harness/cluster-of.ts";
+import { engines } from "../harness/engines.ts";
+import { article, type Site, type Web, web } from "../harness/web.ts";
 
 const run = promisify(execFile);
 const found = await engines("bus", "documents", "blobs");

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JobStatus } from "../../schemas/jobs.ts";
-import { client, receiver } from "../jobs-client.ts";
-import { type Service, SETUPS } from "../service.ts";
+import { client, receiver } from "../harness/jobs-client.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
 import { writePdf } from "../lib/pdf-writer.ts";
-import { article, type Page, type Web, web } from "../web.ts";
+import { article, type Page, type Web, web } from "../harness/web.ts";
 
 describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
   let sites: Web;

@@ -1,7 +1,7 @@
 /** The two pages of the README that direct does not get: one that a browser must run, one that only the archive has. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, SETUPS } from "../service.ts";
-import { type Arrival, article, type Page, prose, type Site, type Web, web } from "../web.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
+import { type Arrival, article, type Page, prose, type Site, type Web, web } from "../harness/web.ts";
 
 const TAKEN_MS = Date.now() - 40 * 24 * 3_600_000;
 const COPY = new Date(TAKEN_MS).toISOString().replaceAll(/\D/g, "").slice(0, 14);

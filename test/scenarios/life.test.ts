@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, SETUPS } from "../service.ts";
-import { article, CHALLENGE, gate, type Page, type Web, web } from "../web.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
+import { article, CHALLENGE, gate, type Page, type Web, web } from "../harness/web.ts";
 
 /** Whether somebody takes a connection there. */
 async function isListening(address: string): Promise<boolean> {

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { request } from "undici";
-import { type Called, type ClusterOf, clusterOf } from "../cluster-of.ts";
-import { engines } from "../engines.ts";
-import { article, type Site, type Web, web } from "../web.ts";
+import { type Called, type ClusterOf, clusterOf } from "../harness/cluster-of.ts";
+import { engines } from "../harness/engines.ts";
+import { article, type Site, type Web, web } from "../harness/web.ts";
 
 const found = await engines("bus", "documents", "blobs");
 const missing = Object.values(found).includes(null);

@@ -2,8 +2,8 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FetchResponse } from "../../schemas/fetch.ts";
-import { type Service, SETUPS } from "../service.ts";
-import { article, CHALLENGE, gate, type Page, type Pages, type Site, type Web, web } from "../web.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
+import { article, CHALLENGE, gate, type Page, type Pages, type Site, type Web, web } from "../harness/web.ts";
 
 const DELAY_MS = 300;
 const SLOTS = 2;

@@ -1,7 +1,7 @@
 /** robots.txt through the whole service: who may be read, what is said when not, and how often the file is asked for. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, SETUPS } from "../service.ts";
-import { article, type Page, redirect, type Web, web } from "../web.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
+import { article, type Page, redirect, type Web, web } from "../harness/web.ts";
 
 const robots = (...lines: string[]): Page => ({ type: "text/plain", body: lines.join("\n") });
 

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { createServer, request as httpRequest, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort } from "../tiers/programs.ts";
-import { type Service, SETUPS } from "../service.ts";
-import { type Arrival, article, type Page, prose, type Site, type Web, web } from "../web.ts";
+import { freePort } from "../harness/programs.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
+import { type Arrival, article, type Page, prose, type Site, type Web, web } from "../harness/web.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const stamp = (days_ago: number): string =>

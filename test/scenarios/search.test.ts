@@ -4,9 +4,9 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SearchBody, SearchResponse } from "../../schemas/search.ts";
-import { hasSearx, searx, type Searx } from "../searx.ts";
-import { type Service, SETUPS } from "../service.ts";
-import { article, type Web, web } from "../web.ts";
+import { hasSearx, searx, type Searx } from "../harness/searx.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
+import { article, type Web, web } from "../harness/web.ts";
 
 const searching =
   (service: Service) =>

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fallbackEngine } from "../../actors/search/adapters/engine.fallback.ts";
 import { instanceName, metasearchEngine } from "../../actors/search/adapters/engine.metasearch.ts";
 import type { Question } from "../../actors/search/engine.ts";
-import { systemClock } from "../../cluster/adapters/clock.system.ts";
-import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress.undici.ts";
-import { onlyTo } from "../../cluster/adapters/proxy.ts";
+import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
+import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
+import { onlyTo } from "../../cluster/adapters/egress/upstream-proxy.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 

@@ -10,8 +10,8 @@ import {
   localIndex,
 } from "../../actors/search/adapters/engine.local.sqlite.ts";
 import type { Question } from "../../actors/search/engine.ts";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trawl-index-"));
 afterAll(() => rmSync(folder, { recursive: true }));

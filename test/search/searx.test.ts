@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { metasearchEngine } from "../../actors/search/adapters/engine.metasearch.ts";
 import type { EngineAnswer, Question } from "../../actors/search/engine.ts";
 import { merge, poor } from "../../actors/search/merge.ts";
-import { systemClock } from "../../cluster/adapters/clock.system.ts";
-import { undiciEgress } from "../../cluster/adapters/egress.undici.ts";
-import { onlyTo } from "../../cluster/adapters/proxy.ts";
-import { type Hit, hasSearx, searx, type Searx, type Upstream } from "../searx.ts";
+import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
+import { undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
+import { onlyTo } from "../../cluster/adapters/egress/upstream-proxy.ts";
+import { type Hit, hasSearx, searx, type Searx, type Upstream } from "../harness/searx.ts";
 
 const installed = hasSearx();
 if (!installed)

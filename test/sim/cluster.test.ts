@@ -8,7 +8,15 @@ import { Type } from "typebox";
 import { expect, test } from "vitest";
 import { actor, PARKED, type ReplyTo } from "../../cluster/actor.ts";
 import { ask, contract, tell } from "../../schemas/contract.ts";
-import { CHANCES, GAP_MS, ITEMS, type Origins, simulate, type Subject, type Surroundings } from "./course.ts";
+import {
+  CHANCES,
+  GAP_MS,
+  ITEMS,
+  type Origins,
+  simulate,
+  type Subject,
+  type Surroundings,
+} from "./scenario.ts";
 
 /** Takes items of one site, one start a gap, each to be done once. */
 const Site = contract("site", {

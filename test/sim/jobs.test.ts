@@ -7,15 +7,15 @@ import { expect, test } from "vitest";
 import { account } from "../../actors/accounts/actor.ts";
 import { job } from "../../actors/jobs/actor.ts";
 import type { ItemKind } from "../../actors/jobs/kind.ts";
-import { judge } from "../../actors/jobs/law.ts";
+import { judge } from "../../actors/jobs/invariants.ts";
 import { scheduler } from "../../actors/jobs/scheduler.actor.ts";
-import { memoryBus } from "../../cluster/adapters/bus.memory.ts";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents.memory.ts";
-import { fakeEgress } from "../../cluster/adapters/egress.fake.ts";
-import { memoryLeases } from "../../cluster/adapters/leases.memory.ts";
-import { silentMeters } from "../../cluster/adapters/meters.silent.ts";
-import { seededRandom } from "../../cluster/adapters/random.seeded.ts";
+import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
+import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
 import { Account, monthOf } from "../../schemas/accounts.ts";
 import {
@@ -27,7 +27,7 @@ import {
   type KeptJob,
   type StoredResult,
 } from "../../schemas/jobs.ts";
-import { CHANCES } from "./course.ts";
+import { CHANCES } from "./scenario.ts";
 import { faulty, type Link } from "./faults.ts";
 
 const JOBS = ["j1", "j2", "j3"] as const;

@@ -9,7 +9,15 @@ import { actor, PARKED, type ReplyTo } from "../../cluster/actor.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { ask, contract, tell } from "../../schemas/contract.ts";
 import { Domain } from "../../schemas/domain.ts";
-import { CHANCES, GAP_MS, ITEMS, type Origins, simulate, type Subject, type Surroundings } from "./course.ts";
+import {
+  CHANCES,
+  GAP_MS,
+  ITEMS,
+  type Origins,
+  simulate,
+  type Subject,
+  type Surroundings,
+} from "./scenario.ts";
 
 const SLOTS = 2;
 const Visited = Type.Object({ item: Type.String(), result: Type.Union([Type.String(), Type.Null()]) });

@@ -5,9 +5,9 @@ import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Chromium } from "../../actors/tiers/adapters/chromium.ts";
-import { HOSTILE, hostileSite } from "../hostile-site.ts";
-import { article, gate, redirect, type Pages } from "../web.ts";
-import { type Desk, desk, describeBrowser, isAlive, living } from "./browser-desk.ts";
+import { HOSTILE, hostileSite } from "../harness/hostile-site.ts";
+import { article, gate, redirect, type Pages } from "../harness/web.ts";
+import { type Desk, desk, describeBrowser, isAlive, living } from "../harness/browser-harness.ts";
 
 const scripted = (script: string): string =>
   `<!doctype html><title>t</title><p id=a>text</p><script>${script}</script>`;

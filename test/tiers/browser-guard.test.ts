@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { redirect, type Pages } from "../web.ts";
-import { browsers, type Desk, desk, describeBrowser, loopback } from "./browser-desk.ts";
+import { redirect, type Pages } from "../harness/web.ts";
+import { browsers, type Desk, desk, describeBrowser, loopback } from "../harness/browser-harness.ts";
 
 /** A service on 127.0.0.2, which stands for a private address: it takes down who comes, and answers everybody. */
 interface Canary {

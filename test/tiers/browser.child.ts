@@ -1,5 +1,5 @@
 /** Starts a browser with a script without end in it, says which, and waits to be killed. */
-import { desk } from "./browser-desk.ts";
+import { desk } from "../harness/browser-harness.ts";
 
 const it = await desk();
 const site = it.web.site({

@@ -1,8 +1,8 @@
 /** The route browser on pages that mean well (1-core.md: render, accept_language, user_agent, max_bytes, body_kind). */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Refusal, Transported } from "../../actors/lib/transport.ts";
-import { article, coded, redirect } from "../web.ts";
-import { type Desk, desk, describeBrowser } from "./browser-desk.ts";
+import type { Refusal, Transported } from "../../actors/lib/web/transport.ts";
+import { article, coded, redirect } from "../harness/web.ts";
+import { type Desk, desk, describeBrowser } from "../harness/browser-harness.ts";
 
 const PDF = Buffer.from("%PDF-1.7\n1 0 obj<<>>endobj\ntrailer<<>>\n%%EOF\n");
 const scripted = (script: string, title = "Before"): string =>

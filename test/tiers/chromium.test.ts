@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromium as playwright } from "playwright-core";
 import { defaultPages } from "../../actors/tiers/adapters/browser-pool.ts";
 import { findChromium } from "../../actors/tiers/adapters/chromium.ts";
-import { article } from "../web.ts";
-import { browsers, desk } from "./browser-desk.ts";
+import { article } from "../harness/web.ts";
+import { browsers, desk } from "../harness/browser-harness.ts";
 
 let folder: string;
 let program: string;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { bodyReader, MAX_PDF_MS } from "../../actors/tiers/adapters/large.ts";
-import { virtualClock } from "../../cluster/adapters/clock.virtual.ts";
+import { bodyReader, MAX_PDF_MS } from "../../actors/tiers/adapters/large-bodies.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { type Answered, EgressError } from "../../cluster/ports/egress.ts";
 
 const MB = 2 ** 20;

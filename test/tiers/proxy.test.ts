@@ -5,17 +5,17 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { destination } from "../../actors/lib/destination.ts";
-import type { Refusal } from "../../actors/lib/transport.ts";
+import { destination } from "../../actors/lib/web/destination.ts";
+import type { Refusal } from "../../actors/lib/web/transport.ts";
 import { proxyTransport } from "../../actors/tiers/adapters/transport.proxy.ts";
 import { anotherSession, proxyUrl, sessionOf } from "../../actors/tiers/proxy-url.ts";
-import { systemClock } from "../../cluster/adapters/clock.system.ts";
-import { fakeEgress } from "../../cluster/adapters/egress.fake.ts";
-import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress.undici.ts";
+import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
+import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
+import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
 import type { Exchange, ExchangeRequest } from "../../cluster/ports/egress.ts";
-import { answer, type HostileSite, hostileSite, pem } from "../hostile-site.ts";
-import { ledger } from "./leave.ts";
-import { found, freePort, type Program, program } from "./programs.ts";
+import { answer, type HostileSite, hostileSite, pem } from "../harness/hostile-site.ts";
+import { ledger } from "../harness/fake-permit.ts";
+import { found, freePort, type Program, program } from "../harness/programs.ts";
 
 const clock = systemClock();
 const rule = destination({ allow: ["127.0.0.0/8"] });

@@ -6,8 +6,8 @@ import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Egress } from "../../../cluster/ports/egress.ts";
 import type { Period } from "../../../schemas/search.ts";
 import type { Engine, EngineAnswer, RawResult } from "../engine.ts";
-import { FALLBACK_PAGE, requestsFor } from "../seek.ts";
-import { failed, getJson, isRecord, textOf, textsOf } from "./upstream.ts";
+import { FALLBACK_PAGE, requestsFor } from "../run-search.ts";
+import { failed, getJson, isRecord, textOf, textsOf } from "./get-json.ts";
 
 /** The API's own limits of a query; what is longer it refuses, so it is cut at a word. */
 const MAX_QUERY_CHARS = 400;

@@ -8,10 +8,10 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Meters } from "../../../cluster/ports/meters.ts";
-import { normaliseUrl, parseUrl } from "../../lib/url.ts";
+import { normaliseUrl, parseUrl } from "../../lib/web/url.ts";
 import type { Engine, RawResult } from "../engine.ts";
 import { millisecondsOf, PERIOD_DAYS } from "../merge.ts";
-import { failed } from "./upstream.ts";
+import { failed } from "./get-json.ts";
 
 export interface IndexedPage {
   readonly url: string;

@@ -5,7 +5,7 @@
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Egress } from "../../../cluster/ports/egress.ts";
 import type { Engine, EngineAnswer, RawResult, Unresponsive } from "../engine.ts";
-import { failed, getJson, isRecord, textOf, textsOf } from "./upstream.ts";
+import { failed, getJson, isRecord, textOf, textsOf } from "./get-json.ts";
 
 /** An instance gives 10 to 40 at once; more pages only for who wants more, and not without end. */
 const PAGE = 20;

@@ -16,7 +16,7 @@ import {
   chromium,
   type Page,
 } from "playwright-core";
-import type { Guard, Pass } from "../../../cluster/ports/guard.ts";
+import type { Guard, Pass } from "../../../cluster/ports/egress-proxy.ts";
 import type { Meters } from "../../../cluster/ports/meters.ts";
 import type { Chromium } from "./chromium.ts";
 

@@ -12,8 +12,8 @@ import {
   type EgressProblem,
 } from "../../../cluster/ports/egress.ts";
 import type { Redirect } from "../../../schemas/fetch.ts";
-import { retryAfterSeconds } from "../../lib/http.ts";
-import type { Transport, Transported, TransportRequest } from "../../lib/transport.ts";
+import { retryAfterSeconds } from "../../lib/web/http.ts";
+import type { Transport, Transported, TransportRequest } from "../../lib/web/transport.ts";
 import {
   archivedAt,
   candidates,
@@ -27,8 +27,8 @@ import {
   replayUrl,
   type Snapshot,
 } from "../cdx.ts";
-import { collected, entered, joined, leaveOf } from "./hop.ts";
-import { bodyReader, type ReadBody, tooMuch } from "./large.ts";
+import { collected, entered, joined, leaveOf } from "./one-request.ts";
+import { bodyReader, type ReadBody, tooMuch } from "./large-bodies.ts";
 
 export interface ArchiveOptions {
   readonly egress: Egress;

@@ -12,8 +12,8 @@
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { EgressProblem } from "../../../cluster/ports/egress.ts";
 import type { Redirect } from "../../../schemas/fetch.ts";
-import type { Destination } from "../../lib/destination.ts";
-import { contentKindOf, retryAfterSeconds } from "../../lib/http.ts";
+import type { Destination } from "../../lib/web/destination.ts";
+import { contentKindOf, retryAfterSeconds } from "../../lib/web/http.ts";
 import type {
   Entry,
   OriginAnswer,
@@ -21,10 +21,10 @@ import type {
   Transport,
   Transported,
   TransportRequest,
-} from "../../lib/transport.ts";
-import { parseUrl, siteOf } from "../../lib/url.ts";
+} from "../../lib/web/transport.ts";
+import { parseUrl, siteOf } from "../../lib/web/url.ts";
 import type { BrowserPool, Lease } from "./browser-pool.ts";
-import { entered, outOfBounds, shown } from "./hop.ts";
+import { entered, outOfBounds, shown } from "./one-request.ts";
 
 export interface PageLimits {
   /** For one page, from its first request to its bytes; waiting for leave does not count. */

@@ -8,12 +8,12 @@
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import { type Egress, EgressError, type EgressProblem } from "../../../cluster/ports/egress.ts";
 import type { Redirect } from "../../../schemas/fetch.ts";
-import type { Destination } from "../../lib/destination.ts";
-import { retryAfterSeconds } from "../../lib/http.ts";
-import { parseUrl } from "../../lib/url.ts";
-import type { Refusal, Transport, Transported, TransportRequest } from "../../lib/transport.ts";
-import { entered, joined, leaveOf, outOfBounds, reasonOf, shown } from "./hop.ts";
-import { bodyReader, tooMuch } from "./large.ts";
+import type { Destination } from "../../lib/web/destination.ts";
+import { retryAfterSeconds } from "../../lib/web/http.ts";
+import { parseUrl } from "../../lib/web/url.ts";
+import type { Refusal, Transport, Transported, TransportRequest } from "../../lib/web/transport.ts";
+import { entered, joined, leaveOf, outOfBounds, reasonOf, shown } from "./one-request.ts";
+import { bodyReader, tooMuch } from "./large-bodies.ts";
 
 export interface DirectOptions {
   readonly egress: Egress;

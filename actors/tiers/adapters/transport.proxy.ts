@@ -4,9 +4,9 @@
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Egress } from "../../../cluster/ports/egress.ts";
-import type { Destination } from "../../lib/destination.ts";
-import type { Transport } from "../../lib/transport.ts";
-import { type JoinedSites, siteOf } from "../../lib/url.ts";
+import type { Destination } from "../../lib/web/destination.ts";
+import type { Transport } from "../../lib/web/transport.ts";
+import { type JoinedSites, siteOf } from "../../lib/web/url.ts";
 import { anotherSession, proxyUrl, sessionOf } from "../proxy-url.ts";
 import { directTransport } from "./transport.direct.ts";
 

@@ -4,11 +4,17 @@
  * when it is over (`left`); robots, slot and fence are the worker's. A page over BODY_INLINE_BYTES comes by the body
  * store.
  */
-import type { Bodies } from "../../../cluster/ports/bodies.ts";
+import type { Bodies } from "../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
-import type { Errand, Errands } from "../../../cluster/ports/errands.ts";
+import type { Errand, Errands } from "../../../cluster/ports/role-workers.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
-import type { Entry, OriginAnswer, Transport, Transported, TransportRequest } from "../../lib/transport.ts";
+import type {
+  Entry,
+  OriginAnswer,
+  Transport,
+  Transported,
+  TransportRequest,
+} from "../../lib/web/transport.ts";
 
 export const BROWSER_ERRAND = "browser";
 

@@ -6,11 +6,11 @@
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import { type Egress, EgressError, type EgressProblem } from "../../../cluster/ports/egress.ts";
-import type { Destination } from "../../lib/destination.ts";
-import type { Transport, Transported } from "../../lib/transport.ts";
-import { parseUrl } from "../../lib/url.ts";
+import type { Destination } from "../../lib/web/destination.ts";
+import type { Transport, Transported } from "../../lib/web/transport.ts";
+import { parseUrl } from "../../lib/web/url.ts";
 import { problemOf, renderService } from "../render-services.ts";
-import { collected, entered, leaveOf, outOfBounds } from "./hop.ts";
+import { collected, entered, leaveOf, outOfBounds } from "./one-request.ts";
 
 export interface RenderOptions {
   /** Leads to the service, which may be private: an operator named it. */

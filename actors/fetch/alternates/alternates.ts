@@ -1,0 +1,195 @@
+/**
+ * Which open copies of a page are looked for elsewhere, and when one is verified (1-core.md, allow_alternates;
+ * content.md 10). Pure. It never helps around a paywall: only what is published openly counts, a copy that is sold
+ * itself does not, nor what archives, caches and reader services hold of somebody's sold page.
+ */
+import type { FetchError } from "../../../schemas/errors.ts";
+import type { ContentKind, PageRecord } from "../../../schemas/fetch.ts";
+import type { Extracted } from "../../lib/content/extraction-result.ts";
+import { doiInUrl } from "../../lib/content/alternate-links.ts";
+import { addressOf, gramsOf, isSameTitle, saysTitle, share, wordsOf } from "../../lib/content/similarity.ts";
+import { type JoinedSites, siteOf } from "../../lib/web/url.ts";
+
+export type Source = NonNullable<PageRecord["alternate_source"]>;
+
+/** Why a copy is looked for. */
+export type Cause = "paywall" | "robots" | "gone" | "blocked";
+
+interface Wishes {
+  readonly allow_alternates: boolean;
+  /** A list of routes leaves out what is none of them. */
+  readonly tiers: readonly unknown[] | null;
+}
+
+/** Whether a climb that came to this is worth a look elsewhere, and why. `sold`: what it saw is only a teaser. */
+export function causeOf(wishes: Wishes, error: FetchError | null, sold: boolean): Cause | null {
+  if (!wishes.allow_alternates || wishes.tiers !== null) return null;
+  if (error === "robots_disallowed") return "robots";
+  if (error === "http_404" || error === "http_410") return "gone";
+  if (error === "all_tiers_failed") return sold ? "paywall" : "blocked";
+  return sold && (error === null || error === "http_401" || error === "http_402") ? "paywall" : null;
+}
+
+/** What is known of the page that is wanted. */
+export interface Wanted {
+  readonly url: string;
+  readonly cause: Cause;
+  /** Every address it is known by, as addressOf names them. */
+  readonly addresses: readonly string[];
+  readonly title: string | null;
+  readonly language: string | null;
+  /** Word 5-grams of its beginning; null: too little of it is known to tell a copy by. */
+  readonly lead: ReadonlySet<string> | null;
+  /** Its first words, for a search when it has no title. */
+  readonly opening: string;
+  readonly doi: string | null;
+  /** As the page declares them, or the page that says it is not there. None are guessed: that would be visits in vain. */
+  readonly feeds: readonly string[];
+  /** A copy must have more text than this; shorter, and it is as much a teaser as what we have. */
+  readonly more_than_chars: number;
+}
+
+/** What was seen of it now, or what is remembered of it from when it could be read. */
+export interface Known {
+  readonly title: string | null;
+  readonly text: string;
+  readonly canonical_url: string | null;
+  readonly language: string | null;
+  readonly final_url: string | null;
+}
+
+const LEAD_WORDS = 60;
+const MIN_LEAD_WORDS = 40;
+const MIN_LEAD_GRAMS = 20;
+const LONGER_THAN_TEASER = 1.5;
+
+/** A text's words, less its title where it begins with that: another site may have given it another. */
+function wordsBelow(title: string | null, text: string): readonly string[] {
+  const [heading, words] = [wordsOf(title ?? ""), wordsOf(text)];
+  return words.slice(heading.every((word, at) => words[at] === word) ? heading.length : 0);
+}
+
+/** The 5-grams of a text's first 60 words; null below 40 words or 20 different 5-grams, for that is too common. */
+export function leadOf(text: string, title: string | null = null): ReadonlySet<string> | null {
+  const words = wordsBelow(title, text).slice(0, LEAD_WORDS);
+  const grams = gramsOf(words);
+  return words.length < MIN_LEAD_WORDS || grams.size < MIN_LEAD_GRAMS ? null : grams;
+}
+
+export function wantedOf(
+  url: string,
+  cause: Cause,
+  known: Known | null,
+  leads: Extracted["leads"],
+  min_text_chars: number,
+): Wanted {
+  const addresses = [url, known?.final_url, known?.canonical_url].flatMap(
+    (each) => addressOf(each ?? "") ?? [],
+  );
+  const teaser_chars = cause === "paywall" ? (known?.text.length ?? 0) : 0;
+  return {
+    url,
+    cause,
+    addresses: [...new Set(addresses)],
+    title: known?.title ?? null,
+    language: known?.language ?? null,
+    lead: known === null ? null : leadOf(known.text, known.title),
+    opening: known === null ? "" : wordsBelow(known.title, known.text).slice(0, 12).join(" "),
+    doi: leads?.doi ?? doiInUrl(url),
+    feeds: leads?.feeds ?? [],
+    more_than_chars: Math.max(min_text_chars, Math.ceil(LONGER_THAN_TEASER * teaser_chars)) - 1,
+  };
+}
+
+const MAX_QUERY_CHARS = 200;
+const MAX_CANDIDATES = 5;
+
+/** What to search for; null when a copy could not be told from another text. */
+export function queryOf({ lead, title, opening }: Wanted): string | null {
+  if (lead === null) return null;
+  const query = title !== null && wordsOf(title).length >= 3 ? title : opening;
+  return query.slice(0, MAX_QUERY_CHARS);
+}
+
+/**
+ * Whoever shows other sites' pages: archives and caches, translators and readers that fetch a page in somebody's
+ * place, and who takes down walls. What stands there was not published by who may.
+ */
+const OTHERS_PAGES =
+  /^(?:(?:[a-z0-9-]+\.)*(?:archive\.(?:org|is|today|ph|md|li|vn|fo)|archive-it\.org|webcitation\.org|perma\.cc|ghostarchive\.org|12ft\.[a-z]+|13ft\.[a-z]+|1ft\.io|smry\.ai|outline\.com|txtify\.it|removepaywalls?\.[a-z]+|paywallreader\.com|bypasspaywalls?\.[a-z]+|freedium\.[a-z]+|freedium-mirror\.[a-z]+|readmedium\.com|scribe\.rip|translate\.goog|jina\.ai|printfriendly\.com|proxysite\.com|sci-hub\.[a-z]+|libgen\.[a-z]+|z-lib\.[a-z]+)|webcache\.googleusercontent\.com|cc\.bingj\.com|translate\.google(?:\.[a-z]+)+|cachedview\.[a-z]+)$/i;
+
+export const showsOthersPages = (url: string): boolean => OTHERS_PAGES.test(new URL(url).hostname);
+
+/** Search results that may be the same story on another site: one of each site, the best five. */
+export function candidatesOf(
+  urls: readonly string[],
+  wanted: Wanted,
+  joined?: JoinedSites,
+): readonly string[] {
+  const taken = new Set([siteOf(new URL(wanted.url).hostname, joined)]);
+  return urls
+    .filter((text) => {
+      if (addressOf(text) === null || showsOthersPages(text)) return false;
+      const site = siteOf(new URL(text).hostname, joined);
+      return !taken.has(site) && taken.add(site);
+    })
+    .slice(0, MAX_CANDIDATES);
+}
+
+/** A copy as it was read. */
+export interface Copy {
+  readonly final_url: string;
+  readonly kind: ContentKind;
+  readonly extracted: Extracted;
+}
+
+/** How a copy is known for one: by what names it, or by its words alone. */
+export type By = "identifier" | "words";
+
+export type Verdict =
+  | { readonly kind: "verified"; readonly score: number }
+  | {
+      readonly kind: "rejected";
+      readonly why: "unreadable" | "paywall" | "others_page" | "same_site" | "short" | "no_lead" | "mismatch";
+    };
+
+/** As specified: half of the lead's 5-grams. Two reports of one case may reach 0.52; strangers stay below 0.1. */
+const MIN_SCORE = 0.5;
+const READABLE: ReadonlySet<ContentKind> = new Set(["html", "pdf", "text"]);
+
+/** `elsewhere`: it must stand on another site than the page itself. */
+export function judged(
+  wanted: Wanted,
+  { final_url, kind, extracted }: Copy,
+  by: By,
+  elsewhere: boolean,
+  joined?: JoinedSites,
+): Verdict {
+  const rejected = (why: Extract<Verdict, { kind: "rejected" }>["why"]): Verdict => ({
+    kind: "rejected",
+    why,
+  });
+  if (!READABLE.has(kind)) return rejected("unreadable");
+  // Where a redirect led to counts, not where it began.
+  if (showsOthersPages(final_url)) return rejected("others_page");
+  const site = (url: string) => siteOf(new URL(url).hostname, joined);
+  if (elsewhere && site(final_url) === site(wanted.url)) return rejected("same_site");
+  if (extracted.paywall === "hard" || extracted.paywall === "unknown") return rejected("paywall");
+  if (extracted.text.length <= wanted.more_than_chars) return rejected("short");
+  if (by === "identifier") return { kind: "verified", score: 1 };
+  if (wanted.lead === null) return rejected("no_lead");
+  const score = share(wanted.lead, gramsOf(wordsOf(extracted.text)));
+  // Rounded down, so that no score below the limit is written as one that reaches it.
+  return score < MIN_SCORE
+    ? rejected("mismatch")
+    : { kind: "verified", score: Math.floor(score * 1e4) / 1e4 };
+}
+
+/** Whether a paper found under a DOI is the one that is wanted: the page, the register and the copy say one title. */
+export function isThePaper(wanted: Wanted, registered: string | null, { extracted }: Copy): boolean {
+  if (registered === null) return false;
+  if (wanted.title !== null && wanted.cause === "paywall" && !isSameTitle(wanted.title, registered))
+    return false;
+  const { title, text } = extracted;
+  return (title !== null && isSameTitle(title, registered)) || saysTitle(text, registered);
+}

@@ -1,0 +1,137 @@
+/**
+ * Captures in Common Crawl: its list of crawls, its index (CDXJ, one JSON object a line), and the WARC record that one
+ * range of one file holds. Pure but for unpacking gzip; every length is limited before it is believed.
+ */
+import { gunzipSync } from "node:zlib";
+import { Type } from "typebox";
+import { Compile } from "typebox/compile";
+import { addressOf } from "../../lib/content/similarity.ts";
+
+const Crawls = Compile(
+  Type.Array(Type.Object({ id: Type.String({ pattern: "^CC-MAIN-[0-9A-Za-z-]{1,40}$" }) })),
+);
+
+/** The newest crawls, as the index lists them. */
+const CRAWLS_ASKED = 2;
+
+export const crawlsUrl = (index_url: string): string => `${index_url}/collinfo.json`;
+
+/** Null when this is no list of crawls. */
+export function readCrawls(body: string): readonly string[] | null {
+  const list = parsed(body);
+  return Crawls.Check(list) ? list.slice(0, CRAWLS_ASKED).map(({ id }) => id) : null;
+}
+
+export const capturesUrl = (index_url: string, crawl: string, url: string): string =>
+  `${index_url}/${crawl}-index?${new URLSearchParams({ url, output: "json" }).toString()}`;
+
+export interface Capture {
+  /** YYYYMMDDhhmmss, UTC. */
+  readonly timestamp: string;
+  readonly filename: string;
+  readonly offset: number;
+  readonly length: number;
+}
+
+const Line = Compile(
+  Type.Object({
+    url: Type.String(),
+    timestamp: Type.String({ pattern: "^\\d{14}$" }),
+    status: Type.String(),
+    filename: Type.String({ pattern: "^crawl-data/[\\w./=-]{1,400}\\.warc\\.gz$" }),
+    offset: Type.String({ pattern: "^\\d{1,15}$" }),
+    length: Type.String({ pattern: "^\\d{1,15}$" }),
+    truncated: Type.Optional(Type.String()),
+  }),
+);
+const MAX_LINES = 1_000;
+
+/** The newest whole capture of this very page with a good status, or null. */
+export function newestCapture(body: string, address: string): Capture | null {
+  const captures = body
+    .split("\n", MAX_LINES)
+    .map(parsed)
+    .filter((line) => Line.Check(line))
+    .filter(({ url, status, truncated, filename }) => {
+      const whole = truncated === undefined || truncated === "";
+      return status === "200" && whole && !filename.includes("..") && addressOf(url) === address;
+    });
+  const newest = captures.toSorted((a, b) => (a.timestamp < b.timestamp ? 1 : -1))[0];
+  if (!newest) return null;
+  const { timestamp, filename, offset, length } = newest;
+  return { timestamp, filename, offset: Number(offset), length: Number(length) };
+}
+
+export const recordUrl = (data_url: string, { filename }: Capture): string => `${data_url}/${filename}`;
+
+export const rangeOf = ({ offset, length }: Capture): string => `bytes=${offset}-${offset + length - 1}`;
+
+const YEAR_MS = 365 * 86_400_000;
+
+/** When it was taken, or null for what is no time, lies ahead or is older than a year. */
+export function capturedAt({ timestamp }: Capture, now_ms: number): string | null {
+  const at = timestamp.replace(/^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/, "$1-$2-$3T$4:$5:$6Z");
+  const at_ms = Date.parse(at);
+  return Number.isNaN(at_ms) || at_ms > now_ms || now_ms - at_ms > YEAR_MS
+    ? null
+    : new Date(at_ms).toISOString();
+}
+
+export interface Captured {
+  readonly url: string;
+  readonly status: number;
+  /** Names in lower case; of repeated fields the first. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Buffer;
+}
+
+/** Of the record around the page. */
+const MAX_FRAME_BYTES = 262_144;
+/** The crawl keeps 5 MiB of a page at most: what is unpacked here and now takes some 20 ms. */
+const MAX_PAGE_BYTES = 5 * 2 ** 20;
+
+/** The page in one gzipped WARC record, or null for anything else: broken, too large, cut off, no response. */
+export function readRecord(packed: Buffer, max_bytes: number): Captured | null {
+  let record: Buffer;
+  try {
+    record = gunzipSync(packed, { maxOutputLength: MAX_PAGE_BYTES + MAX_FRAME_BYTES });
+  } catch {
+    return null;
+  }
+  const warc = headOf(record);
+  if (!warc || !/^WARC\/1\.[01]$/.test(warc.first) || warc.fields.get("warc-type") !== "response")
+    return null;
+  if (warc.fields.has("warc-truncated")) return null;
+  const url = warc.fields.get("warc-target-uri")?.replace(/^<(.*)>$/, "$1");
+  const length = Number(warc.fields.get("content-length"));
+  if (url === undefined || !Number.isSafeInteger(length) || warc.end + length > record.length) return null;
+  const block = record.subarray(warc.end, warc.end + length);
+  const http = headOf(block);
+  const status = Number(/^HTTP\/[\d.]+ (\d{3})(?: |$)/.exec(http?.first ?? "")?.[1]);
+  if (!http || !Number.isInteger(status)) return null;
+  // The crawler stores bodies decoded and says so in fields of its own; what is still coded would have to be guessed at.
+  if (http.fields.has("content-encoding") || http.fields.has("transfer-encoding")) return null;
+  const body = block.subarray(http.end);
+  return body.length > max_bytes ? null : { url, status, headers: http.fields, body: Buffer.from(body) };
+}
+
+function headOf(bytes: Buffer) {
+  const end = bytes.indexOf("\r\n\r\n", 0, "latin1");
+  if (end < 0 || end > MAX_FRAME_BYTES) return null;
+  const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
+  const fields = new Map<string, string>();
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
+    if (name !== "" && !fields.has(name)) fields.set(name, line.slice(colon + 1).trim());
+  }
+  return { first, fields, end: end + 4 };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

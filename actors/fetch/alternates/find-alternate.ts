@@ -1,0 +1,424 @@
+/**
+ * The look for an open copy elsewhere, source by source until one is verified: the publisher's feed, the Guardian's
+ * API, an open-access copy by DOI, the same story on another site, and for batches Common Crawl. Every request is one
+ * polite GET under the rules of its own host; everything asked leaves an attempt. What is looked for, and what counts
+ * as found, is alternates.ts.
+ */
+import { LRUCache } from "lru-cache";
+import type { Say } from "../../../cluster/actor.ts";
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { Work } from "../../../cluster/ports/workers.ts";
+import type { ContentKind, FetchAsk } from "../../../schemas/fetch.ts";
+import { challengeOf } from "../../lib/content/challenge.ts";
+import type { Extracted, ExtractTask } from "../../lib/content/extraction-result.ts";
+import { contentKindOf } from "../../lib/web/http.ts";
+import { addressOf } from "../../lib/content/similarity.ts";
+import type { Transport, Transported, TransportRequest } from "../../lib/web/transport.ts";
+import type { JoinedSites } from "../../lib/web/url.ts";
+import {
+  type By,
+  candidatesOf,
+  type Copy,
+  isThePaper,
+  judged,
+  queryOf,
+  type Source,
+  type Verdict,
+  type Wanted,
+} from "./alternates.ts";
+import {
+  type Capture,
+  capturedAt,
+  capturesUrl,
+  crawlsUrl,
+  newestCapture,
+  rangeOf,
+  readCrawls,
+  readRecord,
+  recordUrl,
+} from "./common-crawl.ts";
+import { type Carried, guardianAddress, guardianId, guardianQuestion, readGuardian } from "./guardian.ts";
+import { readUnpaywall, unpaywallQuestion } from "./unpaywall.ts";
+
+/** Addresses of results, best first, and what the search cost in micros. Throws nothing; ends with its signal. */
+export type SearchPort = (
+  say: Say,
+  query: string,
+  asker: { readonly id: string; readonly project: string; readonly language: string | null },
+  signal: AbortSignal,
+) => Promise<{ readonly urls: readonly string[]; readonly cost_micros: number }>;
+
+/** Who may be asked beside the publisher itself; what is left out is not. Addresses have no slash at their end. */
+export interface Sources {
+  readonly search?: SearchPort;
+  readonly guardian?: { readonly url: string; readonly key: string };
+  readonly unpaywall?: { readonly url: string; readonly email: string };
+  readonly common_crawl?: { readonly index_url: string; readonly data_url: string };
+  /** Who asks registers and indexes: they want to know. Pages are asked for as any page. */
+  readonly user_agent: string;
+}
+
+interface Needs extends Sources {
+  /** One GET over the route `direct`: redirects hop by hop, each asked for under its own host's rules. */
+  readonly read: Transport;
+  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<Work<Extracted>>;
+  readonly clock: Clock;
+  readonly joined?: JoinedSites;
+}
+
+type Page = Extract<Transported, { kind: "page" }>;
+
+export interface Quest {
+  readonly say: Say;
+  readonly wanted: Wanted;
+  readonly request: Pick<
+    FetchAsk,
+    "fetch_id" | "project" | "lane" | "accept_pdf" | "max_bytes" | "accept_language"
+  >;
+  readonly enter: TransportRequest["enter"];
+  readonly signal: AbortSignal;
+  /** One attempt; `detail` is the copy's address. */
+  readonly note: (status: number | null, reason: string, ms: number, detail: string | null) => void;
+}
+
+export interface Found {
+  readonly source: Source;
+  readonly score: number;
+  readonly page: Page;
+  readonly kind: ContentKind;
+  readonly extracted: Extracted;
+}
+
+export interface Sought {
+  readonly found: Found | null;
+  readonly cost_micros: number;
+}
+
+/** The whole look; a caller without a deadline of its own waits 150 s for everything. */
+const MAX_SEEK_MS = 60_000;
+/** One request of it. */
+const MAX_READ_MS = 20_000;
+const MAX_FEED_BYTES = 5 * 2 ** 20;
+/** Answers of registers and indexes. */
+const MAX_ANSWER_BYTES = 2 * 2 ** 20;
+
+/** A batch over one publisher reads its feed once, and not for every page; the same for the list of crawls. */
+const REMEMBERED_MS = 10 * 60_000;
+const MAX_REMEMBERED_BYTES = 32 * 2 ** 20;
+
+const HTML = "text/html; charset=utf-8";
+
+export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
+  const { clock, joined, search, guardian, unpaywall, common_crawl } = needs;
+  const remembered = new LRUCache<string, { readonly page: Page; readonly until_ms: number }>({
+    maxSize: MAX_REMEMBERED_BYTES,
+    sizeCalculation: ({ page }) => page.body.length + 1_024,
+  });
+
+  return async (quest) => {
+    const { wanted, request } = quest;
+    const patience = new AbortController();
+    const alarm = clock.at(clock.now() + MAX_SEEK_MS, () => patience.abort());
+    const signal = AbortSignal.any([quest.signal, patience.signal]);
+    let cost_micros = 0;
+
+    const note = (source: Source, status: number | null, outcome: string, ms: number, detail: string) =>
+      quest.note(status, `alternate_${source}${outcome === "" ? "" : `_${outcome}`}`, ms, detail);
+
+    /** One GET; whatever is no 200 (206 for a range) is noted, under `shown` where the address itself is secret. */
+    async function get(
+      source: Source,
+      url: string,
+      options: { bytes: number; shown?: string; range?: string; anonymous?: boolean; keep?: boolean },
+    ): Promise<Page | null> {
+      const { bytes, shown = url, range, anonymous = false, keep = false } = options;
+      const known = keep ? remembered.get(url) : undefined;
+      if (known && clock.now() < known.until_ms) return usable(known.page);
+      const late = new AbortController();
+      const timer = clock.at(clock.now() + MAX_READ_MS, () => late.abort());
+      const result = await needs
+        .read({
+          url,
+          max_bytes: bytes,
+          accept_language: request.accept_language,
+          user_agent: anonymous ? null : needs.user_agent,
+          country: null,
+          validators: null,
+          ...(range !== undefined && { range }),
+          signal: AbortSignal.any([signal, late.signal]),
+          enter: quest.enter,
+        })
+        .finally(() => timer[Symbol.dispose]());
+      switch (result.kind) {
+        case "refused":
+          note(source, null, `rejected_${refusals[result.refusal.error] ?? "refused"}`, result.ms, shown);
+          return null;
+        case "failed":
+          note(
+            source,
+            result.status,
+            `rejected_${failures[result.reason] ?? "unreachable"}`,
+            result.ms,
+            shown,
+          );
+          return null;
+        case "page":
+          if (keep) remembered.set(url, { page: result, until_ms: clock.now() + REMEMBERED_MS });
+          return usable(result);
+      }
+
+      function usable(page: Page): Page | null {
+        if (page.status === (range === undefined ? 200 : 206)) return page;
+        note(source, page.status, page.status === 404 ? "not_found" : "rejected_status", page.ms, shown);
+        return null;
+      }
+    }
+
+    /** Reads what may be a copy, judges it and notes the verdict. */
+    async function examined(
+      source: Source,
+      page: Page,
+      read: { content_type: string | null; kind: ContentKind; bytes: Buffer },
+      verdictOf: (copy: Copy) => Verdict | { readonly kind: "rejected"; readonly why: "title" },
+    ): Promise<Found | null> {
+      const { kind, content_type, bytes } = read;
+      const { status, final_url, ms } = page;
+      const task = { bytes, url: final_url, content_type, kind, now_ms: clock.now() };
+      const work = await needs.extract(task, signal);
+      if (work.kind === "failed") {
+        note(source, status, "rejected_unreadable", ms, final_url);
+        return null;
+      }
+      const extracted = work.value;
+      const challenge = challengeOf({
+        status,
+        headers: page.headers,
+        body_start: kind === "pdf" || kind === "binary" ? "" : bytes.toString("latin1", 0, 65_536),
+        bytes: bytes.length,
+        text_chars: extracted.text.length,
+      });
+      const verdict = challenge
+        ? ({ kind: "rejected", why: "challenge" } as const)
+        : verdictOf({ final_url, kind, extracted });
+      if (verdict.kind === "rejected") {
+        note(source, status, `rejected_${verdict.why}`, ms, final_url);
+        return null;
+      }
+      note(source, status, "", ms, final_url);
+      return { source, score: verdict.score, page, kind, extracted };
+    }
+
+    /** A page of its own, at its own address. */
+    async function visited(source: Source, url: string, verdictOf: Parameters<typeof examined>[3]) {
+      const page = await get(source, url, { bytes: request.max_bytes, anonymous: true });
+      if (page === null) return null;
+      const content_type = page.headers.get("content-type") ?? null;
+      const kind = contentKindOf(content_type, page.body, page.final_url);
+      if (kind === "pdf" && !request.accept_pdf) {
+        note(source, page.status, "rejected_pdf_not_accepted", page.ms, page.final_url);
+        return null;
+      }
+      return examined(source, page, { content_type, kind, bytes: page.body }, verdictOf);
+    }
+
+    /** HTML that came in an envelope: judged as the page it makes, kept as it was carried. */
+    async function carried(source: Source, envelope: Page, final_url: string, item: Carried, by: By) {
+      const page: Page = {
+        ...envelope,
+        final_url,
+        redirects: [],
+        headers: new Map([...envelope.headers].filter(([name]) => ENVELOPE_FIELDS.has(name))),
+        body: Buffer.from(item.html),
+      };
+      const read = {
+        content_type: HTML,
+        kind: "html" as const,
+        bytes: Buffer.from(asPage(item, wanted.url)),
+      };
+      const found = await examined(source, page, read, (copy) => judged(wanted, copy, by, false, joined));
+      return (
+        found && { ...found, page: { ...page, headers: new Map([...page.headers, ["content-type", HTML]]) } }
+      );
+    }
+
+    async function inFeeds(): Promise<Found | null> {
+      for (const feed of wanted.feeds) {
+        const page = await get("publisher_feed", feed, { bytes: MAX_FEED_BYTES, keep: true });
+        if (page === null) continue;
+        const content_type = page.headers.get("content-type") ?? null;
+        const items = { addresses: wanted.addresses, title: wanted.title };
+        const task = {
+          bytes: page.body,
+          url: feed,
+          content_type,
+          kind: "xml" as const,
+          now_ms: clock.now(),
+          items,
+        };
+        const work = await needs.extract(task, signal);
+        const found = work.kind === "done" ? (work.value.items ?? []) : [];
+        if (found.length === 0) {
+          const outcome = work.kind === "done" ? "not_found" : "rejected_unreadable";
+          note("publisher_feed", page.status, outcome, page.ms, feed);
+        }
+        for (const item of found) {
+          const by = item.exact ? "identifier" : "words";
+          const copy = await carried("publisher_feed", page, page.final_url, item, by);
+          if (copy) return copy;
+        }
+      }
+      return null;
+    }
+
+    async function inGuardian(): Promise<Found | null> {
+      const id = guardian && guardianId(wanted.url);
+      if (!guardian || !id) return null;
+      const shown = guardianAddress(guardian.url, id);
+      const question = guardianQuestion(guardian.url, id, guardian.key);
+      const page = await get("guardian_api", question, { bytes: MAX_ANSWER_BYTES, shown });
+      if (page === null) return null;
+      const item = readGuardian(page.body.toString(), id);
+      if (item) return carried("guardian_api", page, shown, item, "identifier");
+      note("guardian_api", page.status, "rejected_unreadable", page.ms, shown);
+      return null;
+    }
+
+    async function openAccess(): Promise<Found | null> {
+      const { doi } = wanted;
+      if (!unpaywall || doi === null) return null;
+      const shown = `https://doi.org/${doi}`;
+      const question = unpaywallQuestion(unpaywall.url, doi, unpaywall.email);
+      const page = await get("open_access", question, { bytes: MAX_ANSWER_BYTES, shown });
+      if (page === null) return null;
+      const open = readUnpaywall(page.body.toString(), doi, request.accept_pdf);
+      if (open === null || open.places.length === 0) {
+        note("open_access", page.status, open ? "not_found" : "rejected_unreadable", page.ms, shown);
+        return null;
+      }
+      for (const place of open.places) {
+        const copy = await visited("open_access", place, (read) => {
+          if (!isThePaper(wanted, open.title, read)) return { kind: "rejected", why: "title" };
+          return judged(wanted, read, "identifier", false, joined);
+        });
+        if (copy) return copy;
+      }
+      return null;
+    }
+
+    async function syndicated(): Promise<Found | null> {
+      const query = queryOf(wanted);
+      if (!search || query === null) return null;
+      const began_ms = clock.mono();
+      const asker = { id: request.fetch_id, project: request.project, language: wanted.language };
+      const results = await search(quest.say, query, asker, signal);
+      cost_micros += results.cost_micros;
+      const candidates = candidatesOf(results.urls, wanted, joined);
+      const ms = clock.mono() - began_ms;
+      quest.note(null, `syndication_candidates_${candidates.length}`, ms, null);
+      for (const candidate of candidates) {
+        const copy = await visited("syndication", candidate, (read) =>
+          judged(wanted, read, "words", true, joined),
+        );
+        if (copy) return copy;
+        if (signal.aborted) break;
+      }
+      return null;
+    }
+
+    async function inCommonCrawl(): Promise<Found | null> {
+      // What a crawler was let into is not open to everyone: never for a page that is sold.
+      if (!common_crawl || request.lane !== "batch" || wanted.cause === "paywall") return null;
+      const { index_url, data_url } = common_crawl;
+      const source = "common_crawl";
+      const list = await get(source, crawlsUrl(index_url), { bytes: MAX_ANSWER_BYTES, keep: true });
+      const crawls = list && readCrawls(list.body.toString());
+      if (list && !crawls) note(source, list.status, "rejected_unreadable", list.ms, crawlsUrl(index_url));
+      const address = addressOf(wanted.url)!;
+      let capture: Capture | null = null;
+      for (const crawl of crawls ?? []) {
+        const url = capturesUrl(index_url, crawl, wanted.url);
+        const listing = await get(source, url, { bytes: MAX_ANSWER_BYTES });
+        capture = listing && newestCapture(listing.body.toString(), address);
+        if (capture) break;
+        if (listing) note(source, listing.status, "not_found", listing.ms, url);
+      }
+      if (!capture) return null;
+      const url = recordUrl(data_url, capture);
+      const archived_at = capturedAt(capture, clock.now());
+      if (archived_at === null || capture.length > request.max_bytes) {
+        note(source, null, archived_at === null ? "rejected_too_old" : "rejected_too_large", 0, url);
+        return null;
+      }
+      const packed = await get(source, url, { bytes: capture.length, range: rangeOf(capture) });
+      if (packed === null) return null;
+      const record = readRecord(packed.body, request.max_bytes);
+      if (record === null || record.status !== 200 || addressOf(record.url) !== address) {
+        note(source, packed.status, record ? "rejected_mismatch" : "rejected_unreadable", packed.ms, url);
+        return null;
+      }
+      const content_type = record.headers.get("content-type") ?? null;
+      const kind = contentKindOf(content_type, record.body, record.url);
+      const { headers, body } = record;
+      const page: Page = {
+        ...packed,
+        final_url: url,
+        redirects: [],
+        status: 200,
+        headers,
+        body,
+        archived_at,
+      };
+      if (kind === "pdf" && !request.accept_pdf) {
+        note(source, 200, "rejected_pdf_not_accepted", packed.ms, url);
+        return null;
+      }
+      return examined(source, page, { content_type, kind, bytes: body }, (copy) =>
+        judged(wanted, copy, "identifier", false, joined),
+      );
+    }
+
+    try {
+      for (const look of [inFeeds, inGuardian, openAccess, syndicated, inCommonCrawl]) {
+        if (signal.aborted) break;
+        const found = await look();
+        if (found) return { found, cost_micros };
+      }
+      return { found: null, cost_micros };
+    } finally {
+      alarm[Symbol.dispose]();
+    }
+  };
+}
+
+/** What a refusal to go there is called in an attempt. */
+const refusals: Readonly<Record<string, string>> = {
+  robots_disallowed: "robots",
+  blocked_destination: "blocked_destination",
+  invalid_url: "unreachable",
+  timeout: "timeout",
+  domain_busy: "busy",
+  politeness_timeout: "busy",
+  domain_unavailable: "unavailable",
+  domain_dead: "unreachable",
+};
+const failures: Readonly<Record<string, string>> = { timeout: "timeout", too_large: "too_large" };
+
+/** What an envelope says about how long it is good; the rest of it is not the copy's. */
+const ENVELOPE_FIELDS: ReadonlySet<string> = new Set(["cache-control", "expires", "date", "age"]);
+
+const escaped = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+
+/** The page that carried HTML makes with what its envelope says of it, for the extraction. */
+function asPage({ title, author, published, html }: Carried, url: string): string {
+  const at_ms = Date.parse(published ?? "");
+  const date = Number.isNaN(at_ms) ? null : new Date(at_ms).toISOString();
+  const meta = (name: string, content: string | null) =>
+    content === null ? "" : `<meta ${name} content="${escaped(content)}">`;
+  return (
+    `<!doctype html><html><head><meta charset="utf-8"><title>${escaped(title ?? "")}</title>` +
+    `<link rel="canonical" href="${escaped(url)}">` +
+    `${meta('name="author"', author)}${meta('property="article:published_time"', date)}</head>` +
+    `<body><article>${html}</article></body></html>`
+  );
+}

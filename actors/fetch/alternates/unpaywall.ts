@@ -1,0 +1,48 @@
+/** Open copies of papers by DOI, from a register of the Unpaywall shape (v2): how it is asked, what its answer says. Pure. */
+import { Type } from "typebox";
+import { Compile } from "typebox/compile";
+import { Nullable } from "../../../schemas/common.ts";
+import { addressOf } from "../../lib/content/similarity.ts";
+
+/** `api_url` has no slash at its end. The DOI's own slash stays one. */
+export const unpaywallQuestion = (api_url: string, doi: string, email: string): string =>
+  `${api_url}/${doi.split("/").map(encodeURIComponent).join("/")}?${new URLSearchParams({ email }).toString()}`;
+
+const Place = Type.Object({
+  url: Type.Optional(Nullable(Type.String())),
+  url_for_pdf: Type.Optional(Nullable(Type.String())),
+  url_for_landing_page: Type.Optional(Nullable(Type.String())),
+});
+const Paper = Type.Object({
+  doi: Type.String(),
+  title: Type.Optional(Nullable(Type.String())),
+  is_oa: Type.Boolean(),
+  best_oa_location: Type.Optional(Nullable(Place)),
+  oa_locations: Type.Optional(Nullable(Type.Array(Place))),
+});
+const paper = Compile(Paper);
+
+export interface Open {
+  readonly title: string | null;
+  readonly places: readonly string[];
+}
+
+const MAX_PLACES = 3;
+
+/** Where the paper may be read, best first; null when the answer is something else, or of another paper. */
+export function readUnpaywall(body: string, doi: string, accept_pdf: boolean): Open | null {
+  let answer: unknown = null;
+  try {
+    answer = JSON.parse(body);
+  } catch {
+    return null;
+  }
+  if (!paper.Check(answer) || answer.doi.toLowerCase() !== doi) return null;
+  const places = answer.is_oa ? [answer.best_oa_location ?? [], answer.oa_locations ?? []].flat() : [];
+  const urls = places.flatMap(({ url, url_for_pdf, url_for_landing_page }) => {
+    const page = url_for_landing_page ?? url;
+    const found = accept_pdf ? (url_for_pdf ?? url ?? page) : page === url_for_pdf ? null : page;
+    return typeof found === "string" && addressOf(found) !== null ? [found] : [];
+  });
+  return { title: answer.title ?? null, places: [...new Set(urls)].slice(0, MAX_PLACES) };
+}

@@ -1,0 +1,88 @@
+/**
+ * Pages of the filing system for POST /v1/fetch (notes, section 10): an address to the place it names, and what the
+ * source says of it in the words of a fetch. What the pages say is read by whoever asked.
+ */
+import type { Bodies } from "../../cluster/ports/blobs.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import type { Redirect } from "../../schemas/fetch.ts";
+import { type FilingHosts, kindOf } from "./upstream/hosts.ts";
+import { KINDS } from "./upstream/document-cache.ts";
+import type { FilingSource } from "./source.ts";
+
+interface Needs {
+  readonly source: FilingSource;
+  readonly hosts: FilingHosts;
+  readonly bodies: Bodies;
+  readonly clock: Clock;
+}
+
+interface Asked {
+  readonly url: string;
+  readonly max_bytes: number;
+  readonly cache_ttl_s: number | null;
+  readonly project: string;
+  readonly lane: "sync" | "batch";
+  readonly deadline_ms: number;
+}
+
+export function filingPages({ source, hosts, bodies, clock }: Needs) {
+  const failed = (
+    error: string,
+    detail: string,
+    began_ms: number,
+    status: number | null = null,
+    retry_after_s: number | null = null,
+    redirects: readonly Redirect[] = [],
+  ) => {
+    const ms = Math.round(clock.mono() - began_ms);
+    return { kind: "failed", error, status, detail, retry_after_s, redirects, ms } as const;
+  };
+
+  async function read({ url, ...ask }: Asked) {
+    const began_ms = clock.mono();
+    const place = hosts.placeOf(url);
+    if (!place)
+      return failed(
+        "blocked_destination",
+        "The filing system is asked at its own ports and without a user name",
+        began_ms,
+      );
+    const kind = kindOf(place);
+    const answer = await source.get({ ...place, kind, ...ask });
+    switch (answer.kind) {
+      case "missing":
+        return failed(
+          `http_${answer.status}`,
+          "The filing system has no such document",
+          began_ms,
+          answer.status,
+        );
+      case "failed": {
+        const { error, message, status, retry_after_s, redirects } = answer;
+        return failed(error, message, began_ms, status, retry_after_s, redirects);
+      }
+      case "got": {
+        const pieces = await bodies.get(answer.sha256);
+        if (!pieces)
+          throw new Fault("bodies_unreachable", `Cannot read body "${answer.sha256}": it is not there`);
+        const body = Buffer.concat(await Array.fromAsync(pieces));
+        const { final_url, redirects, status, cached, revalidated, retrieved_at } = answer;
+        const page = {
+          kind: "page",
+          final_url,
+          redirects,
+          status,
+          headers: new Map(Object.entries(answer.headers)),
+          body,
+          body_kind: "origin",
+          ms: Math.round(clock.mono() - began_ms),
+        } as const;
+        const fresh_ms = kind === "page" ? null : KINDS[kind].fresh_ms;
+        return { kind: "page", page, cached, revalidated, fresh_ms, retrieved_at } as const;
+      }
+    }
+  }
+
+  return { owns: hosts.owns, read };
+}

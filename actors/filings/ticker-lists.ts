@@ -1,0 +1,143 @@
+/**
+ * The lists of filers with tickers: who stands behind a ticker, and which filers a name may mean. It is built once for
+ * each pair of lists, in slices, and then only read. Refreshing it, and asking anybody else, is the service's business.
+ */
+import type { Breathe } from "../../cluster/ports/event-loop.ts";
+import { MAX_CANDIDATES, type FilerCompany } from "../../schemas/filings.ts";
+import { padded, type Ticker } from "./identifiers.ts";
+import { foldName, nameIndex } from "./name-index.ts";
+
+interface Row {
+  readonly cik: number;
+  readonly ticker: string;
+  readonly title: string;
+  readonly exchange: string | null;
+}
+
+const MAX_TICKERS = 25;
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/**
+ * Either list: `{fields, data: [[…]]}`, its columns known by their names, or an object of rows without exchanges. Rows
+ * that are no filers are left out; null: it is neither, or holds none.
+ */
+export function readTickers(value: unknown): readonly Row[] | null {
+  if (!isRecord(value)) return null;
+  const rows: Row[] = [];
+  const add = (cik: unknown, ticker: unknown, title: unknown, exchange: unknown): void => {
+    if (typeof cik !== "number" || typeof ticker !== "string" || typeof title !== "string") return;
+    if (!Number.isSafeInteger(cik) || cik <= 0 || ticker === "") return;
+    const place = typeof exchange === "string" && exchange !== "" ? exchange : null;
+    rows.push({ cik, ticker: ticker.toUpperCase(), title, exchange: place });
+  };
+  if (Array.isArray(value["fields"]) && Array.isArray(value["data"])) {
+    const [cik, name, ticker, exchange] = ["cik", "name", "ticker", "exchange"].map((field) =>
+      (value["fields"] as unknown[]).indexOf(field),
+    ) as [number, number, number, number];
+    if (cik < 0 || name < 0 || ticker < 0) return null;
+    for (const row of value["data"] as unknown[])
+      if (Array.isArray(row)) add(row[cik], row[ticker], row[name], row[exchange]);
+  } else {
+    for (const row of Object.values(value))
+      if (isRecord(row)) add(row["cik_str"], row["ticker"], row["title"], null);
+  }
+  return rows.length === 0 ? null : rows;
+}
+
+export interface Directory {
+  readonly byTicker: (symbol: string) => FilerCompany | null;
+  readonly byCik: (cik: number) => FilerCompany | null;
+  /** Titles that are this name; else that begin with it; else that contain it: at most ten different filers. */
+  readonly byName: (name: string) => readonly FilerCompany[];
+  /** Filers whose title without legal form and tails is this company's name without them. */
+  readonly byCompany: (names: readonly string[]) => readonly FilerCompany[];
+}
+
+/** The second list adds only what the first one lacks. */
+export async function directory(lists: readonly (readonly Row[])[], breathe: Breathe): Promise<Directory> {
+  const tickers = new Map<string, Row>();
+  const filers = new Map<number, Row[]>();
+  const rows: Row[] = [];
+  for (const row of lists.flat()) {
+    if (tickers.has(row.ticker)) continue;
+    tickers.set(row.ticker, row);
+    rows.push(row);
+    const known = filers.get(row.cik);
+    if (known) known.push(row);
+    else filers.set(row.cik, [row]);
+  }
+  await breathe();
+  const folded: string[] = [];
+  const companies = new Map<string, Set<number>>();
+  for (const [at, { title, cik }] of rows.entries()) {
+    if (at % 1_024 === 0) await breathe();
+    folded.push(foldName(title));
+    const bare = bareName(title);
+    const known = companies.get(bare);
+    if (known) known.add(cik);
+    else companies.set(bare, new Set([cik]));
+  }
+  const names = await nameIndex(folded, breathe, 1_024);
+
+  const byCik = (cik: number): FilerCompany | null => {
+    const found = filers.get(cik);
+    if (!found) return null;
+    const first = found.slice(0, MAX_TICKERS);
+    return {
+      cik,
+      cik_padded: padded(cik),
+      title: first[0]!.title,
+      tickers: first.map(({ ticker }) => ticker),
+      exchanges: first.map(({ exchange }) => exchange),
+    };
+  };
+  const all = (ciks: Iterable<number>): readonly FilerCompany[] =>
+    [...ciks].map(byCik).filter((filer) => filer !== null);
+
+  return {
+    byTicker: (symbol) => {
+      const row = tickers.get(symbol);
+      return row ? byCik(row.cik) : null;
+    },
+    byCik,
+    byName(name) {
+      const wanted = foldName(name);
+      for (const how of ["whole", "start", "within"] as const) {
+        const found = new Set<number>();
+        names.find(how, wanted, (at) => found.add(rows[at]!.cik).size < MAX_CANDIDATES);
+        if (found.size > 0) return all(found);
+      }
+      return [];
+    },
+    byCompany: (known) =>
+      all(new Set(known.flatMap((name) => [...(companies.get(bareName(name)) ?? [])]))).slice(
+        0,
+        MAX_CANDIDATES,
+      ),
+  };
+}
+
+/** Where an exchange named before a ticker is one of the list's own, the ticker alone is meant. */
+const LISTED = new Set([
+  ..."NYSE NASDAQ CBOE OTC AMEX".split(" "),
+  ..."XNYS XASE ARCX XNAS XNCM XNGS XNMS XCBO BATS OTCM OTCQ OTCB PINX XOTC".split(" "),
+]);
+
+export const isListedHere = ({ exchange }: Ticker): boolean => exchange === null || LISTED.has(exchange);
+
+/** Words that say what kind of company it is, as they end a folded name. */
+const LEGAL_FORMS = new Set(
+  (
+    "INC INCORPORATED CORP CORPORATION CO COMPANY LTD LIMITED PLC LLC LP LLP NV BV SA SPA AG SE AS ASA AB OYJ KGAA GMBH " +
+    "SAB CV PJSC JSC BHD PTY PTE KK"
+  ).split(" "),
+);
+
+/** A company's name as it is compared across registers: no tails such as /ADR, /FI, /DE/, no legal form. */
+export function bareName(name: string): string {
+  const words = foldName(name.replaceAll(/\s*\/[A-Z]{2,4}\/?\s*$/gi, " ").replaceAll(".", "")).split(" ");
+  while (words.length > 1 && LEGAL_FORMS.has(words.at(-1)!)) words.pop();
+  return words.join(" ");
+}

@@ -1,0 +1,152 @@
+/**
+ * What the filing system's answers are (notes, section 4): a 403 is a throttle page, a refused identity or a document
+ * that does not exist, and a throttle page can come with 200; so they are told by their bodies. A filing that quotes
+ * such a page is none: title, heading and size must all fit.
+ */
+import type { SourceKind } from "../../../schemas/filing-source.ts";
+import { jsonScanner } from "../json-scan.ts";
+
+/** So much of a body is looked at; the pages in question are smaller than half of it. */
+export const LOOKED_AT_BYTES = 65_536;
+const MAX_PAGE_BYTES = 32_768;
+
+/** Page A: too many requests. Page B: the identity was refused, waiting does not help. */
+export type ThrottlePage = "threshold" | "identity_refused";
+
+export function throttlePage(body: Buffer): ThrottlePage | null {
+  if (body.length >= MAX_PAGE_BYTES) return null;
+  const text = body.toString("utf8");
+  if (!/<title>\s*SEC\.gov \| Request Rate Threshold Exceeded\s*<\/title>/i.test(text)) return null;
+  const headings = [...text.matchAll(/<h1\b[^>]*>([^<]*)<\/h1>/gi)].map(([, heading]) => heading!);
+  if (headings.some((heading) => heading.includes("Undeclared Automated Tool"))) return "identity_refused";
+  return headings.some((heading) => heading.includes("Traffic Limit")) ? "threshold" : null;
+}
+
+export type Told =
+  | { readonly kind: "content" }
+  | { readonly kind: "not_modified" }
+  | { readonly kind: "redirect" }
+  /** Classes C and D. */
+  | { readonly kind: "missing" }
+  | { readonly kind: "throttled"; readonly reason: string }
+  /** Another try may help. */
+  | { readonly kind: "broken"; readonly why: string }
+  /** A status of its own: no other try will. */
+  | { readonly kind: "refused" };
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+const NO_SUCH = /<Code>\s*(?:AccessDenied|NoSuchKey)\s*<\/Code>/;
+
+/** `body`: the beginning of what came with any status but 200, all of it when it is short. */
+export function toldBy(status: number, body: Buffer): Told {
+  const page = throttlePage(body);
+  if (page) return { kind: "throttled", reason: page };
+  if (status === 200) return { kind: "content" };
+  if (status === 304) return { kind: "not_modified" };
+  if (REDIRECTS.has(status)) return { kind: "redirect" };
+  if (status === 429 || status === 503) return { kind: "throttled", reason: `http_${status}` };
+  if (status === 404 || status === 410) return { kind: "missing" };
+  if (status === 403)
+    return NO_SUCH.test(body.toString("latin1"))
+      ? { kind: "missing" }
+      : { kind: "throttled", reason: "http_403" };
+  if (status >= 400 && status < 500) return { kind: "refused" };
+  return { kind: "broken", why: `It answered with status ${status}` };
+}
+
+export type Checked =
+  /** `keep` false: a partial answer, good for now. */
+  | { readonly kind: "whole"; readonly keep: boolean }
+  | { readonly kind: "throttled"; readonly reason: ThrottlePage }
+  /** Not what was asked for, or not all of it. */
+  | { readonly kind: "half"; readonly why: string }
+  /** An error of the system's own in the form of an answer. */
+  | { readonly kind: "broken"; readonly why: string };
+
+export interface Check {
+  /** Not null: nothing that follows can make it good. */
+  readonly push: (piece: Buffer) => Checked | null;
+  readonly end: () => Checked;
+}
+
+/** Below this a document is parsed to see that it can be: 4 ms or so. */
+const MAX_PARSED_BYTES = 256 * 1024;
+/** Search answers are looked into; longer than this they are not what they say. */
+const MAX_SEARCH_BYTES = 4 * 2 ** 20;
+
+function isJson(kind: SourceKind, path: string): boolean {
+  switch (kind) {
+    case "index":
+    case "document":
+      return path.endsWith(".json");
+    case "page":
+    case "robots":
+      return false;
+    case "tickers":
+    case "submissions":
+    case "facts":
+    case "search":
+      return true;
+  }
+}
+
+/** Looks at a body as it comes, so that what is wrong is never stored. */
+export function bodyCheck(kind: SourceKind, path: string): Check {
+  const json = isJson(kind, path);
+  const scanner = json ? jsonScanner(0, {}) : null;
+  const most = kind === "search" ? MAX_SEARCH_BYTES : json ? MAX_PARSED_BYTES : MAX_PAGE_BYTES;
+  let pieces: Buffer[] = [];
+  let bytes = 0;
+  let begun = false;
+
+  return {
+    push(piece) {
+      bytes += piece.length;
+      if (bytes <= most) pieces.push(piece);
+      else pieces = [];
+      if (!scanner) return null;
+      // HTML where JSON was asked for: a throttle page among it is only known at its end.
+      if (!begun) {
+        const first = /\S/.exec(piece.toString("latin1", 0, 256))?.[0];
+        if (first !== undefined && first !== "{" && first !== "[" && first !== "<")
+          return { kind: "half", why: "It is no JSON" };
+        begun = first !== undefined;
+      }
+      scanner.push(piece);
+      return null;
+    },
+    end() {
+      if (bytes === 0)
+        return kind === "robots" ? { kind: "whole", keep: true } : { kind: "half", why: "It is empty" };
+      const body = bytes <= most ? Buffer.concat(pieces) : null;
+      const page = body && throttlePage(body);
+      if (page) return { kind: "throttled", reason: page };
+      if (!scanner) return { kind: "whole", keep: kind !== "page" };
+      if (!scanner.isWhole()) return { kind: "half", why: "It is no JSON, or not all of it" };
+      if (!body) return { kind: "whole", keep: true };
+      let value: unknown;
+      try {
+        value = JSON.parse(body.toString());
+      } catch {
+        return { kind: "half", why: "It is no JSON" };
+      }
+      return kind === "search" ? searchChecked(value as SearchLike) : { kind: "whole", keep: true };
+    },
+  };
+}
+
+interface SearchLike {
+  readonly error?: unknown;
+  readonly message?: unknown;
+  readonly timed_out?: unknown;
+  readonly _shards?: { readonly failed?: unknown };
+  readonly hits?: { readonly hits?: unknown };
+}
+
+function searchChecked(value: SearchLike | null): Checked {
+  const hits = value?.hits?.hits;
+  if (!value || !Array.isArray(hits) || (value.error !== undefined && hits.length === 0))
+    return { kind: "broken", why: "The search answered with an error" };
+  const failed = value._shards?.failed;
+  return { kind: "whole", keep: value.timed_out !== true && !(typeof failed === "number" && failed > 0) };
+}

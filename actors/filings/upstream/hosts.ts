@@ -1,0 +1,84 @@
+/**
+ * Which addresses are the filing system's, and what is found there. Its own three hosts belong to it whatever bases are
+ * configured, so that nobody asks them without a slot; what is asked of them goes to the bases.
+ */
+import type { SourceHost, SourceKind } from "../../../schemas/filing-source.ts";
+
+export interface Place {
+  readonly host: SourceHost;
+  /** Path and query. */
+  readonly path: string;
+}
+
+export interface FilingHosts {
+  readonly urlOf: (place: Place) => string;
+  /** Whether nobody but the adapter may ask this address. */
+  readonly owns: (url: string) => boolean;
+  /** Null: not the filing system's, or with a user, or at a port that is not its own. */
+  readonly placeOf: (url: string) => Place | null;
+}
+
+const REAL: Readonly<Record<string, SourceHost>> = {
+  "www.sec.gov": "www",
+  "sec.gov": "www",
+  "data.sec.gov": "data",
+  "efts.sec.gov": "search",
+};
+
+const nameOf = ({ hostname }: URL): string => hostname.replace(/\.$/, "");
+const isDefault = ({ port }: URL): boolean => port === "";
+
+/** `bases`: absolute addresses, with or without a path before the system's own. */
+export function filingHosts(bases: Readonly<Record<SourceHost, string>>): FilingHosts {
+  const read = (["data", "www", "search"] as const).map((host) => {
+    const url = new URL(bases[host]);
+    return { host, origin: url.origin, before: url.pathname.replace(/\/+$/, "") };
+  });
+  const baseOf = (url: URL): { readonly host: SourceHost; readonly before: string } | undefined =>
+    read.find(({ origin, before }) => url.origin === origin && url.pathname.startsWith(`${before}/`));
+
+  return {
+    urlOf({ host, path }) {
+      const { origin, before } = read.find((base) => base.host === host)!;
+      return new URL(`${origin}${before}${path}`).href;
+    },
+    owns(text) {
+      const url = URL.parse(text);
+      return url !== null && (nameOf(url) in REAL || read.some(({ origin }) => origin === url.origin));
+    },
+    placeOf(text) {
+      const url = URL.parse(text);
+      if (!url || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") return null;
+      const base = baseOf(url);
+      if (base) return placed(base.host, url.pathname.slice(base.before.length) + url.search);
+      const host = REAL[nameOf(url)];
+      return host && isDefault(url) ? placed(host, url.pathname + url.search) : null;
+    },
+  };
+}
+
+/** The viewer of inline XBRL is a script around the document it names: that one is meant. */
+function placed(host: SourceHost, path: string): Place {
+  const named =
+    host === "www" ? /^\/ixv?(?:iewer)?\?(?:.*&)?doc=(\/Archives\/[^&#]+)/.exec(path)?.[1] : undefined;
+  return { host, path: named ?? path };
+}
+
+const IN_FILING = /^\/Archives\/edgar\/data\/\d+\/(?:\d{18}\/)?[^/?]+$/;
+const LISTING = /(?:-index(?:-headers)?\.html?|\/index\.json)$/;
+
+/** What stands at an address, by its form; only what is filed never changes. */
+export function kindOf({ host, path }: Place): SourceKind {
+  if (host === "search") return path.startsWith("/LATEST/search-index?") ? "search" : "page";
+  if (host === "data") {
+    if (/^\/submissions\/[^/?]+\.json$/.test(path)) return "submissions";
+    return /^\/api\/xbrl\/companyfacts\/[^/?]+\.json$/.test(path) ? "facts" : "page";
+  }
+  if (/^\/files\/company_tickers(?:_exchange)?\.json$/.test(path)) return "tickers";
+  if (!IN_FILING.test(path) || /^\/Archives\/edgar\/data\/\d+\/\d{18}$/.test(path)) return "page";
+  return LISTING.test(path) ? "index" : "document";
+}
+
+/** Whether a redirect stays in a folder, also for a server that reads escapes once more. */
+export const isWithin = (path: string, folder: string): boolean =>
+  path.startsWith(folder) && !/%2f|%5c|%2e|\\/i.test(path);

@@ -1,0 +1,205 @@
+/** From marked nodes to lines, one a block, and which of those lines are text. Order is the page's; words are never changed. */
+import { collapse } from "./tree.ts";
+import { type Choice, isHeading, type Page } from "./marks.ts";
+import { beginPattern, ENDINGS, JUNK_LINES, phraseSet, POINTERS } from "./words.ts";
+
+export interface Line {
+  readonly text: string;
+  /** The block it stands in. */
+  readonly node: number;
+  readonly tag: string;
+  /** Share of its characters inside links. */
+  readonly link: number;
+  /** Never text by itself: "Share", "Advertisement", "3 comments". */
+  readonly junk: boolean;
+  /** A way to another page. */
+  readonly pointer: boolean;
+  /** What follows an article begins like this. */
+  readonly ending: boolean;
+}
+
+const SEPARATED = new Set(["a", "span", "button", "label", "td", "th", "time", "input", "img", "summary"]);
+
+/** One line for each block, `<br>` and row; cells and neighbouring labels are kept apart by a space; `pre` keeps its own lines. */
+export function toLines(page: Page, dropped: Uint8Array): Line[] {
+  const { tree } = page;
+  const root = 0;
+  const lines: Line[] = [];
+  let parts = "";
+  /** The last piece of text, because looking at the end of a long concatenation costs its length. */
+  let piece = "";
+  let link = 0;
+  let chars = 0;
+  let node = root;
+  let verbatim = -1;
+  const open: number[] = [];
+  const flush = (): void => {
+    if (parts !== "") {
+      const text = verbatim >= 0 ? parts.replace(/^\s*\n|\s+$/g, "") : collapse(parts);
+      if (text !== "") lines.push(judged(text, node, tree.tag[node]!, chars ? link / chars : 0));
+    }
+    parts = "";
+    piece = "";
+    link = 0;
+    chars = 0;
+  };
+  const stop = tree.end[root]!;
+  for (let i = root; i <= stop; i += 1) {
+    while (open.length > 0 && (i >= tree.end[open[open.length - 1]!]! || i === stop)) {
+      const closing = open.pop()!;
+      const tag = tree.tag[closing]!;
+      if (closing === verbatim) {
+        flush();
+        verbatim = -1;
+      }
+      if (tag === "td" || tag === "th") parts += " ";
+      else if (page.block[closing] === closing) flush();
+    }
+    if (i === stop) break;
+    if (dropped[i]) {
+      i = tree.end[i]! - 1;
+      continue;
+    }
+    const tag = tree.tag[i]!;
+    if (tag === "#text") {
+      if (parts === "" || tree.chars[i]! > 0) node = page.block[i]!;
+      piece = tree.text[i]!;
+      parts += piece;
+      chars += tree.chars[i]!;
+      if (tree.linked[i]) link += tree.chars[i]!;
+      continue;
+    }
+    if (tag === "br" || tag === "hr") {
+      if (verbatim >= 0) parts += "\n";
+      else flush();
+      continue;
+    }
+    if (tag === "td" || tag === "th") {
+      if (page.own[i]! > 160) flush();
+      else parts += " ";
+    } else if (page.block[i] === i) {
+      if (verbatim < 0) flush();
+      if (tag === "pre" && verbatim < 0) verbatim = i;
+    } else if (SEPARATED.has(tag) && verbatim < 0 && glued(piece, parts.length, page, i)) parts += " ";
+    if (tree.end[i]! > i + 1) open.push(i);
+  }
+  flush();
+  return lines;
+}
+
+/** Labels set beside each other without a space: "In stockAdd to list". A drop cap before its word stays where it is. */
+function glued(piece: string, length: number, page: Page, node: number): boolean {
+  const { tree } = page;
+  const previous = tree.tag[node - 1];
+  if (length < 2 || previous !== "#text" || tree.parent[node - 1] === tree.parent[node]) return false;
+  let text = node + 1;
+  while (text < tree.end[node]! && tree.tag[text] !== "#text") text += 1;
+  const first = tree.text[text]?.[0] ?? "";
+  return /[\p{L}\p{N}]$/u.test(piece.slice(-2)) && /[\p{Lu}\p{N}$€£¥]/u.test(first);
+}
+
+/** Those lines that stand in the chosen node and are not marked there. */
+export function linesIn(page: Page, lines: readonly Line[], choice: Choice): Line[] {
+  const { tree } = page;
+  const out = Uint8Array.from(choice.dropped);
+  for (let i = 1; i < out.length; i += 1) if (out[tree.parent[i]!]) out[i] = 1;
+  const stop = tree.end[choice.root]!;
+  return lines.filter(({ node }) => node >= choice.root && node < stop && !out[node]);
+}
+
+const JUNK = phraseSet(JUNK_LINES);
+const POINTER = beginPattern(POINTERS);
+const ENDING = beginPattern(ENDINGS);
+const JUDGED_CHARS = 400;
+
+const bare = (line: string): string =>
+  line
+    .slice(0, JUDGED_CHARS)
+    .toLowerCase()
+    .replace(/^[\s|•·»›>:–—-]+|[\s|•·»›>:.…!–—-]+$/g, "");
+
+const COUNTED =
+  /^\d+ (?:comments?|shares?|likes?|views?|kommentare?|commentaires?|comentarios|min(?:ute)?s?(?: read)?)$/;
+
+function isJunk(line: string): boolean {
+  if (line.length > 120) return false;
+  const text = bare(line);
+  return text === "" || JUNK.has(text) || COUNTED.test(text) || /^(?:©|\(c\) ?\d|copyright ©?)/i.test(text);
+}
+
+function isPointer(text: string, tag: string, link: number): boolean {
+  if (isHeading(tag) && text.length > 25) return false;
+  if (link > 0.8 && text.length < 120 && tag !== "td") return true;
+  return link > 0.5 && (tag === "li" || POINTER.test(text));
+}
+
+const judged = (text: string, node: number, tag: string, link: number): Line => ({
+  text,
+  node,
+  tag,
+  link,
+  junk: isJunk(text),
+  pointer: isPointer(text, tag, link),
+  ending: text.length < 100 && ENDING.test(text),
+});
+
+const ENDED = /[.!?…:;"”»)。！？]$/;
+
+/** Prose: starts with the first line that reads like prose, ends before what follows an article. */
+export function articleLines(all: readonly Line[], title: string | null): Line[] {
+  const lines = all.filter((line) => line.tag === "pre" || (!line.junk && !line.pointer));
+  const own = title?.toLowerCase();
+  let start = lines.findIndex(
+    (line) =>
+      line.text.length >= 60 ||
+      (ENDED.test(line.text) && line.text.split(" ", 7).length >= 6) ||
+      line.tag === "pre",
+  );
+  if (start < 0) start = 0;
+  // The heading directly above the first prose belongs to it, unless it is the page's title.
+  while (
+    start > 0 &&
+    isHeading(lines[start - 1]!.tag) &&
+    lines[start - 1]!.tag !== "h1" &&
+    lines[start - 1]!.text.toLowerCase() !== own
+  )
+    start -= 1;
+  const total = lines.reduce((sum, line) => sum + line.text.length, 0);
+  let behind = 0;
+  let end = lines.length;
+  for (const [i, line] of lines.entries()) {
+    if (i >= start && behind > 0.55 * total && line.text.length < 80 && line.ending) {
+      end = i;
+      break;
+    }
+    behind += line.text.length;
+  }
+  while (end > start + 1) {
+    const last = lines[end - 1]!;
+    const short =
+      last.text.length < 60 &&
+      !ENDED.test(last.text) &&
+      last.tag !== "li" &&
+      last.tag !== "td" &&
+      last.tag !== "pre";
+    if (!isHeading(last.tag) && !short) break;
+    end -= 1;
+  }
+  return lines.slice(start, end).filter((line) => line.text.toLowerCase() !== own);
+}
+
+export const linesText = (lines: readonly Line[]): string => {
+  let text = "";
+  for (const [i, line] of lines.entries()) {
+    if (i > 0) {
+      const tight =
+        (line.tag === "li" && lines[i - 1]!.tag === "li") ||
+        line.node === lines[i - 1]!.node ||
+        line.tag === "tr" ||
+        line.tag === "td";
+      text += tight ? "\n" : "\n\n";
+    }
+    text += line.text;
+  }
+  return text;
+};

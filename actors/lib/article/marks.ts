@@ -1,0 +1,428 @@
+/**
+ * What of a page is its text: lengths and prose are measured on the flat tree, trimmings are marked, a node is chosen.
+ * Marks never change the tree, so each reading of a page starts from the same arrays with marks of its own.
+ */
+import { isBlock, type Tree } from "./tree.ts";
+import { BESIDE_ARTICLE, BODY_STRONG, BODY_WEAK, BUILDER, namePattern, TRIMMINGS } from "./words.ts";
+
+export const NAMED_TRIMMING = 1;
+export const NAMED_BESIDE = 2;
+export const NAMED_STRONG = 4;
+export const NAMED_WEAK = 8;
+export const NAMED_BUILDER = 16;
+export const NAMED_COMMENT = 32;
+export const NAMED_CAPTION = 64;
+export const NAMED_UNSEEN = 128;
+
+const NAME_CHARS_MAX = 300;
+
+const PATTERNS = [
+  [NAMED_TRIMMING, namePattern(TRIMMINGS)],
+  [NAMED_BESIDE, namePattern(BESIDE_ARTICLE)],
+  [NAMED_STRONG, namePattern(BODY_STRONG)],
+  [NAMED_WEAK, namePattern(BODY_WEAK)],
+  [
+    NAMED_COMMENT,
+    namePattern("comment|comments|commentlist|reply|replies|respond|disqus|discussion|discussions"),
+  ],
+  [
+    NAMED_UNSEEN,
+    namePattern(
+      "sr only|screen reader text|visually hidden|visuallyhidden|screen reader|headerlink|header anchor|anchor link|hash link",
+    ),
+  ],
+  [NAMED_CAPTION, namePattern("caption|captions|credit|credits|figcaption|photo credit|image credit")],
+] as const;
+const BUILT = namePattern(BUILDER);
+
+/** "RelatedPosts__list-item" to " related posts list item ". */
+export const nameWords = (name: string): string =>
+  ` ${name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .replace(/[^a-z0-9\u00c0-\uffff]+/g, " ")
+    .trim()} `;
+
+interface Named {
+  readonly flags: number;
+  readonly words: string;
+}
+
+function readSingle(single: string): Named {
+  const words = nameWords(single);
+  const built = BUILT.exec(words)?.index === 0;
+  let flags = built ? NAMED_BUILDER : 0;
+  for (const [flag, pattern] of PATTERNS)
+    if ((!built || flag === NAMED_TRIMMING) && pattern.test(words)) flags |= flag;
+  return { flags, words };
+}
+
+/** Each class once a page: the same few stand in hundreds of names. */
+function readName(name: string, singles: Map<string, Named>): Named {
+  let flags = 0;
+  let all = " ";
+  for (const single of name.split(/\s+/)) {
+    let read = singles.get(single);
+    if (read === undefined) singles.set(single, (read = readSingle(single)));
+    flags |= read.flags;
+    if (read.words.length > 2) all += read.words.slice(1);
+  }
+  return { flags, words: all };
+}
+
+export interface Measures {
+  /** Text, white space collapsed. */
+  readonly text: Uint32Array;
+  /** Text inside links. */
+  readonly link: Uint32Array;
+  /** Paragraph mass: what looks like prose. */
+  readonly mass: Float64Array;
+  /** Text in the block itself and its inline elements. */
+  readonly own: Uint32Array;
+  readonly ownLink: Uint32Array;
+}
+
+export interface Page extends Measures {
+  readonly tree: Tree;
+  readonly flags: Uint8Array;
+  readonly hidden: Uint8Array;
+  /** Class, id and role of a node cut into words and padded with spaces. */
+  readonly words: readonly string[];
+  /** Marks what stands in noscript, unless that is all the page has to say. */
+  readonly noscript: Uint8Array;
+  /** The nearest block an inline node or a text stands in. */
+  readonly block: Uint32Array;
+}
+
+const PROSE: Readonly<Record<string, readonly [minimum: number, weight: number]>> = {
+  p: [25, 1],
+  blockquote: [25, 1],
+  pre: [25, 1],
+  div: [50, 0.9],
+  section: [50, 0.9],
+  article: [50, 0.9],
+  dd: [50, 0.9],
+  center: [50, 0.9],
+  main: [50, 0.9],
+  body: [50, 0.9],
+  details: [50, 0.9],
+  td: [50, 0.6],
+  li: [80, 0.5],
+};
+
+/** Children are added to their parents in one loop from the end, because a parent's index is below its children's. */
+export function measure(tree: Tree, block: Uint32Array, dropped: Uint8Array): Measures {
+  const count = tree.tag.length;
+  const text = new Uint32Array(count);
+  const link = new Uint32Array(count);
+  const mass = new Float64Array(count);
+  const own = new Uint32Array(count);
+  const ownLink = new Uint32Array(count);
+  for (let i = 0; i < count; i += 1) {
+    if (dropped[i]) {
+      i = tree.end[i]! - 1;
+      continue;
+    }
+    const chars = tree.chars[i]!;
+    if (chars === 0) continue;
+    const up = block[i]!;
+    text[i] = chars;
+    own[up]! += chars;
+    if (tree.linked[i]) {
+      link[i] = chars;
+      ownLink[up]! += chars;
+    }
+  }
+  for (let i = count - 1; i > 0; i -= 1) {
+    const size = own[i]!;
+    if (size > 0) {
+      const rule = PROSE[tree.tag[i]!];
+      if (rule && size >= rule[0]) {
+        const prose = size - 1.5 * ownLink[i]!;
+        if (prose > 0.3 * size) mass[i]! += prose * rule[1];
+      }
+    }
+    const up = tree.parent[i]!;
+    text[up]! += text[i]!;
+    link[up]! += link[i]!;
+    mass[up]! += mass[i]!;
+  }
+  return { text, link, mass, own, ownLink };
+}
+
+const HIDDEN_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
+/** Panels that open at a click: hidden to begin with, and text all the same. */
+const PANEL =
+  /(?:accordion|collaps|tab[-_ ]?(?:panel|pane|content)|panel|faq|answer|details|toggle|expand|read-?more|show-?more)/i;
+
+const SENTENCES = new Set([
+  "p",
+  "li",
+  "td",
+  "th",
+  "dd",
+  "dt",
+  "blockquote",
+  "pre",
+  "h1",
+  "h2",
+  "h3",
+  "h4",
+  "h5",
+  "h6",
+]);
+
+/** What is part of a line and never seen: hidden spans, words for screen readers, noscript. */
+export function unseenInline(page: Page): Uint8Array {
+  const { tree } = page;
+  const dropped = Uint8Array.from(page.noscript);
+  for (let i = 1; i < tree.tag.length; i += 1) {
+    if (page.block[i] === i) continue;
+    if (page.hidden[i] === 1 || page.flags[i]! & NAMED_UNSEEN) dropped[i] = 1;
+  }
+  return dropped;
+}
+
+/** 1 for what stands in a picture's caption. */
+export function captions({ tree }: Page): Uint8Array {
+  const inside = new Uint8Array(tree.tag.length);
+  for (let i = 1; i < inside.length; i += 1)
+    if (inside[tree.parent[i]!] || tree.tag[i] === "figcaption") inside[i] = 1;
+  return inside;
+}
+
+export function unseenAnywhere(page: Page): Uint8Array {
+  const unseen = unseenInline(page);
+  for (let i = 1; i < unseen.length; i += 1)
+    if (page.hidden[i] === 1 || unseen[page.tree.parent[i]!]) unseen[i] = 1;
+  return unseen;
+}
+
+export function readPage(tree: Tree, closed: boolean): Page {
+  const count = tree.tag.length;
+  const flags = new Uint8Array(count);
+  const hidden = new Uint8Array(count);
+  const block = new Uint32Array(count);
+  const known = new Map<string, Named>();
+  const singles = new Map<string, Named>();
+  const words: string[] = [" "];
+  for (let i = 1; i < count; i += 1) {
+    const up = tree.parent[i]!;
+    if (tree.tag[i] === "noscript") hidden[i] = 1;
+    block[i] = isBlock(tree.tag[i]!) || tree.tag[i] === "button" ? i : (block[up] as number);
+    const attributes = tree.attributes[i];
+    words.push(" ");
+    if (!attributes) continue;
+    const name =
+      `${attributes["class"] ?? ""} ${attributes["id"] ?? ""} ${attributes["data-component"] ?? ""} ${attributes["data-testid"] ?? ""} ${attributes["role"] ?? ""}`
+        .trim()
+        .slice(0, NAME_CHARS_MAX);
+    if (name !== "") {
+      let read = known.get(name);
+      if (read === undefined) known.set(name, (read = readName(name, singles)));
+      const flag = read.flags;
+      flags[i] = flag;
+      words[i] = read.words;
+      // A byline or a badge in a span beside other spans is a line of its own; a named word inside a sentence is not.
+      const aside = NAMED_TRIMMING | NAMED_BESIDE | NAMED_CAPTION;
+      if (flag & aside && block[i] !== i && tree.tag[i] !== "#text" && !SENTENCES.has(tree.tag[block[i]!]!))
+        block[i] = i;
+    }
+    const unseen =
+      attributes["hidden"] !== undefined ||
+      attributes["aria-hidden"] === "true" ||
+      (attributes["style"] !== undefined && HIDDEN_STYLE.test(attributes["style"]));
+    if (tree.tag[i] === "noscript") continue;
+    if (unseen) hidden[i] = !closed && (PANEL.test(name) || attributes["role"] === "tabpanel") ? 2 : 1;
+  }
+  let measured = measure(tree, block, new Uint8Array(count));
+  const aside = new Uint8Array(count);
+  let without_script = 0;
+  for (let i = 1; i < count; i += 1)
+    if (tree.tag[i] === "noscript") {
+      aside[i] = 1;
+      without_script += measured.text[i]!;
+      i = tree.end[i]! - 1;
+    }
+  // A page that shows its text only where no script runs shows it to us.
+  const shown = without_script > 500 && without_script > 0.5 * measured.text[0]!;
+  if (shown) for (let i = 1; i < count; i += 1) if (tree.tag[i] === "noscript") hidden[i] = 0;
+  if (without_script > 0 && !shown) measured = measure(tree, block, aside);
+  return { tree, flags, hidden, block, words, noscript: shown ? new Uint8Array(count) : aside, ...measured };
+}
+
+const has = (page: Page, node: number, flag: number): boolean => (page.flags[node]! & flag) !== 0;
+
+const CARD_TAGS = new Set(["li", "div", "article", "section", "tr", "a"]);
+const HEADING = /^h[1-6]$/;
+export const isHeading = (tag: string): boolean => tag.length === 2 && HEADING.test(tag);
+
+/** A child with its heading inside a link, or mostly link: a pointer to another page. */
+function isCard(page: Page, node: number): boolean {
+  const { tree } = page;
+  const size = page.text[node]!;
+  if (size < 15 || size > 900) return false;
+  if (page.link[node]! > 0.6 * size) return true;
+  for (let i = node + 1; i < tree.end[node]!; i += 1) {
+    if (!isHeading(tree.tag[i]!) || tree.depth[i]! - tree.depth[node]! > 6) continue;
+    if (page.text[i]! > 12 && page.link[i]! > 0.8 * page.text[i]!) return true;
+  }
+  return false;
+}
+
+function* children(tree: Tree, node: number): Generator<number> {
+  for (let i = node + 1; i < tree.end[node]!; i = tree.end[i]!) yield i;
+}
+
+/** Three or more cards of one tag beside each other are teasers: beside an article they are no text. */
+function markCards(page: Page, dropped: Uint8Array): void {
+  const { tree } = page;
+  for (let i = 0; i < tree.tag.length; i += 1) {
+    if (dropped[i]) {
+      i = tree.end[i]! - 1;
+      continue;
+    }
+    if (tree.tag[i] === "#text" || page.text[i]! < 60 || tree.end[i]! - i < 6) continue;
+    const cards = new Map<string, number[]>();
+    for (const child of children(tree, i)) {
+      const tag = tree.tag[child]!;
+      if (!CARD_TAGS.has(tag) || dropped[child] || !isCard(page, child)) continue;
+      const same = cards.get(tag);
+      if (same) same.push(child);
+      else cards.set(tag, [child]);
+    }
+    for (const same of cards.values()) if (same.length >= 3) for (const card of same) dropped[card] = 1;
+  }
+}
+
+const DROPPED_TAGS = new Set([
+  "header",
+  "footer",
+  "nav",
+  "aside",
+  "form",
+  "button",
+  "figcaption",
+  "dialog",
+  "menu",
+  "select",
+]);
+
+export interface Choice {
+  readonly dropped: Uint8Array;
+  readonly root: number;
+  /** Prose in the chosen node, and in the page before anything was dropped. */
+  readonly mass: number;
+  readonly mass_all: number;
+}
+
+/** For a page with one dense body: everything around it is trimmings. */
+export function chooseArticle(page: Page): Choice {
+  const { tree } = page;
+  const count = tree.tag.length;
+  const dropped = new Uint8Array(count);
+  for (let i = 1; i < count; i += 1)
+    if (
+      page.hidden[i] ||
+      tree.tag[i] === "button" ||
+      tree.tag[i] === "figcaption" ||
+      tree.tag[i] === "dialog"
+    ) {
+      dropped[i] = 1;
+      i = tree.end[i]! - 1;
+    }
+  let measured = measure(tree, page.block, dropped);
+  // A page wrapped in what is hidden until a script runs: its text is there all the same.
+  if (measured.text[0]! < 0.3 * page.text[0]!) {
+    dropped.fill(0);
+    measured = measure(tree, page.block, dropped);
+  }
+  const mass_all = measured.mass[0]!;
+  markCards({ ...page, ...measured }, dropped);
+  measured = measure(tree, page.block, dropped);
+  const total = measured.mass[0]!;
+  for (let i = 1; i < count; i += 1) {
+    if (dropped[i]) {
+      i = tree.end[i]! - 1;
+      continue;
+    }
+    const tag = tree.tag[i]!;
+    if (tag === "#text" || tag === "body" || tag === "html" || tag === "main") continue;
+    const named = has(page, i, NAMED_TRIMMING | NAMED_BESIDE);
+    if (!named && !DROPPED_TAGS.has(tag)) continue;
+    const share = measured.mass[i]! / (total || 1);
+    if (share >= 0.35 || (share >= 0.2 && has(page, i, NAMED_STRONG))) continue;
+    // A heading may be named after a menu or a tag and still head the text.
+    if (isHeading(tag) || tag === "pre" || tag === "code") continue;
+    if (tag === "header" && measured.mass[i]! > 200 && !has(page, i, NAMED_TRIMMING)) continue;
+    dropped[i] = 1;
+    i = tree.end[i]! - 1;
+  }
+  measured = measure(tree, page.block, dropped);
+  const { mass, text, link } = measured;
+  let root = 0;
+  let best = -1;
+  for (let i = 0; i < count; i += 1) {
+    if (dropped[i] || mass[i]! <= 0.15 * mass[0]!) {
+      i = tree.end[i]! - 1;
+      continue;
+    }
+    const tag = tree.tag[i]!;
+    const weight =
+      tree.attributes[i]?.["itemprop"] === "articleBody"
+        ? 1.5
+        : has(page, i, NAMED_STRONG)
+          ? 1.35
+          : tag === "article"
+            ? 1.25
+            : has(page, i, NAMED_WEAK)
+              ? 1.1
+              : tag === "main"
+                ? 1.05
+                : 1;
+    const links = Math.min(0.9, link[i]! / (text[i]! || 1));
+    const score = mass[i]! * (1 - links) * weight * (0.9 + 0.012 * Math.min(tree.depth[i]!, 20));
+    if (score > best) {
+      best = score;
+      root = i;
+    }
+  }
+  if (!(has(page, root, NAMED_STRONG) && mass[root]! > 700))
+    for (let step = 0; step < 3; step += 1) {
+      const up = tree.parent[root]!;
+      if (up < 0 || mass[up]! <= 1.22 * mass[root]! || link[up]! >= 0.25 * text[up]!) break;
+      root = up;
+    }
+  return { dropped, root, mass: mass[root]!, mass_all };
+}
+
+const DROPPED_SOFTLY = new Set(["nav", "footer", "dialog", "menu"]);
+
+/** For a page whose sections are all text: only what no page means by its text is left out. */
+export function choosePage(page: Page): Choice {
+  const { tree } = page;
+  const count = tree.tag.length;
+  const dropped = new Uint8Array(count);
+  const total = page.text[0]! || 1;
+  for (let i = 1; i < count; i += 1) {
+    const tag = tree.tag[i]!;
+    if (tag === "#text" || tag === "body" || tag === "html" || tag === "main") continue;
+    let drop = page.hidden[i] === 1;
+    drop ||= DROPPED_SOFTLY.has(tag) || has(page, i, NAMED_TRIMMING);
+    if (tag === "header" && tree.depth[i]! < 8) drop ||= true;
+    if (!drop || page.text[i]! > 0.4 * total || isHeading(tag)) continue;
+    dropped[i] = 1;
+    i = tree.end[i]! - 1;
+  }
+  const measured = measure(tree, page.block, dropped);
+  let root = 0;
+  let size = 0.3 * measured.text[0]!;
+  for (let i = 1; i < count; i += 1) {
+    const main = tree.tag[i] === "main" || tree.attributes[i]?.["role"] === "main";
+    if (main && !dropped[i] && measured.text[i]! > size) {
+      root = i;
+      size = measured.text[i]!;
+    }
+  }
+  return { dropped, root, mass: measured.mass[root]!, mass_all: page.mass[0]! };
+}

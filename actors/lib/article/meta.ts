@@ -1,0 +1,450 @@
+/**
+ * What a page says of itself: title, author, dates, language and the rest of ArticleMeta, from JSON-LD, meta elements,
+ * microdata and the visible page, in that order unless a field says otherwise. A field the page is silent on is null.
+ */
+import { franc } from "franc-min";
+import type { ArticleMeta } from "../../../schemas/fetch.ts";
+import { dateInUrl, parseDate } from "./dates.ts";
+import { isLdType, ldAbout, ldNames, type LdNode, ldText, type LinkedData } from "./jsonld.ts";
+import { type ChooseTitle, letters, type Meta, siteOf, titleCandidates } from "./title.ts";
+import type { PageKind } from "./kind.ts";
+import { nodeText, type Tree, unmarked } from "./tree.ts";
+
+const DESCRIPTION_CHARS_MAX = 2_000;
+const AUTHORS_MAX = 12;
+
+export interface PageMeta {
+  /** The JSON-LD node about this page. */
+  readonly about: LdNode | null;
+  readonly title: string | null;
+  readonly meta: Omit<ArticleMeta, "word_count">;
+}
+
+const LEAD_IN =
+  /^(?:(?:written|posted|published|reviewed|medically reviewed|story|words|text|article|photos?|report|edited|updated|reported|created|asked|answered)\s+(?:and \w+ )?by|by|von|par|por|di|door|av|af|text|autor(?:in|e|a)?|auteur|author|authors|words|from|der)(?:\s*:\s*|\s+|(?<=by)(?=\p{Lu}))/iu;
+const NOBODY =
+  /^(?:admin(?:istrator)?|editors?|editorial(?: (?:team|staff|board))?|staff|staff (?:writer|reporter)|(?:the )?(?:editorial )?(?:team|staff)|redaktion|redaction|la rédaction|rédaction|redacción|redazione|redação|guest(?: (?:author|post|contributor))?|contributor|webmaster|web ?team|marketing|news ?desk|unknown|anonymous|none|null|n\/?a|user|author|press release|super ?user|root|owner|website|content team|wpadmin)$/i;
+const AFTER_NAME =
+  /\s*(?:[|•·–—/(]|\s-\s|\b(?:updated|published|posted|last|modified|reviewed|edited|on|in|for|min|minutes?|at|am|um)\b|,\s*(?:reuters|ap|afp|dpa|associated press|staff writer|staff reporter|contributor|contributing|senior|special|correspondent|editor|reporter|columnist|writer|cnn|bbc|the|md|phd|ph\.d|m\.d|rd|dds|dvm|cpa|mba|rn|msc|jd|esq)\b).*$/i;
+
+/** Names out of what stands where an author is expected: no addresses, no roles, no site. */
+function cleanAuthors(values: readonly string[], site: string | null, strict: boolean): string[] {
+  const names: string[] = [];
+  for (const value of values.slice(0, 50)) {
+    const text = unmarked(value.slice(0, 1_000)).slice(0, 300);
+    if (/https?:|www\.|@\w+\.\w|[{}<>=»›/]/i.test(text) || /^(?:written |posted )?by:?$/i.test(text))
+      continue;
+    const listed = text
+      .replace(LEAD_IN, "")
+      .split(/\s*(?:;|\||\n|\s(?:and|und|et|y|e|en|och|og|&)\s|,\s+(?:and|und|et|y)\s+|·|•)\s*/i);
+    for (const each of listed) {
+      const commas = each.split(/\s*,\s+/);
+      // "Last, First" is one name; "First Last, First Last" are several.
+      const people =
+        commas.length > 1 &&
+        commas.every((part) => /^\S+(?:\s+\S+){1,3}$/.test(part) && !AFTER_NAME.test(`x, ${part}`))
+          ? commas
+          : [each];
+      for (const person of people) {
+        let name = person
+          .replace(LEAD_IN, "")
+          .replace(AFTER_NAME, "")
+          .replace(/^[\s@"'“.,:-]+|[\s"'”,:;-]+$/g, "")
+          .trim();
+        if (!strict && name === "") name = person.trim();
+        const words = name.split(/\s+/).length;
+        if (name.length < 2 || name.length > 60 || words > 5 || !/\p{L}/u.test(name)) continue;
+        if (NOBODY.test(name) || (site && letters(site) === letters(name))) continue;
+        if (strict && (/\d/.test(name) || !/^\p{Lu}|^\p{Lo}/u.test(name) || words < 2)) continue;
+        if (!names.some((known) => letters(known) === letters(name))) names.push(name);
+      }
+    }
+  }
+  return names.slice(0, AUTHORS_MAX);
+}
+
+const BY_LINE =
+  /^(?:(?:written|posted|published|words|story|text) by|by|von|par|por|di|autor(?:in)?|text)(?:\s*:|\s)\s*\p{Lu}/iu;
+const USER_NAMES =
+  / (?:username|user name|bigusername|user link|poster|postauthor|post username|creator|nickname|user details|mention name|author name) /;
+const PUBLISHED_META =
+  /(?:publish|pub)\w*[-_:. ]?(?:date|time|on)|date[-_:. ]?(?:of[-_ ])?(?:publi|creat|issued)|^(?:article|post)[-_:.]?date$/;
+
+const AUTHOR_NAMES =
+  / (?:author name|author|authors|byline|by line|byline name|writer|contributor|contributors|autor|auteur|autore|posted by|article author|entry author|post author|vcard|fn) /;
+/** A whole date with its day, not only a year. */
+const DAY_IN_LINE =
+  /\d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d|(?:19|20)\d\d-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th|\.)?,? (?:de )?\p{L}{3,10}\.?,? (?:de )?(?:19|20)\d\d|\p{L}{3,10}\.? \d{1,2}(?:st|nd|rd|th)?,? (?:19|20)\d\d/u;
+const DATE_NAMES =
+  / (?:date|dateline|published|publish date|date published|published date|pub date|pubdate|post date|entry date|article date|posted on|posted|timestamp|time stamp|datum|fecha|date time|datetime|publication date|meta date|created) /;
+const NOT_HERE =
+  / (?:comment|comments|reply|replies|related|sidebar|recommended|footer|nav|menu|widget|most read|popular|trending|latest|recent|teaser|card|cards|search|carousel|more) /;
+const UPDATED =
+  / (?:modified|updated|update|last modified|last updated|date modified) |updated|modified|aktualisiert|mis à jour|actualizado/;
+
+/** Nodes of the visible page that may name an author or a date, those near the text and away from teasers. */
+interface Visible {
+  /** 1 for what stands in the page's frame: its navigation, its foot, and margins named after teasers. */
+  readonly framed: Uint8Array;
+  readonly authors: {
+    readonly rel: string[];
+    readonly itemprop: string[];
+    readonly named: string[];
+    readonly users: string[];
+  };
+  readonly dates: {
+    readonly itemprop: string[];
+    readonly time: string[];
+    readonly named: string[];
+    readonly modified: string[];
+  };
+}
+
+function lookAround(tree: Tree, named: readonly string[], unseen: Uint8Array): Visible {
+  const authors = {
+    rel: [] as string[],
+    itemprop: [] as string[],
+    named: [] as string[],
+    users: [] as string[],
+  };
+  const dates = {
+    itemprop: [] as string[],
+    time: [] as string[],
+    named: [] as string[],
+    modified: [] as string[],
+  };
+  const count = tree.tag.length;
+  const away = new Uint8Array(count);
+  const framed = new Uint8Array(count);
+  for (let i = 1; i < count; i += 1) {
+    const up = tree.parent[i]!;
+    const tag = tree.tag[i]!;
+    away[i] = away[up]!;
+    const aside = tag === "aside";
+    framed[i] = tag === "nav" || tag === "footer" || (aside && NOT_HERE.test(named[i]!)) ? 1 : framed[up]!;
+    if (tag === "#text") continue;
+    if (framed[i] || aside) away[i] = 1;
+    const attributes = tree.attributes[i];
+    if (!attributes) continue;
+    const words = named[i]!;
+    if (words !== " " && NOT_HERE.test(words) && tree.end[i]! - i < 0.5 * count) away[i] = 1;
+    if (unseen[i] && attributes["itemprop"] === undefined) continue;
+    const itemprop = attributes["itemprop"];
+    if (!away[i] && attributes["rel"]?.includes("author") && tag === "a" && authors.rel.length < 6)
+      authors.rel.push(nodeText(tree, i, 120, unseen));
+    if (itemprop === "author" || itemprop === "creator") {
+      if (away[i]) continue;
+      let name = attributes["content"] ?? "";
+      for (let j = i + 1; name === "" && j < tree.end[i]! && j < i + 60; j += 1)
+        if (tree.attributes[j]?.["itemprop"] === "name")
+          name = tree.attributes[j]?.["content"] ?? nodeText(tree, j, 120, unseen);
+      if (authors.itemprop.length < 6) authors.itemprop.push(name || nodeText(tree, i, 120, unseen));
+    } else if (!away[i] && words !== " " && AUTHOR_NAMES.test(words) && authors.named.length < 12) {
+      const text = nodeText(tree, i, 120, unseen);
+      if (text.length >= 3 && text.length < 90) authors.named.push(text);
+    }
+    if (words !== " " && authors.users.length < 3 && USER_NAMES.test(words)) {
+      const text = nodeText(tree, i, 60, unseen);
+      if (text.length >= 2 && text.length < 40 && !/\s\S+\s\S+\s/.test(text)) authors.users.push(text);
+    }
+    if (itemprop === "datePublished" || itemprop === "dateCreated" || itemprop === "uploadDate") {
+      if (!away[i])
+        dates.itemprop.push(attributes["content"] ?? attributes["datetime"] ?? nodeText(tree, i, 80, unseen));
+    } else if (itemprop === "dateModified")
+      dates.modified.push(attributes["content"] ?? attributes["datetime"] ?? nodeText(tree, i, 80, unseen));
+    else if (!away[i] && tag === "time") {
+      const value = attributes["datetime"] || nodeText(tree, i, 80, unseen);
+      const changed =
+        UPDATED.test(`${words} ${nodeText(tree, up, 60, unseen).toLowerCase()}`) &&
+        !/publish|posted/i.test(nodeText(tree, up, 60, unseen));
+      if (attributes["pubdate"] !== undefined) dates.itemprop.push(value);
+      else if (dates.time.length < 8 && !changed) dates.time.push(value);
+      else if (changed && dates.modified.length < 4) dates.modified.push(value);
+    } else if (!away[i] && words !== " " && DATE_NAMES.test(words) && dates.named.length < 12) {
+      const text = attributes["datetime"] ?? attributes["content"] ?? nodeText(tree, i, 100, unseen);
+      if (
+        text.length >= 6 &&
+        text.length < 100 &&
+        /\d/.test(text) &&
+        !UPDATED.test(` ${text.toLowerCase()} `)
+      )
+        dates.named.push(text);
+    }
+  }
+  return { authors, dates, framed };
+}
+
+function languageTag(value: string | null | undefined): string | null {
+  if (!value) return null;
+  const tag = value
+    .trim()
+    .split(/[,;\s]/, 1)[0]!
+    .replaceAll("_", "-");
+  try {
+    const found = Intl.getCanonicalLocales(tag)[0] ?? null;
+    return found === null || found === "und" || found === "mul" || !/^[a-z]{2,3}(?:-|$)/.test(found)
+      ? null
+      : found;
+  } catch {
+    return null;
+  }
+}
+
+function absolute(value: string | null | undefined, base: string): string | null {
+  if (!value) return null;
+  const parsed = URL.canParse(value.trim(), base) ? new URL(value.trim(), base) : null;
+  return parsed && /^https?:$/.test(parsed.protocol) ? parsed.href : null;
+}
+
+/** At a word, so that nothing is cut in two. */
+function cut(text: string, chars_max: number): string {
+  if (text.length <= chars_max) return text;
+  const short = text.slice(0, chars_max);
+  const space = short.lastIndexOf(" ");
+  return space > chars_max / 2 ? short.slice(0, space) : short;
+}
+
+const some = (value: string | null | undefined): string | null => {
+  const text = value ? unmarked(value) : "";
+  return text === "" ? null : text;
+};
+
+export function readMeta(
+  tree: Tree,
+  linked: LinkedData,
+  words: readonly string[],
+  unseen: Uint8Array,
+  lines: readonly { readonly text: string; readonly node: number }[],
+  first_prose: number,
+  text: string,
+  url: string,
+  now_ms: number,
+  kind: PageKind,
+  choose: ChooseTitle,
+): PageMeta {
+  const first = new Map<string, string>();
+  const every = new Map<string, string[]>();
+  for (const [name, content] of tree.metas) {
+    if (content.trim() === "") continue;
+    if (!first.has(name)) first.set(name, content.trim());
+    const same = every.get(name);
+    if (same) same.push(content);
+    else every.set(name, [content]);
+  }
+  const meta: Meta = (...names) => {
+    for (const name of names) {
+      const value = first.get(name);
+      if (value !== undefined) return value;
+    }
+    return null;
+  };
+  const base = absolute(tree.base, url) ?? url;
+  const canonical =
+    absolute(tree.links.find(({ rel }) => /(?:^|\s)canonical(?:\s|$)/i.test(rel!))?.["href"], base) ??
+    absolute(meta("og:url"), base);
+  const about = ldAbout(linked, canonical ? [url, canonical] : [url]);
+  const html = tree.tag.indexOf("html");
+  const language =
+    languageTag(html < 0 ? null : tree.attributes[html]?.["lang"]) ??
+    languageTag(meta("og:locale")) ??
+    languageTag(about && ldText(about["inLanguage"])) ??
+    languageTag(meta("content-language", "language", "dc.language")) ??
+    (text.length >= 200 ? languageTag(franc(text.slice(0, 2_000))) : null);
+
+  const website = linked.nodes.find((node) => isLdType(node, /^WebSite$/));
+  const publisherLd = about && ldNames(about["publisher"], linked)[0];
+  const site =
+    some(meta("og:site_name")) ??
+    some(website && ldText(website["name"])) ??
+    some(meta("application-name", "apple-mobile-web-app-title"));
+  const publisher =
+    some(publisherLd && !/^https?:/.test(publisherLd) ? publisherLd : null) ??
+    some(meta("dc.publisher", "citation_publisher", "publisher"));
+  const visible = lookAround(tree, words, unseen);
+
+  const named = (names: readonly string[]): string[] => names.flatMap((name) => every.get(name) ?? []);
+  const declared = about ? ldNames(about["author"] ?? about["creator"], linked) : [];
+  const labelled = /written|by|author/i.test(meta("twitter:label1") ?? "")
+    ? [meta("twitter:data1") ?? ""]
+    : [];
+  const named_meta = [
+    ...named([
+      "author",
+      "article:author",
+      "dc.creator",
+      "dc.creator.author",
+      "parsely-author",
+      "sailthru.author",
+      "byl",
+      "dcterms.creator",
+    ]),
+    ...labelled,
+  ];
+  const opening = lines
+    .slice(Math.max(0, first_prose - 15), first_prose + 6)
+    .filter((line) => !visible.framed[line.node])
+    .map((line) => line.text);
+  const sources: (() => string[])[] = [
+    () => cleanAuthors(declared, site, false),
+    () => cleanAuthors(named(["citation_author"]), site, false),
+    () => cleanAuthors(named_meta, site, false),
+    () => cleanAuthors(visible.authors.itemprop.slice(0, 1), site, false).slice(0, 4),
+    () => cleanAuthors(visible.authors.rel.slice(0, 3), site, false),
+    () => cleanAuthors(visible.authors.named.slice(0, 6), site, true).slice(0, 1),
+    () =>
+      cleanAuthors(opening.filter((line) => line.length < 70 && BY_LINE.test(line)).slice(0, 1), site, true),
+    () => cleanAuthors(visible.authors.users.slice(0, 1), site, false),
+    // The site itself, when it says so and names nobody.
+    () => cleanAuthors([...declared, ...named_meta], null, false).slice(0, 1),
+  ];
+  let authors: string[] = [];
+  for (const source of sources) {
+    authors = source();
+    if (authors.length > 0) break;
+  }
+
+  const date = (values: readonly (string | null | undefined)[]): string | null => {
+    for (const value of values) {
+      const found = value ? parseDate(value, language, now_ms) : null;
+      if (found) return found;
+    }
+    return null;
+  };
+  const published =
+    date([
+      about && ldText(about["datePublished"] ?? about["dateCreated"] ?? about["uploadDate"]),
+      ...linked.nodes.map((node) =>
+        isLdType(node, /Article|Posting|WebPage|Question/) ? ldText(node["datePublished"]) : null,
+      ),
+      meta(
+        "article:published_time",
+        "og:published_time",
+        "og:article:published_time",
+        "datepublished",
+        "date",
+        "dc.date",
+        "dc.date.issued",
+        "dcterms.created",
+        "dcterms.date",
+        "dc.date.created",
+        "dcterms.issued",
+        "pubdate",
+        "publishdate",
+        "publish_date",
+        "publication_date",
+        "publish-date",
+        "parsely-pub-date",
+        "sailthru.date",
+        "citation_publication_date",
+        "citation_date",
+        "citation_online_date",
+        "article.published",
+        "published",
+        "release_date",
+        "originalpublicationdate",
+        "cxenseparse:recs:publishtime",
+        "rnews:datepublished",
+        "created",
+      ),
+      ...tree.metas.map(([name, content]) => (PUBLISHED_META.test(name) ? content : null)),
+      ...visible.dates.itemprop,
+      ...visible.dates.named.slice(0, 4),
+    ]) ??
+    dateInUrl(canonical ?? url, now_ms) ??
+    date(visible.dates.time.slice(0, 1)) ??
+    date(
+      opening
+        .filter(
+          (line) => line.length < 80 && DAY_IN_LINE.test(line) && !UPDATED.test(` ${line.toLowerCase()} `),
+        )
+        .slice(0, 2),
+    );
+  const modified = date([
+    about && ldText(about["dateModified"]),
+    meta(
+      "article:modified_time",
+      "og:updated_time",
+      "og:modified_time",
+      "article:modified",
+      "last-modified",
+      "dcterms.modified",
+      "dc.date.modified",
+      "datemodified",
+      "lastmod",
+      "modified",
+    ),
+    ...visible.dates.modified,
+  ]);
+  const description =
+    some(meta("description", "og:description")) ??
+    some(about && ldText(about["description"])) ??
+    some(meta("twitter:description", "dc.description"));
+
+  return {
+    about,
+    title: choose(titleCandidates(tree, about, meta, siteOf(site, url), unseen, kind)),
+    meta: {
+      author: authors.length > 0 ? authors.join("; ") : null,
+      published_at: published,
+      modified_at: modified,
+      language,
+      canonical_url: canonical,
+      publisher,
+      site_name: site,
+      description: description && cut(description, DESCRIPTION_CHARS_MAX),
+      section:
+        some(about && ldText(about["articleSection"])) ??
+        some(meta("article:section", "parsely-section", "section", "cxenseparse:category")),
+    },
+  };
+}
+
+const SEGMENTED = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]/;
+
+/** Letters, digits and the underscore; beyond ASCII whatever is no punctuation or space, which is near enough to count. */
+const inWord = (code: number): boolean =>
+  (code >= 97 && code <= 122) ||
+  (code >= 65 && code <= 90) ||
+  (code >= 48 && code <= 57) ||
+  code === 95 ||
+  (code >= 0xaa &&
+    code !== 0xab &&
+    code !== 0xbb &&
+    code !== 0xd7 &&
+    (code < 0x2000 || code > 0x206f) &&
+    (code < 0x3000 || code > 0x303f) &&
+    code !== 0xfeff);
+
+/** Runs of letters and digits. */
+export function wordsIn(text: string): number {
+  let count = 0;
+  let inside = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const word = inWord(text.charCodeAt(i));
+    if (word && !inside) count += 1;
+    inside = word;
+  }
+  return count;
+}
+
+/** Words as people count them: "don't" and "state-of-the-art" are one, and scripts without spaces are cut by their rules. */
+export function countWords(text: string, language: string | null): number {
+  let count = 0;
+  if (SEGMENTED.test(text)) {
+    const segmenter = new Intl.Segmenter(language ?? undefined, { granularity: "word" });
+    for (const { isWordLike } of segmenter.segment(text)) if (isWordLike) count += 1;
+    return count;
+  }
+  let inside = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    const word = inWord(code);
+    if (word && !inside) count += 1;
+    const joins: boolean =
+      inside &&
+      (code === 39 || code === 45 || code === 46 || code === 0x2019) &&
+      inWord(text.charCodeAt(i + 1));
+    inside = word || joins;
+  }
+  return count;
+}

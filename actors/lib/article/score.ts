@@ -1,0 +1,96 @@
+/**
+ * How likely each line of a page is its text, by the trees of article-model.ts, and which lines to take so that the
+ * expected share of right words is the best. It knows nothing of pages: numbers in, choices out.
+ */
+import { BIAS, TREES } from "./model.ts";
+
+export interface Trees {
+  /** Column a node asks about, -1 at a leaf. */
+  readonly column: Int16Array;
+  /** Below it a row goes left; at a leaf the value. */
+  readonly border: Float32Array;
+  /** Nodes stand in preorder: left is the next, right is here. */
+  readonly right: Int32Array;
+  readonly roots: readonly number[];
+}
+
+/** One tree a line, nodes in preorder: `column<border` asks, a bare number (in thousandths) answers. */
+export function readTrees(text: string): Trees {
+  const column: number[] = [];
+  const border: number[] = [];
+  const right: number[] = [];
+  const roots: number[] = [];
+  for (const line of text.trim().split("\n")) {
+    roots.push(column.length);
+    // Asking nodes whose left side is being read.
+    const open: number[] = [];
+    for (const token of line.trim().split(" ")) {
+      const at = token.indexOf("<");
+      const node = column.length;
+      if (at >= 0) {
+        column.push(Number(token.slice(0, at)));
+        border.push(Number(token.slice(at + 1)));
+        right.push(0);
+        open.push(node);
+        continue;
+      }
+      column.push(-1);
+      border.push(Number(token) / 1_000);
+      right.push(0);
+      const asked = open.pop();
+      if (asked !== undefined) right[asked] = node + 1;
+    }
+  }
+  return {
+    column: Int16Array.from(column),
+    border: Float32Array.from(border),
+    right: Int32Array.from(right),
+    roots,
+  };
+}
+
+export function sumTrees({ column, border, right, roots }: Trees, rows: Float32Array, start: number): number {
+  let sum = 0;
+  for (const root of roots) {
+    let node = root;
+    let asked = column[node]!;
+    while (asked >= 0) {
+      node = rows[start + asked]! < border[node]! ? node + 1 : right[node]!;
+      asked = column[node]!;
+    }
+    sum += border[node]!;
+  }
+  return sum;
+}
+
+let trees: Trees | undefined;
+
+/** For each row of numbers the chance that the line is text. */
+export function chancesOf(rows: Float32Array, width: number): number[] {
+  trees ??= readTrees(TREES);
+  const chances: number[] = [];
+  for (let start = 0; start < rows.length; start += width)
+    chances.push(1 / (1 + Math.exp(-BIAS - sumTrees(trees, rows, start))));
+  return chances;
+}
+
+/**
+ * The lines with the best expected F1 over words, and that F1. A line more is worth it while its chance is above half of
+ * the F1 there is; `share` asks for more than half where strays are worse than gaps.
+ */
+export function selectLines(
+  chances: readonly number[],
+  sizes: readonly number[],
+  share: number,
+): { picked: boolean[]; expected: number } {
+  const order = chances.map((_, i) => i).toSorted((a, b) => chances[b]! - chances[a]!);
+  let wanted = 0;
+  for (const [i, chance] of chances.entries()) wanted += chance * sizes[i]!;
+  let [hit, taken, expected] = [0, 0, 0];
+  for (const i of order) {
+    hit += chances[i]! * sizes[i]!;
+    taken += sizes[i]!;
+    if (taken > 0) expected = Math.max(expected, (2 * hit) / (taken + wanted));
+  }
+  return { picked: chances.map((chance) => chance >= share * expected), expected };
+}

@@ -1,0 +1,362 @@
+/**
+ * Which of the texts that may be a page's title is: every heading, declaration and part of the title element is looked
+ * at with what the others say, and the weights for that are learned (bench/title.train.ts), not tuned by hand.
+ */
+import { ARTICLE_TYPES, isLdType, type LdNode, ldText } from "./jsonld.ts";
+import type { PageKind } from "./kind.ts";
+import { nodeText, type Tree, unmarked } from "./tree.ts";
+import { TITLE_WEIGHTS } from "./title-model.ts";
+
+const TITLE_CHARS_MAX = 500;
+/** Before markup in it is dropped. */
+const DECLARED_CHARS_MAX = 2_000;
+const MAX_HEADINGS = 8;
+/** A link that is looked for in a heading stands among its first nodes. */
+const LINK_REACH = 20;
+
+const SEPARATORS = /(\s+[|/·•»«›‹–—~:]+\s+|\s+-+\s+|\s*[|｜]\s*|(?<=\p{L}{3}):\s+)/u;
+const folded = (text: string): string =>
+  text.toLowerCase().replace(/[’‘]/g, "'").replace(/[“”]/g, '"').replace(/\s+/g, " ").trim();
+export const letters = (text: string): string => folded(text).replace(/[^\p{L}\p{N}]+/gu, "");
+
+const windows = new TextDecoder("windows-1252");
+/** The bytes that Windows-1252 shows as other characters than their numbers. */
+const WINDOWS_BYTES: ReadonlyMap<string, number> = new Map(
+  Array.from({ length: 32 }, (_, n) => [windows.decode(Uint8Array.of(128 + n)), 128 + n]),
+);
+
+/** UTF-8 that was taken for Latin-1 somewhere on its way ("donâ€™t") is read once more. */
+function reread(text: string): string {
+  if (!/[\u00c2-\u00f4]\P{ASCII}/u.test(text)) return text;
+  const bytes = Array.from(text, (char) => WINDOWS_BYTES.get(char) ?? char.codePointAt(0)!);
+  if (bytes.some((byte) => byte > 255)) return text;
+  const read = Buffer.from(bytes).toString("utf8");
+  return read.includes("\ufffd") ? text : read;
+}
+
+/** "¶" and "#" that headings carry for links, and the number of things a list has; "(2026 guide)" is none. */
+const headed = (text: string): string =>
+  reread(text)
+    .replace(/\s*[¶#]+$/, "")
+    .replace(/\s*\((?!(?:19|20)\d\d )\d[\d,.]* \p{L}{3,10}\)$/u, "")
+    .trim();
+
+export interface Site {
+  readonly name: string | null;
+  /** The letters of the host, without "www". */
+  readonly host: string;
+  /** Its parts of four letters or more, without the last. */
+  readonly labels: readonly string[];
+  /** Words of the last part of the address that has letters. */
+  readonly slug: readonly string[];
+  readonly address: URL | null;
+}
+
+export function siteOf(name: string | null, url: string): Site {
+  const address = URL.canParse(url) ? new URL(url) : null;
+  const host = address?.hostname.replace(/^www\./, "") ?? "";
+  const labels = host.split(".").slice(0, -1).map(letters);
+  const last = address?.pathname.split("/").findLast((part) => /[a-z]{3}/i.test(part)) ?? "";
+  return {
+    name,
+    address,
+    slug:
+      last
+        .replace(/\.\w{2,5}$/, "")
+        .toLowerCase()
+        .match(/[a-z0-9]{3,}/g) ?? [],
+    host: labels.join(""),
+    labels: labels.filter(
+      (label) => label.length > 3 && !/^(?:blogs?|forums?|community|shop|store|docs|news)$/.test(label),
+    ),
+  };
+}
+
+const isSite = (text: string, { name, host }: Site): boolean => {
+  const bare = letters(text);
+  if (bare === "") return true;
+  if (name !== null && bare === letters(name)) return true;
+  return bare.length > 3 && (host.startsWith(bare) || bare.replace(/^the|com$/g, "") === host);
+};
+
+/** Of a title's parts the last or the first may also begin like the host and go on: "Fellwright Outdoor". */
+const isSitePart = (text: string, site: Site): boolean =>
+  isSite(text, site) ||
+  (text.split(/\s+/).length <= 4 && site.labels.some((label) => letters(text).startsWith(label)));
+
+/** A title less the part that names the site, wherever its separators are. */
+function withoutSite(title: string, site: Site): string {
+  const parts = title.split(SEPARATORS);
+  if (parts.length < 3) return title;
+  if (isSitePart(parts.at(-1)!, site)) return parts.slice(0, -2).join("").trim();
+  if (isSite(parts[0]!, site)) return parts.slice(2).join("").trim();
+  // What stands behind the last bar is the site, even when it calls itself otherwise.
+  if (/[|｜]/.test(parts.at(-2)!) && parts.at(-1)!.split(" ").length <= 4)
+    return parts.slice(0, -2).join("").trim();
+  return title;
+}
+
+export interface TitleCandidate {
+  readonly text: string;
+  /** In the order of TITLE_WEIGHTS. */
+  readonly features: readonly number[];
+}
+
+/** How many of a text's words, of those with three letters or more, are in a text or among words. */
+function alike(text: string, there: string | readonly string[]): number {
+  const of = folded(text).match(/[\p{L}\p{N}]{3,}/gu) ?? [];
+  return share(of, (word) => there.includes(word));
+}
+
+const share = (words: readonly string[], is: (word: string) => boolean): number =>
+  words.length === 0 ? 0 : words.filter(is).length / words.length;
+
+/** The first of these meta elements that says something. */
+export type Meta = (...names: readonly string[]) => string | null;
+
+interface Place {
+  /** In a header, a footer, navigation, a margin or a dialog. */
+  readonly framed: boolean;
+  /** In what the page calls its main part or an article. */
+  readonly main: boolean;
+  /** A link to another page: a masthead, a teaser. */
+  readonly away: boolean;
+  /** That page is above this one. */
+  readonly homeward: boolean;
+}
+
+const FRAME = /^(?:header|nav|footer|aside|dialog)$/;
+const FRAME_ROLES = /dialog|banner|navigation/;
+
+/** Where the link goes that a heading is in, or that is in it. */
+function linkOf(tree: Tree, heading: number): string | undefined {
+  const around = tree.parent[heading]!;
+  if (tree.tag[around] === "a") return tree.attributes[around]?.["href"];
+  for (let i = heading + 1; i < tree.end[heading]! && i < heading + LINK_REACH; i += 1)
+    if (tree.tag[i] === "a") return tree.attributes[i]?.["href"];
+  return undefined;
+}
+
+function placeOf(tree: Tree, heading: number, here: URL | null): Place {
+  let framed = false;
+  let main = false;
+  for (let up = tree.parent[heading]!; up > 0; up = tree.parent[up]!) {
+    framed ||= FRAME.test(tree.tag[up]!) || FRAME_ROLES.test(tree.attributes[up]?.["role"] ?? "");
+    main ||= tree.tag[up] === "main" || tree.tag[up] === "article";
+  }
+  const href = linkOf(tree, heading);
+  if (!here || !href || !URL.canParse(href, here.href)) return { framed, main, away: false, homeward: false };
+  const to = new URL(href, here);
+  const above = to.pathname.replace(/index\.\w+$/, "");
+  return {
+    framed,
+    main,
+    away: to.pathname !== here.pathname || to.search !== here.search,
+    homeward: above.length < here.pathname.length && here.pathname.startsWith(above),
+  };
+}
+
+/** How often each of these texts, by its letters, stands on the page by itself and in no heading. */
+function seenAlone(tree: Tree, unseen: Uint8Array, texts: readonly string[]): ReadonlyMap<string, number> {
+  const seen = new Map(texts.map((text) => [letters(text), 0]));
+  const lengths = new Set(texts.map((text) => text.length));
+  for (let i = 1; i < tree.tag.length; i += 1) {
+    if (tree.tag[i] === "h1" || tree.tag[i] === "h2") i = tree.end[i]! - 1;
+    else if (tree.tag[i] === "#text" && lengths.has(tree.chars[i]!) && !unseen[i]) {
+      const bare = letters(tree.text[i]!);
+      const times = seen.get(bare);
+      if (times !== undefined) seen.set(bare, times + 1);
+    }
+  }
+  return seen;
+}
+
+/** Everything on the page that may be its title, each text once. */
+export function titleCandidates(
+  tree: Tree,
+  about: LdNode | null,
+  meta: Meta,
+  site: Site,
+  unseen: Uint8Array,
+  kind: PageKind,
+): TitleCandidate[] {
+  const og = meta("og:title");
+  const twitter = meta("twitter:title");
+  const cited = meta("dc.title", "citation_title");
+  const headline = about ? ldText(about["headline"] ?? about["name"]) : null;
+  const isArticle =
+    meta("og:type")?.toLowerCase() === "article" || (about !== null && isLdType(about, ARTICLE_TYPES));
+  const h1s: string[] = [];
+  let h2: string | null = null;
+  const places = new Map<string, Place>();
+  for (let i = 0; i < tree.tag.length && h1s.length < MAX_HEADINGS; i += 1) {
+    const tag = tree.tag[i];
+    if ((tag !== "h1" && (tag !== "h2" || h2 !== null)) || unseen[i]) continue;
+    const text = headed(nodeText(tree, i, TITLE_CHARS_MAX, unseen, "button"));
+    if (text.length < 3) continue;
+    if (tag === "h2") h2 = text;
+    else {
+      h1s.push(text);
+      const key = folded(text);
+      if (!places.has(key)) places.set(key, placeOf(tree, i, site.address));
+    }
+  }
+
+  const found = new Map<string, { text: string; from: Set<string> }>();
+  const add = (text: string | null | undefined, from: string): void => {
+    const clean = text ? headed(text).slice(0, TITLE_CHARS_MAX) : "";
+    if (clean.length < 3) return;
+    const key = folded(clean);
+    const known = found.get(key);
+    if (known) known.from.add(from);
+    else found.set(key, { text: clean, from: new Set([from]) });
+  };
+  h1s.forEach((text, n) => add(text, n === 0 ? "h1" : "h1+"));
+  h1s.forEach((text, n) => add(withoutSite(text, site), n === 0 ? "h1 cut" : "h1+ cut"));
+  const opened = h1s[0]?.split(SEPARATORS) ?? [];
+  if (opened.length > 1) add(opened[0], "h1 first");
+  add(h2, "h2");
+  for (const [said, from] of [
+    [og, "og"],
+    [tree.title, "title"],
+    [headline, "ld"],
+    [twitter, "twitter"],
+    [cited, "cited"],
+  ] as const) {
+    if (!said) continue;
+    const text = said.slice(0, DECLARED_CHARS_MAX);
+    // What the title element says is text; elsewhere markup was written into a value.
+    const whole = from === "title" ? text : unmarked(text);
+    add(whole, from);
+    add(withoutSite(whole, site), `${from} cut`);
+    if (from !== "og" && from !== "title") continue;
+    const parts = whole.split(SEPARATORS);
+    if (parts.length < 3) continue;
+    add(parts[0], `${from} first`);
+    add(parts.slice(0, -2).join(""), `${from} but last`);
+    add(parts.filter((_, n) => n % 2 === 0).toSorted((a, b) => b.length - a.length)[0], `${from} longest`);
+    add(parts.slice(2).join(""), `${from} but first`);
+  }
+
+  const wholeTitle = letters(tree.title);
+  const wholeOg = letters(og ?? "");
+  const headingsSaid = h1s.map(letters);
+  const { slug } = site;
+  const isShop = kind === "product" || kind === "collection" || kind === "listing";
+  const isService = kind === "service";
+  const opening = headingsSaid[0] ?? "";
+  const everySaid = [wholeTitle, wholeOg, letters(headline ?? ""), letters(twitter ?? ""), ...headingsSaid];
+  const isHome = slug.length === 0;
+  const depth = site.address?.pathname.split("/").filter((part) => part !== "").length ?? 0;
+  const seen = seenAlone(
+    tree,
+    unseen,
+    Array.from(found.values(), ({ text }) => text),
+  );
+  return [...found.values()].map(({ text, from }) => {
+    const bare = letters(text);
+    const is = (name: string): number => Number(from.has(name));
+    const words = text.split(/\s+/).length;
+    const isHeading = from.has("h1") || from.has("h1+");
+    const place = isHeading ? places.get(folded(text)) : undefined;
+    const features: Record<string, number> = {
+      h1: is("h1"),
+      h1_alone: Number(isHeading && h1s.length === 1),
+      h1_article: Number(isHeading && isArticle),
+      h1_later: Number(!from.has("h1") && from.has("h1+")),
+      h1_cut: Number((from.has("h1 cut") || from.has("h1+ cut")) && !isHeading),
+      h1_first: is("h1 first"),
+      h2: is("h2"),
+      h2_no_h1: Number(from.has("h2") && h1s.length === 0),
+      og: is("og"),
+      og_cut: is("og cut"),
+      og_article: Number(from.has("og cut") && isArticle),
+      title: is("title"),
+      title_cut: is("title cut"),
+      title_first: is("title first"),
+      title_but_last: is("title but last"),
+      title_longest: is("title longest"),
+      og_first: is("og first"),
+      og_but_last: is("og but last"),
+      ld: is("ld"),
+      ld_article: Number(from.has("ld") && isArticle),
+      twitter: Number(from.has("twitter") || from.has("twitter cut")),
+      cited: is("cited"),
+      in_title: Number(wholeTitle.includes(bare)),
+      in_og: Number(wholeOg !== "" && wholeOg.includes(bare)),
+      in_heading: Number(headingsSaid.some((said) => said.includes(bare))),
+      has_heading: Number(headingsSaid.some((said) => said.length > 5 && bare.includes(said))),
+      heading_in_title: Number(isHeading && wholeTitle.includes(bare)),
+      heading_alike: isHeading ? alike(text, folded(`${tree.title} ${og ?? ""}`)) : 0,
+      site: Number(isSite(text, site)),
+      ends_with_site: Number(SEPARATORS.test(text) && isSitePart(text.split(SEPARATORS).at(-1)!, site)),
+      separated: Number(SEPARATORS.test(text)),
+      barred: Number(/\s[|»]\s/.test(text)),
+      short: Number(text.length < 6),
+      long: Number(text.length > 120),
+      one_word: Number(words === 1),
+      two_words: Number(words === 2),
+      many_words: Math.min(words, 16) / 16,
+      sources: Math.min(from.size, 6) / 6,
+      loud: Number(text === text.toUpperCase() && /\p{Lu}{2}/u.test(text)),
+      sentence: Number(/[.!]$/.test(text)),
+      shop_h1: Number(isShop && from.has("h1")),
+      shop_title_cut: Number(isShop && from.has("title cut")),
+      shop_title_first: Number(isShop && from.has("title first")),
+      shop_og_cut: Number(isShop && from.has("og cut")),
+      service_title_cut: Number(isService && from.has("title cut")),
+      service_title_first: Number(isService && from.has("title first")),
+      service_og_cut: Number(isService && from.has("og cut")),
+      service_in_title: Number(isService && wholeTitle.includes(bare)),
+      service_words: isService ? Math.min(words, 16) / 16 : 0,
+      shop_words: isShop ? Math.min(words, 16) / 16 : 0,
+      forum_h1: Number(kind === "forum" && from.has("h1")),
+      begins_title: Number(wholeTitle.startsWith(bare)),
+      begins_with_h1: Number(opening.length > 5 && bare.startsWith(opening) && bare !== opening),
+      title_length: wholeTitle === "" ? 0 : Math.min(bare.length / wholeTitle.length, 2),
+      title_length_heading:
+        !isHeading || wholeTitle === "" ? 0 : Math.min(bare.length / wholeTitle.length, 2),
+      all_title: Number(from.has("title cut") && (from.has("og cut") || from.has("twitter cut"))),
+      agreed: Number(isHeading && (from.has("og cut") || from.has("title cut") || from.has("title first"))),
+      brand_inside: Number(site.labels.some((label) => bare.includes(label))),
+      home_title: Number(isHome && (from.has("title cut") || from.has("og cut"))),
+      says_slug: alike(text, slug),
+      slug_heading: isHeading ? alike(text, slug) : 0,
+      slug_all: Number(!isHome && bare === slug.join("")),
+      home_whole: Number(isHome && (from.has("title") || from.has("og"))),
+      branded: Number(SEPARATORS.test(text) && isSite(text.split(SEPARATORS)[0]!, site)),
+      framed: Number(place?.framed ?? false),
+      main: Number(place?.main ?? false),
+      away: Number(place?.away ?? false),
+      homeward: Number(place?.homeward ?? false),
+      deep_heading: isHeading ? Math.min(depth, 5) / 5 : 0,
+      like_h1: Number(bare === opening && !isHeading),
+      said: Math.min(everySaid.filter((each) => each.includes(bare)).length, 5) / 5,
+      seen: Math.min(seen.get(bare) ?? 0, 3) / 3,
+      sells: Number(/^(?:shop|buy|discover|explore|browse)\b/i.test(text)),
+      signs: Number(/[*®™]/.test(text)),
+      colon: Number(/:\s/.test(text)),
+    };
+    return { text, features: Object.values(features) };
+  });
+}
+
+/** Which of a page's candidates is its title. */
+export type ChooseTitle = (candidates: readonly TitleCandidate[]) => string | null;
+
+/** The likeliest by these weights; null when there is none. */
+export const likeliest =
+  (weights: readonly number[]): ChooseTitle =>
+  (candidates) => {
+    let best: string | null = null;
+    let most = -Infinity;
+    for (const { text, features } of candidates) {
+      const score = features.reduce((sum, feature, n) => sum + feature * weights[n]!, 0);
+      if (score <= most) continue;
+      most = score;
+      best = text;
+    }
+    return best;
+  };
+
+export const likeliestTitle: ChooseTitle = likeliest(TITLE_WEIGHTS);

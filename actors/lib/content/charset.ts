@@ -1,0 +1,97 @@
+/**
+ * Which encoding a document's bytes are in, by the WHATWG's order, and the text they come to.
+ * `charsetOf` decides once, where the document is read; `decodeText` gives the same text from the same bytes
+ * and the name it decided on, anywhere and at any time. It looks at bytes and headers only, never at a parsed page.
+ *
+ * Not Node's TextDecoder: on 22.23.3 it gets half of valid EUC-KR wrong (8,824 of 17,048 pairs), a quarter of
+ * Big5, some of six single-byte encodings, and does not know two (samples in test/lib/charset.test.ts).
+ */
+import { isUtf8 } from "node:buffer";
+import { getBOMEncoding, labelToName, TextDecoder } from "@exodus/bytes/encoding.js";
+// @ts-expect-error its types on npm are those of version 3
+import sniffer from "html-encoding-sniffer";
+import { detect } from "jschardet";
+import type { ContentKind } from "../../../schemas/fetch.ts";
+
+const sniff = sniffer as (
+  bytes: Uint8Array,
+  options: { xml: true } | { maxPrescanBytes: number; defaultEncoding: string },
+) => string;
+
+/** The usual 1,024 miss one page in eight: some declare their encoding near byte 30,000. */
+const PRESCAN_BYTES = 65_536;
+/** The last resort costs 28 ms per 50 KB, so it sees no more than this. */
+const GUESS_BYTES = 65_536;
+
+/** What undeclared bytes may be taken for: jschardet's names, less DOS, EBCDIC, Mac and what no browser reads. */
+const GUESSES = (
+  "big5hkscs cp932 cp949 euc_jis_2004 euc_kr gb18030 iso2022_jp_2 shift_jis_2004 cp874 cp1250 cp1251 cp1252 " +
+  "cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 tis-620 koi8-r koi8-u iso8859-1 iso8859-2 iso8859-5 iso8859-6 " +
+  "iso8859-7 iso8859-8 iso8859-9 iso8859-13 iso8859-15"
+).split(" ");
+
+/** Names jschardet uses and the standard does not know. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  CP932: "Shift_JIS",
+  SHIFT_JIS_2004: "Shift_JIS",
+  CP949: "EUC-KR",
+  CP874: "windows-874",
+  BIG5HKSCS: "Big5",
+  EUC_JIS_2004: "EUC-JP",
+  ISO2022_JP_2: "ISO-2022-JP",
+};
+
+const CHARSET_PARAMETER = /(?:^|[;,\s])charset\s*=\s*["']?([^\s"';,]+)/i;
+
+interface Document {
+  readonly bytes: Uint8Array;
+  /** As the origin sent it, or null. */
+  readonly content_type: string | null;
+  readonly kind: ContentKind;
+}
+
+/** WHATWG name of the document's encoding ("UTF-8", "Shift_JIS"); null for what is no text. */
+export function charsetOf({ bytes, content_type, kind }: Document): string | null {
+  const bom = readable(getBOMEncoding(bytes));
+  const declared = readable(CHARSET_PARAMETER.exec(content_type ?? "")?.[1]);
+  switch (kind) {
+    case "pdf":
+    case "binary":
+      return null;
+    // RFC 8259: UTF-8. Who sends something else and says so is believed only when it cannot be UTF-8.
+    case "json":
+      return bom ?? (isUtf8(bytes) ? "UTF-8" : (declared ?? "UTF-8"));
+    case "xml":
+      return bom ?? declared ?? readable(sniff(bytes, { xml: true })) ?? "UTF-8";
+    case "html":
+      return (
+        bom ??
+        declared ??
+        readable(sniff(bytes, { maxPrescanBytes: PRESCAN_BYTES, defaultEncoding: "" })) ??
+        guess(bytes)
+      );
+    case "text":
+      return bom ?? declared ?? guess(bytes);
+  }
+}
+
+/** The text, its byte order mark gone, what does not decode as U+FFFD; a name nobody knows is read as UTF-8. */
+export function decodeText(bytes: Uint8Array, charset: string): string {
+  return new TextDecoder(readable(charset) ?? "UTF-8").decode(bytes);
+}
+
+/**
+ * An encoding that may be used for a label, or null. UTF-7 is no label of the standard; `replacement` stands for
+ * encodings that smuggle markup, and would turn the page into one character.
+ */
+function readable(label: string | null | undefined): string | null {
+  const name = label ? labelToName(label) : null;
+  if (name === "replacement") return null;
+  return name === "x-user-defined" ? "windows-1252" : name;
+}
+
+function guess(bytes: Uint8Array): string {
+  if (isUtf8(bytes)) return "UTF-8";
+  const { encoding } = detect(bytes.subarray(0, GUESS_BYTES), { detectEncodings: GUESSES });
+  return readable(OTHER_NAMES[encoding?.toUpperCase() ?? ""] ?? encoding) ?? "windows-1252";
+}

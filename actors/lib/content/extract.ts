@@ -1,0 +1,137 @@
+/**
+ * A document's bytes to what is kept of them, by what kind of document it is; the tasks that run outside the process
+ * (cluster/ports/workers.ts), and what is known of a document whose task came to nothing. Functions of their
+ * arguments: no network, no files but the libraries', no clock but the one they are given.
+ */
+import type { ArticleMeta, ContentKind } from "../../../schemas/fetch.ts";
+import { charsetOf, decodeText } from "./charset.ts";
+import type { Extracted, ExtractTask } from "./extraction-result.ts";
+import { cutText, readPlain, soundText, MAX_TEXT_CHARS } from "./text-document.ts";
+
+type Read = (task: ExtractTask, elapsed_ms: () => number) => Promise<Extracted>;
+
+/** Each loads its own parsers, once, in the child that runs it: pdf.js alone costs a child 20 MB and 0.1 s. */
+export const tasks = {
+  page: async (): Promise<Read> => {
+    const { readHtml } = await import("../article/article.ts");
+    const { readLeads } = await import("./alternate-links.ts");
+    const { findItems } = await import("./feed.ts");
+    const { readFiled, unwrapped } = await import("./filing-text.ts");
+    return async (task) => {
+      if (task.items) {
+        const { text } = readPlain(task.bytes, task.content_type, "xml");
+        return { ...NOTHING, items: findItems(text, task.items) };
+      }
+      if (task.filed && (task.kind === "html" || task.kind === "text"))
+        return readAsFiled(task, readFiled, unwrapped);
+      return task.kind === "html" ? readAsHtml(task, readHtml, readLeads) : readAsItIs(task);
+    };
+  },
+  pdf: async (): Promise<Read> => {
+    const { readPdf } = await import("./pdf.ts");
+    return async (task, elapsed_ms) => {
+      const { title, pages, page_count, text, truncated, note } = await readPdf(task.bytes, elapsed_ms);
+      const pdf = { pdf_pages: pages, pdf_page_count: page_count, text_truncated: truncated };
+      return { ...NOTHING, title, text, ...pdf, note };
+    };
+  },
+};
+
+/** The pool a document goes to, so that a slow PDF holds no page up. */
+export function taskOf(kind: ContentKind): keyof typeof tasks {
+  return kind === "pdf" ? "pdf" : "page";
+}
+
+/**
+ * What is known of a document whose task was cut off, crashed or found no place: what can be told in the service's
+ * own process from headers and bytes alone, in at most 0.1 s for 50 MB.
+ */
+export function cutOff(task: Omit<ExtractTask, "now_ms">, reason: string): Extracted {
+  const note = `Cannot read the document: ${reason}`;
+  return { ...NOTHING, charset: charsetOf(task), pdf_pages: task.kind === "pdf" ? [] : null, note };
+}
+
+const NOTHING: Extracted = {
+  charset: null,
+  title: null,
+  text: "",
+  text_truncated: false,
+  meta: null,
+  pdf_pages: null,
+  pdf_page_count: null,
+  paywall: null,
+  paywall_evidence: [],
+  note: null,
+};
+
+type ReadHtml = (typeof import("../article/article.ts"))["readHtml"];
+type ReadLeads = (typeof import("./alternate-links.ts"))["readLeads"];
+
+function readAsHtml(task: ExtractTask, readHtml: ReadHtml, readLeads: ReadLeads): Extracted {
+  const charset = charsetOf(task) ?? "UTF-8";
+  const html = decodeText(task.bytes, charset);
+  const page = readHtml(html, task.url, task.now_ms);
+  // A second parse, for the few pages that are sold: the others need not pay for it.
+  const wanted = task.leads === true || page.paywall === "hard";
+  const { text, truncated } = cutText(soundText(page.text), MAX_TEXT_CHARS);
+  return {
+    ...NOTHING,
+    charset,
+    title: page.title === null ? null : soundText(page.title),
+    text,
+    text_truncated: truncated,
+    meta: soundMeta(page.meta),
+    paywall: page.paywall,
+    paywall_evidence: page.paywall_evidence,
+    ...(wanted && { leads: readLeads(html, task.url) }),
+    note: page.note,
+  };
+}
+
+function readAsFiled(
+  task: ExtractTask,
+  readFiled: (typeof import("./filing-text.ts"))["readFiled"],
+  unwrapped: (typeof import("./filing-text.ts"))["unwrapped"],
+): Extracted {
+  if (task.kind === "text") {
+    const plain = readAsItIs(task);
+    return { ...plain, text: unwrapped(plain.text) };
+  }
+  const charset = charsetOf(task) ?? "UTF-8";
+  const { title, text, truncated } = readFiled(unwrapped(decodeText(task.bytes, charset)), MAX_TEXT_CHARS);
+  const note = truncated ? `The text was read up to ${MAX_TEXT_CHARS} characters` : null;
+  return {
+    ...NOTHING,
+    charset,
+    title: title === null ? null : soundText(title),
+    text: soundText(text),
+    text_truncated: truncated,
+    note,
+  };
+}
+
+function readAsItIs(task: ExtractTask): Extracted {
+  switch (task.kind) {
+    case "json":
+    case "xml":
+    case "text": {
+      const { charset, text, truncated } = readPlain(task.bytes, task.content_type, task.kind);
+      const note = truncated ? `The text was read up to ${MAX_TEXT_CHARS} characters` : null;
+      return { ...NOTHING, charset, text, text_truncated: truncated, note };
+    }
+    case "binary":
+      return NOTHING;
+    case "html":
+    case "pdf":
+      throw new Error(`Cannot read "${task.kind}" as it is`);
+  }
+}
+
+/** JSON-LD can spell half a surrogate pair, and no store takes one. */
+function soundMeta(meta: ArticleMeta): ArticleMeta {
+  const sound = Object.entries(meta).map(([name, said]) => [
+    name,
+    typeof said === "string" ? soundText(said) : said,
+  ]);
+  return Object.fromEntries(sound) as ArticleMeta;
+}

@@ -1,0 +1,179 @@
+/**
+ * RSS 2.0, RSS 1.0 and Atom to the items that may be a given page, with the HTML they carry. It reads what feeds have,
+ * valid or not, in one pass and within limits; whether an item is the page is judged by whoever asked.
+ */
+import { Parser } from "htmlparser2";
+import { addressOf, isSameTitle } from "./similarity.ts";
+
+/** The page whose item is wanted. */
+export interface FeedWish {
+  /** As addressOf names them. */
+  readonly addresses: readonly string[];
+  readonly title: string | null;
+}
+
+export interface FeedItem {
+  /** By guid, link or another address it gives; else only its title is alike. */
+  readonly exact: boolean;
+  readonly title: string | null;
+  readonly author: string | null;
+  /** As the feed has it. */
+  readonly published: string | null;
+  readonly html: string;
+}
+
+const MAX_ITEMS = 5_000;
+/** Of one field; what is longer is cut. */
+const MAX_FIELD_CHARS = 2_000_000;
+const MAX_SHORT_CHARS = 2_000;
+const MAX_FOUND = 3;
+const MAX_ALIKE = 20;
+
+interface Draft {
+  title: string;
+  author: string;
+  published: string;
+  addresses: string[];
+  /** By field: the full content is longer than the summary. */
+  contents: Record<string, string>;
+}
+
+const CONTENTS: ReadonlySet<string> = new Set([
+  "content:encoded",
+  "content",
+  "description",
+  "summary",
+  "atom:content",
+]);
+const DATES: ReadonlySet<string> = new Set(["pubdate", "published", "dc:date", "updated"]);
+const ADDRESSES: ReadonlySet<string> = new Set([
+  "link",
+  "guid",
+  "id",
+  "feedburner:origlink",
+  "atom:link",
+  "source:url",
+]);
+
+const isField = (name: string): boolean =>
+  name === "title" ||
+  name === "author" ||
+  name === "dc:creator" ||
+  CONTENTS.has(name) ||
+  DATES.has(name) ||
+  ADDRESSES.has(name);
+
+const escaped = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+
+/** Exact ones first, at most three. */
+export function findItems(feed: string, wish: FeedWish): FeedItem[] {
+  const found: FeedItem[] = [];
+  let items = 0;
+  let draft: Draft | null = null;
+  let field: string | null = null;
+  let value = "";
+  let form = "html";
+  /** Elements open inside the field: an Atom content may be XHTML. */
+  let inside = 0;
+  let nested = "";
+
+  const add = (text: string) => {
+    if (value.length < MAX_FIELD_CHARS) value += text;
+  };
+  const finish = () => {
+    if (draft === null || field === null) return;
+    const text = value.trim();
+    if (CONTENTS.has(field)) draft.contents[field] = form === "text" ? `<p>${escaped(text)}</p>` : text;
+    else if (field === "title") draft.title ||= plain(text);
+    else if (ADDRESSES.has(field)) draft.addresses.push(text.slice(0, MAX_SHORT_CHARS));
+    else if (DATES.has(field)) draft.published ||= text.slice(0, 100);
+    else draft.author ||= plain(text);
+  };
+
+  const parser = new Parser(
+    {
+      onopentag(tag, attributes) {
+        const name = tag.toLowerCase();
+        if (draft === null) {
+          if ((name === "item" || name === "entry") && items++ < MAX_ITEMS)
+            draft = { title: "", author: "", published: "", addresses: [], contents: {} };
+          return;
+        }
+        if (field !== null) {
+          inside++;
+          nested = name;
+          const { href } = attributes;
+          if (form === "xhtml") add(`<${name}${href === undefined ? "" : ` href="${escaped(href)}"`}>`);
+          return;
+        }
+        if ((name === "link" || name === "atom:link") && attributes["href"] !== undefined) {
+          if ((attributes["rel"] ?? "alternate") === "alternate") draft.addresses.push(attributes["href"]);
+          return;
+        }
+        if (!isField(name)) return;
+        field = name;
+        value = "";
+        inside = 0;
+        const type = attributes["type"] ?? "html";
+        form = type === "xhtml" ? "xhtml" : /^text(?:\/plain)?$/.test(type) ? "text" : "html";
+      },
+      ontext: (text) => {
+        if (draft === null || field === null) return;
+        // Beside its name an Atom author has an address and a page.
+        if (field === "author" && inside > 0 && nested !== "name") return;
+        add(form === "xhtml" ? escaped(text) : text);
+      },
+      onclosetag(tag) {
+        const name = tag.toLowerCase();
+        if (draft === null) return;
+        if (field !== null) {
+          if (inside > 0) {
+            inside--;
+            if (form === "xhtml") add(`</${name}>`);
+            return;
+          }
+          finish();
+          field = null;
+          return;
+        }
+        if (name !== "item" && name !== "entry") return;
+        const item = itemOf(draft, wish);
+        draft = null;
+        if (item && (item.exact || found.length < MAX_ALIKE)) found.push(item);
+      },
+    },
+    { xmlMode: true, decodeEntities: true },
+  );
+  parser.write(feed);
+  parser.end();
+  return found.toSorted((a, b) => Number(b.exact) - Number(a.exact)).slice(0, MAX_FOUND);
+}
+
+function itemOf(draft: Draft, { addresses, title }: FeedWish): FeedItem | null {
+  const exact = draft.addresses.some((text) => addresses.includes(addressOf(text) ?? ""));
+  const alike = title !== null && draft.title !== "" && isSameTitle(draft.title, title);
+  if (!exact && !alike) return null;
+  const html = Object.values(draft.contents).toSorted((a, b) => b.length - a.length)[0] ?? "";
+  return {
+    exact,
+    title: draft.title || null,
+    author: draft.author || null,
+    published: draft.published || null,
+    html: /<[a-z]/i.test(html) ? html : paragraphs(html),
+  };
+}
+
+const paragraphs = (text: string): string =>
+  text
+    .split(/\n\s*\n/)
+    .map((part) => `<p>${escaped(part.trim())}</p>`)
+    .join("");
+
+/** A title may be escaped HTML. */
+const plain = (text: string): string =>
+  text
+    .replaceAll(/<[^<>]{0,500}>/g, "")
+    .replaceAll(/\s+/g, " ")
+    .trim()
+    .slice(0, MAX_SHORT_CHARS);

@@ -1,0 +1,189 @@
+/**
+ * A PDF's text, page by page, by pdf.js within limits: pages, characters and time. At a limit it ends with the last
+ * whole page and says so; the number of all pages is told whenever the document opens. It recognises no text in
+ * pictures: a scanned document is "" without an error. What hangs inside one page is cut off from outside.
+ */
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import type { ReadableStream } from "node:stream/web";
+import type { PdfPage } from "../../../schemas/fetch.ts";
+import { soundText, MAX_TEXT_CHARS } from "./text-document.ts";
+
+export interface PdfLimits {
+  readonly pages_most: number;
+  /** UTF-16 units of all pages together. */
+  readonly chars_most: number;
+  /** Since the task began. */
+  readonly elapsed_most_ms: number;
+}
+
+/** Killed after 60 s: it stops by itself before, with the pages it has. */
+export const PDF_LIMITS: PdfLimits = {
+  pages_most: 2_000,
+  chars_most: MAX_TEXT_CHARS,
+  elapsed_most_ms: 50_000,
+};
+
+export interface Pdf {
+  readonly title: string | null;
+  readonly pages: readonly PdfPage[];
+  /** Null when the document could not be opened. */
+  readonly page_count: number | null;
+  /** The pages' texts, an empty line between two. */
+  readonly text: string;
+  readonly truncated: boolean;
+  /** Why there is less than there could be. */
+  readonly note: string | null;
+}
+
+const BETWEEN = "\n\n";
+
+const pdfjs = await loaded();
+const folder = dirname(createRequire(import.meta.url).resolve("pdfjs-dist/package.json"));
+
+const OPTIONS = {
+  cMapUrl: `${folder}/cmaps/`,
+  cMapPacked: true,
+  standardFontDataUrl: `${folder}/standard_fonts/`,
+  // Nothing is drawn, nothing outside the document is asked for, and nothing compiled (6.5 has no eval left).
+  disableFontFace: true,
+  useSystemFonts: false,
+  useWorkerFetch: false,
+  useWasm: false,
+  isOffscreenCanvasSupported: false,
+  isImageDecoderSupported: false,
+  enableXfa: false,
+  verbosity: 0,
+} as const;
+
+/** Takes `bytes` over when they are the whole of their buffer: they are empty afterwards. */
+export async function readPdf(
+  bytes: Uint8Array,
+  elapsed_ms: () => number,
+  limits: PdfLimits = PDF_LIMITS,
+): Promise<Pdf> {
+  const task = pdfjs.getDocument({ ...OPTIONS, data: ownedBytes(bytes) });
+  try {
+    const document = await task.promise;
+    const read = await readPages(document, elapsed_ms, limits);
+    const title = await titleOf(document);
+    return { title, page_count: document.numPages, ...read, text: textOf(read.pages) };
+  } catch (cause) {
+    const locked = cause instanceof Error && cause.name === "PasswordException";
+    const note = locked ? "The PDF needs a password" : `Cannot open the PDF: ${reason(cause)}`;
+    return { title: null, pages: [], page_count: null, text: "", truncated: false, note };
+  } finally {
+    await task.destroy();
+  }
+}
+
+type Document = Awaited<ReturnType<typeof pdfjs.getDocument>["promise"]>;
+type Page = Awaited<ReturnType<Document["getPage"]>>;
+
+async function readPages(
+  document: Document,
+  elapsed_ms: () => number,
+  { pages_most, chars_most, elapsed_most_ms }: PdfLimits,
+): Promise<Pick<Pdf, "pages" | "truncated" | "note">> {
+  const pages: PdfPage[] = [];
+  const broken: number[] = [];
+  let chars_left = chars_most;
+  const stopped = (limit: string) => ({ pages, truncated: true, note: `The PDF was read up to ${limit}` });
+  for (let page = 1; page <= document.numPages; page++) {
+    if (page > pages_most) return stopped(`${pages_most} pages`);
+    let text = "";
+    try {
+      const open = await document.getPage(page);
+      const late = () => elapsed_ms() > elapsed_most_ms;
+      text = await readPage(open, chars_left, late);
+      open.cleanup();
+    } catch (cause) {
+      if (cause instanceof Limit) return stopped(cause.message);
+      broken.push(page);
+    }
+    chars_left -= text.length + BETWEEN.length;
+    pages.push({ page, text });
+  }
+  const note = broken.length
+    ? `Cannot read ${broken.length} pages, the first of them page ${broken[0]}`
+    : null;
+  return { pages, truncated: false, note };
+}
+
+class Limit extends Error {}
+
+async function readPage(page: Page, chars_left: number, late: () => boolean): Promise<string> {
+  const pieces: string[] = [];
+  let chars = 0;
+  // In chunks, so that a page without end is left in its middle. By hand, because pdf.js asks for a reason when its
+  // stream is cancelled, which `for await` never gives.
+  const reader = (page.streamTextContent() as ReadableStream<TextChunk>).getReader();
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+    for (const { str, hasEOL } of chunk.value.items) {
+      if (str === undefined) continue;
+      pieces.push(hasEOL ? `${str}\n` : str);
+      chars += pieces.at(-1)!.length;
+    }
+    const limit = chars > chars_left ? "its limit of characters" : late() ? "its limit of time" : null;
+    if (limit === null) continue;
+    await reader.cancel(new Error(limit));
+    throw new Limit(limit);
+  }
+  return soundText(pieces.join("").trim());
+}
+
+interface TextChunk {
+  /** Without `str` it is a mark in the content, not text. */
+  readonly items: readonly { readonly str?: string; readonly hasEOL?: boolean }[];
+}
+
+function textOf(pages: readonly PdfPage[]): string {
+  return pages
+    .map(({ text }) => text)
+    .filter((text) => text !== "")
+    .join(BETWEEN);
+}
+
+/** What programs put there by themselves: names of files and of themselves. */
+const NO_TITLE = [
+  /^(?:microsoft (?:word|powerpoint|excel)|powerpoint|word|print|layout|slide|document)\b\s*(?:-|\d*$)/i,
+  /^(?:untitled|unbenannt|sans titre|senza titolo|sin título|\(anonymous\)|title|no title|powerpoint presentation)\b/i,
+  /^(?:[a-z]:)?[\\/]|^file:|^https?:/i,
+  /\.(?:docx?|pdf|xlsx?|pptx?|rtf|odt|ods|odp|tex|dvi|ps|eps|indd|qxd|qxp|fm|p65|pmd|pub|pages|key|wpd|txt|md|html?|tiff?|jpe?g|png|dwg|vsdx?|ai|cdr)$/i,
+];
+
+export function isTitle(title: string): boolean {
+  return /\p{L}/u.test(title) && !NO_TITLE.some((pattern) => pattern.test(title));
+}
+
+async function titleOf(document: Document): Promise<string | null> {
+  const { info, metadata } = await document.getMetadata().catch(() => ({ info: {}, metadata: null }));
+  const said = [(info as { Title?: unknown }).Title, metadata?.get("dc:title")];
+  for (const title of said) {
+    if (typeof title !== "string") continue;
+    const clean = soundText(title.replaceAll("\u0000", "")).replace(/\s+/g, " ").trim().slice(0, 1_000);
+    if (isTitle(clean)) return clean;
+  }
+  return null;
+}
+
+function reason(cause: unknown): string {
+  return (cause instanceof Error ? cause.message : String(cause)).slice(0, 200);
+}
+
+/** pdf.js refuses Buffers and empties what it is given: only bytes that nobody else sees go in without a copy. */
+function ownedBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const whole = !Buffer.isBuffer(bytes) && bytes.byteLength === bytes.buffer.byteLength;
+  return whole ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
+}
+
+/** While it is loaded pdf.js looks for a canvas and complains on the console when there is none. Text needs none. */
+async function loaded() {
+  const { warn } = console;
+  console.warn = () => {};
+  try {
+    return await import("pdfjs-dist/legacy/build/pdf.mjs");
+  } finally {
+    console.warn = warn;
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * What the header fields and first bytes of an answer mean: which fields are shown, when to come back, how long it
+ * stays fresh, what kind of content it is. It never decodes a body and never decides what is done about it.
+ */
+import { MIMEType } from "whatwg-mimetype";
+import type { ContentKind } from "../../../schemas/fetch.ts";
+
+/** The origin's fields a caller may see (1-core.md, FetchResponse.headers). Never cookies. */
+const KEPT = [
+  "content-type",
+  "content-length",
+  "content-language",
+  "content-disposition",
+  "etag",
+  "last-modified",
+  "cache-control",
+  "expires",
+  "date",
+  "link",
+  "x-robots-tag",
+] as const;
+
+/** Longer values are cut: Link fields of some origins run to tens of kilobytes. */
+const KEPT_VALUE_CHARS = 8_192;
+
+/** A field's value as it may be stored and shown: no control characters, not endless. */
+const sanitised = (value: string): string =>
+  value
+    .slice(0, KEPT_VALUE_CHARS)
+    .replaceAll(/\p{Cc}+/gu, " ")
+    .trim();
+
+/** The allowlisted fields of an answer, names in lower case. */
+export function keptHeaders(headers: ReadonlyMap<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    KEPT.flatMap((name) => (headers.has(name) ? [[name, sanitised(headers.get(name)!)]] : [])),
+  );
+}
+
+/** Waits longer than a year are said by nobody who means them. */
+const MAX_RETRY_AFTER_S = 31_536_000;
+
+/** The three forms of an HTTP-date (RFC 9110, 5.6.7); the last one, asctime, is in GMT without saying so. */
+const HTTP_DATE = /^(?:[a-z]{3}, |[a-z]{6,9}, )\d|^([a-z]{3} [a-z]{3} [ \d]\d \d\d:\d\d:\d\d \d{4})$/i;
+
+/** Unix milliseconds, or null for what is no HTTP-date. */
+function readHttpDate(value: string): number | null {
+  const form = HTTP_DATE.exec(value);
+  const at_ms = form ? Date.parse(form[1] === undefined ? value : `${form[1]} GMT`) : Number.NaN;
+  return Number.isNaN(at_ms) ? null : at_ms;
+}
+
+/** How long Retry-After asks to wait: whole seconds, rounded up; 0 for a date gone by, null when it says nothing. */
+export function retryAfterSeconds(value: string | null | undefined, now_ms: number): number | null {
+  const text = value?.trim() ?? "";
+  const at_ms = readHttpDate(text);
+  const wait_s = /^\d+(?:\.\d+)?$/.test(text)
+    ? Number(text)
+    : at_ms === null
+      ? null
+      : Math.max(0, (at_ms - now_ms) / 1_000);
+  return wait_s === null ? null : Math.min(MAX_RETRY_AFTER_S, Math.ceil(wait_s));
+}
+
+export interface OriginFreshness {
+  readonly no_store: boolean;
+  /** How much longer the origin lets a shared cache answer with this; null when it does not say. */
+  readonly max_age_s: number | null;
+}
+
+/** Cache-Control and Expires as a shared cache reads them (RFC 9111, 4.2): s-maxage, max-age, Expires; less Age. */
+export function freshnessOf(headers: ReadonlyMap<string, string>, now_ms: number): OriginFreshness {
+  const directives = new Map(
+    (headers.get("cache-control") ?? "")
+      .split(",")
+      .map((part) => part.trim().split("=", 2))
+      // Of a repeated directive the first counts.
+      .toReversed()
+      .map(([name, value]) => [name!.toLowerCase().trim(), value?.trim().replace(/^"|"$/g, "")] as const),
+  );
+  const seconds = (text: string | undefined) =>
+    text !== undefined && /^\d+$/.test(text) ? Math.min(Number(text), MAX_RETRY_AFTER_S) : null;
+  const no_store = directives.has("no-store");
+  const max_age_s = seconds(directives.get("s-maxage")) ?? seconds(directives.get("max-age"));
+  const age_s = seconds(headers.get("age")?.trim()) ?? 0;
+  if (directives.has("no-cache")) return { no_store, max_age_s: 0 };
+  if (max_age_s !== null) return { no_store, max_age_s: Math.max(0, max_age_s - age_s) };
+  const expires = headers.get("expires");
+  if (expires === undefined) return { no_store, max_age_s: null };
+  // What is no date ("0", "-1") means it has expired (RFC 9111, 5.3).
+  const until_ms = readHttpDate(expires.trim()) ?? 0;
+  const from_ms = readHttpDate(headers.get("date")?.trim() ?? "") ?? now_ms;
+  const left_s = Math.floor((until_ms - from_ms) / 1_000) - age_s;
+  return { no_store, max_age_s: Math.min(MAX_RETRY_AFTER_S, Math.max(0, left_s)) };
+}
+
+/** As many bytes are looked at when guessing (whatwg mimesniff, 7.1, takes 1,445). */
+const SNIFFED_BYTES = 4_096;
+
+/** Types that say nothing: the bytes decide. */
+const SAYS_NOTHING = new Set([
+  "application/octet-stream",
+  "binary/octet-stream",
+  "application/binary",
+  "application/unknown",
+  "unknown/unknown",
+  "application/force-download",
+  "application/download",
+  "application/x-download",
+  "*/*",
+]);
+
+/** Text that is not filed under text/. */
+const TEXT_TYPES = new Set([
+  "application/javascript",
+  "application/x-javascript",
+  "application/ecmascript",
+  "application/x-ndjson",
+  "application/jsonl",
+  "application/jsonlines",
+  "application/yaml",
+  "application/x-yaml",
+  "application/toml",
+  "application/sql",
+  "application/x-sh",
+  "application/x-tex",
+  "application/x-latex",
+  "application/x-subrip",
+  "application/csv",
+  "message/rfc822",
+]);
+
+const HTML_START =
+  /^\s*(?:<!doctype html|<(?:html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p|meta|link|!--)[\s>]|<!--)/i;
+const XML_START = /^\s*<(?:\?xml[\s?]|rss[\s>]|feed[\s>]|rdf:rdf[\s>]|urlset[\s>]|sitemapindex[\s>])/i;
+const FEED_ROOT = /^\s*(?:<\?[^>]*>\s*|<!--(?:[^-]|-[^-])*-->\s*)*<(?:rss|feed|rdf:rdf)[\s>]/i;
+const XHTML_ROOT = /^\s*(?:<\?[^>]*>\s*|<!--(?:[^-]|-[^-])*-->\s*|<!doctype[^>]*>\s*)*<html[\s>]/i;
+const JSON_START = /^\s*(?:\{\s*["}]|\[\s*["[\]{\d\-tfn])/;
+// Bytes no text has (whatwg mimesniff, 3): control characters other than tab, line feeds, form feed and escape.
+// oxlint-disable-next-line no-control-regex
+const BINARY = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f]/;
+
+/**
+ * What an answer is, from what it says it is and what it looks like. A PDF is known by its first bytes whatever it
+ * is called; a type that says nothing is guessed from the bytes, with the URL's ending as the last hint.
+ */
+export function contentKindOf(content_type: string | null, bytes: Buffer, url: string): ContentKind {
+  const start = startOf(bytes);
+  if (/^\s*%PDF-/.test(start)) return "pdf";
+  const type = typeOf(content_type ?? "");
+  const essence = type?.essence ?? "";
+  if (type === null || SAYS_NOTHING.has(essence)) return guessed(start, bytes, url);
+  if (essence === "application/pdf" || essence === "application/x-pdf") {
+    // An error page under the type of the document that was asked for.
+    return HTML_START.test(start) ? "html" : "pdf";
+  }
+  if (essence === "text/html") return FEED_ROOT.test(start) ? "xml" : "html";
+  if (essence === "application/xhtml+xml") return "html";
+  if (type.isXML() || essence.endsWith("+xml")) return XHTML_ROOT.test(start) ? "html" : "xml";
+  if (essence === "application/json" || essence === "text/json" || essence.endsWith("+json")) return "json";
+  if (type.type === "text" || TEXT_TYPES.has(essence)) return isBinary(start, bytes) ? "binary" : "text";
+  return "binary";
+}
+
+/** Of a repeated field, which arrives joined by commas, the last one that can be read. */
+function typeOf(content_type: string): MIMEType | null {
+  const whole = MIMEType.parse(content_type);
+  if (whole !== null) return whole;
+  return (
+    content_type
+      .split(",")
+      .map((one) => MIMEType.parse(one))
+      .findLast((type) => type !== null) ?? null
+  );
+}
+
+function guessed(start: string, bytes: Buffer, url: string): ContentKind {
+  // Junk before the header is allowed within the first 1,024 bytes (PDF 1.7, annex H.3.4.1).
+  if (start.slice(0, 1_024).includes("%PDF-") && !HTML_START.test(start)) return "pdf";
+  if (isBinary(start, bytes)) return "binary";
+  if (XHTML_ROOT.test(start)) return "html";
+  if (XML_START.test(start)) return "xml";
+  if (HTML_START.test(start)) return "html";
+  if (JSON_START.test(start) && /[\]}]\s*$/.test(bytes.toString("latin1", Math.max(0, bytes.length - 64)))) {
+    return "json";
+  }
+  if (bytes.length > 0) return "text";
+  const ending = /\.([a-z0-9]{1,5})$/i.exec(URL.parse(url)?.pathname ?? "")?.[1]?.toLowerCase();
+  return ENDINGS[ending ?? ""] ?? "text";
+}
+
+/** Only for an empty body of a type that says nothing. */
+const ENDINGS: Readonly<Record<string, ContentKind>> = {
+  pdf: "pdf",
+  json: "json",
+  xml: "xml",
+  html: "html",
+  htm: "html",
+};
+
+const hasByteOrderMark = (bytes: Buffer): boolean =>
+  (bytes[0] === 0xff && bytes[1] === 0xfe) ||
+  (bytes[0] === 0xfe && bytes[1] === 0xff) ||
+  (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf);
+
+const isBinary = (start: string, bytes: Buffer): boolean => !hasByteOrderMark(bytes) && BINARY.test(start);
+
+/** The first bytes as characters to match against; of wide text every other byte is dropped. */
+function startOf(bytes: Buffer): string {
+  const text = bytes.toString("latin1", 0, SNIFFED_BYTES);
+  if (!hasByteOrderMark(bytes)) return text;
+  return bytes[0] === 0xef ? text.slice(3) : text.slice(2).replaceAll("\0", "");
+}

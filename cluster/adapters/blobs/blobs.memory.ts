@@ -1,0 +1,37 @@
+/** Bodies in a map: for tests, and for the simulator. */
+import { createHash } from "node:crypto";
+import type { Bodies } from "../../ports/blobs.ts";
+
+const PIECE_BYTES = 2 ** 20;
+
+async function* pieces(whole: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < whole.length; at += PIECE_BYTES) yield whole.subarray(at, at + PIECE_BYTES);
+}
+
+export function memoryBodies(): Bodies {
+  const stored = new Map<string, { readonly whole: Buffer; readonly stored_ms: number }>();
+  return {
+    async put(content) {
+      const whole = Buffer.concat(Buffer.isBuffer(content) ? [content] : await Array.fromAsync(content));
+      const sha256 = createHash("sha256").update(whole).digest("hex");
+      stored.set(sha256, { whole, stored_ms: Date.now() });
+      return { sha256, bytes: whole.length };
+    },
+    async head(sha256) {
+      const there = stored.get(sha256);
+      return there ? { bytes: there.whole.length } : null;
+    },
+    async get(sha256, range) {
+      const whole = stored.get(sha256)?.whole;
+      return whole ? pieces(range ? whole.subarray(range.first, range.last + 1) : whole) : null;
+    },
+    remove: async (sha256, stored_before_ms = Infinity) =>
+      (stored.get(sha256)?.stored_ms ?? Infinity) < stored_before_ms && stored.delete(sha256),
+    async *list(prefix) {
+      for (const [sha256, { stored_ms }] of stored)
+        if (sha256.startsWith(prefix)) yield { sha256, stored_ms };
+    },
+    ping: async () => {},
+    close: async () => {},
+  };
+}

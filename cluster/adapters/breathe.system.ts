@@ -1,7 +1,0 @@
-/** One round of the event loop. */
-import { setImmediate as round } from "node:timers/promises";
-import type { Breathe } from "../ports/breathe.ts";
-
-export const breathe: Breathe = async () => {
-  await round();
-};

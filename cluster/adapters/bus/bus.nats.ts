@@ -1,0 +1,383 @@
+/**
+ * The bus on NATS JetStream (cluster.md, sections 3 to 5): two work-queue streams, and in each of them one pull consumer
+ * for a partition, whose name carries the epoch. Whoever takes a partition over deletes the older consumers, so what
+ * they had not acknowledged comes again and what they acknowledge is refused. Answers are plain NATS.
+ *
+ * Letters wait in the server, never here: at most MAX_READ of a partition are on their way to this node.
+ */
+import { createHash } from "node:crypto";
+import {
+  AckPolicy,
+  type ConsumerConfig,
+  DiscardPolicy,
+  JetStreamApiError,
+  type JsMsg,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from "@nats-io/jetstream";
+import { createInbox, headers, type MsgHdrs, nanos, RequestError } from "nats";
+import {
+  type Bus,
+  type Delivery,
+  type Inbox,
+  type Letter,
+  MAX_ENVELOPE_BYTES,
+  ONCE_MS,
+  type Reading,
+  type Stream,
+  SYNC_AGE_MS,
+  MAX_UNREAD,
+  MAX_WRAPPING_BYTES,
+} from "../../ports/bus.ts";
+import { Fault } from "../../ports/fault.ts";
+import type { Meters } from "../../ports/meters.ts";
+import { linkNats, type NatsLink, unreachable } from "./connection.nats.ts";
+
+export const STREAMS: readonly Stream[] = ["sync", "work"];
+/** As subjects begin. */
+const LETTER = { sync: "s", work: "w" } as const;
+
+export const streamName = (cluster: string, stream: Stream): string => `${cluster}-${stream.toUpperCase()}`;
+const CONSUMER = /^p(\d+)-e(\d+)$/;
+export const consumerName = (partition: number, epoch: number): string => `p${partition}-e${epoch}`;
+/** The server counts what it hands to one consumer. */
+const idOf = (stream: Stream, delivery: number): string => `${stream}:${delivery}`;
+/** Whose a consumer is; null: nobody's of ours. */
+export function readConsumerName(name: string): { partition: number; epoch: number } | null {
+  const [, partition, epoch] = CONSUMER.exec(name) ?? [];
+  return partition === undefined ? null : { partition: Number(partition), epoch: Number(epoch) };
+}
+
+/** A stream that is full refuses: nothing else bounds what all actors together have waiting. */
+const MAX_STREAM_BYTES: Readonly<Record<Stream, number>> = { sync: 256 * 2 ** 20, work: 2 ** 30 };
+/** The whole of a message: body, wrapping, and names in its head. */
+const MAX_MESSAGE_BYTES = MAX_ENVELOPE_BYTES + MAX_WRAPPING_BYTES + 16 * 1024;
+/** An hour: a new epoch redelivers, not a timer. */
+const ACK_WAIT_MS = 3_600_000;
+const MAX_UNACKNOWLEDGED = 5_000;
+/** Of one partition and stream, asked for ahead. */
+const MAX_READ = 500;
+/** A lost pull is noticed after this. */
+const PULL_MS = 5_000;
+const ACK_ANSWER_MS = 1_000;
+
+/** Codes of the server; texts change (cluster.md, section 16). */
+const STORE_REFUSED = 10_077;
+const FILTER_TAKEN = 10_100;
+const CONSUMER_GONE = 10_014;
+const STREAM_DIFFERS = 10_058;
+/** The one text that matters: STORE_REFUSED is many things. */
+const SUBJECT_FULL = "maximum messages per subject exceeded";
+
+const codeOf = (problem: unknown): number | null =>
+  problem instanceof JetStreamApiError ? problem.code : null;
+
+/** A key made fit for a subject: it carries the limit and is there to be read; two keys with one token share a limit. */
+export function tokenOf(key: string): string {
+  const plain = key.toLowerCase().replaceAll(".", "_");
+  if (/^[a-z0-9_-]{1,60}$/.test(plain)) return plain;
+  const digest = createHash("sha256").update(key).digest("hex").slice(0, 16);
+  return `${plain.replaceAll(/[^a-z0-9_-]/g, "-").slice(0, 40)}-${digest}`;
+}
+
+function configOf({ name, replicas }: NatsLink, stream: Stream): Partial<StreamConfig> & { name: string } {
+  return {
+    name: streamName(name, stream),
+    subjects: [`${name}.${LETTER[stream]}.>`],
+    retention: RetentionPolicy.Workqueue,
+    // A memory stream dies with its server; alone, one that is on disk comes back with its consumers.
+    storage: stream === "sync" && replicas > 1 ? StorageType.Memory : StorageType.File,
+    num_replicas: replicas,
+    discard: DiscardPolicy.New,
+    discard_new_per_subject: true,
+    max_msgs_per_subject: MAX_UNREAD[stream],
+    max_bytes: MAX_STREAM_BYTES[stream],
+    max_msg_size: MAX_MESSAGE_BYTES,
+    max_age: stream === "sync" ? nanos(SYNC_AGE_MS) : 0,
+    duplicate_window: nanos(ONCE_MS[stream]),
+  };
+}
+
+async function prepare(link: NatsLink): Promise<void> {
+  for (const stream of STREAMS) {
+    const config = configOf(link, stream);
+    try {
+      await link.jsm.streams.add(config);
+    } catch (problem) {
+      if (codeOf(problem) !== STREAM_DIFFERS)
+        throw unreachable(`prepare the stream "${config.name}"`, problem);
+      await link.jsm.streams.update(config.name, config).catch((cause: unknown) => {
+        throw unreachable(`change the stream "${config.name}"`, cause);
+      });
+    }
+  }
+}
+
+/** Everything but the body goes into the head, as text that needs no escaping. */
+function headOf({ key, reply_to, deadline_ms, once }: Letter): MsgHdrs {
+  const head = headers();
+  head.set("Trawl-Key", encodeURIComponent(key));
+  if (reply_to !== null) head.set("Trawl-Reply", encodeURIComponent(reply_to));
+  if (deadline_ms !== null) head.set("Trawl-Deadline", String(deadline_ms));
+  if (once !== null) head.set("Nats-Msg-Id", encodeURIComponent(once));
+  return head;
+}
+
+function letterOf(stream: Stream, partition: number, { subject, headers: head, data }: JsMsg): Letter {
+  const said = (name: string): string | null => {
+    const text = head?.get(name) ?? "";
+    return text === "" ? null : decodeURIComponent(text);
+  };
+  const deadline = said("Trawl-Deadline");
+  return {
+    stream,
+    partition,
+    name: subject.split(".").at(-2)!,
+    key: said("Trawl-Key") ?? "",
+    body: Buffer.from(data.buffer, data.byteOffset, data.length).toString(),
+    once: said("Nats-Msg-Id"),
+    reply_to: said("Trawl-Reply"),
+    deadline_ms: deadline === null ? null : Number(deadline),
+  };
+}
+
+function measured(what: string, body: string): Buffer {
+  const bytes = Buffer.from(body);
+  if (bytes.length > MAX_ENVELOPE_BYTES + MAX_WRAPPING_BYTES)
+    throw new Fault(
+      "message_too_large",
+      `Cannot send ${what}: ${bytes.length} bytes are more than ${MAX_ENVELOPE_BYTES}`,
+    );
+  return bytes;
+}
+
+export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
+  const link = await linkNats(address, { purpose: "bus", ...(meters && { meters }) });
+  const { nc, js, jsm, name: cluster } = link;
+  await prepare(link).catch(async (problem: unknown) => {
+    await link.close();
+    throw problem;
+  });
+  // In case a cluster of servers came back without what it had in memory.
+  link.onBack(() => prepare(link).catch((problem: Error) => meters?.say("error", problem.message)));
+
+  // --- who reads ------------------------------------------------------------------------------------------------
+
+  async function consumersOf(stream: Stream): Promise<readonly string[]> {
+    const all: string[] = [];
+    for (;;) {
+      const answer = await nc.request(
+        `$JS.API.CONSUMER.NAMES.${streamName(cluster, stream)}`,
+        JSON.stringify({ offset: all.length }),
+        { timeout: 2_000 },
+      );
+      const { consumers, total, error } = answer.json<{
+        consumers?: string[] | null;
+        total?: number;
+        error?: { description: string };
+      }>();
+      if (error) throw new Error(error.description);
+      all.push(...(consumers ?? []));
+      if (all.length >= (total ?? 0) || !consumers || consumers.length === 0) return all;
+    }
+  }
+
+  /** A node claims dozens of partitions at once: a list begun after all of them asked will do for all. */
+  const listing: Record<Stream, { running: Promise<unknown>; next: Promise<readonly string[]> | null }> = {
+    sync: { running: Promise.resolve(), next: null },
+    work: { running: Promise.resolve(), next: null },
+  };
+  function listed(stream: Stream): Promise<readonly string[]> {
+    const state = listing[stream];
+    state.next ??= state.running.then(() => {
+      state.next = null;
+      const names = consumersOf(stream);
+      state.running = names.catch(() => {});
+      return names;
+    });
+    return state.next;
+  }
+
+  async function forget(stream: Stream, consumer: string): Promise<void> {
+    try {
+      await jsm.consumers.delete(streamName(cluster, stream), consumer);
+    } catch (problem) {
+      if (codeOf(problem) !== CONSUMER_GONE) throw problem;
+    }
+  }
+
+  /** Deletes the consumers of older epochs; what they had not acknowledged comes back. */
+  async function depose(stream: Stream, partition: number, epoch: number): Promise<void> {
+    for (const consumer of await listed(stream)) {
+      const whose = readConsumerName(consumer);
+      if (whose?.partition !== partition || whose.epoch === epoch) continue;
+      if (whose.epoch > epoch)
+        throw new Fault("lease_lost", `Cannot read partition ${partition}: a newer owner is at work`);
+      await forget(stream, consumer);
+    }
+  }
+
+  const configured = (stream: Stream, partition: number, epoch: number): Partial<ConsumerConfig> => ({
+    durable_name: consumerName(partition, epoch),
+    filter_subject: `${cluster}.${LETTER[stream]}.${partition}.>`,
+    ack_policy: AckPolicy.Explicit,
+    ack_wait: nanos(ACK_WAIT_MS),
+    max_ack_pending: MAX_UNACKNOWLEDGED,
+  });
+
+  async function acknowledge(reply: string): Promise<boolean> {
+    await link.up(ACK_ANSWER_MS);
+    try {
+      // Not ack(), which says nothing, nor ackAck(), which sends only once (cluster.md, section 16).
+      await nc.request(reply, "+ACK", { timeout: ACK_ANSWER_MS });
+      return true;
+    } catch (problem) {
+      if (problem instanceof RequestError && problem.isNoResponders()) return false;
+      throw unreachable("acknowledge a letter", problem);
+    }
+  }
+
+  async function read(
+    partition: number,
+    epoch: number,
+    take: (delivery: Delivery) => void,
+    lost: () => void,
+    mayOpen: () => boolean,
+  ): Promise<Reading> {
+    const name = consumerName(partition, epoch);
+    await link.up();
+    await Promise.all(STREAMS.map((stream) => depose(stream, partition, epoch)));
+    if (!mayOpen()) throw new Fault("lease_lost", `Cannot read partition ${partition}: too slow to begin`);
+
+    const pulls: { stop(): void }[] = [];
+    let over = false;
+    const stop = (): void => {
+      over = true;
+      for (const pull of pulls) pull.stop();
+    };
+    const remove = async (): Promise<void> => {
+      stop();
+      await Promise.all(STREAMS.map((stream) => forget(stream, name)));
+    };
+
+    async function open(stream: Stream): Promise<void> {
+      const info = await jsm.consumers.add(streamName(cluster, stream), configured(stream, partition, epoch));
+      const messages = await js.consumers.getConsumerFromInfo(info).consume({
+        max_messages: MAX_READ,
+        expires: PULL_MS,
+        abort_on_missing_resource: true,
+        callback(message: JsMsg) {
+          if (over) return;
+          // It is not in the type, but every message of a consumer has it.
+          const { reply } = message as JsMsg & { readonly reply: string };
+          take({
+            id: idOf(stream, message.info.deliverySequence),
+            letter: letterOf(stream, partition, message),
+            acknowledge: () => acknowledge(reply),
+          });
+        },
+      });
+      pulls.push(messages);
+      void messages.closed().then(() => {
+        // It ends by our own stop, too.
+        if (over) return;
+        stop();
+        lost();
+      });
+    }
+
+    const opened = await Promise.allSettled(STREAMS.map(open));
+    const failed = opened.find((end) => end.status === "rejected");
+    if (failed) {
+      await remove().catch(() => {});
+      if (codeOf(failed.reason) === FILTER_TAKEN)
+        throw new Fault("lease_lost", `Cannot read partition ${partition}: somebody else reads it`);
+      throw failed.reason;
+    }
+
+    return {
+      stop,
+      remove: () => said(`leave partition ${partition}`, remove()),
+      oldest: () => said(`look at partition ${partition}`, oldest(name)),
+    };
+  }
+
+  /** What is acknowledged without a gap ends at the floor. */
+  async function oldest(consumer: string): Promise<string[]> {
+    const looks = STREAMS.map(async (stream) => {
+      const { num_ack_pending, ack_floor } = await jsm.consumers.info(streamName(cluster, stream), consumer);
+      return num_ack_pending === 0 ? [] : [idOf(stream, ack_floor.consumer_seq + 1)];
+    });
+    return (await Promise.all(looks)).flat();
+  }
+
+  async function said<T>(what: string, work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (problem) {
+      throw problem instanceof Fault ? problem : unreachable(what, problem);
+    }
+  }
+
+  // --- sending ----------------------------------------------------------------------------------------------------
+
+  async function send(letter: Letter): Promise<boolean> {
+    const { stream, partition, name, key } = letter;
+    const body = measured(`"${name}/${key}" a letter`, letter.body);
+    const back = link.up();
+    if (back) await back;
+    try {
+      const subject = `${cluster}.${LETTER[stream]}.${partition}.${name}.${tokenOf(key)}`;
+      const { duplicate } = await js.publish(subject, body, { headers: headOf(letter) });
+      return !duplicate;
+    } catch (problem) {
+      if (codeOf(problem) === STORE_REFUSED && (problem as Error).message.includes(SUBJECT_FULL))
+        throw new Fault(
+          "mailbox_full",
+          `Cannot reach "${name}/${key}": ${MAX_UNREAD[stream]} letters wait there`,
+        );
+      throw unreachable(`send a letter to "${name}/${key}"`, problem);
+    }
+  }
+
+  const answer = async (address_: string, body: string): Promise<void> => {
+    // Nothing is awaited before this: an acknowledgement that follows must not overtake it.
+    const bytes = measured("an answer", body);
+    try {
+      nc.publish(address_, bytes);
+    } catch (problem) {
+      throw unreachable("send an answer", problem);
+    }
+  };
+
+  async function inbox(receive: (token: string, body: string) => void): Promise<Inbox> {
+    const base = createInbox();
+    const subscription = nc.subscribe(`${base}.*`, {
+      callback(problem, message) {
+        if (problem) return;
+        receive(message.subject.slice(base.length + 1), message.string());
+      },
+    });
+    // So that an answer to the first question finds it.
+    await said("open an inbox", nc.flush());
+    return {
+      address: (token) => `${base}.${token}`,
+      close: async () => subscription.unsubscribe(),
+    };
+  }
+
+  return {
+    send,
+    read: (partition, epoch, take, lost, mayOpen) =>
+      said(`read partition ${partition}`, read(partition, epoch, take, lost, mayOpen)),
+    answer,
+    inbox,
+    onReconnect: (call) => link.onBack(call),
+    async ping() {
+      await link.up(0);
+      await said("reach NATS", jsm.getAccountInfo());
+    },
+    close: () => link.close(),
+  };
+}

@@ -1,0 +1,127 @@
+/** Documents in a map: for tests, and for the simulator, which kills everything but this. Values are kept as JSON text. */
+import assert from "node:assert/strict";
+import {
+  MAX_DOCUMENT_BYTES,
+  type Documents,
+  type Entry,
+  type Extra,
+  type Versioned,
+} from "../../ports/documents.ts";
+
+interface Stored {
+  readonly text: string;
+  readonly version: number;
+  readonly extra: Extra | undefined;
+}
+
+interface Collection {
+  readonly documents: Map<string, Stored>;
+  /** Its keys in order; null when one came or went since they were sorted. */
+  keys: string[] | null;
+}
+
+/** The order of UTF-8 bytes, which is that of code points: UTF-16 puts U+E000 to U+FFFF after the pairs. */
+export function compareKeys(a: string, b: string): number {
+  const shared = Math.min(a.length, b.length);
+  for (let i = 0; i < shared; i++) {
+    const [one, other] = [a.charCodeAt(i), b.charCodeAt(i)];
+    if (one === other) continue;
+    const [onePair, otherPair] = [one >= 0xd800 && one < 0xe000, other >= 0xd800 && other < 0xe000];
+    return onePair === otherPair ? one - other : onePair ? 1 : -1;
+  }
+  return a.length - b.length;
+}
+
+/** The place of the first key that is not below this one. */
+function placeOf(keys: readonly string[], key: string): number {
+  let [low, high] = [0, keys.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compareKeys(keys[middle]!, key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const read = (stored: Stored | undefined): Versioned | null =>
+  stored ? { value: JSON.parse(stored.text) as unknown, version: stored.version } : null;
+
+export function memoryDocuments(): Documents {
+  const collections = new Map<string, Collection>();
+
+  function collectionOf(name: string): Collection {
+    const known = collections.get(name);
+    if (known) return known;
+    const fresh: Collection = { documents: new Map(), keys: null };
+    collections.set(name, fresh);
+    return fresh;
+  }
+
+  function keysOf(collection: Collection, from: string | undefined, to: string | undefined): string[] {
+    collection.keys ??= [...collection.documents.keys()].toSorted(compareKeys);
+    return collection.keys.slice(
+      from === undefined ? 0 : placeOf(collection.keys, from),
+      to === undefined ? undefined : placeOf(collection.keys, to),
+    );
+  }
+
+  function drop(collection: Collection, key: string): void {
+    collection.documents.delete(key);
+    collection.keys = null;
+  }
+
+  return {
+    get: async (collection, key) => read(collections.get(collection)?.documents.get(key)),
+    async getMany(collection, keys) {
+      assert(keys.length <= 1_000, "At most 1,000 documents are read at once");
+      return keys.map((key) => read(collections.get(collection)?.documents.get(key)));
+    },
+    async put(collection, key, value, version, extra) {
+      const text = JSON.stringify(value);
+      assert(Buffer.byteLength(text) <= MAX_DOCUMENT_BYTES, `Document "${collection}/${key}" is too large`);
+      const into = collectionOf(collection);
+      if ((into.documents.get(key)?.version ?? 0) !== version) return false;
+      if (version === 0) into.keys = null;
+      into.documents.set(key, { text, version: version + 1, extra });
+      return true;
+    },
+    async remove(collection, key, version) {
+      const from = collectionOf(collection);
+      if (version === 0 || from.documents.get(key)?.version !== version) return false;
+      drop(from, key);
+      return true;
+    },
+    async list(collection, { tag, from, to, limit, reverse }) {
+      assert(limit >= 1 && limit <= 1_000, "Between 1 and 1,000 documents are listed at once");
+      const among = collectionOf(collection);
+      const keys = keysOf(among, from, to);
+      const found: Entry[] = [];
+      for (const key of reverse ? keys.toReversed() : keys) {
+        const stored = among.documents.get(key)!;
+        if (tag !== undefined && stored.extra?.tag !== tag) continue;
+        found.push({ key, ...read(stored)! });
+        if (found.length === limit) break;
+      }
+      return found;
+    },
+    async removeRange(collection, from, to) {
+      const among = collectionOf(collection);
+      const keys = keysOf(among, from, to);
+      for (const key of keys) drop(among, key);
+      return keys.length;
+    },
+    async forget(collection, before_ms, limit) {
+      const among = collectionOf(collection);
+      let gone = 0;
+      for (const [key, { extra }] of among.documents) {
+        if (gone === limit) break;
+        if (extra?.expires_at_ms === undefined || extra.expires_at_ms >= before_ms) continue;
+        drop(among, key);
+        gone++;
+      }
+      return gone;
+    },
+    ping: async () => {},
+    close: async () => {},
+  };
+}

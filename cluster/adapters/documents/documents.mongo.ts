@@ -1,0 +1,550 @@
+/**
+ * Documents in MongoDB: a collection each, `_id` the key, `v` the version, the value as JSON text. Only what is in
+ * cluster.md, section 10 is asked of the server, so whatever speaks that dialect will do: no transactions, no upserts,
+ * no uniqueness but `_id`.
+ *
+ * JSON text, because it comes back as it went: names with dots and dollars, their order, 12 MB of it. As a BSON document
+ * it costs the same to write, and half as much again to read when it is large.
+ *
+ * Writes wait for those under way in their collection and go together next, but not for one that hangs; reads of one
+ * tick go together, too. A command that is not answered in 5 s and a write that found no place in 3 s end in a fault;
+ * whether such a write took place is then not known.
+ */
+import assert from "node:assert/strict";
+import {
+  type Collection,
+  type Document,
+  type FindCursor,
+  MongoClient,
+  type MongoClientOptions,
+  MongoNetworkError,
+  MongoServerError,
+  ObjectId,
+  type WriteConcernSettings,
+} from "mongodb";
+import { MAX_DOCUMENT_BYTES, type Documents, type Extra, type Versioned } from "../../ports/documents.ts";
+import { Fault } from "../../ports/fault.ts";
+
+/** How long one command may take. */
+const COMMAND_MS = 5_000;
+/** How long the driver looks for a server or a free connection; a server that comes back within it goes unnoticed. */
+const REACH_MS = 3_000;
+/**
+ * After so long without an answer the driver is taken anew: the monitor of 7.9 stands still for ever after some restarts
+ * of a server, and says nobody is there.
+ */
+const RENEW_MS = 10_000;
+/** How long a write waits for those before it. */
+const WAIT_MS = 3_000;
+/** A batch that is not answered within it holds up the next ones no longer, except those of its own documents. */
+const HELD_UP_MS = 300;
+/** Batches of one collection under way at once, when some hang. */
+const BATCHES_AT_ONCE = 4;
+/** Writes that wait on this node, in all collections; the next one is refused at once. */
+const MAX_WAITING = 1_000;
+/** A command holds at most so many writes, and so much JSON unless it is a single one. */
+const MAX_BATCH = 100;
+const MAX_BATCH_BYTES = 4 * 2 ** 20;
+const MAX_KEYS = 1_000;
+/** Reads gathered into one command; a document among them that is large keeps the others waiting. */
+const MAX_GATHERED = 50;
+const DUPLICATE_KEY = 11_000;
+
+/** What an operator says in the address comes before these. */
+const DEFAULTS: MongoClientOptions = {
+  appName: "trawl",
+  // Only a replica set can, and only then the address says so.
+  retryWrites: false,
+  maxPoolSize: 32,
+  connectTimeoutMS: REACH_MS,
+  serverSelectionTimeoutMS: REACH_MS,
+  waitQueueTimeoutMS: REACH_MS,
+  socketTimeoutMS: COMMAND_MS,
+};
+const SAFE = { w: "majority", journal: true } as const;
+const QUICK = { w: 1 } as const;
+
+interface Stored {
+  readonly _id: string;
+  readonly v: number;
+  /** Which write this is the outcome of: whoever hears only how many of his writes were made can find out which. */
+  readonly w: ObjectId;
+  readonly json: string;
+  readonly tag?: string;
+  readonly expires_at?: number;
+}
+
+interface Write {
+  readonly document: Stored;
+  readonly asked_ms: number;
+  readonly resolve: (won: boolean) => void;
+  readonly reject: (fault: Fault) => void;
+}
+
+interface Read {
+  readonly key: string;
+  readonly resolve: (found: Versioned | null) => void;
+  readonly reject: (fault: Fault) => void;
+}
+
+/** The writes of one collection. */
+interface Lane {
+  readonly name: string;
+  waiting: Write[];
+  /** Keys of what is under way. */
+  readonly busy: Set<string>;
+  /** Ends when nothing waits any more; null when nothing does. */
+  working: Promise<void> | null;
+  /** Its indexes were made, or are being made. */
+  ready: Promise<unknown> | null;
+}
+
+export interface MongoOptions {
+  /** Collections that can be had again: one server's word is enough for them. */
+  readonly rebuildable?: readonly string[];
+}
+
+const READ = { projection: { v: 1, json: 1 } } as const;
+
+const versioned = ({ v, json }: Pick<Stored, "v" | "json">): Versioned => ({
+  value: JSON.parse(json) as unknown,
+  version: v,
+});
+
+/** A copy for each who asks: one of them may change his. */
+const of = (there: ReadonlyMap<string, Stored>, key: string): Versioned | null => {
+  const document = there.get(key);
+  return document ? versioned(document) : null;
+};
+
+const between = (from: string | undefined, to: string | undefined) => ({
+  ...(from === undefined ? {} : { $gte: from }),
+  ...(to === undefined ? {} : { $lt: to }),
+});
+
+/** As MongoDB would have it: the order of all writers who write the same keys must be one, or they wait for each other. */
+const byKey = (a: Write, b: Write): number => (a.document._id < b.document._id ? -1 : 1);
+
+function within<T>(wanted: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error(`There was no answer within ${COMMAND_MS / 1_000} s`)),
+      COMMAND_MS,
+    );
+    wanted.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** Resolves with the first of them, or when the time is over. */
+function firstOf(works: Iterable<Promise<void>>, most_ms: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, most_ms);
+  return Promise.race([promise, ...works]).finally(() => clearTimeout(timer));
+}
+
+/** Refusals of single writes are an answer, too. */
+const isAnswer = (problem: unknown): boolean => problem instanceof MongoServerError;
+
+/** The next writes to go, the oldest first, no two of one key: what becomes of the first decides the second. */
+function takeBatch(lane: Lane): Write[] {
+  const keys = new Set(lane.busy);
+  let bytes = 0;
+  const [taken, left]: [Write[], Write[]] = [[], []];
+  for (const write of lane.waiting) {
+    const { _id, json } = write.document;
+    const fits = taken.length === 0 || (taken.length < MAX_BATCH && bytes + json.length <= MAX_BATCH_BYTES);
+    if (!fits || keys.has(_id)) left.push(write);
+    else {
+      taken.push(write);
+      bytes += json.length;
+    }
+    keys.add(_id);
+  }
+  lane.waiting = left;
+  return taken.toSorted(byKey);
+}
+
+/** What a bulk came to: at which places the key existed already, what else went wrong where, how many were replaced. */
+interface BulkOutcome {
+  readonly matched: number;
+  readonly errors: ReadonlyMap<number, { readonly code: number; readonly errmsg?: string | undefined }>;
+}
+
+interface WriteAnswer {
+  readonly n: number;
+  readonly writeErrors?: readonly {
+    readonly index: number;
+    readonly code: number;
+    readonly errmsg?: string;
+  }[];
+  readonly writeConcernError?: { readonly errmsg?: string };
+}
+
+/** As commands and not through the driver's bulk, which costs a third more. */
+async function sendBatch(
+  command: (command: Document) => Promise<Document>,
+  name: string,
+  batch: readonly Write[],
+  writeConcern: WriteConcernSettings,
+): Promise<BulkOutcome> {
+  const errors = new Map<number, { code: number; errmsg?: string | undefined }>();
+  const places = [...batch.keys()];
+  const how = { ordered: false, writeConcern } as const;
+  async function send(part: readonly number[], what: (documents: readonly Stored[]) => Document) {
+    if (part.length === 0) return 0;
+    const told = await command({ ...what(part.map((place) => batch[place]!.document)), ...how });
+    const { n, writeErrors = [], writeConcernError } = told as unknown as WriteAnswer;
+    if (writeConcernError) throw new Error(`It was not replicated: ${writeConcernError.errmsg}`);
+    for (const { index, code, errmsg } of writeErrors) errors.set(part[index]!, { code, errmsg });
+    return n;
+  }
+  const [, matched] = await Promise.all([
+    send(
+      places.filter((place) => batch[place]!.document.v === 1),
+      (documents) => ({ insert: name, documents }),
+    ),
+    send(
+      places.filter((place) => batch[place]!.document.v > 1),
+      (documents) => ({
+        update: name,
+        updates: documents.map(({ _id, ...u }) => ({ q: { _id, v: u.v - 1 }, u })),
+      }),
+    ),
+  ]);
+  return { matched, errors };
+}
+
+function connect(address: string): MongoClient {
+  const said = new Set(
+    [...new URLSearchParams(address.split("?")[1]).keys()].map((name) => name.toLowerCase()),
+  );
+  const defaults = Object.entries(DEFAULTS).filter(([name]) => !said.has(name.toLowerCase()));
+  try {
+    return new MongoClient(address, Object.fromEntries(defaults));
+  } catch (problem) {
+    // The driver quotes the address, and in it the password.
+    const told = (problem as Error).message.replaceAll(address, "…");
+    // oxlint-disable-next-line preserve-caught-error
+    throw new TypeError(`Cannot use the address of MongoDB: ${told}`);
+  }
+}
+
+/** Throws TypeError when the address is none; connects when it is first asked something. */
+export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptions = {}): Documents {
+  let client = connect(address);
+  const name_of_database = /^[^:]+:\/\/[^/]+\/([^/?]+)/.exec(address)?.[1] ?? "trawl";
+  let database = client.db(name_of_database);
+  const place = `${client.options.srvHost ?? client.options.hosts.join(",")}/${database.databaseName}`;
+  const lanes = new Map<string, Lane>();
+  const gathering = new Map<string, Read[]>();
+  let waiting = 0;
+  let closed = false;
+  /** When the first command of those that all came to nothing did; null: the last one was answered. */
+  let unheard_ms: number | null = null;
+
+  const collectionOf = (name: string): Collection<Stored> => database.collection<Stored>(name);
+
+  /** A command's answer, in time. */
+  async function inTime<T>(wanted: Promise<T>): Promise<T> {
+    try {
+      const answered = await within(wanted);
+      unheard_ms = null;
+      return answered;
+    } catch (problem) {
+      if (isAnswer(problem)) unheard_ms = null;
+      else unheard();
+      throw problem;
+    }
+  }
+
+  function unheard(): void {
+    const now_ms = performance.now();
+    unheard_ms ??= now_ms;
+    if (closed || now_ms - unheard_ms < RENEW_MS) return;
+    unheard_ms = now_ms;
+    const before = client;
+    client = connect(address);
+    database = client.db(name_of_database);
+    void before.close().catch(() => {});
+  }
+
+  const fault = (what: string, cause?: unknown): Fault =>
+    new Fault("documents_unreachable", `Cannot ${what} in "${place}"`, cause === undefined ? {} : { cause });
+
+  /** One command. */
+  async function reach<T>(what: string, command: () => Promise<T>): Promise<T> {
+    if (closed) throw fault(what, new Error("It was closed"));
+    try {
+      return await inTime(command());
+    } catch (cause) {
+      throw fault(what, cause);
+    }
+  }
+
+  const concernOf = (name: string) => (rebuildable.includes(name) ? QUICK : SAFE);
+
+  function laneOf(name: string): Lane {
+    const known = lanes.get(name);
+    if (known) return known;
+    const fresh: Lane = { name, waiting: [], busy: new Set(), working: null, ready: null };
+    lanes.set(name, fresh);
+    return fresh;
+  }
+
+  function write(name: string, document: Stored): Promise<boolean> {
+    const what = `write "${name}/${document._id}"`;
+    if (closed) return Promise.reject(fault(what, new Error("It was closed")));
+    if (waiting >= MAX_WAITING)
+      return Promise.reject(fault(what, new Error(`${MAX_WAITING} writes are waiting`)));
+    const lane = laneOf(name);
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    waiting++;
+    lane.waiting.push({ document, asked_ms: performance.now(), resolve, reject });
+    lane.working ??= work(lane);
+    return promise.finally(() => waiting--);
+  }
+
+  async function work(lane: Lane): Promise<void> {
+    // What else is asked for in this tick shall go along.
+    await new Promise(setImmediate);
+    const running = new Set<Promise<void>>();
+    while (lane.waiting.length > 0 || running.size > 0) {
+      const oldest_ms = performance.now() - WAIT_MS;
+      const late = lane.waiting.filter(({ asked_ms }) => asked_ms < oldest_ms);
+      if (late.length > 0) lane.waiting = lane.waiting.filter(({ asked_ms }) => asked_ms >= oldest_ms);
+      for (const { document, reject } of late)
+        reject(fault(`write "${lane.name}/${document._id}"`, new Error(`It waited ${WAIT_MS / 1_000} s`)));
+      const batch = running.size < BATCHES_AT_ONCE ? takeBatch(lane) : [];
+      if (batch.length > 0) {
+        for (const { document } of batch) lane.busy.add(document._id);
+        const one = writeBatch(lane, batch).finally(() => {
+          for (const { document } of batch) lane.busy.delete(document._id);
+          running.delete(one);
+        });
+        running.add(one);
+      }
+      if (running.size > 0) await firstOf(running, HELD_UP_MS);
+    }
+    lane.working = null;
+  }
+
+  /** Everyone who waits for this batch hears what came of it. */
+  async function writeBatch(lane: Lane, batch: readonly Write[]): Promise<void> {
+    const { name } = lane;
+    try {
+      await prepare(lane);
+      const send = (command: Document) => inTime(database.command(command));
+      const outcome = await sendBatch(send, name, batch, concernOf(name));
+      for (const [index, { code, errmsg }] of outcome.errors) {
+        const { document, resolve, reject } = batch[index]!;
+        if (code === DUPLICATE_KEY) resolve(false);
+        else reject(fault(`write "${name}/${document._id}"`, new Error(`${errmsg} (${code})`)));
+      }
+      for (const [index, { document, resolve }] of batch.entries())
+        if (document.v === 1 && !outcome.errors.has(index)) resolve(true);
+      const replaced = batch.filter(({ document }, index) => document.v > 1 && !outcome.errors.has(index));
+      if (outcome.matched === replaced.length) for (const { resolve } of replaced) resolve(true);
+      else await tellApart(name, replaced, outcome.matched);
+    } catch (cause) {
+      // Those who have their answer do not hear this.
+      const problem = fault(`write ${batch.length} documents of "${name}"`, cause);
+      for (const { reject } of batch) reject(problem);
+    }
+  }
+
+  /**
+   * Some lost, and the server says only how many won. A document that bears my mark is mine. One that does not, and
+   * has gone further or away since, may have been mine for a moment: then the number decides, as long as it can.
+   */
+  async function tellApart(name: string, batch: readonly Write[], won: number): Promise<void> {
+    const keys = batch.map(({ document }) => document._id);
+    const found = await inTime(
+      collectionOf(name)
+        .find({ _id: { $in: keys } }, { projection: { v: 1, w: 1 } })
+        .toArray(),
+    );
+    const there = new Map(found.map((document) => [document._id, document]));
+    const mine = batch.filter(({ document }) => there.get(document._id)?.w.equals(document.w));
+    const open = batch.filter(({ document }) => (there.get(document._id)?.v ?? Infinity) > document.v);
+    const rest = won - mine.length;
+    for (const { resolve } of mine) resolve(true);
+    if (rest === open.length) for (const { resolve } of open) resolve(true);
+    else if (rest !== 0)
+      for (const { document, reject } of open)
+        reject(
+          fault(
+            `write "${name}/${document._id}"`,
+            new Error("Others wrote it at the same moment, and whether I did cannot be told"),
+          ),
+        );
+    // Whoever has not heard by now lost.
+    for (const { resolve } of batch) resolve(false);
+  }
+
+  async function prepare(lane: Lane): Promise<void> {
+    lane.ready ??= inTime(
+      collectionOf(lane.name).createIndexes([{ key: { tag: 1, _id: 1 } }, { key: { expires_at: 1 } }]),
+    );
+    try {
+      await lane.ready;
+    } catch (problem) {
+      lane.ready = null;
+      throw problem;
+    }
+  }
+
+  /** Each batch in time: a thousand large documents take several. */
+  async function readAll(what: string, cursor: FindCursor<Stored>): Promise<Stored[]> {
+    const found: Stored[] = [];
+    try {
+      while (await reach(what, () => cursor.hasNext())) found.push(...cursor.readBufferedDocuments());
+      return found;
+    } finally {
+      // Not waited for: a server that does not answer would not answer this either.
+      void cursor.close().catch(() => {});
+    }
+  }
+
+  /** A cursor for one document costs half as much again. */
+  async function loadOne(name: string, key: string): Promise<readonly Stored[]> {
+    const command = { find: name, filter: { _id: key }, ...READ, limit: 1, singleBatch: true };
+    const find = () => database.command(command);
+    const { cursor } = await reach(`read "${name}/${key}"`, () =>
+      // As the driver does with a cursor: once more, on another connection.
+      find().catch((problem: unknown) => {
+        if (problem instanceof MongoNetworkError) return find();
+        throw problem;
+      }),
+    );
+    return (cursor as { firstBatch: Stored[] }).firstBatch;
+  }
+
+  async function load(name: string, keys: readonly string[]): Promise<ReadonlyMap<string, Stored>> {
+    const cursor = () => collectionOf(name).find({ _id: { $in: [...new Set(keys)] } }, READ);
+    const found = await (keys.length === 1
+      ? loadOne(name, keys[0]!)
+      : readAll(`read ${keys.length} of "${name}"`, cursor()));
+    return new Map(found.map((document) => [document._id, document]));
+  }
+
+  async function answer(name: string, reads: readonly Read[]): Promise<void> {
+    try {
+      const there = await load(
+        name,
+        reads.map(({ key }) => key),
+      );
+      for (const { key, resolve } of reads) resolve(of(there, key));
+    } catch (problem) {
+      for (const { reject } of reads) reject(problem as Fault);
+    }
+  }
+
+  const stored = (key: string, json: string, version: number, extra: Extra = {}): Stored => ({
+    _id: key,
+    v: version + 1,
+    w: new ObjectId(),
+    json,
+    ...(extra.tag === undefined ? {} : { tag: extra.tag }),
+    ...(extra.expires_at_ms === undefined ? {} : { expires_at: extra.expires_at_ms }),
+  });
+
+  return {
+    get(collection, key) {
+      if (closed) return Promise.reject(fault(`read "${collection}/${key}"`, new Error("It was closed")));
+      const { promise, resolve, reject } = Promise.withResolvers<Versioned | null>();
+      const reads = gathering.get(collection) ?? [];
+      if (reads.push({ key, resolve, reject }) === 1) {
+        gathering.set(collection, reads);
+        setImmediate(() => {
+          gathering.delete(collection);
+          for (let from = 0; from < reads.length; from += MAX_GATHERED)
+            void answer(collection, reads.slice(from, from + MAX_GATHERED));
+        });
+      }
+      return promise;
+    },
+    async getMany(collection, keys) {
+      assert(keys.length <= MAX_KEYS, "At most 1,000 documents are read at once");
+      if (keys.length === 0) return [];
+      const there = await load(collection, keys);
+      return keys.map((key) => of(there, key));
+    },
+    async put(collection, key, value, version, extra) {
+      const json = JSON.stringify(value);
+      assert(Buffer.byteLength(json) <= MAX_DOCUMENT_BYTES, `Document "${collection}/${key}" is too large`);
+      return write(collection, stored(key, json, version, extra));
+    },
+    async remove(collection, key, version) {
+      if (version === 0) return false;
+      const { deletedCount } = await reach(`remove "${collection}/${key}"`, () =>
+        collectionOf(collection).deleteOne({ _id: key, v: version }, { writeConcern: concernOf(collection) }),
+      );
+      return deletedCount === 1;
+    },
+    async list(collection, { tag, from, to, limit, reverse }) {
+      assert(limit >= 1 && limit <= MAX_KEYS, "Between 1 and 1,000 documents are listed at once");
+      const keyed = from === undefined && to === undefined ? {} : { _id: between(from, to) };
+      const found = await readAll(
+        `list "${collection}"`,
+        collectionOf(collection)
+          .find({ ...(tag === undefined ? {} : { tag }), ...keyed }, READ)
+          .sort({ _id: reverse ? -1 : 1 })
+          .limit(limit),
+      );
+      return found.map((document) => ({ key: document._id, ...versioned(document) }));
+    },
+    async removeRange(collection, from, to) {
+      const documents = collectionOf(collection);
+      const what = `remove a range of "${collection}"`;
+      const nextAfter = async (first: string): Promise<string | undefined> => {
+        const keys = await reach(what, () =>
+          documents
+            .find({ _id: between(first, to) }, { projection: { _id: 1 } })
+            .sort({ _id: 1 })
+            .limit(MAX_KEYS + 1)
+            .toArray(),
+        );
+        return keys[MAX_KEYS]?._id;
+      };
+      let gone = 0;
+      for (let first: string | undefined = from; first !== undefined;) {
+        const next = await nextAfter(first);
+        const portion = { _id: between(first, next ?? to) };
+        const { deletedCount } = await reach(what, () =>
+          documents.deleteMany(portion, { writeConcern: concernOf(collection) }),
+        );
+        gone += deletedCount;
+        first = next;
+      }
+      return gone;
+    },
+    async forget(collection, before_ms, limit) {
+      const documents = collectionOf(collection);
+      const what = `forget what expired of "${collection}"`;
+      const expired = { expires_at: { $lt: before_ms } };
+      let gone = 0;
+      for (let left = limit; left > 0; left -= MAX_KEYS) {
+        const found = await reach(what, () =>
+          documents
+            .find(expired, { projection: { _id: 1 } })
+            .limit(Math.min(left, MAX_KEYS))
+            .toArray(),
+        );
+        if (found.length === 0) break;
+        const keys = found.map(({ _id }) => _id).toSorted();
+        const { deletedCount } = await reach(what, () =>
+          // Only if it still is: someone may have prolonged it meanwhile.
+          documents.deleteMany({ _id: { $in: keys }, ...expired }, { writeConcern: concernOf(collection) }),
+        );
+        gone += deletedCount;
+      }
+      return gone;
+    },
+    ping: async () => void (await reach("ask", () => database.command({ ping: 1 }))),
+    async close() {
+      closed = true;
+      for (const lane of lanes.values()) await lane.working;
+      await client.close();
+    },
+  };
+}

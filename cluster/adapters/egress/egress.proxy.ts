@@ -1,0 +1,363 @@
+/**
+ * A forward proxy on loopback for what brings its own sockets (the browser): every connection it opens is resolved,
+ * judged and pinned by connect.ts, like any other way out.
+ *
+ * CONNECT carries https and WebSockets, the absolute form plain http. It sees no further than that: what passes
+ * through a tunnel is not read, only counted, and counted to the pass it came with.
+ */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import {
+  Agent,
+  type ClientRequestArgs,
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as ask,
+} from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { EgressError, type EgressProblem } from "../../ports/egress.ts";
+import type { Guard, Pass, PassLimits } from "../../ports/egress-proxy.ts";
+import { codeOf, connector, type Judge } from "./pinned-connect.ts";
+
+export interface EgressProxyOptions {
+  readonly judge: Judge;
+  /** Resolvers as ip[:port], asked for every name. None: the system's. */
+  readonly dns_servers?: readonly string[];
+  /** Told of every connection that did not come about: the browser itself only learns that there is none. */
+  readonly onRefused?: (host: string, problem: EgressProblem) => void;
+  readonly limits?: Partial<ProxyLimits>;
+}
+
+export interface ProxyLimits {
+  /** Connections from the browser at once; one more is answered 503. */
+  readonly connections: number;
+  readonly connect_timeout_ms: number;
+  /** Silence in both directions after which a connection is cut. Too short, and WebSockets and long polls break. */
+  readonly idle_ms: number;
+  /** What one connection may bring in before it is cut. */
+  readonly received_bytes: number;
+}
+
+const LIMITS: ProxyLimits = {
+  connections: 512,
+  connect_timeout_ms: 15_000,
+  idle_ms: 60_000,
+  received_bytes: 256 * 2 ** 20,
+};
+
+const PASS_LIMITS: PassLimits = { connections: 128, received_bytes: 256 * 2 ** 20 };
+
+export interface EgressProxy extends Guard {
+  readonly open: () => { readonly from_browser: number; readonly to_origins: number };
+}
+
+/** What is known of a pass while it holds. */
+interface Held {
+  readonly limits: PassLimits;
+  readonly refusals: Map<string, EgressProblem>;
+  /** Of connections that have gone. */
+  received_bytes: number;
+  readonly outer: Set<Socket>;
+  readonly inner: Set<Duplex>;
+  /** Connections for plain http, kept open for the next request of the same page. */
+  readonly agent: Agent;
+}
+
+/** How many of one host stay open between two requests: as many as a browser opens. */
+const MAX_FREE = 6;
+
+/** A page that asks for ever more names fills no memory: the oldest reasons are forgotten first. */
+const MAX_REFUSALS = 1_000;
+
+/** Of one connection, not of the message (RFC 9110, 7.6.1), and what the browser tells the proxy alone. */
+const HOP_FIELDS = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** What a browser needs to be told before it shows its pass. */
+const CHALLENGE = { "Proxy-Authenticate": 'Basic realm="trawl"' } as const;
+
+const STATUS_OF: Readonly<Partial<Record<EgressProblem, number>>> = {
+  invalid_url: 400,
+  blocked_destination: 403,
+  timeout: 504,
+};
+
+export async function egressProxy(options: EgressProxyOptions): Promise<EgressProxy> {
+  const limits: ProxyLimits = { ...LIMITS, ...options.limits };
+  const out = connector(options.judge, options.dns_servers ?? []);
+  const inner = new Set<Socket>();
+  const outer = new Set<Socket>();
+  /** By what a browser sends in Proxy-Authorization. */
+  const passes = new Map<string, Held>();
+
+  function admit(given: Partial<PassLimits> = {}): Pass {
+    const [username, password] = [randomBytes(12).toString("hex"), randomBytes(24).toString("hex")];
+    const key = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+    const held: Held = {
+      limits: { ...PASS_LIMITS, ...given },
+      refusals: new Map(),
+      received_bytes: 0,
+      outer: new Set(),
+      inner: new Set(),
+      agent: new GuardedAgent(async (url) => {
+        const socket = await opened(url, held);
+        limitReceived(socket, held);
+        return socket;
+      }),
+    };
+    passes.set(key, held);
+    return {
+      username,
+      password,
+      received_bytes: () => received(held),
+      refusal: (host) => held.refusals.get(host) ?? null,
+      revoke() {
+        passes.delete(key);
+        cut(held);
+      },
+    };
+  }
+
+  /** The pass a request came with; a connection that is kept open between requests is remembered as its. */
+  function passOf(request: IncomingMessage, near: Duplex): Held | null {
+    const held = passes.get(request.headers["proxy-authorization"] ?? "");
+    if (!held) return null;
+    if (!held.inner.has(near)) {
+      held.inner.add(near);
+      near.once("close", () => held.inner.delete(near));
+    }
+    return held;
+  }
+
+  /** A connection to where the browser wants to go, cut at its limits and, when it is that one's alone, with `near`. */
+  async function opened(url: URL, held: Held, near?: Duplex): Promise<Socket> {
+    if (held.outer.size >= held.limits.connections || received(held) > held.limits.received_bytes) {
+      throw new EgressError("network_refused", `Cannot connect to "${url.host}": the page has had its share`);
+    }
+    const stop = new AbortController();
+    const late = () => stop.abort(new EgressError("timeout", `Cannot connect to "${url.host}" in time`));
+    const gone = () => stop.abort(new EgressError("aborted", "The browser has gone"));
+    const timer = setTimeout(late, limits.connect_timeout_ms);
+    near?.once("close", gone);
+    try {
+      const { socket } = await out.open(url, stop.signal);
+      outer.add(socket);
+      held.outer.add(socket);
+      held.refusals.delete(url.host);
+      const cutSocket = () => void socket.destroy();
+      socket.once("close", () => {
+        outer.delete(socket);
+        held.outer.delete(socket);
+        held.received_bytes += socket.bytesRead;
+        near?.off("close", cutSocket);
+      });
+      near?.once("close", cutSocket);
+      socket.setTimeout(limits.idle_ms, cutSocket);
+      return socket;
+    } catch (reason) {
+      const { problem } = asEgressError(reason);
+      if (problem !== "aborted") {
+        remember(held, url, problem);
+        options.onRefused?.(url.host, problem);
+      }
+      throw reason;
+    } finally {
+      clearTimeout(timer);
+      near?.off("close", gone);
+    }
+  }
+
+  const server = createServer({ requestTimeout: 0 }, (request, response) => {
+    const near = request.socket;
+    const held = passOf(request, near);
+    if (!held) {
+      response.writeHead(407, CHALLENGE).end();
+      return;
+    }
+    const url = URL.parse(request.url ?? "");
+    if (url?.protocol !== "http:") {
+      // A page that asks the proxy itself, or a scheme that is none of ours.
+      response.writeHead(400).end();
+      return;
+    }
+    const refuse = (reason: unknown) => {
+      const { problem } = asEgressError(reason);
+      if (response.headersSent) near.destroy();
+      else {
+        remember(held, url, problem);
+        response.writeHead(STATUS_OF[problem] ?? 502, { connection: "close" }).end();
+      }
+    };
+    const hasBody = request.headers["content-length"] !== undefined || "transfer-encoding" in request.headers;
+    const forward = (isFirst: boolean): void => {
+      const forwarded = ask(
+        {
+          agent: held.agent,
+          host: url.hostname,
+          port: url.port || 80,
+          method: request.method,
+          path: `${url.pathname}${url.search}`,
+          headers: { ...passedOn(request.headers), host: url.host },
+        },
+        (answer) => {
+          response.writeHead(answer.statusCode!, passedOn(answer.headers));
+          answer.pipe(response);
+          answer.on("error", refuse);
+        },
+      );
+      forwarded.on("error", (reason) => {
+        // The origin closed a connection that was kept at the very moment it was used again.
+        const isSafe = request.method === "GET" || request.method === "HEAD";
+        const isStale = forwarded.reusedSocket && isSafe && !hasBody && !response.headersSent;
+        if (isStale && isFirst && !response.destroyed) forward(false);
+        else refuse(reason);
+      });
+      response.once("close", () => {
+        if (!response.writableFinished) forwarded.destroy();
+      });
+      if (hasBody) request.pipe(forwarded);
+      else forwarded.end();
+    };
+    forward(true);
+  });
+
+  server.on("connect", (request: IncomingMessage, near: Duplex, head: Buffer) => {
+    near.on("error", () => {});
+    const held = passOf(request, near);
+    if (!held) {
+      const field = Object.entries(CHALLENGE).map((pair) => pair.join(": "));
+      near.end(
+        `HTTP/1.1 407 Refused\r\n${field.join("\r\n")}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
+      );
+      return;
+    }
+    const url = authority(request.url ?? "");
+    const refuse = (reason: unknown) => {
+      const status = STATUS_OF[asEgressError(reason).problem] ?? 502;
+      near.end(`HTTP/1.1 ${status} Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+    };
+    if (!url) {
+      refuse(new EgressError("invalid_url", "Cannot read the authority"));
+      return;
+    }
+    opened(url, held, near).then((socket) => {
+      limitReceived(socket, held);
+      near.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      if (head.length > 0) socket.write(head);
+      near.pipe(socket);
+      socket.pipe(near);
+      // What the origin said last is still on its way to the browser when the origin has closed.
+      socket.once("close", () => near.end(() => near.destroy()));
+    }, refuse);
+  });
+
+  server.on("connection", (socket) => {
+    socket.on("error", () => {});
+    if (inner.size >= limits.connections) {
+      socket.end("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+      return;
+    }
+    inner.add(socket);
+    socket.once("close", () => inner.delete(socket));
+  });
+
+  function limitReceived(socket: Socket, held: Held): void {
+    socket.on("data", () => {
+      if (socket.bytesRead > limits.received_bytes) socket.destroy();
+      else if (received(held) > held.limits.received_bytes) cut(held);
+    });
+  }
+
+  // Upgrades in the absolute form: browsers use CONNECT for them, so nobody who means well asks for one.
+  server.on("upgrade", (_, socket) => socket.destroy());
+  server.on("clientError", (_, socket) => socket.destroy());
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", resolve);
+  });
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    admit,
+    open: () => ({ from_browser: inner.size, to_origins: outer.size }),
+    async close() {
+      out.close();
+      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+      // Tunnels are no longer the server's to wait for.
+      const gone = [...inner, ...outer].map((socket) => once(socket.destroy(), "close"));
+      await Promise.all([closed, ...gone]);
+    },
+  };
+}
+
+/** All its connections have brought, those that are open included. */
+const received = ({ received_bytes, outer }: Held): number =>
+  [...outer].reduce((sum, socket) => sum + socket.bytesRead, received_bytes);
+
+/** Keeps connections that come about elsewhere. */
+class GuardedAgent extends Agent {
+  readonly #open: (url: URL) => Promise<Socket>;
+
+  constructor(open: (url: URL) => Promise<Socket>) {
+    super({ keepAlive: true, maxFreeSockets: MAX_FREE });
+    this.#open = open;
+  }
+
+  override createConnection(
+    { host, port }: ClientRequestArgs,
+    done?: (problem: Error | null, socket: Duplex) => void,
+  ): undefined {
+    void this.#give(new URL(`http://${host}:${port}`), done!);
+  }
+
+  async #give(url: URL, done: (problem: Error | null, socket: Duplex) => void): Promise<void> {
+    let socket: Socket;
+    try {
+      socket = await this.#open(url);
+    } catch (reason) {
+      done(reason as Error, undefined as never);
+      return;
+    }
+    done(null, socket);
+  }
+}
+
+function remember({ refusals }: Held, { host }: URL, problem: EgressProblem): void {
+  if (refusals.size >= MAX_REFUSALS) refusals.delete(refusals.keys().next().value!);
+  refusals.set(host, problem);
+}
+
+function cut({ inner, outer, agent }: Held): void {
+  agent.destroy();
+  for (const socket of [...inner, ...outer]) socket.destroy();
+}
+
+/** "host:port" of a CONNECT as a URL to judge. The scheme only says that the port is not 80. */
+function authority(text: string): URL | null {
+  return /^[^/?#@\\\s]+:\d{1,5}$/.test(text) ? URL.parse(`https://${text}/`) : null;
+}
+
+const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders => {
+  const named = new Set((headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase()));
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !HOP_FIELDS.has(name) && !named.has(name)),
+  );
+};
+
+/** What breaks once there is a connection has a code: the parser's begin with HPE. */
+function asEgressError(reason: unknown): EgressError {
+  if (reason instanceof EgressError) return reason;
+  const problem = codeOf(reason).startsWith("HPE_") ? "network_protocol" : "network_reset";
+  return new EgressError(problem, "The connection broke off", { cause: reason });
+}

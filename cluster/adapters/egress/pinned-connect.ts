@@ -1,0 +1,276 @@
+/**
+ * Opens connections to where they may go: resolves a name once, judges every address it has, connects to exactly
+ * those, and looks at the connected socket before a byte is written. What is said over it is nobody's business here.
+ */
+import type { LookupAddress } from "node:dns";
+import { lookup, Resolver } from "node:dns/promises";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTls, getCACertificates, type TLSSocket } from "node:tls";
+import { EgressError, type EgressProblem } from "../../ports/egress.ts";
+
+/** The rule of actors/lib/web/destination.ts, handed in. */
+export interface Judge {
+  readonly url: (url: string) => "allowed" | "blocked_destination" | "invalid_url" | "resolve";
+  readonly address: (address: string, port: number) => "allowed" | "blocked_destination";
+}
+
+export interface Opened {
+  readonly socket: Socket;
+  /** The judged address the socket is connected to. */
+  readonly address: string;
+  readonly dns_ms: number;
+  readonly connect_ms: number;
+}
+
+export interface Connector {
+  /**
+   * A connection to the host and port of an http(s) URL, or an EgressError. The signal's reason, which must be an
+   * EgressError, is what an ended wait is told. `judged` stands in for the rule where an operator named the endpoint.
+   */
+  readonly open: (url: URL, signal: AbortSignal, judged?: Judge) => Promise<Opened>;
+  readonly close: () => void;
+}
+
+/** A server that does not answer is given up after so long, twice; then the next one is asked. */
+const DNS_TRY_MS = 2_500;
+/** One of several addresses that does not answer in this time makes way for the next; the last has what is left. */
+const ADDRESS_TRY_MS = 500;
+
+/**
+ * The ciphers a browser offers, in its order: OpenSSL's own list tells at first sight that no browser is calling,
+ * and leaves out what a few old servers need.
+ */
+const CIPHERS = [
+  "TLS_AES_128_GCM_SHA256",
+  "TLS_AES_256_GCM_SHA384",
+  "TLS_CHACHA20_POLY1305_SHA256",
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-CHACHA20-POLY1305",
+  "ECDHE-RSA-CHACHA20-POLY1305",
+  "ECDHE-RSA-AES128-SHA",
+  "ECDHE-RSA-AES256-SHA",
+  "AES128-GCM-SHA256",
+  "AES256-GCM-SHA384",
+  "AES128-SHA",
+  "AES256-SHA",
+].join(":");
+
+type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
+
+/** `dns_servers` as ip[:port]; none asks the system, and /etc/hosts with it. */
+export function connector(rule: Judge, dns_servers: readonly string[]): Connector {
+  const resolver = new Resolver({ timeout: DNS_TRY_MS, tries: 2 });
+  if (dns_servers.length > 0) resolver.setServers(dns_servers);
+  const resolve = dns_servers.length > 0 ? askServers(resolver) : askSystem(resolver);
+
+  return {
+    async open(url, signal, judge = rule) {
+      const verdict = judge.url(url.href);
+      if (verdict === "invalid_url") {
+        throw new EgressError("invalid_url", `Cannot connect to "${url.host}": this is no http(s) URL`);
+      }
+      if (verdict === "blocked_destination") throw blocked(url);
+      const host = hostOf(url);
+      const port = portOf(url);
+      const began = performance.now();
+      const addresses: readonly LookupAddress[] =
+        verdict === "resolve" ? await raced(resolve(host), signal) : [{ address: host, family: isIP(host) }];
+      const resolved = performance.now();
+      if (addresses.some(({ address }) => judge.address(address, port) !== "allowed")) throw blocked(url);
+      const socket = await dial(addresses, host, port, signal);
+      // Whatever was resolved and judged: this is where the bytes would go.
+      const address = socket.remoteAddress;
+      if (address === undefined || judge.address(address, port) !== "allowed") {
+        socket.destroy();
+        throw address === undefined ? new EgressError("network_reset", closedEarly(host)) : blocked(url);
+      }
+      return { socket, address, dns_ms: resolved - began, connect_ms: performance.now() - resolved };
+    },
+    close: () => resolver.cancel(),
+  };
+}
+
+/** The host without brackets and without the root's dot: as it is resolved and as certificates name it. */
+export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+
+export function portOf(url: URL): number {
+  if (url.port !== "") return Number(url.port);
+  return url.protocol === "https:" ? 443 : 80;
+}
+
+/** Says nothing of where the name led: the answer travels to whoever asked. */
+const blocked = (url: URL): EgressError =>
+  new EgressError("blocked_destination", `Cannot connect to "${url.host}": it is not a public destination`);
+
+const closedEarly = (host: string): string => `Cannot connect to "${host}": the connection was closed`;
+
+function askServers(resolver: Resolver): Resolve {
+  return async (name) => {
+    const [ipv6, ipv4] = await Promise.allSettled([resolver.resolve6(name), resolver.resolve4(name)]);
+    const addresses = [
+      ...(ipv6.status === "fulfilled" ? ipv6.value.map((address) => ({ address, family: 6 })) : []),
+      ...(ipv4.status === "fulfilled" ? ipv4.value.map((address) => ({ address, family: 4 })) : []),
+    ];
+    if (addresses.length > 0) return addresses;
+    const codes = [ipv6, ipv4].map((answer) => (answer.status === "rejected" ? codeOf(answer.reason) : ""));
+    // "No such name" holds for every kind of record, "no such record" only for one.
+    const code = ["ENOTFOUND", "ENODATA"].find((known) => codes.includes(known)) ?? codes[1];
+    throw unresolved(name, code ?? "");
+  };
+}
+
+function askSystem(resolver: Resolver): Resolve {
+  return async (name) => {
+    try {
+      return await lookup(name, { all: true, order: "verbatim" });
+    } catch (problem) {
+      const code = codeOf(problem);
+      // getaddrinfo has one word for "no such name" and "a name without addresses": ask which it is.
+      const nameExists =
+        code === "ENOTFOUND" &&
+        (await resolver.resolve4(name).then(
+          () => true,
+          (doubt: unknown) => codeOf(doubt) === "ENODATA",
+        ));
+      throw unresolved(name, nameExists ? "ENODATA" : code);
+    }
+  };
+}
+
+function unresolved(name: string, code: string): EgressError {
+  if (code === "ENOTFOUND") {
+    return new EgressError("dns_nxdomain", `Cannot resolve "${name}": there is no such name`);
+  }
+  const because =
+    code === "ENODATA" ? "the name has no address" : `the resolver answered ${code || "nothing"}`;
+  return new EgressError("dns_error", `Cannot resolve "${name}": ${because}`);
+}
+
+/** Connects to one of the addresses, the first that answers. */
+function dial(
+  addresses: readonly LookupAddress[],
+  host: string,
+  port: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const socket = connectTcp({
+    host,
+    port,
+    noDelay: true,
+    autoSelectFamily: addresses.length > 1,
+    autoSelectFamilyAttemptTimeout: ADDRESS_TRY_MS,
+    lookup: (_name, options, answer) => {
+      if (options.all) answer(null, [...addresses]);
+      else answer(null, addresses[0]!.address, addresses[0]!.family);
+    },
+  });
+  return ready(socket, "connect", host, unconnected, signal);
+}
+
+/** Waits for the event that says a socket is ready; destroys it when that fails or the signal ends the wait. */
+function ready<S extends Socket>(
+  socket: S,
+  event: "connect" | "secureConnect",
+  host: string,
+  explained: (host: string, problem: unknown) => EgressError,
+  signal: AbortSignal,
+): Promise<S> {
+  return new Promise((resolve, reject) => {
+    const leave = () => {
+      signal.removeEventListener("abort", onAbort);
+      socket.off(event, onReady).off("error", onError).off("close", onClose);
+    };
+    const fail = (error: EgressError) => {
+      leave();
+      socket.destroy();
+      reject(error);
+    };
+    const onReady = () => {
+      leave();
+      resolve(socket);
+    };
+    const onError = (problem: unknown) => fail(explained(host, problem));
+    const onClose = () => fail(new EgressError("network_reset", closedEarly(host)));
+    const onAbort = () => fail(signal.reason as EgressError);
+    // For the whole of its life: an error nobody waits for must not end the process.
+    socket.on("error", () => {});
+    socket.on(event, onReady).on("error", onError).on("close", onClose);
+    signal.addEventListener("abort", onAbort);
+    if (signal.aborted) onAbort();
+  });
+}
+
+const CONNECT_PROBLEMS: readonly (readonly [EgressProblem, readonly string[], string])[] = [
+  ["network_refused", ["ECONNREFUSED"], "the connection was refused"],
+  ["network_reset", ["ECONNRESET", "EPIPE"], "the connection was reset"],
+  ["timeout", ["ETIMEDOUT"], "it does not answer"],
+];
+
+function unconnected(host: string, problem: unknown): EgressError {
+  const problems = problem instanceof AggregateError ? (problem.errors as unknown[]) : [problem];
+  const codes = problems.map(codeOf);
+  const known = CONNECT_PROBLEMS.find(([, meant]) => meant.some((code) => codes.includes(code)));
+  const [kind, , because] = known ?? ["network_unreachable", [], "it cannot be reached"];
+  // The cause names addresses, so it stays behind.
+  return new EgressError(kind, `Cannot connect to "${host}": ${because}`);
+}
+
+export interface TlsOptions {
+  readonly protocols: readonly string[];
+  /** Further roots to trust, PEM: a private authority in an intranet or a test. */
+  readonly ca: readonly string[];
+}
+
+/** Speaks TLS over a connection; the certificate must be valid for the host. Ends the socket when it fails. */
+export async function secure(
+  socket: Socket,
+  host: string,
+  { protocols, ca }: TlsOptions,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
+  // Errors below TLS are told by the TLS socket, too; those after it has gone are nobody's.
+  socket.on("error", () => {});
+  const tls = connectTls({
+    socket,
+    host,
+    // An address is no server name (RFC 6066, 3); the certificate is held against `host`.
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ALPNProtocols: [...protocols],
+    ciphers: CIPHERS,
+    ...(ca.length > 0 ? { ca: [...getCACertificates("default"), ...ca] } : {}),
+  });
+  try {
+    return await ready(tls, "secureConnect", host, unsecured, signal);
+  } catch (problem) {
+    socket.destroy();
+    throw problem;
+  }
+}
+
+function unsecured(host: string, problem: unknown): EgressError {
+  const code = codeOf(problem);
+  if (code === "ECONNRESET" || code === "EPIPE") return new EgressError("network_reset", closedEarly(host));
+  return new EgressError(
+    "tls_error",
+    `Cannot secure the connection to "${host}": ${code || "the handshake failed"}`,
+  );
+}
+
+/** The code of a system, TLS or library error, or "". */
+export function codeOf(problem: unknown): string {
+  const code = problem instanceof Error ? (problem as NodeJS.ErrnoException).code : undefined;
+  return typeof code === "string" ? code : "";
+}
+
+/** The work, or the signal's reason as soon as it comes. */
+function raced<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason as EgressError);
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
+}

@@ -1,0 +1,149 @@
+/**
+ * The way through a forward proxy an operator configured: a tunnel (CONNECT) for https, a plain connection for http,
+ * which is then asked in absolute form. Whether the destination behind it may be asked for is judged before, by the
+ * caller; where a name leads is the proxy's knowledge and cannot be pinned here. Credentials never reach a message.
+ */
+import { isIP, type Socket } from "node:net";
+import { EgressError } from "../../ports/egress.ts";
+import { codeOf, type Connector, hostOf, type Judge, type Opened, portOf, secure } from "./pinned-connect.ts";
+
+/** The head of an answer to CONNECT; a proxy that says more is none. */
+const MAX_HEAD_BYTES = 16_384;
+
+/**
+ * Lets exactly this endpoint through, private or not, and nothing else: an operator named it. For what serves one
+ * provider only; never for what callers choose.
+ */
+export function onlyTo(endpoint: URL): Judge {
+  const port = portOf(endpoint);
+  return {
+    url: (text) => {
+      const url = URL.parse(text);
+      if (url?.hostname !== endpoint.hostname || portOf(url) !== port) return "blocked_destination";
+      return isIP(hostOf(url)) === 0 ? "resolve" : "allowed";
+    },
+    address: (_, asked) => (asked === port ? "allowed" : "blocked_destination"),
+  };
+}
+
+export interface Through extends Opened {
+  /** What a request in absolute form has to carry; none through a tunnel. */
+  readonly fields: readonly (readonly [string, string])[];
+}
+
+/** A connection towards `url` through the proxy; EgressErrors are proxy_*, timeout, aborted and network_protocol. */
+export async function throughProxy(
+  { open }: Connector,
+  proxy_url: string,
+  url: URL,
+  ca: readonly string[],
+  signal: AbortSignal,
+): Promise<Through> {
+  const proxy = URL.parse(proxy_url);
+  if (!proxy || (proxy.protocol !== "http:" && proxy.protocol !== "https:")) {
+    throw new EgressError("proxy_unreachable", "Cannot reach the proxy: its address is no http(s) URL");
+  }
+  const opened = await reached(open(new URL(proxy.origin), signal, onlyTo(proxy)), signal);
+  const { socket } =
+    proxy.protocol === "https:"
+      ? {
+          socket: await reached(
+            secure(opened.socket, hostOf(proxy), { protocols: ["http/1.1"], ca }, signal),
+            signal,
+          ),
+        }
+      : opened;
+  const authorization = credentialsOf(proxy);
+  if (url.protocol === "http:") {
+    return { ...opened, socket, fields: authorization ? [["Proxy-Authorization", authorization]] : [] };
+  }
+  const authority = `${url.hostname}:${portOf(url)}`;
+  const lines = [`CONNECT ${authority} HTTP/1.1`, `Host: ${authority}`];
+  if (authorization) lines.push(`Proxy-Authorization: ${authorization}`);
+  try {
+    socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+    admit(await head(socket, signal), url.host);
+  } catch (problem) {
+    socket.destroy();
+    throw problem;
+  }
+  return { ...opened, socket, fields: [] };
+}
+
+/** Whatever kept us from the proxy says nothing of the page's host, so it must not be told as if it did. */
+async function reached<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await work;
+  } catch (problem) {
+    if (signal.aborted) throw signal.reason;
+    const because = problem instanceof EgressError ? problem.problem : codeOf(problem);
+    throw new EgressError("proxy_unreachable", `Cannot reach the proxy: ${because}`);
+  }
+}
+
+function credentialsOf({ username, password }: URL): string | null {
+  if (username === "" && password === "") return null;
+  return `Basic ${Buffer.from(`${unescaped(username)}:${unescaped(password)}`).toString("base64")}`;
+}
+
+/** Escapes that are none stand for themselves: passwords are pasted as they are. */
+function unescaped(text: string): string {
+  return text.replaceAll(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes);
+    } catch {
+      return escapes;
+    }
+  });
+}
+
+/** Throws unless the proxy let us through. */
+function admit(answer: Buffer, host: string): void {
+  const end = answer.indexOf("\r\n\r\n") + 4;
+  const status = Number(/^HTTP\/1\.[01] (\d{3})[ \r]/.exec(answer.toString("latin1", 0, 64))?.[1] ?? 0);
+  if (status === 0) {
+    throw new EgressError("network_protocol", "Cannot use the proxy: its answer is no valid HTTP");
+  }
+  if (status >= 400 && status < 500) {
+    throw new EgressError("proxy_refused", `The proxy refused to connect to "${host}": ${status}`);
+  }
+  if (status < 200 || status >= 300) {
+    throw new EgressError("proxy_unreachable", `The proxy could not connect to "${host}": ${status}`);
+  }
+  // The other side of a tunnel waits for us to speak first: these bytes are the proxy's own.
+  if (answer.length > end) {
+    throw new EgressError("network_protocol", "Cannot use the proxy: it spoke into the tunnel");
+  }
+}
+
+/** Everything up to the end of the head, and what came with it. */
+function head(socket: Socket, signal: AbortSignal): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let got = Buffer.alloc(0);
+    const leave = () => {
+      signal.removeEventListener("abort", onAbort);
+      socket.off("readable", onReadable).off("close", onClose).off("end", onClose);
+    };
+    const fail = (error: EgressError) => {
+      leave();
+      reject(error);
+    };
+    const onAbort = () => fail(signal.reason as EgressError);
+    const onClose = () =>
+      fail(new EgressError("proxy_unreachable", "Cannot use the proxy: it closed the connection"));
+    const onReadable = () => {
+      const piece = socket.read() as Buffer | null;
+      if (piece === null) return;
+      got = Buffer.concat([got, piece]);
+      if (got.includes("\r\n\r\n")) {
+        leave();
+        resolve(got);
+      } else if (got.length > MAX_HEAD_BYTES) {
+        fail(new EgressError("network_protocol", "Cannot use the proxy: its answer does not end"));
+      }
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    else socket.on("readable", onReadable).on("close", onClose).on("end", onClose);
+  });
+}

@@ -1,0 +1,30 @@
+/**
+ * Tasks here and now, for tests. What is thrown is kept apart as everywhere; a hang, a memory eaten up or an exit
+ * takes the caller along, so `timeout`, `out_of_memory`, `crashed` and `full` never happen here.
+ */
+import type { Task, Tasks, Work, Workers } from "../../ports/workers.ts";
+
+export function inlineWorkers(tasks: Tasks): Workers {
+  const loaded = new Map<string, Promise<Task>>();
+  let closed = false;
+  return {
+    async run<T>(name: string, message: unknown, signal?: AbortSignal): Promise<Work<T>> {
+      if (closed) return { kind: "failed", reason: "aborted", detail: "The workers are closed" };
+      if (signal?.aborted) return { kind: "failed", reason: "aborted", detail: "The caller left" };
+      try {
+        const load = tasks[name];
+        if (!load) throw new Error(`Cannot run "${name}": there is no such task`);
+        if (!loaded.has(name)) loaded.set(name, load());
+        const task = await loaded.get(name)!;
+        const began = performance.now();
+        const copy = structuredClone(message) as never;
+        const value = await task(copy, () => performance.now() - began);
+        if (signal?.aborted) return { kind: "failed", reason: "aborted", detail: "The caller left" };
+        return { kind: "done", value: structuredClone(value) as T };
+      } catch (cause) {
+        return { kind: "failed", reason: "threw", detail: String(cause).slice(0, 500) };
+      }
+    },
+    close: async () => void (closed = true),
+  };
+}

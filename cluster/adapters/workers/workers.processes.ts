@@ -1,0 +1,318 @@
+/**
+ * Tasks in child processes, a pool for each task, with limits on time and memory that are kept from outside. Not in
+ * worker threads: at their heap limit 5 of 12 runaway programs took the whole process along.
+ *
+ * A child is started before it is needed and does one task after another. It is killed when a task outlives its
+ * time or its memory, replaced when it has grown or grown old, and started anew when it dies; whatever it was
+ * doing is answered `failed`, and nothing else notices. Between tasks nothing ticks. What a task means, and what
+ * to do when it failed, is the caller's.
+ *
+ * Bytes of 64 KiB and more go beside the message through a pipe of their own: over the IPC channel 200 MB took 0.9 s
+ * and held the event loop up for 0.66 s, through the pipe 0.18 s and 8 ms (15 MB: 50 ms of event loop against 2).
+ * No file and no shared memory, so nothing is left behind by a kill.
+ */
+import { type ChildProcess, fork, spawnSync } from "node:child_process";
+import { readFileSync, realpathSync } from "node:fs";
+import type { Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import type { Meters } from "../../ports/meters.ts";
+import type { Work, WorkFailure, Workers } from "../../ports/workers.ts";
+import type { Order, Report } from "./workers.child.ts";
+
+export interface Pool {
+  /** Children at once, each with one task. */
+  readonly size: number;
+  /** JavaScript's heap of a child; beyond it the task ends as out_of_memory. */
+  readonly heap_mb: number;
+  /** All resident memory of a child while it works, buffers included (Linux only): beyond it, the same. */
+  readonly rss_most_mb: number;
+  /** Resident memory above which a child is replaced after its task. */
+  readonly rss_mb: number;
+  /** From the message sent to the answer; then the child is killed. */
+  readonly timeout_ms: number;
+  /** Tasks after which a child is replaced: what a library leaks ends here. */
+  readonly replaced_after: number;
+}
+
+interface Options {
+  /** The module that exports `tasks` (Tasks, in cluster/ports/workers.ts); it lies in the project. */
+  readonly tasks: URL;
+  /** By the names of the tasks. */
+  readonly pools: Readonly<Record<string, Pool>>;
+  /** Tasks of one pool that may wait; one more is answered `full`. They hold their messages in memory. */
+  readonly queue_limit: number;
+  readonly meters: Meters;
+}
+
+const PIPED_BYTES = 65_536;
+const READY_MS = 15_000;
+/** A child costs 75 ms (180 with pdf.js) of CPU to start: so long may an aborted task go on before it is killed. */
+const ABORT_GRACE_MS = 250;
+const RSS_EVERY_MS = 100;
+/** Children that cannot start are tried again after 1, 2, 4 … 32 s. */
+const REST_MS = 1_000;
+const DETAIL_CHARS = 500;
+
+interface Job {
+  readonly message: unknown;
+  readonly answer: (work: Work<never>) => void;
+}
+
+interface Child {
+  readonly process: ChildProcess;
+  state: "starting" | "idle" | "busy";
+  /** Null while idle, and while busy with what nobody waits for any more. */
+  job: Job | null;
+  tasks: number;
+  errors: string;
+  timers: NodeJS.Timeout[];
+}
+
+const failed = (reason: WorkFailure, detail: string): Work<never> => ({ kind: "failed", reason, detail });
+
+export function processWorkers({ tasks, pools, queue_limit, meters }: Options): Workers {
+  const start = starter(tasks);
+  const open = new Map(
+    Object.entries(pools).map(([name, limits]) => [
+      name,
+      pool(limits, queue_limit, () => start(name, limits), meters),
+    ]),
+  );
+  return {
+    async run<T>(task: string, message: unknown, signal?: AbortSignal): Promise<Work<T>> {
+      const its = open.get(task);
+      return its ? its.run(message, signal) : failed("threw", `Cannot run "${task}": there is no such task`);
+    },
+    close: async () => void (await Promise.all([...open.values()].map((its) => its.close()))),
+  };
+}
+
+function pool(limits: Pool, queue_limit: number, start: () => ChildProcess, meters: Meters) {
+  const children = new Set<Child>();
+  const alive = new Set<Promise<void>>();
+  const waiting: Job[] = [];
+  let deaths_in_a_row = 0;
+  let resting: NodeJS.Timeout | undefined;
+  let closed = false;
+
+  function fill(): void {
+    if (closed || resting) return;
+    while (children.size < limits.size) begin();
+  }
+
+  function begin(): void {
+    const child: Child = { process: start(), state: "starting", job: null, tasks: 0, errors: "", timers: [] };
+    children.add(child);
+    const its = child.process;
+    const ended = Promise.withResolvers<void>();
+    alive.add(ended.promise);
+    void ended.promise.then(() => alive.delete(ended.promise));
+    its.on("message", (report: Report) => heard(child, report));
+    its.on("error", (cause) => died(child, String(cause)));
+    its.on("close", (code, signal) => {
+      ended.resolve();
+      died(child, signal ? `ended by ${signal}` : `ended with code ${code}`, signal);
+    });
+    its.stderr!.setEncoding("utf8").on("data", (text: string) => {
+      child.errors = (child.errors + text).slice(-4_096);
+    });
+    for (const stream of [its.stderr!, its.stdio[3] as Socket]) stream.on("error", () => {});
+    // An idle pool keeps nobody from ending; a task's deadline does.
+    for (const held of [its, its.channel, its.stderr as Socket, its.stdio[3] as Socket]) held?.unref();
+    child.timers.push(setTimeout(() => died(child, `not ready in ${READY_MS} ms`), READY_MS));
+  }
+
+  function heard(child: Child, report: Report): void {
+    if (!children.has(child)) return;
+    rest(child);
+    if (report.kind === "ready") {
+      deaths_in_a_row = 0;
+      return next();
+    }
+    child.tasks++;
+    const { job } = child;
+    child.job = null;
+    if (report.rss_mb > limits.rss_mb || child.tasks >= limits.replaced_after) drop(child);
+    if (report.kind === "done") job?.answer({ kind: "done", value: report.value as never });
+    else job?.answer(failed("threw", report.detail));
+    next();
+  }
+
+  /** Of itself, or never came to life. What was killed here is no longer among the children. */
+  function died(child: Child, how: string, signal: NodeJS.Signals | null = null): void {
+    if (!children.has(child)) return;
+    const { state, job, errors } = child;
+    const said = errors.split("\n").find((line) => /\bFATAL ERROR\b|^\w*Error\b/.test(line)) ?? "";
+    const detail = `${how}: ${said.trim()}`.slice(0, DETAIL_CHARS);
+    // A kill that is not ours is the kernel's, when the machine or the container has no memory left.
+    const starved = signal === "SIGKILL" || /out of memory|allocation failed/i.test(errors);
+    job?.answer(failed(starved ? "out_of_memory" : "crashed", detail));
+    drop(child, state === "starting");
+    if (state === "busy") return next();
+    meters.say("warn", "A child of the workers died", { state, detail });
+    if (children.size > 0 || state !== "starting") return;
+    for (const hopeless of waiting.splice(0))
+      hopeless.answer(failed("crashed", `Cannot start a child: ${detail}`));
+  }
+
+  function rest(child: Child): void {
+    for (const timer of child.timers.splice(0)) clearTimeout(timer);
+    child.state = "idle";
+  }
+
+  function drop(child: Child, start_later = false): void {
+    rest(child);
+    children.delete(child);
+    child.process.kill("SIGKILL");
+    if (start_later && !closed && !resting) {
+      resting = setTimeout(
+        () => {
+          resting = undefined;
+          fill();
+        },
+        REST_MS * 2 ** Math.min(deaths_in_a_row++, 5),
+      );
+      resting.unref();
+    }
+    fill();
+  }
+
+  function idle(): Child | undefined {
+    return [...children].find(({ state }) => state === "idle");
+  }
+
+  function next(): void {
+    for (let child = idle(); child && waiting.length > 0; child = idle()) hand(child, waiting.shift()!);
+  }
+
+  function hand(child: Child, job: Job): void {
+    const { order, bytes } = orderOf(job.message);
+    try {
+      // The callback takes the error of a child that died just now; its end is heard of anyway.
+      child.process.send(order, () => {});
+    } catch (cause) {
+      job.answer(failed("threw", String(cause).slice(0, DETAIL_CHARS)));
+      return;
+    }
+    for (const piece of bytes) (child.process.stdio[3] as Socket).write(piece);
+    child.state = "busy";
+    child.job = job;
+    child.timers.push(
+      setTimeout(() => cut(child, "timeout", `not done in ${limits.timeout_ms} ms`), limits.timeout_ms),
+      setInterval(() => {
+        const rss_mb = rssMb(child.process.pid!);
+        if (rss_mb > limits.rss_most_mb) cut(child, "out_of_memory", `holds ${Math.round(rss_mb)} MB`);
+      }, RSS_EVERY_MS),
+    );
+  }
+
+  function cut(child: Child, reason: WorkFailure, detail: string): void {
+    child.job?.answer(failed(reason, detail));
+    drop(child);
+    next();
+  }
+
+  function leave(job: Job): void {
+    const place = waiting.indexOf(job);
+    if (place >= 0) waiting.splice(place, 1);
+    const child = [...children].find((one) => one.job === job);
+    if (child) {
+      child.job = null;
+      child.timers.push(setTimeout(() => cut(child, "aborted", ""), ABORT_GRACE_MS));
+    }
+    job.answer(failed("aborted", "The caller left"));
+  }
+
+  fill();
+  return {
+    run<T>(message: unknown, signal?: AbortSignal): Promise<Work<T>> {
+      if (closed) return Promise.resolve(failed("aborted", "The workers are closed"));
+      if (signal?.aborted) return Promise.resolve(failed("aborted", "The caller left"));
+      const free = idle();
+      if (!free && waiting.length >= queue_limit) {
+        return Promise.resolve(failed("full", `${waiting.length} tasks are waiting`));
+      }
+      const answered = Promise.withResolvers<Work<T>>();
+      const left = () => leave(job);
+      const job: Job = {
+        message,
+        answer: (work) => {
+          signal?.removeEventListener("abort", left);
+          answered.resolve(work);
+        },
+      };
+      signal?.addEventListener("abort", left, { once: true });
+      if (free) hand(free, job);
+      else waiting.push(job);
+      return answered.promise;
+    },
+    async close(): Promise<void> {
+      closed = true;
+      clearTimeout(resting);
+      for (const job of waiting.splice(0)) job.answer(failed("aborted", "The workers are closed"));
+      for (const child of children) {
+        child.process.ref();
+        child.job?.answer(failed("aborted", "The workers are closed"));
+        drop(child);
+      }
+      await Promise.all(alive);
+    },
+  };
+}
+
+/** The message without its long bytes, and those. */
+function orderOf(message: unknown): { order: Order; bytes: readonly Buffer[] } {
+  const fields = message !== null && typeof message === "object" ? Object.entries(message) : [];
+  const long = fields.filter(
+    (field): field is [string, Uint8Array] =>
+      field[1] instanceof Uint8Array && field[1].byteLength >= PIPED_BYTES,
+  );
+  if (long.length === 0) return { order: { message, piped: [] }, bytes: [] };
+  const kept = fields.filter(([field]) => !long.some(([name]) => name === field));
+  return {
+    order: {
+      message: Object.fromEntries(kept),
+      piped: long.map(([field, { byteLength }]) => ({ field, bytes: byteLength })),
+    },
+    bytes: long.map(([, { buffer, byteOffset, byteLength }]) => Buffer.from(buffer, byteOffset, byteLength)),
+  };
+}
+
+/** 0 where it cannot be told. */
+function rssMb(pid: number): number {
+  if (process.platform !== "linux") return 0;
+  try {
+    const kb = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1];
+    return Number(kb ?? 0) / 1_024;
+  } catch {
+    return 0; // It has just ended; `close` tells how.
+  }
+}
+
+/**
+ * How a child is started: with nothing in its environment, and allowed to read the project and nothing else (no
+ * writing, no processes, no native code). Where setpriv is at hand the kernel kills it with its parent, so that not
+ * even a task that hangs outlives a parent killed by SIGKILL; elsewhere it ends when its task does.
+ */
+function starter(tasks: URL): (name: string, limits: Pool) => ChildProcess {
+  const program = fileURLToPath(new URL("./workers.child.ts", import.meta.url));
+  const root = fileURLToPath(new URL("../../..", import.meta.url));
+  const readable = new Set([root, realpathSync(root), realpathSync(`${root}node_modules`)]);
+  const tie = ["/usr/bin/setpriv", "--pdeathsig", "KILL"] as const;
+  const tied = spawnSync(tie[0], [...tie.slice(1), "/bin/true"]).status === 0;
+  const permissions = ["--permission", ...[...readable].map((path) => `--allow-fs-read=${path}`)];
+  return (name, { heap_mb }) => {
+    const flags = [
+      `--max-old-space-size=${heap_mb}`,
+      "--disable-warning=ExperimentalWarning",
+      ...permissions,
+    ];
+    return fork(program, [tasks.href, name], {
+      execPath: tied ? tie[0] : process.execPath,
+      execArgv: tied ? [...tie.slice(1), process.execPath, ...flags] : flags,
+      env: {},
+      serialization: "advanced",
+      stdio: ["ignore", "ignore", "pipe", "pipe", "ipc"],
+    });
+  };
+}

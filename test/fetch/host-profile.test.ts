@@ -1,0 +1,93 @@
+/** What hosts teach about premium routes, and when it is forgotten. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Outcome, Tried } from "../../actors/fetch/ladder.ts";
+import { learned, type Lessons, NO_LESSONS, observe, taught } from "../../actors/fetch/host-profile.ts";
+import type { Observation, Tier } from "../../schemas/fetch.ts";
+
+const HOUR_MS = 3_600_000;
+const page: Outcome = { kind: "page", text_chars: 900, html: true };
+const blocked: Outcome = { kind: "blocked", status: 403 };
+const silent: Outcome = { kind: "blocked", status: null };
+const gone: Outcome = { kind: "definitive", status: 404 };
+const off: Outcome = { kind: "unavailable", because: "not_configured" };
+const failed: Outcome = { kind: "unavailable", because: "failed" };
+const tried = (...attempts: readonly (readonly [Tier, Outcome])[]): Tried[] =>
+  attempts.map(([tier, outcome]) => ({ tier, outcome }));
+
+describe("a fetch shows", () => {
+  test.each<[string, Tried[], Observation | null]>([
+    ["nothing when nothing was tried", [], null],
+    ["that our own addresses serve", tried(["direct", page]), "standard_served"],
+    ["the same with a 404", tried(["direct", blocked], ["browser", gone]), "standard_served"],
+    [
+      "that only premium served",
+      tried(["direct", blocked], ["browser", off], ["proxy", page]),
+      "premium_only",
+    ],
+    ["only that premium served when nothing else was tried", tried(["proxy", page]), "premium_served"],
+    [
+      "that premium is refused",
+      tried(["direct", blocked], ["proxy", blocked], ["proxy_render", blocked]),
+      "premium_blocked",
+    ],
+    [
+      "the same by the one that was there",
+      tried(["proxy", blocked], ["proxy_render", off]),
+      "premium_blocked",
+    ],
+    ["nothing by a provider's trouble", tried(["direct", blocked], ["proxy", failed]), null],
+    ["nothing by silence", tried(["direct", blocked], ["proxy", silent]), null],
+    ["nothing by the archive", tried(["direct", blocked], ["archive", page]), null],
+  ])("%s", (_, attempts, observation) => {
+    expect(observe(attempts)).toBe(observation);
+  });
+});
+
+describe("a host", () => {
+  const after = (observations: readonly Observation[], at_ms = 0, from: Lessons = NO_LESSONS) =>
+    observations.reduce((lessons, observation) => taught(lessons, observation, at_ms), from);
+  const now = (lessons: Lessons, at_ms: number) => learned(lessons, at_ms).premium;
+
+  test("is served only through premium routes after three fetches that say so, for a day", () => {
+    expect(now(after(["premium_only", "premium_only"]), 0)).toBe("unknown");
+    const lessons = after(["premium_only", "premium_only", "premium_only"]);
+    expect(now(lessons, 24 * HOUR_MS - 1)).toBe("required");
+    expect(now(lessons, 24 * HOUR_MS)).toBe("unknown");
+    expect(now(after(["premium_only"], 25 * HOUR_MS, lessons), 25 * HOUR_MS)).toBe("required");
+    expect(now(after(["premium_served"], HOUR_MS, lessons), 24 * HOUR_MS)).toBe("unknown");
+  });
+
+  test("is not so once our own addresses are served", () => {
+    const lessons = after(["premium_only", "premium_only", "standard_served", "premium_only"]);
+    expect(now(lessons, 0)).toBe("unknown");
+    expect(now(after(["standard_served"], 0, after(Array(3).fill("premium_only"))), 0)).toBe("unknown");
+  });
+
+  test("refuses premium routes after three fetches that say so, for six hours", () => {
+    const lessons = after(["premium_blocked", "premium_blocked", "premium_blocked"]);
+    expect(now(lessons, 6 * HOUR_MS - 1)).toBe("refused");
+    expect(now(lessons, 6 * HOUR_MS)).toBe("unknown");
+    expect(now(after(["premium_blocked"], 7 * HOUR_MS, lessons), 8 * HOUR_MS)).toBe("refused");
+    expect(now(after(["premium_served"], 7 * HOUR_MS, lessons), 7 * HOUR_MS)).toBe("unknown");
+  });
+
+  test("is known for no more than three fetches in a row have shown, and by nobody after a day", () => {
+    const story = fc.array(
+      fc.constantFrom<Observation>("premium_only", "premium_served", "premium_blocked", "standard_served"),
+      { maxLength: 12 },
+    );
+    fc.assert(
+      fc.property(story, (observations) => {
+        const lessons = after(observations);
+        const verdict = now(lessons, 0);
+        const shown = (wanted: Observation) => observations.filter((one) => one === wanted).length;
+        expect(verdict !== "required" || shown("premium_only") >= 3).toBe(true);
+        expect(verdict !== "refused" || shown("premium_blocked") >= 3).toBe(true);
+        expect(verdict !== "refused" || !observations.slice(-3).includes("premium_served")).toBe(true);
+        expect(now(lessons, 24 * HOUR_MS)).toBe("unknown");
+      }),
+      { seed: 3, numRuns: 1_000 },
+    );
+  });
+});

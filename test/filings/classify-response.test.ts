@@ -1,0 +1,319 @@
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { bodyCheck, throttlePage, toldBy } from "../../actors/filings/upstream/classify-response.ts";
+import { filingSend, withoutFilings } from "../../actors/filings/upstream/slot-egress.ts";
+import { filingHosts, isWithin, kindOf } from "../../actors/filings/upstream/hosts.ts";
+import { digestOf, type Kept, lookAt } from "../../actors/filings/upstream/document-cache.ts";
+import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import type { SourceAnswer, SourceKind } from "../../schemas/filing-source.ts";
+import { SHARED_EDGAR } from "../harness/edgar.ts";
+
+const FIXTURES = new URL("../fixtures/edgar/_errors/", import.meta.url).pathname;
+const made_up = (name: string): Buffer => readFileSync(FIXTURES + name);
+const text = (body: string): Buffer => Buffer.from(body);
+
+describe("an answer is told by its body (notes, section 4)", () => {
+  const THROTTLED = made_up("throttled.html");
+  test.each<[string, number, Buffer, string, string?]>([
+    ["page A with 429", 429, THROTTLED, "throttled", "threshold"],
+    ["page A with 403", 403, THROTTLED, "throttled", "threshold"],
+    ["page A with 404", 404, THROTTLED, "throttled", "threshold"],
+    ["page B, which has the same title", 403, made_up("undeclared.html"), "throttled", "identity_refused"],
+    ["S3's 403 (class C)", 403, made_up("access-denied.xml"), "missing"],
+    ["S3's 404 (class D)", 404, made_up("no-such-key.xml"), "missing"],
+    ["maintenance (class E)", 503, made_up("maintenance.html"), "throttled", "http_503"],
+    ["a 429 without a page", 429, text(""), "throttled", "http_429"],
+    ["a 403 nobody knows", 403, text("<Code>Other</Code>"), "throttled", "http_403"],
+    ["a plain 404", 404, text("gone"), "missing"],
+    ["410", 410, text(""), "missing"],
+    ["class F", 500, text('{"message":"Internal server error"}'), "broken"],
+    ["502", 502, text(""), "broken"],
+    ["504", 504, text(""), "broken"],
+    ["204", 204, text(""), "broken"],
+    ["400", 400, text(""), "refused"],
+    ["304", 304, text(""), "not_modified"],
+    ["302", 302, text(""), "redirect"],
+    ["200", 200, text("{}"), "content"],
+  ])("%s", (_, status, body, kind, reason) => {
+    expect(toldBy(status, body)).toMatchObject({ kind, ...(reason !== undefined && { reason }) });
+  });
+
+  test("a filing that quotes the page is none: title, heading and size must all fit", () => {
+    const page = THROTTLED.toString();
+    expect(throttlePage(text(page.replace("<title>", "<title>About: ")))).toBeNull();
+    expect(throttlePage(text(page.replaceAll(/h1/g, "h2")))).toBeNull();
+    expect(throttlePage(text(page + "<p>filing</p>".repeat(4_000)))).toBeNull();
+    expect(throttlePage(text(page))).toBe("threshold");
+  });
+
+  const stored = `${SHARED_EDGAR}/_errors/`;
+  test.skipIf(!existsSync(stored))(`the recorded ones (${stored})`, () => {
+    const recorded = (name: string): Buffer => readFileSync(stored + name);
+    expect(toldBy(429, recorded("www.sec.gov-429-rate-threshold.html"))).toMatchObject({
+      reason: "threshold",
+    });
+    expect(throttlePage(recorded("www.sec.gov-429-rate-threshold.html"))).toBe("threshold");
+    expect(throttlePage(recorded("www.sec.gov-403-undeclared.html"))).toBe("identity_refused");
+    expect(toldBy(403, recorded("www.sec.gov-403-s3-accessdenied.xml"))).toEqual({ kind: "missing" });
+    expect(toldBy(404, recorded("data.sec.gov-404-nosuchkey.xml"))).toEqual({ kind: "missing" });
+    expect(toldBy(503, recorded("www.sec.gov-503-maintenance.html"))).toMatchObject({ reason: "http_503" });
+  });
+});
+
+describe("a body that came with 200", () => {
+  const checked = (kind: SourceKind, path: string, body: string | Buffer, piece_bytes = 7) => {
+    const check = bodyCheck(kind, path);
+    const bytes = Buffer.from(body);
+    for (let at = 0; at < bytes.length; at += piece_bytes) {
+      const early = check.push(bytes.subarray(at, at + piece_bytes));
+      if (early) return early;
+    }
+    return check.end();
+  };
+  const large = `{"facts":{"x":[${'{"val":1},'.repeat(60_000)}{"val":2}]}}`;
+
+  test.each<[string, SourceKind, string, string | Buffer, string]>([
+    ["JSON", "submissions", "/s.json", '{"cik":1}', "whole"],
+    ["JSON too large to be parsed", "facts", "/f.json", large, "whole"],
+    ["the same, cut off", "facts", "/f.json", large.slice(0, -2), "half"],
+    ["the same, and something behind", "facts", "/f.json", `${large}{}`, "half"],
+    ["small JSON, cut off", "submissions", "/s.json", '{"cik":[1', "half"],
+    ["balanced, and no JSON", "submissions", "/s.json", "{cik:1}", "half"],
+    ["nothing", "document", "/x.htm", "", "half"],
+    ["nothing for robots.txt", "robots", "/robots.txt", "", "whole"],
+    ["HTML for JSON", "tickers", "/t.json", "<html><p>Welcome</html>", "half"],
+    ["bytes of no meaning", "tickers", "/t.json", Buffer.from([7, 200, 0, 13, 255]), "half"],
+    ["a throttle page for JSON", "tickers", "/t.json", made_up("throttled.html"), "throttled"],
+    ["a throttle page for a document", "document", "/x.htm", made_up("throttled.html"), "throttled"],
+    ["a document", "document", "/x.htm", "<p>A filing</p>", "whole"],
+    ["a folder listing that is no JSON", "index", "/a/index.json", "<p>no", "half"],
+    ["a search", "search", "/LATEST/search-index?q=x", '{"hits":{"hits":[]}}', "whole"],
+    ["a search's error", "search", "/LATEST/search-index?q=x", '{"error":{},"hits":{"hits":[]}}', "broken"],
+    ["a search's other error", "search", "/LATEST/search-index?q=x", '{"message":"x"}', "broken"],
+  ])("%s", (_, kind, path, body, comes_to) => {
+    expect(checked(kind, path, body).kind).toBe(comes_to);
+    expect(checked(kind, path, body, 65_536).kind).toBe(comes_to);
+  });
+});
+
+describe("whose address it is (notes, section 10)", () => {
+  const real = filingHosts({
+    data: "https://data.sec.gov",
+    www: "https://www.sec.gov",
+    search: "https://efts.sec.gov",
+  });
+  const mirror = filingHosts({
+    data: "http://127.0.0.1:8001",
+    www: "http://127.0.0.1:8002/mirror/",
+    search: "http://127.0.0.1:8003",
+  });
+
+  test.each([
+    ["https://www.sec.gov/x?y=1#z", "https://www.sec.gov/x?y=1"],
+    ["http://www.sec.gov/x", "https://www.sec.gov/x"],
+    ["https://sec.gov/x", "https://www.sec.gov/x"],
+    ["https://WWW.SEC.GOV./x", "https://www.sec.gov/x"],
+    ["https://data.sec.gov/submissions/a.json", "https://data.sec.gov/submissions/a.json"],
+    ["https://efts.sec.gov/LATEST/search-index?q=a", "https://efts.sec.gov/LATEST/search-index?q=a"],
+    [
+      "https://www.sec.gov/ix?doc=/Archives/edgar/data/1/a.htm",
+      "https://www.sec.gov/Archives/edgar/data/1/a.htm",
+    ],
+    ["https://www.sec.gov/a/../b", "https://www.sec.gov/b"],
+  ])("%s is asked for as %s", (url, asked) => {
+    expect(real.owns(url)).toBe(true);
+    expect(real.urlOf(real.placeOf(url)!)).toBe(asked);
+  });
+
+  test.each(["https://user:pw@www.sec.gov/x", "https://www.sec.gov:8443/x", "ftp://www.sec.gov/x"])(
+    "%s is the system's and not asked for",
+    (url) => {
+      expect([real.owns(url), real.placeOf(url)]).toEqual([true, null]);
+    },
+  );
+
+  test.each([
+    "https://notsec.gov/",
+    "https://sec.gov.evil.test/",
+    "https://x.sec.gov/",
+    "http://127.0.0.1:8009/",
+    "nonsense",
+  ])("%s is somebody else's", (url) => {
+    expect([real.owns(url), mirror.owns(url)]).toEqual([false, false]);
+  });
+
+  test("where the bases are others, the system's own hosts are asked there", () => {
+    expect(mirror.urlOf(mirror.placeOf("https://www.sec.gov/a?b")!)).toBe("http://127.0.0.1:8002/mirror/a?b");
+    expect(mirror.placeOf("http://127.0.0.1:8002/mirror/a")).toEqual({ host: "www", path: "/a" });
+    expect([mirror.owns("http://127.0.0.1:8002/x"), mirror.placeOf("http://127.0.0.1:8002/x")]).toEqual([
+      true,
+      null,
+    ]);
+  });
+
+  test.each<[string, "www" | "data" | "search", SourceKind]>([
+    ["/files/company_tickers.json", "www", "tickers"],
+    ["/Archives/edgar/data/320193/000032019324000123/aapl.htm", "www", "document"],
+    ["/Archives/edgar/data/320193/0000320193-24-000123.txt", "www", "document"],
+    ["/Archives/edgar/data/320193/0000320193-24-000123-index.html", "www", "index"],
+    ["/Archives/edgar/data/320193/000032019324000123/index.json", "www", "index"],
+    ["/Archives/edgar/data/320193/000032019324000123/", "www", "page"],
+    ["/Archives/edgar/data/320193/000032019324000123", "www", "page"],
+    ["/Archives/edgar/data/320193/", "www", "page"],
+    ["/Archives/edgar/full-index/2025/QTR4/master.idx", "www", "page"],
+    ["/cgi-bin/browse-edgar?action=getcurrent", "www", "page"],
+    ["/submissions/CIK0000320193.json", "data", "submissions"],
+    ["/submissions/CIK0000320193-submissions-001.json", "data", "submissions"],
+    ["/api/xbrl/companyfacts/CIK0000320193.json", "data", "facts"],
+    ["/api/xbrl/frames/x.json", "data", "page"],
+    ["/LATEST/search-index?q=x", "search", "search"],
+  ])("what stands at %s of %s is a %s", (path, host, kind) => {
+    expect(kindOf({ host, path })).toBe(kind);
+  });
+
+  test.each([
+    ["/a/b/c.htm", true],
+    ["/a/c.htm", false],
+    ["/a/b/..%2fc.htm", false],
+    ["/a/b/%2e%2e/c.htm", false],
+    ["/a/bc.htm", false],
+  ])("%s lies in /a/b/: %s", (path, lies) => {
+    expect(isWithin(path, "/a/b/")).toBe(lies);
+  });
+});
+
+describe("what is kept (notes, section 9)", () => {
+  const HOUR_MS = 3_600_000;
+  const NOW = Date.UTC(2026, 0, 1);
+  const got: SourceAnswer = {
+    kind: "got",
+    url: "u",
+    final_url: "u",
+    redirects: [],
+    status: 200,
+    headers: {},
+    content_type: null,
+    sha256: digestOf("x"),
+    bytes: 1_000,
+    retrieved_at: new Date(NOW).toISOString(),
+    cached: false,
+    revalidated: false,
+    requests: 1,
+  };
+  const missing: SourceAnswer = { kind: "missing", url: "u", status: 404, requests: 0 };
+  const kept = (answer: Kept["answer"], age_ms: number): Kept => ({
+    answer,
+    last_modified: null,
+    validated_ms: NOW - age_ms,
+  });
+
+  test.each<[SourceKind, number, number | null, string]>([
+    ["document", 364 * 24 * HOUR_MS, null, "hit"],
+    ["document", 366 * 24 * HOUR_MS, null, "stale"],
+    ["document", 10_000, 9, "stale"],
+    ["document", 10_000, 11, "hit"],
+    ["document", 0, 0, "miss"],
+    ["index", 364 * 24 * HOUR_MS, null, "hit"],
+    ["submissions", 11 * HOUR_MS, null, "hit"],
+    ["submissions", 12 * HOUR_MS, null, "stale"],
+    ["submissions", 13 * HOUR_MS, 14 * 3_600, "hit"],
+    ["facts", 13 * HOUR_MS, null, "stale"],
+    ["tickers", 13 * HOUR_MS, null, "stale"],
+    ["search", HOUR_MS - 1, null, "hit"],
+    ["search", HOUR_MS, null, "stale"],
+    ["robots", 23 * HOUR_MS, null, "hit"],
+  ])("a %s of %d ms is, for cache_ttl_s %s, a %s", (kind, age_ms, cache_ttl_s, look) => {
+    expect(lookAt(kept(got, age_ms), { kind, cache_ttl_s, max_bytes: 5_000 }, NOW).kind).toBe(look);
+  });
+
+  test.each<[SourceKind, number, number | null, string]>([
+    ["document", 59_000, null, "hit"],
+    ["document", 60_000, null, "miss"],
+    ["document", 60_000, 3_600, "miss"],
+    ["document", 10_000, 5, "miss"],
+    ["document", 0, 0, "miss"],
+    ["robots", 23 * HOUR_MS, null, "hit"],
+  ])(
+    "that there is no %s is believed after %d ms, for cache_ttl_s %s: %s",
+    (kind, age_ms, cache_ttl_s, look) => {
+      expect(lookAt(kept(missing, age_ms), { kind, cache_ttl_s, max_bytes: 5_000 }, NOW).kind).toBe(look);
+    },
+  );
+
+  test("a kept document larger than the caller wants is told to be so", () => {
+    const look = lookAt(kept(got, 0), { kind: "document", cache_ttl_s: null, max_bytes: 999 }, NOW);
+    expect(look).toMatchObject({ kind: "hit", answer: { error: "too_large" } });
+  });
+});
+
+describe("the two ways out", () => {
+  const request = (url: string) =>
+    ({
+      url,
+      method: "GET",
+      headers: [],
+      signal: new AbortController().signal,
+      mayStart: () => true,
+    }) as const;
+  const clock = virtualClock(1_000);
+  const slot = { slot_ms: 1_000, not_after_ms: 1_250, episode: 0, is_probe: false };
+
+  test("everybody's does not know the filing system", async () => {
+    const web = fakeEgress({
+      "https://www.sec.gov/": { status: 200 },
+      "https://example.test/": { status: 200 },
+    });
+    const egress = withoutFilings(web, { owns: (url) => url.includes("sec.gov") });
+    expect(await egress.exchange(request("https://www.sec.gov/"))).toMatchObject({
+      problem: "blocked_destination",
+    });
+    expect(await egress.exchange(request("https://example.test/"))).toMatchObject({ status: 200 });
+    expect(web.hits).toHaveLength(1);
+  });
+
+  test("the adapter's wants a slot for every request, which serves once and in its time", async () => {
+    const web = fakeEgress({ "https://www.sec.gov/": { status: 200 } });
+    const send = filingSend(web, clock);
+    const asked = request("https://www.sec.gov/");
+    expect(await send({ ...slot, not_after_ms: 999 }, asked)).toEqual({ kind: "lapsed", was_sent: false });
+    expect(await send({ ...slot, slot_ms: 1_001 }, asked)).toEqual({ kind: "lapsed", was_sent: false });
+    expect(web.hits).toHaveLength(0);
+    expect(await send(slot, asked)).toMatchObject({ status: 200 });
+    await expect(send(slot, asked)).rejects.toThrow("the slot was used before");
+    expect(web.hits).toHaveLength(1);
+  });
+
+  test("a slot that is over when the connection stands sends nothing", async () => {
+    const late = virtualClock(1_000);
+    const web = fakeEgress({ "https://www.sec.gov/": { status: 200 } });
+    const send = filingSend(
+      { ...web, exchange: async (asked) => (await late.advance(300), web.exchange(asked)) },
+      late,
+    );
+    expect(await send({ ...slot }, request("https://www.sec.gov/"))).toEqual({
+      kind: "lapsed",
+      was_sent: false,
+    });
+    expect(web.hits).toHaveLength(0);
+  });
+
+  test("a request that died with a kept connection does not leave twice in one slot", async () => {
+    const web = fakeEgress({ "https://www.sec.gov/": { status: 200 } });
+    const send = filingSend(
+      {
+        ...web,
+        async exchange(asked) {
+          asked.sending?.();
+          return web.exchange(asked);
+        },
+      },
+      clock,
+    );
+    expect(await send({ ...slot }, request("https://www.sec.gov/"))).toEqual({
+      kind: "lapsed",
+      was_sent: true,
+    });
+    expect(web.hits).toHaveLength(0);
+  });
+});

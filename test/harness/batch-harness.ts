@@ -1,0 +1,104 @@
+/** A gateway without a socket that makes jobs and runs them: real actors, items that end as the test says. */
+import { job } from "../../actors/jobs/actor.ts";
+import type { ItemKind } from "../../actors/jobs/kind.ts";
+import { scheduler } from "../../actors/jobs/scheduler.actor.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import { batchRoute } from "../../gateway/batch.ts";
+import { fetchBatch } from "../../gateway/routes/fetch.ts";
+import { jobRoutes } from "../../gateway/routes/jobs.ts";
+import { searchBatch } from "../../gateway/routes/search.ts";
+import { answered, desk } from "./gateway-harness.ts";
+
+interface Wishes {
+  /** How long an item takes. */
+  readonly ms?: number;
+  readonly error?: string;
+}
+
+export async function batches({ ms = 5, error }: Wishes = {}) {
+  const stored = memoryDocuments();
+  const unreadable = new Set<string>();
+  const documents = {
+    ...stored,
+    getMany: async (collection: string, keys: readonly string[]) => {
+      if (unreadable.has(collection)) throw new Fault("documents_unreachable", "Not now");
+      return stored.getMany(collection, keys);
+    },
+  };
+  const itemsOf = (name: "fetch" | "search", answer: unknown, clock: Clock): ItemKind => ({
+    name,
+    lane: () => null,
+    async run(_, __, { signal }) {
+      await new Promise<void>((resolve) => {
+        clock.at(clock.now() + ms, resolve);
+        signal.addEventListener("abort", () => resolve());
+      });
+      return {
+        answer,
+        error: signal.aborted ? "timeout" : (error ?? null),
+        bill: { category: "fetch_own", ok: error === undefined, bytes: 7, paid: false, cost_micros: 0 },
+        needs: [],
+        again: null,
+      };
+    },
+  });
+  const found = { results: [], provider: null, fallback_reason: null, unresponsive_engines: [] };
+  const at = await desk({
+    documents,
+    actors: (around) => [
+      scheduler(),
+      job({
+        ...around,
+        egress: fakeEgress({}),
+        kinds: [
+          itemsOf(
+            "fetch",
+            answered({ final_url: "https://example.org/x" }, { error: error ?? null }),
+            around.clock,
+          ),
+          itemsOf("search", { ...found, cached: false, cost_usd: "0", error: null }, around.clock),
+        ],
+      }),
+    ],
+    more: (around) => {
+      const kinds = [fetchBatch({ bodies: around.bodies, decode: String }), searchBatch];
+      return [
+        ...kinds.map((kind) =>
+          batchRoute(around, kind, {
+            path: `/v1/batch/${kind.name}`,
+            operationId: `batch-${kind.name}`,
+            summary: kind.name,
+            tag: kind.name,
+          }),
+        ),
+        ...jobRoutes({ ...around, kinds }),
+      ];
+    },
+  });
+  /** What waits for the clock is let go on until it is answered. */
+  async function call(...words: Parameters<typeof at.call>) {
+    const answer = at.call(...words);
+    let isThere = false;
+    void answer.finally(() => (isThere = true)).catch(() => {});
+    for (let n = 0; n < 2_000 && !isThere; n++) await at.clock.advance(1);
+    return answer;
+  }
+  return {
+    ...at,
+    call,
+    unreadable,
+    fetchAll: (items: readonly unknown[], more: object = {}) =>
+      call("POST", "/v1/batch/fetch", { body: { items, idempotency_key: "k", ...more } }),
+    over: async (job_id: string) => {
+      for (let n = 0; n < 100; n++) {
+        const { json } = await call("GET", `/v1/jobs/${job_id}`);
+        if (json.finished_at !== null) return json;
+        await at.clock.advance(200);
+      }
+      throw new Error("The job is not over");
+    },
+  };
+}

@@ -1,0 +1,154 @@
+/**
+ * What a test of the route `browser` works with: a real Chromium behind the real guard, a web on loopback, and leave to
+ * enter that is written down.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe } from "vitest";
+import { destination } from "../../actors/lib/web/destination.ts";
+import type { Entry, OriginAnswer, Transported, TransportRequest } from "../../actors/lib/web/transport.ts";
+import { type BrowserPool, browserPool, type PoolLimits } from "../../actors/tiers/adapters/browser-pool.ts";
+import { type Chromium, findChromium } from "../../actors/tiers/adapters/chromium.ts";
+import { browserTransport, type PageLimits } from "../../actors/tiers/adapters/transport.browser.ts";
+import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
+import type { Judge } from "../../cluster/adapters/egress/pinned-connect.ts";
+import { type EgressProxy, egressProxy } from "../../cluster/adapters/egress/egress.proxy.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { type Web, web } from "./web.ts";
+
+/** Kept from run to run: what npm brought need not be unpacked again. */
+const folder = fileURLToPath(new URL("../../node_modules/.cache/trawl-chromium", import.meta.url));
+const chromium = findChromium({ path: null, folder });
+const fromNpm = findChromium({ path: null, folder, system: [] });
+const starts = async (one: Chromium | null): Promise<boolean> =>
+  one !== null &&
+  (await one.ready().then(
+    () => true,
+    () => false,
+  ));
+const runs = await starts(chromium);
+
+/** Each kind of Chromium there is here, by name. */
+export const browsers: [string, Chromium][] = [];
+if (runs) browsers.push([`Chromium (${chromium!.from})`, chromium!]);
+if (runs && chromium!.from !== "npm" && (await starts(fromNpm))) browsers.push(["Chromium (npm)", fromNpm!]);
+
+/** Everything that needs a browser; where none can be started a file is one line that says it was skipped. */
+export const describeBrowser = runs ? describe : describe.skip;
+
+export const loopback = destination({ allow: ["127.0.0.0/8"] });
+/** 127.0.0.1 stands for a public address, everything else is judged as ever. */
+const judge: Judge = {
+  url: loopback.url,
+  address: (address, port) => (address === "127.0.0.1" ? "allowed" : destination().address(address, port)),
+};
+
+export interface Visit {
+  readonly url: string;
+  /** Null until it is handed back; more than one would be a bug of the route's. */
+  readonly left: OriginAnswer[];
+}
+
+export interface Desk {
+  readonly web: Web;
+  readonly guard: EgressProxy;
+  readonly pool: BrowserPool;
+  /** Names the guard let nobody connect to. */
+  readonly refused: string[];
+  readonly visits: Visit[];
+  readonly fetch: (url: string, over?: Partial<TransportRequest>) => Promise<Transported>;
+  readonly close: () => Promise<void>;
+}
+
+interface DeskOptions {
+  readonly chromium?: Chromium;
+  readonly pool?: Partial<PoolLimits>;
+  readonly page?: Partial<PageLimits>;
+  readonly judge?: Judge;
+}
+
+export async function desk(options: DeskOptions = {}): Promise<Desk> {
+  const local = await web();
+  const refused: string[] = [];
+  const visits: Visit[] = [];
+  const guard = await egressProxy({
+    judge: options.judge ?? judge,
+    dns_servers: [local.dns],
+    onRefused: (host, problem) => void refused.push(`${host} ${problem}`),
+  });
+  const pool = browserPool({
+    chromium: options.chromium ?? chromium!,
+    guard,
+    meters: silentMeters(),
+    limits: { pages: 4, ...options.pool },
+  });
+  const transport = browserTransport({
+    pool,
+    clock: systemClock(),
+    destination: loopback,
+    limits: { settle_ms: 2_000, ...options.page },
+  });
+  const enter = (url: string): Promise<Entry> => {
+    const visit: Visit = { url, left: [] };
+    visits.push(visit);
+    return Promise.resolve({
+      kind: "entered",
+      sending: () => true,
+      sent: () => {},
+      left: (answer) => void visit.left.push(answer),
+    });
+  };
+  return {
+    web: local,
+    guard,
+    pool,
+    refused,
+    visits,
+    fetch: (url, over = {}) =>
+      transport({
+        url,
+        max_bytes: 15 * 2 ** 20,
+        accept_language: null,
+        user_agent: null,
+        country: null,
+        validators: null,
+        signal: new AbortController().signal,
+        enter,
+        ...over,
+      }),
+    async close() {
+      await pool.close();
+      await guard.close();
+      await local.close();
+    },
+  };
+}
+
+interface Process {
+  readonly pid: number;
+  readonly group: number;
+  readonly command: string;
+}
+
+/** Processes of a browser's group that live, of one type or all; those that only wait to be counted out do not. */
+export function living(group: number, type = ""): readonly Process[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        // After the name in brackets: state, parent, group.
+        const [state, , of] = readFileSync(`/proc/${name}/stat`, "latin1")
+          .replace(/^.*\) /s, "")
+          .split(" ");
+        if (state === "Z" || Number(of) !== group) return [];
+        const command = readFileSync(`/proc/${name}/cmdline`, "latin1").replaceAll("\0", " ");
+        return command.includes(`--type=${type}`) || type === ""
+          ? [{ pid: Number(name), group, command }]
+          : [];
+      } catch {
+        return []; // It has just ended.
+      }
+    });
+}
+
+export const isAlive = (browser: number): boolean => living(browser).length > 0;

@@ -1,0 +1,274 @@
+/**
+ * A cluster of real processes that can be killed, paused, cut off, drained and joined while it runs: for chaos tests and
+ * benches. Each node has links of its own to the three engines (link.ts); the bus is an engine of its own, to be killed,
+ * the others are shared with the run unless they are asked for. Scenarios that only want a service take test/harness/service.ts.
+ *
+ *   const cluster = await clusterOf(["gateway", "worker", "worker"]);
+ *   cluster.nodes[1]!.links.bus.cut();
+ *   await cluster.bus.kill();
+ */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { request } from "undici";
+import { natsRoster } from "../../cluster/adapters/nodes/node-directory.nats.ts";
+import type { NodeReport, Roster } from "../../cluster/ports/node-directory.ts";
+import type { Engine, EngineName, Settings } from "../../ops/engines/engine.ts";
+import { engines, ownEngine } from "./engines.ts";
+import { type Link, linkTo } from "./tcp-link.ts";
+import { freePort } from "./free-port.ts";
+import { settled } from "./settled.ts";
+
+type Environment = Readonly<Record<string, string>>;
+
+const ADMIN_KEY = "ak_clusters_0123456789abcdefghi";
+
+export interface NodeOf {
+  /** As `trawl nodes` has it. */
+  readonly name: string;
+  readonly roles: string;
+  readonly pid: number;
+  /** Where it alone answers /health, /ready and /metrics. */
+  readonly status_url: string;
+  readonly links: Readonly<Record<EngineName, Link>>;
+  /** kill -9. */
+  readonly kill: () => Promise<void>;
+  /** SIGTERM; resolves with the exit code when it is gone. */
+  readonly stop: () => Promise<number | null>;
+  /** SIGSTOP and SIGCONT. */
+  readonly pause: () => void;
+  readonly resume: () => void;
+  readonly isRunning: () => boolean;
+  readonly stderr: () => string;
+}
+
+/** An answer read to its end. */
+export interface Called {
+  readonly status: number;
+  readonly json: any;
+}
+
+export interface ClusterOf {
+  /** Behind it are all nodes with the role gateway. */
+  readonly url: string;
+  readonly key: string;
+  readonly call: (method: "GET" | "POST", path: string, body?: object) => Promise<Called>;
+  /** The same as a client should: 503 and 504 are tried again, so often. */
+  readonly insist: (
+    method: "GET" | "POST",
+    path: string,
+    body?: object,
+  ) => Promise<Called & { readonly tries: number }>;
+  /** Of this cluster only, unless `own` names more; undefined: the run's. */
+  readonly bus: Engine;
+  readonly documents: Engine | undefined;
+  readonly blobs: Engine | undefined;
+  /** In the order they were added, those that are gone included. */
+  readonly nodes: readonly NodeOf[];
+  readonly add: (roles: string, environment?: Environment) => Promise<NodeOf>;
+  readonly roster: Roster;
+  /** Resolves when all partitions are held, each by one of the nodes that run, as many as there should be. */
+  readonly settled: (within_ms?: number) => Promise<readonly NodeReport[]>;
+  /** Who holds a partition, by what the nodes say; undefined: nobody at this moment. */
+  readonly holderOf: (partition: number) => Promise<NodeOf | undefined>;
+  /** What the commands of `trawl` need to look at this cluster, past all links. */
+  readonly environment: Environment;
+  readonly close: () => Promise<void>;
+}
+
+export interface Wishes {
+  /** Engines nobody else uses, beside the bus. */
+  readonly own?: readonly Exclude<EngineName, "bus">[];
+  /** For every node. */
+  readonly environment?: Environment;
+}
+
+const ROOT = new URL("../..", import.meta.url).pathname;
+const MAIN = ["--disable-warning=ExperimentalWarning", join(ROOT, "ops/main.ts")];
+const MAX_STARTED_MS = 100_000;
+/** Longer than the service takes to answer anything. */
+const MAX_ANSWERED_MS = 180_000;
+const AGAIN_MS = 300;
+let clusters = 0;
+
+/** Null where an engine is missing; test/harness/engines.setup.ts says which. */
+export async function clusterOf(
+  roles: readonly string[],
+  { own = [], environment: wishes = {} }: Wishes = {},
+): Promise<ClusterOf | null> {
+  const others = (["documents", "blobs"] as const).filter((name) => !own.includes(name));
+  // Outside of a test run there are no shared ones: a program that uses this asks for all of its own.
+  const shared: Partial<Record<EngineName, Settings | null>> =
+    others.length > 0 ? await engines(...others) : {};
+  if (others.some((name) => !shared[name])) return null;
+  const mine = new Map<EngineName, Engine>();
+  for (const name of ["bus", ...own] as const) {
+    const engine = await ownEngine(name);
+    if (engine) mine.set(name, engine);
+    else {
+      for (const started of mine.values()) await started.stop();
+      return null;
+    }
+  }
+  const bus = mine.get("bus")!;
+  const settingsOf = (name: EngineName): Settings => mine.get(name)?.settings ?? shared[name]!;
+
+  const name = `cluster-${process.pid}-${clusters++}`;
+  const folder = mkdtempSync(join(tmpdir(), `trawl-${name}-`));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const nodes: NodeOf[] = [];
+  let seats = 0;
+  const programs = new Set<ChildProcess>();
+
+  const direct: Environment = {
+    ...settingsOf("blobs"),
+    TRAWL_BUS: `${settingsOf("bus")["TRAWL_BUS"]}/${name}`,
+    TRAWL_DOCUMENTS: `${baseOf(settingsOf("documents")["TRAWL_DOCUMENTS"]!)}/${name}?retryWrites=false&directConnection=true`,
+    TRAWL_BLOBS: `${settingsOf("blobs")["TRAWL_BLOBS"]}/${name}`,
+  };
+  const addresses: Record<EngineName, string> = {
+    bus: "TRAWL_BUS",
+    documents: "TRAWL_DOCUMENTS",
+    blobs: "S3_ENDPOINT",
+  };
+  const environment: Environment = {
+    PATH: process.env["PATH"] ?? "",
+    HOST: "127.0.0.1",
+    PORT: String(port),
+    TRAWL_ADMIN_KEY: ADMIN_KEY,
+    TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
+    TRAWL_ARCHIVE_URL: "none",
+    TRAWL_CHROMIUM_PATH: "none",
+    TRAWL_SEARXNG_URLS: "http://127.0.0.1:9/",
+    ...wishes,
+    ...direct,
+  };
+
+  async function add(said: string, more: Environment = {}): Promise<NodeOf> {
+    const seat = seats++;
+    const status_port = await freePort();
+    const status_url = `http://127.0.0.1:${status_port}`;
+    const links = {} as Record<EngineName, Link>;
+    const through: Record<string, string> = {};
+    for (const [engine, variable] of Object.entries(addresses) as [EngineName, string][]) {
+      const [, at] = /:\/\/[^/]*?:(\d+)/.exec(direct[variable]!)!;
+      links[engine] = await linkTo(Number(at));
+      through[variable] = direct[variable]!.replace(`:${at}`, `:${links[engine].port}`);
+    }
+    const program = spawn(process.execPath, [...MAIN, "start"], {
+      env: {
+        ...environment,
+        ...through,
+        TRAWL_DATA_DIR: join(folder, String(seat)),
+        TRAWL_ROLES: said,
+        TRAWL_STATUS_PORT: String(status_port),
+        ...more,
+      },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    programs.add(program);
+    let stderr = "";
+    program.stderr.on("data", (text: Buffer) => (stderr += text.toString()));
+    const gone = once(program, "exit").finally(() => programs.delete(program));
+    const ends_ms = performance.now() + MAX_STARTED_MS;
+    let listening: RegExpExecArray | null = null;
+    while (!(listening = /"node":"([^"]+)".*"msg":"Listening"/.exec(stderr))) {
+      assert(program.exitCode === null, `A node ended while it started:\n${stderr}`);
+      assert(performance.now() < ends_ms, `A node does not start:\n${stderr}`);
+      await sleep(20);
+    }
+    const node: NodeOf = {
+      name: listening[1]!,
+      roles: said,
+      pid: program.pid!,
+      status_url,
+      links,
+      async kill() {
+        program.kill("SIGKILL");
+        await gone;
+      },
+      async stop() {
+        program.kill("SIGTERM");
+        await gone;
+        return program.exitCode;
+      },
+      pause: () => void program.kill("SIGSTOP"),
+      resume: () => void program.kill("SIGCONT"),
+      isRunning: () => program.exitCode === null && program.signalCode === null,
+      stderr: () => stderr,
+    };
+    nodes[seat] = node;
+    return node;
+  }
+
+  async function close(): Promise<void> {
+    const ended = [...programs].map(async (program) => {
+      program.kill("SIGKILL");
+      await once(program, "exit");
+    });
+    await Promise.all(ended);
+    await roster.close();
+    for (const { links } of Object.values(nodes)) for (const link of Object.values(links)) await link.close();
+    for (const engine of mine.values()) await engine.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+
+  const call: ClusterOf["call"] = async (method, path, body) => {
+    const answer = await request(`${url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${ADMIN_KEY}` },
+      ...(body && { body: JSON.stringify(body) }),
+      headersTimeout: MAX_ANSWERED_MS,
+    });
+    return { status: answer.statusCode, json: await answer.body.json() };
+  };
+
+  const roster = await natsRoster(direct["TRAWL_BUS"]!);
+  try {
+    await Promise.all(roles.map((said) => add(said)));
+  } catch (problem) {
+    await close();
+    throw problem;
+  }
+  return {
+    url,
+    key: ADMIN_KEY,
+    call,
+    async insist(...asked) {
+      for (let tries = 1; ; tries++) {
+        const answer = await call(...asked);
+        if (answer.status !== 503 && answer.status !== 504) return { ...answer, tries };
+        await sleep(AGAIN_MS);
+      }
+    },
+    bus,
+    documents: mine.get("documents"),
+    blobs: mine.get("blobs"),
+    nodes,
+    add,
+    roster,
+    settled: (within_ms) =>
+      settled(
+        roster,
+        nodes.filter((node) => node.isRunning() && node.roles.includes("worker")).length,
+        within_ms,
+      ),
+    async holderOf(partition) {
+      const reports = await roster.nodes(300);
+      const holder = reports.find(({ partitions }) =>
+        partitions.some((held) => held.partition === partition),
+      );
+      return nodes.find(({ name: known }) => known === holder?.node);
+    },
+    environment,
+    close,
+  };
+}
+
+/** An address without its path and parameters. */
+const baseOf = (address: string): string => /^\w+:\/\/[^/?]*/.exec(address)![0];

@@ -1,0 +1,41 @@
+/** A request to a route as the climb makes it, with every leave asked for and handed back written down. */
+import type { OriginAnswer, Refusal, Transport, TransportRequest } from "../../actors/lib/web/transport.ts";
+
+export interface Ledger {
+  /** Addresses leave was asked for, in order. */
+  readonly entered: readonly string[];
+  readonly left: readonly OriginAnswer[];
+  readonly go: (transport: Transport, url: string, more?: Partial<TransportRequest>) => ReturnType<Transport>;
+}
+
+/** `refuse` names what may not be entered. */
+export function ledger(refuse: (url: string) => Refusal | null = () => null): Ledger {
+  const entered: string[] = [];
+  const left: OriginAnswer[] = [];
+  return {
+    entered,
+    left,
+    go: (transport, url, more = {}) =>
+      transport({
+        url,
+        max_bytes: 2 ** 20,
+        accept_language: null,
+        user_agent: null,
+        country: null,
+        validators: null,
+        signal: AbortSignal.timeout(10_000),
+        enter: async (hop) => {
+          entered.push(hop);
+          const refusal = refuse(hop);
+          if (refusal) return { kind: "refused", refusal };
+          return {
+            kind: "entered",
+            sending: () => true,
+            sent: () => {},
+            left: (said) => void left.push(said),
+          };
+        },
+        ...more,
+      }),
+  };
+}

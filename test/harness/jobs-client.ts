@@ -1,0 +1,69 @@
+/** Batch jobs over HTTP for scenarios: creating, reading and awaiting them, and somebody whom they call back. */
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FetchBody } from "../../schemas/fetch.ts";
+import type { JobItem, JobStatus } from "../../schemas/jobs.ts";
+import type { Said, Service } from "./service.ts";
+
+let keys = 0;
+
+export function client(service: Service) {
+  const create = (items: readonly FetchBody[], more: object = {}): Promise<Said> => {
+    const body = { items, idempotency_key: `key-${keys++}`, ...more };
+    return service.call("POST", "/v1/batch/fetch", { body });
+  };
+  const read = async (job_id: string, query = ""): Promise<JobStatus> => {
+    const said = await service.call("GET", `/v1/jobs/${job_id}${query}`);
+    if (said.status !== 200) throw new Error(`${said.status}: ${said.bytes.toString()}`);
+    const { counts } = said.json as JobStatus;
+    const sum = counts.pending + counts.queued + counts.done + counts.failed + counts.cancelled;
+    if (sum !== counts.total) throw new Error(`The law does not hold: ${JSON.stringify(counts)}`);
+    return said.json as JobStatus;
+  };
+  return {
+    create,
+    read,
+    async over(job_id: string, within_ms = 60_000): Promise<JobStatus> {
+      for (const began = performance.now(); performance.now() - began < within_ms; await sleep(100)) {
+        const job = await read(job_id).catch(() => null);
+        if (job?.finished_at != null) return job;
+      }
+      throw new Error(`The job is not over: ${JSON.stringify((await read(job_id)).counts)}`);
+    },
+    async items(job_id: string, query = ""): Promise<JobItem[]> {
+      const items: JobItem[] = [];
+      for (let offset = 0; ; offset += 100) {
+        const job = await read(job_id, `?include=items&offset=${offset}${query}`);
+        items.push(...job.items!);
+        if (offset + 100 >= job.counts.total) return items;
+      }
+    },
+  };
+}
+
+export interface Receiver {
+  readonly url: string;
+  readonly told: any[];
+  /** What it answers; null: nothing. */
+  status: number | null;
+  readonly server: Server;
+}
+
+export async function receiver(status: number | null = 204): Promise<Receiver> {
+  const told: any[] = [];
+  const server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (piece: Buffer) => (text += piece.toString()));
+    request.on("end", () => {
+      told.push(JSON.parse(text));
+      if (made.status !== null) response.writeHead(made.status).end();
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const made: Receiver = { url: `http://127.0.0.1:${port}/hook`, told, status, server };
+  return made;
+}

@@ -1,0 +1,197 @@
+/**
+ * Jobs on one node without sockets: memory stores that outlive the node, a clock that stands still, items that end as
+ * the test says. `kill` ends the node between two words; `start` begins another on what is stored.
+ */
+import { createHash } from "node:crypto";
+import { account } from "../../actors/accounts/actor.ts";
+import { job } from "../../actors/jobs/actor.ts";
+import type { ItemKind } from "../../actors/jobs/kind.ts";
+import { judge } from "../../actors/jobs/invariants.ts";
+import { scheduler } from "../../actors/jobs/scheduler.actor.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
+import { type Cluster, embedded } from "../../cluster/embedded.ts";
+import { Account, monthOf } from "../../schemas/accounts.ts";
+import {
+  type Again,
+  type Chunk,
+  CHUNK_ITEMS,
+  chunkKey,
+  type ItemCall,
+  Job,
+  type JobCounts,
+  jobRange,
+  type JobSpec,
+  type KeptJob,
+  type StoredResult,
+} from "../../schemas/jobs.ts";
+import { faulty, type Link } from "../sim/faults.ts";
+
+export const BEGAN_MS = Date.UTC(2026, 10, 21, 12);
+const CALM = {
+  answer_lost: 0,
+  letter_repeated: 0,
+  call_late: 0,
+  call_failed: 0,
+  late_ms: 0,
+  trusts_too_long_ms: 0,
+};
+
+/** How one try of an item ends, and how long it takes. */
+export interface End {
+  readonly error?: string;
+  readonly again?: Again;
+  readonly ms?: number;
+}
+export interface Try {
+  readonly url: string;
+  readonly at_ms: number;
+  readonly call: ItemCall;
+}
+type Script = (url: string, call: ItemCall) => End | Promise<End>;
+
+interface Wishes {
+  readonly run?: Script;
+  readonly web?: FakeWeb;
+  readonly places?: number;
+  readonly chances?: Partial<typeof CALM>;
+  readonly seed?: number;
+}
+
+export function oneCluster({ run = () => ({}), web = {}, places, chances, seed = 1 }: Wishes = {}) {
+  const clock = virtualClock(BEGAN_MS);
+  const stored = memoryDocuments();
+  const egress = fakeEgress(web, clock);
+  const tries: Try[] = [];
+  const script = { run };
+  const random = seededRandom(seed);
+  let link: Link = { cut: false, dead: false, calm: true };
+  let cluster: Cluster;
+
+  const kind = (mine: Link): ItemKind => ({
+    name: "fetch",
+    lane: ({ url }) => URL.parse(String(url))?.hostname ?? null,
+    async run(_, { url }, call) {
+      // A dead node sends nothing.
+      if (mine.dead) return new Promise(() => {});
+      tries.push({ url: String(url), at_ms: clock.now(), call });
+      const { error, again, ms = 10 } = await script.run(String(url), call);
+      await new Promise<void>((resolve) => {
+        const alarm = clock.at(clock.now() + ms, resolve);
+        call.signal.addEventListener("abort", () => {
+          alarm[Symbol.dispose]();
+          resolve();
+        });
+      });
+      const ended = call.signal.aborted ? "timeout" : (error ?? null);
+      return {
+        answer: { said: `${String(url)} by ${call.try_id}` },
+        error: ended,
+        bill: { category: "fetch_own", ok: ended === null, bytes: 100, paid: false, cost_micros: 5 },
+        // Pages of one host have one text.
+        needs: [
+          createHash("sha256")
+            .update(URL.parse(String(url))?.hostname ?? "")
+            .digest("hex"),
+        ],
+        again: again ?? null,
+      };
+    },
+  });
+
+  function start(): void {
+    link = { cut: false, dead: false, calm: chances === undefined };
+    const { documents } = faulty(link, clock, random, { ...CALM, ...chances });
+    const mine = documents(stored);
+    const meters = silentMeters();
+    const kinds = [kind(link)];
+    cluster = embedded(
+      [account(), scheduler(places), job({ documents: mine, clock, random, meters, egress, kinds })],
+      { clock, random, documents: mine, meters },
+    );
+  }
+  start();
+
+  const specOf = (job_id: string, total: number, more: Partial<JobSpec> = {}): JobSpec => ({
+    kind: "fetch",
+    project: "default",
+    key_prefix: "sk_aaaaaaa",
+    allowances: { search: null, fetch: null, spend: null },
+    named_by: `default:${job_id}`,
+    callback_url: null,
+    total,
+    created_ms: clock.now(),
+    ...more,
+  });
+
+  const kept = async (job_id: string) => (await stored.get("job", job_id))?.value as KeptJob | undefined;
+
+  async function results(job_id: string): Promise<Map<number, StoredResult>> {
+    const found = new Map<number, StoredResult>();
+    for (let [from, to] = jobRange(job_id); ;) {
+      const some = await stored.list("job_results", { from, to, limit: 1_000 });
+      for (const { key, value } of some) found.set(Number(key.split(":")[1]), value as StoredResult);
+      if (some.length < 1_000) return found;
+      from = `${some.at(-1)!.key}\0`;
+    }
+  }
+
+  return {
+    clock,
+    stored,
+    tries,
+    egress,
+    script,
+    start,
+    kept,
+    results,
+    specOf,
+    ask: ((...words) => cluster.ask(...words)) as Cluster["ask"],
+    /** As kill -9: what it had in mind reaches nobody. */
+    kill() {
+      link.dead = true;
+    },
+    /** As a gateway does it, up to a step. */
+    async create(
+      job_id: string,
+      urls: readonly string[],
+      more: Partial<JobSpec> = {},
+      upto: "opened" | "written" | "named" | "begun" = "begun",
+    ): Promise<string> {
+      await cluster.ask(Job, job_id, "open", specOf(job_id, urls.length, more));
+      if (upto === "opened") return job_id;
+      for (let from = 0; from < urls.length; from += CHUNK_ITEMS) {
+        const items = urls.slice(from, from + CHUNK_ITEMS).map((url) => ({ url }));
+        const chunk: Chunk = { items, chars: JSON.stringify(items).length };
+        await stored.put("job_items", chunkKey(job_id, from), chunk, 0);
+      }
+      if (upto === "written") return job_id;
+      await stored.put("job_keys", `default:${job_id}`, { job_id, kind: "fetch", total: urls.length }, 0);
+      if (upto === "named") return job_id;
+      await cluster.ask(Job, job_id, "begin", null);
+      return job_id;
+    },
+    counts: async (job_id: string): Promise<JobCounts> => (await kept(job_id))!.counts,
+    /** What the law says of a job as it is stored now. */
+    law: async (job_id: string) => judge((await kept(job_id))!, await results(job_id)),
+    async metered(): Promise<number> {
+      const { keys } = await cluster.ask(Account, "default", "usage", { month: monthOf(clock.now()) });
+      return keys["sk_aaaaaaa"]?.fetch_own?.requests ?? 0;
+    },
+    /** Moves time until the job is over. */
+    async over(job_id: string, within_ms = 3_600_000): Promise<KeptJob> {
+      for (const ends_ms = clock.now() + within_ms; clock.now() < ends_ms; await clock.advance(250)) {
+        const now = await kept(job_id);
+        if (now?.finished_ms != null) return now;
+      }
+      throw new Error(`The job is not over: ${JSON.stringify((await kept(job_id))?.counts)}`);
+    },
+  };
+}
+
+/** `count` pages on `hosts` sites, in turn. */
+export const pages = (count: number, hosts = 1): string[] =>
+  Array.from({ length: count }, (_, n) => `http://site-${n % hosts}.example/${n}`);

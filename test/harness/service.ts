@@ -1,0 +1,314 @@
+/**
+ * The real program as a child process, spoken to over HTTP and through its command line: for scenarios that know
+ * nothing of what is inside. `SETUPS` says in which shapes it is started; a scenario runs on each of them.
+ *
+ * Every answer is held to the OpenAPI document the service serves.
+ */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Agent, request } from "undici";
+import type { FetchBody, FetchResponse } from "../../schemas/fetch.ts";
+import { engines } from "./engines.ts";
+import { freePort } from "./free-port.ts";
+import { natsRoster } from "../../cluster/adapters/nodes/node-directory.nats.ts";
+import { type Check, openapiCheck } from "./openapi-check.ts";
+import { settled } from "./settled.ts";
+
+export type Environment = Readonly<Record<string, string>>;
+
+export interface Asked {
+  readonly key?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON; bytes and text as they are. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/** An answer read to its end. */
+export interface Said {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
+  readonly json: any;
+}
+
+export type Fetched = FetchResponse & {
+  /** Of the HTTP answer around it. */
+  readonly http: number;
+  readonly answer: Said;
+};
+
+export interface Service {
+  /** http://127.0.0.1:port; the same after a restart. */
+  readonly url: string;
+  /** An account admin key. */
+  readonly key: string;
+  /** Of its first process: for who looks into its stores. */
+  readonly environment: Environment;
+  readonly call: (method: string, path: string, asked?: Asked) => Promise<Said>;
+  /** POST /v1/fetch with the admin key or another; throws unless a FetchResponse came. */
+  readonly fetch: (body: FetchBody, asked?: Omit<Asked, "body">) => Promise<Fetched>;
+  /** One command of `trawl` beside the service; its last line of output as JSON. Throws when it fails. */
+  readonly trawl: (...words: string[]) => Promise<any>;
+  /** The sum of one meter over its labels, as /metrics says it; those whose labels contain `labels` as text. */
+  readonly meter: (name: string, labels?: string) => Promise<number>;
+  /** SIGTERM; resolves when the process is gone. What is in flight is not hung up on. */
+  readonly stop: () => Promise<Ended>;
+  /** kill -9. */
+  readonly kill: () => Promise<void>;
+  /** After it ended: starts it again on the same address and the same data. */
+  readonly restart: () => Promise<void>;
+  /** Milliseconds from the last start of the process to the first answer of /health. */
+  readonly started_ms: () => number;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Ends what still runs and removes the data. */
+  readonly close: () => Promise<void>;
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly ms: number;
+}
+
+/** Everything a scenario may set; the shape's own settings (stores, bus, roles) are the shape's. */
+export type Start = (environment?: Environment) => Promise<Service>;
+
+const ROOT = new URL("../..", import.meta.url).pathname;
+const MAIN = ["--disable-warning=ExperimentalWarning", join(ROOT, "ops/main.ts")];
+/** Minutes of a busy machine: two nodes take 4 s of CPU together. */
+const MAX_HEALTHY_MS = 55_000;
+const MAX_ENDED_MS = 30_000;
+
+export const ADMIN_KEY = "ak_scenarios_0123456789abcdef";
+
+/** What every node of a scenario is given, whatever shape the service has. */
+const common = (port: number, folder: string): Environment => ({
+  PATH: process.env["PATH"] ?? "",
+  HOST: "127.0.0.1",
+  PORT: String(port),
+  TRAWL_DATA_DIR: folder,
+  TRAWL_ADMIN_KEY: ADMIN_KEY,
+  TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
+  TRAWL_ARCHIVE_URL: "none",
+  TRAWL_CHROMIUM_PATH: "none",
+  TRAWL_POLITE_DELAY_MS: "5",
+});
+
+/** One process on the embedded engines. An empty TRAWL_ADMIN_KEY lets the first start draw a key. */
+const embedded: Start = async (wishes = {}) => {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-scenario-"));
+  const port = await freePort();
+  const environment = { ...common(port, folder), ...wishes };
+  const url = `http://127.0.0.1:${environment["PORT"]}`;
+  return service([{ environment, about: url }], url, () => rmSync(folder, { recursive: true }));
+};
+
+const { bus, documents, blobs } = await engines("bus", "documents", "blobs");
+let clusters = 0;
+
+/** Two nodes that do everything, behind one port, over NATS, MongoDB and S3. */
+const cluster: Start = async (wishes = {}) => {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-scenario-"));
+  const port = wishes["PORT"] ?? String(await freePort());
+  const name = `scenario-${process.pid}-${clusters++}`;
+  const shared = {
+    ...blobs,
+    TRAWL_BUS: `${bus!["TRAWL_BUS"]}/${name}`,
+    TRAWL_DOCUMENTS: documents!["TRAWL_DOCUMENTS"]!.replace(/\/[^/?]*(?=\?|$)/, `/${name}`),
+    TRAWL_BLOBS: `${blobs!["TRAWL_BLOBS"]}/${name}`,
+  };
+  const seats = [];
+  for (const node of ["one", "two"]) {
+    const status_port = String(await freePort());
+    seats.push({
+      environment: {
+        ...common(Number(port), join(folder, node)),
+        // Nodes that share no files have no index of their own; /ready wants to know somebody to ask.
+        TRAWL_SEARXNG_URLS: "http://127.0.0.1:9/",
+        ...wishes,
+        ...shared,
+        TRAWL_STATUS_PORT: status_port,
+      },
+      about: `http://127.0.0.1:${status_port}`,
+    });
+  }
+  return service(seats, `http://127.0.0.1:${port}`, () => rmSync(folder, { recursive: true }));
+};
+
+/** How the service is started; scenarios are run on each with describe.each(SETUPS). */
+export const SETUPS: readonly { readonly setup: string; readonly start: Start }[] = [
+  { setup: "embedded", start: embedded },
+  // Where an engine is missing, test/harness/engines.setup.ts says so.
+  ...(bus && documents && blobs ? [{ setup: "a cluster of two", start: cluster }] : []),
+];
+
+/** One process of a service, and where it alone answers. */
+interface Seat {
+  readonly environment: Environment;
+  readonly about: string;
+}
+
+async function service(seats: readonly Seat[], url: string, forget: () => void): Promise<Service> {
+  const programs: ChildProcess[] = [];
+  let stdout = "";
+  let stderr = "";
+  let started_ms = 0;
+  let agent = new Agent({ connections: 256, pipelining: 1 });
+  let check: Check | null = null;
+  const { environment } = seats[0]!;
+  const key = environment["TRAWL_ADMIN_KEY"] ?? "";
+
+  async function call(method: string, path: string, asked: Asked = {}): Promise<Said> {
+    const { body } = asked;
+    const raw = body === undefined || typeof body === "string" || Buffer.isBuffer(body);
+    const bearer = asked.key === undefined ? key : asked.key;
+    const answer = await request(`${url}${path}`, {
+      method: method as "GET",
+      dispatcher: agent,
+      headers: { ...(bearer !== null && { authorization: `Bearer ${bearer}` }), ...asked.headers },
+      body: raw ? (body ?? null) : JSON.stringify(body),
+      headersTimeout: 180_000,
+      bodyTimeout: 180_000,
+      ...(asked.signal && { signal: asked.signal }),
+    });
+    const bytes = Buffer.from(await answer.body.arrayBuffer());
+    const headers = Object.fromEntries(
+      Object.entries(answer.headers).map(([name, value]) => [name, [value].flat().join(", ")]),
+    );
+    const content_type = headers["content-type"] ?? null;
+    const wrong = check?.({ method, path, status: answer.statusCode, content_type, bytes });
+    assert(!wrong, wrong ?? undefined);
+    assert.match(headers["x-request-id"] ?? "none", /^req_[0-9A-HJKMNP-TV-Z]{26}$/);
+    const isJson = content_type === "application/json" && bytes.length > 0;
+    return { status: answer.statusCode, headers, bytes, json: isJson ? JSON.parse(bytes.toString()) : null };
+  }
+
+  async function launchOne({ environment: given, about }: Seat): Promise<void> {
+    const began = performance.now();
+    const program = spawn(process.execPath, [...MAIN, "start"], {
+      env: given,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    programs.push(program);
+    let greeting = "";
+    program.stdout.on("data", (text: Buffer) => {
+      greeting += text.toString();
+      stdout += text.toString();
+    });
+    program.stderr.on("data", (text: Buffer) => (stderr += text.toString()));
+    while (performance.now() - began < MAX_HEALTHY_MS) {
+      assert(program.exitCode === null, `The service ended while it started:\n${stderr}`);
+      const healthy = await request(`${about}/health`, { dispatcher: agent }).then(
+        async ({ statusCode, body }) => {
+          await body.dump();
+          // It tells of itself before it serves.
+          return statusCode === 200 && greeting.includes("Trawl answers at");
+        },
+        () => false,
+      );
+      if (healthy) return;
+      await sleep(10);
+    }
+    throw new Error(`The service does not answer /health:\n${stderr}`);
+  }
+
+  async function launch(): Promise<void> {
+    const began = performance.now();
+    await Promise.all(seats.map(launchOne));
+    started_ms = performance.now() - began;
+    if (environment["TRAWL_BUS"]) {
+      // What moves while the second node joins is another test's business.
+      const roster = await natsRoster(environment["TRAWL_BUS"]);
+      try {
+        await settled(roster, seats.length);
+      } finally {
+        await roster.close();
+      }
+    }
+    check ??= openapiCheck((await call("GET", "/openapi.json", { key: null })).json);
+  }
+
+  async function end(signal: "SIGTERM" | "SIGKILL"): Promise<Ended> {
+    const began = performance.now();
+    const codes = await Promise.all(
+      programs.splice(0).map(async (program) => {
+        if (program.exitCode === null && program.signalCode === null) {
+          const ended = once(program, "exit");
+          program.kill(signal);
+          const late = setTimeout(() => program.kill("SIGKILL"), MAX_ENDED_MS);
+          await ended;
+          clearTimeout(late);
+        }
+        return program.exitCode;
+      }),
+    );
+    const odd = codes.filter((code) => code !== 0);
+    return { code: odd.length > 0 ? odd[0]! : 0, ms: performance.now() - began };
+  }
+
+  try {
+    await launch();
+  } catch (problem) {
+    await end("SIGKILL");
+    await agent.destroy();
+    forget();
+    throw problem;
+  }
+  return {
+    url,
+    key,
+    environment,
+    call,
+    async fetch(body, asked = {}) {
+      const answer = await call("POST", "/v1/fetch", { ...asked, body });
+      assert(answer.status === 200 || answer.json?.error, `Not a FetchResponse: ${answer.bytes.toString()}`);
+      return { ...(answer.json as FetchResponse), http: answer.status, answer };
+    },
+    async trawl(...words) {
+      const program = spawn(process.execPath, [...MAIN, ...words, "--json"], { env: environment });
+      let out = "";
+      let err = "";
+      program.stdout.on("data", (text: Buffer) => (out += text.toString()));
+      program.stderr.on("data", (text: Buffer) => (err += text.toString()));
+      const [code] = (await once(program, "close")) as [number];
+      assert(code === 0, `trawl ${words.join(" ")} ended with ${code}: ${err}`);
+      return JSON.parse(out);
+    },
+    async meter(name, labels = "") {
+      const pages = await Promise.all(
+        seats.map(async ({ about }) =>
+          (await request(`${about}/metrics`, { dispatcher: agent })).body.text(),
+        ),
+      );
+      return pages
+        .flatMap((page) => page.split("\n"))
+        .filter((line) => /^[^{ ]*/.exec(line)![0] === name && line.includes(labels))
+        .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
+    },
+    stop: () => end("SIGTERM"),
+    async kill() {
+      await end("SIGKILL");
+    },
+    async restart() {
+      // Connections to a process that is gone are of no use to the next one.
+      await agent.destroy();
+      agent = new Agent({ connections: 256, pipelining: 1 });
+      await launch();
+    },
+    started_ms: () => started_ms,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    async close() {
+      await end("SIGKILL");
+      await agent.destroy();
+      forget();
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { holding } from "../../cluster/body-refs.ts";
+import { retrievals } from "../../gateway/body-access.ts";
+import { janitor } from "../../ops/expire-documents.ts";
+import { sweeper } from "../../ops/collect-bodies.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+/** After so many minutes each of the 256 parts was looked at. */
+const ROUND_MS = 257 * 60_000;
+
+function cellar({ now_ms = Date.now() } = {}) {
+  const clock = virtualClock(now_ms);
+  const documents = memoryDocuments();
+  const bodies = memoryBodies();
+  const meters = silentMeters();
+  const work = [
+    janitor({ documents, clock, meters, collections: ["holds", "retrieved"] }),
+    sweeper({ documents, bodies, clock, meters, random: { next: () => 0.5 } }),
+  ];
+  const put = async (content: string) => (await bodies.put(Buffer.from(content))).sha256;
+  const isThere = async (sha256: string) => (await bodies.head(sha256)) !== null;
+  return { clock, documents, bodies, holds: holding(documents), put, isThere, work };
+}
+
+test("a body nobody holds is removed once it is two days old", async () => {
+  const { clock, put, isThere } = cellar();
+  const stored = await Promise.all(["one", "two", "three"].map(put));
+  await clock.advance(DAY_MS);
+  expect(await Promise.all(stored.map(isThere))).toEqual([true, true, true]);
+  await clock.advance(DAY_MS + ROUND_MS);
+  expect(await Promise.all(stored.map(isThere))).toEqual([false, false, false]);
+});
+
+test("a body stays until its last hold has ended", async () => {
+  const { clock, holds, put, isThere } = cellar();
+  const page = await put("page");
+  await holds.hold([page, null], "page a", clock.now() + 8 * DAY_MS);
+  await holds.hold([page], "page b", clock.now() + 20 * DAY_MS);
+  await clock.advance(19 * DAY_MS);
+  expect(await isThere(page)).toBe(true);
+  await clock.advance(2 * DAY_MS + 2 * ROUND_MS);
+  expect(await isThere(page)).toBe(false);
+});
+
+test("a hold is never made shorter, and one without an end lasts until it is let go", async () => {
+  const { clock, holds, put, isThere } = cellar();
+  const page = await put("page");
+  await holds.hold([page], "page", clock.now() + 30 * DAY_MS);
+  await holds.hold([page], "page", clock.now() + DAY_MS);
+  await clock.advance(29 * DAY_MS);
+  expect(await isThere(page)).toBe(true);
+  await holds.hold([page], "job", Infinity);
+  await clock.advance(60 * DAY_MS);
+  expect(await isThere(page)).toBe(true);
+  await holds.release([page], "job");
+  await clock.advance(ROUND_MS);
+  expect(await isThere(page)).toBe(false);
+});
+
+test("what a project retrieved stays for 30 days after the last time", async () => {
+  const { clock, documents, put, isThere } = cellar();
+  const seen = retrievals({ documents, clock });
+  const sha256 = await put("page");
+  const noted = { sha256, content_type: null, body_kind: "origin" } as const;
+  await seen.note("default", noted);
+  await clock.advance(20 * DAY_MS);
+  await seen.note("other", noted);
+  await clock.advance(30 * DAY_MS - 1);
+  expect(await isThere(sha256)).toBe(true);
+  expect(await seen.find("other", sha256)).not.toBeNull();
+  await clock.advance(DAY_MS + 2 * ROUND_MS);
+  expect(await isThere(sha256)).toBe(false);
+});
+
+test("storing the same bytes again counts as storing them, and removing looks once more", async () => {
+  const { bodies, put } = cellar();
+  const sha256 = await put("page");
+  const before = Date.now();
+  await put("page");
+  expect(await bodies.remove(sha256, before)).toBe(false);
+  expect(await bodies.remove(sha256, Date.now() + 1)).toBe(true);
+});
+
+test("it stops when told", async () => {
+  const { clock, work, put, isThere } = cellar();
+  const sha256 = await put("page");
+  for (const one of work) one[Symbol.dispose]();
+  await clock.advance(5 * DAY_MS);
+  expect(await isThere(sha256)).toBe(true);
+});

@@ -1,0 +1,155 @@
+/** What every bodies adapter promises (cluster/ports/blobs.ts). */
+import { createHash, randomBytes } from "node:crypto";
+import { expect, test } from "vitest";
+import type { Bodies } from "../../cluster/ports/blobs.ts";
+
+const digest = (content: Buffer): string => createHash("sha256").update(content).digest("hex");
+
+export async function whole(content: AsyncIterable<Buffer> | null): Promise<Buffer> {
+  if (!content) throw new Error("There is no such body");
+  return Buffer.concat(await Array.fromAsync(content));
+}
+
+async function* pieces(content: Buffer, bytes: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < content.length; at += bytes) yield content.subarray(at, at + bytes);
+}
+
+const line = Buffer.from("<p>The quick brown fox jumps over the lazy dog, again and again.</p>\n");
+const text = Buffer.concat(Array.from({ length: 60_000 }, () => line));
+
+export const CONTENTS: readonly [string, Buffer][] = [
+  ["nothing", Buffer.alloc(0)],
+  ["one byte", Buffer.from([0])],
+  ["a short page", Buffer.from("<!doctype html><title>Zürich</title>")],
+  ["a page that compresses", text.subarray(0, 40_000)],
+  ["bytes that do not", randomBytes(40_000)],
+  ["exactly 64 KiB", text.subarray(0, 65_536)],
+  ["4 MB that compress", text],
+  ["3 MB that do not", randomBytes(3 * 2 ** 20 + 1)],
+  ["text that turns into noise", Buffer.concat([text.subarray(0, 100_000), randomBytes(2 ** 20)])],
+];
+
+export function bodiesSuite(open: () => Promise<Bodies>): void {
+  const store = open();
+
+  test.each(CONTENTS)("gives back %s, byte for byte", async (_, content) => {
+    const bodies = await store;
+    const stored = await bodies.put(content);
+    expect(stored).toEqual({ sha256: digest(content), bytes: content.length });
+    expect(await bodies.head(stored.sha256)).toEqual({ bytes: content.length });
+    expect((await whole(await bodies.get(stored.sha256))).equals(content)).toBe(true);
+  });
+
+  test.each(CONTENTS)("takes %s in pieces, too, and knows it is the same", async (_, content) => {
+    const bodies = await store;
+    const stored = await bodies.put(pieces(content, 10_007));
+    expect(stored).toEqual(await bodies.put(content));
+    expect((await whole(await bodies.get(stored.sha256))).equals(content)).toBe(true);
+  });
+
+  test.each(CONTENTS.filter(([, content]) => content.length > 2))(
+    "reads ranges of %s",
+    async (_, content) => {
+      const bodies = await store;
+      const { sha256 } = await bodies.put(content);
+      const end = content.length - 1;
+      const middle = Math.floor(end / 2);
+      for (const [first, last] of [
+        [0, 0],
+        [end, end],
+        [0, end],
+        [1, middle],
+        [middle, end],
+      ] as const) {
+        const read = await whole(await bodies.get(sha256, { first, last }));
+        expect(read.equals(content.subarray(first, last + 1))).toBe(true);
+      }
+    },
+  );
+
+  test("hands it on in pieces of at most 1 MiB", async () => {
+    const bodies = await store;
+    const { sha256 } = await bodies.put(text);
+    for await (const piece of (await bodies.get(sha256))!) expect(piece.length).toBeLessThanOrEqual(2 ** 20);
+  });
+
+  test("lets a reader leave early", async () => {
+    const bodies = await store;
+    const { sha256 } = await bodies.put(text);
+    for await (const piece of (await bodies.get(sha256))!) {
+      expect(piece.length).toBeGreaterThan(0);
+      break;
+    }
+    expect((await whole(await bodies.get(sha256))).equals(text)).toBe(true);
+  });
+
+  test("is null where there is none", async () => {
+    const bodies = await store;
+    const none = "0".repeat(64);
+    expect(await bodies.head(none)).toBeNull();
+    expect(await bodies.get(none)).toBeNull();
+    expect(await bodies.get(none, { first: 0, last: 0 })).toBeNull();
+    expect(await bodies.remove(none)).toBe(false);
+  });
+
+  test("leaves nothing of content that broke off, and says what broke", async () => {
+    const bodies = await store;
+    const started = Buffer.concat([Buffer.from("broken "), text.subarray(0, 200_000)]);
+    async function* breaking(): AsyncGenerator<Buffer> {
+      yield started;
+      throw new RangeError("The origin hung up");
+    }
+    await expect(bodies.put(breaking())).rejects.toThrow("The origin hung up");
+    expect(await bodies.head(digest(started))).toBeNull();
+  });
+
+  test("removes", async () => {
+    const bodies = await store;
+    const { sha256 } = await bodies.put(Buffer.from("to be removed"));
+    expect(await bodies.remove(sha256)).toBe(true);
+    expect(await bodies.head(sha256)).toBeNull();
+    expect(await bodies.get(sha256)).toBeNull();
+  });
+
+  test("does not remove what was stored since the time given", async () => {
+    const bodies = await store;
+    const { sha256 } = await bodies.put(Buffer.from("stored just now"));
+    expect(await bodies.remove(sha256, Date.now() - 60_000)).toBe(false);
+    expect(await bodies.head(sha256)).not.toBeNull();
+    expect(await bodies.remove(sha256, Date.now() + 60_000)).toBe(true);
+    expect(await bodies.head(sha256)).toBeNull();
+  });
+
+  test("lists by the first two digits, with when they were stored", async () => {
+    const bodies = await store;
+    const before_ms = Date.now();
+    const content = [Buffer.from("listed"), text.subarray(0, 90_000), randomBytes(70_000)];
+    const stored = await Promise.all(content.map((one) => bodies.put(one)));
+    for (const { sha256 } of stored) {
+      const listed = await Array.fromAsync(bodies.list(sha256.slice(0, 2)));
+      expect(listed.every((one) => one.sha256.startsWith(sha256.slice(0, 2)))).toBe(true);
+      const mine = listed.filter((one) => one.sha256 === sha256);
+      expect(mine).toHaveLength(1);
+      // Some stores know whole seconds only, and some clocks differ a little.
+      expect(Math.abs(mine[0]!.stored_ms - before_ms)).toBeLessThan(60_000);
+      await bodies.remove(sha256);
+      expect(
+        (await Array.fromAsync(bodies.list(sha256.slice(0, 2)))).some((one) => one.sha256 === sha256),
+      ).toBe(false);
+    }
+  });
+
+  test("stores the same bytes many times at once", async () => {
+    const bodies = await store;
+    const content = Buffer.concat([Buffer.from("at once "), text.subarray(0, 300_000)]);
+    const stored = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => bodies.put(n % 2 ? content : pieces(content, 9_999))),
+    );
+    expect(new Set(stored.map(({ sha256 }) => sha256))).toEqual(new Set([digest(content)]));
+    expect((await whole(await bodies.get(digest(content)))).equals(content)).toBe(true);
+  });
+
+  test("answers a ping", async () => {
+    await expect((await store).ping()).resolves.toBeUndefined();
+  });
+}
