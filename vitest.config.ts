@@ -1,13 +1,49 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig, type ViteUserConfig } from "vitest/config";
+import { seedOfRun } from "./test/harness/seed.ts";
+
+/** What needs a real engine, a browser, a process or a server of ours: the adapters, each held to its port. */
+const PORTS = [
+  "test/ports/**/*.test.ts",
+  "test/tiers/**/*.test.ts",
+  "test/egress/**/*.test.ts",
+  "test/engines.test.ts",
+  "test/filings/source.test.ts",
+  "test/lib/extract.test.ts",
+  "test/search/searx.test.ts",
+];
+/** The whole program as a child, over HTTP. */
+const SCENARIOS = ["test/scenarios/**/*.test.ts", "test/ops/stores.test.ts"];
+/** A whole cluster on a virtual clock, with faults from a seed. */
+const SIMULATION = ["test/sim/**/*.test.ts"];
+const seed = seedOfRun();
+const TEST = {
+  // Threads abort at exit when uWebSockets.js was loaded; forks do not.
+  pool: "forks",
+  testTimeout: 20_000,
+  hookTimeout: 60_000,
+  provide: { seed },
+  setupFiles: ["test/harness/seed.setup.ts"],
+} satisfies ViteUserConfig["test"];
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    globalSetup: ["test/harness/engines.setup.ts"],
-    // Threads abort at exit when uWebSockets.js was loaded; forks do not.
-    pool: "forks",
+    // Once a run, not once a project.
+    globalSetup: ["test/harness/engines.setup.ts", "test/harness/seed.global.ts"],
+    provide: { seed },
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
+    projects: [
+      {
+        test: {
+          ...TEST,
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, ...PORTS, ...SCENARIOS, ...SIMULATION],
+        },
+      },
+      { test: { ...TEST, name: "simulation", include: SIMULATION, testTimeout: 60_000 } },
+      { test: { ...TEST, name: "ports", include: PORTS } },
+      // A service is started in a test or its hook, which on two busy cores takes the time of two nodes' start.
+      { test: { ...TEST, name: "scenarios", include: SCENARIOS, testTimeout: 60_000, hookTimeout: 180_000 } },
+    ],
   },
 });

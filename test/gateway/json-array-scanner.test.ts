@@ -101,13 +101,13 @@ test("any JSON comes to what JSON.parse comes to", async () => {
     fc.asyncProperty(bodies, async (body) => {
       expect(await read(body)).toEqual(JSON.parse(body));
     }),
-    { seed: 5, numRuns: 300 },
+    { numRuns: 300 },
   );
   await fc.assert(
     fc.asyncProperty(spaced, async ([value, indent]) => {
       const body = JSON.stringify({ items: [value] }, null, indent);
       expect(await read(body)).toEqual(JSON.parse(body));
     }),
-    { seed: 6, numRuns: 300 },
+    { numRuns: 300 },
   );
 });

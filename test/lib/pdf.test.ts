@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { isTitle, PDF_LIMITS, readPdf } from "../../actors/lib/content/pdf.ts";
@@ -152,7 +153,13 @@ test("reads a PDF in plain Node without a canvas, without a word on the console"
     process.stdout.write(pdf.text);`;
   const root = fileURLToPath(new URL("../..", import.meta.url));
   // Native code is forbidden, so that a canvas that happens to be installed cannot be loaded.
-  const flags = ["--permission", `--allow-fs-read=${root}`, "--disable-warning=ExperimentalWarning"];
+  const packages = realpathSync(`${root}node_modules`);
+  const flags = [
+    "--permission",
+    `--allow-fs-read=${root}`,
+    `--allow-fs-read=${packages}`,
+    "--disable-warning=ExperimentalWarning",
+  ];
   const printed = execFileSync(
     process.execPath,
     [...flags, "--input-type=module-typescript", "--eval", script],

@@ -1,7 +1,7 @@
 /**
  * Batch jobs on a whole cluster of one virtual clock, with faults from a seed: nodes are cut off, killed, drained and
- * replaced while jobs run. The ledger's law is held after every step (issue 5). A failure prints its seed; `SEED=7 npm run
- * sim` runs that one.
+ * replaced while jobs run. The ledger's law is held after every step (issue 5). A failure prints the line that
+ * repeats it.
  */
 import { expect, test } from "vitest";
 import { account } from "../../actors/accounts/actor.ts";
@@ -28,6 +28,7 @@ import {
   type StoredResult,
 } from "../../schemas/jobs.ts";
 import { CHANCES } from "./scenario.ts";
+import { onSeed, seeds } from "./seeds.ts";
 import { faulty, type Link } from "./faults.ts";
 
 const JOBS = ["j1", "j2", "j3"] as const;
@@ -198,15 +199,8 @@ async function simulate(seed: number) {
   return { wrong: [...new Set(wrong)], ends, tries, faults, keys, told: egress.hits.length };
 }
 
-const given = process.env["SEED"];
-const seeds = given
-  ? [Number(given)]
-  : Array.from({ length: Number(process.env["RUNS"] ?? 6) }, (_, n) => n + 1);
-
-test.each(seeds)(
-  "jobs end whole, whatever becomes of their nodes (seed %i)",
-  { timeout: 120_000 },
-  async (seed) => {
+test.each(seeds(6))("jobs end whole, whatever becomes of their nodes (seed %i)", (seed) =>
+  onSeed(seed, async () => {
     const { wrong, ends, tries, faults, keys, told } = await simulate(seed);
     expect(wrong).toEqual([]);
     expect(ends.map((one) => one!.counts.pending + one!.counts.queued)).toEqual([0, 0, 0]);
@@ -221,5 +215,5 @@ test.each(seeds)(
     expect(again).toBeLessThanOrEqual((faults + 1) * JOBS.length * IN_FLIGHT);
     expect(told).toBeGreaterThanOrEqual(JOBS.length);
     expect(told).toBeLessThanOrEqual(ends.reduce((sum, one) => sum + one!.callback!.attempts, 0));
-  },
+  }),
 );

@@ -3,7 +3,7 @@
  * under both. The checker of course.ts measures gaps where requests leave.
  */
 import { Type } from "typebox";
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { domain } from "../../actors/domain/actor.ts";
 import { actor, PARKED, type ReplyTo } from "../../cluster/actor.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
@@ -18,6 +18,7 @@ import {
   type Subject,
   type Surroundings,
 } from "./scenario.ts";
+import { isRepeated, onSeed, seeds } from "./seeds.ts";
 
 const SLOTS = 2;
 const Visited = Type.Object({ item: Type.String(), result: Type.Union([Type.String(), Type.Null()]) });
@@ -84,23 +85,17 @@ const subject = (tells: boolean): Subject => ({
   wrong: crowded,
 });
 
-const [only, runs] = [process.env["SEED"], Number(process.env["RUNS"] ?? 8)];
-const seeds = only === undefined ? Array.from({ length: runs }, (_, n) => n + 1) : [Number(only)];
-
-test.each(seeds)(
+test.each(seeds(8))(
   "gaps are kept where requests leave, whatever moves and connects slowly (seed %i)",
-  async (seed) => {
-    try {
+  (seed) =>
+    onSeed(seed, async () => {
       const trace = await simulate(seed, subject(true));
       expect(trace.at(-1)).toContain(`${ITEMS} answered`);
-      if (only !== undefined) process.stderr.write(`${trace.join("\n")}\n`);
-    } catch (cause) {
-      throw new Error(`SEED=${seed} npm run sim: ${(cause as Error).message}`, { cause });
-    }
-  },
+      if (isRepeated) process.stderr.write(`${trace.join("\n")}\n`);
+    }),
 );
 
 test("a visitor that counts from its grant is caught", async () => {
   const calm = { ...CHANCES, call_late: 0, call_failed: 0, answer_lost: 0, letter_repeated: 0 };
-  await expect(simulate(1, subject(false), calm)).rejects.toThrow(/was hit after \d+ ms/);
+  await expect(simulate(inject("seed"), subject(false), calm)).rejects.toThrow(/was hit after \d+ ms/);
 });
