@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig, type ViteUserConfig } from "vitest/config";
+import ciReporter, { reportFile } from "./test/harness/ci-reporter.ts";
 import { seedOfRun } from "./test/harness/seed.ts";
 
 /** What needs a real engine, a browser, a process or a server of ours: the adapters, each held to its port. */
@@ -16,6 +17,7 @@ const SCENARIOS = ["test/scenarios/**/*.test.ts", "test/ops/stores.test.ts"];
 /** A whole cluster on a virtual clock, with faults from a seed. */
 const SIMULATION = ["test/sim/**/*.test.ts"];
 const seed = seedOfRun();
+const report = reportFile();
 const TEST = {
   // Threads abort at exit when uWebSockets.js was loaded; forks do not.
   pool: "forks",
@@ -31,6 +33,7 @@ export default defineConfig({
     globalSetup: ["test/harness/engines.setup.ts", "test/harness/seed.global.ts"],
     provide: { seed },
     maxWorkers: 2,
+    reporters: report === undefined ? ["default"] : ["default", ciReporter(report)],
     projects: [
       {
         test: {

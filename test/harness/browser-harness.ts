@@ -18,23 +18,39 @@ import { type Web, web } from "./web.ts";
 
 /** Kept from run to run: what npm brought need not be unpacked again. */
 const folder = fileURLToPath(new URL("../../node_modules/.cache/trawl-chromium", import.meta.url));
-const chromium = findChromium({ path: null, folder });
-const fromNpm = findChromium({ path: null, folder, system: [] });
 const starts = async (one: Chromium | null): Promise<boolean> =>
   one !== null &&
   (await one.ready().then(
     () => true,
     () => false,
   ));
-const runs = await starts(chromium);
+/** Which of them a run is about: BROWSER=npm, system or both, which must be there; without it each that is. */
+const wanted = process.env["BROWSER"];
 
 /** Each kind of Chromium there is here, by name. */
-export const browsers: [string, Chromium][] = [];
-if (runs) browsers.push([`Chromium (${chromium!.from})`, chromium!]);
-if (runs && chromium!.from !== "npm" && (await starts(fromNpm))) browsers.push(["Chromium (npm)", fromNpm!]);
+export const browsers: [name: string, chromium: Chromium][] = [];
+const system = findChromium({ path: null, folder, archives: null });
+if (wanted !== "npm" && system) browsers.push(["Chromium of the system", system]);
+const npm = findChromium({ path: null, folder, system: [] });
+if (wanted !== "system" && (await starts(npm))) browsers.push(["Chromium from npm", npm!]);
+if (wanted && browsers.length < (wanted === "both" ? 2 : 1))
+  throw new Error(
+    `BROWSER=${wanted}, and only these are here: ${browsers.map(([name]) => name).join(", ") || "none"}`,
+  );
 
-/** Everything that needs a browser; where none can be started a file is one line that says it was skipped. */
-export const describeBrowser = runs ? describe : describe.skip;
+const describeWhereThereIsOne = browsers.length > 0 ? describe : describe.skip;
+const subjects: readonly [name: string, chromium: Chromium | null][] =
+  browsers.length > 0 ? browsers : [["no browser", null]];
+
+/**
+ * Everything that needs a browser, once on each: `suite` gets a desk with that browser. Where none can be started it is
+ * skipped.
+ */
+export function describeBrowser(name: string, suite: (desk: BrowserDesk, title: string) => void): void {
+  describeWhereThereIsOne.each(subjects)(`${name}, %s`, (title, chromium) => {
+    suite((options) => desk({ chromium: chromium!, ...options }), title);
+  });
+}
 
 export const loopback = destination({ allow: ["127.0.0.0/8"] });
 /** 127.0.0.1 stands for a public address, everything else is judged as ever. */
@@ -60,14 +76,17 @@ export interface Desk {
   readonly close: () => Promise<void>;
 }
 
+/** A desk with the suite's browser, unless a test brings another. */
+export type BrowserDesk = (options?: Partial<DeskOptions>) => Promise<Desk>;
+
 interface DeskOptions {
-  readonly chromium?: Chromium;
+  readonly chromium: Chromium;
   readonly pool?: Partial<PoolLimits>;
   readonly page?: Partial<PageLimits>;
   readonly judge?: Judge;
 }
 
-export async function desk(options: DeskOptions = {}): Promise<Desk> {
+export async function desk(options: DeskOptions): Promise<Desk> {
   const local = await web();
   const refused: string[] = [];
   const visits: Visit[] = [];
@@ -77,7 +96,7 @@ export async function desk(options: DeskOptions = {}): Promise<Desk> {
     onRefused: (host, problem) => void refused.push(`${host} ${problem}`),
   });
   const pool = browserPool({
-    chromium: options.chromium ?? chromium!,
+    chromium: options.chromium,
     guard,
     meters: silentMeters(),
     limits: { pages: 4, ...options.pool },

@@ -7,13 +7,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Chromium } from "../../actors/tiers/adapters/chromium.ts";
 import { HOSTILE, hostileSite } from "../harness/hostile-site.ts";
 import { article, gate, redirect, type Pages } from "../harness/web.ts";
-import { type Desk, desk, describeBrowser, isAlive, living } from "../harness/browser-harness.ts";
+import { type Desk, describeBrowser, isAlive, living } from "../harness/browser-harness.ts";
 
 const scripted = (script: string): string =>
   `<!doctype html><title>t</title><p id=a>text</p><script>${script}</script>`;
 const GOOD = { body: article("Good") };
 
-describeBrowser("a page that does not mean well", () => {
+describeBrowser("a page that does not mean well", (desk) => {
   let it: Desk;
   beforeAll(async () => {
     it = await desk({
@@ -197,7 +197,7 @@ describeBrowser("a page that does not mean well", () => {
   });
 });
 
-describeBrowser("an origin that cannot be reached by a browser", () => {
+describeBrowser("an origin that cannot be reached by a browser", (desk) => {
   let it: Desk;
   beforeAll(async () => {
     it = await desk({ page: { settle_ms: 500 } });
@@ -294,7 +294,7 @@ describeBrowser("an origin that cannot be reached by a browser", () => {
   });
 });
 
-describeBrowser("a browser", () => {
+describeBrowser("a browser", (desk, title) => {
   test("that is killed with a page in it is browser_crashed for that page, and replaced for the next", async () => {
     const it = await desk();
     const never = gate();
@@ -467,7 +467,7 @@ describeBrowser("a browser", () => {
 
   test("does not outlive a parent that is killed, not even with a script without end in it", async () => {
     const program = fileURLToPath(new URL("./browser.child.ts", import.meta.url));
-    const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [program, title], { stdio: ["ignore", "pipe", "inherit"] });
     const [said] = (await once(child.stdout, "data")) as [Buffer];
     const browser = Number(said.toString());
     expect(living(browser).length).toBeGreaterThan(2);
@@ -476,7 +476,7 @@ describeBrowser("a browser", () => {
   });
 });
 
-describeBrowser("after sixty pages", () => {
+describeBrowser("after sixty pages", (desk) => {
   test("nothing is left of them: no process, no connection, no listener", async () => {
     const it = await desk({ pool: { pages_per_browser: 25, idle_ms: 200 }, page: { settle_ms: 300 } });
     const site = it.web.site({

@@ -3,9 +3,9 @@ import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { redirect, type Pages } from "../harness/web.ts";
-import { browsers, type Desk, desk, describeBrowser, loopback } from "../harness/browser-harness.ts";
+import { type Desk, describeBrowser, loopback } from "../harness/browser-harness.ts";
 
 /** A service on 127.0.0.2, which stands for a private address: it takes down who comes, and answers everybody. */
 interface Canary {
@@ -132,9 +132,9 @@ const FRAMES: Readonly<Record<string, (run: string) => string>> = {
 };
 
 /** Chromium of the system, and the headless shell from npm: they are held by different walls. */
-describe.each(browsers)("a page in %s", (_, chromium) => {
-  test.each(Object.entries(FRAMES))("reaches nobody over UDP from %s", async (__, page) => {
-    const it = await desk({ chromium, page: { settle_ms: 1_000 } });
+describeBrowser("a page", (desk) => {
+  test.each(Object.entries(FRAMES))("reaches nobody over UDP from %s", async (_, page) => {
+    const it = await desk({ page: { settle_ms: 1_000 } });
     const inside = await canary();
     const run = peer(`127.0.0.2:${inside.port}`);
     const site = it.web.site({ "/": { body: `<!doctype html><body>${page(run)}` } });
@@ -145,7 +145,7 @@ describe.each(browsers)("a page in %s", (_, chromium) => {
   });
 });
 
-describeBrowser("a page in a browser", () => {
+describeBrowser("a page in a browser", (desk) => {
   let it: Desk;
   let inside: Canary;
   beforeAll(async () => {
@@ -244,7 +244,7 @@ describeBrowser("a page in a browser", () => {
   });
 });
 
-describeBrowser("the same page without the guard's rule", () => {
+describeBrowser("the same page without the guard's rule", (desk) => {
   test("does reach there: the canary hears those whom it would have heard", async () => {
     const inside = await canary();
     const open = await desk({

@@ -1,0 +1,98 @@
+/**
+ * The tests of a CI run and its last lines: runs `npm test`, gives a test of a real engine or browser that failed a
+ * second chance, names those that needed it, and counts.
+ *
+ * Only tests of the projects `ports` and `scenarios` that use an engine, a browser or somebody else's program have a
+ * second chance, each one, and at most three of them: when more fail, something is wrong.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Outcome, Report } from "./ci-reporter.ts";
+
+const MAX_SECOND_CHANCES = 3;
+/** What a file imports that works with what is not ours. */
+const REAL = /harness\/(?:engines|service|scenario|cluster-of|chaos|browser-harness|programs|searx)\.ts"/;
+
+const folder = mkdtempSync(join(tmpdir(), "trawl-ci-"));
+
+function npmTest(name: string, ...args: string[]): { readonly report: Report; readonly status: number } {
+  const file = join(folder, `${name}.json`);
+  const { status } = spawnSync("npm", ["test", ...(args.length > 0 ? ["--", ...args] : [])], {
+    stdio: "inherit",
+    env: { ...process.env, TEST_REPORT: file },
+  });
+  try {
+    return { report: JSON.parse(readFileSync(file, "utf8")) as Report, status: status ?? 1 };
+  } catch {
+    return { report: { outcomes: [], stray: 0 }, status: status ?? 1 };
+  }
+}
+
+const nameOf = ({ file, path }: Outcome): string => [file, ...path].join(" > ");
+/** A process of ours alone is as it is; a cluster of them runs on engines. */
+const hasSecondChance = (one: Outcome): boolean =>
+  (one.project === "ports" || one.project === "scenarios") &&
+  REAL.test(readFileSync(one.file, "utf8")) &&
+  !one.path.some((name) => name.endsWith(", embedded"));
+const quoted = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+
+function again(failed: readonly Outcome[]): { readonly outcomes: Outcome[]; readonly stray: number } {
+  const outcomes: Outcome[] = [];
+  let stray = 0;
+  for (const [file, some] of Map.groupBy(failed, (one) => one.file)) {
+    const names = some.map(({ path }) => `^${quoted(path.join(" "))}`);
+    const { report } = npmTest(
+      "again",
+      file,
+      ...(some.some(({ path }) => path.length === 0) ? [] : ["-t", names.join("|")]),
+    );
+    outcomes.push(...report.outcomes.filter(({ state }) => state !== "skipped"));
+    stray += report.stray;
+  }
+  return { outcomes, stray };
+}
+
+const first = npmTest("first");
+const ends = new Map(first.report.outcomes.map((one) => [nameOf(one), one]));
+let { stray } = first.report;
+const failed = first.report.outcomes.filter(({ state }) => state === "failed");
+const retried = failed.filter(hasSecondChance);
+if (retried.length > 0 && retried.length <= MAX_SECOND_CHANCES) {
+  for (const one of retried) console.log(`CI: once more: ${nameOf(one)}`);
+  const second = again(retried);
+  // What failed outside its tests has no result of its own when it goes well.
+  for (const one of retried) ends.delete(nameOf(one));
+  for (const one of second.outcomes) ends.set(nameOf(one), one);
+  for (const one of retried)
+    if (!second.outcomes.some((end) => nameOf(end).startsWith(nameOf(one)))) ends.set(nameOf(one), one);
+  stray += second.stray;
+}
+
+const all = [...ends.values()];
+const count = (state: Outcome["state"]): number => all.filter((one) => one.state === state).length;
+const slowest = [...Map.groupBy(all, ({ file }) => file)]
+  .map(([file, some]) => ({ file, s: some.reduce((sum, { ms }) => sum + ms, 0) / 1_000 }))
+  .toSorted((a, b) => b.s - a.s);
+console.log(
+  `CI: slowest files: ${slowest
+    .slice(0, 12)
+    .map(({ file, s }) => `${file} ${s.toFixed(0)} s`)
+    .join(", ")}`,
+);
+for (const one of all) if (one.state === "skipped") console.log(`CI: skipped: ${nameOf(one)}`);
+for (const one of all) if (one.state === "failed") console.log(`CI: failed: ${nameOf(one)}`);
+if (stray > 0) console.log(`CI: failed: ${stray} errors outside every test`);
+let failures = count("failed") + stray;
+for (const step of process.argv.slice(2)) console.log(`CI: failed: ${step}`);
+failures += process.argv.length - 2;
+if (failures === 0 && first.status !== 0 && failed.length === 0) {
+  failures = 1;
+  console.log(`CI: failed: npm test ended with ${first.status}`);
+}
+if (retried.length > MAX_SECOND_CHANCES)
+  console.log(`CI: ${retried.length} tests of engines and browsers failed: too many for a second chance`);
+else for (const one of retried) console.log(`CI: needed a second chance: ${nameOf(one)}`);
+console.log(`${count("passed")} passed, ${failures} failed, ${count("skipped")} skipped`);
+process.exitCode = failures > 0 ? 1 : 0;
