@@ -15,8 +15,8 @@ export interface Outcome {
 
 export interface Report {
   readonly outcomes: readonly Outcome[];
-  /** Errors that belong to no test. */
-  readonly stray: number;
+  /** Errors that belong to no test: they fail a run whose tests all pass. */
+  readonly stray: readonly string[];
 }
 
 function pathOf(one: TestCase | TestSuite | TestModule): string[] {
@@ -43,7 +43,10 @@ export default function ciReporter(file: string): Reporter {
   return {
     onTestRunEnd(modules, errors) {
       const outcomes = modules.flatMap((module) => [...outcomesOf(module)]);
-      writeFileSync(file, JSON.stringify({ outcomes, stray: errors.length } satisfies Report));
+      writeFileSync(
+        file,
+        JSON.stringify({ outcomes, stray: errors.map(({ message }) => message) } satisfies Report),
+      );
     },
   };
 }

@@ -26,7 +26,7 @@ function npmTest(name: string, ...args: string[]): { readonly report: Report; re
   try {
     return { report: JSON.parse(readFileSync(file, "utf8")) as Report, status: status ?? 1 };
   } catch {
-    return { report: { outcomes: [], stray: 0 }, status: status ?? 1 };
+    return { report: { outcomes: [], stray: [] }, status: status ?? 1 };
   }
 }
 
@@ -38,9 +38,9 @@ const hasSecondChance = (one: Outcome): boolean =>
   !one.path.some((name) => name.endsWith(", embedded"));
 const quoted = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 
-function again(failed: readonly Outcome[]): { readonly outcomes: Outcome[]; readonly stray: number } {
+function again(failed: readonly Outcome[]): { readonly outcomes: Outcome[]; readonly stray: string[] } {
   const outcomes: Outcome[] = [];
-  let stray = 0;
+  const stray: string[] = [];
   for (const [file, some] of Map.groupBy(failed, (one) => one.file)) {
     const names = some.map(({ path }) => `^${quoted(path.join(" "))}`);
     const { report } = npmTest(
@@ -49,28 +49,26 @@ function again(failed: readonly Outcome[]): { readonly outcomes: Outcome[]; read
       ...(some.some(({ path }) => path.length === 0) ? [] : ["-t", names.join("|")]),
     );
     outcomes.push(...report.outcomes.filter(({ state }) => state !== "skipped"));
-    stray += report.stray;
+    stray.push(...report.stray);
   }
   return { outcomes, stray };
 }
 
 const first = npmTest("first");
-const ends = new Map(first.report.outcomes.map((one) => [nameOf(one), one]));
-let { stray } = first.report;
+let all = first.report.outcomes;
+const stray = [...first.report.stray];
 const failed = first.report.outcomes.filter(({ state }) => state === "failed");
 const retried = failed.filter(hasSecondChance);
 if (retried.length > 0 && retried.length <= MAX_SECOND_CHANCES) {
   for (const one of retried) console.log(`CI: once more: ${nameOf(one)}`);
   const second = again(retried);
-  // What failed outside its tests has no result of its own when it goes well.
-  for (const one of retried) ends.delete(nameOf(one));
-  for (const one of second.outcomes) ends.set(nameOf(one), one);
-  for (const one of retried)
-    if (!second.outcomes.some((end) => nameOf(end).startsWith(nameOf(one)))) ends.set(nameOf(one), one);
-  stray += second.stray;
+  const isAgain = (one: Outcome): boolean =>
+    retried.some((first_end) => nameOf(one).startsWith(nameOf(first_end)));
+  const lost = retried.filter((one) => !second.outcomes.some((end) => nameOf(end).startsWith(nameOf(one))));
+  all = [...all.filter((one) => !isAgain(one)), ...lost, ...second.outcomes];
+  stray.push(...second.stray);
 }
 
-const all = [...ends.values()];
 const count = (state: Outcome["state"]): number => all.filter((one) => one.state === state).length;
 const slowest = [...Map.groupBy(all, ({ file }) => file)]
   .map(([file, some]) => ({ file, s: some.reduce((sum, { ms }) => sum + ms, 0) / 1_000 }))
@@ -83,8 +81,8 @@ console.log(
 );
 for (const one of all) if (one.state === "skipped") console.log(`CI: skipped: ${nameOf(one)}`);
 for (const one of all) if (one.state === "failed") console.log(`CI: failed: ${nameOf(one)}`);
-if (stray > 0) console.log(`CI: failed: ${stray} errors outside every test`);
-let failures = count("failed") + stray;
+for (const message of stray) console.log(`CI: failed outside every test: ${message}`);
+let failures = count("failed") + stray.length;
 for (const step of process.argv.slice(2)) console.log(`CI: failed: ${step}`);
 failures += process.argv.length - 2;
 if (failures === 0 && first.status !== 0 && failed.length === 0) {

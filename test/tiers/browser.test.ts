@@ -185,7 +185,8 @@ describeBrowser("a page in a browser", (desk) => {
   test("of an error without a word is empty, not Chromium's page about it", async () => {
     const site = it.web.site({ "/": { status: 500, body: "" } });
     const answer = page(await it.fetch(`${site.origin}/`));
-    expect([answer.status, text(answer)]).toEqual([500, ""]);
+    // One Chromium has no document then, another an empty one.
+    expect([answer.status, text(answer).replaceAll(/<[^>]*>/g, "")]).toEqual([500, ""]);
   });
 
   test("is asked for in the caller's languages, and scripts see the first of them", async () => {

@@ -421,6 +421,8 @@ function flags(guard_url: string): string[] {
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--disable-domain-reliability",
     "--no-pings",
+    // The headless shell has no popup blocker: a window it opened would run in its opener's process.
+    "--block-new-web-contents",
     "--disable-remote-fonts",
     "--deny-permission-prompts",
     "--autoplay-policy=user-gesture-required",
