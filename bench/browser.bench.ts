@@ -84,12 +84,12 @@ async function all(pages: number, one: (n: number) => Promise<void>): Promise<vo
 
 async function route(address: (n: number) => string) {
   const rule = destination({ allow: ["127.0.0.0/8"] });
-  const guard = await egressProxy({ judge: rule });
-  const pool = browserPool({ chromium, guard, meters: silentMeters(), limits: { pages: AT_ONCE } });
+  const proxy = await egressProxy({ judge: rule });
+  const pool = browserPool({ chromium, proxy, meters: silentMeters(), limits: { pages: AT_ONCE } });
   const fetch = browserTransport({ pool, clock: systemClock(), destination: rule });
   const signal = new AbortController().signal;
   const enter = async () =>
-    ({ kind: "entered", sending: () => true, sent: () => {}, left: () => {} }) as const;
+    ({ kind: "admitted", beforeSend: () => true, onSent: () => {}, release: () => {} }) as const;
   const request = {
     max_bytes: 15 * 2 ** 20,
     accept_language: null,
@@ -100,13 +100,13 @@ async function route(address: (n: number) => string) {
   return {
     pool,
     one: async (n: number) => {
-      const answer = await fetch({ ...request, url: address(n), signal, enter });
+      const answer = await fetch({ ...request, url: address(n), signal, admit: enter });
       if (answer.kind !== "page" || answer.body.length < 20_000)
         throw new Error(JSON.stringify(answer).slice(0, 500));
     },
     close: async () => {
       await pool.close();
-      await guard.close();
+      await proxy.close();
     },
   };
 }
@@ -182,7 +182,7 @@ async function memory(port: number): Promise<void> {
   };
   const { pool, one, close } = await route(addressAt(port));
   await all(20, one);
-  await settled(() => pool.now().browsers.length === 0);
+  await settled(() => pool.stats().browsers.length === 0);
   await sleep(2_000); // Its processes have gone too.
   const base_mb = alone();
   const ours = await held(pages, one);

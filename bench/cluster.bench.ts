@@ -152,7 +152,7 @@ async function takeovers(cluster: ClusterOf): Promise<number[]> {
     const began = performance.now();
     await victim.kill();
     for (;;) {
-      const reports = await cluster.roster.nodes(40);
+      const reports = await cluster.nodeDirectory.nodes(40);
       const held = new Set(reports.flatMap(({ partitions }) => partitions.map(({ partition }) => partition)));
       if (!reports.some(({ node }) => node === victim.name) && held.size === 64) break;
     }

@@ -14,9 +14,9 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { foldName, nameIndex } from "../actors/filings/name-index.ts";
 import { noRegister } from "../actors/filings/register.ts";
-import { type Asker, filingsService } from "../actors/filings/service.ts";
-import { fileBodies } from "../cluster/adapters/blobs/blobs.file.ts";
-import { breathe } from "../cluster/adapters/time/event-loop.system.ts";
+import { type CallerContext, filingsService } from "../actors/filings/service.ts";
+import { fileBlobs } from "../cluster/adapters/blobs/blobs.file.ts";
+import { yieldToEventLoop } from "../cluster/adapters/time/event-loop.system.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { memoryDocuments } from "../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../cluster/adapters/time/random.seeded.ts";
@@ -118,7 +118,7 @@ async function watched<T>(work: (slices: number[]) => Promise<T>) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), "trawl-bench-"));
-const bodies = fileBodies(join(folder, "bodies"));
+const blobs = fileBlobs(join(folder, "bodies"));
 const clock = systemClock();
 const held = new Map<string, { readonly sha256: string; readonly bytes: number }>();
 /** CPU of the whole process, all its threads: an upper bound of what this one spent, whatever else runs on the machine. */
@@ -131,25 +131,25 @@ let since_ms = 0;
 /** A slice is what is done between two breaths; with several pieces of work at once they follow one another. */
 const measured = async (): Promise<void> => {
   slices.push(cpuMs() - since_ms);
-  await breathe();
+  await yieldToEventLoop();
   since_ms = cpuMs();
 };
 
 const service = filingsService({
   register: noRegister,
   clock,
-  bodies: {
-    ...bodies,
+  blobs: {
+    ...blobs,
     // Reading and unpacking a body is the work of other threads, and another bench's business.
     async get(sha256) {
-      return taken((await bodies.get(sha256))!);
+      return taken((await blobs.get(sha256))!);
     },
   },
   documents: memoryDocuments(),
   ask: async () => {
     throw new Error("No document is read here");
   },
-  breathe: measured,
+  yieldToEventLoop: measured,
   www_url: "https://www.filings.test",
   source: {
     async get({ path, host }): Promise<SourceAnswer> {
@@ -183,7 +183,7 @@ async function* taken(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   since_ms = cpuMs();
 }
 
-const asker: Asker = { project: "bench", lane: "sync", deadline_ms: Infinity, id: "bench" };
+const asker: CallerContext = { project: "bench", lane: "sync", deadline_ms: Infinity, id: "bench" };
 const results: Record<string, unknown> = { machine: machine(), rounds: ROUNDS };
 
 const idle = await watched(async () => sleep(3_000));
@@ -207,7 +207,7 @@ const work = async (at_once: number, one: (n: number) => Promise<unknown>) => {
 async function hold(path: (cik: string) => string, content: Buffer, count: number): Promise<number> {
   for (let n = 1; n <= count; n++) {
     const variant = Buffer.concat([content, Buffer.alloc(n, " ")]);
-    held.set(path(String(n).padStart(10, "0")), await bodies.put(variant));
+    held.set(path(String(n).padStart(10, "0")), await blobs.put(variant));
   }
   const began_ms = cpuMs();
   JSON.parse(content.toString());

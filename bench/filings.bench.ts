@@ -16,8 +16,8 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
-import { filingSend } from "../actors/filings/upstream/slot-egress.ts";
-import { filingLimiter } from "../actors/filings/upstream/limiter.actor.ts";
+import { sendWithSlot } from "../actors/filings/upstream/slot-egress.ts";
+import { filingLimiterActor } from "../actors/filings/upstream/limiter.actor.ts";
 import { destination } from "../actors/lib/web/destination.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { mongoDocuments } from "../cluster/adapters/documents/documents.mongo.ts";
@@ -44,7 +44,7 @@ const open = (address: string): Documents =>
 function limiterOn(documents: Documents) {
   const clock = systemClock();
   const random = systemRandom();
-  const limiter = filingLimiter({ documents, clock, meters: SILENT, requests_per_second: RPS });
+  const limiter = filingLimiterActor({ documents, clock, meters: SILENT, requests_per_second: RPS });
   const { ask } = embedded([limiter], { clock, random, documents });
   return { ask, clock };
 }
@@ -52,7 +52,7 @@ function limiterOn(documents: Documents) {
 /** One process that asks for as many slots as it gets, and uses each. */
 async function own(egress: string, address: string, system: string): Promise<never> {
   const { ask, clock } = limiterOn(open(address));
-  const send = filingSend(undiciEgress({ judge: destination({ allow: ["127.0.0.0/8"] }) }), clock);
+  const send = sendWithSlot(undiciEgress({ judge: destination({ allow: ["127.0.0.0/8"] }) }), clock);
   let asked = 0;
   const caller = async (): Promise<never> => {
     for (;;) {
@@ -70,15 +70,15 @@ async function own(egress: string, address: string, system: string): Promise<nev
           method: "GET",
           headers: [],
           signal: AbortSignal.timeout(30_000),
-          mayStart: () => {
+          ownsKey: () => {
             process.stdout.write(`${performance.timeOrigin + performance.now()}\n`);
             return true;
           },
         });
         if (sent.kind === "answered") await Array.fromAsync(sent.body);
-        const result = sent.kind === "lapsed" ? "dropped" : "answered";
+        const result = sent.kind === "expired" ? "dropped" : "answered";
         const outcome = { slot_id, slot, result, retry_after_s: null, reason: null } as const;
-        await ask(FilingLimiter, egress, "settle", outcome);
+        await ask(FilingLimiter, egress, "recordOutcome", outcome);
       } catch (problem) {
         if (!(problem instanceof Fault)) throw problem;
         await sleep(200);
@@ -110,7 +110,7 @@ async function idle(title: string, documents: Documents): Promise<void> {
       retry_after_s: null,
       reason: null,
     } as const;
-    await ask(FilingLimiter, "idle", "settle", outcome);
+    await ask(FilingLimiter, "idle", "recordOutcome", outcome);
   }
   waits.sort((a, b) => a - b);
   const [p50, p99] = [quantile(waits, 0.5), quantile(waits, 0.99)];

@@ -10,7 +10,7 @@ import { loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
-import { readStarts } from "../ops/request-audit.ts";
+import { readRequests } from "../ops/request-audit.ts";
 import { answering, cpuSeconds, machine, median, pinned, type Service, service } from "./harness.ts";
 import { npmPeer, type Peer, pythonPeer } from "./peers.ts";
 
@@ -56,21 +56,21 @@ async function create({ url, key }: Service, body: readonly object[]) {
   return { job_id, ms: performance.now() - began, bytes: bytes.length };
 }
 
-interface Told {
+interface JobReply {
   readonly status: string;
   readonly counts: Record<string, number>;
   readonly created_at: string;
   readonly finished_at: string | null;
 }
 
-async function read({ url, key }: Service, job_id: string): Promise<Told> {
+async function read({ url, key }: Service, job_id: string): Promise<JobReply> {
   const reply = await fetch(`${url}/v1/jobs/${job_id}`, { headers: { authorization: `Bearer ${key}` } });
-  return (await reply.json()) as Told;
+  return (await reply.json()) as JobReply;
 }
 
-async function over(served: Service, job_id: string): Promise<Told> {
+async function finished(serving: Service, job_id: string): Promise<JobReply> {
   for (;;) {
-    const job = await read(served, job_id);
+    const job = await read(serving, job_id);
     if (job.finished_at !== null) return job;
     await sleep(200);
   }
@@ -89,7 +89,7 @@ const silent = (count: number, block: number) =>
  */
 async function holding() {
   const served = await service(1, 18_311);
-  await over(served, (await create(served, items(100, 10))).job_id);
+  await finished(served, (await create(served, items(100, 10))).job_id);
   const busy = await create(served, silent(1_000, 5));
   await sleep(4_000);
   const before_mb = memory(served.pid, "VmRSS");
@@ -121,7 +121,7 @@ async function draining() {
   const before = cpuSeconds(served.pid);
   const began = performance.now();
   const { job_id } = await create(served, items(DRAIN, 1_000));
-  const { counts } = await over(served, job_id);
+  const { counts } = await finished(served, job_id);
   const cpu_s = cpuSeconds(served.pid) - before;
   const wall_s = (performance.now() - began) / 1_000;
   await served.stop();
@@ -147,20 +147,20 @@ async function politely() {
   const served = await service(1, 18_313, {
     TRAWL_POLITE_DELAY_MS: "500",
     TRAWL_POLITE_CONCURRENCY: "2",
-    TRAWL_START_LEDGER: "on",
+    TRAWL_REQUEST_AUDIT: "on",
   });
   // robots.txt takes a slot of its own, once a day.
-  await over(served, (await create(served, items(50, 50))).job_id);
+  await finished(served, (await create(served, items(50, 50))).job_id);
   await sleep(1_000);
   const paged = Array.from({ length: 1_000 }, (_, n) => ({ url: address(n + 1_000, 50), tiers: ["direct"] }));
   const began_ms = Date.now();
   const { job_id } = await create(served, paged);
-  await over(served, job_id);
+  await finished(served, job_id);
   const wall_s = (Date.now() - began_ms) / 1_000;
   // What left and when is told once a second.
   await sleep(2_500);
   const documents = sqliteDocuments(`${served.folder}/documents.sqlite`);
-  const starts = await readStarts(documents, began_ms, Date.now());
+  const starts = await readRequests(documents, began_ms, Date.now());
   await documents.close();
   await served.stop();
   const by_host = [...Map.groupBy(starts, ({ domain }) => domain).values()].map((all) =>
@@ -191,7 +191,7 @@ async function fairly() {
       ),
     );
     for (const { job_id } of jobs) {
-      const { created_at, finished_at } = await over(served, job_id);
+      const { created_at, finished_at } = await finished(served, job_id);
       took.push(Date.parse(finished_at!) - Date.parse(created_at));
     }
     return median(took);

@@ -9,11 +9,11 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileBodies } from "../cluster/adapters/blobs/blobs.file.ts";
-import { s3Bodies } from "../cluster/adapters/blobs/blobs.s3.ts";
+import { fileBlobs } from "../cluster/adapters/blobs/blobs.file.ts";
+import { s3Blobs } from "../cluster/adapters/blobs/blobs.s3.ts";
 import { mongoDocuments } from "../cluster/adapters/documents/documents.mongo.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
-import type { Bodies } from "../cluster/ports/blobs.ts";
+import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import { start } from "../ops/engines/adapters/process.ts";
 import type { Engine, EngineName, Settings } from "../ops/engines/engine.ts";
@@ -121,7 +121,7 @@ function page(): Buffer {
   return Buffer.from(`<!doctype html><p>${words.join("</p>\n<p class=text>")}</p>`);
 }
 
-async function bodiesBench(store: string, bodies: Bodies): Promise<void> {
+async function bodiesBench(store: string, blobs: Blobs): Promise<void> {
   for (const [name, make, many] of [
     ["page", page, 300],
     ["file of 1 MB", () => randomBytes(2 ** 20), 30],
@@ -129,15 +129,15 @@ async function bodiesBench(store: string, bodies: Bodies): Promise<void> {
     const sets = Array.from({ length: ROUNDS }, () => Array.from({ length: many }, make));
     const digests: string[][] = sets.map(() => []);
     await rounds({ store, body: name, does: "put, 16 at a time" }, (round) =>
-      measure(many, 16, async (n) => (digests[round]![n] = (await bodies.put(sets[round]![n]!)).sha256)),
+      measure(many, 16, async (n) => (digests[round]![n] = (await blobs.put(sets[round]![n]!)).sha256)),
     );
     await rounds({ store, body: name, does: "get, 16 at a time" }, (round) =>
       measure(many, 16, async (n) => {
-        for await (const piece of (await bodies.get(digests[round]![n]!))!) void piece;
+        for await (const piece of (await blobs.get(digests[round]![n]!))!) void piece;
       }),
     );
   }
-  await bodies.close();
+  await blobs.close();
 }
 
 const mongo = await engine("documents", "TRAWL_DOCUMENTS");
@@ -150,11 +150,11 @@ try {
     const address = mongo.settings["TRAWL_DOCUMENTS"]!.replace(/^(\w+:\/\/[^/]+)[^?]*/, `$1/bench-${run}`);
     await documentsBench("mongo", mongoDocuments(address));
   }
-  await bodiesBench("file", fileBodies(join(folder, "bodies")));
+  await bodiesBench("file", fileBlobs(join(folder, "bodies")));
   if (s3) {
     const { settings } = s3;
     const { hostname, pathname } = new URL(settings["TRAWL_BLOBS"]!);
-    const bodies = s3Bodies({
+    const blobs = s3Blobs({
       bucket: hostname,
       prefix: `${pathname.slice(1)}/bench-${run}`,
       endpoint: settings["S3_ENDPOINT"],
@@ -165,7 +165,7 @@ try {
       },
       spool: folder,
     });
-    await bodiesBench("s3", bodies);
+    await bodiesBench("s3", blobs);
   }
 } finally {
   for (const one of started) await one.stop();

@@ -35,9 +35,9 @@ interface Kept {
 }
 
 const gate = actor(Gate)<{ kept: Kept }, Kept>({
-  keep: (state) => state.kept,
-  begin: (kept) => ({ kept: kept ?? { leases: [], next_start_ms: 0, failures: 0, skip_until_ms: 0 } }),
-  idle_ms: 600_000,
+  persist: (state) => state.kept,
+  activate: (kept) => ({ kept: kept ?? { leases: [], next_start_ms: 0, failures: 0, skip_until_ms: 0 } }),
+  passivate_after_ms: 600_000,
   on: {
     acquire(turn, { fetch_id }) {
       const { kept } = turn.state;

@@ -8,25 +8,25 @@ import type { Contract, Operation } from "../schemas/contract.ts";
 import { MAX_ENVELOPE_BYTES } from "./ports/bus.ts";
 import { Fault } from "./ports/fault.ts";
 
-export interface Shape {
+export interface Validator {
   readonly check: (value: unknown) => boolean;
   /** What does not fit, for the error's text: the first places and why, without their values. */
-  readonly complaint: (value: unknown) => string;
+  readonly describeErrors: (value: unknown) => string;
 }
 
-export interface Shapes {
+export interface OperationValidators {
   readonly kind: Operation["kind"];
-  readonly message: Shape;
+  readonly message: Validator;
   /** null: a tell is not answered. */
-  readonly reply: Shape | null;
+  readonly reply: Validator | null;
 }
 
-function shape(schema: TSchema): Shape {
+function compileValidator(schema: TSchema): Validator {
   // Compiled once: 0.04 µs a check, against 4.5 µs when the schema is walked each time.
   const compiled = Compile(schema);
   return {
     check: (value) => compiled.Check(value),
-    complaint: (value) =>
+    describeErrors: (value) =>
       compiled
         .Errors(value)
         .slice(0, 3)
@@ -35,22 +35,26 @@ function shape(schema: TSchema): Shape {
   };
 }
 
-const known = new WeakMap<object, Shapes>();
+const validators = new WeakMap<object, OperationValidators>();
 
 /** What an operation of this contract carries and answers; an assertion fails when there is no such operation. */
-export function shapesOf(of: Contract<unknown>, operation: string): Shapes {
+export function validatorsOf(of: Contract<unknown>, operation: string): OperationValidators {
   const declared = (of.operations as Readonly<Record<string, Operation>>)[operation];
   if (!declared)
     throw new TypeError(`Cannot address "${of.name}.${operation}": its contract has no such operation`);
-  const before = known.get(declared);
-  if (before) return before;
+  const existing = validators.get(declared);
+  if (existing) return existing;
   const { kind, message } = declared;
-  const fresh = { kind, message: shape(message), reply: kind === "ask" ? shape(declared.reply) : null };
-  known.set(declared, fresh);
-  return fresh;
+  const compiled_validators = {
+    kind,
+    message: compileValidator(message),
+    reply: kind === "ask" ? compileValidator(declared.reply) : null,
+  };
+  validators.set(declared, compiled_validators);
+  return compiled_validators;
 }
 
-function measured(what: string, text: string): void {
+function assertSize(what: string, text: string): void {
   // A UTF-16 unit takes at most three bytes, so most texts need no counting.
   if (text.length * 3 <= MAX_ENVELOPE_BYTES) return;
   const bytes = Buffer.byteLength(text);
@@ -62,17 +66,17 @@ function measured(what: string, text: string): void {
 }
 
 /** Says no when it does not fit: a mistake in our code, hence no Fault. */
-export function fitted<T>(what: string, { check, complaint }: Shape, value: T): T {
+export function assertFits<T>(what: string, { check, describeErrors: complaint }: Validator, value: T): T {
   if (!check(value))
     throw new TypeError(`Cannot send ${what}: it does not fit its contract (${complaint(value)})`);
   return value;
 }
 
 /** What comes out at the other end of a wire: a copy, measured and checked. */
-export function travelled(what: string, expected: Shape, value: unknown): unknown {
-  if (value === null || typeof value === "boolean") return fitted(what, expected, value);
+export function copyOverWire(what: string, expected: Validator, value: unknown): unknown {
+  if (value === null || typeof value === "boolean") return assertFits(what, expected, value);
   const text = JSON.stringify(value) as string | undefined;
-  if (text === undefined) return fitted(what, expected, value);
-  measured(what, text);
-  return fitted(what, expected, JSON.parse(text) as unknown);
+  if (text === undefined) return assertFits(what, expected, value);
+  assertSize(what, text);
+  return assertFits(what, expected, JSON.parse(text) as unknown);
 }

@@ -19,7 +19,7 @@ import {
   quotaField,
   ratePassed,
   secondsToReset,
-  type Window,
+  type RateWindow,
 } from "./limits.ts";
 import type { KeyMeter, Metering } from "./metering.ts";
 import type { Counted, Limited } from "./rates.ts";
@@ -37,14 +37,14 @@ import {
 export interface Caller {
   readonly grant: Grant;
   readonly meter: KeyMeter;
-  readonly project_window: Window;
-  readonly key_window: Window | null;
+  readonly project_window: RateWindow;
+  readonly key_window: RateWindow | null;
   readonly policy: string;
   /** Whether any header about allowances is due. */
   readonly limited: boolean;
 }
 
-export const isCaller = (found: Caller | Reply): found is Caller => "grant" in found;
+export const isCaller = (result: Caller | Reply): result is Caller => "grant" in result;
 
 /** The promise to operators, and when a key in use is looked up ahead of it. */
 const REMEMBER_MS = 5_000;
@@ -61,7 +61,7 @@ interface Remembered {
   readonly at_ms: number;
 }
 
-interface Needs {
+interface AuthenticatorDeps {
   /** The key with this SHA-256, its project and its customer; null: unknown or revoked. Throws Fault. */
   readonly find: (key_sha256: string) => Promise<Grant | null>;
   readonly metering: Metering;
@@ -73,21 +73,21 @@ export type Identify = (
   now_ms: number,
 ) => Caller | Reply | Promise<Caller | Reply>;
 
-export function authenticator({ find, metering, clock }: Needs): Identify {
+export function authenticator({ find, metering, clock }: AuthenticatorDeps): Identify {
   const known = new LRUCache<string, Remembered>({ max: MAX_KEYS });
   /** By the whole field, of keys that were found: a request costs less than its hash does. */
   const hashes = new LRUCache<string, string>({ max: MAX_KEYS });
   const unknown = new LRUCache<string, number>({ max: MAX_UNKNOWN });
-  const windows = new LRUCache<string, Window>({ max: MAX_KEYS });
+  const windows = new LRUCache<string, RateWindow>({ max: MAX_KEYS });
   const lookups = new Map<string, Promise<Caller | Reply>>();
 
-  function windowOf(name: string): Window {
+  function windowOf(name: string): RateWindow {
     const window = windows.get(name) ?? freshWindow();
     windows.set(name, window);
     return window;
   }
 
-  async function look(key_sha256: string): Promise<Caller | Reply> {
+  async function readKey(key_sha256: string): Promise<Caller | Reply> {
     // The age counts from before the read: what is revoked while it runs is noticed no later than promised.
     const at_ms = clock.now();
     const grant = await find(key_sha256);
@@ -114,7 +114,7 @@ export function authenticator({ find, metering, clock }: Needs): Identify {
     const running = lookups.get(key_sha256);
     if (running) return running;
     if (lookups.size >= MAX_LOOKUPS) return Promise.resolve(BUSY);
-    const started = look(key_sha256)
+    const started = readKey(key_sha256)
       .catch((problem: unknown) => {
         if (problem instanceof Fault) return BUSY;
         throw problem;
@@ -155,13 +155,13 @@ const BUSY = unavailable("authentication is briefly unavailable, try again");
 /** Counts a request against both windows: which limit it passed, if any, and its RateLimit field. */
 export function countRate({ grant, project_window, key_window }: Caller, now_ms: number): Counted {
   count(project_window, now_ms);
-  const project = seen(grant.project.rate_limit_rps, project_window, now_ms);
+  const project = windowUse(grant.project.rate_limit_rps, project_window, now_ms);
   if (key_window !== null) count(key_window, now_ms);
-  const key = key_window && seen(grant.key.rate_limit_rps!, key_window, now_ms);
+  const key = key_window && windowUse(grant.key.rate_limit_rps!, key_window, now_ms);
   return { passed: ratePassed(project, key), limit: limitField(project, key) };
 }
 
-const seen = (q: number, { used, starts_ms }: Window, now_ms: number) => ({
+const windowUse = (q: number, { used, starts_ms }: RateWindow, now_ms: number) => ({
   q,
   used,
   window_left_ms: starts_ms + 1000 - now_ms,

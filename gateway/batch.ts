@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { type Static, type TObject, type TSchema, Type } from "typebox";
-import type { Say } from "../cluster/actor.ts";
+import type { ActorClient } from "../cluster/actor.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
@@ -21,11 +21,11 @@ import {
   JobCreated,
   type JobKind,
   type JobSpec,
-  type NamedJob,
+  type IdempotencyRecord,
 } from "../schemas/jobs.ts";
 import type { Caller } from "./authenticate.ts";
 import type { Reply } from "./http.ts";
-import { broken, type Scanned, scanItems } from "./json-array-scanner.ts";
+import { malformedAt, type Scanned, scanItems } from "./json-array-scanner.ts";
 import { jobId } from "./job-id.ts";
 import { secondsToReset, usedOf } from "./limits.ts";
 import { invalid, json, KEY_OF_ANOTHER_JOB, quotaExhausted, tooLarge } from "./http-errors.ts";
@@ -41,29 +41,29 @@ export interface BatchKind {
   readonly item: TObject;
   readonly category?: QuotaCategory;
   /** What is kept of an item that fits; default: its known fields, without those that say their default. */
-  readonly tidy?: (item: Input) => Input;
+  readonly normalize?: (item: Input) => Input;
   /** What a schema cannot refuse: a field and what is wrong with it. Null: nothing is. */
   readonly check?: (
     item: Input,
   ) => { readonly field: string; readonly message: string; readonly type?: string } | null;
   /** What this caller may not ask for. */
-  readonly permit?: (item: Input, caller: Caller) => Reply | null;
+  readonly authorize?: (item: Input, caller: Caller) => Reply | null;
   /** The response of the single endpoint, from the answer as its run gave it. Throws Fault. */
-  readonly present: (
+  readonly render: (
     input: Input,
     answer: unknown,
     reader: { readonly request_id: string; readonly external: boolean },
   ) => unknown;
 }
 
-export interface BatchServices {
+export interface BatchRouteDeps {
   readonly documents: Documents;
-  readonly ask: Say;
+  readonly ask: ActorClient;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-interface Naming {
+interface RouteNames {
   /** POST /v1/batch/<this> */
   readonly path: string;
   readonly operationId: string;
@@ -76,37 +76,37 @@ const TOO_MANY = `at most ${MAX_JOB_ITEMS} items per job`;
 const WRITES_AT_ONCE = 16;
 const ASK_MS = 20_000;
 
-const around = {
+const jobFields = {
   /** Scoped to the project: the same key, kind and number of items is the same job. */
   idempotency_key: Type.String({ minLength: 1, maxLength: 500 }),
   callback_url: Type.Optional(
     Nullable(Type.String({ maxLength: 2_048, pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$" })),
   ),
 };
-const headShape = shape(Type.Object({ items: Type.Array(Type.Unknown()), ...around }));
-type Head = Static<TObject<typeof around>>;
+const headShape = shape(Type.Object({ items: Type.Array(Type.Unknown()), ...jobFields }));
+type Head = Static<TObject<typeof jobFields>>;
 
-export function batchRoute(services: BatchServices, kind: BatchKind, naming: Naming): Route {
+export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: RouteNames): Route {
   const { clock } = services;
   const itemShape = shape(kind.item);
-  const tidy = kind.tidy ?? ((item) => withoutDefaults(kind.item, item));
-  const breath = (): Promise<void> =>
+  const normalize = kind.normalize ?? ((item) => withoutDefaults(kind.item, item));
+  const yieldToEventLoop = (): Promise<void> =>
     new Promise((resolve) => {
       clock.at(clock.now(), resolve);
     });
 
   /** Everything wrong with the items, and what is refused for other reasons; null: nothing is. */
-  async function judge(scanned: Scanned, caller: Caller): Promise<Reply | null> {
+  async function validateItems(scanned: Scanned, caller: Caller): Promise<Reply | null> {
     const mistakes: Mistake[] = [];
     let refusal: Reply | null = null;
     for (let index = 0; index < scanned.count && mistakes.length < MAX_MISTAKES; index++) {
-      if (index % CHUNK_ITEMS === 0 && index > 0) await breath();
+      if (index % CHUNK_ITEMS === 0 && index > 0) await yieldToEventLoop();
       const loc = ["body", "items", index] as const;
       let item: unknown;
       try {
         item = scanned.read(index);
       } catch {
-        mistakes.push(broken(scanned.offset(index)));
+        mistakes.push(malformedAt(scanned.offset(index)));
         continue;
       }
       const read = itemShape.read("body", item);
@@ -115,9 +115,14 @@ export function batchRoute(services: BatchServices, kind: BatchKind, naming: Nam
         mistakes.push(...wrong.slice(0, MAX_MISTAKES - mistakes.length));
         continue;
       }
-      const odd = kind.check?.(read.value as Input);
-      if (odd) mistakes.push({ loc: [...loc, odd.field], msg: odd.message, type: odd.type ?? "value_error" });
-      refusal ??= kind.permit?.(read.value as Input, caller) ?? null;
+      const mistake = kind.check?.(read.value as Input);
+      if (mistake)
+        mistakes.push({
+          loc: [...loc, mistake.field],
+          msg: mistake.message,
+          type: mistake.type ?? "value_error",
+        });
+      refusal ??= kind.authorize?.(read.value as Input, caller) ?? null;
     }
     return mistakes.length > 0 ? invalid(mistakes) : refusal;
   }
@@ -128,7 +133,13 @@ export function batchRoute(services: BatchServices, kind: BatchKind, naming: Nam
     if (limit === null) return null;
     const now_ms = clock.now();
     const month = monthOf(now_ms);
-    const totals = await services.ask(Account, grant.project.name, "usage", { month }, { wait_ms: ASK_MS });
+    const totals = await services.ask(
+      Account,
+      grant.project.name,
+      "usage",
+      { month },
+      { timeout_ms: ASK_MS },
+    );
     const used = usedOf(totals.keys[grant.key.prefix] ?? {})[kind.category!];
     return used + total > limit ? quotaExhausted(kind.category!, limit, secondsToReset(now_ms)) : null;
   }
@@ -138,7 +149,7 @@ export function batchRoute(services: BatchServices, kind: BatchKind, naming: Nam
     for (let first = 0; first < scanned.count; first += CHUNK_ITEMS) {
       const items: Input[] = [];
       for (let index = first; index < Math.min(first + CHUNK_ITEMS, scanned.count); index++)
-        items.push(tidy(scanned.read(index) as Input));
+        items.push(normalize(scanned.read(index) as Input));
       const chunk: Chunk = { items, chars: JSON.stringify(items).length };
       writing.push(services.documents.put("job_items", chunkKey(job_id, first), chunk, 0));
       if (writing.length < WRITES_AT_ONCE) continue;
@@ -149,9 +160,12 @@ export function batchRoute(services: BatchServices, kind: BatchKind, naming: Nam
   }
 
   /** The job a key already names, which is begun if whoever made it could not; 409 when it is another. */
-  async function replayed({ job_id, kind: named, total }: NamedJob, count: number): Promise<Reply> {
-    if (named !== kind.name || total !== count) return KEY_OF_ANOTHER_JOB;
-    await services.ask(Job, job_id, "begin", null, { wait_ms: ASK_MS });
+  async function replyForExisting(
+    { job_id, kind: named_kind, total }: IdempotencyRecord,
+    count: number,
+  ): Promise<Reply> {
+    if (named_kind !== kind.name || total !== count) return KEY_OF_ANOTHER_JOB;
+    await services.ask(Job, job_id, "begin", null, { timeout_ms: ASK_MS });
     return json(200, { job_id, created: false });
   }
 
@@ -161,8 +175,10 @@ export function batchRoute(services: BatchServices, kind: BatchKind, naming: Nam
     const { key, project } = caller.grant;
     const digest = createHash("sha256").update(head.idempotency_key).digest("hex");
     const named_by = `${project.name}:${digest}`;
-    const before = (await documents.get("job_keys", named_by))?.value as NamedJob | undefined;
-    if (before) return replayed(before, scanned.count);
+    const existing = (await documents.get("job_idempotency_keys", named_by))?.value as
+      | IdempotencyRecord
+      | undefined;
+    if (existing) return replyForExisting(existing, scanned.count);
 
     const refusal = await quotaRefused(caller, scanned.count);
     if (refusal) return refusal;
@@ -172,37 +188,39 @@ export function batchRoute(services: BatchServices, kind: BatchKind, naming: Nam
       project: project.name,
       key_prefix: key.prefix,
       allowances: { ...key.quotas, spend: key.spend_cap_micros },
-      named_by,
+      idempotency_doc: named_by,
       callback_url: head.callback_url ?? null,
       total: scanned.count,
       created_ms: Math.floor(now_ms),
     };
-    await ask(Job, job_id, "open", spec, { wait_ms: ASK_MS });
+    await ask(Job, job_id, "open", spec, { timeout_ms: ASK_MS });
     await write(job_id, scanned);
-    const named: NamedJob = { job_id, kind: kind.name, total: scanned.count };
-    if (!(await documents.put("job_keys", named_by, named, 0))) {
+    const record: IdempotencyRecord = { job_id, kind: kind.name, total: scanned.count };
+    if (!(await documents.put("job_idempotency_keys", named_by, record, 0))) {
       // Two at the same moment: the other one's insert was the first.
       await ask(Job, job_id, "abandon", null).catch(() => {});
-      const other = (await documents.get("job_keys", named_by))?.value as NamedJob | undefined;
-      if (other) return replayed(other, scanned.count);
+      const winner = (await documents.get("job_idempotency_keys", named_by))?.value as
+        | IdempotencyRecord
+        | undefined;
+      if (winner) return replyForExisting(winner, scanned.count);
       throw new Fault("no_answer", `Cannot create a job: its idempotency key was taken and is free again`);
     }
-    const { begun } = await ask(Job, job_id, "begin", null, { wait_ms: ASK_MS });
+    const { exists: begun } = await ask(Job, job_id, "begin", null, { timeout_ms: ASK_MS });
     if (!begun) throw new Fault("no_answer", `Cannot begin job "${job_id}": it is not there`);
     return json(202, { job_id, created: true });
   }
 
   return route({
     method: "POST",
-    path: naming.path,
-    operationId: naming.operationId,
-    summary: naming.summary,
+    path: names.path,
+    operationId: names.operationId,
+    summary: names.summary,
     description:
       `Up to ${MAX_JOB_ITEMS} items, run with the logic of the single endpoint and with patience: what fails for a ` +
       "passing reason is tried again. Read the job for its progress and its items; with `callback_url` it tells when it " +
       "is over. The same `idempotency_key` with as many items of the same kind is the same job. Every item is checked " +
       "first, and a mistake in one refuses them all.",
-    tags: [naming.tag],
+    tags: [names.tag],
     body: batchBody(kind.item),
     raw: true,
     too_large: TOO_MANY,
@@ -213,7 +231,7 @@ export function batchRoute(services: BatchServices, kind: BatchKind, naming: Nam
       409: { description: "The idempotency key named a job of another kind or length", schema: Detail },
     },
     handle: async (call) => {
-      const scan = await scanItems(call.bytes, MAX_JOB_ITEMS, breath);
+      const scan = await scanItems(call.bytes, MAX_JOB_ITEMS, yieldToEventLoop);
       if (scan.kind === "wrong") return invalid(scan.detail);
       const scanned = scan.value;
       if (scanned.count > MAX_JOB_ITEMS) return tooLarge(TOO_MANY);
@@ -222,13 +240,13 @@ export function batchRoute(services: BatchServices, kind: BatchKind, naming: Nam
       if (scanned.count === 0) return invalid([EMPTY]);
       const head = read.value as Head;
       if (head.callback_url != null && URL.parse(head.callback_url) === null) return invalid([NO_URL]);
-      return (await judge(scanned, call.caller)) ?? (await create(call, scanned, head));
+      return (await validateItems(scanned, call.caller)) ?? (await create(call, scanned, head));
     },
   });
 }
 
 export const batchBody = (item: TSchema): TObject =>
-  Type.Object({ items: Type.Array(item, { minItems: 1, maxItems: MAX_JOB_ITEMS }), ...around });
+  Type.Object({ items: Type.Array(item, { minItems: 1, maxItems: MAX_JOB_ITEMS }), ...jobFields });
 
 const Detail = Type.Object({ detail: Type.String() });
 const EMPTY: Mistake = {
@@ -244,11 +262,11 @@ const NO_URL: Mistake = {
 
 /** The known fields of an item that say something: not null, and not their default. */
 export function withoutDefaults({ properties }: TObject, item: Input): Input {
-  const kept: Record<string, unknown> = {};
+  const fields: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(properties)) {
     const value = item[name];
     if (value === undefined || value === null) continue;
-    if (value !== (field as { default?: unknown }).default) kept[name] = value;
+    if (value !== (field as { default?: unknown }).default) fields[name] = value;
   }
-  return kept;
+  return fields;
 }

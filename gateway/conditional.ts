@@ -4,18 +4,18 @@
  */
 
 /** `tag` as it is sent: with its quotes, never weak. */
-export type Read =
+export type ConditionalRead =
   | { readonly status: 200 }
   | { readonly status: 304 }
   | { readonly status: 206; readonly first: number; readonly last: number; readonly content_range: string }
   | { readonly status: 416; readonly content_range: string };
 
-interface Asked {
+interface Representation {
   readonly tag: string;
   readonly length: number;
 }
 
-const WHOLE: Read = { status: 200 };
+const WHOLE: ConditionalRead = { status: 200 };
 const ENTITY_TAG = /[\s,]*(?:W\/)?("[\x21\x23-\x7e\x80-\u{10ffff}]*")\s*(?:,|$)/uy;
 
 /** Compared weakly, as section 13.1.2 asks; empty members are skipped (5.6.1). What is not a list of tags matches nothing from where it goes wrong. */
@@ -23,7 +23,7 @@ export function matches(if_none_match: string | undefined, tag: string): boolean
   if (if_none_match === undefined) return false;
   if (if_none_match.trim() === "*") return true;
   ENTITY_TAG.lastIndex = 0;
-  for (let found; (found = ENTITY_TAG.exec(if_none_match));) if (found[1] === tag) return true;
+  for (let match; (match = ENTITY_TAG.exec(if_none_match));) if (match[1] === tag) return true;
   return false;
 }
 
@@ -32,14 +32,17 @@ const ONE_RANGE = /^bytes=\s*(\d*)-(\d*)\s*$/i;
 const number = (digits: string): number => (digits.length > 15 ? Infinity : Number(digits));
 
 /** What a GET or HEAD is answered with, given its conditional fields. */
-export function readOf(headers: ReadonlyMap<string, string>, { tag, length }: Asked): Read {
+export function readOf(
+  headers: ReadonlyMap<string, string>,
+  { tag, length }: Representation,
+): ConditionalRead {
   if (matches(headers.get("if-none-match"), tag)) return { status: 304 };
   const range = headers.get("range");
   if (range === undefined || !still(headers.get("if-range"), tag)) return WHOLE;
-  const found = ONE_RANGE.exec(range.trim());
+  const match = ONE_RANGE.exec(range.trim());
   // Another unit, several ranges, or no range at all: a server may ignore the field, and does.
-  if (!found || (found[1] === "" && found[2] === "")) return WHOLE;
-  const [from, to] = [found[1]!, found[2]!];
+  if (!match || (match[1] === "" && match[2] === "")) return WHOLE;
+  const [from, to] = [match[1]!, match[2]!];
   if (from !== "" && to !== "" && number(to) < number(from)) return WHOLE;
   const first = from === "" ? Math.max(0, length - number(to)) : number(from);
   const last = from === "" || to === "" ? length - 1 : Math.min(number(to), length - 1);

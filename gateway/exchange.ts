@@ -3,8 +3,15 @@
  * collecting, the answer, what happens when something throws or the client leaves. It opens no socket and knows no
  * server: the adapter feeds it what arrives and hands it a Wire to write on.
  */
-import { bodiless, type Collector, collector, type Coming, DROP_MAX_BYTES, faulty } from "./framing.ts";
-import type { Admission, Admit, Body, Gone, Head, Lent, Reply, Stream } from "./http.ts";
+import {
+  hasNoBody,
+  type Collector,
+  collector,
+  type BodyFraming,
+  DROP_MAX_BYTES,
+  replyDefect,
+} from "./framing.ts";
+import type { Admission, Admit, Body, ClientAbort, Head, BorrowedBuffer, Reply, Stream } from "./http.ts";
 
 /** What an adapter can write. Each returns at once; none throws; after `left` none is called. */
 export interface Wire {
@@ -23,7 +30,7 @@ export interface Wire {
 
 const EMPTY = Buffer.alloc(0);
 /** One for all: an exception of its own for each client that leaves costs a stack trace. */
-const GONE = new Error("The client has gone");
+const CLIENT_ABORTED = new Error("The client has gone");
 const TOO_LARGE: Body = { kind: "too_large" };
 const LAST_RESORT: Reply = {
   status: 500,
@@ -36,44 +43,44 @@ interface Parties {
   readonly failed: (problem: unknown, head: Head) => Reply;
 }
 
-export function exchange(head: Head, announced: Coming, parties: Parties, wire: Wire): Exchange {
-  const call = new Exchange(head, announced, parties, wire);
+export function exchange(head: Head, framing: BodyFraming, parties: Parties, wire: Wire): Exchange {
+  const call = new Exchange(head, framing, parties, wire);
   call.begin();
   return call;
 }
 
 /** One object and not a dozen functions made anew: of a cached answer they were a tenth of the cost. */
-export class Exchange implements Gone {
+export class Exchange implements ClientAbort {
   readonly #head: Head;
-  readonly #announced: Coming;
+  readonly #framing: BodyFraming;
   readonly #parties: Parties;
   readonly #wire: Wire;
   #received_bytes = 0;
   #arrived: boolean;
   #over = false;
   /** Ready, and kept back until a body of unknown length has ended. */
-  #held: Reply | null = null;
+  #pendingReply: Reply | null = null;
   #collecting: Collector | null = null;
   #admission: Admission | null = null;
-  #leaving: AbortController | null = null;
+  #abortController: AbortController | null = null;
   /** Of Gone. */
   aborted = false;
 
-  constructor(head: Head, announced: Coming, parties: Parties, wire: Wire) {
+  constructor(head: Head, framing: BodyFraming, parties: Parties, wire: Wire) {
     this.#head = head;
-    this.#announced = announced;
+    this.#framing = framing;
     this.#parties = parties;
     this.#wire = wire;
-    this.#arrived = announced.kind !== "known" && announced.kind !== "unknown";
+    this.#arrived = framing.kind !== "known" && framing.kind !== "unknown";
   }
 
   begin(): void {
-    const bytes = this.#known();
+    const bytes = this.#knownBytes();
     try {
       const admission = (this.#admission = this.#parties.admit(this.#head, this));
-      if ("status" in admission) this.#settle(admission);
-      else if (this.#announced.kind === "none") this.#ask({ kind: "whole", bytes: EMPTY });
-      else if (bytes !== null && bytes > admission.limit_bytes) this.#ask(TOO_LARGE);
+      if ("status" in admission) this.#complete(admission);
+      else if (this.#framing.kind === "none") this.#requestAnswer({ kind: "whole", bytes: EMPTY });
+      else if (bytes !== null && bytes > admission.limit_bytes) this.#requestAnswer(TOO_LARGE);
       else this.#collecting = collector(bytes, admission.limit_bytes);
     } catch (problem) {
       this.#fail(problem);
@@ -94,50 +101,50 @@ export class Exchange implements Gone {
             : null
           : TOO_LARGE;
         if (body) this.#collecting = null;
-        if (body) this.#ask(body);
+        if (body) this.#requestAnswer(body);
       } catch (problem) {
         this.#collecting = null; // No memory for it.
         this.#fail(problem);
       }
     }
-    if (this.#over || this.#held === null) return;
+    if (this.#over || this.#pendingReply === null) return;
     if (!this.#arrived && this.#received_bytes <= DROP_MAX_BYTES) return;
     this.#over = true;
-    this.#write(this.#held, !this.#arrived);
+    this.#write(this.#pendingReply, !this.#arrived);
   }
 
   /** The client has gone: the adapter's last word. */
-  left(): void {
+  onClientAbort(): void {
     this.#over = true;
     this.#collecting = null;
-    if (this.#held) release(this.#held);
+    if (this.#pendingReply) releaseStream(this.#pendingReply);
     this.aborted = true;
-    this.#leaving?.abort(GONE);
+    this.#abortController?.abort(CLIENT_ABORTED);
   }
 
   get signal(): AbortSignal {
-    if (this.#leaving === null) {
-      this.#leaving = new AbortController();
-      if (this.aborted) this.#leaving.abort(GONE);
+    if (this.#abortController === null) {
+      this.#abortController = new AbortController();
+      if (this.aborted) this.#abortController.abort(CLIENT_ABORTED);
     }
-    return this.#leaving.signal;
+    return this.#abortController.signal;
   }
 
-  #known(): number | null {
-    return this.#announced.kind === "known" ? this.#announced.bytes : null;
+  #knownBytes(): number | null {
+    return this.#framing.kind === "known" ? this.#framing.bytes : null;
   }
 
-  #ask(body: Body): void {
+  #requestAnswer(body: Body): void {
     const admission = this.#admission;
     if (admission === null || "status" in admission) return;
     try {
       const answer = admission.answer(body);
       if (answer instanceof Promise)
         answer.then(
-          (reply) => this.#settle(reply),
+          (reply) => this.#complete(reply),
           (problem: unknown) => this.#fail(problem),
         );
-      else this.#settle(answer);
+      else this.#complete(answer);
     } catch (problem) {
       this.#fail(problem);
     }
@@ -148,45 +155,45 @@ export class Exchange implements Gone {
     let reply = LAST_RESORT;
     try {
       const made = this.#parties.failed(problem, this.#head);
-      if (faulty(made) === null && (!made.body || Buffer.isBuffer(made.body))) reply = made;
-      else release(made);
+      if (replyDefect(made) === null && (!made.body || Buffer.isBuffer(made.body))) reply = made;
+      else releaseStream(made);
     } catch {
       // The one who was to report is broken as well: the client still gets an answer.
     }
     this.#deliver(reply);
   }
 
-  #settle(reply: Reply): void {
-    const fault = faulty(reply);
+  #complete(reply: Reply): void {
+    const fault = replyDefect(reply);
     if (fault === null) return this.#deliver(reply);
-    release(reply);
+    releaseStream(reply);
     const { method, path } = this.#head;
     this.#fail(new Error(`Cannot answer ${method} "${path}": the reply has ${fault}`));
   }
 
   #deliver(reply: Reply): void {
-    if (this.#over) return release(reply);
-    if (!this.#arrived && this.#announced.kind === "unknown") {
+    if (this.#over) return releaseStream(reply);
+    if (!this.#arrived && this.#framing.kind === "unknown") {
       // uWebSockets.js cannot close a connection it has answered on: the end of the body, or its limit, comes first.
-      this.#held = reply;
+      this.#pendingReply = reply;
       return;
     }
     this.#over = true;
     this.#collecting = null;
-    this.#write(reply, !this.#arrived && this.#known()! - this.#received_bytes > DROP_MAX_BYTES);
+    this.#write(reply, !this.#arrived && this.#knownBytes()! - this.#received_bytes > DROP_MAX_BYTES);
   }
 
   #write(reply: Reply, close: boolean): void {
     const { status, body = EMPTY } = reply;
-    if (bodiless(status) || this.#head.method === "HEAD") {
-      this.#wire.whole(reply, null, bodiless(status) ? null : body.length, close);
-      release(reply);
+    if (hasNoBody(status) || this.#head.method === "HEAD") {
+      this.#wire.whole(reply, null, hasNoBody(status) ? null : body.length, close);
+      releaseStream(reply);
     } else if (Buffer.isBuffer(body)) this.#wire.whole(reply, body, body.length, close);
-    else if ("take" in body) this.#lend(reply, body, close);
-    else void this.#pour(reply, body, close);
+    else if ("take" in body) this.#writeBorrowed(reply, body, close);
+    else void this.#writeStream(reply, body, close);
   }
 
-  #lend(reply: Reply, { length, take }: Lent, close: boolean): void {
+  #writeBorrowed(reply: Reply, { length, take }: BorrowedBuffer, close: boolean): void {
     let bytes: Buffer;
     try {
       bytes = length > this.#wire.copied_max_bytes ? Buffer.from(take()) : take();
@@ -198,12 +205,12 @@ export class Exchange implements Gone {
   }
 
   /** Reads one piece ahead of the client, never two; the source is told to stop however this ends. */
-  async #pour(reply: Reply, { length, chunks }: Stream, close: boolean): Promise<void> {
+  async #writeStream(reply: Reply, { length, chunks }: Stream, close: boolean): Promise<void> {
     const wire = this.#wire;
-    let left_bytes = length ?? Infinity;
-    let begun = false;
+    let remaining_bytes = length ?? Infinity;
+    let hasHead = false;
     let source: AsyncIterator<Buffer> | null = null;
-    const stop = () => void stopped(source);
+    const stop = () => void stopSource(source);
     const pull = () => {
       const next = source!.next();
       next.catch(() => {}); // Awaited below, perhaps only after the client has gone.
@@ -213,31 +220,31 @@ export class Exchange implements Gone {
     signal.addEventListener("abort", stop);
     try {
       source = chunks[Symbol.asyncIterator]();
-      for (let next = pull(); left_bytes > 0;) {
+      for (let next = pull(); remaining_bytes > 0;) {
         const { done, value } = await next;
         if (this.aborted) return;
         if (done) break;
-        const bytes = value.length > left_bytes ? value.subarray(0, left_bytes) : value;
-        left_bytes -= bytes.length;
-        if (left_bytes > 0) next = pull();
+        const bytes = value.length > remaining_bytes ? value.subarray(0, remaining_bytes) : value;
+        remaining_bytes -= bytes.length;
+        if (remaining_bytes > 0) next = pull();
         if (bytes.length === 0) continue;
-        if (!begun) wire.head(reply, length, close);
-        begun = true;
+        if (!hasHead) wire.head(reply, length, close);
+        hasHead = true;
         const ready = wire.piece(bytes);
         if (ready !== true && !(await ready)) return;
       }
-      if (length !== null && left_bytes > 0) {
-        const missing = `the source ended ${left_bytes} of ${length} bytes early`;
+      if (length !== null && remaining_bytes > 0) {
+        const missing = `the source ended ${remaining_bytes} of ${length} bytes early`;
         const { method, path } = this.#head;
         throw new Error(`Cannot answer ${method} "${path}": ${missing}`);
       }
-      if (!begun) wire.head(reply, length, close);
+      if (!hasHead) wire.head(reply, length, close);
       wire.end();
     } catch (problem) {
       if (this.aborted) return;
-      if (begun) {
+      if (hasHead) {
         try {
-          release(this.#parties.failed(problem, this.#head));
+          releaseStream(this.#parties.failed(problem, this.#head));
         } catch {
           // Told for the log only: the status has been sent.
         }
@@ -253,7 +260,7 @@ export class Exchange implements Gone {
   }
 }
 
-async function stopped(source: AsyncIterator<Buffer> | null): Promise<void> {
+async function stopSource(source: AsyncIterator<Buffer> | null): Promise<void> {
   try {
     await source?.return?.();
   } catch {
@@ -262,10 +269,10 @@ async function stopped(source: AsyncIterator<Buffer> | null): Promise<void> {
 }
 
 /** A stream that will not be sent: its source may hold something open. */
-function release({ body }: Reply): void {
+function releaseStream({ body }: Reply): void {
   if (!body || Buffer.isBuffer(body) || "take" in body) return;
   try {
-    void stopped(body.chunks[Symbol.asyncIterator]());
+    void stopSource(body.chunks[Symbol.asyncIterator]());
   } catch {
     // Not even to be begun: then it holds nothing.
   }

@@ -15,14 +15,14 @@ export const FIELDS_MAX = 100;
 export const DROP_MAX_BYTES = 128 * 1024 * 1024;
 
 /** How much body a head announces, or why it cannot be believed. */
-export type Coming =
+export type BodyFraming =
   | { readonly kind: "none" }
   | { readonly kind: "known"; readonly bytes: number }
   | { readonly kind: "unknown" }
   | { readonly kind: "broken"; readonly reason: string };
 
-const NONE: Coming = { kind: "none" };
-const UNKNOWN: Coming = { kind: "unknown" };
+const NONE: BodyFraming = { kind: "none" };
+const UNKNOWN: BodyFraming = { kind: "unknown" };
 /** Fifteen digits are exact as a number, and a petabyte. */
 const LENGTH = /^\d{1,15}$/;
 
@@ -30,25 +30,25 @@ const LENGTH = /^\d{1,15}$/;
  * RFC 9112 section 6.3, without its leniencies: what two parsers could read differently is refused. A field that was
  * sent twice arrives joined by a comma, and so is no number, no coding and no host.
  */
-export function coming(headers: ReadonlyMap<string, string>): Coming {
+export function readFraming(headers: ReadonlyMap<string, string>): BodyFraming {
   const length = headers.get("content-length");
   const coding = headers.get("transfer-encoding");
-  if (headers.get("host")?.includes(",")) return broken("more than one Host");
+  if (headers.get("host")?.includes(",")) return malformed("more than one Host");
   if (coding !== undefined) {
-    if (length !== undefined) return broken("Content-Length beside Transfer-Encoding");
-    return coding.toLowerCase() === "chunked" ? UNKNOWN : broken("a Transfer-Encoding other than chunked");
+    if (length !== undefined) return malformed("Content-Length beside Transfer-Encoding");
+    return coding.toLowerCase() === "chunked" ? UNKNOWN : malformed("a Transfer-Encoding other than chunked");
   }
   if (length === undefined) return NONE;
-  if (!LENGTH.test(length)) return broken("a Content-Length that is not one number");
+  if (!LENGTH.test(length)) return malformed("a Content-Length that is not one number");
   return Number(length) === 0 ? NONE : { kind: "known", bytes: Number(length) };
 }
 
-const broken = (reason: string): Coming => ({ kind: "broken", reason });
+const malformed = (reason: string): BodyFraming => ({ kind: "broken", reason });
 
 /** Adds one field as it was sent: names in lower case, repeated fields joined. */
 export function addField(headers: Map<string, string>, name: string, value: string): void {
-  const before = headers.get(name);
-  headers.set(name, before === undefined ? value : `${before}, ${value}`);
+  const existing = headers.get(name);
+  headers.set(name, existing === undefined ? value : `${existing}, ${value}`);
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -63,13 +63,13 @@ const OWNED = new Set([
 ]);
 
 /** Why this reply may not be written, or null. A value with a line break in it would become a second field. */
-export function faulty({ status, headers }: Reply): string | null {
+export function replyDefect({ status, headers }: Reply): string | null {
   if (!Number.isInteger(status) || status < 200 || status > 599) return `the status ${status}`;
   for (const name in headers) {
-    if (!named.has(name)) {
+    if (!goodNames.has(name)) {
       if (!TOKEN.test(name)) return `a header named ${JSON.stringify(name)}`;
       if (OWNED.has(name.toLowerCase())) return `the header ${name}, which the adapter writes`;
-      if (named.size < MAX_NAMED) named.add(name);
+      if (goodNames.size < MAX_GOOD_NAMES) goodNames.add(name);
     }
     if (UNSENDABLE.test(headers[name]!)) return `a control character in the header ${name}`;
   }
@@ -77,14 +77,14 @@ export function faulty({ status, headers }: Reply): string | null {
 }
 
 /** Names that were found good: a program has a few dozen of them, and sends them with every answer. */
-const named = new Set<string>();
-const MAX_NAMED = 1_000;
+const goodNames = new Set<string>();
+const MAX_GOOD_NAMES = 1_000;
 
 // oxlint-disable-next-line no-control-regex -- which is what is looked for
 const UNSENDABLE = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 /** An answer whose status allows no content, whatever the reply brings. */
-export const bodiless = (status: number): boolean => status === 204 || status === 304;
+export const hasNoBody = (status: number): boolean => status === 204 || status === 304;
 
 /** Gathers a body; what it was given is copied at once. */
 export interface Collector {
@@ -100,29 +100,29 @@ const FIRST_BYTES = 16 * 1024;
  * when it is not, so that a body sent byte by byte costs no more than twice itself.
  */
 export function collector(known_bytes: number | null, limit_bytes: number): Collector {
-  let held: Buffer | null = null;
+  let buffer: Buffer | null = null;
   let used = 0;
   return {
     add(piece) {
       const needed = used + piece.length;
       if (needed > limit_bytes) {
-        held = null;
+        buffer = null;
         return false;
       }
-      if (held === null || held.length < needed) {
-        const doubled = Math.max(FIRST_BYTES, 2 * (held?.length ?? 0), needed);
+      if (buffer === null || buffer.length < needed) {
+        const doubled = Math.max(FIRST_BYTES, 2 * (buffer?.length ?? 0), needed);
         // A small body of known length comes out of Node's pool; one that may double keeps no pool alive.
         const larger =
           known_bytes === null
             ? Buffer.allocUnsafeSlow(Math.min(limit_bytes, doubled))
             : Buffer.allocUnsafe(known_bytes);
-        held?.copy(larger, 0, 0, used);
-        held = larger;
+        buffer?.copy(larger, 0, 0, used);
+        buffer = larger;
       }
-      held.set(piece, used);
+      buffer.set(piece, used);
       used = needed;
       return true;
     },
-    whole: () => held?.subarray(0, used) ?? Buffer.alloc(0),
+    whole: () => buffer?.subarray(0, used) ?? Buffer.alloc(0),
   };
 }

@@ -17,8 +17,8 @@ export const json = (status: number, value: unknown, headers: Headers = {}): Rep
   body: Buffer.from(JSON.stringify(value)),
 });
 
-const detail = (status: number, said: unknown, headers: Headers = {}): Reply =>
-  json(status, { detail: said }, headers);
+const detail = (status: number, content: unknown, headers: Headers = {}): Reply =>
+  json(status, { detail: content }, headers);
 
 const CHALLENGE = { "WWW-Authenticate": "Bearer" };
 export const MISSING_TOKEN = detail(401, "missing bearer token", CHALLENGE);
@@ -33,7 +33,7 @@ export const KEY_RATE_LIMITED = detail(429, { error: "key_rate_limited" }, { "Re
 
 export const methodNotAllowed = (allow: string): Reply => detail(405, "Method Not Allowed", { Allow: allow });
 
-export const tooLarge = (said: string): Reply => detail(413, said);
+export const tooLarge = (message: string): Reply => detail(413, message);
 
 export const invalid = (mistakes: readonly Mistake[]): Reply => detail(422, mistakes);
 
@@ -70,8 +70,8 @@ export const timedOut = (request_id: string): Reply => detail(504, { error: "tim
 export const internalError = (request_id: string): Reply =>
   json(500, { detail: "internal error", request_id });
 
-export const unavailable = (said: string, retry_after_s = 1): Reply =>
-  detail(503, said, { "Retry-After": String(retry_after_s) });
+export const unavailable = (message: string, retry_after_s = 1): Reply =>
+  detail(503, message, { "Retry-After": String(retry_after_s) });
 
 /** What a fault of ours is to a client: never the message, which may name hosts. */
 export function ofFault({ code }: Fault, request_id: string): Reply {

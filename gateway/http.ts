@@ -22,14 +22,14 @@ export interface Head {
 export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Buffer | Lent | Stream;
+  readonly body?: Buffer | BorrowedBuffer | Stream;
 }
 
 /**
  * Bytes for what is sent again and again, little changed: a copy of its own for each answer costs more than all the
  * rest. `take` is called at most once, when they are written; what it gives is another answer's a moment later.
  */
-export interface Lent {
+export interface BorrowedBuffer {
   readonly length: number;
   readonly take: () => Buffer;
 }
@@ -60,14 +60,14 @@ export type Admission =
 export type Body = { readonly kind: "whole"; readonly bytes: Buffer } | { readonly kind: "too_large" };
 
 /** Whether the client left before its answer had been written. Most requests end without anybody asking. */
-export interface Gone {
+export interface ClientAbort {
   readonly aborted: boolean;
   /** Made when it is first asked for. */
   readonly signal: AbortSignal;
 }
 
 /** It does not wait and may throw: `failed` makes the answer. */
-export type Admit = (head: Head, gone: Gone) => Admission;
+export type Admit = (head: Head, abort: ClientAbort) => Admission;
 
 export interface Listening {
   readonly port: number;

@@ -4,7 +4,7 @@
  * much, and others are served in between. What an item must look like is its kind's business (batch.ts).
  */
 import { isUtf8 } from "node:buffer";
-import { type Mistake, type Read, readJson } from "./validate.ts";
+import { type Mistake, type ReadResult, readJson } from "./validate.ts";
 
 export interface Scanned {
   /** Everything but the items; in their place an empty list, or what stood there when it was no list. */
@@ -17,7 +17,7 @@ export interface Scanned {
 }
 
 /** Bytes looked at before others are served. */
-const BREATH_BYTES = 2 ** 20;
+const YIELD_BYTES = 2 ** 20;
 /** A broken body up to this size is parsed again to say where it breaks. */
 const EXPLAINED_BYTES = 2 ** 20;
 
@@ -31,9 +31,9 @@ const isSpace = (byte: number | undefined): boolean =>
 export async function scanItems(
   bytes: Buffer,
   most: number,
-  breath: () => Promise<void>,
-): Promise<Read<Scanned>> {
-  if (bytes.length === 0 || !isUtf8(bytes)) return readJson(bytes) as Read<Scanned>;
+  yieldToEventLoop: () => Promise<void>,
+): Promise<ReadResult<Scanned>> {
+  if (bytes.length === 0 || !isUtf8(bytes)) return readJson(bytes) as ReadResult<Scanned>;
   const bounds: number[] = [];
   let count = 0;
   let list: readonly [from: number, to: number] | null = null;
@@ -47,7 +47,7 @@ export async function scanItems(
   const skipString = (): void => {
     for (at++; ; at++) {
       at = bytes.indexOf(QUOTE, at);
-      if (at === -1) throw new Broken();
+      if (at === -1) throw new MalformedJson();
       let escapes = 0;
       while (bytes[at - 1 - escapes] === BACKSLASH) escapes++;
       if (escapes % 2 === 0) break;
@@ -69,7 +69,7 @@ export async function scanItems(
       } else if (byte === COMMA && depth === 0) return;
       at++;
     }
-    throw new Broken();
+    throw new MalformedJson();
   };
 
   try {
@@ -78,12 +78,12 @@ export async function scanItems(
       for (at++; ;) {
         skipSpace();
         if (bytes[at] === CLOSE_OBJECT) break;
-        if (bytes[at] !== QUOTE) throw new Broken();
+        if (bytes[at] !== QUOTE) throw new MalformedJson();
         const name_at = at;
         skipString();
         const name = bytes.toString("latin1", name_at + 1, at - 1);
         skipSpace();
-        if (bytes[at] !== COLON) throw new Broken();
+        if (bytes[at] !== COLON) throw new MalformedJson();
         at++;
         skipSpace();
         // Of a name given twice the last counts, as everywhere.
@@ -97,10 +97,10 @@ export async function scanItems(
             skipValue();
             if (count++ < most) bounds.push(item_at, at);
             if (bytes[at] === CLOSE_LIST) break;
-            if (bytes[at] !== COMMA) throw new Broken();
+            if (bytes[at] !== COMMA) throw new MalformedJson();
             at++;
-            if (at - looked < BREATH_BYTES) continue;
-            await breath();
+            if (at - looked < YIELD_BYTES) continue;
+            await yieldToEventLoop();
             looked = at;
           }
           list = [from, ++at];
@@ -110,7 +110,7 @@ export async function scanItems(
         }
         skipSpace();
         if (bytes[at] === CLOSE_OBJECT) break;
-        if (bytes[at] !== COMMA) throw new Broken();
+        if (bytes[at] !== COMMA) throw new MalformedJson();
         at++;
       }
     }
@@ -139,16 +139,16 @@ export async function scanItems(
       },
     };
   } catch (problem) {
-    if (!(problem instanceof Broken) && !(problem instanceof SyntaxError)) throw problem;
+    if (!(problem instanceof MalformedJson) && !(problem instanceof SyntaxError)) throw problem;
     const explained = bytes.length <= EXPLAINED_BYTES ? readJson(bytes) : null;
     if (explained?.kind === "wrong") return explained;
-    return { kind: "wrong", detail: [broken(Math.max(0, at))] };
+    return { kind: "wrong", detail: [malformedAt(Math.max(0, at))] };
   }
 }
 
-class Broken extends Error {}
+class MalformedJson extends Error {}
 
-export const broken = (offset: number): Mistake => ({
+export const malformedAt = (offset: number): Mistake => ({
   loc: ["body", offset],
   msg: "JSON decode error",
   type: "json_invalid",

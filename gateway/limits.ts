@@ -13,15 +13,15 @@ import {
 const WINDOW_MS = 1000;
 
 /** One counter of one-second windows. Counting changes it in place: it is touched on every request. */
-export interface Window {
+export interface RateWindow {
   starts_ms: number;
   used: number;
 }
 
-export const freshWindow = (): Window => ({ starts_ms: 0, used: 0 });
+export const freshWindow = (): RateWindow => ({ starts_ms: 0, used: 0 });
 
 /** Counts one request, also one that will be refused; answers how many this window has seen, this one included. */
-export function count(window: Window, now_ms: number): number {
+export function count(window: RateWindow, now_ms: number): number {
   if (now_ms >= window.starts_ms + WINDOW_MS || now_ms < window.starts_ms) {
     window.starts_ms = now_ms - (now_ms % WINDOW_MS);
     window.used = 0;
@@ -30,7 +30,7 @@ export function count(window: Window, now_ms: number): number {
 }
 
 /** What the RateLimit fields are drawn from: a limit, how many it has seen, what is left of its window. */
-export interface Seen {
+export interface WindowUse {
   readonly q: number;
   readonly used: number;
   readonly window_left_ms: number;
@@ -46,15 +46,15 @@ export function policyField(project_q: number, key_q: number | null): string {
 }
 
 /** `"project";r=199;t=1, "key";r=49;t=1`: what is left after this request. */
-export function limitField(project: Seen, key: Seen | null): string {
+export function limitField(project: WindowUse, key: WindowUse | null): string {
   return key === null ? part("project", project) : `${part("project", project)}, ${part("key", key)}`;
 }
 
-const part = (name: string, { q, used, window_left_ms }: Seen): string =>
+const part = (name: string, { q, used, window_left_ms }: WindowUse): string =>
   `"${name}";r=${Math.max(0, q - used)};t=${seconds(window_left_ms)}`;
 
 /** Which rate limit is passed, if one is: the project's goes first, and a refused request still counts for both. */
-export function ratePassed(project: Seen, key: Seen | null): "project" | "key" | null {
+export function ratePassed(project: WindowUse, key: WindowUse | null): "project" | "key" | null {
   if (project.used > project.q) return "project";
   return key !== null && key.used > key.q ? "key" : null;
 }

@@ -6,7 +6,7 @@
  * A gateway that is one of several claims by itself while a quota is far from used up, further than all of them can
  * get before they hear of each other; from there on it asks the actor for each request, so that a quota is exact.
  */
-import type { Say } from "../cluster/actor.ts";
+import type { ActorClient } from "../cluster/actor.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Meters } from "../cluster/ports/meters.ts";
 import {
@@ -19,7 +19,7 @@ import {
   monthOf,
   NO_USAGE,
   type QuotaCategory,
-  type Tally,
+  type UsageReport,
   type Totals,
   type Usage,
   type UsageByCategory,
@@ -32,12 +32,12 @@ export type Billing = (typeof BILLING_CATEGORIES)[number];
 /** One key's account at this gateway. `used` is what the actor last told, and everything seen here since. */
 export interface KeyMeter {
   readonly prefix: string;
-  readonly book: Book;
+  readonly projectMeter: ProjectMeter;
   readonly used: Used;
   /** Running here; included in `used`. */
   readonly reserved: Counts;
   /** Running on other gateways, as the actor last told; included in `used`. */
-  elsewhere: Counts;
+  in_flight_elsewhere: Counts;
   /** Requests per second that all gateways together let through. */
   rate: number;
   allowances: Allowances;
@@ -45,23 +45,23 @@ export interface KeyMeter {
 }
 
 /** One project's month at this gateway. */
-interface Book {
+interface ProjectMeter {
   readonly project: string;
   readonly keys: Map<string, KeyMeter>;
   month: string;
   ends_ms: number;
   /** Cut and not yet acknowledged, oldest first; the first of them may be on its way. */
-  unsent: Tally[];
+  unsent: UsageReport[];
   sequence: number;
-  loaded: boolean;
+  isLoaded: boolean;
   sending: Promise<void> | null;
   /** On the monotonic clock: when what the actor last told was asked for. */
-  heard_ms: number;
+  refreshed_ms: number;
   /** Whether what runs here has changed since it was last told. */
-  changed: boolean;
+  hasChanged: boolean;
   waiting: Claim[];
   /** Those whose wish is in the tally with this number. */
-  readonly asked: Map<number, readonly Claim[]>;
+  readonly sentClaims: Map<number, readonly Claim[]>;
 }
 
 interface Claim {
@@ -82,15 +82,15 @@ export interface Metering {
    */
   claim(meter: KeyMeter, category: QuotaCategory | null): boolean | Promise<boolean>;
   /** Ends what was claimed; `bill` null: nothing is counted. */
-  settle(meter: KeyMeter, category: QuotaCategory | null, bill: Bill | null): void;
+  complete(meter: KeyMeter, category: QuotaCategory | null, bill: Bill | null): void;
   /** Tells a project's actor everything seen so far. Throws Fault. */
   flush(project: string): Promise<void>;
   /** Tells everything to everyone; what cannot be told is logged. */
   drain(): Promise<void>;
 }
 
-interface Needs {
-  readonly ask: Say;
+interface MeteringDeps {
+  readonly ask: ActorClient;
   readonly clock: Clock;
   readonly meters: Meters;
   /** Unlike any other gateway's, now or before: repeated tallies are known by it. */
@@ -99,93 +99,101 @@ interface Needs {
   readonly shared?: boolean;
 }
 
-const TELL_EVERY_MS = 1000;
-const TELL_WAIT_MS = 10_000;
+const REPORT_EVERY_MS = 1000;
+const REPORT_TIMEOUT_MS = 10_000;
 /** What the actor told is believed for so long. */
-const FRESH_MS = 2_000;
+const REFRESHED_MS = 2_000;
 /**
  * While more than so many seconds of the project's rate are left of a quota, gateways need not ask: what they have not
  * heard of each other is at most FRESH_MS old, TELL_EVERY_MS late and a slow answer away.
  */
-const FAR_S = 8;
+const UNSHARED_S = 8;
 /** An actor that cannot be reached for this many cuts gets larger tallies, not more of them. */
 const MAX_UNSENT = 60;
 
-export function metering({ ask, clock, meters, gateway, shared = false }: Needs): Metering {
-  const books = new Map<string, Book>();
-  let armed = false;
+export function metering({ ask, clock, meters, gateway, shared = false }: MeteringDeps): Metering {
+  const projectMeters = new Map<string, ProjectMeter>();
+  let isArmed = false;
 
-  function bookOf(project: string): Book {
-    const known = books.get(project);
-    if (known) return known;
+  function projectMeterOf(project: string): ProjectMeter {
+    const existing = projectMeters.get(project);
+    if (existing) return existing;
     const now_ms = clock.now();
-    const fresh: Book = {
+    const created: ProjectMeter = {
       project,
       keys: new Map(),
       month: monthOf(now_ms),
       ends_ms: monthEnds(now_ms),
       unsent: [],
       sequence: 0,
-      loaded: false,
+      isLoaded: false,
       sending: null,
-      heard_ms: -Infinity,
-      changed: false,
+      refreshed_ms: -Infinity,
+      hasChanged: false,
       waiting: [],
-      asked: new Map(),
+      sentClaims: new Map(),
     };
-    books.set(project, fresh);
-    return fresh;
+    projectMeters.set(project, created);
+    return created;
   }
 
   function arm(): void {
-    if (armed) return;
-    armed = true;
-    clock.at(clock.now() + TELL_EVERY_MS, () => {
-      armed = false;
-      for (const book of books.values()) if (isOwing(book)) void tell(book).catch(() => arm());
+    if (isArmed) return;
+    isArmed = true;
+    clock.at(clock.now() + REPORT_EVERY_MS, () => {
+      isArmed = false;
+      for (const projectMeter of projectMeters.values())
+        if (hasUnsent(projectMeter)) void send(projectMeter).catch(() => arm());
     });
   }
 
-  const isOwing = (book: Book): boolean => {
-    if (book.unsent.length > 0 || book.changed || book.waiting.length > 0) return true;
-    for (const { pending } of book.keys.values()) if (pending.size > 0) return true;
+  const hasUnsent = (projectMeter: ProjectMeter): boolean => {
+    if (projectMeter.unsent.length > 0 || projectMeter.hasChanged || projectMeter.waiting.length > 0)
+      return true;
+    for (const { pending } of projectMeter.keys.values()) if (pending.size > 0) return true;
     return false;
   };
 
   /** Closes what is pending into a tally of the book's month, with what runs and what waits. */
-  function cut(book: Book): void {
-    const all = [...book.keys.values()];
-    const owing = all.filter((meter) => meter.pending.size > 0 || (shared && hasQuota(meter)));
-    const news = book.changed || book.waiting.length > 0 || owing.some(({ pending }) => pending.size > 0);
-    if (!news) return;
+  function cutReport(projectMeter: ProjectMeter): void {
+    const all = [...projectMeter.keys.values()];
+    const reporting = all.filter((meter) => meter.pending.size > 0 || (shared && hasQuota(meter)));
+    const hasNews =
+      projectMeter.hasChanged ||
+      projectMeter.waiting.length > 0 ||
+      reporting.some(({ pending }) => pending.size > 0);
+    if (!hasNews) return;
     const keys = Object.fromEntries(
-      owing.map(({ prefix, pending }) => [prefix, Object.fromEntries(pending) as UsageByCategory]),
+      reporting.map(({ prefix, pending }) => [prefix, Object.fromEntries(pending) as UsageByCategory]),
     );
-    const allowances = Object.fromEntries(owing.map((meter) => [meter.prefix, meter.allowances]));
-    for (const meter of owing) meter.pending = new Map();
-    const sequence = ++book.sequence;
-    const tally = { gateway, sequence, month: book.month, keys, allowances };
-    book.unsent.push(shared ? { ...tally, ...standing(book, owing) } : tally);
-    book.changed = false;
-    if (book.waiting.length > 0) book.asked.set(sequence, book.waiting);
-    book.waiting = [];
+    const allowances = Object.fromEntries(reporting.map((meter) => [meter.prefix, meter.allowances]));
+    for (const meter of reporting) meter.pending = new Map();
+    const sequence = ++projectMeter.sequence;
+    const report = { gateway, sequence, month: projectMeter.month, keys, allowances };
+    projectMeter.unsent.push(shared ? { ...report, ...inFlight(projectMeter, reporting) } : report);
+    projectMeter.hasChanged = false;
+    if (projectMeter.waiting.length > 0) projectMeter.sentClaims.set(sequence, projectMeter.waiting);
+    projectMeter.waiting = [];
   }
 
-  function standing(book: Book, owing: readonly KeyMeter[]): Pick<Tally, "holds" | "wants"> {
-    const holds = owing.filter(hasQuota).map(({ prefix, reserved }) => [prefix, { ...reserved }]);
-    const wants: Record<string, Counts> = {};
-    for (const { meter, category } of book.waiting)
-      (wants[meter.prefix] ??= { search: 0, fetch: 0 })[category]++;
-    return { holds: Object.fromEntries(holds), wants };
+  function inFlight(
+    projectMeter: ProjectMeter,
+    reporting: readonly KeyMeter[],
+  ): Pick<UsageReport, "in_flight" | "requested"> {
+    const in_flight = reporting.filter(hasQuota).map(({ prefix, reserved }) => [prefix, { ...reserved }]);
+    const requested: Record<string, Counts> = {};
+    for (const { meter, category } of projectMeter.waiting)
+      (requested[meter.prefix] ??= { search: 0, fetch: 0 })[category]++;
+    return { in_flight: Object.fromEntries(in_flight), requested };
   }
 
   /** Lets in as many of those who wait as were given, in their order. */
-  function admit(claims: readonly Claim[], given: Record<string, Counts>): void {
-    const left: Record<string, Counts> = structuredClone(given);
+  function answerClaims(claims: readonly Claim[], grants: Record<string, Counts>): void {
+    const remaining: Record<string, Counts> = structuredClone(grants);
     for (const { meter, category, resolve } of claims) {
-      const granted = (left[meter.prefix]?.[category] ?? 0) > 0;
+      const granted = (remaining[meter.prefix]?.[category] ?? 0) > 0;
       if (granted) {
-        left[meter.prefix]![category]--;
+        remaining[meter.prefix]![category]--;
         reserve(meter, category);
       }
       resolve(granted);
@@ -196,105 +204,114 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Needs)
     meter.used[category]++;
     meter.reserved[category]++;
     if (!shared || meter.allowances[category] === null) return;
-    meter.book.changed = true;
+    meter.projectMeter.hasChanged = true;
     arm();
   }
 
   /** Whether no gateway can have used up what is left before this one hears of it. */
-  const isFar = ({ book, used, rate }: KeyMeter, category: QuotaCategory, limit: number): boolean =>
-    limit - used[category] > FAR_S * rate && clock.mono() - book.heard_ms < FRESH_MS;
+  const isFar = ({ projectMeter, used, rate }: KeyMeter, category: QuotaCategory, limit: number): boolean =>
+    limit - used[category] > UNSHARED_S * rate && clock.mono() - projectMeter.refreshed_ms < REFRESHED_MS;
 
   /** One conversation at a time per project, so that sequence numbers arrive in order. */
-  function tell(book: Book): Promise<void> {
-    book.sending ??= (async () => {
+  function send(projectMeter: ProjectMeter): Promise<void> {
+    projectMeter.sending ??= (async () => {
       // With nothing to tell it would end, and clear `sending`, before that is set.
       await Promise.resolve();
       try {
         do {
-          if (book.unsent.length < MAX_UNSENT) cut(book);
-          while (book.unsent.length > 0) {
-            const tally = book.unsent[0]!;
-            const asked_ms = clock.mono();
-            const added = await ask(Account, book.project, "add", tally, {
-              wait_ms: TELL_WAIT_MS,
-              id: `${gateway}:${tally.sequence}`,
+          if (projectMeter.unsent.length < MAX_UNSENT) cutReport(projectMeter);
+          while (projectMeter.unsent.length > 0) {
+            const report = projectMeter.unsent[0]!;
+            const sent_ms = clock.mono();
+            const added = await ask(Account, projectMeter.project, "reportUsage", report, {
+              timeout_ms: REPORT_TIMEOUT_MS,
+              idempotency_id: `${gateway}:${report.sequence}`,
             });
-            book.unsent.shift();
-            book.heard_ms = asked_ms;
-            correct(book, added, added.elsewhere);
-            admit(book.asked.get(tally.sequence) ?? [], added.given);
-            book.asked.delete(tally.sequence);
+            projectMeter.unsent.shift();
+            projectMeter.refreshed_ms = sent_ms;
+            correct(projectMeter, added, added.in_flight_elsewhere);
+            answerClaims(projectMeter.sentClaims.get(report.sequence) ?? [], added.granted);
+            projectMeter.sentClaims.delete(report.sequence);
           }
-        } while (book.waiting.length > 0);
+        } while (projectMeter.waiting.length > 0);
       } catch (problem) {
         // What is given when the tally is heard after all, nobody takes: the next one says so.
-        for (const claims of [...book.asked.values(), book.waiting])
+        for (const claims of [...projectMeter.sentClaims.values(), projectMeter.waiting])
           for (const { reject } of claims) reject(problem);
-        book.asked.clear();
-        book.waiting = [];
-        book.changed = shared;
+        projectMeter.sentClaims.clear();
+        projectMeter.waiting = [];
+        projectMeter.hasChanged = shared;
         throw problem;
       } finally {
-        book.sending = null;
+        projectMeter.sending = null;
       }
     })();
-    return book.sending;
+    return projectMeter.sending;
   }
 
   /** The actor's numbers, and on top of them what it has not heard of yet. */
-  function correct(book: Book, totals: Totals, elsewhere: Record<string, Counts> = {}): void {
-    if (totals.month !== book.month) return;
-    book.loaded = true;
-    for (const meter of book.keys.values()) {
-      meter.elsewhere = elsewhere[meter.prefix] ?? NOBODY;
+  function correct(
+    projectMeter: ProjectMeter,
+    totals: Totals,
+    in_flight_elsewhere: Record<string, Counts> = {},
+  ): void {
+    if (totals.month !== projectMeter.month) return;
+    projectMeter.isLoaded = true;
+    for (const meter of projectMeter.keys.values()) {
+      meter.in_flight_elsewhere = in_flight_elsewhere[meter.prefix] ?? NO_REQUESTS;
       const parts = [
         totals.keys[meter.prefix],
-        ...book.unsent.filter(({ month }) => month === book.month).map(({ keys }) => keys[meter.prefix]),
+        ...projectMeter.unsent
+          .filter(({ month }) => month === projectMeter.month)
+          .map(({ keys }) => keys[meter.prefix]),
         Object.fromEntries(meter.pending) as UsageByCategory,
       ].map((usage) => usedOf(usage ?? {}));
-      meter.used.search = sum(parts, "search") + meter.reserved.search + meter.elsewhere.search;
-      meter.used.fetch = sum(parts, "fetch") + meter.reserved.fetch + meter.elsewhere.fetch;
+      meter.used.search = sum(parts, "search") + meter.reserved.search + meter.in_flight_elsewhere.search;
+      meter.used.fetch = sum(parts, "fetch") + meter.reserved.fetch + meter.in_flight_elsewhere.fetch;
       meter.used.spend_micros = sum(parts, "spend_micros");
     }
   }
 
   return {
     async open({ key, project }) {
-      const book = bookOf(project.name);
+      const projectMeter = projectMeterOf(project.name);
       const allowances = { ...key.quotas, spend: key.spend_cap_micros };
-      let meter = book.keys.get(key.prefix);
-      const fresh = meter === undefined;
+      let meter = projectMeter.keys.get(key.prefix);
+      const isNew = meter === undefined;
       if (meter) Object.assign(meter, { allowances, rate: project.rate_limit_rps });
       else {
         meter = {
           prefix: key.prefix,
-          book,
+          projectMeter,
           rate: project.rate_limit_rps,
-          elsewhere: NOBODY,
+          in_flight_elsewhere: NO_REQUESTS,
           used: { search: 0, fetch: 0, spend_micros: 0 },
           reserved: { search: 0, fetch: 0 },
           allowances,
           pending: new Map(),
         };
-        book.keys.set(key.prefix, meter);
+        projectMeter.keys.set(key.prefix, meter);
       }
       const limited = Object.values(allowances).some((limit) => limit !== null);
-      if (limited && (fresh || !book.loaded)) {
+      if (limited && (isNew || !projectMeter.isLoaded)) {
         this.turn(meter, clock.now());
-        correct(book, await ask(Account, book.project, "usage", { month: book.month }));
+        correct(
+          projectMeter,
+          await ask(Account, projectMeter.project, "usage", { month: projectMeter.month }),
+        );
       }
       return meter;
     },
 
-    turn({ book }, now_ms) {
-      if (now_ms < book.ends_ms) return;
-      cut(book);
-      book.month = monthOf(now_ms);
-      book.ends_ms = monthEnds(now_ms);
-      for (const { used, reserved, elsewhere } of book.keys.values())
+    turn({ projectMeter }, now_ms) {
+      if (now_ms < projectMeter.ends_ms) return;
+      cutReport(projectMeter);
+      projectMeter.month = monthOf(now_ms);
+      projectMeter.ends_ms = monthEnds(now_ms);
+      for (const { used, reserved, in_flight_elsewhere } of projectMeter.keys.values())
         Object.assign(used, {
-          search: reserved.search + elsewhere.search,
-          fetch: reserved.fetch + elsewhere.fetch,
+          search: reserved.search + in_flight_elsewhere.search,
+          fetch: reserved.fetch + in_flight_elsewhere.fetch,
           spend_micros: 0,
         });
     },
@@ -308,20 +325,20 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Needs)
         return true;
       }
       const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-      meter.book.waiting.push({ meter, category, resolve, reject });
+      meter.projectMeter.waiting.push({ meter, category, resolve, reject });
       // Those who wait are told what went wrong.
-      tell(meter.book).catch(() => arm());
+      send(meter.projectMeter).catch(() => arm());
       return promise;
     },
 
-    settle(meter, category, bill) {
+    complete(meter, category, bill) {
       if (category !== null) {
         meter.reserved[category]--;
         if (shared && meter.allowances[category] !== null) {
-          meter.book.changed = true;
+          meter.projectMeter.hasChanged = true;
           arm();
           // It is free again, and others may be refused for it.
-          if (bill === null) void tell(meter.book).catch(() => arm());
+          if (bill === null) void send(meter.projectMeter).catch(() => arm());
         }
       }
       if (bill === null) {
@@ -336,19 +353,19 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Needs)
     },
 
     async flush(project) {
-      const book = books.get(project);
-      if (!book) return;
-      await book.sending?.catch(() => {});
-      await tell(book);
+      const projectMeter = projectMeters.get(project);
+      if (!projectMeter) return;
+      await projectMeter.sending?.catch(() => {});
+      await send(projectMeter);
     },
 
     async drain() {
       await Promise.all(
-        [...books.values()].map(async (book) => {
-          await this.flush(book.project).catch((problem: Error) => {
+        [...projectMeters.values()].map(async (projectMeter) => {
+          await this.flush(projectMeter.project).catch((problem: Error) => {
             meters.say("error", "Cannot tell the last tallies of a project", {
-              project: book.project,
-              tallies: book.unsent.length,
+              project: projectMeter.project,
+              tallies: projectMeter.unsent.length,
               problem: problem.message,
             });
           });
@@ -358,7 +375,7 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Needs)
   };
 }
 
-const NOBODY: Counts = { search: 0, fetch: 0 };
+const NO_REQUESTS: Counts = { search: 0, fetch: 0 };
 const hasQuota = ({ allowances: { search, fetch } }: KeyMeter): boolean => search !== null || fetch !== null;
 
 const sum = (parts: readonly Used[], of: keyof Used): number =>

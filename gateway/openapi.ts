@@ -59,7 +59,14 @@ const RATES = {
 };
 
 /** What a route can answer besides what it says itself. */
-function common({ auth, category, body, params, query, permit }: Route): Record<number, ReplyShape> {
+function commonReplies({
+  auth,
+  category,
+  body,
+  params,
+  query,
+  authorize,
+}: Route): Record<number, ReplyShape> {
   const replies: Record<number, ReplyShape> = {};
   if (auth === "key") {
     replies[401] = {
@@ -69,7 +76,7 @@ function common({ auth, category, body, params, query, permit }: Route): Record<
     };
     const codes = ["customer_suspended"];
     if (category) codes.push("key_category_not_allowed");
-    if (permit) codes.push("user_agent_not_allowed");
+    if (authorize) codes.push("user_agent_not_allowed");
     replies[403] = { description: "The key may not do this", schema: Coded(...codes) };
     replies[429] = {
       description: "A rate limit or a monthly allowance of the project or the key",
@@ -113,24 +120,24 @@ export function openapi({ routes, public_url, named }: About): object {
   }
 
   function reply(shapes: readonly ReplyShape[], route: Route): object {
-    const [{ description, content_type = "application/json", headers: said }, ...others] = shapes as [
+    const [{ description, content_type = "application/json", headers: own_headers }, ...others] = shapes as [
       ReplyShape,
       ...ReplyShape[],
     ];
     const schemas = shapes.flatMap((shape) => (shape.schema ? [write(shape.schema)] : []));
-    const shown = { ...said, ...others[0]?.headers, "X-Request-Id": "Names this request in our logs" };
-    const bodiless = route.method === "HEAD" || schemas.length === 0;
+    const shown = { ...own_headers, ...others[0]?.headers, "X-Request-Id": "Names this request in our logs" };
+    const isEmpty = route.method === "HEAD" || schemas.length === 0;
     return {
       description: shapes.map((shape) => shape.description).join("; or: "),
       headers: headers(shown),
-      ...(!bodiless && {
+      ...(!isEmpty && {
         content: { [content_type]: { schema: schemas.length === 1 ? schemas[0] : { anyOf: schemas } } },
       }),
     } satisfies { description: typeof description; headers: object };
   }
 
   function replies(route: Route): object {
-    const ours = common(route);
+    const ours = commonReplies(route);
     const statuses = new Set([...Object.keys(route.replies), ...Object.keys(ours)].map(Number));
     return Object.fromEntries(
       [...statuses]
@@ -153,13 +160,13 @@ export function openapi({ routes, public_url, named }: About): object {
     );
 
   const operation = (route: Route): object => {
-    const given = parameters(route);
+    const parameterList = parameters(route);
     return {
       operationId: route.operationId,
       summary: route.summary,
       ...(route.description !== undefined && { description: route.description }),
       tags: route.tags,
-      ...(given.length > 0 && { parameters: given }),
+      ...(parameterList.length > 0 && { parameters: parameterList }),
       ...(route.body && {
         requestBody: { required: true, content: { "application/json": { schema: write(route.body) } } },
       }),

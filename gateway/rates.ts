@@ -7,11 +7,11 @@
  * answer nobody. limits.ts says what of a count is told; a single gateway needs none of this.
  */
 import { LRUCache } from "lru-cache";
-import type { Say } from "../cluster/actor.ts";
+import type { ActorClient } from "../cluster/actor.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Meters } from "../cluster/ports/meters.ts";
-import { Account, type RateWish } from "../schemas/accounts.ts";
+import { Account, type RateRequest } from "../schemas/accounts.ts";
 import { limitField } from "./limits.ts";
 
 /** What is limited: the project, and its key where that has a limit of its own. */
@@ -33,8 +33,8 @@ export interface Rates {
   readonly count: (limited: Limited, now_ms: number) => Counted | Promise<Counted>;
 }
 
-interface Needs {
-  readonly ask: Say;
+interface SharedRatesDeps {
+  readonly ask: ActorClient;
   readonly clock: Clock;
   readonly meters: Meters;
 }
@@ -45,7 +45,7 @@ const WAIT_MS = 500;
 const ALONE_MS = 2_000;
 const MAX_PROJECTS = 10_000;
 /** A gateway that has used so much of a second asks ahead for the next one, in the second half. */
-const BUSY = 8;
+const BUSY_REQUESTS = 8;
 
 /** One window of one limit, as far as this gateway knows. */
 interface Pool {
@@ -66,42 +66,42 @@ interface Waiter {
   readonly resolve: (counted: Counted) => void;
 }
 
-interface Book {
+interface ProjectRates {
   readonly name: string;
   readonly pools: Map<string, Pool>;
   waiting: Waiter[];
-  asking: boolean;
+  isAsking: boolean;
   /** The window that was asked for ahead. */
   ahead: number;
   /** On the monotonic clock. */
   alone_until_ms: number;
 }
 
-export function sharedRates({ ask, clock, meters }: Needs): Rates {
-  const books = new LRUCache<string, Book>({ max: MAX_PROJECTS });
+export function sharedRates({ ask, clock, meters }: SharedRatesDeps): Rates {
+  const byProject = new LRUCache<string, ProjectRates>({ max: MAX_PROJECTS });
 
-  function bookOf(name: string): Book {
-    const known = books.get(name);
-    if (known) return known;
-    const fresh: Book = {
+  function projectRatesOf(name: string): ProjectRates {
+    const existing = byProject.get(name);
+    if (existing) return existing;
+    const created: ProjectRates = {
       name,
       pools: new Map(),
       waiting: [],
-      asking: false,
+      isAsking: false,
       ahead: 0,
       alone_until_ms: -Infinity,
     };
-    books.set(name, fresh);
-    return fresh;
+    byProject.set(name, created);
+    return created;
   }
 
-  function poolOf(book: Book, name: string, limit: number, window: number): Pool {
-    let pool = book.pools.get(name);
+  function poolOf(projectRates: ProjectRates, name: string, limit: number, window: number): Pool {
+    let pool = projectRates.pools.get(name);
     if (!pool) {
       // Keys come and go; a window forgotten is asked for again.
-      if (book.pools.size >= MAX_PROJECTS) book.pools.clear();
+      if (projectRates.pools.size >= MAX_PROJECTS) projectRates.pools.clear();
       pool = { name, limit, window, free: 0, left: limit, used: 0, ahead: null };
-      book.pools.set(name, pool);
+      projectRates.pools.set(name, pool);
     }
     pool.limit = limit;
     turn(pool, window);
@@ -120,63 +120,67 @@ export function sharedRates({ ask, clock, meters }: Needs): Rates {
   /** Takes one of each, or says which has none left; null: the actor must be asked first. */
   function take(project: Pool, key: Pool | null, now_ms: number): Counted | null {
     if (isShort(project) || (project.free > 0 && key !== null && isShort(key))) return null;
-    const passed = !taken(project) ? "project" : key !== null && !taken(key) ? "key" : null;
+    const passed = !takeFrom(project) ? "project" : key !== null && !takeFrom(key) ? "key" : null;
     return { passed, limit: fieldOf(project, key, now_ms) };
   }
 
-  function taken(pool: Pool): boolean {
+  function takeFrom(pool: Pool): boolean {
     if (pool.free === 0) return false;
     pool.free--;
     pool.used++;
     return true;
   }
 
-  function wishesOf({ waiting }: Book): Record<string, RateWish> {
-    const wants = new Map<Pool, number>();
+  function requestsOf({ waiting }: ProjectRates): Record<string, RateRequest> {
+    const byPool = new Map<Pool, number>();
     for (const { project, key } of waiting)
       for (const pool of key === null ? [project] : [project, key])
-        wants.set(pool, (wants.get(pool) ?? 0) + 1);
-    const short = [...wants].filter(([{ free, left }, want]) => free < want && left > 0);
+        byPool.set(pool, (byPool.get(pool) ?? 0) + 1);
+    const short = [...byPool].filter(([{ free, left }, requested]) => free < requested && left > 0);
     return Object.fromEntries(
-      short.map(([{ name, limit, free }, want]) => [name, { limit, want: want - free }]),
+      short.map(([{ name, limit, free }, requested]) => [name, { limit, requested: requested - free }]),
     );
   }
 
   /** Asks until nobody waits any more; one question at a time, with everything that waits meanwhile in the next. */
-  async function asks(book: Book): Promise<void> {
-    book.asking = true;
+  async function serveWaiting(projectRates: ProjectRates): Promise<void> {
+    projectRates.isAsking = true;
     try {
-      while (book.waiting.length > 0) {
+      while (projectRates.waiting.length > 0) {
         const window = Math.floor(clock.now() / WINDOW_MS);
-        for (const { project, key } of book.waiting) {
+        for (const { project, key } of projectRates.waiting) {
           turn(project, window);
           if (key) turn(key, window);
         }
-        const wishes = wishesOf(book);
-        if (Object.keys(wishes).length > 0) await given(book, window, wishes);
+        const requests = requestsOf(projectRates);
+        if (Object.keys(requests).length > 0) await refill(projectRates, window, requests);
         const now_ms = clock.now();
-        const { waiting } = book;
-        book.waiting = [];
+        const { waiting } = projectRates;
+        projectRates.waiting = [];
         for (const waiter of waiting) {
           const counted = take(waiter.project, waiter.key, now_ms);
           if (counted) waiter.resolve(counted);
-          else book.waiting.push(waiter);
+          else projectRates.waiting.push(waiter);
         }
       }
     } finally {
-      book.asking = false;
+      projectRates.isAsking = false;
     }
   }
 
-  async function given(book: Book, window: number, wishes: Record<string, RateWish>): Promise<void> {
-    const isAlone = clock.mono() < book.alone_until_ms;
-    const answer = isAlone ? null : await asked(book, window, wishes);
-    for (const name of Object.keys(wishes)) {
-      const pool = book.pools.get(name);
+  async function refill(
+    projectRates: ProjectRates,
+    window: number,
+    requests: Record<string, RateRequest>,
+  ): Promise<void> {
+    const isAlone = clock.mono() < projectRates.alone_until_ms;
+    const answer = isAlone ? null : await requestShares(projectRates, window, requests);
+    for (const name of Object.keys(requests)) {
+      const pool = projectRates.pools.get(name);
       if (pool?.window !== window) continue;
       if (answer) {
-        pool.free += answer[name]!.given;
-        pool.left = answer[name]!.left;
+        pool.free += answer[name]!.granted;
+        pool.left = answer[name]!.remaining;
       } else {
         pool.free += Math.max(0, pool.limit - pool.used - pool.free);
         pool.left = 0;
@@ -184,25 +188,35 @@ export function sharedRates({ ask, clock, meters }: Needs): Rates {
     }
   }
 
-  async function asked(book: Book, window: number, wishes: Record<string, RateWish>) {
+  async function requestShares(
+    projectRates: ProjectRates,
+    window: number,
+    requests: Record<string, RateRequest>,
+  ) {
     try {
-      return await ask(Account, book.name, "rates", { window, wishes }, { wait_ms: WAIT_MS });
+      return await ask(
+        Account,
+        projectRates.name,
+        "allotRates",
+        { window, requests },
+        { timeout_ms: WAIT_MS },
+      );
     } catch (problem) {
       if (!(problem instanceof Fault)) throw problem;
       meters.count("trawl_faults_total", { code: problem.code });
-      book.alone_until_ms = clock.mono() + ALONE_MS;
+      projectRates.alone_until_ms = clock.mono() + ALONE_MS;
       return null;
     }
   }
 
   /** A share of the next second before it begins, so that nobody waits when it does. */
-  async function askAhead(book: Book, pools: readonly Pool[], window: number): Promise<void> {
-    book.ahead = window;
-    const wishes = Object.fromEntries(pools.map(({ name, limit }) => [name, { limit, want: 0 }]));
-    const answer = await asked(book, window, wishes);
+  async function askAhead(projectRates: ProjectRates, pools: readonly Pool[], window: number): Promise<void> {
+    projectRates.ahead = window;
+    const requests = Object.fromEntries(pools.map(({ name, limit }) => [name, { limit, requested: 0 }]));
+    const answer = await requestShares(projectRates, window, requests);
     if (!answer) return;
     for (const pool of pools) {
-      const { given: free, left } = answer[pool.name]!;
+      const { granted: free, remaining: left } = answer[pool.name]!;
       if (pool.window < window) pool.ahead = { window, free, left };
       else if (pool.window === window) Object.assign(pool, { free: pool.free + free, left });
     }
@@ -210,31 +224,37 @@ export function sharedRates({ ask, clock, meters }: Needs): Rates {
 
   return {
     count(limited, now_ms) {
-      const book = bookOf(limited.project);
+      const projectRates = projectRatesOf(limited.project);
       const window = Math.floor(now_ms / WINDOW_MS);
-      const project = poolOf(book, "project", limited.project_rate, window);
-      const key = limited.key_rate === null ? null : poolOf(book, limited.key, limited.key_rate, window);
+      const project = poolOf(projectRates, "project", limited.project_rate, window);
+      const key =
+        limited.key_rate === null ? null : poolOf(projectRates, limited.key, limited.key_rate, window);
       // Who came first is counted first.
-      const counted = book.waiting.length === 0 ? take(project, key, now_ms) : null;
+      const counted = projectRates.waiting.length === 0 ? take(project, key, now_ms) : null;
       if (!counted) {
         const { promise, resolve } = Promise.withResolvers<Counted>();
-        book.waiting.push({ project, key, resolve });
-        if (!book.asking) void asks(book);
+        projectRates.waiting.push({ project, key, resolve });
+        if (!projectRates.isAsking) void serveWaiting(projectRates);
         return promise;
       }
       const isLate = now_ms % WINDOW_MS >= WINDOW_MS / 2;
-      if (isLate && project.used >= BUSY && book.ahead <= window && clock.mono() >= book.alone_until_ms)
-        void askAhead(book, key ? [project, key] : [project], window + 1);
+      if (
+        isLate &&
+        project.used >= BUSY_REQUESTS &&
+        projectRates.ahead <= window &&
+        clock.mono() >= projectRates.alone_until_ms
+      )
+        void askAhead(projectRates, key ? [project, key] : [project], window + 1);
       return counted;
     },
   };
 }
 
 function fieldOf(project: Pool, key: Pool | null, now_ms: number): string {
-  const seen = ({ limit, free, left }: Pool) => ({
+  const windowUse = ({ limit, free, left }: Pool) => ({
     q: limit,
     used: limit - free - left,
     window_left_ms: WINDOW_MS - (now_ms % WINDOW_MS),
   });
-  return limitField(seen(project), key && seen(key));
+  return limitField(windowUse(project), key && windowUse(key));
 }

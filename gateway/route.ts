@@ -20,7 +20,7 @@ export interface OpenCall<Params = unknown, Query = unknown, Body = unknown> {
   readonly now_ms: number;
   readonly head: Head;
   /** Aborts when the client leaves. What was begun for it may go on; nobody waits for it. */
-  readonly gone: AbortSignal;
+  readonly signal: AbortSignal;
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
@@ -56,7 +56,7 @@ export interface Shortcut {
   readonly reply: (request_id: string) => Reply;
 }
 
-interface About {
+interface RouteDescription {
   readonly path: string;
   /** Frozen once served: clients are generated from it. */
   readonly operationId: string;
@@ -69,7 +69,7 @@ interface About {
 }
 
 /** A route as the server holds it, its types forgotten. */
-export interface Route extends About {
+export interface Route extends RouteDescription {
   readonly method: Method;
   readonly auth: "key" | "none";
   readonly params: TObject | null;
@@ -83,7 +83,7 @@ export interface Route extends About {
   /** What it counts towards; keys may be restricted to others. Null: no category, no monthly quota. */
   readonly category: QuotaCategory | null;
   /** Refusals that need the body: after the key's category, before its allowances. */
-  readonly permit?: (call: any) => Reply | null;
+  readonly authorize?: (call: any) => Reply | null;
   /** Answers at once what was asked before in the very same bytes; null: the long way. */
   readonly shortcut?: (bytes: Buffer, caller: Caller, now_ms: number) => Shortcut | null;
   readonly handle: (call: any) => Answer | Promise<Answer>;
@@ -102,14 +102,14 @@ interface Shapes<P, Q, B> {
 
 type Of<S> = S extends TSchema ? Static<S> : null;
 
-interface Keyed<P, Q, B> extends About, Shapes<P, Q, B> {
+interface Keyed<P, Q, B> extends RouteDescription, Shapes<P, Q, B> {
   readonly category?: QuotaCategory;
-  readonly permit?: (call: Call<Of<P>, Of<Q>, Of<B>>) => Reply | null;
+  readonly authorize?: (call: Call<Of<P>, Of<Q>, Of<B>>) => Reply | null;
   readonly shortcut?: Route["shortcut"];
   readonly handle: (call: Call<Of<P>, Of<Q>, Of<B>>) => Answer | Promise<Answer>;
 }
 
-interface Open<P, Q> extends About, Shapes<P, Q, undefined> {
+interface Open<P, Q> extends RouteDescription, Shapes<P, Q, undefined> {
   readonly handle: (call: OpenCall<Of<P>, Of<Q>, null>) => Answer | Promise<Answer>;
 }
 
@@ -142,43 +142,43 @@ export const openRoute = <P extends TObject | null = null, Q extends TObject | n
 ): Route => ({ ...NOTHING, limit_bytes: 0, ...definition, auth: "none" }) as Route;
 
 /** A path template and the routes on it, by method. */
-export interface Place {
+export interface PathRoutes {
   readonly template: string;
   readonly routes: ReadonlyMap<string, Route>;
   /** Of a 405 and of OPTIONS. */
   readonly allow: string;
 }
 
-export interface Found {
-  readonly place: Place;
+export interface RouteMatch {
+  readonly path: PathRoutes;
   /** Decoded; what cannot be decoded stays as it came, for its pattern to refuse. */
   readonly params: Readonly<Record<string, string>>;
 }
 
 interface Branch {
-  place: { template: string; routes: Map<string, Route>; allow: string } | null;
+  path: { template: string; routes: Map<string, Route>; allow: string } | null;
   readonly literals: Map<string, Branch>;
   /** Parameters with what must follow them in the segment, as `.csv`; the longest first. */
   readonly parameters: { readonly name: string; readonly suffix: string; readonly branch: Branch }[];
 }
 
-const branch = (): Branch => ({ place: null, literals: new Map(), parameters: [] });
+const branch = (): Branch => ({ path: null, literals: new Map(), parameters: [] });
 const NO_PARAMS = Object.freeze({});
 const SEGMENT = /^\{([a-z0-9_]+)\}(.*)$/;
 
 /** Finds the routes of a path. In each segment a literal beats a parameter. */
-export function router(routes: readonly Route[]): (path: string) => Found | null {
+export function router(routes: readonly Route[]): (path: string) => RouteMatch | null {
   const root = branch();
-  const literal = new Map<string, Found>();
+  const literal = new Map<string, RouteMatch>();
   for (const each of routes) {
     let at = root;
     for (const segment of each.path.split("/").slice(1)) at = grow(at, segment);
-    at.place ??= { template: each.path, routes: new Map(), allow: "" };
-    if (at.place.routes.has(each.method))
+    at.path ??= { template: each.path, routes: new Map(), allow: "" };
+    if (at.path.routes.has(each.method))
       throw new TypeError(`Cannot route ${each.method} "${each.path}" twice`);
-    at.place.routes.set(each.method, each);
-    at.place.allow = allowOf(at.place.routes);
-    if (!each.path.includes("{")) literal.set(each.path, { place: at.place, params: NO_PARAMS });
+    at.path.routes.set(each.method, each);
+    at.path.allow = allowOf(at.path.routes);
+    if (!each.path.includes("{")) literal.set(each.path, { path: at.path, params: NO_PARAMS });
   }
   return (path) => literal.get(path) ?? search(root, path.split("/"), 1, []);
 }
@@ -186,13 +186,13 @@ export function router(routes: readonly Route[]): (path: string) => Found | null
 function grow(at: Branch, segment: string): Branch {
   const parameter = SEGMENT.exec(segment);
   if (!parameter) {
-    const known = at.literals.get(segment) ?? branch();
-    at.literals.set(segment, known);
-    return known;
+    const existing = at.literals.get(segment) ?? branch();
+    at.literals.set(segment, existing);
+    return existing;
   }
   const [, name, suffix] = parameter as unknown as [string, string, string];
-  const known = at.parameters.find((other) => other.name === name && other.suffix === suffix);
-  if (known) return known.branch;
+  const existing = at.parameters.find((other) => other.name === name && other.suffix === suffix);
+  if (existing) return existing.branch;
   const fresh = { name, suffix, branch: branch() };
   at.parameters.push(fresh);
   at.parameters.sort((a, b) => b.suffix.length - a.suffix.length);
@@ -209,17 +209,17 @@ function search(
   at: Branch,
   segments: readonly string[],
   index: number,
-  taken: readonly (readonly [name: string, text: string])[],
-): Found | null {
-  if (index === segments.length) return at.place && { place: at.place, params: Object.fromEntries(taken) };
+  params: readonly (readonly [name: string, text: string])[],
+): RouteMatch | null {
+  if (index === segments.length) return at.path && { path: at.path, params: Object.fromEntries(params) };
   const segment = segments[index]!;
   const literal = at.literals.get(segment);
-  const found = literal && search(literal, segments, index + 1, taken);
-  if (found) return found;
+  const match = literal && search(literal, segments, index + 1, params);
+  if (match) return match;
   for (const { name, suffix, branch: next } of at.parameters) {
     if (segment.length <= suffix.length || !segment.endsWith(suffix)) continue;
     const text = decoded(segment.slice(0, segment.length - suffix.length));
-    const deeper = search(next, segments, index + 1, [...taken, [name, text]]);
+    const deeper = search(next, segments, index + 1, [...params, [name, text]]);
     if (deeper) return deeper;
   }
   return null;

@@ -15,12 +15,12 @@ export interface Mistake {
   readonly type: string;
 }
 
-export type Read<T> =
+export type ReadResult<T> =
   | { readonly kind: "read"; readonly value: T }
   | { readonly kind: "wrong"; readonly detail: readonly Mistake[] };
 
 /** Where a value came from: the first element of every loc. */
-export type Place = "body" | "query" | "path";
+export type InputSource = "body" | "query" | "path";
 
 /** A list of more mistakes helps nobody, and a body of 50,000 items could have 50,000. */
 export const MAX_MISTAKES = 100;
@@ -31,7 +31,7 @@ const wrong = (...detail: Mistake[]): { kind: "wrong"; detail: readonly Mistake[
 });
 
 /** A JSON document from its bytes: UTF-8 only, one leading byte order mark dropped. */
-export function readJson(bytes: Buffer): Read<unknown> {
+export function readJson(bytes: Buffer): ReadResult<unknown> {
   if (bytes.length === 0) return wrong({ loc: ["body"], msg: "Field required", type: "missing" });
   if (!isUtf8(bytes)) return wrong(unreadable(0));
   const marked = bytes.length >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
@@ -59,7 +59,7 @@ function offsetOf(message: string, content: string): number {
 /** A compiled schema: whether a value fits, and everything that is wrong with one that does not. */
 export interface Shape<T> {
   readonly fits: (value: unknown) => boolean;
-  readonly read: (place: Place, value: unknown) => Read<T>;
+  readonly read: (source: InputSource, value: unknown) => ReadResult<T>;
 }
 
 export function shape<S extends TSchema>(schema: S): Shape<Static<S>> {
@@ -67,11 +67,11 @@ export function shape<S extends TSchema>(schema: S): Shape<Static<S>> {
   const fits = (value: unknown): boolean => compiled.Check(value);
   return {
     fits,
-    read(place, value) {
+    read(source, value) {
       if (fits(value)) return { kind: "read", value: value as Static<S> };
-      const detail = explain(schema, place, value);
+      const detail = explain(schema, source, value);
       // The walker does not know every word of JSON Schema. What it cannot name is wrong all the same.
-      return wrong(...(detail.length > 0 ? detail : [notAllowed([place])]));
+      return wrong(...(detail.length > 0 ? detail : [notAllowed([source])]));
     },
   };
 }
@@ -107,95 +107,96 @@ interface Node {
 }
 
 /** Everything wrong with a value, in the order of the schema, at most MAX_MISTAKES. */
-export function explain(schema: TSchema, place: Place, value: unknown): readonly Mistake[] {
-  const found: Mistake[] = [];
-  walk(schema as Node, value, [place], found);
-  return found;
+export function explain(schema: TSchema, source: InputSource, value: unknown): readonly Mistake[] {
+  const mistakes: Mistake[] = [];
+  walk(schema as Node, value, [source], mistakes);
+  return mistakes;
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-function walk(node: Node, value: unknown, loc: (string | number)[], found: Mistake[]): void {
-  if (found.length >= MAX_MISTAKES) return;
-  const say = (type: string, msg: string): void => void found.push({ loc: [...loc], msg, type });
+function walk(node: Node, value: unknown, loc: (string | number)[], mistakes: Mistake[]): void {
+  if (mistakes.length >= MAX_MISTAKES) return;
+  const report = (type: string, msg: string): void => void mistakes.push({ loc: [...loc], msg, type });
   const inner = (child: Node, name: string | number, part: unknown): void => {
     loc.push(name);
-    walk(child, part, loc, found);
+    walk(child, part, loc, mistakes);
     loc.pop();
   };
 
   if (node.anyOf) {
     const branches = node.anyOf.filter((branch) => branch.type !== "null");
     if (value === null && branches.length < node.anyOf.length) return;
-    if (branches.length === 1) return walk(branches[0]!, value, loc, found);
-    const tries = branches.map((branch) => {
-      const mistakes: Mistake[] = [];
-      walk(branch, value, [...loc], mistakes);
-      return mistakes;
+    if (branches.length === 1) return walk(branches[0]!, value, loc, mistakes);
+    const mistakesByBranch = branches.map((branch) => {
+      const branchMistakes: Mistake[] = [];
+      walk(branch, value, [...loc], branchMistakes);
+      return branchMistakes;
     });
-    if (tries.every((mistakes) => mistakes.length > 0)) found.push(notAllowed([...loc]));
+    if (mistakesByBranch.every((branchMistakes) => branchMistakes.length > 0))
+      mistakes.push(notAllowed([...loc]));
     return;
   }
   const words = node.enum ?? ("const" in node ? [node.const] : null);
   if (words) {
-    if (!words.includes(value)) say("literal_error", `Input should be ${oneOf(words)}`);
+    if (!words.includes(value)) report("literal_error", `Input should be ${oneOf(words)}`);
     return;
   }
   switch (node.type) {
     case "object": {
       if (node.patternProperties) {
-        if (!isObject(value)) return say("dict_type", "Input should be a valid dictionary");
+        if (!isObject(value)) return report("dict_type", "Input should be a valid dictionary");
         const child = Object.values(node.patternProperties)[0]!;
         for (const [name, part] of Object.entries(value)) inner(child, name, part);
         return;
       }
       if (!isObject(value))
-        return say(
+        return report(
           "model_attributes_type",
           "Input should be a valid dictionary or object to extract fields from",
         );
       for (const [name, child] of Object.entries(node.properties ?? {})) {
         if (Object.hasOwn(value, name)) inner(child, name, value[name]);
-        else if (node.required?.includes(name) && found.length < MAX_MISTAKES)
-          found.push({ loc: [...loc, name], msg: "Field required", type: "missing" });
+        else if (node.required?.includes(name) && mistakes.length < MAX_MISTAKES)
+          mistakes.push({ loc: [...loc, name], msg: "Field required", type: "missing" });
       }
       return;
     }
     case "array": {
-      if (!Array.isArray(value)) return say("list_type", "Input should be a valid list");
+      if (!Array.isArray(value)) return report("list_type", "Input should be a valid list");
       const { minItems = 0, maxItems = Infinity, items } = node;
       if (value.length < minItems)
-        return say(
+        return report(
           "too_short",
           `List should have at least ${many(minItems, "item")} after validation, not ${value.length}`,
         );
       if (value.length > maxItems)
-        return say(
+        return report(
           "too_long",
           `List should have at most ${many(maxItems, "item")} after validation, not ${value.length}`,
         );
       if (items)
-        for (let i = 0; i < value.length && found.length < MAX_MISTAKES; i++) inner(items, i, value[i]);
+        for (let i = 0; i < value.length && mistakes.length < MAX_MISTAKES; i++) inner(items, i, value[i]);
       return;
     }
     case "string":
-      return text(node, value, say);
+      return text(node, value, report);
     case "integer": {
       if (typeof value === "number")
         return Number.isInteger(value)
-          ? bounds(node, value, say)
-          : say("int_from_float", "Input should be a valid integer, got a number with a fractional part");
+          ? bounds(node, value, report)
+          : report("int_from_float", "Input should be a valid integer, got a number with a fractional part");
       // Where pydantic would read the text as a number, the text is only of the wrong kind.
       return typeof value === "string" && !/^\s*[+-]?\d+(\.0*)?\s*$/.test(value)
-        ? say("int_parsing", "Input should be a valid integer, unable to parse string as an integer")
-        : say("int_type", "Input should be a valid integer");
+        ? report("int_parsing", "Input should be a valid integer, unable to parse string as an integer")
+        : report("int_type", "Input should be a valid integer");
     }
     case "number": {
-      if (typeof value === "number") return bounds(node, value, say);
+      if (typeof value === "number") return bounds(node, value, report);
       return typeof value === "string" && (value.trim() === "" || Number.isNaN(Number(value)))
-        ? say("float_parsing", "Input should be a valid number, unable to parse string as a number")
-        : say("float_type", "Input should be a valid number");
+        ? report("float_parsing", "Input should be a valid number, unable to parse string as a number")
+        : report("float_type", "Input should be a valid number");
     }
     case "boolean": {
       if (typeof value === "boolean") return;
@@ -204,8 +205,8 @@ function walk(node: Node, value: unknown, loc: (string | number)[], found: Mista
           ? /^(true|false|1|0|on|off|t|f|yes|no|y|n)$/i.test(value)
           : value === 0 || value === 1 || !Number.isInteger(value);
       return legible
-        ? say("bool_type", "Input should be a valid boolean")
-        : say("bool_parsing", "Input should be a valid boolean, unable to interpret input");
+        ? report("bool_type", "Input should be a valid boolean")
+        : report("bool_parsing", "Input should be a valid boolean, unable to interpret input");
     }
     case undefined:
     default:
@@ -213,22 +214,22 @@ function walk(node: Node, value: unknown, loc: (string | number)[], found: Mista
   }
 }
 
-type Say = (type: string, msg: string) => void;
+type Report = (type: string, msg: string) => void;
 
-function text(node: Node, value: unknown, say: Say): void {
-  if (typeof value !== "string") return say("string_type", "Input should be a valid string");
+function text(node: Node, value: unknown, report: Report): void {
+  if (typeof value !== "string") return report("string_type", "Input should be a valid string");
   const { minLength = 0, maxLength = Infinity, pattern, format } = node;
   // Code points, as the compiled check counts; a text of few units cannot have more points.
   const length = value.length <= maxLength && value.length / 2 >= minLength ? null : Array.from(value).length;
   if (length !== null && length < minLength)
-    return say("string_too_short", `String should have at least ${many(minLength, "character")}`);
+    return report("string_too_short", `String should have at least ${many(minLength, "character")}`);
   if (length !== null && length > maxLength)
-    return say("string_too_long", `String should have at most ${many(maxLength, "character")}`);
+    return report("string_too_long", `String should have at most ${many(maxLength, "character")}`);
   if (pattern !== undefined && !new RegExp(pattern, "u").test(value))
-    return say("string_pattern_mismatch", `String should match pattern '${pattern}'`);
+    return report("string_pattern_mismatch", `String should match pattern '${pattern}'`);
   if (format !== undefined && !fitsFormat(format, value)) {
     const [type, msg] = FORMATS[format] ?? ["value_error", `Value error, input is no ${format}`];
-    say(type, msg);
+    report(type, msg);
   }
 }
 
@@ -239,18 +240,18 @@ const FORMATS: Readonly<Record<string, readonly [type: string, msg: string]>> = 
   uri: ["url_parsing", "Input should be a valid URL"],
 };
 
-function bounds(node: Node, value: number, say: Say): void {
+function bounds(node: Node, value: number, report: Report): void {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = node;
   if (minimum !== undefined && value < minimum)
-    say("greater_than_equal", `Input should be greater than or equal to ${minimum}`);
+    report("greater_than_equal", `Input should be greater than or equal to ${minimum}`);
   else if (maximum !== undefined && value > maximum)
-    say("less_than_equal", `Input should be less than or equal to ${maximum}`);
+    report("less_than_equal", `Input should be less than or equal to ${maximum}`);
   else if (exclusiveMinimum !== undefined && value <= exclusiveMinimum)
-    say("greater_than", `Input should be greater than ${exclusiveMinimum}`);
+    report("greater_than", `Input should be greater than ${exclusiveMinimum}`);
   else if (exclusiveMaximum !== undefined && value >= exclusiveMaximum)
-    say("less_than", `Input should be less than ${exclusiveMaximum}`);
+    report("less_than", `Input should be less than ${exclusiveMaximum}`);
   else if (multipleOf !== undefined && value % multipleOf !== 0)
-    say("multiple_of", `Input should be a multiple of ${multipleOf}`);
+    report("multiple_of", `Input should be a multiple of ${multipleOf}`);
 }
 
 const many = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
@@ -268,20 +269,20 @@ function oneOf(words: readonly unknown[]): string {
 export function readTexts<T>(
   schema: TSchema,
   { read }: Shape<T>,
-  place: "query" | "path",
+  source: "query" | "path",
   all: (name: string) => readonly string[],
-): Read<T> {
+): ReadResult<T> {
   const value: Record<string, unknown> = {};
   for (const [name, child] of Object.entries((schema as Node).properties ?? {})) {
     const texts = all(name);
     if (texts.length > 0) value[name] = fromTexts(child, texts);
     else if (child.default !== undefined) value[name] = child.default;
   }
-  return read(place, value);
+  return read(source, value);
 }
 
 /** A compiled reader for a query string. */
-export function queryReader<S extends TSchema>(schema: S): (query: string) => Read<Static<S>> {
+export function queryReader<S extends TSchema>(schema: S): (query: string) => ReadResult<Static<S>> {
   const compiled = shape(schema);
   return (query) => {
     const parameters = new URLSearchParams(query);
@@ -292,7 +293,7 @@ export function queryReader<S extends TSchema>(schema: S): (query: string) => Re
 /** A compiled reader for the parameters of a path, decoded by the router. */
 export function pathReader<S extends TSchema>(
   schema: S,
-): (parameters: Readonly<Record<string, string>>) => Read<Static<S>> {
+): (parameters: Readonly<Record<string, string>>) => ReadResult<Static<S>> {
   const compiled = shape(schema);
   return (parameters) =>
     readTexts(schema, compiled, "path", (name) =>

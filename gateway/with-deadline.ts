@@ -5,35 +5,39 @@ import type { Meters } from "../cluster/ports/meters.ts";
 /** What a synchronous call waits at most, when it sets no time itself. */
 export const WAIT_MS = 150_000;
 
-interface Needs {
+interface DeadlineDeps {
   readonly clock: Clock;
   readonly meters: Meters;
 }
 
 /** What the work comes to, or null when nobody waits for it any more. `signal` aborts then. */
-export async function patiently<T>(
-  { clock, meters }: Needs,
-  { id, wait_ms, gone }: { readonly id: string; readonly wait_ms: number; readonly gone: AbortSignal },
+export async function withDeadline<T>(
+  { clock, meters }: DeadlineDeps,
+  {
+    id,
+    timeout_ms,
+    signal,
+  }: { readonly id: string; readonly timeout_ms: number; readonly signal: AbortSignal },
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | null> {
   const stop = new AbortController();
-  const left = Promise.withResolvers<null>();
-  const leave = (): void => {
+  const expired = Promise.withResolvers<null>();
+  const giveUp = (): void => {
     stop.abort();
-    left.resolve(null);
+    expired.resolve(null);
   };
-  const late = clock.at(clock.now() + wait_ms, leave);
-  if (gone.aborted) leave();
-  gone.addEventListener("abort", leave);
+  const timer = clock.at(clock.now() + timeout_ms, giveUp);
+  if (signal.aborted) giveUp();
+  signal.addEventListener("abort", giveUp);
   try {
     const done = work(stop.signal).catch((problem: unknown) => {
       if (!stop.signal.aborted) throw problem;
       meters.say("debug", "Work nobody waited for broke", { id, problem });
       return null;
     });
-    return await Promise.race([done, left.promise]);
+    return await Promise.race([done, expired.promise]);
   } finally {
-    late[Symbol.dispose]();
-    gone.removeEventListener("abort", leave);
+    timer[Symbol.dispose]();
+    signal.removeEventListener("abort", giveUp);
   }
 }

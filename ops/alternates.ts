@@ -9,44 +9,54 @@ import { toMicros } from "../schemas/accounts.ts";
 import type { Config } from "./config.ts";
 import type { SearchParts } from "./search.ts";
 
-interface Needs {
+interface AlternatesDeps {
   readonly clock: Clock;
   readonly documents: Documents;
   readonly meters: Meters;
-  readonly searching: SearchParts;
+  readonly searchParts: SearchParts;
   readonly user_agent: string;
 }
 
 const RESULTS = 10;
-const bare = (url: string): string => url.replace(/\/+$/, "");
+const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, "");
 
-export function openSources({ alternates }: Config, needs: Needs): Sources {
+export function openSources({ alternates }: Config, deps: AlternatesDeps): Sources {
   const { guardian_url, guardian_key, unpaywall_url, unpaywall_email } = alternates;
   const { common_crawl_url, common_crawl_data_url } = alternates;
-  const { searching, user_agent } = needs;
+  const { searchParts, user_agent } = deps;
   return {
     user_agent,
-    ...(searching.registered && { search: searchFor(needs) }),
-    ...(guardian_key !== undefined && { guardian: { url: bare(guardian_url), key: guardian_key } }),
+    ...(searchParts.registered && { search: searchFor(deps) }),
+    ...(guardian_key !== undefined && {
+      guardian: { url: withoutTrailingSlash(guardian_url), key: guardian_key },
+    }),
     ...(unpaywall_email !== undefined && {
-      unpaywall: { url: bare(unpaywall_url), email: unpaywall_email },
+      unpaywall: { url: withoutTrailingSlash(unpaywall_url), email: unpaywall_email },
     }),
     ...(common_crawl_url !== "none" && {
-      common_crawl: { index_url: bare(common_crawl_url), data_url: bare(common_crawl_data_url) },
+      common_crawl: {
+        index_url: withoutTrailingSlash(common_crawl_url),
+        data_url: withoutTrailingSlash(common_crawl_data_url),
+      },
     }),
   };
 }
 
 const NOTHING = { urls: [], cost_micros: 0 } as const;
 
-function searchFor({ clock, documents, meters, searching }: Needs): NonNullable<Sources["search"]> {
-  const { revision } = searching;
+function searchFor({
+  clock,
+  documents,
+  meters,
+  searchParts,
+}: AlternatesDeps): NonNullable<Sources["search"]> {
+  const { revision } = searchParts;
   return async (say, query, { id, project, language }, signal) => {
-    const find = searchService({ documents, ask: say, clock, meters, revision });
-    const late = Promise.withResolvers<typeof NOTHING>();
-    const leave = () => late.resolve(NOTHING);
-    signal.addEventListener("abort", leave, { once: true });
-    const question = {
+    const search = searchService({ documents, ask: say, clock, meters, revision });
+    const aborted = Promise.withResolvers<typeof NOTHING>();
+    const onAbort = () => aborted.resolve(NOTHING);
+    signal.addEventListener("abort", onAbort, { once: true });
+    const request = {
       search_id: `${id}.copies`,
       query,
       language: /^[a-z]{2}(?=-|$)/i.exec(language ?? "")?.[0] ?? null,
@@ -56,7 +66,7 @@ function searchFor({ clock, documents, meters, searching }: Needs): NonNullable<
       cache_ttl_s: null,
       project,
     };
-    const answer = find(question).then(
+    const answer = search(request).then(
       ({ results, cost_usd }) => ({
         urls: results.map(({ url }) => url),
         cost_micros: toMicros(cost_usd) ?? 0,
@@ -68,9 +78,9 @@ function searchFor({ clock, documents, meters, searching }: Needs): NonNullable<
       },
     );
     try {
-      return await Promise.race([answer, late.promise]);
+      return await Promise.race([answer, aborted.promise]);
     } finally {
-      signal.removeEventListener("abort", leave);
+      signal.removeEventListener("abort", onAbort);
     }
   };
 }

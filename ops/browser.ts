@@ -8,31 +8,31 @@ import { egressProxy } from "../cluster/adapters/egress/egress.proxy.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Meters } from "../cluster/ports/meters.ts";
 import type { Config } from "./config.ts";
-import { inFolder } from "./stores.ts";
+import { dataPath } from "./stores.ts";
 
-interface Outside {
+interface BrowserDeps {
   readonly clock: Clock;
   readonly meters: Meters;
-  readonly rule: Destination;
+  readonly destination: Destination;
   /** The same for what a page asks for by itself, with less in it. Default: no less. */
-  readonly fence?: Destination;
+  readonly subresource_destination?: Destination;
 }
 
 export interface OpenBrowser {
   readonly transport: Transport;
   /** Pages at once. */
-  readonly most: number;
+  readonly max_pages: number;
   readonly close: () => Promise<void>;
 }
 
 /** Null where there is no Chromium: the route is not configured. None is started before the first page wants it. */
 export async function openBrowser(
   { tiers, storage, egress }: Config,
-  { clock, meters, rule, fence = rule }: Outside,
+  { clock, meters, destination, subresource_destination = destination }: BrowserDeps,
 ): Promise<OpenBrowser | null> {
   const chromium = findChromium({
     path: tiers.chromium_path ?? null,
-    folder: inFolder(storage.data_dir, "chromium"),
+    folder: dataPath(storage.data_dir, "chromium"),
   });
   if (chromium === null) {
     const path = tiers.chromium_path;
@@ -46,14 +46,14 @@ export async function openBrowser(
     return null;
   }
   meters.say("info", "The route browser is configured", { chromium: chromium.sentence });
-  const guard = await egressProxy({ judge: fence, dns_servers: egress.dns_servers });
-  const pool = browserPool({ chromium, guard, meters });
+  const proxy = await egressProxy({ judge: subresource_destination, dns_servers: egress.dns_servers });
+  const pool = browserPool({ chromium, proxy, meters });
   return {
-    transport: browserTransport({ pool, clock, destination: rule }),
-    most: MAX_PAGES,
+    transport: browserTransport({ pool, clock, destination: destination }),
+    max_pages: MAX_PAGES,
     async close() {
       await pool.close();
-      await guard.close();
+      await proxy.close();
     },
   };
 }

@@ -52,25 +52,25 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     domainCommand(context),
   ])
     program.addCommand(command);
-  settle(program, world);
+  configure(program, world);
   try {
     await program.parseAsync([...words], { from: "user" });
     return code;
   } catch (problem) {
-    return ended(problem, world);
+    return exitCodeOf(problem, world);
   }
 }
 
 /** Commander ends processes and writes by itself; here neither. Options of a parent do not reach its children. */
-function settle(command: Command, { out, err }: Pick<World, "out" | "err">): void {
+function configure(command: Command, { out, err }: Pick<World, "out" | "err">): void {
   command.exitOverride().configureOutput({
     writeOut: (text) => out(text.replace(/\n$/, "")),
     writeErr: (text) => err(text.replace(/\n$/, "")),
   });
-  for (const child of command.commands) settle(child, { out, err });
+  for (const child of command.commands) configure(child, { out, err });
 }
 
-function ended(problem: unknown, { err }: World): number {
+function exitCodeOf(problem: unknown, { err }: World): number {
   // It has been said: help, version, or what was wrong with the words.
   if (problem instanceof CommanderError) return problem.exitCode === 0 ? EXIT.ok : EXIT.usage;
   if (problem instanceof CommandError) {

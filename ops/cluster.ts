@@ -7,10 +7,10 @@ import { connect } from "node:net";
 import { hostname } from "node:os";
 import type { Actor } from "../cluster/actor.ts";
 import { distributed } from "../cluster/distributed.ts";
-import { type Cluster, embedded, type Outside } from "../cluster/embedded.ts";
-import type { Errands } from "../cluster/ports/role-workers.ts";
+import { type Cluster, embedded, type ClusterDeps } from "../cluster/embedded.ts";
+import type { RemoteTasks } from "../cluster/ports/role-workers.ts";
 import type { Meters } from "../cluster/ports/meters.ts";
-import type { Desk, Roster } from "../cluster/ports/node-directory.ts";
+import type { NodeAdmin, NodeDirectory } from "../cluster/ports/node-directory.ts";
 import type { Config } from "./config.ts";
 
 export interface Membership {
@@ -20,12 +20,12 @@ export interface Membership {
   /** What /ready asks, by name. */
   readonly checks: Readonly<Record<string, { readonly ping: () => Promise<void>; readonly gates: boolean }>>;
   /** Whether others listen on the same port. */
-  readonly shared: boolean;
-  readonly holdings: () => readonly { readonly partition: number; readonly epoch: number }[];
+  readonly isShared: boolean;
+  readonly ownedPartitions: () => readonly { readonly partition: number; readonly epoch: number }[];
   /** From now on `trawl nodes` and `trawl drain` find this node. */
-  readonly appear: (desk: Desk) => Promise<void>;
+  readonly announce: (admin: NodeAdmin) => Promise<void>;
   /** Throws when somebody listens there who is none of this cluster's. */
-  readonly maySharePort: (host: string, port: number, address: string) => Promise<void>;
+  readonly claimSharedPort: (host: string, port: number, address: string) => Promise<void>;
   /** After the cluster was stopped. */
   readonly close: () => Promise<void>;
 }
@@ -33,7 +33,7 @@ export interface Membership {
 export type RoleName = Config["cluster"]["roles"][number];
 
 /** What of a configuration cannot work, as one sentence; null when all is well. */
-export function contradiction({ cluster, storage }: Config): string | null {
+export function topologyProblem({ cluster, storage }: Config): string | null {
   const missing = (["gateway", "worker"] as const).find((role) => !cluster.roles.includes(role));
   if (cluster.bus === "memory")
     return missing === undefined
@@ -47,19 +47,19 @@ export function contradiction({ cluster, storage }: Config): string | null {
 }
 
 /** How browsers are reached that other nodes have; null where there are no others. Throws Fault. */
-export async function openErrands(
+export async function openRemoteTasks(
   { cluster: { bus, roles } }: Config,
   meters: Meters,
-): Promise<Errands | null> {
+): Promise<RemoteTasks | null> {
   if (bus === "memory" || !(roles.includes("worker") || roles.includes("browser"))) return null;
-  const { natsErrands } = await import("../cluster/adapters/nodes/role-workers.nats.ts");
-  return natsErrands(bus, meters);
+  const { natsRemoteTasks } = await import("../cluster/adapters/nodes/role-workers.nats.ts");
+  return natsRemoteTasks(bus, meters);
 }
 
 /** For the commands that look at a cluster, too. Throws Fault. */
-export async function openRoster(address: string): Promise<Roster> {
-  const { natsRoster } = await import("../cluster/adapters/nodes/node-directory.nats.ts");
-  return natsRoster(address);
+export async function openNodeDirectory(address: string): Promise<NodeDirectory> {
+  const { natsNodeDirectory } = await import("../cluster/adapters/nodes/node-directory.nats.ts");
+  return natsNodeDirectory(address);
 }
 
 async function isListening(host: string, port: number): Promise<boolean> {
@@ -77,21 +77,21 @@ async function isListening(host: string, port: number): Promise<boolean> {
 export async function join(
   { cluster: { bus: address, roles } }: Config,
   actors: readonly Actor[],
-  outside: Outside,
+  deps: ClusterDeps,
 ): Promise<Membership> {
-  const { random, meters } = outside;
+  const { random, meters } = deps;
   const chance = Math.floor(random.next() * 2 ** 32).toString(36);
   const node = `${hostname().replaceAll(/[^A-Za-z0-9-]/g, "-")}-${process.pid}-${chance}`;
   if (address === "memory") {
-    const cluster = embedded(actors, outside);
+    const cluster = embedded(actors, deps);
     return {
       cluster,
       node,
       checks: {},
-      shared: false,
-      holdings: () => [],
-      appear: async () => {},
-      maySharePort: async () => {},
+      isShared: false,
+      ownedPartitions: () => [],
+      announce: async () => {},
+      claimSharedPort: async () => {},
       close: async () => {},
     };
   }
@@ -102,25 +102,25 @@ export async function join(
   ]);
   const bus = await natsBus(address, meters);
   const leases = await natsLeases(address, meters ? { meters } : {});
-  const roster = await openRoster(address);
+  const nodeDirectory = await openNodeDirectory(address);
   const owns = roles.includes("worker");
   const close = async (): Promise<void> => {
-    await Promise.allSettled([roster.close(), leases.close(), bus.close()]);
+    await Promise.allSettled([nodeDirectory.close(), leases.close(), bus.close()]);
   };
   try {
-    const cluster = await distributed(owns ? actors : [], { ...outside, bus, leases }, { name: node, owns });
+    const cluster = await distributed(owns ? actors : [], { ...deps, bus, leases }, { name: node, owns });
     return {
       cluster,
       node,
       checks: { bus: { ping: () => bus.ping(), gates: true } },
-      shared: true,
-      holdings: cluster.holdings,
-      appear: (desk) => roster.serve(node, desk),
-      async maySharePort(host, port, at) {
+      isShared: true,
+      ownedPartitions: cluster.ownedPartitions,
+      announce: (admin) => nodeDirectory.serve(node, admin),
+      async claimSharedPort(host, port, at) {
         // The system would let a stranger in and give him half of the connections.
         if (!(await isListening(host, port))) return;
-        const others = (await roster.nodes()).filter((other) => other.node !== node);
-        if (!others.some(({ address: theirs }) => theirs === at))
+        const otherNodes = (await nodeDirectory.nodes()).filter((other) => other.node !== node);
+        if (!otherNodes.some(({ address: theirs }) => theirs === at))
           throw new Error(`Cannot listen on ${host}:${port}: the address is taken by somebody else`);
       },
       close,

@@ -5,43 +5,43 @@
  * A body that was stored less than two days ago stays, since what will name it may not be written yet; storing the
  * same bytes again counts as storing them. Removing looks at that time once more.
  */
-import type { Bodies } from "../cluster/ports/blobs.ts";
+import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Meters } from "../cluster/ports/meters.ts";
 import type { Random } from "../cluster/ports/random.ts";
-import { HOLDING_COLLECTIONS, heldBetween } from "../cluster/body-refs.ts";
+import { BODY_REF_COLLECTIONS, referencedBetween } from "../cluster/body-refs.ts";
 import { everyMinute } from "./every-minute.ts";
 
-interface Needs {
+interface CollectBodiesDeps {
   readonly documents: Documents;
-  readonly bodies: Bodies;
+  readonly blobs: Blobs;
   readonly clock: Clock;
   readonly meters: Meters;
   readonly random: Random;
 }
 
 const PARTS = 256;
-const YOUNG_MS = 2 * 24 * 60 * 60_000;
+const MIN_AGE_MS = 2 * 24 * 60 * 60_000;
 
 const prefixOf = (part: number): string => part.toString(16).padStart(2, "0");
 
-export function sweeper({ documents, bodies, clock, meters, random }: Needs): Disposable {
+export function collectBodies({ documents, blobs, clock, meters, random }: CollectBodiesDeps): Disposable {
   let part = Math.floor(random.next() * PARTS);
 
   return everyMinute({ clock, meters, what: "Cannot remove bodies that nobody needs" }, async (isStopped) => {
     const prefix = prefixOf(part);
-    const stored_before_ms = clock.now() - YOUNG_MS;
-    const old: string[] = [];
-    for await (const { sha256, stored_ms } of bodies.list(prefix))
-      if (stored_ms < stored_before_ms) old.push(sha256);
-    if (old.length > 0) {
+    const stored_before_ms = clock.now() - MIN_AGE_MS;
+    const candidates: string[] = [];
+    for await (const { sha256, stored_ms } of blobs.list(prefix))
+      if (stored_ms < stored_before_ms) candidates.push(sha256);
+    if (candidates.length > 0) {
       const to = part === PARTS - 1 ? "g" : prefixOf(part + 1);
-      const held = await heldBetween(documents, HOLDING_COLLECTIONS, { from: prefix, to });
-      for (const sha256 of old) {
+      const referenced = await referencedBetween(documents, BODY_REF_COLLECTIONS, { from: prefix, to });
+      for (const sha256 of candidates) {
         if (isStopped()) return;
-        if (held.has(sha256)) continue;
-        if (await bodies.remove(sha256, stored_before_ms)) meters.count("trawl_bodies_removed_total", {});
+        if (referenced.has(sha256)) continue;
+        if (await blobs.remove(sha256, stored_before_ms)) meters.count("trawl_bodies_removed_total", {});
       }
     }
     part = (part + 1) % PARTS;

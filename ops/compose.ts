@@ -4,18 +4,18 @@
  */
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { account } from "../actors/accounts/actor.ts";
+import { accountActor } from "../actors/accounts/actor.ts";
 import { budgetOf, findGrant, listKeys, prepareAccounts, projectsOf } from "../actors/accounts/keys.ts";
-import { domain } from "../actors/domain/actor.ts";
+import { domainActor } from "../actors/domain/actor.ts";
 import { LEASE_MS } from "../actors/domain/politeness.ts";
-import { robots } from "../actors/domain/robots.actor.ts";
-import { fetch } from "../actors/fetch/actor.ts";
-import { climb } from "../actors/fetch/pipeline.ts";
-import { lessons } from "../actors/fetch/host-profile.actor.ts";
+import { robotsActor } from "../actors/domain/robots.actor.ts";
+import { fetchActor } from "../actors/fetch/actor.ts";
+import { fetchPipeline } from "../actors/fetch/pipeline.ts";
+import { hostProfileActor } from "../actors/fetch/host-profile.actor.ts";
 import { readPrices } from "../actors/fetch/prices.ts";
 import { filingPages } from "../actors/filings/fetch-bridge.ts";
 import { checkFilingsItem } from "../actors/filings/items.ts";
-import { filingReader } from "../actors/filings/text.actor.ts";
+import { filingTextActor } from "../actors/filings/text.actor.ts";
 import { noRegister } from "../actors/filings/register.ts";
 import { filingsService } from "../actors/filings/service.ts";
 import { fetchService } from "../actors/fetch/service.ts";
@@ -27,11 +27,11 @@ import { siteNamed } from "../actors/lib/web/url.ts";
 import { archiveTransport } from "../actors/tiers/adapters/transport.archive.ts";
 import { searchService } from "../actors/search/service.ts";
 import { directTransport } from "../actors/tiers/adapters/transport.direct.ts";
-import { BROWSER_ERRAND, remoteBrowser, renderErrand } from "../actors/tiers/adapters/transport.remote.ts";
+import { BROWSER_TASK, remoteBrowser, renderTask } from "../actors/tiers/adapters/transport.remote.ts";
 import { proxyTransport } from "../actors/tiers/adapters/transport.proxy.ts";
 import { renderTransport } from "../actors/tiers/adapters/transport.render.ts";
-import type { Say } from "../cluster/actor.ts";
-import { breathe } from "../cluster/adapters/time/event-loop.system.ts";
+import type { ActorClient } from "../cluster/actor.ts";
+import { yieldToEventLoop } from "../cluster/adapters/time/event-loop.system.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
 import { prometheusMeters } from "../cluster/adapters/telemetry/meters.prometheus.ts";
@@ -39,13 +39,13 @@ import { onlyTo } from "../cluster/adapters/egress/upstream-proxy.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
 import { processWorkers } from "../cluster/adapters/workers/workers.processes.ts";
 import type { Meters } from "../cluster/ports/meters.ts";
-import type { Work, Workers } from "../cluster/ports/workers.ts";
+import type { TaskResult, Workers } from "../cluster/ports/workers.ts";
 import { chooseHttp } from "../gateway/adapters/choose-http.ts";
 import { authenticator } from "../gateway/authenticate.ts";
 import { metering } from "../gateway/metering.ts";
 import { sharedRates } from "../gateway/rates.ts";
 import { openapi } from "../gateway/openapi.ts";
-import { retrievals } from "../gateway/body-access.ts";
+import { openBodyGrants } from "../gateway/body-access.ts";
 import type { Listening } from "../gateway/http.ts";
 import type { Route } from "../gateway/route.ts";
 import { accountRoutes } from "../gateway/routes/accounts.ts";
@@ -63,17 +63,17 @@ import { FetchBody, FetchResponse } from "../schemas/fetch.ts";
 import { JobCreated, JobItem, JobStatus } from "../schemas/jobs.ts";
 import { SearchBody, SearchResponse } from "../schemas/search.ts";
 import { openBrowser } from "./browser.ts";
-import { contradiction, join as joinCluster, openErrands } from "./cluster.ts";
+import { topologyProblem, join as joinCluster, openRemoteTasks } from "./cluster.ts";
 import { openSources } from "./alternates.ts";
 import type { Config } from "./config.ts";
-import { openFilings } from "./filings.ts";
-import { janitor } from "./expire-documents.ts";
-import { sweeper } from "./collect-bodies.ts";
+import { openFilingsUpstream } from "./filings.ts";
+import { expireDocuments } from "./expire-documents.ts";
+import { collectBodies } from "./collect-bodies.ts";
 import { fetchItems, filingsItems, jobActors, jobsRoutes, searchItems } from "./jobs.ts";
 import { readDemo, seedDemo } from "./demo.ts";
 import { openSearch } from "./search.ts";
-import { startLedger } from "./request-audit.ts";
-import { inFolder, openBodies, openDocuments } from "./stores.ts";
+import { openRequestAudit } from "./request-audit.ts";
+import { dataPath, openBlobs, openDocuments } from "./stores.ts";
 
 /** A service that runs. */
 export interface Running {
@@ -93,7 +93,7 @@ export interface Running {
 
 const STOP_MS = 160_000;
 /** The profile site is asked more slowly than others (2-adapters.md, part B). */
-const PROFILES_PACE = { gap_ms: 1_000, slots: 2 };
+const PROFILES_PACE = { min_delay_ms: 1_000, max_concurrency: 2 };
 
 /** What clients are generated from gets names; other shapes are written out where they stand. */
 const NAMED = { FetchBody, FetchResponse, SearchBody, SearchResponse, JobCreated, JobItem, JobStatus, Quota };
@@ -111,12 +111,19 @@ function readers(meters: Meters): Workers {
       page: {
         size: 1,
         heap_mb: 256,
-        rss_most_mb: 1_024,
-        rss_mb: 300,
+        max_rss_mb: 1_024,
+        replace_above_rss_mb: 300,
         timeout_ms: 5_000,
-        replaced_after: 2_000,
+        max_tasks: 2_000,
       },
-      pdf: { size, heap_mb: 512, rss_most_mb: 1_536, rss_mb: 600, timeout_ms: 60_000, replaced_after: 50 },
+      pdf: {
+        size,
+        heap_mb: 512,
+        max_rss_mb: 1_536,
+        replace_above_rss_mb: 600,
+        timeout_ms: 60_000,
+        max_tasks: 50,
+      },
     },
     queue_limit: 256,
     meters,
@@ -137,7 +144,7 @@ export async function start(config: Config): Promise<Running> {
 type Close = () => Promise<unknown>;
 
 async function assemble(config: Config, opened: Close[]): Promise<Running> {
-  const wrong = contradiction(config);
+  const wrong = topologyProblem(config);
   if (wrong !== null) throw new Error(wrong);
   const { roles } = config.cluster;
   const works = roles.includes("worker");
@@ -147,16 +154,18 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const meters = prometheusMeters({ level: config.log.level });
   const documents = await openDocuments(config);
   opened.push(() => documents.close());
-  const bodies = await openBodies(config);
-  opened.push(() => bodies.close());
+  const blobs = await openBlobs(config);
+  opened.push(() => blobs.close());
 
   const rule = destination({ allow: config.egress.allow, own: ownEndpoints(config) });
-  const filings = openFilings(config, { clock, random, documents, bodies, meters, rule });
+  const filings = openFilingsUpstream(config, { clock, random, documents, blobs, meters, rule });
   opened.push(() => filings.close());
-  const egress = filings.without(undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers }));
+  const egress = filings.denyFilingHosts(
+    undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers }),
+  );
   // A node without actors reads no documents, so it needs none to read them.
   const workers = works ? readers(meters) : null;
-  const extract = async (task: ExtractTask, signal: AbortSignal): Promise<Work<Extracted>> =>
+  const extract = async (task: ExtractTask, signal: AbortSignal): Promise<TaskResult<Extracted>> =>
     // There is nothing to read in what is no text; its bytes need not travel.
     task.kind === "binary"
       ? { kind: "done", value: { ...cutOff(task, ""), note: null } }
@@ -173,17 +182,22 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const to_renderer =
     render_url === undefined ? null : undiciEgress({ judge: onlyTo(new URL(render_url)), dns_servers });
   const common = { egress, clock, destination: rule };
-  const errands = await openErrands(config, meters);
-  if (errands) opened.push(() => errands.close());
+  const remoteTasks = await openRemoteTasks(config, meters);
+  if (remoteTasks) opened.push(() => remoteTasks.close());
   const browser =
-    roles.includes("browser") && (works || errands)
-      ? await openBrowser(config, { clock, meters, rule, fence: filings.ruleWithout(rule) })
+    roles.includes("browser") && (works || remoteTasks)
+      ? await openBrowser(config, {
+          clock,
+          meters,
+          destination: rule,
+          subresource_destination: filings.denyFilingDestinations(rule),
+        })
       : null;
   if (browser) opened.push(() => browser.close());
   // Of a worker that has the role and no Chromium nobody expects pages; one without the role asks who has it.
   const rendering = roles.includes("browser")
     ? (browser?.transport ?? null)
-    : errands && remoteBrowser({ errands, bodies, clock });
+    : remoteTasks && remoteBrowser({ remoteTasks, blobs, clock });
   const tiers = {
     direct: directTransport(common),
     ...(rendering && { browser: rendering }),
@@ -198,62 +212,69 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       }),
     }),
   };
-  const ledger =
-    works && config.audit.starts === "on"
-      ? startLedger({ documents, clock, meters, node: () => node })
+  const requestAudit =
+    works && config.audit.requests === "on"
+      ? openRequestAudit({ documents, clock, meters, node: () => node })
       : null;
   const budget = (project: string) => budgetOf(documents, project);
-  const index_path = inFolder(config.storage.data_dir, "search.sqlite");
-  const seen = retrievals({ documents, clock });
+  const index_path = dataPath(config.storage.data_dir, "search.sqlite");
+  const bodyGrants = openBodyGrants({ documents, clock });
   const searching = openSearch(config, { clock, documents, meters, index_path, budgetOf: budget });
   const { revision } = searching;
   // Jobs that are found at the start ask with a voice of their own, before there is anybody else to ask.
-  const ask: Say = (of, key, operation, message, patience) =>
-    cluster.ask(of, key, operation, message, patience);
+  const ask: ActorClient = (of, key, operation, message, options) =>
+    cluster.ask(of, key, operation, message, options);
   const source = filings.source(ask);
-  const handed = filingPages({ source, hosts: filings.hosts, bodies, clock });
+  const handed = filingPages({ source, hosts: filings.hosts, blobs, clock });
   const filed = filingsService({
     source: config.filings.identity === undefined ? null : source,
     register: noRegister,
     ask,
-    bodies,
+    blobs,
     documents,
     clock,
-    breathe,
+    yieldToEventLoop,
     www_url: config.filings.www_url.replace(/\/+$/, ""),
   });
-  const pages = fetchService({ documents, ask, clock, meters, joined, handed });
+  const pages = fetchService({ documents, ask, clock, meters, joined, reservedHosts: handed });
   const find = searchService({ documents, ask, clock, meters, revision });
   const membership = await joinCluster(
     config,
     [
-      account(),
-      domain(pace, canonical === undefined ? {} : { [canonical]: PROFILES_PACE }),
-      robots({ egress, clock, crawler_name, user_agent, joined, ...(ledger && { started: ledger.note }) }),
-      lessons(),
-      fetch({
-        climb: climb({
+      accountActor(),
+      domainActor(pace, canonical === undefined ? {} : { [canonical]: PROFILES_PACE }),
+      robotsActor({
+        egress,
+        clock,
+        crawler_name,
+        user_agent,
+        joined,
+        ...(requestAudit && { onRequestSent: requestAudit.record }),
+      }),
+      hostProfileActor(),
+      fetchActor({
+        runFetch: fetchPipeline({
           clock,
           documents,
-          bodies,
+          blobs,
           meters,
           routes: tiers,
-          ...(ledger && { started: ledger.note }),
+          ...(requestAudit && { onRequestSent: requestAudit.record }),
           extract,
           joined,
           prices: readPrices(prices),
           budgetOf: budget,
-          sources: openSources(config, { clock, documents, meters, searching, user_agent }),
-          kept: searching.kept,
-          gone: searching.gone,
-          handed,
+          sources: openSources(config, { clock, documents, meters, searchParts: searching, user_agent }),
+          onPageStored: searching.onPageStored,
+          onGone: searching.onGone,
+          reservedHosts: handed,
         }),
-        stored: (digest) => documents.get("pages", digest),
+        loadStored: (digest) => documents.get("pages", digest),
         now: () => clock.now(),
       }),
       ...searching.actors,
       ...filings.actors,
-      filingReader({ clock, documents, bodies, meters, extract }),
+      filingTextActor({ clock, documents, blobs, meters, extract }),
       ...jobActors({
         documents,
         clock,
@@ -261,9 +282,9 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
         meters,
         egress,
         kinds: [
-          fetchItems({ pages, retrievals: seen, clock, joined }),
+          fetchItems({ pages, bodyGrants: bodyGrants, clock, joined }),
           searchItems({ search: find }),
-          filingsItems({ filed, retrievals: seen, clock }),
+          filingsItems({ filed, bodyGrants: bodyGrants, clock }),
         ],
       }),
     ],
@@ -279,43 +300,43 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const first = await prepareAccounts(documents, config.gateway.admin_key ?? null, clock.now());
   if (first.admin_key === "revoked")
     meters.say("warn", "TRAWL_ADMIN_KEY names a key that was revoked: it stays so, and opens nothing");
-  const isOneOfMany = membership.shared;
-  const books = metering({ ask: cluster.ask, clock, meters, gateway: node, shared: isOneOfMany });
+  const isOneOfMany = membership.isShared;
+  const usageMetering = metering({ ask: cluster.ask, clock, meters, gateway: node, shared: isOneOfMany });
   const identify = authenticator({
     find: (key_sha256) => findGrant(documents, key_sha256),
-    metering: books,
+    metering: usageMetering,
     clock,
   });
   const demo = searching.index ? readDemo() : null;
 
-  const expired = janitor({
+  const documentExpiry = expireDocuments({
     documents,
     clock,
     meters,
     collections: [
-      "filing_pages",
+      "submissions_files",
       "filing_texts",
-      "filings",
-      "holds",
+      "filing_documents",
+      "body_refs",
       "pages",
-      "retrieved",
+      "body_grants",
       "searches",
-      "starts",
+      "request_audit",
     ],
   });
-  const unheld = sweeper({ documents, bodies, clock, meters, random });
-  const stopCleaning = (): void => [expired, unheld].forEach((work) => work[Symbol.dispose]());
+  const bodyCollection = collectBodies({ documents, blobs, clock, meters, random });
+  const stopCleaning = (): void => [documentExpiry, bodyCollection].forEach((work) => work[Symbol.dispose]());
   opened.push(async () => stopCleaning());
 
   let draining = false;
   const { listen, sentence } = await chooseHttp();
   const { host, port } = config.gateway;
   const public_url = config.gateway.public_url ?? `http://${bracketed(host)}:${port}`;
-  const about = statusRoutes({
+  const statusPages = statusRoutes({
     checks: {
       documents: { ping: () => documents.ping(), gates: true },
       ...membership.checks,
-      object_storage: { ping: () => bodies.ping(), gates: false },
+      object_storage: { ping: () => blobs.ping(), gates: false },
       search: {
         ping: async () => {
           if (!searching.registered) throw new Error("No metasearch instance is set up");
@@ -331,10 +352,10 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const routes: Route[] = [
     ...fetchRoutes({
       ...pages,
-      isOperators: handed.owns,
+      isOperatorUrl: handed.owns,
       decode: decodeText,
-      bodies,
-      retrievals: seen,
+      blobs,
+      bodyGrants: bodyGrants,
       clock,
       meters,
     }),
@@ -342,13 +363,13 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     ...filingsRoutes({
       filings: filed,
       decode: decodeText,
-      bodies,
-      retrievals: seen,
+      blobs,
+      bodyGrants: bodyGrants,
       clock,
       meters,
-      breathe,
+      yieldToEventLoop,
     }),
-    ...bodyRoutes({ bodies, retrievals: seen }),
+    ...bodyRoutes({ blobs, bodyGrants: bodyGrants }),
     ...jobsRoutes({
       documents,
       ask: cluster.ask,
@@ -356,14 +377,14 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       random,
       meters,
       kinds: [
-        fetchBatch({ bodies, decode: decodeText, isOperators: handed.owns }),
+        fetchBatch({ blobs, decode: decodeText, isOperatorUrl: handed.owns }),
         searchBatch,
-        filingsBatch({ bodies, decode: decodeText }, checkFilingsItem),
+        filingsBatch({ blobs, decode: decodeText }, checkFilingsItem),
       ],
     }),
     ...accountRoutes({
       ask: cluster.ask,
-      metering: books,
+      metering: usageMetering,
       clock,
       projectsOf: (customer) => projectsOf(documents, customer),
       keysOf: (project) => listKeys(documents, project),
@@ -374,11 +395,11 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       // An actor's memory stands in the collection of its name, under its key: "<site> <host>".
       hostsOf: async (site, limit) => {
         const range = { from: `${site} `, to: `${site}!`, limit };
-        const found = await documents.list("lessons", range);
-        return found.map(({ key }) => key.slice(site.length + 1));
+        const hosts = await documents.list("host_profile", range);
+        return hosts.map(({ key }) => key.slice(site.length + 1));
       },
     }),
-    ...about,
+    ...statusPages,
     ...(demo ? demoRoutes(demo) : []),
     ...pageRoutes({
       document: () => openapi({ routes, public_url: seenAt(), named: NAMED }),
@@ -387,44 +408,46 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     }),
   ];
   const rates = isOneOfMany ? { rates: sharedRates({ ask: cluster.ask, clock, meters }) } : {};
-  const desk = { identify, metering: books, ...rates, clock, random, meters };
+  const serverDeps = { identify, metering: usageMetering, ...rates, clock, random, meters };
   const seed = async (base: string): Promise<void> => {
     const { index } = searching;
-    if (index && demo) await seedDemo({ documents, bodies, index, clock, extract }, demo, base);
+    if (index && demo) await seedDemo({ documents, blobs, index, clock, extract }, demo, base);
   };
   // Whoever is answered at all shall find something; only a port that is drawn must be drawn first.
   const isKnown = port !== 0 || config.gateway.public_url !== undefined;
   if (isKnown) await seed(public_url.replace(/\/+$/, ""));
   const listening = (paths: readonly Route[], at_port: number, sharing: boolean): Promise<Listening> => {
-    const { admit, failed } = server({ ...desk, routes: paths });
+    const { admit, failed } = server({ ...serverDeps, routes: paths });
     return listen(admit, { host, port: at_port, shared: sharing, failed });
   };
   // Gateways share their port, so nobody can address one of them there: each node also has a port of its own.
-  const own = membership.shared ? await listening(about, config.cluster.status_port, false) : null;
-  const at = (taken: number): string => `http://${bracketed(host)}:${taken}`;
-  if (own) opened.push(() => own.close(0));
-  const status_address = own ? at(own.port) : null;
-  let address = at(port);
+  const statusServer = membership.isShared
+    ? await listening(statusPages, config.cluster.status_port, false)
+    : null;
+  const addressOf = (at_port: number): string => `http://${bracketed(host)}:${at_port}`;
+  if (statusServer) opened.push(() => statusServer.close(0));
+  const status_address = statusServer ? addressOf(statusServer.port) : null;
+  let address = addressOf(port);
   const seenAt = (): string => config.gateway.public_url ?? address;
   const ended = Promise.withResolvers<void>();
-  let front: Listening | null = null;
+  let apiServer: Listening | null = null;
   async function end(within_ms: number): Promise<void> {
     draining = true;
     stopCleaning();
-    await front?.close(within_ms);
-    await books.drain();
+    await apiServer?.close(within_ms);
+    await usageMetering.drain();
     await cluster.stop(within_ms);
-    await ledger?.close();
-    await own?.close(0);
+    await requestAudit?.close();
+    await statusServer?.close(0);
     await membership.close();
     await workers?.close();
-    await errands?.close();
+    await remoteTasks?.close();
     await browser?.close();
     await egress.close();
     await filings.close();
     await searching.close();
     await to_renderer?.close();
-    await bodies.close();
+    await blobs.close();
     await documents.close();
   }
   let ending: Promise<void> | null = null;
@@ -436,42 +459,42 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     return ending;
   };
 
-  if (errands && browser)
-    await errands.serve(
-      BROWSER_ERRAND,
-      browser.most,
-      renderErrand({ transport: browser.transport, bodies, clock }),
+  if (remoteTasks && browser)
+    await remoteTasks.serve(
+      BROWSER_TASK,
+      browser.max_pages,
+      renderTask({ transport: browser.transport, blobs, clock }),
     );
   const began_ms = clock.now();
-  await membership.appear({
+  await membership.announce({
     report() {
-      const { activations, works: running, questions } = cluster.stats();
+      const { activations, running_work: running, pending_asks: questions } = cluster.stats();
       return {
         node,
         version,
         roles,
         // Only where it really listens: neighbours share the port with whom they find there.
-        address: front ? address : null,
+        address: apiServer ? address : null,
         status_address: status_address ?? address,
-        began_ms,
+        started_ms: began_ms,
         draining,
-        partitions: membership.holdings(),
-        awake: Object.values(activations).reduce((sum, count) => sum + count, 0),
-        works: running,
-        questions,
+        partitions: membership.ownedPartitions(),
+        active_actors: Object.values(activations).reduce((sum, count) => sum + count, 0),
+        background_works: running,
+        pending_asks: questions,
       };
     },
     // How it ends is told by `ended`.
     drain: () => void stop().catch(() => {}),
   });
   if (serves) {
-    const shared = membership.shared && port !== 0;
-    if (shared) await membership.maySharePort(host, port, address);
-    front = await listening(routes, port, shared);
+    const shared = membership.isShared && port !== 0;
+    if (shared) await membership.claimSharedPort(host, port, address);
+    apiServer = await listening(routes, port, shared);
   }
-  const { name, port: listens_at } = (front ?? own)!;
+  const { name, port: listens_at } = (apiServer ?? statusServer)!;
   meters.gauge("trawl_http_server_info", { name }, 1);
-  address = at(listens_at);
+  address = addressOf(listens_at);
   if (!isKnown) await seed(address);
   meters.say("info", "Listening", { address, status_address, http: name, node, version: process.version });
   return { address, http: sentence, first_key: first.key, serves, stop, ended: ended.promise };

@@ -70,7 +70,7 @@ const PRICE: Rule = {
   expected: "prices in US dollars as proxy=0.002, proxy_render=0.005 or proxy_render.high=0.02",
 };
 const AMOUNT: Rule = {
-  fits: (said) => toMicros(said) !== null,
+  fits: (raw) => toMicros(raw) !== null,
   expected: "an amount as 0.005, with at most six decimal places",
 };
 const CRAWLER: Rule = {
@@ -97,7 +97,7 @@ const EMAIL: Rule = {
   expected: "an e-mail address",
 };
 
-interface Told {
+interface SettingSpec {
   readonly env: string;
   readonly description: string;
   /** Masked in `trawl config`; may be given as a file with `<variable>_FILE`. */
@@ -108,10 +108,10 @@ interface Told {
   readonly default?: unknown;
 }
 
-const text = (told: Told) => Type.String({ minLength: 1, ...told });
-const maybe = (told: Told) => Type.Optional(text(told));
-const list = (told: Told) =>
-  Type.Array(Type.String({ minLength: 1 }), { ...told, default: told.default ?? [] });
+const text = (spec: SettingSpec) => Type.String({ minLength: 1, ...spec });
+const optionalText = (spec: SettingSpec) => Type.Optional(text(spec));
+const list = (spec: SettingSpec) =>
+  Type.Array(Type.String({ minLength: 1 }), { ...spec, default: spec.default ?? [] });
 
 export const Config = Type.Object(
   {
@@ -125,12 +125,12 @@ export const Config = Type.Object(
           description: "Port listened on; 0 takes any free one.",
         }),
         host: text({ env: "HOST", default: "127.0.0.1", description: "Address listened on." }),
-        public_url: maybe({
+        public_url: optionalText({
           env: "TRAWL_PUBLIC_URL",
           rule: WEB,
           description: "The address clients see, in answers and webhooks; default from HOST and PORT.",
         }),
-        admin_key: maybe({
+        admin_key: optionalText({
           env: "TRAWL_ADMIN_KEY",
           secret: true,
           rule: ADMIN_KEY,
@@ -160,19 +160,23 @@ export const Config = Type.Object(
           rule: BLOBS,
           description: "file in the data directory, file:PATH, or s3://bucket/prefix",
         }),
-        s3_endpoint: maybe({ env: "S3_ENDPOINT", rule: WEB, description: "An S3 that is not Amazon's." }),
-        aws_region: maybe({ env: "AWS_REGION", description: "Read by the AWS SDK." }),
-        aws_access_key_id: maybe({
+        s3_endpoint: optionalText({
+          env: "S3_ENDPOINT",
+          rule: WEB,
+          description: "An S3 that is not Amazon's.",
+        }),
+        aws_region: optionalText({ env: "AWS_REGION", description: "Read by the AWS SDK." }),
+        aws_access_key_id: optionalText({
           env: "AWS_ACCESS_KEY_ID",
           secret: true,
           description: "Read by the AWS SDK.",
         }),
-        aws_secret_access_key: maybe({
+        aws_secret_access_key: optionalText({
           env: "AWS_SECRET_ACCESS_KEY",
           secret: true,
           description: "Read by the AWS SDK.",
         }),
-        aws_session_token: maybe({
+        aws_session_token: optionalText({
           env: "AWS_SESSION_TOKEN",
           secret: true,
           description: "Read by the AWS SDK.",
@@ -224,7 +228,7 @@ export const Config = Type.Object(
     ),
     politeness: Type.Object(
       {
-        gap_ms: Type.Integer({
+        min_delay_ms: Type.Integer({
           env: "TRAWL_POLITE_DELAY_MS",
           default: 500,
           minimum: 0,
@@ -232,7 +236,7 @@ export const Config = Type.Object(
           shared: true,
           description: "Least time between two starts on one domain.",
         }),
-        slots: Type.Integer({
+        max_concurrency: Type.Integer({
           env: "TRAWL_POLITE_CONCURRENCY",
           default: 2,
           minimum: 1,
@@ -245,10 +249,10 @@ export const Config = Type.Object(
     ),
     audit: Type.Object(
       {
-        starts: Type.Enum(["off", "on"], {
-          env: "TRAWL_START_LEDGER",
+        requests: Type.Enum(["off", "on"], {
+          env: "TRAWL_REQUEST_AUDIT",
           default: "off",
-          description: "on: writes down when each request left, for trawl audit politeness; kept 7 days.",
+          description: "on: records when each request was sent, for trawl audit politeness; kept for 7 days.",
         }),
       },
       closed,
@@ -273,13 +277,13 @@ export const Config = Type.Object(
           rule: WEB,
           description: "Metasearch instances (SearXNG JSON API); none: a built-in one over the stored pages.",
         }),
-        fallback_url: maybe({
+        fallback_url: optionalText({
           env: "TRAWL_FALLBACK_SEARCH_URL",
           shared: true,
           rule: WEB,
           description: "Fallback search API of the Brave Web Search shape.",
         }),
-        fallback_key: maybe({
+        fallback_key: optionalText({
           env: "TRAWL_FALLBACK_SEARCH_KEY",
           secret: true,
           description: "Its X-Subscription-Token.",
@@ -303,20 +307,20 @@ export const Config = Type.Object(
           rule: WEB_OR_NONE,
           description: "Wayback-compatible archive (CDX and id_ replay); none turns it off.",
         }),
-        proxy_url: maybe({
+        proxy_url: optionalText({
           env: "TRAWL_PROXY_URL",
           shared: true,
           rule: WEB,
           description: "Residential network, an HTTP(S) proxy; {session} and {country} are filled in.",
         }),
-        render_url: maybe({
+        render_url: optionalText({
           env: "TRAWL_RENDER_URL",
           shared: true,
           rule: WEB,
           description:
             "Rendering service: POST JSON {url, country, wait}, or a known one (actors/tiers/README.md).",
         }),
-        render_key: maybe({ env: "TRAWL_RENDER_KEY", secret: true, description: "Its key." }),
+        render_key: optionalText({ env: "TRAWL_RENDER_KEY", secret: true, description: "Its key." }),
         prices: list({
           env: "TRAWL_PRICES",
           default: ["proxy=0.002", "proxy_render=0.005"],
@@ -325,7 +329,7 @@ export const Config = Type.Object(
           description:
             "What an attempt on a premium route costs in US dollars, also by difficulty (proxy_render.high=0.02).",
         }),
-        chromium_path: maybe({
+        chromium_path: optionalText({
           env: "TRAWL_CHROMIUM_PATH",
           description:
             "The browser to run; default the system's Chromium or Chrome, else the one from npm; none: no route browser.",
@@ -342,7 +346,7 @@ export const Config = Type.Object(
           rule: WEB,
           description: "The Guardian's content API, asked for its own articles where they cannot be read.",
         }),
-        guardian_key: maybe({
+        guardian_key: optionalText({
           env: "TRAWL_GUARDIAN_KEY",
           secret: true,
           description: "Its key; without it that API is not asked.",
@@ -354,7 +358,7 @@ export const Config = Type.Object(
           rule: WEB,
           description: "Register of open-access copies by DOI (Unpaywall shape).",
         }),
-        unpaywall_email: maybe({
+        unpaywall_email: optionalText({
           env: "TRAWL_UNPAYWALL_EMAIL",
           shared: true,
           rule: EMAIL,
@@ -380,7 +384,7 @@ export const Config = Type.Object(
     ),
     filings: Type.Object(
       {
-        identity: maybe({
+        identity: optionalText({
           env: "TRAWL_FILINGS_IDENTITY",
           shared: true,
           rule: CONTACT,
@@ -453,7 +457,7 @@ export const Config = Type.Object(
           rule: WEB,
           description: "Swiss commercial register.",
         }),
-        zefix_key: maybe({
+        zefix_key: optionalText({
           env: "TRAWL_ZEFIX_KEY",
           secret: true,
           description: "Its user:password; without it the source is inactive.",
@@ -465,7 +469,7 @@ export const Config = Type.Object(
           rule: WEB,
           description: "British register.",
         }),
-        companies_house_key: maybe({
+        companies_house_key: optionalText({
           env: "TRAWL_COMPANIES_HOUSE_KEY",
           secret: true,
           description: "Its key; without it the source is inactive.",
@@ -485,12 +489,12 @@ export const Config = Type.Object(
     ),
     client: Type.Object(
       {
-        url: maybe({
+        url: optionalText({
           env: "TRAWL_URL",
           rule: WEB,
           description: "For trawl fetch and its like: the service to ask; default from HOST and PORT.",
         }),
-        key: maybe({
+        key: optionalText({
           env: "TRAWL_KEY",
           secret: true,
           description: "For trawl fetch and its like: the key to ask with.",
@@ -504,7 +508,7 @@ export const Config = Type.Object(
 
 export type Config = Static<typeof Config>;
 
-interface Setting extends Told {
+interface Setting extends SettingSpec {
   readonly section: string;
   readonly name: string;
   readonly type?: string;
@@ -516,15 +520,15 @@ export const SETTINGS: readonly Setting[] = Object.entries(Config.properties).fl
     Object.entries<TSchema>(properties).map(([name, schema]) => ({
       section,
       name,
-      ...(schema as unknown as Told),
+      ...(schema as unknown as SettingSpec),
     })),
 );
 
 /** How a variable's text becomes a value. What does not fit stays text, so the schema can say what is wrong with it. */
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
-  integer: (said) => (/^-?\d+$/.test(said) ? Number(said) : said),
-  array: (said) =>
-    said
+  integer: (raw) => (/^-?\d+$/.test(raw) ? Number(raw) : raw),
+  array: (raw) =>
+    raw
       .split(",")
       .map((part) => part.trim())
       .filter((part) => part !== ""),
@@ -543,20 +547,21 @@ export class ConfigError extends TypeError {
  */
 export function readConfig(environment: Environment, readFile: (path: string) => string = unread): Config {
   const mistakes: string[] = [];
-  const given: Record<string, Record<string, unknown>> = {};
+  const values: Record<string, Record<string, unknown>> = {};
   for (const { section, name, env, type = "", secret, rule } of SETTINGS) {
-    const said = secret ? fromFile(env, environment, readFile, mistakes) : environment[env];
-    if (said === undefined || said === "") continue;
-    const value = READERS[type]?.(said) ?? said;
-    (given[section] ??= {})[name] = value;
+    const raw = secret ? fromFile(env, environment, readFile, mistakes) : environment[env];
+    if (raw === undefined || raw === "") continue;
+    const value = READERS[type]?.(raw) ?? raw;
+    (values[section] ??= {})[name] = value;
     const parts = Array.isArray(value) ? (value as string[]) : typeof value === "string" ? [value] : [];
-    const odd = rule && parts.find((part) => !rule.fits(part));
-    if (odd !== undefined) mistakes.push(`${env} must be ${rule!.expected}${quoted(odd, secret)}`);
+    const wrongPart = rule && parts.find((part) => !rule.fits(part));
+    if (wrongPart !== undefined)
+      mistakes.push(`${env} must be ${rule!.expected}${quoted(wrongPart, secret)}`);
   }
-  const config = Default(Config, given) as Config;
+  const config = Default(Config, values) as Config;
   for (const { instancePath, message } of Errors(Config, config)) {
     const setting = settingAt(instancePath);
-    const value = setting && given[setting.section]?.[setting.name];
+    const value = setting && values[setting.section]?.[setting.name];
     mistakes.push(`${setting?.env ?? instancePath} ${message}${quoted(value, setting?.secret)}`);
   }
   if (isMadeUp(config)) {
@@ -646,14 +651,14 @@ function frozen<T extends object>(value: T): T {
  * A text without the secrets an address can carry: its user and password, and parameters named like secrets; and
  * without whose e-mail address it is.
  */
-export const masked = (said: string): string =>
-  said
+export const masked = (raw: string): string =>
+  raw
     .replace(/(^|\s)([^\s@/:])[^\s@/:]*@/g, "$1$2***@")
     .replace(/:\/\/[^/\s]*@/g, "://***@")
     .replace(/([?&][^=&\s]*(?:key|token|secret|password|auth)[^=&\s]*=)[^&\s]*/gi, "$1***");
 
 /** One line of `trawl config`. */
-export interface Shown {
+export interface SettingRow {
   readonly variable: string;
   /** As text; null: not set and without a default. */
   readonly value: string | null;
@@ -665,13 +670,13 @@ export interface Shown {
 type Values = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
 /** The effective values, secrets masked. */
-export function shown(config: Config, environment: Environment): readonly Shown[] {
+export function settingRows(config: Config, environment: Environment): readonly SettingRow[] {
   return SETTINGS.map(({ section, name, env, secret = false, shared = false, description }) => {
     const value = (config as unknown as Record<string, Values>)[section]![name];
-    const said = value === undefined ? null : typeof value === "object" ? value.join(",") : String(value);
+    const raw = value === undefined ? null : typeof value === "object" ? value.join(",") : String(value);
     return {
       variable: env,
-      value: said === null ? null : secret ? "***" : masked(said),
+      value: raw === null ? null : secret ? "***" : masked(raw),
       from: environment[env] || environment[`${env}_FILE`] ? "environment" : "default",
       description,
       shared,

@@ -12,12 +12,12 @@ import { cacheKey, type CachedPage } from "../actors/fetch/freshness.ts";
 import type { Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
 import { normaliseUrl } from "../actors/lib/web/url.ts";
 import type { LocalIndex } from "../actors/search/adapters/engine.local.sqlite.ts";
-import type { Bodies } from "../cluster/ports/blobs.ts";
+import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
-import { holding } from "../cluster/body-refs.ts";
+import { bodyRefs } from "../cluster/body-refs.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
-import type { Work } from "../cluster/ports/workers.ts";
-import { EMPTY_RECORD, type FetchAsk, type PageRecord } from "../schemas/fetch.ts";
+import type { TaskResult } from "../cluster/ports/workers.ts";
+import { EMPTY_RECORD, type FetchRequest, type PageRecord } from "../schemas/fetch.ts";
 
 /** By name, in the order of names. */
 export function readDemo(): ReadonlyMap<string, Buffer> {
@@ -28,12 +28,12 @@ export function readDemo(): ReadonlyMap<string, Buffer> {
   );
 }
 
-interface Needs {
+interface DemoDeps {
   readonly documents: Documents;
-  readonly bodies: Bodies;
+  readonly blobs: Blobs;
   readonly index: LocalIndex;
   readonly clock: Clock;
-  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<Work<Extracted>>;
+  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
 }
 
 /** For as long as anybody will run this. */
@@ -42,17 +42,17 @@ const TYPE = "text/html; charset=utf-8";
 
 /** Stores what is not stored yet under this address. Throws Fault. */
 export async function seedDemo(
-  { documents, bodies, index, clock, extract }: Needs,
+  { documents, blobs, index, clock, extract }: DemoDeps,
   pages: ReadonlyMap<string, Buffer>,
   base: string,
 ): Promise<void> {
   const digest = createHash("sha256").update(base);
   for (const [name, body] of pages) digest.update(`\n${name} `).update(body);
   const edition = digest.digest("hex");
-  const known = await documents.get("demo", "edition");
-  if (known?.value === edition && index.pages() >= pages.size) return;
+  const edition_doc = await documents.get("demo", "edition");
+  if (edition_doc?.value === edition && index.pages() >= pages.size) return;
 
-  const holds = holding(documents);
+  const refs = bodyRefs(documents);
   const urls = [...pages].map(([name]) => new URL(`${base}/demo/${name}`));
   index.unpin(urls.map(({ href }) => href));
   const stored = [...pages.values()].map(async (body, at) => {
@@ -61,9 +61,9 @@ export async function seedDemo(
     const task = { bytes: body, url: url.href, content_type: TYPE, kind: "html", now_ms } as const;
     const work = await extract(task, new AbortController().signal);
     if (work.kind === "failed") return false;
-    const page = pageOf(url, body, work.value, (await bodies.put(body)).sha256, now_ms);
+    const page = pageOf(url, body, work.value, (await blobs.put(body)).sha256, now_ms);
     const key = cacheKey(normaliseUrl(url), ORDINARY);
-    await holds.hold([page.record.sha256], `page ${key}`, Infinity);
+    await refs.retain([page.record.sha256], `page ${key}`, Infinity);
     const old = await documents.get("pages", key);
     await documents.put("pages", key, page, old?.version ?? 0);
     const { title, meta, text } = page.record;
@@ -77,12 +77,12 @@ export async function seedDemo(
     });
     return true;
   });
-  const whole = (await Promise.all(stored)).every(Boolean);
-  if (whole) await documents.put("demo", "edition", edition, known?.version ?? 0);
+  const isComplete = (await Promise.all(stored)).every(Boolean);
+  if (isComplete) await documents.put("demo", "edition", edition, edition_doc?.version ?? 0);
 }
 
 /** What a fetch asks that sets nothing but the address; only what changes a page matters to the key. */
-const ORDINARY = { render: "auto", user_agent: null, accept_language: null, country: null } as FetchAsk;
+const ORDINARY = { render: "auto", user_agent: null, accept_language: null, country: null } as FetchRequest;
 
 function pageOf(url: URL, body: Buffer, read: Extracted, sha256: string, now_ms: number): CachedPage {
   const record: PageRecord = {

@@ -7,7 +7,7 @@ import type { Documents } from "../cluster/ports/documents.ts";
 import type { Meters } from "../cluster/ports/meters.ts";
 import { everyMinute } from "./every-minute.ts";
 
-interface Needs {
+interface ExpireDocumentsDeps {
   readonly documents: Documents;
   readonly clock: Clock;
   readonly meters: Meters;
@@ -15,15 +15,15 @@ interface Needs {
 }
 
 /** Of one collection at a time; a store is held up by no more than this. */
-const AT_ONCE = 500;
+const BATCH = 500;
 /** Rounds of one minute; a backlog larger than this is worked off over several. */
 const MAX_ROUNDS = 20;
 
-export const janitor = ({ documents, clock, meters, collections }: Needs): Disposable =>
+export const expireDocuments = ({ documents, clock, meters, collections }: ExpireDocumentsDeps): Disposable =>
   everyMinute({ clock, meters, what: "Cannot remove what has expired" }, async (isStopped) => {
     for (const collection of collections) {
       for (let round = 0; round < MAX_ROUNDS && !isStopped(); round++) {
-        if ((await documents.forget(collection, clock.now(), AT_ONCE)) < AT_ONCE) break;
+        if ((await documents.removeExpired(collection, clock.now(), BATCH)) < BATCH) break;
       }
     }
   });

@@ -2,130 +2,135 @@
  * The batch part of the assembly: both halves of every kind of items, the actors that run them, and the routes.
  * compose.ts puts it into the cluster and the gateway; a new kind is added in the two lists below.
  */
-import { fetchAgain } from "../actors/fetch/retry-policy.ts";
-import { MAX_CLIMB_MS } from "../actors/fetch/pipeline.ts";
+import { retryForFetch } from "../actors/fetch/retry-policy.ts";
+import { MAX_RUN_MS } from "../actors/fetch/pipeline.ts";
 import type { FetchService } from "../actors/fetch/service.ts";
 import { filingsLane, runFilingsItem } from "../actors/filings/items.ts";
 import type { FilingsService } from "../actors/filings/service.ts";
-import { job, type Outside as JobNeeds } from "../actors/jobs/actor.ts";
+import { jobActor, type JobDeps } from "../actors/jobs/actor.ts";
 import type { ItemKind } from "../actors/jobs/kind.ts";
-import { scheduler } from "../actors/jobs/scheduler.actor.ts";
+import { schedulerActor } from "../actors/jobs/scheduler.actor.ts";
 import { type JoinedSites, parseUrl, siteOf } from "../actors/lib/web/url.ts";
-import type { Actor, Say } from "../cluster/actor.ts";
+import type { Actor, ActorClient } from "../cluster/actor.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
-import { type BatchKind, batchRoute, type BatchServices } from "../gateway/batch.ts";
-import type { Retrievals } from "../gateway/body-access.ts";
+import { type BatchKind, batchRoute, type BatchRouteDeps } from "../gateway/batch.ts";
+import type { BodyGrants } from "../gateway/body-access.ts";
 import type { Route } from "../gateway/route.ts";
-import { askOf as fetchAskOf, billOf as fetchBillOf, noteBody } from "../gateway/routes/fetch.ts";
+import { fetchRequestOf as fetchAskOf, billOf as fetchBillOf, grantBody } from "../gateway/routes/fetch.ts";
 import { billOf as filingsBillOf } from "../gateway/routes/filings.ts";
 import { type JobServices, jobRoutes } from "../gateway/routes/jobs.ts";
-import { askOf as searchAskOf, billOf as searchBillOf } from "../gateway/routes/search.ts";
+import { searchRequestOf as searchAskOf, billOf as searchBillOf } from "../gateway/routes/search.ts";
 import { canRetryFilings } from "../schemas/errors.ts";
-import { type FetchBody, isPremium, textsOf } from "../schemas/fetch.ts";
+import { type FetchBody, isPremium, textDigests } from "../schemas/fetch.ts";
 import type { FilingsItem, StoredFiling } from "../schemas/filings.ts";
-import type { SearchAnswer, SearchAsk, SearchBody } from "../schemas/search.ts";
+import type { SearchAnswer, SearchRequest, SearchBody } from "../schemas/search.ts";
 
-interface FetchNeeds {
+interface FetchItemDeps {
   readonly pages: Pick<FetchService, "fetchWith">;
-  readonly retrievals: Retrievals;
+  readonly bodyGrants: BodyGrants;
   readonly clock: Clock;
   readonly joined: JoinedSites;
 }
 
-export const fetchItems = ({ pages, retrievals, clock, joined }: FetchNeeds): ItemKind => ({
+export const fetchItems = ({ pages, bodyGrants, clock, joined }: FetchItemDeps): ItemKind => ({
   name: "fetch",
   lane({ url }) {
     const parsed = parseUrl(String(url));
     return parsed && siteOf(parsed.hostname, joined);
   },
-  async run(say, input, { try_id, project, may_pay, tries, signal }) {
-    const ask = fetchAskOf(input as FetchBody, {
-      fetch_id: try_id,
+  async run(ask, input, { attempt_id, project, may_pay, attempts, signal }) {
+    const request = fetchAskOf(input as FetchBody, {
+      fetch_id: attempt_id,
       project,
       lane: "batch",
       now_ms: clock.now(),
-      patience_ms: MAX_CLIMB_MS,
+      wait_ms: MAX_RUN_MS,
     });
     // Who wants nothing but premium routes need not be blocked on others first.
-    const premium_later = !may_pay && ask.allow_paid && !(ask.tiers ?? ["direct"]).every(isPremium);
-    const request = premium_later ? { ...ask, allow_paid: false, premium_later } : ask;
-    const answer = await pages.fetchWith(say, request, signal);
-    await noteBody(retrievals, project, answer.record);
+    const premium_later = !may_pay && request.allow_paid && !(request.tiers ?? ["direct"]).every(isPremium);
+    const attemptRequest = premium_later ? { ...request, allow_paid: false, premium_later } : request;
+    const answer = await pages.fetchWith(ask, attemptRequest, signal);
+    await grantBody(bodyGrants, project, answer.record);
     return {
       answer,
       error: answer.error,
       bill: fetchBillOf(answer),
-      needs: textsOf(answer.record),
-      again: fetchAgain(answer, { tries, premium_later }),
+      body_refs: textDigests(answer.record),
+      retry: retryForFetch(answer, { attempts, premium_later }),
     };
   },
 });
 
-interface SearchNeeds {
-  readonly search: (question: SearchAsk, say: Say) => Promise<SearchAnswer>;
+interface SearchItemDeps {
+  readonly search: (request: SearchRequest, ask: ActorClient) => Promise<SearchAnswer>;
 }
 
-export const searchItems = ({ search }: SearchNeeds): ItemKind => ({
+export const searchItems = ({ search }: SearchItemDeps): ItemKind => ({
   name: "search",
   lane: () => null,
-  async run(say, input, { try_id, project }) {
-    const answer = await search(searchAskOf(input as SearchBody, { search_id: try_id, project }), say);
+  async run(ask, input, { attempt_id, project }) {
+    const answer = await search(searchAskOf(input as SearchBody, { search_id: attempt_id, project }), ask);
     const { error } = answer;
     return {
       answer,
       error,
       bill: searchBillOf(answer),
-      needs: [],
+      body_refs: [],
       // A budget does not come back in minutes.
-      again:
-        error === null || error === "budget_exhausted" ? null : { because: "transient", retry_after_s: null },
+      retry:
+        error === null || error === "budget_exhausted" ? null : { reason: "transient", retry_after_s: null },
     };
   },
 });
 
-interface FilingsNeeds {
+interface FilingsItemDeps {
   readonly filed: FilingsService;
-  readonly retrievals: Retrievals;
+  readonly bodyGrants: BodyGrants;
   readonly clock: Clock;
 }
 
 /** As long as a caller of the single endpoint waits. */
-const FILING_MS = 150_000;
+const FILING_TIMEOUT_MS = 150_000;
 
-export const filingsItems = ({ filed, retrievals, clock }: FilingsNeeds): ItemKind => ({
+export const filingsItems = ({ filed, bodyGrants, clock }: FilingsItemDeps): ItemKind => ({
   name: "filings",
   lane: (input) => filingsLane(input as FilingsItem),
-  async run(_say, input, { try_id, project }) {
-    const asker = { project, lane: "batch", deadline_ms: clock.now() + FILING_MS, id: try_id } as const;
-    const ran = await runFilingsItem(filed, input as FilingsItem, asker);
-    const { bodies, is_busy } = ran.told;
-    for (const body of bodies) await retrievals.note(project, { ...body, body_kind: "origin" });
-    const { error, retry_after_s, cached } = ran.told.answer;
-    const bytes = ran.kind === "document" ? ran.told.answer.record.bytes : 0;
+  async run(_ask, input, { attempt_id, project }) {
+    const caller = {
+      project,
+      lane: "batch",
+      deadline_ms: clock.now() + FILING_TIMEOUT_MS,
+      id: attempt_id,
+    } as const;
+    const result = await runFilingsItem(filed, input as FilingsItem, caller);
+    const { bodies, is_busy } = result.result;
+    for (const body of bodies) await bodyGrants.record(project, { ...body, body_kind: "origin" });
+    const { error, retry_after_s, cached } = result.result.answer;
+    const bytes = result.kind === "document" ? result.result.answer.record.bytes : 0;
     const stored: StoredFiling =
-      ran.kind === "document"
-        ? { op: "document", answer: null, document: { url: ran.told.url, answer: ran.told.answer } }
-        : { op: ran.op, answer: ran.told.answer, document: null };
-    const passes = error !== null && (canRetryFilings(error) || error === "timeout");
+      result.kind === "document"
+        ? { op: "document", answer: null, document: { url: result.result.url, answer: result.result.answer } }
+        : { op: result.op, answer: result.result.answer, document: null };
+    const isTransient = error !== null && (canRetryFilings(error) || error === "timeout");
     return {
       answer: stored,
       error,
       bill: filingsBillOf(cached, error, bytes),
-      needs: ran.kind === "document" ? textsOf(ran.told.answer.record) : [],
+      body_refs: result.kind === "document" ? textDigests(result.result.answer.record) : [],
       // A full limiter and a pause say nothing of the item; what failed by itself is given a few tries.
-      again: is_busy
-        ? { because: "busy", retry_after_s }
-        : passes
-          ? { because: "transient", retry_after_s }
+      retry: is_busy
+        ? { reason: "busy", retry_after_s }
+        : isTransient
+          ? { reason: "transient", retry_after_s }
           : null,
     };
   },
 });
 
-export const jobActors = (needs: JobNeeds): readonly Actor[] => [job(needs), scheduler()];
+export const jobActors = (deps: JobDeps): readonly Actor[] => [jobActor(deps), schedulerActor()];
 
 export const jobsRoutes = (
-  services: BatchServices & JobServices,
+  services: BatchRouteDeps & JobServices,
   more: readonly Route[] = [],
 ): readonly Route[] => {
   const kindOf = (name: BatchKind["name"]): BatchKind => services.kinds.find((kind) => kind.name === name)!;

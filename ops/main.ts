@@ -28,7 +28,7 @@ process.exitCode = await trawl(process.argv.slice(2), {
   environment,
   config: () => (config ??= readConfig(environment, (path) => readFileSync(path, "utf8"))),
   openDocuments: async (given) => (await import("./stores.ts")).openDocuments(given),
-  openRoster: async ({ cluster }) => (await import("./cluster.ts")).openRoster(cluster.bus),
+  openNodeDirectory: async ({ cluster }) => (await import("./cluster.ts")).openNodeDirectory(cluster.bus),
   now: () => clock.now(),
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),

@@ -1,15 +1,15 @@
 /**
  * The start ledger: when this node sent which request to which domain, robots.txt included, for `trawl audit
  * politeness`. Batched once a second into the collection `starts`, forgotten after seven days; off unless
- * TRAWL_START_LEDGER is on. It is told, it never decides: who may start is the domain actor's business, and what could
+ * TRAWL_REQUEST_AUDIT is on. It is told, it never decides: who may start is the domain actor's business, and what could
  * not be written is missing here, nothing else. A killed node takes the last second's rows with it.
  */
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Meters } from "../cluster/ports/meters.ts";
-import type { Started } from "../schemas/domain.ts";
+import type { RequestSent } from "../schemas/domain.ts";
 
-export interface Start extends Started {
+export interface AuditedRequest extends RequestSent {
   /** Unix milliseconds by its node's clock, when the request left. */
   readonly at_ms: number;
   readonly node: string;
@@ -23,20 +23,20 @@ interface Batch {
   readonly rows: readonly Row[];
 }
 
-const COLLECTION = "starts";
+const COLLECTION = "request_audit";
 const FLUSH_MS = 1_000;
-const KEPT_MS = 7 * 24 * 60 * 60_000;
+const TTL_MS = 7 * 24 * 60 * 60_000;
 /** Rows that wait for the store; more are counted and left out. */
 const MAX_ROWS = 10_000;
 
-export interface StartLedger {
+export interface RequestAudit {
   /** Called as a request leaves; writes a little later. */
-  readonly note: (started: Started) => void;
+  readonly record: (started: RequestSent) => void;
   /** Writes what is still to be written. */
   readonly close: () => Promise<void>;
 }
 
-interface Needs {
+interface RequestAuditDeps {
   readonly documents: Documents;
   readonly clock: Clock;
   readonly meters: Meters;
@@ -46,13 +46,13 @@ interface Needs {
 /** Sorts by time as text. */
 const keyOf = (at_ms: number, rest = ""): string => `${String(at_ms).padStart(15, "0")} ${rest}`;
 
-export function startLedger({ documents, clock, meters, node }: Needs): StartLedger {
+export function openRequestAudit({ documents, clock, meters, node }: RequestAuditDeps): RequestAudit {
   let rows: Row[] = [];
   let alarm: Disposable | null = null;
   let writing: Promise<void> = Promise.resolve();
   let batches = 0;
 
-  function note({ domain, fetch_id, epoch }: Started): void {
+  function record({ domain, fetch_id, epoch }: RequestSent): void {
     if (rows.length >= MAX_ROWS) return;
     rows.push([domain, clock.now(), fetch_id, epoch]);
     alarm ??= clock.at(clock.now() + FLUSH_MS, () => {
@@ -68,15 +68,18 @@ export function startLedger({ documents, clock, meters, node }: Needs): StartLed
     const first_ms = Math.min(...batch.rows.map(([, at_ms]) => at_ms));
     try {
       await documents.put(COLLECTION, keyOf(first_ms, `${batch.node} ${batches++}`), batch, 0, {
-        expires_at_ms: clock.now() + KEPT_MS,
+        expires_at_ms: clock.now() + TTL_MS,
       });
     } catch (problem) {
-      meters.say("warn", "The start ledger lacks some starts", { starts: batch.rows.length, problem });
+      meters.say("warn", "Some requests are missing from the request audit", {
+        requests: batch.rows.length,
+        problem,
+      });
     }
   }
 
   return {
-    note,
+    record,
     async close() {
       alarm?.[Symbol.dispose]();
       await writing;
@@ -86,56 +89,70 @@ export function startLedger({ documents, clock, meters, node }: Needs): StartLed
 }
 
 /** A request may take this long before it is written down, under the time it left. */
-const LATE_MS = 10 * 60_000;
+const MAX_WRITE_DELAY_MS = 10 * 60_000;
 const MAX_READ = 500;
 
 /** Every start of a time, in order. */
-export async function readStarts(documents: Documents, since_ms: number, until_ms: number): Promise<Start[]> {
-  const starts: Start[] = [];
-  for (let from = keyOf(Math.max(0, since_ms - LATE_MS)); ;) {
-    const found = await documents.list(COLLECTION, { from, to: keyOf(until_ms), limit: MAX_READ });
-    for (const { value } of found) {
+export async function readRequests(
+  documents: Documents,
+  since_ms: number,
+  until_ms: number,
+): Promise<AuditedRequest[]> {
+  const requests: AuditedRequest[] = [];
+  for (let from = keyOf(Math.max(0, since_ms - MAX_WRITE_DELAY_MS)); ;) {
+    const page = await documents.list(COLLECTION, { from, to: keyOf(until_ms), limit: MAX_READ });
+    for (const { value } of page) {
       const { node, rows } = value as Batch;
       for (const [domain, at_ms, fetch_id, epoch] of rows)
-        if (at_ms >= since_ms && at_ms < until_ms) starts.push({ domain, at_ms, fetch_id, epoch, node });
+        if (at_ms >= since_ms && at_ms < until_ms) requests.push({ domain, at_ms, fetch_id, epoch, node });
     }
-    if (found.length < MAX_READ) break;
-    from = `${found.at(-1)!.key}\0`;
+    if (page.length < MAX_READ) break;
+    from = `${page.at(-1)!.key}\0`;
   }
-  return starts.toSorted((a, b) => a.at_ms - b.at_ms);
+  return requests.toSorted((a, b) => a.at_ms - b.at_ms);
 }
 
 /** How one domain was treated. */
-export interface Treated {
+export interface DomainAudit {
   readonly domain: string;
-  readonly starts: number;
+  readonly requests: number;
   /** Null: it was asked once. */
-  readonly smallest_gap_ms: number | null;
-  readonly least_ms: number;
+  readonly smallest_delay_ms: number | null;
+  readonly required_delay_ms: number;
   /** Pairs that were closer than allowed. */
-  readonly violations: readonly { readonly gap_ms: number; readonly before: Start; readonly after: Start }[];
+  readonly violations: readonly {
+    readonly delay_ms: number;
+    readonly previous: AuditedRequest;
+    readonly next: AuditedRequest;
+  }[];
 }
 
 /** What a timer and the way to the socket may take off a gap. */
 const TOLERANCE_MS = 5;
 
 /** Domains by their smallest gap, the worst first; `leastOf` is what a domain is owed. */
-export function audit(starts: readonly Start[], leastOf: (domain: string) => number): Treated[] {
-  return [...Map.groupBy(starts, ({ domain }) => domain)]
+export function audit(
+  requests: readonly AuditedRequest[],
+  requiredDelayOf: (domain: string) => number,
+): DomainAudit[] {
+  return [...Map.groupBy(requests, ({ domain }) => domain)]
     .map(([domain, all]) => {
-      const least_ms = leastOf(domain);
+      const required_delay_ms = requiredDelayOf(domain);
       const pairs = all
         .slice(1)
-        .map((after, n) => ({ gap_ms: after.at_ms - all[n]!.at_ms, before: all[n]!, after }));
+        .map((next, n) => ({ delay_ms: next.at_ms - all[n]!.at_ms, previous: all[n]!, next }));
       return {
         domain,
-        starts: all.length,
-        smallest_gap_ms: pairs.length === 0 ? null : Math.min(...pairs.map(({ gap_ms }) => gap_ms)),
-        least_ms,
-        violations: pairs.filter(({ gap_ms }) => gap_ms < least_ms - TOLERANCE_MS),
+        requests: all.length,
+        smallest_delay_ms: pairs.length === 0 ? null : Math.min(...pairs.map(({ delay_ms }) => delay_ms)),
+        required_delay_ms,
+        violations: pairs.filter(({ delay_ms }) => delay_ms < required_delay_ms - TOLERANCE_MS),
       };
     })
     .toSorted(
-      (a, b) => (a.smallest_gap_ms ?? Infinity) - a.least_ms - ((b.smallest_gap_ms ?? Infinity) - b.least_ms),
+      (a, b) =>
+        (a.smallest_delay_ms ?? Infinity) -
+        a.required_delay_ms -
+        ((b.smallest_delay_ms ?? Infinity) - b.required_delay_ms),
     );
 }

@@ -2,15 +2,15 @@
  * The search part of the assembly: which instances are asked, by which way out, and the built-in index where none is
  * configured. compose.ts puts it into the cluster and the gateway.
  */
-import type { Kept } from "../actors/fetch/pipeline.ts";
+import type { StoredPage } from "../actors/fetch/pipeline.ts";
 import { refusesIndexing } from "../actors/lib/content/noindex.ts";
-import { search } from "../actors/search/actor.ts";
+import { searchActor } from "../actors/search/actor.ts";
 import { fallbackEngine } from "../actors/search/adapters/engine.fallback.ts";
 import { type LocalIndex, localIndex } from "../actors/search/adapters/engine.local.sqlite.ts";
 import { metasearchEngine } from "../actors/search/adapters/engine.metasearch.ts";
 import type { Engine } from "../actors/search/engine.ts";
-import { instances } from "../actors/search/instances.actor.ts";
-import { type Budget, type Fallback, seek } from "../actors/search/run-search.ts";
+import { searchInstancesActor } from "../actors/search/instances.actor.ts";
+import { type Budget, type Fallback, runSearch } from "../actors/search/run-search.ts";
 import type { Actor } from "../cluster/actor.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
 import { onlyTo } from "../cluster/adapters/egress/upstream-proxy.ts";
@@ -21,7 +21,7 @@ import type { Meters } from "../cluster/ports/meters.ts";
 import { Account, toMicros } from "../schemas/accounts.ts";
 import type { Config } from "./config.ts";
 
-interface Needs {
+interface SearchDeps {
   readonly clock: Clock;
   readonly documents: Documents;
   readonly meters: Meters;
@@ -38,21 +38,21 @@ export interface SearchParts {
   readonly registered: boolean;
   /** Null where instances are configured, or where nodes do not share this machine's files. */
   readonly index: LocalIndex | null;
-  /** For the climb: what it stored, and what is no more. */
-  readonly kept: (page: Kept) => void;
-  readonly gone: (url: string) => void;
+  /** For the fetch run: what it stored, and what is no more. */
+  readonly onPageStored: (page: StoredPage) => void;
+  readonly onGone: (url: string) => void;
   readonly close: () => Promise<void>;
 }
 
-export function openSearch(config: Config, needs: Needs): SearchParts {
-  const { clock, documents, meters, index_path } = needs;
+export function openSearch(config: Config, deps: SearchDeps): SearchParts {
+  const { clock, documents, meters, index_path } = deps;
   const { searxng_urls, fallback_url, fallback_key, fallback_price } = config.search;
-  const ways: Egress[] = [];
+  const egresses: Egress[] = [];
   /** Leads to one endpoint an operator named, private or not, and nowhere else. */
-  const wayTo = (url: string): Egress => {
-    const way = undiciEgress({ judge: onlyTo(new URL(url)), dns_servers: config.egress.dns_servers });
-    ways.push(way);
-    return way;
+  const egressTo = (url: string): Egress => {
+    const egress = undiciEgress({ judge: onlyTo(new URL(url)), dns_servers: config.egress.dns_servers });
+    egresses.push(egress);
+    return egress;
   };
 
   const index =
@@ -61,48 +61,48 @@ export function openSearch(config: Config, needs: Needs): SearchParts {
       : null;
   const engines: Engine[] = index
     ? [index.engine]
-    : searxng_urls.map((url) => metasearchEngine({ egress: wayTo(url), clock, url }));
+    : searxng_urls.map((url) => metasearchEngine({ egress: egressTo(url), clock, url }));
   const fallback: Fallback | null =
     fallback_url === undefined
       ? null
       : {
           engine: fallbackEngine({
-            egress: wayTo(fallback_url),
+            egress: egressTo(fallback_url),
             clock,
             url: fallback_url,
             key: fallback_key ?? null,
           }),
           price_micros: toMicros(fallback_price) ?? 0,
-          budget: budget(needs),
+          budget: budget(deps),
         };
   const revision = () => index?.revision() ?? null;
   const { name: crawler_name } = config.crawler;
 
   return {
     actors: [
-      search(seek({ clock, documents, meters, engines, fallback, revision })),
-      instances([...new Set(engines.map(({ name }) => name))]),
+      searchActor(runSearch({ clock, documents, meters, engines, fallback, revision })),
+      searchInstancesActor([...new Set(engines.map(({ name }) => name))]),
     ],
     revision,
     registered: engines.length > 0,
     index,
-    kept: (page) => {
-      if (index) keepFindable(index, page, crawler_name);
+    onPageStored: (page) => {
+      if (index) indexPage(index, page, crawler_name);
     },
-    gone: (url) => index?.remove(url),
+    onGone: (url) => index?.remove(url),
     close: async () => {
-      for (const way of ways) await way.close();
+      for (const egress of egresses) await egress.close();
       index?.close();
     },
   };
 }
 
-function keepFindable(index: LocalIndex, page: Kept, crawler_name: string): void {
+function indexPage(index: LocalIndex, page: StoredPage, crawler_name: string): void {
   const { record, text, headers, body } = page;
   // An archived copy stands for the page it is of.
   const url = record.tier === "archive" ? page.url : (record.final_url ?? page.url);
-  const refused = record.content_kind === "html" && refusesIndexing(headers, body, crawler_name);
-  if (text.trim() === "" || refused || record.content_kind === "binary") return index.remove(url);
+  const isRefused = record.content_kind === "html" && refusesIndexing(headers, body, crawler_name);
+  if (text.trim() === "" || isRefused || record.content_kind === "binary") return index.remove(url);
   index.add({
     url,
     title: record.title,
@@ -113,13 +113,13 @@ function keepFindable(index: LocalIndex, page: Kept, crawler_name: string): void
 }
 
 /** The project's account holds the money back, and lets go of what was not spent. */
-const budget = ({ budgetOf, meters }: Needs): Budget => ({
-  reserve: async (say, project, id, micros) => {
+const budget = ({ budgetOf, meters }: SearchDeps): Budget => ({
+  reserve: async (ask, project, id, micros) => {
     const limit_micros = await budgetOf(project);
-    return (await say(Account, project, "reserve", { id, micros, limit_micros })).kind === "reserved";
+    return (await ask(Account, project, "reserve", { id, micros, limit_micros })).kind === "reserved";
   },
-  settle: async (say, project, id, micros) => {
-    await say(Account, project, "settle", { id, micros }).catch((problem: unknown) => {
+  settle: async (ask, project, id, micros) => {
+    await ask(Account, project, "settle", { id, micros }).catch((problem: unknown) => {
       // What was set aside lapses by itself; what was spent is in the tally of the request.
       meters.say("warn", "Cannot settle a fallback search", { project, problem: String(problem) });
     });

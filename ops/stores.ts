@@ -4,33 +4,33 @@
  */
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { fileBodies } from "../cluster/adapters/blobs/blobs.file.ts";
+import { fileBlobs } from "../cluster/adapters/blobs/blobs.file.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
-import type { Bodies } from "../cluster/ports/blobs.ts";
+import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Config } from "./config.ts";
 
 /** Collections that are only there to save work. */
-const REBUILDABLE = ["filings", "pages", "searches"] as const;
+const REBUILDABLE = ["filing_documents", "pages", "searches"] as const;
 
 /** The commands that work beside a running service open them, too. */
 export async function openDocuments({ storage }: Config): Promise<Documents> {
   const { documents, data_dir } = storage;
-  if (documents === "sqlite") return sqliteDocuments(inFolder(data_dir, "documents.sqlite"));
+  if (documents === "sqlite") return sqliteDocuments(dataPath(data_dir, "documents.sqlite"));
   if (documents.startsWith("sqlite:")) return sqliteDocuments(documents.slice("sqlite:".length));
   const { mongoDocuments } = await import("../cluster/adapters/documents/documents.mongo.ts");
   return mongoDocuments(documents, { rebuildable: REBUILDABLE });
 }
 
-export async function openBodies({ storage }: Config): Promise<Bodies> {
+export async function openBlobs({ storage }: Config): Promise<Blobs> {
   const { blobs, data_dir, aws_access_key_id, aws_secret_access_key, aws_session_token } = storage;
-  if (blobs === "file") return fileBodies(inFolder(data_dir, "bodies"));
-  if (blobs.startsWith("file:")) return fileBodies(blobs.slice("file:".length));
+  if (blobs === "file") return fileBlobs(dataPath(data_dir, "bodies"));
+  if (blobs.startsWith("file:")) return fileBlobs(blobs.slice("file:".length));
   const [bucket, ...folders] = blobs.slice("s3://".length).split("/");
-  const spool = inFolder(data_dir, "spool");
+  const spool = dataPath(data_dir, "spool");
   mkdirSync(spool, { recursive: true });
-  const { s3Bodies } = await import("../cluster/adapters/blobs/blobs.s3.ts");
-  return s3Bodies({
+  const { s3Blobs } = await import("../cluster/adapters/blobs/blobs.s3.ts");
+  return s3Blobs({
     bucket: bucket!,
     prefix: folders.filter((folder) => folder !== "").join("/"),
     endpoint: storage.s3_endpoint,
@@ -48,7 +48,7 @@ export async function openBodies({ storage }: Config): Promise<Bodies> {
 }
 
 /** A file of ours in the folder for data, which is made when it is not there. */
-export function inFolder(folder: string, name: string): string {
+export function dataPath(folder: string, name: string): string {
   mkdirSync(folder, { recursive: true });
   return join(resolve(folder), name);
 }

@@ -165,7 +165,7 @@ const Counts = Type.Object({ search: Type.Integer(), fetch: Type.Integer() });
 export type Counts = Static<typeof Counts>;
 
 /** What one gateway saw of a project since it last told. */
-export const Tally = Type.Object({
+export const UsageReport = Type.Object({
   /** The gateway, and its count of tallies to this project: a tally that comes again is not counted again. */
   gateway: Type.String(),
   sequence: Type.Integer({ minimum: 1 }),
@@ -181,65 +181,65 @@ export const Tally = Type.Object({
     }),
   ),
   /** Of keys with quotas: requests that run and are not counted yet. Left out: by a gateway that is the only one. */
-  holds: Type.Optional(Type.Record(Type.String(), Counts)),
+  in_flight: Type.Optional(Type.Record(Type.String(), Counts)),
   /** Of keys whose quota is nearly used up: requests that wait to be let in. */
-  wants: Type.Optional(Type.Record(Type.String(), Counts)),
+  requested: Type.Optional(Type.Record(Type.String(), Counts)),
 });
-export interface Tally extends Static<typeof Tally> {
+export interface UsageReport extends Static<typeof UsageReport> {
   keys: Record<string, UsageByCategory>;
 }
 
 /** The month as it now stands, and what was let in of what a gateway wants. */
-export const Added = Type.Object({
+export const UsageReportReply = Type.Object({
   ...Totals.properties,
-  given: Type.Record(Type.String(), Counts),
+  granted: Type.Record(Type.String(), Counts),
   /** What runs on other gateways, of keys with quotas. */
-  elsewhere: Type.Record(Type.String(), Counts),
+  in_flight_elsewhere: Type.Record(Type.String(), Counts),
 });
-export interface Added extends Totals {
-  given: Record<string, Counts>;
-  elsewhere: Record<string, Counts>;
+export interface UsageReportReply extends Totals {
+  granted: Record<string, Counts>;
+  in_flight_elsewhere: Record<string, Counts>;
 }
 
 /** What a gateway would like of a one-second window: `want` requests wait there. */
-export const RateWish = Type.Object({
+export const RateRequest = Type.Object({
   limit: Type.Integer({ minimum: 0 }),
-  want: Type.Integer({ minimum: 0 }),
+  requested: Type.Integer({ minimum: 0 }),
 });
-export type RateWish = Static<typeof RateWish>;
+export type RateRequest = Static<typeof RateRequest>;
 
 /**
  * Money for one attempt on a premium route, before it is made. The id is the attempt's own: asking again reserves
  * nothing twice. A reservation that is never settled lapses after six minutes.
  */
-export const Reserve = Type.Object({
+export const ReserveRequest = Type.Object({
   id: Type.String(),
   /** The most the attempt can cost. */
   micros: Micros,
   /** The project's budget of the month; null: no limit. */
   limit_micros: Nullable(Micros),
 });
-export const ReserveAnswer = Type.Union([
+export const ReserveReply = Type.Union([
   Type.Object({ kind: Type.Literal("reserved") }),
-  Type.Object({ kind: Type.Literal("refused"), left_micros: Micros }),
+  Type.Object({ kind: Type.Literal("refused"), remaining_micros: Micros }),
 ]);
-export type ReserveAnswer = Static<typeof ReserveAnswer>;
+export type ReserveReply = Static<typeof ReserveReply>;
 
 /** What the attempt cost, at most what was reserved; counted once, however often it is said. */
-export const Settle = Type.Object({ id: Type.String(), micros: Micros });
+export const SettleRequest = Type.Object({ id: Type.String(), micros: Micros });
 
 /** One actor per project; its key is the project's name. */
 export const Account = contract("account", {
   /** Counts a tally in, once, and answers with its month as it now stands. */
-  add: ask(Tally, Added),
+  reportUsage: ask(UsageReport, UsageReportReply),
   /** A share of a one-second window, by what is limited: "project" or a key's prefix. Never more than the limit. */
-  rates: ask(
-    Type.Object({ window: Type.Integer(), wishes: Type.Record(Type.String(), RateWish) }),
-    Type.Record(Type.String(), Type.Object({ given: Type.Integer(), left: Type.Integer() })),
+  allotRates: ask(
+    Type.Object({ window: Type.Integer(), requests: Type.Record(Type.String(), RateRequest) }),
+    Type.Record(Type.String(), Type.Object({ granted: Type.Integer(), remaining: Type.Integer() })),
   ),
   usage: ask(Type.Object({ month: Month }), Totals),
-  reserve: ask(Reserve, ReserveAnswer),
-  settle: ask(Settle, Type.Object({ spent_micros: Micros })),
+  reserve: ask(ReserveRequest, ReserveReply),
+  settle: ask(SettleRequest, Type.Object({ spent_micros: Micros })),
 });
 
 const Allowance = Type.Object({
@@ -321,16 +321,16 @@ export const Quota = Type.Object({
 export type Quota = Static<typeof Quota>;
 
 /**
- * That a project retrieved a body, stored as `retrieved/<project>:<sha256>` and forgotten 30 days after the last
+ * That a project retrieved a body, stored as `body_grants/<sha256>:<project>` and forgotten 30 days after the last
  * time. It carries how that project saw the bytes: two URLs may send the same bytes under two types.
  */
-export const Retrieved = Type.Object({
+export const BodyGrant = Type.Object({
   sha256: Sha256,
   content_type: Nullable(Type.String()),
   body_kind: Type.Enum(["origin", "rendered_dom"]),
   retrieved_at_ms: Type.Integer(),
 });
-export type Retrieved = Static<typeof Retrieved>;
+export type BodyGrant = Static<typeof BodyGrant>;
 
 /** "12.5" to 12500000; null for what is no decimal of at most six places. Never through a float. */
 export function toMicros(decimal: string): number | null {

@@ -33,17 +33,17 @@ export interface Contract<O> {
    * "example.org" and "example.org 5f1c…" with the place "domain" are neighbours, so that a slot is granted
    * and used in one process. Left out, the place is the contract's name.
    */
-  readonly place: string;
+  readonly shard_by: string;
 }
 
 /**
  * O is left unconstrained on purpose: a constraint would reach into ask() as a contextual type and make the
  * compiler run Static<> backwards, which costs a second of checking for each contract.
  */
-export const contract = <O>(name: string, operations: O, place = name): Contract<O> => ({
+export const contract = <O>(name: string, operations: O, shard_by = name): Contract<O> => ({
   name,
   operations,
-  place,
+  shard_by,
 });
 
 export const ask = <Message extends TSchema, Reply extends TSchema>(

@@ -38,10 +38,10 @@ export type SlotAnswer = Static<typeof SlotAnswer>;
  * than a browser may take to have a place and to start (15 and 30 s); when too large, a caller that vanished between
  * grant and request holds up others.
  */
-export const START_WITHIN_MS = 50_000;
+export const GRANT_TTL_MS = 50_000;
 
 /** A request that leaves, for whoever keeps books. */
-export interface Started {
+export interface RequestSent {
   /** The site whose slot it has. */
   readonly domain: string;
   readonly fetch_id: string;
@@ -73,8 +73,8 @@ export type FetchOutcome = Static<typeof FetchOutcome>;
 /** What an operator sees of a domain. */
 export const DomainView = Type.Object({
   domain: Type.String(),
-  gap_ms: Type.Integer(),
-  slots: Type.Integer(),
+  min_delay_ms: Type.Integer(),
+  max_concurrency: Type.Integer(),
   in_flight: Type.Integer(),
   waiting: Type.Integer(),
   failures: Type.Integer(),
@@ -92,16 +92,16 @@ export const Domain = contract("domain", {
    * The request has left. The next gap is counted from here and nobody is granted a slot before, so that nothing that
    * happens between grant and request (a store, a name server, a handshake, a busy machine) shortens a gap.
    */
-  sent: tell(Type.Object({ fetch_id: Type.String() })),
+  recordSent: tell(Type.Object({ fetch_id: Type.String() })),
   release: tell(SlotRelease),
-  settle: tell(FetchOutcome),
+  recordOutcome: tell(FetchOutcome),
   /** The name was not found. Asked, because the second time within 6 h makes the host dead for this very fetch. */
-  missing: ask(
+  reportNxdomain: ask(
     Type.Object({ fetch_id: Type.String(), host: Type.String() }),
     Type.Object({ dead: Type.Boolean() }),
   ),
   /** robots.txt of one origin asked for a longer gap (already capped at 30 s); null lifts it. */
-  pace: tell(
+  setCrawlDelay: tell(
     Type.Object({
       origin: Type.String(),
       crawl_delay_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
@@ -111,7 +111,7 @@ export const Domain = contract("domain", {
   /** Forgets failures, skips and dead hosts: an operator's word. */
   clear: ask(Type.Null(), DomainView),
   /** The actor's own alarm clock: a start is due, a caller's patience or a lease ran out. */
-  serve: tell(Type.Null()),
+  tick: tell(Type.Null()),
 });
 
 /** One Allow or Disallow line of robots.txt, its pattern percent-normalised as paths are before they are compared. */
@@ -147,12 +147,12 @@ export const RobotsAnswer = Type.Union([
   /** `host_unreachable`: nobody answered for the rules either, so the ladder decides. */
   Type.Object({
     kind: Type.Literal("allowed"),
-    because: Type.Enum(["rules", "no_rules", "host_unreachable"]),
+    reason: Type.Enum(["rules", "no_rules", "host_unreachable"]),
   }),
   /** `detail` quotes the rule line, or says when a last copy could not be had. */
   Type.Object({
     kind: Type.Literal("disallowed"),
-    because: Type.Enum(["rules", "robots_unreachable"]),
+    reason: Type.Enum(["rules", "robots_unreachable"]),
     detail: Type.String(),
   }),
   /** The domain gave no slot to read the rules with. */
@@ -166,7 +166,7 @@ export const RobotsAnswer = Type.Union([
 export type RobotsAnswer = Static<typeof RobotsAnswer>;
 
 /** What reading /robots.txt came to; the actor's own message. */
-export const RobotsRead = Type.Union([
+export const RobotsReadResult = Type.Union([
   /**
    * A file, or the certainty that there is none (4xx except 429). Its rules may be longer than a message; they are
    * handed over within the process that read them.
@@ -185,14 +185,14 @@ export const RobotsRead = Type.Union([
     wait_max_ms: Type.Integer(),
   }),
 ]);
-export type RobotsRead = Static<typeof RobotsRead>;
+export type RobotsReadResult = Static<typeof RobotsReadResult>;
 
 /** One actor per origin; its key is "<site> <origin>", for example "example.org https://www.example.org". */
 export const Robots = contract(
   "robots",
   {
-    may: ask(RobotsRequest, RobotsAnswer),
-    read: tell(RobotsRead),
+    check: ask(RobotsRequest, RobotsAnswer),
+    loaded: tell(RobotsReadResult),
   },
   "domain",
 );

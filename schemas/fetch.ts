@@ -138,7 +138,7 @@ export const PageRecord = Type.Object({
 export type PageRecord = Static<typeof PageRecord>;
 
 /** Digests of the stored bodies that hold what is too long to stand in a record. */
-export const textsOf = ({ text_sha256, pdf_pages_sha256 }: PageRecord): readonly string[] =>
+export const textDigests = ({ text_sha256, pdf_pages_sha256 }: PageRecord): readonly string[] =>
   [text_sha256, pdf_pages_sha256].filter((sha256) => sha256 !== null);
 
 /** A record of nothing: what an answer without a page carries. */
@@ -181,7 +181,7 @@ export const EMPTY_RECORD: PageRecord = {
 export const TEXT_INLINE_BYTES = 65_536;
 
 /** What the gateway asks of the Fetch actor: the body with its defaults filled in, and what the plan allows. */
-export const FetchAsk = Type.Object({
+export const FetchRequest = Type.Object({
   fetch_id: Type.String(),
   url: Type.String(),
   render: Type.Enum(["auto", "never", "always"]),
@@ -211,7 +211,7 @@ export const FetchAsk = Type.Object({
    */
   premium_later: Type.Optional(Type.Boolean()),
 });
-export type FetchAsk = Static<typeof FetchAsk>;
+export type FetchRequest = Static<typeof FetchRequest>;
 
 /** What a fetch came to. The record is that of the best page there is, also beside an error. */
 export const FetchAnswer = Type.Object({
@@ -235,10 +235,10 @@ export type FetchAnswer = Static<typeof FetchAnswer>;
 export const Fetch = contract(
   "fetch",
   {
-    get: ask(FetchAsk, FetchAnswer),
+    get: ask(FetchRequest, FetchAnswer),
     /** This caller is answered at once, with a timeout; when it was the last, the climb ends and nothing more is sent. */
-    leave: tell(Type.Object({ fetch_id: Type.String() })),
-    climbed: tell(Type.Object({ climb: Type.Integer(), answer: FetchAnswer })),
+    cancel: tell(Type.Object({ fetch_id: Type.String() })),
+    completed: tell(Type.Object({ run: Type.Integer(), answer: FetchAnswer })),
     tick: tell(Type.Null()),
   },
   "domain",
@@ -248,8 +248,8 @@ export const Fetch = contract(
  * What earlier fetches taught about a host: `required`, it is served only through premium routes; `refused`, it
  * blocks them, too.
  */
-export const Learned = Type.Object({ premium: Type.Enum(["unknown", "required", "refused"]) });
-export type Learned = Static<typeof Learned>;
+export const PremiumAdvice = Type.Object({ premium: Type.Enum(["unknown", "required", "refused"]) });
+export type PremiumAdvice = Static<typeof PremiumAdvice>;
 
 /** What one fetch showed of its host. */
 export const Observation = Type.Enum([
@@ -261,8 +261,8 @@ export const Observation = Type.Enum([
 export type Observation = Static<typeof Observation>;
 
 /** What a host taught, for an operator. */
-export const LessonsView = Type.Object({
-  premium: Learned.properties.premium,
+export const HostProfileView = Type.Object({
+  premium: PremiumAdvice.properties.premium,
   /** Until when that is believed; null while it is unknown. */
   until: Nullable(Type.String()),
   /** Fetches in a row that only a premium route brought home. */
@@ -270,17 +270,17 @@ export const LessonsView = Type.Object({
   /** Fetches in a row in which the site blocked every premium route that was tried. */
   premium_blocked: Type.Integer(),
 });
-export type LessonsView = Static<typeof LessonsView>;
+export type HostProfileView = Static<typeof HostProfileView>;
 
 /** One actor per host, asked only where premium routes are configured; its key is "<site> <host>". */
-export const Lessons = contract(
-  "lessons",
+export const HostProfile = contract(
+  "host_profile",
   {
-    learned: ask(Type.Null(), Learned),
-    observed: tell(Observation),
-    view: ask(Type.Null(), LessonsView),
+    recall: ask(Type.Null(), PremiumAdvice),
+    recordObservation: tell(Observation),
+    view: ask(Type.Null(), HostProfileView),
     /** Forgets everything: an operator's word. */
-    clear: ask(Type.Null(), LessonsView),
+    clear: ask(Type.Null(), HostProfileView),
   },
   "domain",
 );
@@ -288,7 +288,7 @@ export const Lessons = contract(
 /** Everything remembered of a domain: what its Domain actor says, and what each of its hosts taught. */
 export const DomainMemory = Type.Object({
   ...DomainView.properties,
-  hosts: Type.Array(Type.Object({ host: Type.String(), ...LessonsView.properties })),
+  hosts: Type.Array(Type.Object({ host: Type.String(), ...HostProfileView.properties })),
 });
 export type DomainMemory = Static<typeof DomainMemory>;
 

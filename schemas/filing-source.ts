@@ -28,7 +28,7 @@ export type SourceKind = Static<typeof SourceKind>;
 export const SourceHost = Type.Enum(["data", "www", "search"]);
 export type SourceHost = Static<typeof SourceHost>;
 
-export const SourceAsk = Type.Object({
+export const SourceRequest = Type.Object({
   host: SourceHost,
   /** Path and query as they are sent; begins with "/". */
   path: Type.String({ pattern: "^/", maxLength: 8_192 }),
@@ -44,7 +44,7 @@ export const SourceAsk = Type.Object({
   /** Of a document: the folder its redirects must not leave, "/Archives/edgar/data/320193/000032019324000123/". */
   within: Type.Optional(Type.String({ pattern: "^/" })),
 });
-export type SourceAsk = Static<typeof SourceAsk>;
+export type SourceRequest = Static<typeof SourceRequest>;
 
 export const SourceAnswer = Type.Union([
   Type.Object({
@@ -97,8 +97,8 @@ export type SourceAnswer = Static<typeof SourceAnswer>;
 export const FilingAddress = contract(
   "filing_address",
   {
-    get: ask(Type.Object({ ask_id: Type.String(), ...SourceAsk.properties }), SourceAnswer),
-    fetched: tell(Type.Object({ flight: Type.Integer(), answer: SourceAnswer })),
+    get: ask(Type.Object({ ask_id: Type.String(), ...SourceRequest.properties }), SourceAnswer),
+    fetched: tell(Type.Object({ fetch_number: Type.Integer(), answer: SourceAnswer })),
     tick: tell(Type.Null()),
   },
   "filings",
@@ -174,15 +174,15 @@ export const FilingPause = Type.Object({
 });
 export type FilingPause = Static<typeof FilingPause>;
 
-/** What came of asking the ledger for slots. */
-export const FilingTaken = Type.Object({
+/** What came of asking the slot store for slots. */
+export const FilingSlotRefill = Type.Object({
   /** In order; none: the system is left alone, or somebody finds out whether it still must be. */
   slots: Type.Array(FilingSlot),
   /** Until when that somebody is waited for; 0: nobody is. */
   probing_until_ms: Type.Number(),
   pause: FilingPause,
 });
-export type FilingTaken = Static<typeof FilingTaken>;
+export type FilingSlotRefill = Static<typeof FilingSlotRefill>;
 
 /** One per egress, the key: who may send the next request to the filing system, and when. */
 export const FilingLimiter = contract(
@@ -190,12 +190,12 @@ export const FilingLimiter = contract(
   {
     acquire: ask(FilingSlotRequest, FilingSlotAnswer),
     /** Answered with how long the system is left alone now, null: it is not. */
-    settle: ask(FilingOutcome, Type.Object({ retry_after_s: Nullable(Type.Integer({ minimum: 1 })) })),
+    recordOutcome: ask(FilingOutcome, Type.Object({ retry_after_s: Nullable(Type.Integer({ minimum: 1 })) })),
     view: ask(Type.Null(), FilingLimiterView),
-    /** Its own: what came of asking the ledger, of telling it, and its alarm clock. */
-    /** Null: the ledger cannot be read or written, so nobody may send anything. */
-    looked: tell(Nullable(FilingTaken)),
-    noted: tell(Type.Object({ to: Type.String(), pause: FilingPause })),
+    /** Its own: what came of asking the slot store, of telling it, and its alarm clock. */
+    /** Null: the slot store cannot be read or written, so nobody may send anything. */
+    refilled: tell(Nullable(FilingSlotRefill)),
+    recorded: tell(Type.Object({ reply_to: Type.String(), pause: FilingPause })),
     tick: tell(Type.Null()),
   },
   "filings",

@@ -15,11 +15,14 @@ export const DOCUMENT_BYTES_DEFAULT = MAX_BYTES_CEILING;
 export const MAX_CANDIDATES = 10;
 
 /** Spread, so it goes inside Optional, whose mark is not copied. */
-const described = <S extends TSchema>(schema: S, description: string): S => ({ ...schema, description });
+const withDescription = <S extends TSchema>(schema: S, description: string): S => ({
+  ...schema,
+  description,
+});
 const Text = Nullable(Type.String());
 const Cik = Nullable(Type.Integer());
 
-const Aside = {
+const CallOptions = {
   project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
   timeout_s: Type.Optional(Nullable(Type.Number({ minimum: MIN_TIMEOUT_S, maximum: MAX_TIMEOUT_S }))),
 };
@@ -27,10 +30,13 @@ const Aside = {
 /** Dates and form types are checked where they are read, and answered as invalid_identifier. */
 const Period = {
   forms: Type.Optional(
-    described(Type.String(), "Comma-separated form types, each whole: 10-K is neither 10-K/A nor 10-K405"),
+    withDescription(
+      Type.String(),
+      "Comma-separated form types, each whole: 10-K is neither 10-K/A nor 10-K405",
+    ),
   ),
-  since: Type.Optional(described(Type.String(), "First filing date, YYYY-MM-DD")),
-  until: Type.Optional(described(Type.String(), "Last filing date, YYYY-MM-DD")),
+  since: Type.Optional(withDescription(Type.String(), "First filing date, YYYY-MM-DD")),
+  until: Type.Optional(withDescription(Type.String(), "Last filing date, YYYY-MM-DD")),
 };
 
 export const CikPath = Type.Object({ cik: Type.String() });
@@ -38,7 +44,7 @@ export const FilingPath = Type.Object({ cik: Type.String(), accession: Type.Stri
 
 export const ResolveQuery = Type.Object({
   ticker: Type.Optional(
-    described(
+    withDescription(
       Type.String(),
       "`BRK.B` and `BRK-B` are the same. The list of filers wins over other countries' suffixes: `ALB.PA` is a " +
         "preferred share in it; `XPAR:ALB` asks for Paris",
@@ -47,7 +53,7 @@ export const ResolveQuery = Type.Object({
   cik: Type.Optional(Type.String()),
   name: Type.Optional(Type.String()),
   isin: Type.Optional(Type.String()),
-  ...Aside,
+  ...CallOptions,
 });
 export type ResolveQuery = Static<typeof ResolveQuery>;
 
@@ -57,54 +63,63 @@ export const SubmissionsQuery = Type.Object({
     Type.Integer({ minimum: 1, maximum: MAX_SUBMISSIONS_LIMIT, default: SUBMISSIONS_LIMIT_DEFAULT }),
   ),
   history: Type.Optional(
-    described(Type.Boolean({ default: true }), "false: the recent list only, about the last 1000 filings"),
+    withDescription(
+      Type.Boolean({ default: true }),
+      "false: the recent list only, about the last 1000 filings",
+    ),
   ),
-  ...Aside,
+  ...CallOptions,
 });
 export type SubmissionsQuery = Static<typeof SubmissionsQuery>;
 
 export const LatestQuery = Type.Object({
   forms: Type.Optional(
-    described(Type.String({ default: LATEST_FORMS_DEFAULT }), "Amendments only when they are listed"),
+    withDescription(Type.String({ default: LATEST_FORMS_DEFAULT }), "Amendments only when they are listed"),
   ),
-  ...Aside,
+  ...CallOptions,
 });
 export type LatestQuery = Static<typeof LatestQuery>;
 
-export const AsideQuery = Type.Object(Aside);
-export type AsideQuery = Static<typeof AsideQuery>;
+export const CallOptionsQuery = Type.Object(CallOptions);
+export type CallOptionsQuery = Static<typeof CallOptionsQuery>;
 
 export const DocumentBody = Type.Object({
   cik: Type.Union([Type.Integer(), Type.String()]),
   accession: Type.String(),
-  document: described(Type.String(), "A file name in the filing's own folder"),
+  document: withDescription(Type.String(), "A file name in the filing's own folder"),
   max_bytes: Type.Optional(
     Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING, default: DOCUMENT_BYTES_DEFAULT }),
   ),
   include_html: Type.Optional(Nullable(Type.Boolean({ default: true }))),
   accept_pdf: Type.Optional(Type.Boolean({ default: true })),
   cache_ttl_s: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
-  ...Aside,
+  ...CallOptions,
 });
 export type DocumentBody = Static<typeof DocumentBody>;
 
 export const FilingSearchQuery = Type.Object({
   q: Type.Optional(
-    described(Type.String(), "Words; a phrase in quotes, OR between words, a minus before what is unwanted"),
+    withDescription(
+      Type.String(),
+      "Words; a phrase in quotes, OR between words, a minus before what is unwanted",
+    ),
   ),
   forms: Type.Optional(
-    described(Type.String(), "Comma-separated; unlike elsewhere `10-K` finds `10-K/A` as well: `form` tells"),
+    withDescription(
+      Type.String(),
+      "Comma-separated; unlike elsewhere `10-K` finds `10-K/A` as well: `form` tells",
+    ),
   ),
   dateRange: Type.Optional(
-    described(
+    withDescription(
       Type.String(),
       "`all`, `10y`, `5y`, `1y`, `30d` (which win over dates), or `custom` with both dates",
     ),
   ),
   startdt: Type.Optional(Type.String()),
   enddt: Type.Optional(Type.String()),
-  from: Type.Optional(described(Type.String(), "How many hits to skip: 0 to 9900, in pages of 100")),
-  ...Aside,
+  from: Type.Optional(withDescription(Type.String(), "How many hits to skip: 0 to 9900, in pages of 100")),
+  ...CallOptions,
 });
 export type FilingSearchQuery = Static<typeof FilingSearchQuery>;
 
@@ -115,21 +130,23 @@ const Given = <S extends TSchema>(schema: S) => Type.Optional(Nullable(schema));
 
 /** An item of a batch: one operation and its fields. What each needs is checked when the job is created. */
 export const FilingsItem = Type.Object({
-  op: described(Type.String(), `One of ${FILINGS_OPS.join(", ")}`),
+  op: withDescription(Type.String(), `One of ${FILINGS_OPS.join(", ")}`),
   ticker: Given(Type.String()),
   cik: Given(Type.Union([Type.Integer(), Type.String()])),
-  name: Given(described(Type.String(), "resolve only")),
+  name: Given(withDescription(Type.String(), "resolve only")),
   isin: Given(Type.String()),
   forms: Given(Type.String()),
   since: Given(Type.String()),
   until: Given(Type.String()),
   limit: Given(Type.Integer({ minimum: 1, maximum: MAX_SUBMISSIONS_LIMIT })),
   history: Given(Type.Boolean()),
-  accession: Given(described(Type.String(), "filing and document")),
+  accession: Given(withDescription(Type.String(), "filing and document")),
   document: Given(Type.String()),
   max_bytes: Given(Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING })),
   accept_pdf: Given(Type.Boolean()),
-  include_html: Given(described(Type.Boolean({ default: false }), "document: default false in a batch")),
+  include_html: Given(
+    withDescription(Type.Boolean({ default: false }), "document: default false in a batch"),
+  ),
   cache_ttl_s: Given(Type.Integer({ minimum: 0 })),
   project_ref: Given(Type.String({ maxLength: 500 })),
 });
@@ -147,8 +164,8 @@ export const FilerCompany = Type.Object({
   cik: Cik,
   cik_padded: Text,
   title: Text,
-  tickers: described(Type.Array(Type.String()), "The primary one first"),
-  exchanges: described(Type.Array(Text), "Parallel to tickers; null where the list does not say"),
+  tickers: withDescription(Type.Array(Type.String()), "The primary one first"),
+  exchanges: withDescription(Type.Array(Text), "Parallel to tickers; null where the list does not say"),
 });
 export type FilerCompany = Static<typeof FilerCompany>;
 
@@ -171,11 +188,11 @@ const Common = {
   error: Text,
   message: Text,
   retry_after_s: Nullable(Type.Integer({ minimum: 1 })),
-  cached: described(Type.Boolean(), "Every document of this answer came from the cache"),
-  retrieved_at: described(Text, "When the oldest of them came from the filing system"),
+  cached: withDescription(Type.Boolean(), "Every document of this answer came from the cache"),
+  retrieved_at: withDescription(Text, "When the oldest of them came from the filing system"),
   source_url: Text,
   body_url: Text,
-  sha256: described(Nullable(Sha256), "Of the exact bytes of the main document"),
+  sha256: withDescription(Nullable(Sha256), "Of the exact bytes of the main document"),
   request_id: Type.String(),
 };
 
@@ -195,7 +212,7 @@ export const Filing = Type.Object({
   form: Type.String(),
   filing_date: Type.String(),
   report_date: Text,
-  acceptance_datetime: described(
+  acceptance_datetime: withDescription(
     Text,
     "As the filing system sends it: it ends in Z, but is Eastern time in most rows and UTC in some",
   ),
@@ -209,7 +226,10 @@ export const Filing = Type.Object({
   is_inline_xbrl: Type.Boolean(),
   primary_document: Text,
   primary_document_description: Text,
-  primary_document_url: described(Text, "Null when the document lies in a sub-folder, as ownership forms do"),
+  primary_document_url: withDescription(
+    Text,
+    "Null when the document lies in a sub-folder, as ownership forms do",
+  ),
   index_url: Text,
   is_amendment: Type.Boolean(),
 });
@@ -260,8 +280,8 @@ export type OlderPage = Static<typeof OlderPage>;
 
 export const SubmissionsAnswer = answer({
   ...FilerDetails.properties,
-  filings: described(Type.Array(Filing), "Newest first"),
-  filings_total: described(Nullable(Type.Integer()), "All that match, before the limit"),
+  filings: withDescription(Type.Array(Filing), "Newest first"),
+  filings_total: withDescription(Nullable(Type.Integer()), "All that match, before the limit"),
   truncated: Type.Boolean(),
   files: Type.Array(OlderPage),
 });
@@ -287,7 +307,10 @@ export type LatestAnswer = Static<typeof LatestAnswer>;
 export const FilingDocument = Type.Object({
   sequence: Text,
   description: Text,
-  document: described(Text, "Its file name; null where the index names none, as in filings before 2001"),
+  document: withDescription(
+    Text,
+    "Its file name; null where the index names none, as in filings before 2001",
+  ),
   type: Text,
   size: Nullable(Type.Integer()),
   url: Text,
@@ -298,7 +321,7 @@ export const IndexAnswer = answer({
   form: Text,
   filing_date: Text,
   report_date: Text,
-  accepted: described(Text, "In UTC"),
+  accepted: withDescription(Text, "In UTC"),
   company: Text,
   is_amendment: Nullable(Type.Boolean()),
   index_url: Text,
@@ -314,7 +337,7 @@ export const FactsAnswer = answer({
   cik: Cik,
   cik_padded: Text,
   name: Text,
-  taxonomies: described(Type.Record(Type.String(), Type.Integer()), "Concepts by taxonomy"),
+  taxonomies: withDescription(Type.Record(Type.String(), Type.Integer()), "Concepts by taxonomy"),
   concepts: Nullable(Type.Integer()),
   bytes: Nullable(Type.Integer()),
 });
@@ -340,7 +363,7 @@ export type FilingHit = Static<typeof FilingHit>;
 export const FilingSearchAnswer = answer({
   query: Text,
   total: Nullable(Type.Integer()),
-  total_relation: described(Text, "`eq`, or `gte` when there are more than 10000"),
+  total_relation: withDescription(Text, "`eq`, or `gte` when there are more than 10000"),
   hits: Type.Array(FilingHit),
 });
 export type FilingSearchAnswer = Static<typeof FilingSearchAnswer>;
@@ -361,16 +384,16 @@ export const FilingText = Type.Object({
 });
 export type FilingText = Static<typeof FilingText>;
 
-export const FilingTextAsk = Type.Object({
+export const FilingTextRequest = Type.Object({
   sha256: Sha256,
   bytes: Type.Integer(),
   url: Type.String(),
   content_type: Text,
 });
-export type FilingTextAsk = Static<typeof FilingTextAsk>;
+export type FilingTextRequest = Static<typeof FilingTextRequest>;
 
 /** One actor per document's bytes, on the nodes that read documents; its key is their digest. */
-export const FilingReader = contract("filing_reader", {
-  read: ask(FilingTextAsk, FilingText),
-  done: tell(Type.Object({ read: Type.Integer(), text: FilingText })),
+export const FilingTextExtractor = contract("filing_text", {
+  extract: ask(FilingTextRequest, FilingText),
+  extracted: tell(Type.Object({ extraction: Type.Integer(), text: FilingText })),
 });

@@ -12,30 +12,31 @@ import type { ItemStatus, JobCounts } from "./jobs.ts";
 /** One letter's code an item. */
 export type States = Uint8Array;
 
-const code = (letter: string): number => letter.charCodeAt(0);
-const PENDING = code("a");
-const QUEUED = code("A");
-export const DONE = code("+");
-export const FAILED = code("-");
-export const CANCELLED = code("x");
+const codeOf = (char: string): number => char.charCodeAt(0);
+const PENDING = codeOf("a");
+const QUEUED = codeOf("A");
+export const DONE = codeOf("+");
+export const FAILED = codeOf("-");
+export const CANCELLED = codeOf("x");
 /** Letters of each alphabet in use: ten tries, cooled down or not. */
-const LETTERS = 20;
+const CODES_PER_STATUS = 20;
 
 export interface Progress {
-  readonly tries: number;
-  readonly cooled: boolean;
+  readonly attempts: number;
+  readonly has_cooled: boolean;
 }
 
-const letterOf = ({ tries, cooled }: Progress): number => Math.min(2 * tries + Number(cooled), LETTERS - 1);
-export const pending = (progress: Progress): number => PENDING + letterOf(progress);
-export const queued = (progress: Progress): number => QUEUED + letterOf(progress);
-export const isPending = (state: number): boolean => state >= PENDING && state < PENDING + LETTERS;
-export const isQueued = (state: number): boolean => state >= QUEUED && state < QUEUED + LETTERS;
+const offsetOf = ({ attempts, has_cooled }: Progress): number =>
+  Math.min(2 * attempts + Number(has_cooled), CODES_PER_STATUS - 1);
+export const pendingCode = (progress: Progress): number => PENDING + offsetOf(progress);
+export const queuedCode = (progress: Progress): number => QUEUED + offsetOf(progress);
+export const isPending = (state: number): boolean => state >= PENDING && state < PENDING + CODES_PER_STATUS;
+export const isQueued = (state: number): boolean => state >= QUEUED && state < QUEUED + CODES_PER_STATUS;
 export const isFinal = (state: number): boolean => !isPending(state) && !isQueued(state);
 
 export function progressOf(state: number): Progress {
-  const letter = state - (isQueued(state) ? QUEUED : PENDING);
-  return { tries: letter >> 1, cooled: (letter & 1) === 1 };
+  const offset = state - (isQueued(state) ? QUEUED : PENDING);
+  return { attempts: offset >> 1, has_cooled: (offset & 1) === 1 };
 }
 
 export function statusOf(state: number): ItemStatus {
@@ -45,11 +46,11 @@ export function statusOf(state: number): ItemStatus {
   return isQueued(state) ? "queued" : "pending";
 }
 
-export const untouched = (total: number): States =>
-  new Uint8Array(total).fill(pending({ tries: 0, cooled: false }));
+export const newStates = (total: number): States =>
+  new Uint8Array(total).fill(pendingCode({ attempts: 0, has_cooled: false }));
 
 /** "120+3-A": runs of one letter, counted where there is more than one. */
-export function written(states: States): string {
+export function encodeStates(states: States): string {
   let text = "";
   for (let at = 0; at < states.length;) {
     let end = at + 1;
@@ -61,12 +62,12 @@ export function written(states: States): string {
 }
 
 /** What `written` wrote. Throws RangeError when it is not of so many items. */
-export function readStates(text: string, total: number): States {
+export function decodeStates(text: string, total: number): States {
   const states = new Uint8Array(total);
   let at = 0;
-  for (const [, count, letter] of text.matchAll(/(\d*)(\D)/g)) {
+  for (const [, count, char] of text.matchAll(/(\d*)(\D)/g)) {
     const end = at + (count === "" ? 1 : Number(count));
-    states.fill(code(letter!), at, end);
+    states.fill(codeOf(char!), at, end);
     at = end;
   }
   if (at !== total) throw new RangeError(`Cannot read the states of ${total} items: there are ${at}`);

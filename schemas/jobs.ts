@@ -25,7 +25,7 @@ export const ITEM_STATUSES = ["pending", "queued", "done", "failed", "cancelled"
 export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
 /** A job and its results live this long after it finished. */
-export const JOB_KEPT_MS = 30 * 24 * 60 * 60_000;
+export const JOB_RETENTION_MS = 30 * 24 * 60 * 60_000;
 
 export const JobCounts = Type.Object({
   total: Type.Integer(),
@@ -91,33 +91,33 @@ export type ItemBill = Static<typeof ItemBill>;
  * standard routes; once, after a pause to cool down, and then premium routes may be used. `busy`: nobody had a slot; it
  * counts nothing, and its lane rests until `retry_after_s` is over.
  */
-export interface Again {
-  readonly because: "transient" | "blocked" | "busy";
+export interface RetryAdvice {
+  readonly reason: "transient" | "blocked" | "busy";
   readonly retry_after_s: number | null;
 }
 
 /** What one try came to. */
-export interface Ran {
+export interface AttemptResult {
   /** JSON, as it is stored under the item and handed to `present`; at most a few megabytes. */
   readonly answer: unknown;
   /** Null: it is done. */
   readonly error: string | null;
   readonly bill: ItemBill;
   /** Digests of stored bodies that the answer needs when it is read. */
-  readonly needs: readonly string[];
+  readonly body_refs: readonly string[];
   /** Null: this is the last word. */
-  readonly again: Again | null;
+  readonly retry: RetryAdvice | null;
 }
 
 /** What a try is told beside its input. */
-export interface ItemCall {
+export interface AttemptContext {
   /** `<job_id>:<index>`, the request id of the answer. */
   readonly request_id: string;
   /** The same for the same try, also after a crash: what is in flight under it already is joined, not repeated. */
-  readonly try_id: string;
+  readonly attempt_id: string;
   readonly project: string;
   /** Tries before this one that counted. */
-  readonly tries: number;
+  readonly attempts: number;
   /** Whether premium routes may be used in this try. */
   readonly may_pay: boolean;
   /** Aborts when the job is cancelled: nothing more may be sent. */
@@ -136,7 +136,7 @@ export const JobSpec = Type.Object({
     spend: Nullable(Type.Integer()),
   }),
   /** The document under which the idempotency key names this job. */
-  named_by: Type.String(),
+  idempotency_doc: Type.String(),
   callback_url: Nullable(Type.String()),
   total: Type.Integer({ minimum: 1, maximum: MAX_JOB_ITEMS }),
   created_ms: Type.Integer(),
@@ -154,7 +154,7 @@ export const Callback = Type.Object({
 export type Callback = Static<typeof Callback>;
 
 /** What was settled in one go and is told to the Account under one number, so that it counts once. */
-const JobTally = Type.Object({
+const JobUsageReport = Type.Object({
   sequence: Type.Integer({ minimum: 1 }),
   month: Type.String(),
   usage: UsageByCategory,
@@ -164,7 +164,7 @@ const JobTally = Type.Object({
  * A job as it is stored, as `job/<job_id>`. It is written whole, at most twice a second, and always true in itself: the
  * counts are those of the states. Results may be ahead of it by that half second.
  */
-export const KeptJob = Type.Object({
+export const JobRecord = Type.Object({
   spec: JobSpec,
   /** `creating`: its items are being written. `cancelling`: what is in flight is being let go. */
   phase: Type.Enum(["creating", "queued", "running", "cancelling", "completed", "cancelled"]),
@@ -179,14 +179,14 @@ export const KeptJob = Type.Object({
   /** Settled and in no tally yet. */
   usage: UsageByCategory,
   /** Cut and not acknowledged; null: none. */
-  tally: Nullable(JobTally),
-  tallies: Type.Integer(),
+  usage_report: Nullable(JobUsageReport),
+  report_sequence: Type.Integer(),
   /** All that was ever metered, so that it can be compared with the results. */
   metered: Type.Object({ requests: Type.Integer(), cost_micros: Type.Integer() }),
 });
-export interface KeptJob extends Omit<Static<typeof KeptJob>, "usage" | "tally"> {
+export interface JobRecord extends Omit<Static<typeof JobRecord>, "usage" | "usage_report"> {
   usage: UsageByCategory;
-  tally: { sequence: number; month: string; usage: UsageByCategory } | null;
+  usage_report: { sequence: number; month: string; usage: UsageByCategory } | null;
 }
 
 /** Inputs, so many to a document: `job_items/<job_id>:<number of the chunk>`. */
@@ -204,10 +204,10 @@ export interface StoredResult {
   /** Null: nothing came of it that could be billed, through a fault of ours. */
   readonly bill: ItemBill | null;
   /** Bodies it needs; they are held for the job as long as this is stored. */
-  readonly needs: readonly string[];
+  readonly body_refs: readonly string[];
 }
-/** Under which job a project's idempotency key goes: `job_keys/<project>:<SHA-256 of the key>`. Inserting it makes the job. */
-export interface NamedJob {
+/** Under which job a project's idempotency key goes: `job_idempotency_keys/<project>:<SHA-256 of the key>`. Inserting it makes the job. */
+export interface IdempotencyRecord {
   readonly job_id: string;
   readonly kind: JobKind;
   readonly total: number;
@@ -225,7 +225,7 @@ export const jobRange = (job_id: string): readonly [from: string, to: string] =>
 const Index = Type.Integer({ minimum: 0 });
 
 /** What a try told its job. The answer itself is stored by then. */
-export const Settled = Type.Union([
+export const AttemptOutcome = Type.Union([
   Type.Object({
     kind: Type.Literal("final"),
     index: Index,
@@ -233,43 +233,43 @@ export const Settled = Type.Union([
     bill: Nullable(ItemBill),
   }),
   Type.Object({
-    kind: Type.Literal("again"),
+    kind: Type.Literal("retry"),
     index: Index,
     /** `fault`: something of ours did not work; it counts no try. */
-    because: Type.Enum(["transient", "blocked", "busy", "fault"]),
-    after_ms: Type.Integer({ minimum: 0 }),
+    reason: Type.Enum(["transient", "blocked", "busy", "fault"]),
+    delay_ms: Type.Integer({ minimum: 0 }),
   }),
   /** The job was cancelled meanwhile, and nothing came of it. */
   Type.Object({ kind: Type.Literal("stopped"), index: Index }),
 ]);
-export type Settled = Static<typeof Settled>;
+export type AttemptOutcome = Static<typeof AttemptOutcome>;
 
 /** One actor per job, the only writer of `job/<job_id>`; its key is the job's id. Whoever reads needs no turn of it. */
 export const Job = contract("job", {
   /** Before its items are written. Asked again it changes nothing. */
-  open: ask(JobSpec, Type.Object({ opened: Type.Boolean() })),
+  open: ask(JobSpec, Type.Object({ is_opened: Type.Boolean() })),
   /** After they are, and its idempotency key names it. False: there is no such job. */
-  begin: ask(Type.Null(), Type.Object({ begun: Type.Boolean() })),
+  begin: ask(Type.Null(), Type.Object({ exists: Type.Boolean() })),
   /** Another job has the key: this one goes. */
   abandon: tell(Type.Null()),
   /** Answered when nothing of it is in flight any more, 1.5 s at most. False: there is no such job. */
-  cancel: ask(Type.Null(), Type.Object({ known: Type.Boolean() })),
+  cancel: ask(Type.Null(), Type.Object({ exists: Type.Boolean() })),
   /** Its duty, also its heartbeat: goes on from what is stored. */
   resume: tell(Type.Null()),
   /** Its alarm, and what came of what it started. */
   tick: tell(Type.Null()),
-  named: tell(Type.Object({ named: Nullable(Type.Boolean()) })),
-  loaded: tell(Type.Object({ problem: Nullable(Type.String()) })),
-  shared: tell(Type.Object({ window: Nullable(Type.Integer()) })),
-  settled: tell(Settled),
-  told: tell(Type.Object({ sequence: Nullable(Type.Integer()) })),
-  delivered: tell(Type.Object({ attempt: Type.Integer(), status: Type.String() })),
-  expired: tell(Type.Object({ gone: Type.Boolean() })),
+  claimChecked: tell(Type.Object({ is_claimed: Nullable(Type.Boolean()) })),
+  itemsLoaded: tell(Type.Object({ problem: Nullable(Type.String()) })),
+  sharesGranted: tell(Type.Object({ window: Nullable(Type.Integer()) })),
+  attemptFinished: tell(AttemptOutcome),
+  usageReported: tell(Type.Object({ sequence: Nullable(Type.Integer()) })),
+  callbackDelivered: tell(Type.Object({ attempt: Type.Integer(), status: Type.String() })),
+  purged: tell(Type.Object({ is_purged: Type.Boolean() })),
 });
 
 /** One for the cluster: how many items each running job may have in flight. It keeps nothing: jobs ask every second. */
 export const Scheduler = contract("scheduler", {
-  share: ask(
+  allot: ask(
     Type.Object({
       job_id: Type.String(),
       /** How many it could have in flight now. */
@@ -281,6 +281,6 @@ export const Scheduler = contract("scheduler", {
     /** 0: it is not its turn, and it should ask again. */
     Type.Object({ window: Type.Integer({ minimum: 0 }) }),
   ),
-  left: tell(Type.Object({ job_id: Type.String() })),
+  finished: tell(Type.Object({ job_id: Type.String() })),
 });
 export const SCHEDULER_KEY = "main";

@@ -69,7 +69,7 @@ const Provider = Nullable(Type.Enum(["metasearch", "fallback"]));
 const Reason = Nullable(Type.Enum([...FALLBACK_REASONS]));
 
 /** What the gateway asks of the Search actor: the body with its defaults filled in. */
-export const SearchAsk = Type.Object({
+export const SearchRequest = Type.Object({
   search_id: Type.String(),
   /** Trimmed, white space collapsed, case as it came: operators (OR, site:) may depend on it. */
   query: Type.String(),
@@ -81,7 +81,7 @@ export const SearchAsk = Type.Object({
   /** Whose call it is: its budget pays for the fallback. */
   project: Type.String(),
 });
-export type SearchAsk = Static<typeof SearchAsk>;
+export type SearchRequest = Static<typeof SearchRequest>;
 
 export const SearchAnswer = Type.Object({
   /** At most max_results of them, ranked from 1. */
@@ -99,8 +99,8 @@ export type SearchAnswer = Static<typeof SearchAnswer>;
 
 /** One actor per query: its key is the digest of what makes two searches the same. */
 export const Search = contract("search", {
-  get: ask(SearchAsk, SearchAnswer),
-  searched: tell(
+  get: ask(SearchRequest, SearchAnswer),
+  completed: tell(
     Type.Object({
       search: Type.Integer(),
       answer: SearchAnswer,
@@ -126,13 +126,13 @@ export const InstanceView = Type.Object({
   instance: Type.String(),
   /** When it may be asked again, Unix milliseconds; null: now. */
   suspended_until_ms: Nullable(Type.Integer()),
-  because: Nullable(Type.String()),
+  reason: Nullable(Type.String()),
 });
 
 /** Knows which metasearch instances may be asked: one for the cluster, so that all nodes spare one that is in trouble. */
 export const Instances = contract("search_instances", {
   /** The next in turn that is not suspended and not among `except`. */
-  take: ask(
+  next: ask(
     Type.Object({ except: Type.Array(Type.String()) }),
     Type.Object({ instance: Nullable(Type.String()) }),
   ),

@@ -29,7 +29,7 @@ import { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cached } from "../ops/engines/install.ts";
-import type { Place } from "../ops/engines/install.ts";
+import type { InstallPlace } from "../ops/engines/install.ts";
 import { engines, ownEngine } from "./harness/engines.ts";
 
 const { bus, documents, blobs } = await engines();
@@ -62,9 +62,9 @@ const answers = (port: number): Promise<boolean> =>
     socket.once("error", () => resolve(false));
   });
 
-const place = async (): Promise<Place> => {
+const place = async (): Promise<InstallPlace> => {
   const cache = await mkdtemp(join(tmpdir(), "trawl-test-cache-"));
-  return { cache, path: "", mongodb_url: undefined, install: true, say: () => {} };
+  return { cache, path: "", mongodb_url: undefined, install: true, log: () => {} };
 };
 
 const build = (folder: string) => writeFile(join(folder, "binary"), "");

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { TSchema } from "typebox";
 import { describe, expect, test } from "vitest";
-import { RETRIEVED_KEPT_MS } from "../gateway/body-access.ts";
+import { BODY_GRANT_TTL_MS } from "../gateway/body-access.ts";
 import { MAX_BODY_BYTES } from "../gateway/route.ts";
 import { WAIT_MS } from "../gateway/with-deadline.ts";
 import { WAIT_BEYOND_TIMEOUT_MS } from "../gateway/routes/fetch.ts";
@@ -102,7 +102,7 @@ describe("limits", () => {
     ["batch PDFs with max_bytes unset, 200 MB", BATCH_PDF_BYTES_DEFAULT, 209_715_200],
     ["max_bytes, most 50 MB", MAX_BYTES_CEILING, 52_428_800],
     ["min_text_chars", MIN_TEXT_CHARS_DEFAULT, 500],
-    ["retrieved bodies, 30 days", RETRIEVED_KEPT_MS, 30 * 86_400_000],
+    ["retrieved bodies, 30 days", BODY_GRANT_TTL_MS, 30 * 86_400_000],
     ["a key's prefix", PREFIX_CHARS, 10],
     ["search cache, 7 days", SEARCH_TTL_S, 7 * 86_400],
     ["max_results, default", MAX_RESULTS_DEFAULT, 20],

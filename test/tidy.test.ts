@@ -11,7 +11,7 @@ const BANNED: readonly { word: RegExp; instead: string; except: RegExp }[] = [
   },
   {
     word: /\bset(Timeout|Interval|Immediate)\(/,
-    instead: "turn.wake, or Clock.at()",
+    instead: "turn.setTimer, or Clock.at()",
     except: /\/adapters\/|^bench\//,
   },
   { word: /\bMath\.random\(|\brandomUUID\(/, instead: "turn.random, or Random.id()", except: /\/adapters\// },

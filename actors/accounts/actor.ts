@@ -8,19 +8,19 @@
 import { actor, type Turn } from "../../cluster/actor.ts";
 import {
   Account,
-  type Added,
+  type UsageReportReply,
   type Counts,
   monthOf,
   type QuotaCategory,
-  type Tally,
+  type UsageReport,
   type Totals,
 } from "../../schemas/accounts.ts";
 import { type Budget, NOTHING_SPENT, reserve, settle } from "./budget.ts";
-import { addTally, EMPTY_MONTH, type Month, usedOf } from "./usage.ts";
-import { giveQuota, giveRates, NO_COUNTS, type Windows } from "./allocation.ts";
+import { addUsageReport, EMPTY_MONTH, type Month, usedOf } from "./usage.ts";
+import { allotQuota, allotRates, NO_COUNTS, type Windows } from "./allocation.ts";
 
 /** Kept whole: a few kilobytes. */
-interface Kept {
+interface AccountSnapshot {
   /** By "2026-11". */
   readonly months: Readonly<Record<string, Month>>;
   readonly gateways: Readonly<Record<string, Gateway>>;
@@ -33,80 +33,81 @@ interface Gateway {
   readonly sequence: number;
   readonly at_ms: number;
   /** What runs there of keys with quotas, and what it was let in with its last tally. */
-  readonly holds?: Readonly<Record<string, Counts>>;
-  readonly given?: Readonly<Record<string, Counts>>;
+  readonly in_flight?: Readonly<Record<string, Counts>>;
+  readonly granted?: Readonly<Record<string, Counts>>;
 }
 
 interface State {
-  kept: Kept;
+  snapshot: AccountSnapshot;
   /** Not kept: a new owner gives a window away once more, for the second that is left of it. */
   readonly windows: Windows;
 }
 
 /** This month, and the one before for tallies and readers that come late. */
-const MONTHS_KEPT = 2;
+const MAX_MONTHS = 2;
 /** A gateway repeats a tally within minutes or never. */
-const GATEWAY_KEPT_MS = 24 * 60 * 60_000;
+const GATEWAY_RETENTION_MS = 24 * 60 * 60_000;
 /** A gateway that holds something says so every second; what one that is gone held comes back after the longest request. */
-const HOLDS_KEPT_MS = 200_000;
+const IN_FLIGHT_TTL_MS = 200_000;
 
 type AccountTurn = Turn<State, typeof Account.operations>;
 
-export const account = () =>
-  actor(Account)<State, Kept>({
-    keep: (state) => state.kept,
-    begin: (kept) => ({
-      kept: { months: {}, gateways: {}, budget: NOTHING_SPENT, ...kept },
+export const accountActor = () =>
+  actor(Account)<State, AccountSnapshot>({
+    persist: (state) => state.snapshot,
+    activate: (snapshot) => ({
+      snapshot: { months: {}, gateways: {}, budget: NOTHING_SPENT, ...snapshot },
       windows: new Map(),
     }),
-    idle_ms: 10 * 60_000,
+    passivate_after_ms: 10 * 60_000,
     on: {
-      add(turn, tally) {
-        const { months, gateways } = turn.state.kept;
-        if (tally.sequence <= (gateways[tally.gateway]?.sequence ?? 0)) return added(turn, tally);
-        const month = addTally(months[tally.month] ?? EMPTY_MONTH, tally, turn.now_ms);
-        const elsewhere = heldElsewhere(gateways, tally.gateway, turn.now_ms);
-        const given = Object.fromEntries(
-          Object.entries(tally.wants ?? {}).map(([prefix, wanted]) => {
-            const give = (category: QuotaCategory): number => {
+      reportUsage(turn, report) {
+        const { months, gateways } = turn.state.snapshot;
+        if (report.sequence <= (gateways[report.gateway]?.sequence ?? 0)) return replyTo(turn, report);
+        const month = addUsageReport(months[report.month] ?? EMPTY_MONTH, report, turn.now_ms);
+        const elsewhere = inFlightElsewhere(gateways, report.gateway, turn.now_ms);
+        const granted = Object.fromEntries(
+          Object.entries(report.requested ?? {}).map(([prefix, requested]) => {
+            const grantFor = (category: QuotaCategory): number => {
               const counted = usedOf(month.keys[prefix] ?? {}, category);
-              const held = (tally.holds?.[prefix] ?? NO_COUNTS)[category];
-              const used = counted + held + (elsewhere[prefix] ?? NO_COUNTS)[category];
-              return giveQuota(tally.allowances[prefix]?.[category] ?? null, used, wanted[category]);
+              const inFlight = (report.in_flight?.[prefix] ?? NO_COUNTS)[category];
+              const used = counted + inFlight + (elsewhere[prefix] ?? NO_COUNTS)[category];
+              return allotQuota(report.allowances[prefix]?.[category] ?? null, used, requested[category]);
             };
-            return [prefix, { search: give("search"), fetch: give("fetch") }];
+            return [prefix, { search: grantFor("search"), fetch: grantFor("fetch") }];
           }),
         );
-        turn.state.kept = {
-          ...turn.state.kept,
-          months: newest({ ...months, [tally.month]: month }),
+        turn.state.snapshot = {
+          ...turn.state.snapshot,
+          months: newest({ ...months, [report.month]: month }),
           gateways: {
             ...Object.fromEntries(
-              Object.entries(gateways).filter(([, { at_ms }]) => turn.now_ms - at_ms < GATEWAY_KEPT_MS),
+              Object.entries(gateways).filter(([, { at_ms }]) => turn.now_ms - at_ms < GATEWAY_RETENTION_MS),
             ),
-            [tally.gateway]: {
-              sequence: tally.sequence,
+            [report.gateway]: {
+              sequence: report.sequence,
               at_ms: turn.now_ms,
-              ...(tally.holds && { holds: sumOf([tally.holds, given]), given }),
+              ...(report.in_flight && { in_flight: sumOf([report.in_flight, granted]), granted }),
             },
           },
         };
-        return added(turn, tally);
+        return replyTo(turn, report);
       },
 
-      rates: (turn, { window, wishes }) => giveRates(turn.state.windows, window, wishes, turn.now_ms),
+      allotRates: (turn, { window, requests }) =>
+        allotRates(turn.state.windows, window, requests, turn.now_ms),
 
       usage: (turn, { month }) => totals(turn, month),
 
       reserve(turn, message) {
-        const { budget, answer } = reserve(turn.state.kept.budget, message, turn.now_ms);
-        turn.state.kept = { ...turn.state.kept, budget };
+        const { budget, answer } = reserve(turn.state.snapshot.budget, message, turn.now_ms);
+        turn.state.snapshot = { ...turn.state.snapshot, budget };
         return answer;
       },
 
       settle(turn, message) {
-        const budget = settle(turn.state.kept.budget, message);
-        turn.state.kept = { ...turn.state.kept, budget };
+        const budget = settle(turn.state.snapshot.budget, message);
+        turn.state.snapshot = { ...turn.state.snapshot, budget };
         return { spent_micros: budget.spent[monthOf(turn.now_ms)] ?? 0 };
       },
     },
@@ -116,37 +117,37 @@ function sumOf(parts: readonly Readonly<Record<string, Counts>>[]): Record<strin
   const sums: Record<string, Counts> = {};
   for (const part of parts)
     for (const [prefix, { search, fetch }] of Object.entries(part)) {
-      const before = sums[prefix] ?? NO_COUNTS;
-      sums[prefix] = { search: before.search + search, fetch: before.fetch + fetch };
+      const sum = sums[prefix] ?? NO_COUNTS;
+      sums[prefix] = { search: sum.search + search, fetch: sum.fetch + fetch };
     }
   return sums;
 }
 
-const heldElsewhere = (gateways: Kept["gateways"], gateway: string, now_ms: number) =>
+const inFlightElsewhere = (gateways: AccountSnapshot["gateways"], gateway: string, now_ms: number) =>
   sumOf(
-    Object.entries(gateways).flatMap(([name, { holds, at_ms }]) =>
-      name !== gateway && holds && now_ms - at_ms < HOLDS_KEPT_MS ? [holds] : [],
+    Object.entries(gateways).flatMap(([name, { in_flight, at_ms }]) =>
+      name !== gateway && in_flight && now_ms - at_ms < IN_FLIGHT_TTL_MS ? [in_flight] : [],
     ),
   );
 
-const newest = (months: Kept["months"]): Kept["months"] =>
+const newest = (months: AccountSnapshot["months"]): AccountSnapshot["months"] =>
   Object.fromEntries(
     Object.entries(months)
       .toSorted(([a], [b]) => (a < b ? 1 : -1))
-      .slice(0, MONTHS_KEPT),
+      .slice(0, MAX_MONTHS),
   );
 
 function totals({ state }: AccountTurn, month: string): Totals {
-  const { keys, events, refreshed_at_ms } = state.kept.months[month] ?? EMPTY_MONTH;
+  const { keys, events, refreshed_at_ms } = state.snapshot.months[month] ?? EMPTY_MONTH;
   return { month, keys: { ...keys }, events: [...events], refreshed_at_ms };
 }
 
 /** A tally that comes again is answered with what it was given the first time. */
-function added(turn: AccountTurn, { gateway, month }: Tally): Added {
-  const { gateways } = turn.state.kept;
+function replyTo(turn: AccountTurn, { gateway, month }: UsageReport): UsageReportReply {
+  const { gateways } = turn.state.snapshot;
   return {
     ...totals(turn, month),
-    given: { ...gateways[gateway]?.given },
-    elsewhere: heldElsewhere(gateways, gateway, turn.now_ms),
+    granted: { ...gateways[gateway]?.granted },
+    in_flight_elsewhere: inFlightElsewhere(gateways, gateway, turn.now_ms),
   };
 }

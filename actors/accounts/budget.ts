@@ -5,31 +5,31 @@
  * A reservation whose settlement never comes lapses and gives its money back; a settlement that comes after that is
  * still counted, for it was spent.
  */
-import { monthOf, type ReserveAnswer } from "../../schemas/accounts.ts";
+import { monthOf, type ReserveReply } from "../../schemas/accounts.ts";
 
 export interface Budget {
   /** Micros settled, by "2026-11"; this month's and the one before. */
   readonly spent: Readonly<Record<string, number>>;
-  readonly holds: Readonly<Record<string, Hold>>;
+  readonly reservations: Readonly<Record<string, Reservation>>;
 }
 
-interface Hold {
+interface Reservation {
   readonly micros: number;
   /** The month it was reserved in pays. */
   readonly month: string;
-  readonly lapses_ms: number;
+  readonly expires_ms: number;
 }
 
-export const NOTHING_SPENT: Budget = { spent: {}, holds: {} };
+export const NOTHING_SPENT: Budget = { spent: {}, reservations: {} };
 
-/** Outlasts every climb (310 s), so that only what died lapses. */
-export const HOLD_MS = 6 * 60_000;
+/** Outlasts every fetch run (310 s), so that only what died lapses. */
+export const RESERVATION_TTL_MS = 6 * 60_000;
 /** So long a settlement may come late and be counted. */
-const LATE_MS = 24 * 3_600_000;
+const LATE_SETTLEMENT_MS = 24 * 3_600_000;
 /** Attempts of one project at once; more are refused, as if there were no money. */
-const MAX_HOLDS = 1_000;
+const MAX_RESERVATIONS = 1_000;
 
-export interface Reservation {
+export interface ReservationRequest {
   readonly id: string;
   readonly micros: number;
   /** null: no limit. */
@@ -39,24 +39,32 @@ export interface Reservation {
 /** Asked again with the same id, an answer is the same and nothing is held twice. */
 export function reserve(
   budget: Budget,
-  { id, micros, limit_micros }: Reservation,
+  { id, micros, limit_micros }: ReservationRequest,
   now_ms: number,
-): { readonly budget: Budget; readonly answer: ReserveAnswer } {
+): { readonly budget: Budget; readonly answer: ReserveReply } {
   const month = monthOf(now_ms);
   const others = Object.fromEntries(
-    Object.entries(budget.holds).filter(([other, hold]) => other !== id && now_ms < hold.lapses_ms + LATE_MS),
+    Object.entries(budget.reservations).filter(
+      ([key, reservation]) => key !== id && now_ms < reservation.expires_ms + LATE_SETTLEMENT_MS,
+    ),
   );
-  const known = budget.holds[id];
-  if (known && now_ms < known.lapses_ms) return { budget, answer: { kind: "reserved" } };
-  const left_micros =
+  const existing = budget.reservations[id];
+  if (existing && now_ms < existing.expires_ms) return { budget, answer: { kind: "reserved" } };
+  const remaining_micros =
     limit_micros === null
       ? Infinity
-      : limit_micros - (budget.spent[month] ?? 0) - held(others, month, now_ms);
-  if (micros > left_micros || Object.keys(others).length >= MAX_HOLDS) {
-    return { budget, answer: { kind: "refused", left_micros: Math.max(0, Math.min(left_micros, micros)) } };
+      : limit_micros - (budget.spent[month] ?? 0) - reservedMicros(others, month, now_ms);
+  if (micros > remaining_micros || Object.keys(others).length >= MAX_RESERVATIONS) {
+    return {
+      budget,
+      answer: { kind: "refused", remaining_micros: Math.max(0, Math.min(remaining_micros, micros)) },
+    };
   }
-  const hold = { micros, month, lapses_ms: now_ms + HOLD_MS };
-  return { budget: { ...budget, holds: { ...others, [id]: hold } }, answer: { kind: "reserved" } };
+  const reservation = { micros, month, expires_ms: now_ms + RESERVATION_TTL_MS };
+  return {
+    budget: { ...budget, reservations: { ...others, [id]: reservation } },
+    answer: { kind: "reserved" },
+  };
 }
 
 /** Never counts more than was reserved; an id nobody reserved, or settled before, counts nothing. */
@@ -64,19 +72,19 @@ export function settle(
   budget: Budget,
   { id, micros }: { readonly id: string; readonly micros: number },
 ): Budget {
-  const { [id]: hold, ...holds } = budget.holds;
-  if (!hold) return budget;
+  const { [id]: reservation, ...reservations } = budget.reservations;
+  if (!reservation) return budget;
   const spent = {
     ...budget.spent,
-    [hold.month]: (budget.spent[hold.month] ?? 0) + Math.min(micros, hold.micros),
+    [reservation.month]: (budget.spent[reservation.month] ?? 0) + Math.min(micros, reservation.micros),
   };
   const months = Object.keys(spent).toSorted().slice(-2);
-  return { spent: Object.fromEntries(months.map((month) => [month, spent[month]!])), holds };
+  return { spent: Object.fromEntries(months.map((month) => [month, spent[month]!])), reservations };
 }
 
-function held(holds: Budget["holds"], month: string, now_ms: number): number {
+function reservedMicros(reservations: Budget["reservations"], month: string, now_ms: number): number {
   let micros = 0;
-  for (const hold of Object.values(holds))
-    if (hold.month === month && now_ms < hold.lapses_ms) micros += hold.micros;
+  for (const reservation of Object.values(reservations))
+    if (reservation.month === month && now_ms < reservation.expires_ms) micros += reservation.micros;
   return micros;
 }

@@ -28,7 +28,7 @@ export const FIRST_NAME = "default";
 /** The most keys a listing shows; an account with more lists them by project. */
 const MAX_LIST = 1_000;
 /** A put that lost against another writer this often in a row is given up. */
-const MAX_TRIES = 20;
+const MAX_ATTEMPTS = 20;
 
 const iso = (now_ms: number): string => new Date(now_ms).toISOString();
 
@@ -67,7 +67,7 @@ export async function createCustomer(
   { name, external, currency }: Pick<Customer, "name" | "external" | "currency">,
   now_ms: number,
 ): Promise<Customer> {
-  named("customer", name);
+  assertName("customer", name);
   const customer: Customer = { name, status: "active", external, currency, created_at: iso(now_ms) };
   if (!(await documents.put("customers", name, customer, 0)))
     throw new AccountError(`Cannot create customer "${name}": there is one of this name`);
@@ -79,7 +79,7 @@ export async function createProject(
   { name, customer }: Pick<Project, "name" | "customer">,
   now_ms: number,
 ): Promise<Project> {
-  named("project", name);
+  assertName("project", name);
   if ((await documents.get("customers", customer)) === null)
     throw new AccountError(`Cannot create project "${name}": there is no customer "${customer}"`);
   const project: Project = {
@@ -95,14 +95,14 @@ export async function createProject(
   return project;
 }
 
-function named(what: string, name: string): void {
+function assertName(what: string, name: string): void {
   if (NAME_SHAPE.test(name)) return;
   throw new AccountError(
     `Cannot create ${what} "${name}": a name is 1 to 63 lower-case letters, digits, "-" and "_", a letter or digit first`,
   );
 }
 
-export interface KeyWishes {
+export interface KeyOptions {
   readonly project: string;
   readonly role: Key["role"];
   readonly label?: string | null;
@@ -121,45 +121,45 @@ export interface CreatedKey {
 /** Draws until the prefix is unused, then stores the key under its digest. */
 export async function createKey(
   documents: Documents,
-  wishes: KeyWishes,
+  options: KeyOptions,
   now_ms: number,
   draw: (role: Key["role"]) => string = drawKey,
 ): Promise<CreatedKey> {
-  if ((await documents.get("projects", wishes.project)) === null)
-    throw new AccountError(`Cannot create a key: there is no project "${wishes.project}"`);
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const key = draw(wishes.role);
-    const record = await claim(documents, key, wishes, now_ms);
+  if ((await documents.get("projects", options.project)) === null)
+    throw new AccountError(`Cannot create a key: there is no project "${options.project}"`);
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+    const key = draw(options.role);
+    const record = await claim(documents, key, options, now_ms);
     if (record) return { key, record };
   }
-  throw new AccountError(`Cannot create a key: ${MAX_TRIES} prefixes in a row were taken`);
+  throw new AccountError(`Cannot create a key: ${MAX_ATTEMPTS} prefixes in a row were taken`);
 }
 
 /** Takes the prefix, then stores the key. A process that dies in between has used up a prefix, nothing else. */
 async function claim(
   documents: Documents,
   key: string,
-  wishes: KeyWishes,
+  options: KeyOptions,
   now_ms: number,
 ): Promise<Key | null> {
   const key_sha256 = digestOf(key);
   const prefix = prefixOf(key);
   if (!(await documents.put("names", `prefix ${prefix}`, { key_sha256 }, 0))) return null;
-  const record = recordOf(key, wishes, now_ms);
+  const record = recordOf(key, options, now_ms);
   if (!(await documents.put("keys", key_sha256, record, 0, { tag: record.project })))
     throw new AccountError(`Cannot create key "${prefix}": it is there already, in a project of its own`);
   return record;
 }
 
-const recordOf = (key: string, wishes: KeyWishes, now_ms: number): Key => ({
+const recordOf = (key: string, options: KeyOptions, now_ms: number): Key => ({
   prefix: prefixOf(key),
-  project: wishes.project,
-  label: wishes.label ?? null,
-  role: wishes.role,
-  categories: wishes.categories ? [...wishes.categories] : null,
-  rate_limit_rps: wishes.rate_limit_rps ?? null,
-  quotas: { search: wishes.quotas?.search ?? null, fetch: wishes.quotas?.fetch ?? null },
-  spend_cap_micros: wishes.spend_cap_micros ?? null,
+  project: options.project,
+  label: options.label ?? null,
+  role: options.role,
+  categories: options.categories ? [...options.categories] : null,
+  rate_limit_rps: options.rate_limit_rps ?? null,
+  quotas: { search: options.quotas?.search ?? null, fetch: options.quotas?.fetch ?? null },
+  spend_cap_micros: options.spend_cap_micros ?? null,
   status: "active",
   created_at: iso(now_ms),
   revoked_at: null,
@@ -187,10 +187,10 @@ export async function revokeKey(documents: Documents, prefix: string, now_ms: nu
 }
 
 export const allowAgent = (documents: Documents, project: string, user_agent: string): Promise<Project> =>
-  change<Project>(documents, "projects", project, `project "${project}"`, (known) =>
-    known.user_agents.includes(user_agent)
-      ? known
-      : { ...known, user_agents: [...known.user_agents, user_agent] },
+  change<Project>(documents, "projects", project, `project "${project}"`, (record) =>
+    record.user_agents.includes(user_agent)
+      ? record
+      : { ...record, user_agents: [...record.user_agents, user_agent] },
   );
 
 export const setBudget = (
@@ -198,15 +198,15 @@ export const setBudget = (
   project: string,
   budget_micros: number | null,
 ): Promise<Project> =>
-  change<Project>(documents, "projects", project, `project "${project}"`, (known) => ({
-    ...known,
+  change<Project>(documents, "projects", project, `project "${project}"`, (record) => ({
+    ...record,
     budget_micros,
   }));
 
 /** What a project may spend on premium routes in a month; null: no limit. A project that is gone may spend nothing. */
 export async function budgetOf(documents: Documents, project: string): Promise<number | null> {
-  const known = (await documents.get("projects", project))?.value as Project | undefined;
-  return known ? known.budget_micros : 0;
+  const record = (await documents.get("projects", project))?.value as Project | undefined;
+  return record ? record.budget_micros : 0;
 }
 
 export const setCustomerStatus = (
@@ -214,8 +214,8 @@ export const setCustomerStatus = (
   customer: string,
   status: Customer["status"],
 ): Promise<Customer> =>
-  change<Customer>(documents, "customers", customer, `customer "${customer}"`, (known) => ({
-    ...known,
+  change<Customer>(documents, "customers", customer, `customer "${customer}"`, (customer_record) => ({
+    ...customer_record,
     status,
   }));
 
@@ -234,19 +234,19 @@ async function change<T extends Key | Project | Customer>(
   what: string,
   rule: (value: T) => T,
 ): Promise<T> {
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const found: Versioned | null = await documents.get(collection, id);
-    if (!found) throw new AccountError(`Cannot change ${what}: there is none of this name`);
-    const before = found.value as T;
-    const after = rule(before);
-    if (after === before) return before;
-    if (await documents.put(collection, id, after, found.version, tagOf(after))) return after;
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+    const stored: Versioned | null = await documents.get(collection, id);
+    if (!stored) throw new AccountError(`Cannot change ${what}: there is none of this name`);
+    const previous = stored.value as T;
+    const next = rule(previous);
+    if (next === previous) return previous;
+    if (await documents.put(collection, id, next, stored.version, tagOf(next))) return next;
   }
   throw new AccountError(`Cannot change ${what}: others change it at the same time`);
 }
 
 /** What the first start made, or found. */
-export interface First {
+export interface PreparedAccounts {
   /** A key nobody has seen yet, to be printed once; null: there are keys, or the operator named one. */
   readonly key: string | null;
   /** What became of TRAWL_ADMIN_KEY. */
@@ -261,7 +261,7 @@ export async function prepareAccounts(
   documents: Documents,
   named_key: string | null,
   now_ms: number,
-): Promise<First> {
+): Promise<PreparedAccounts> {
   const customer: Customer = {
     name: FIRST_NAME,
     status: "active",
@@ -274,25 +274,25 @@ export async function prepareAccounts(
     await createProject(documents, { name: FIRST_NAME, customer: FIRST_NAME }, now_ms).catch((problem) => {
       if (!(problem instanceof AccountError)) throw problem; // Another node was first.
     });
-  const wishes: KeyWishes = { project: FIRST_NAME, role: "account_admin", label: "first" };
+  const options: KeyOptions = { project: FIRST_NAME, role: "account_admin", label: "first" };
   if (named_key !== null)
-    return { key: null, admin_key: await ensureKey(documents, named_key, wishes, now_ms) };
+    return { key: null, admin_key: await ensureKey(documents, named_key, options, now_ms) };
   // Two nodes that start at once on an empty store both get here: one of them takes the name and makes the key.
   if ((await documents.list("keys", { limit: 1 })).length > 0) return { key: null, admin_key: null };
   const drawn = drawKey("account_admin");
   const first = await documents.get("names", "first key");
   if (!(await documents.put("names", "first key", { prefix: prefixOf(drawn) }, first?.version ?? 0)))
     return { key: null, admin_key: null };
-  const { key } = await createKey(documents, wishes, now_ms, once(drawn));
+  const { key } = await createKey(documents, options, now_ms, drawFirst(drawn));
   return { key, admin_key: null };
 }
 
 /** The drawn key first; when its prefix is taken, others. */
-function once(drawn: string): (role: Key["role"]) => string {
-  let left: string | null = drawn;
+function drawFirst(drawn: string): (role: Key["role"]) => string {
+  let unused: string | null = drawn;
   return (role) => {
-    const key = left ?? drawKey(role);
-    left = null;
+    const key = unused ?? drawKey(role);
+    unused = null;
     return key;
   };
 }
@@ -300,16 +300,16 @@ function once(drawn: string): (role: Key["role"]) => string {
 async function ensureKey(
   documents: Documents,
   key: string,
-  wishes: KeyWishes,
+  options: KeyOptions,
   now_ms: number,
-): Promise<NonNullable<First["admin_key"]>> {
+): Promise<NonNullable<PreparedAccounts["admin_key"]>> {
   if (!KEY_SHAPE.test(key) || !key.startsWith(KEY_MARKS.account_admin))
     throw new AccountError(
       `Cannot use TRAWL_ADMIN_KEY: an admin key is "${KEY_MARKS.account_admin}" and 17 to 200 letters, digits, "-" and "_"`,
     );
-  const known = (await documents.get("keys", digestOf(key)))?.value as Key | undefined;
-  if (known) return known.status === "active" ? "exists" : "revoked";
-  const labelled = { ...wishes, label: "TRAWL_ADMIN_KEY" };
+  const existing = (await documents.get("keys", digestOf(key)))?.value as Key | undefined;
+  if (existing) return existing.status === "active" ? "exists" : "revoked";
+  const labelled = { ...options, label: "TRAWL_ADMIN_KEY" };
   try {
     if (await claim(documents, key, labelled, now_ms)) return "created";
   } catch (problem) {
@@ -323,6 +323,6 @@ async function ensureKey(
     throw new AccountError(
       `Cannot use TRAWL_ADMIN_KEY: another key begins with "${prefixOf(key)}"; choose one that differs within its first ${PREFIX_CHARS} characters`,
     );
-  await documents.put("keys", digestOf(key), recordOf(key, labelled, now_ms), 0, { tag: wishes.project });
+  await documents.put("keys", digestOf(key), recordOf(key, labelled, now_ms), 0, { tag: options.project });
   return "created";
 }

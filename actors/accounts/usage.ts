@@ -2,7 +2,7 @@
 import {
   type QuotaCategory,
   QUOTA_CATEGORIES,
-  type Tally,
+  type UsageReport,
   THRESHOLDS,
   type ThresholdEvent,
   type Usage,
@@ -32,19 +32,19 @@ export function addUsage(a: Usage, b: Usage): Usage {
 }
 
 /** A month with a tally counted in, and the thresholds its keys crossed by it. */
-export function addTally(month: Month, tally: Tally, now_ms: number): Month {
+export function addUsageReport(month: Month, report: UsageReport, now_ms: number): Month {
   const keys: Record<string, UsageByCategory> = { ...month.keys };
   const events: ThresholdEvent[] = [];
-  for (const [prefix, added] of Object.entries(tally.keys)) {
-    const before = keys[prefix] ?? {};
-    const after: Record<string, Usage> = { ...before };
-    for (const [category, usage] of Object.entries(added))
-      after[category] = after[category] ? addUsage(after[category], usage) : usage;
-    keys[prefix] = after;
-    const limits = tally.allowances[prefix];
+  for (const [prefix, reported] of Object.entries(report.keys)) {
+    const previous = keys[prefix] ?? {};
+    const next: Record<string, Usage> = { ...previous };
+    for (const [category, usage] of Object.entries(reported))
+      next[category] = next[category] ? addUsage(next[category], usage) : usage;
+    keys[prefix] = next;
+    const limits = report.allowances[prefix];
     if (!limits) continue;
     for (const allowance of [...QUOTA_CATEGORIES, "spend"] as const) {
-      const crossed = crossings(limits[allowance], usedOf(before, allowance), usedOf(after, allowance));
+      const crossed = crossings(limits[allowance], usedOf(previous, allowance), usedOf(next, allowance));
       for (const threshold of crossed) events.push({ key: prefix, allowance, threshold, at_ms: now_ms });
     }
   }
@@ -52,9 +52,9 @@ export function addTally(month: Month, tally: Tally, now_ms: number): Month {
 }
 
 /** Which shares of a limit lie above what was used before and not above what is used now. No limit, no shares. */
-export function crossings(limit: number | null, before: number, after: number): readonly number[] {
+export function crossings(limit: number | null, previous: number, next: number): readonly number[] {
   if (limit === null || limit <= 0) return [];
-  return THRESHOLDS.filter((share) => before * 100 < limit * share && after * 100 >= limit * share);
+  return THRESHOLDS.filter((share) => previous * 100 < limit * share && next * 100 >= limit * share);
 }
 
 /** fetch is fetch_own, fetch_paid and fetch_cached; spend is what all categories cost. */

@@ -8,11 +8,11 @@
 import assert from "node:assert/strict";
 import type { FetchOutcome, SlotAnswer, SlotRelease, SlotRequest } from "../../schemas/domain.ts";
 
-export interface Pace {
+export interface PolitenessLimits {
   /** Starts are at least this far apart. Default 500 ms; when too small, sites block all of us. */
-  readonly gap_ms: number;
+  readonly min_delay_ms: number;
   /** Requests in flight at once. Default 2. */
-  readonly slots: number;
+  readonly max_concurrency: number;
   /**
    * A slot that is not handed back within this time is taken back. It must outlast the longest exchange, a PDF that
    * may take 5 min to download (1-core.md, Fetch errors: timeout), or a domain sees more requests than slots; when
@@ -32,7 +32,7 @@ interface Lease {
 }
 
 /** A host name that was not found. */
-interface Missing {
+interface NxdomainRecord {
   readonly host: string;
   readonly fetch_id: string;
   readonly at_ms: number;
@@ -41,7 +41,7 @@ interface Missing {
 }
 
 /** What robots.txt of one origin asks of us; the domain keeps the longest of its origins. */
-interface Delay {
+interface CrawlDelay {
   readonly origin: string;
   readonly crawl_delay_ms: number;
   readonly until_ms: number;
@@ -52,32 +52,32 @@ export interface Politeness {
   readonly leases: readonly Lease[];
   readonly last_start_ms: number | null;
   /** Moving estimate of how long a slot is held; 0 before the first one came back. */
-  readonly hold_ms: number;
-  readonly delays: readonly Delay[];
+  readonly slot_ms: number;
+  readonly crawl_delays: readonly CrawlDelay[];
   /** The gap that 429s have led to; 0 when there were none. */
-  readonly slow_gap_ms: number;
-  readonly slowed_at_ms: number;
+  readonly backoff_ms: number;
+  readonly backed_off_at_ms: number;
   /** A Retry-After closes the whole domain until then. */
   readonly paused_until_ms: number;
   /** Consecutive fetches in which every route failed, and the last of them by name. */
   readonly failures: number;
-  readonly failed: readonly string[];
+  readonly failed_fetch_ids: readonly string[];
   readonly skip_until_ms: number;
-  readonly missing: readonly Missing[];
+  readonly nxdomains: readonly NxdomainRecord[];
 }
 
 export const UNTOUCHED: Politeness = {
   leases: [],
   last_start_ms: null,
-  hold_ms: 0,
-  delays: [],
-  slow_gap_ms: 0,
-  slowed_at_ms: 0,
+  slot_ms: 0,
+  crawl_delays: [],
+  backoff_ms: 0,
+  backed_off_at_ms: 0,
   paused_until_ms: 0,
   failures: 0,
-  failed: [],
+  failed_fetch_ids: [],
   skip_until_ms: 0,
-  missing: [],
+  nxdomains: [],
 };
 
 const SECOND_MS = 1_000;
@@ -98,27 +98,27 @@ const MAX_MISSING = 64;
 /** The longest a Retry-After is obeyed, and the longest gap that 429s lead to. */
 const MAX_PAUSE_MS = 15 * MINUTE_MS;
 /** The first 429 makes the gap at least this long, also where the operator set none. */
-const MIN_SLOW_MS = SECOND_MS;
+const MIN_BACKOFF_MS = SECOND_MS;
 /** What each answer leaves of a gap lengthened by 429s: 15 min are 1 s again after 31 answers. */
-const SLOW_SHRINKS_TO = 0.8;
+const BACKOFF_DECAY = 0.8;
 /** Without another 429 a lengthened gap is forgotten after this, for a domain that nobody visits cannot shrink it. */
-const SLOW_FORGOTTEN_MS = 6 * HOUR_MS;
+const BACKOFF_TTL_MS = 6 * HOUR_MS;
 
 /** robots.txt is read anew every 24 h; an origin nobody has visited for twice that asks for nothing any more. */
-const DELAY_KEPT_MS = 48 * HOUR_MS;
+const CRAWL_DELAY_TTL_MS = 48 * HOUR_MS;
 const MAX_DELAYS = 16;
 
 /** How much one exchange moves the estimate of how long a slot is held. */
-const HOLD_WEIGHT = 0.2;
+const SLOT_TIME_WEIGHT = 0.2;
 
-const MAX_LEAVING = 31;
-const MIN_LEAVING = 3;
+const MAX_SEND_DELAYS = 31;
+const MIN_SEND_DELAYS = 3;
 
 /** Clocks count whole milliseconds: what is stamped t happened before t + 1, and a wait counted from it ends later. */
 const CLOCK_STEP_MS = 1;
 
 /** A start read back counts as recent within this time, whatever the clocks of two nodes think. */
-const RECENT_MS = MINUTE_MS;
+const RECENT_START_MS = MINUTE_MS;
 /** What is left of a slot whose node is gone: its sockets are closed or about to be (cluster.md, section 3.7). */
 const ORPHANED_LEASE_MS = 10 * SECOND_MS;
 
@@ -126,51 +126,51 @@ const ORPHANED_LEASE_MS = 10 * SECOND_MS;
 export const SYNC_PER_BATCH = 4;
 
 export type Lane = SlotRequest["lane"];
-export type Refusal = Extract<SlotAnswer, { kind: "refused" }>;
+export type SlotRefusal = Extract<SlotAnswer, { kind: "refused" }>;
 
-export function refused(error: Refusal["error"], for_ms: number): Refusal {
+export function refused(error: SlotRefusal["error"], for_ms: number): SlotRefusal {
   return { kind: "refused", error, retry_after_s: Math.max(1, Math.ceil(for_ms / SECOND_MS)) };
 }
 
 /** Why this host is not asked at the moment, or null when it may be. */
-export function closed(politeness: Politeness, host: string, now_ms: number): Refusal | null {
-  const dead = politeness.missing.find((name) => name.host === host && name.dead_until_ms > now_ms);
+export function refusalFor(politeness: Politeness, host: string, now_ms: number): SlotRefusal | null {
+  const dead = politeness.nxdomains.find((name) => name.host === host && name.dead_until_ms > now_ms);
   if (dead) return refused("domain_dead", dead.dead_until_ms - now_ms);
-  return skipped(politeness, now_ms);
+  return skipRefusal(politeness, now_ms);
 }
 
 /** Why none of this domain's hosts is asked at the moment, or null. */
-export function skipped({ skip_until_ms }: Politeness, now_ms: number): Refusal | null {
+export function skipRefusal({ skip_until_ms }: Politeness, now_ms: number): SlotRefusal | null {
   return skip_until_ms > now_ms ? refused("domain_unavailable", skip_until_ms - now_ms) : null;
 }
 
 /** The time between two starts as it is now: the operator's, the site's own wish, or what 429s have led to. */
-export function gapOf(politeness: Politeness, pace: Pace, now_ms: number): number {
-  const slow_ms = now_ms - politeness.slowed_at_ms < SLOW_FORGOTTEN_MS ? politeness.slow_gap_ms : 0;
-  return Math.max(pace.gap_ms, slow_ms, crawlDelayOf(politeness, now_ms));
+export function delayOf(politeness: Politeness, limits: PolitenessLimits, now_ms: number): number {
+  const active_backoff_ms = now_ms - politeness.backed_off_at_ms < BACKOFF_TTL_MS ? politeness.backoff_ms : 0;
+  return Math.max(limits.min_delay_ms, active_backoff_ms, crawlDelayOf(politeness, now_ms));
 }
 
-function crawlDelayOf({ delays }: Politeness, now_ms: number): number {
-  return Math.max(0, ...delays.map((delay) => (delay.until_ms > now_ms ? delay.crawl_delay_ms : 0)));
+function crawlDelayOf({ crawl_delays }: Politeness, now_ms: number): number {
+  return Math.max(0, ...crawl_delays.map((delay) => (delay.until_ms > now_ms ? delay.crawl_delay_ms : 0)));
 }
 
 /** When the gap has passed and no Retry-After closes the domain. */
-function openAt(politeness: Politeness, pace: Pace, now_ms: number): number {
-  const gap_ms = gapOf(politeness, pace, now_ms);
+function openAt(politeness: Politeness, limits: PolitenessLimits, now_ms: number): number {
+  const delay_ms = delayOf(politeness, limits, now_ms);
   const { last_start_ms, paused_until_ms } = politeness;
-  const gap_over_ms =
-    last_start_ms === null || gap_ms === 0 ? now_ms : last_start_ms + gap_ms + CLOCK_STEP_MS;
-  return Math.max(gap_over_ms, paused_until_ms);
+  const delay_over_ms =
+    last_start_ms === null || delay_ms === 0 ? now_ms : last_start_ms + delay_ms + CLOCK_STEP_MS;
+  return Math.max(delay_over_ms, paused_until_ms);
 }
 
 const inFlight = ({ leases }: Politeness, now_ms: number): readonly Lease[] =>
   leases.filter((lease) => lease.lapses_ms > now_ms);
 
 /** The earliest time the next caller may start: the gap has passed and a slot is free, or lapses. */
-export function dueAt(politeness: Politeness, pace: Pace, now_ms: number): number {
-  const open_ms = openAt(politeness, pace, now_ms);
+export function dueAt(politeness: Politeness, limits: PolitenessLimits, now_ms: number): number {
+  const open_ms = openAt(politeness, limits, now_ms);
   const leases = inFlight(politeness, now_ms);
-  if (leases.length < pace.slots) return open_ms;
+  if (leases.length < limits.max_concurrency) return open_ms;
   return Math.max(open_ms, Math.min(...leases.map((lease) => lease.lapses_ms)));
 }
 
@@ -182,31 +182,31 @@ export function dueAt(politeness: Politeness, pace: Pace, now_ms: number): numbe
  */
 export function expectedWait(
   politeness: Politeness,
-  pace: Pace,
+  limits: PolitenessLimits,
   now_ms: number,
   ahead: number,
-  leaving_ms = 0,
+  send_delay_ms = 0,
 ): number {
-  const { hold_ms } = politeness;
+  const { slot_ms } = politeness;
   const leases = inFlight(politeness, now_ms);
   const frees_ms = leases.map((lease) =>
-    Math.min(lease.lapses_ms, now_ms + Math.abs(hold_ms - (now_ms - lease.started_ms))),
+    Math.min(lease.lapses_ms, now_ms + Math.abs(slot_ms - (now_ms - lease.started_ms))),
   );
-  const free_ms = leases.length < pace.slots ? now_ms : Math.min(...frees_ms);
-  const first_ms = Math.max(openAt(politeness, pace, now_ms), free_ms) - now_ms;
-  const gap_ms = gapOf(politeness, pace, now_ms);
-  const between_ms = gap_ms === 0 ? 0 : gap_ms + leaving_ms;
-  return Math.max(0, first_ms) + ahead * Math.max(between_ms, hold_ms / pace.slots);
+  const free_ms = leases.length < limits.max_concurrency ? now_ms : Math.min(...frees_ms);
+  const first_ms = Math.max(openAt(politeness, limits, now_ms), free_ms) - now_ms;
+  const delay_ms = delayOf(politeness, limits, now_ms);
+  const between_ms = delay_ms === 0 ? 0 : delay_ms + send_delay_ms;
+  return Math.max(0, first_ms) + ahead * Math.max(between_ms, slot_ms / limits.max_concurrency);
 }
 
 /** The last few times it took a request to leave, with one more. */
-export const withLeaving = (leaving: readonly number[], took_ms: number): readonly number[] =>
-  [...leaving, took_ms].slice(-MAX_LEAVING);
+export const withSendDelay = (send_delays: readonly number[], took_ms: number): readonly number[] =>
+  [...send_delays, took_ms].slice(-MAX_SEND_DELAYS);
 
 /** The middle one: a first request that waits for a name and a connection says nothing of the next. 0 for too few. */
-export function usualLeaving(leaving: readonly number[]): number {
-  if (leaving.length < MIN_LEAVING) return 0;
-  return leaving.toSorted((a, b) => a - b)[Math.floor(leaving.length / 2)]!;
+export function medianSendDelay(send_delays: readonly number[]): number {
+  if (send_delays.length < MIN_SEND_DELAYS) return 0;
+  return send_delays.toSorted((a, b) => a - b)[Math.floor(send_delays.length / 2)]!;
 }
 
 /** How many are served before a caller who joins now. */
@@ -226,24 +226,24 @@ export function nextLane(waiting: Readonly<Record<Lane, number>>, sync_in_row: n
 }
 
 /** Whether this fetch has a slot already: a caller who asks again is not counted twice. */
-export function holds({ leases }: Politeness, fetch_id: string, now_ms: number): boolean {
+export function hasSlot({ leases }: Politeness, fetch_id: string, now_ms: number): boolean {
   return leases.some((lease) => lease.fetch_id === fetch_id && lease.lapses_ms > now_ms);
 }
 
-export function start(
+export function grantSlot(
   politeness: Politeness,
-  pace: Pace,
+  limits: PolitenessLimits,
   now_ms: number,
   { fetch_id, host }: Pick<SlotRequest, "fetch_id" | "host">,
 ): Politeness {
   const leases = inFlight(politeness, now_ms);
-  assert(leases.length < pace.slots, "A domain has no more requests in flight than slots");
-  const lease = { fetch_id, host, started_ms: now_ms, lapses_ms: now_ms + pace.lease_ms };
+  assert(leases.length < limits.max_concurrency, "A domain has no more requests in flight than slots");
+  const lease = { fetch_id, host, started_ms: now_ms, lapses_ms: now_ms + limits.lease_ms };
   return { ...politeness, leases: [...leases, lease], last_start_ms: now_ms };
 }
 
 /** A request left at sent_ms, later than its slot was granted: the gap counts from there. */
-export function sent(politeness: Politeness, sent_ms: number): Politeness {
+export function delayFromSend(politeness: Politeness, sent_ms: number): Politeness {
   const { last_start_ms } = politeness;
   return last_start_ms === null || sent_ms <= last_start_ms
     ? politeness
@@ -251,59 +251,59 @@ export function sent(politeness: Politeness, sent_ms: number): Politeness {
 }
 
 /** Without the slot this fetch holds: whoever begins anew is let in anew. */
-export function without(politeness: Politeness, fetch_id: string): Politeness {
-  return { ...politeness, leases: politeness.leases.filter((held) => held.fetch_id !== fetch_id) };
+export function withoutSlot(politeness: Politeness, fetch_id: string): Politeness {
+  return { ...politeness, leases: politeness.leases.filter((lease) => lease.fetch_id !== fetch_id) };
 }
 
 /** Takes a slot back and learns from what the origin said. A slot that lapsed and was taken back teaches nothing. */
-export function release(
+export function releaseSlot(
   politeness: Politeness,
-  pace: Pace,
+  limits: PolitenessLimits,
   now_ms: number,
   { fetch_id, status, retry_after_s }: SlotRelease,
 ): Politeness {
-  const lease = politeness.leases.find((held) => held.fetch_id === fetch_id);
+  const lease = politeness.leases.find((active) => active.fetch_id === fetch_id);
   if (!lease) return politeness;
-  const held_ms = Math.max(0, now_ms - lease.started_ms);
-  const { hold_ms } = politeness;
-  const back: Politeness = {
+  const took_ms = Math.max(0, now_ms - lease.started_ms);
+  const { slot_ms } = politeness;
+  const released: Politeness = {
     ...politeness,
-    leases: politeness.leases.filter((held) => held !== lease),
-    hold_ms: hold_ms === 0 ? held_ms : Math.round(hold_ms + HOLD_WEIGHT * (held_ms - hold_ms)),
+    leases: politeness.leases.filter((active) => active !== lease),
+    slot_ms: slot_ms === 0 ? took_ms : Math.round(slot_ms + SLOT_TIME_WEIGHT * (took_ms - slot_ms)),
     // Whoever answers exists.
-    missing:
-      status === null ? politeness.missing : politeness.missing.filter(({ host }) => host !== lease.host),
+    nxdomains:
+      status === null ? politeness.nxdomains : politeness.nxdomains.filter(({ host }) => host !== lease.host),
   };
   const pause_ms = status === 429 || status === 503 ? (retry_after_s ?? 0) * SECOND_MS : 0;
-  const paused = pause_ms > 0 ? pausedFor(back, now_ms, pause_ms) : back;
-  if (status === 429) return slowed(paused, pace, now_ms, lease);
-  return status !== null && status < 500 ? eased(paused, pace, now_ms) : paused;
+  const paused = pause_ms > 0 ? pauseFor(released, now_ms, pause_ms) : released;
+  if (status === 429) return backOff(paused, limits, now_ms, lease);
+  return status !== null && status < 500 ? recover(paused, limits, now_ms) : paused;
 }
 
-function pausedFor(politeness: Politeness, now_ms: number, pause_ms: number): Politeness {
+function pauseFor(politeness: Politeness, now_ms: number, pause_ms: number): Politeness {
   const until_ms = now_ms + Math.min(pause_ms, MAX_PAUSE_MS) + CLOCK_STEP_MS;
   return { ...politeness, paused_until_ms: Math.max(politeness.paused_until_ms, until_ms) };
 }
 
 /** Doubles the gap, once for all requests that were under way when it was doubled. */
-function slowed(politeness: Politeness, pace: Pace, now_ms: number, lease: Lease): Politeness {
-  if (politeness.slow_gap_ms > 0 && lease.started_ms <= politeness.slowed_at_ms) return politeness;
-  const doubled_ms = Math.max(MIN_SLOW_MS, 2 * gapOf(politeness, pace, now_ms));
-  return { ...politeness, slow_gap_ms: Math.min(doubled_ms, MAX_PAUSE_MS), slowed_at_ms: now_ms };
+function backOff(politeness: Politeness, limits: PolitenessLimits, now_ms: number, lease: Lease): Politeness {
+  if (politeness.backoff_ms > 0 && lease.started_ms <= politeness.backed_off_at_ms) return politeness;
+  const doubled_ms = Math.max(MIN_BACKOFF_MS, 2 * delayOf(politeness, limits, now_ms));
+  return { ...politeness, backoff_ms: Math.min(doubled_ms, MAX_PAUSE_MS), backed_off_at_ms: now_ms };
 }
 
 /** Each answer takes a fifth off what 429s have added to the gap, until the usual one is reached. */
-function eased(politeness: Politeness, pace: Pace, now_ms: number): Politeness {
-  if (politeness.slow_gap_ms === 0) return politeness;
-  const usual_ms = Math.max(pace.gap_ms, crawlDelayOf(politeness, now_ms));
-  const slow_gap_ms = Math.floor(politeness.slow_gap_ms * SLOW_SHRINKS_TO);
+function recover(politeness: Politeness, limits: PolitenessLimits, now_ms: number): Politeness {
+  if (politeness.backoff_ms === 0) return politeness;
+  const usual_ms = Math.max(limits.min_delay_ms, crawlDelayOf(politeness, now_ms));
+  const backoff_ms = Math.floor(politeness.backoff_ms * BACKOFF_DECAY);
   // Below a second with no usual gap at all: nothing left to shrink.
-  const over = slow_gap_ms <= usual_ms || slow_gap_ms < MIN_SLOW_MS / 2;
-  return { ...politeness, slow_gap_ms: over ? 0 : slow_gap_ms };
+  const isOver = backoff_ms <= usual_ms || backoff_ms < MIN_BACKOFF_MS / 2;
+  return { ...politeness, backoff_ms: isOver ? 0 : backoff_ms };
 }
 
 /** What a whole fetch came to: a failure in a row may close the domain, any success opens it. */
-export function settle(
+export function recordOutcome(
   politeness: Politeness,
   now_ms: number,
   { fetch_id, result }: FetchOutcome,
@@ -313,55 +313,66 @@ export function settle(
       return politeness;
     case "answered":
       if (politeness.failures === 0 && politeness.skip_until_ms === 0) return politeness;
-      return { ...politeness, failures: 0, failed: [], skip_until_ms: 0 };
+      return { ...politeness, failures: 0, failed_fetch_ids: [], skip_until_ms: 0 };
     case "every_route_failed": {
       // What began before the domain was closed tells nothing new: two at once must not climb two steps.
-      if (skipped(politeness, now_ms) || politeness.failed.includes(fetch_id)) return politeness;
+      if (skipRefusal(politeness, now_ms) || politeness.failed_fetch_ids.includes(fetch_id))
+        return politeness;
       const failures = politeness.failures + 1;
-      const failed = [...politeness.failed, fetch_id].slice(-MAX_FAILED);
+      const failed_fetch_ids = [...politeness.failed_fetch_ids, fetch_id].slice(-MAX_FAILED);
       const step = Math.min(failures - FAILURES_TO_SKIP, SKIPS_MS.length - 1);
-      return { ...politeness, failures, failed, skip_until_ms: step < 0 ? 0 : now_ms + SKIPS_MS[step]! };
+      return {
+        ...politeness,
+        failures,
+        failed_fetch_ids,
+        skip_until_ms: step < 0 ? 0 : now_ms + SKIPS_MS[step]!,
+      };
     }
   }
 }
 
 /** A name was not found (NXDOMAIN): the second fetch within 6 h that says so makes it dead for 6 h. */
-export function missed(
+export function afterNxdomain(
   politeness: Politeness,
   now_ms: number,
   { fetch_id, host }: Pick<SlotRequest, "fetch_id" | "host">,
 ): Politeness {
-  const remembered = politeness.missing.filter((name) => forgottenAt(name) > now_ms);
-  const before = remembered.find((name) => name.host === host);
-  if (before?.fetch_id === fetch_id) return politeness;
-  const name = { host, fetch_id, at_ms: now_ms, dead_until_ms: before ? now_ms + DEAD_MS : 0 };
-  const others = remembered.filter((other) => other !== before).slice(-(MAX_MISSING - 1));
-  return { ...politeness, missing: [...others, name] };
+  const remembered = politeness.nxdomains.filter((name) => forgetAt(name) > now_ms);
+  const previous = remembered.find((name) => name.host === host);
+  if (previous?.fetch_id === fetch_id) return politeness;
+  const name = { host, fetch_id, at_ms: now_ms, dead_until_ms: previous ? now_ms + DEAD_MS : 0 };
+  const others = remembered.filter((other) => other !== previous).slice(-(MAX_MISSING - 1));
+  return { ...politeness, nxdomains: [...others, name] };
 }
 
-const forgottenAt = ({ at_ms, dead_until_ms }: Missing): number => Math.max(at_ms + DEAD_MS, dead_until_ms);
+const forgetAt = ({ at_ms, dead_until_ms }: NxdomainRecord): number =>
+  Math.max(at_ms + DEAD_MS, dead_until_ms);
 
 /** What robots.txt of one origin asks for; null or 0 lifts it. */
-export function delayed(
+export function setDelay(
   politeness: Politeness,
   now_ms: number,
   { origin, crawl_delay_ms }: { readonly origin: string; readonly crawl_delay_ms: number | null },
 ): Politeness {
-  const others = politeness.delays.filter((delay) => delay.origin !== origin && delay.until_ms > now_ms);
+  const others = politeness.crawl_delays.filter(
+    (delay) => delay.origin !== origin && delay.until_ms > now_ms,
+  );
   if (!crawl_delay_ms) {
-    return others.length === politeness.delays.length ? politeness : { ...politeness, delays: others };
+    return others.length === politeness.crawl_delays.length
+      ? politeness
+      : { ...politeness, crawl_delays: others };
   }
-  const delay = { origin, crawl_delay_ms, until_ms: now_ms + DELAY_KEPT_MS };
+  const delay = { origin, crawl_delay_ms, until_ms: now_ms + CRAWL_DELAY_TTL_MS };
   // The longest ones are those that count.
-  const delays = [...others, delay]
+  const crawl_delays = [...others, delay]
     .toSorted((a, b) => b.crawl_delay_ms - a.crawl_delay_ms)
     .slice(0, MAX_DELAYS);
-  return { ...politeness, delays };
+  return { ...politeness, crawl_delays };
 }
 
 /** An operator's word: failures, skips and dead hosts are forgotten. What the site asked for is not. */
-export function cleared(politeness: Politeness): Politeness {
-  return { ...politeness, failures: 0, failed: [], skip_until_ms: 0, missing: [] };
+export function clear(politeness: Politeness): Politeness {
+  return { ...politeness, failures: 0, failed_fetch_ids: [], skip_until_ms: 0, nxdomains: [] };
 }
 
 /**
@@ -369,31 +380,31 @@ export function cleared(politeness: Politeness): Politeness {
  * worst is one gap too many, and no stored time can close the domain for longer than its rule could. Slots that
  * `isOurs` does not know were granted by a node that is gone: what it had in flight ends with it.
  */
-export function resumed(
-  kept: Politeness,
-  pace: Pace,
+export function restore(
+  snapshot: Politeness,
+  limits: PolitenessLimits,
   now_ms: number,
   isOurs: (fetch_id: string) => boolean,
 ): Politeness {
-  const { last_start_ms } = kept;
-  const recent = last_start_ms !== null && last_start_ms > now_ms - RECENT_MS;
-  const leases = inFlight(kept, now_ms).map((lease) => ({
+  const { last_start_ms } = snapshot;
+  const isRecent = last_start_ms !== null && last_start_ms > now_ms - RECENT_START_MS;
+  const leases = inFlight(snapshot, now_ms).map((lease) => ({
     ...lease,
     started_ms: Math.min(lease.started_ms, now_ms),
     lapses_ms: Math.min(
       lease.lapses_ms,
-      now_ms + (isOurs(lease.fetch_id) ? pace.lease_ms : ORPHANED_LEASE_MS),
+      now_ms + (isOurs(lease.fetch_id) ? limits.lease_ms : ORPHANED_LEASE_MS),
     ),
   }));
   return {
-    ...kept,
+    ...snapshot,
     // A node with fewer slots than the last one had counts the youngest.
-    leases: leases.slice(-pace.slots),
-    last_start_ms: recent ? now_ms : last_start_ms,
-    slowed_at_ms: Math.min(kept.slowed_at_ms, now_ms),
-    paused_until_ms: Math.min(kept.paused_until_ms, now_ms + MAX_PAUSE_MS),
-    skip_until_ms: Math.min(kept.skip_until_ms, now_ms + SKIPS_MS.at(-1)!),
-    missing: kept.missing.map((name) => ({
+    leases: leases.slice(-limits.max_concurrency),
+    last_start_ms: isRecent ? now_ms : last_start_ms,
+    backed_off_at_ms: Math.min(snapshot.backed_off_at_ms, now_ms),
+    paused_until_ms: Math.min(snapshot.paused_until_ms, now_ms + MAX_PAUSE_MS),
+    skip_until_ms: Math.min(snapshot.skip_until_ms, now_ms + SKIPS_MS.at(-1)!),
+    nxdomains: snapshot.nxdomains.map((name) => ({
       ...name,
       at_ms: Math.min(name.at_ms, now_ms),
       dead_until_ms: Math.min(name.dead_until_ms, now_ms + DEAD_MS),

@@ -4,23 +4,23 @@
  */
 import { type Lane, nextLane } from "./politeness.ts";
 
-export interface Caller<Reply> {
+export interface Waiter<Reply> {
   readonly fetch_id: string;
   readonly host: string;
   readonly lane: Lane;
   readonly asked_ms: number;
-  leaves_ms: number;
+  deadline_ms: number;
   /** More than one when the same fetch asked again. */
   readonly replies: Reply[];
 }
 
 export interface Queue<Reply> {
-  readonly lanes: Readonly<Record<Lane, Set<Caller<Reply>>>>;
+  readonly lanes: Readonly<Record<Lane, Set<Waiter<Reply>>>>;
   /** Those whose slot is counted already, because they begin anew: before both lanes. */
-  readonly again: Set<Caller<Reply>>;
-  readonly byId: Map<string, Caller<Reply>>;
+  readonly again: Set<Waiter<Reply>>;
+  readonly byId: Map<string, Waiter<Reply>>;
   /** A heap by leaves_ms. Callers who are gone stay in it until they come up or outnumber the others. */
-  leaving: { readonly at_ms: number; readonly caller: Caller<Reply> }[];
+  by_deadline: { readonly at_ms: number; readonly waiter: Waiter<Reply> }[];
   /** Synchronous callers served in a row while batch work waited. */
   sync_in_row: number;
 }
@@ -32,7 +32,7 @@ export const emptyQueue = <Reply>(): Queue<Reply> => ({
   lanes: { sync: new Set(), batch: new Set() },
   again: new Set(),
   byId: new Map(),
-  leaving: [],
+  by_deadline: [],
   sync_in_row: 0,
 });
 
@@ -41,106 +41,108 @@ export const waiting = ({ lanes }: Queue<unknown>): Record<Lane, number> => ({
   batch: lanes.batch.size,
 });
 
-export function join<Reply>(queue: Queue<Reply>, caller: Caller<Reply>, where: Lane | "again"): void {
-  (where === "again" ? queue.again : queue.lanes[where]).add(caller);
-  queue.byId.set(caller.fetch_id, caller);
-  push(queue, caller);
+export function join<Reply>(queue: Queue<Reply>, waiter: Waiter<Reply>, where: Lane | "again"): void {
+  (where === "again" ? queue.again : queue.lanes[where]).add(waiter);
+  queue.byId.set(waiter.fetch_id, waiter);
+  push(queue, waiter);
 }
 
 /** The same fetch asks again: both askers are answered, and the later patience counts. */
 export function joinAgain<Reply>(
   queue: Queue<Reply>,
-  caller: Caller<Reply>,
+  waiter: Waiter<Reply>,
   reply: Reply,
-  leaves_ms: number,
+  deadline_ms: number,
 ): void {
-  caller.replies.push(reply);
-  if (leaves_ms <= caller.leaves_ms) return;
-  caller.leaves_ms = leaves_ms;
-  push(queue, caller);
+  waiter.replies.push(reply);
+  if (deadline_ms <= waiter.deadline_ms) return;
+  waiter.deadline_ms = deadline_ms;
+  push(queue, waiter);
 }
 
 /** Takes out whose turn it is; undefined when nobody waits. */
-export function takeNext<Reply>(queue: Queue<Reply>): Caller<Reply> | undefined {
+export function takeNext<Reply>(queue: Queue<Reply>): Waiter<Reply> | undefined {
   const [first] = queue.again;
   if (first) {
     remove(queue, first);
     return first;
   }
   const lane = nextLane(waiting(queue), queue.sync_in_row);
-  const [caller] = queue.lanes[lane];
-  if (!caller) return undefined;
+  const [waiter] = queue.lanes[lane];
+  if (!waiter) return undefined;
   queue.sync_in_row = lane === "sync" && queue.lanes.batch.size > 0 ? queue.sync_in_row + 1 : 0;
-  remove(queue, caller);
-  return caller;
+  remove(queue, waiter);
+  return waiter;
 }
 
 /** Takes out everyone for whom this is so; looks at all of them. */
 export function takeIf<Reply>(
   queue: Queue<Reply>,
-  leaves: (caller: Caller<Reply>) => boolean,
-): Caller<Reply>[] {
-  const gone = [...queue.byId.values()].filter(leaves);
-  for (const caller of gone) remove(queue, caller);
-  return gone;
+  matches: (waiter: Waiter<Reply>) => boolean,
+): Waiter<Reply>[] {
+  const taken = [...queue.byId.values()].filter(matches);
+  for (const waiter of taken) remove(queue, waiter);
+  return taken;
 }
 
 /** Takes out everyone whose patience ends at this time or earlier. */
-export function takeImpatient<Reply>(queue: Queue<Reply>, at_ms: number): Caller<Reply>[] {
-  const gone: Caller<Reply>[] = [];
-  for (let first = firstToLeave(queue); first && first.leaves_ms <= at_ms; first = firstToLeave(queue)) {
+export function takeExpired<Reply>(queue: Queue<Reply>, at_ms: number): Waiter<Reply>[] {
+  const taken: Waiter<Reply>[] = [];
+  for (let first = nextDeadline(queue); first && first.deadline_ms <= at_ms; first = nextDeadline(queue)) {
     remove(queue, first);
-    gone.push(first);
+    taken.push(first);
   }
-  return gone;
+  return taken;
 }
 
 /** Who loses patience first; undefined when nobody waits. */
-export function firstToLeave<Reply>(queue: Queue<Reply>): Caller<Reply> | undefined {
-  for (let top = queue.leaving[0]; top; top = queue.leaving[0]) {
-    if (isCurrent(queue, top)) return top.caller;
+export function nextDeadline<Reply>(queue: Queue<Reply>): Waiter<Reply> | undefined {
+  for (let top = queue.by_deadline[0]; top; top = queue.by_deadline[0]) {
+    if (isCurrent(queue, top)) return top.waiter;
     pop(queue);
   }
   return undefined;
 }
 
-function remove<Reply>(queue: Queue<Reply>, caller: Caller<Reply>): void {
-  queue.again.delete(caller);
-  queue.lanes[caller.lane].delete(caller);
-  queue.byId.delete(caller.fetch_id);
-  if (queue.leaving.length <= 2 * queue.byId.size + SLACK) return;
+function remove<Reply>(queue: Queue<Reply>, waiter: Waiter<Reply>): void {
+  queue.again.delete(waiter);
+  queue.lanes[waiter.lane].delete(waiter);
+  queue.byId.delete(waiter.fetch_id);
+  if (queue.by_deadline.length <= 2 * queue.byId.size + SLACK) return;
   // In order, a list is a heap.
-  queue.leaving = queue.leaving
+  queue.by_deadline = queue.by_deadline
     .filter((entry) => isCurrent(queue, entry))
     .toSorted((a, b) => a.at_ms - b.at_ms);
 }
 
-const isCurrent = <Reply>(queue: Queue<Reply>, { at_ms, caller }: Queue<Reply>["leaving"][number]): boolean =>
-  queue.byId.get(caller.fetch_id) === caller && caller.leaves_ms === at_ms;
+const isCurrent = <Reply>(
+  queue: Queue<Reply>,
+  { at_ms, waiter }: Queue<Reply>["by_deadline"][number],
+): boolean => queue.byId.get(waiter.fetch_id) === waiter && waiter.deadline_ms === at_ms;
 
-function push<Reply>({ leaving }: Queue<Reply>, caller: Caller<Reply>): void {
-  const entry = { at_ms: caller.leaves_ms, caller };
-  let at = leaving.length;
+function push<Reply>({ by_deadline }: Queue<Reply>, waiter: Waiter<Reply>): void {
+  const entry = { at_ms: waiter.deadline_ms, waiter };
+  let at = by_deadline.length;
   while (at > 0) {
     const parent = (at - 1) >> 1;
-    if (leaving[parent]!.at_ms <= entry.at_ms) break;
-    leaving[at] = leaving[parent]!;
+    if (by_deadline[parent]!.at_ms <= entry.at_ms) break;
+    by_deadline[at] = by_deadline[parent]!;
     at = parent;
   }
-  leaving[at] = entry;
+  by_deadline[at] = entry;
 }
 
-function pop<Reply>({ leaving }: Queue<Reply>): void {
-  const entry = leaving.pop();
-  if (!entry || leaving.length === 0) return;
+function pop<Reply>({ by_deadline }: Queue<Reply>): void {
+  const entry = by_deadline.pop();
+  if (!entry || by_deadline.length === 0) return;
   let at = 0;
   for (;;) {
     let child = 2 * at + 1;
-    if (child >= leaving.length) break;
-    if (child + 1 < leaving.length && leaving[child + 1]!.at_ms < leaving[child]!.at_ms) child++;
-    if (leaving[child]!.at_ms >= entry.at_ms) break;
-    leaving[at] = leaving[child]!;
+    if (child >= by_deadline.length) break;
+    if (child + 1 < by_deadline.length && by_deadline[child + 1]!.at_ms < by_deadline[child]!.at_ms) child++;
+    if (by_deadline[child]!.at_ms >= entry.at_ms) break;
+    by_deadline[at] = by_deadline[child]!;
     at = child;
   }
-  leaving[at] = entry;
+  by_deadline[at] = entry;
 }

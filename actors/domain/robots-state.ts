@@ -5,7 +5,7 @@
  * What a status means is in 3-decisions.md (Core, robots.txt) and RFC 9309, section 2.3.1.
  */
 import type { EgressProblem } from "../../cluster/ports/egress.ts";
-import type { RobotsAnswer, RobotsRead, RobotsRules } from "../../schemas/domain.ts";
+import type { RobotsAnswer, RobotsReadResult, RobotsRules } from "../../schemas/domain.ts";
 import { judgeRobots } from "../lib/web/robots.ts";
 
 /** What was read last, and when. Kept; a crawler of another name reads for itself. */
@@ -19,10 +19,10 @@ export interface RobotsCopy {
 export interface RobotsMemory {
   readonly copy: RobotsCopy | null;
   /** Why it could not be read since. Not kept: a new activation may try at once. */
-  readonly trouble: Trouble | null;
+  readonly failure: RecentFailure | null;
 }
 
-type Trouble = Extract<RobotsRead, { kind: "unreadable" | "host_unreachable" | "blocked" }> & {
+type RecentFailure = Extract<RobotsReadResult, { kind: "unreadable" | "host_unreachable" | "blocked" }> & {
   readonly until_ms: number;
 };
 
@@ -38,7 +38,7 @@ const LAST_COPY_MS = 30 * 24 * HOUR_MS;
  * How long a failed read is believed. Five minutes are what a busy site needs to be left in peace; a host nobody
  * reached is believed for less, because while it is, its pages may be tried without rules.
  */
-const TROUBLE_MS = {
+const FAILURE_TTL_MS = {
   unreadable: 5 * MINUTE_MS,
   blocked: 5 * MINUTE_MS,
   host_unreachable: 30 * SECOND_MS,
@@ -50,7 +50,7 @@ export const NO_RULES: RobotsRules = { group: null, rules: [], crawl_delay_ms: n
 export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** What a final status says: a file of rules, none, or that the rules cannot be known at the moment. */
-export function meaningOf(status: number): "rules" | "none" | "unreadable" {
+export function interpretStatus(status: number): "rules" | "none" | "unreadable" {
   if (status >= 200 && status < 300) return "rules";
   if (status >= 400 && status < 500 && status !== 429) return "none";
   return "unreadable";
@@ -60,7 +60,7 @@ export function meaningOf(status: number): "rules" | "none" | "unreadable" {
  * What an exchange that failed says: nobody is there, so the ladder may find out; or somebody is, and did not let us
  * read, so the door is closed. A time-out is the latter unless it is known that no connection came about.
  */
-const PROBLEMS = {
+const FAILURES = {
   invalid_url: "host_unreachable",
   dns_nxdomain: "host_unreachable",
   dns_error: "host_unreachable",
@@ -75,49 +75,49 @@ const PROBLEMS = {
   timeout: "unreadable",
   aborted: "unreadable",
   blocked_destination: "blocked",
-} as const satisfies Record<EgressProblem, RobotsRead["kind"]>;
+} as const satisfies Record<EgressProblem, RobotsReadResult["kind"]>;
 
-export function failedRead(problem: EgressProblem, connected: boolean | undefined): RobotsRead {
-  const kind = problem === "timeout" && connected === false ? "host_unreachable" : PROBLEMS[problem];
+export function readFailure(problem: EgressProblem, connected: boolean | undefined): RobotsReadResult {
+  const kind = problem === "timeout" && connected === false ? "host_unreachable" : FAILURES[problem];
   return kind === "blocked" ? { kind } : { kind, reason: problem };
 }
 
 /** What was remembered, and what a read came to. */
-export function learned(
+export function afterRead(
   memory: RobotsMemory,
-  read: Exclude<RobotsRead, { kind: "no_slot" }>,
+  result: Exclude<RobotsReadResult, { kind: "no_slot" }>,
   rules: RobotsRules,
   crawler_name: string,
   now_ms: number,
 ): RobotsMemory {
-  switch (read.kind) {
+  switch (result.kind) {
     case "read":
-      return { copy: { crawler_name, read_at_ms: now_ms, status: read.status, rules }, trouble: null };
+      return { copy: { crawler_name, read_at_ms: now_ms, status: result.status, rules }, failure: null };
     case "unreadable":
     case "host_unreachable":
     case "blocked":
-      return { copy: memory.copy, trouble: { ...read, until_ms: now_ms + TROUBLE_MS[read.kind] } };
+      return { copy: memory.copy, failure: { ...result, until_ms: now_ms + FAILURE_TTL_MS[result.kind] } };
   }
 }
 
 /** Whether a URL may be read by what is known now; null when robots.txt must be read first. */
-export function answerFor({ copy, trouble }: RobotsMemory, url: URL, now_ms: number): RobotsAnswer | null {
+export function answerFor({ copy, failure }: RobotsMemory, url: URL, now_ms: number): RobotsAnswer | null {
   // RFC 9309, section 2.2.2: the file itself is always allowed.
-  if (url.pathname === "/robots.txt") return { kind: "allowed", because: "rules" };
+  if (url.pathname === "/robots.txt") return { kind: "allowed", reason: "rules" };
   const age_ms = copy ? now_ms - copy.read_at_ms : Infinity;
   if (copy && age_ms < FRESH_MS) return byRules(copy, url);
-  if (!trouble || trouble.until_ms <= now_ms) return null;
-  if (trouble.kind === "blocked") return { kind: "blocked", error: "blocked_destination" };
+  if (!failure || failure.until_ms <= now_ms) return null;
+  if (failure.kind === "blocked") return { kind: "blocked", error: "blocked_destination" };
   // Also for a host that cannot be reached: it may be back before it is asked for its rules again.
   if (copy && age_ms < LAST_COPY_MS) return byRules(copy, url);
-  switch (trouble.kind) {
+  switch (failure.kind) {
     case "host_unreachable":
-      return { kind: "allowed", because: "host_unreachable" };
+      return { kind: "allowed", reason: "host_unreachable" };
     case "unreadable":
       return {
         kind: "disallowed",
-        because: "robots_unreachable",
-        detail: `Cannot read "${url.origin}/robots.txt" (${trouble.reason}), and there is no copy of the last 30 days`,
+        reason: "robots_unreachable",
+        detail: `Cannot read "${url.origin}/robots.txt" (${failure.reason}), and there is no copy of the last 30 days`,
       };
   }
 }
@@ -126,12 +126,12 @@ export function answerFor({ copy, trouble }: RobotsMemory, url: URL, now_ms: num
 const MAX_QUOTED_CHARS = 200;
 
 function byRules({ rules, read_at_ms }: RobotsCopy, url: URL): RobotsAnswer {
-  if (rules.rules.length === 0) return { kind: "allowed", because: "no_rules" };
+  if (rules.rules.length === 0) return { kind: "allowed", reason: "no_rules" };
   const { allowed, rule } = judgeRobots(rules, url);
-  if (allowed) return { kind: "allowed", because: "rules" };
-  const where = `"${url.origin}/robots.txt", read ${new Date(read_at_ms).toISOString()}`;
+  if (allowed) return { kind: "allowed", reason: "rules" };
+  const source = `"${url.origin}/robots.txt", read ${new Date(read_at_ms).toISOString()}`;
   const detail = rule
-    ? `"Disallow: ${rule.pattern.slice(0, MAX_QUOTED_CHARS)}" for "${rules.group}" in line ${rule.line} of ${where}`
-    : `Too costly to follow: ${where}`;
-  return { kind: "disallowed", because: "rules", detail };
+    ? `"Disallow: ${rule.pattern.slice(0, MAX_QUOTED_CHARS)}" for "${rules.group}" in line ${rule.line} of ${source}`
+    : `Too costly to follow: ${source}`;
+  return { kind: "disallowed", reason: "rules", detail };
 }

@@ -8,7 +8,7 @@ import { Compile } from "typebox/compile";
 import {
   EMPTY_RECORD,
   type FetchAnswer,
-  type FetchAsk,
+  type FetchRequest,
   PageRecord,
   type Tier,
   TIERS,
@@ -45,22 +45,27 @@ export const TTL_MS = 24 * HOUR_MS;
 /** An origin's max-age shortens it, but never below this. */
 const MIN_TTL_MS = 5 * MINUTE_MS;
 /** How long an entry is kept after it stopped being fresh, for conditional requests. */
-export const KEPT_STALE_MS = 7 * 24 * HOUR_MS;
+export const STALE_TTL_MS = 7 * 24 * HOUR_MS;
 
 /**
  * What a stored page is found by: the normalised URL and what changes the page. Tiers, sizes and times are not
  * part of it; whether an entry fits a request is decided in `freshness`.
  */
-export function cacheKey(normalised_url: string, ask: FetchAsk): string {
-  const varies = [ask.render, ask.user_agent, ask.accept_language, ask.country?.toUpperCase() ?? null];
+export function cacheKey(normalised_url: string, request: FetchRequest): string {
+  const varies = [
+    request.render,
+    request.user_agent,
+    request.accept_language,
+    request.country?.toUpperCase() ?? null,
+  ];
   return createHash("sha256")
     .update(JSON.stringify([normalised_url, ...varies]))
     .digest("hex");
 }
 
 /** What makes two requests in flight the same one: everything but whose they are and how long they wait. */
-export function variantOf(ask: FetchAsk): string {
-  const { fetch_id: _, deadline_ms: _d, hard_deadline: _h, project: _p, lane: _l, ...same } = ask;
+export function variantOf(request: FetchRequest): string {
+  const { fetch_id: _, deadline_ms: _d, hard_deadline: _h, project: _p, lane: _l, ...same } = request;
   return JSON.stringify(same, Object.keys(same).toSorted());
 }
 
@@ -69,40 +74,40 @@ export function asCachedPage(value: unknown): CachedPage | null {
   return cachedPage.Check(value) ? value : null;
 }
 
-export function freshness(stored: CachedPage | null, ask: FetchAsk, now_ms: number): Freshness {
-  if (stored === null || ask.cache_ttl_s === 0 || !fits(stored, ask)) return { kind: "miss" };
-  const most_ms = ask.cache_ttl_s === null ? stored.ttl_ms : ask.cache_ttl_s * 1_000;
+export function freshness(stored: CachedPage | null, request: FetchRequest, now_ms: number): Freshness {
+  if (stored === null || request.cache_ttl_s === 0 || !couldAnswer(stored, request)) return { kind: "miss" };
+  const most_ms = request.cache_ttl_s === null ? stored.ttl_ms : request.cache_ttl_s * 1_000;
   if (now_ms - stored.validated_ms <= most_ms) {
-    return { kind: "hit", answer: fromCache(stored.record, ask) };
+    return { kind: "hit", answer: fromCache(stored.record, request) };
   }
   const { etag, last_modified, tier } = stored.record;
-  const asks = tier === "direct" && (etag !== null || last_modified !== null);
-  return asks ? { kind: "stale", page: stored } : { kind: "miss" };
+  const isRevalidatable = tier === "direct" && (etag !== null || last_modified !== null);
+  return isRevalidatable ? { kind: "stale", page: stored } : { kind: "miss" };
 }
 
 /** Whether this page is one the request could have come to by its own routes. */
-function fits({ record, tried }: CachedPage, ask: FetchAsk): boolean {
-  const routes = routesOf(ask);
-  const copies = ask.allow_alternates && ask.tiers === null;
+function couldAnswer({ record, tried }: CachedPage, request: FetchRequest): boolean {
+  const routes = routesOf(request);
+  const allows_copies = request.allow_alternates && request.tiers === null;
   if (record.tier === null || record.tier === "source")
-    return copies && (record.alternate_source !== "common_crawl" || ask.lane === "batch");
-  if (copies && record.paywall === "hard" && !tried.includes("source")) return false;
+    return allows_copies && (record.alternate_source !== "common_crawl" || request.lane === "batch");
+  if (allows_copies && record.paywall === "hard" && !tried.includes("source")) return false;
   if (!routes.includes(record.tier)) return false;
   const page = { kind: "page", text_chars: record.text_chars, html: record.content_kind === "html" } as const;
-  if (!isThin(page, ask)) return true;
+  if (!isThin(page, request)) return true;
   return record.tier !== "direct" || !routes.includes("browser") || tried.includes("browser");
 }
 
 /** A stored page as an answer: no route was taken, nothing was spent. */
-export function fromCache(record: PageRecord, ask: FetchAsk): FetchAnswer {
+export function fromCache(record: PageRecord, request: FetchRequest): FetchAnswer {
   const refused =
-    record.content_kind === "pdf" && !ask.accept_pdf
+    record.content_kind === "pdf" && !request.accept_pdf
       ? "pdf_not_accepted"
-      : record.bytes > (record.content_kind === "pdf" ? ask.max_pdf_bytes : ask.max_bytes)
+      : record.bytes > (record.content_kind === "pdf" ? request.max_pdf_bytes : request.max_bytes)
         ? "too_large"
         : null;
   return {
-    record: refused === null ? record : bare(record),
+    record: refused === null ? record : withoutContent(record),
     attempts: [],
     cached: true,
     revalidated: false,
@@ -115,7 +120,7 @@ export function fromCache(record: PageRecord, ask: FetchAsk): FetchAnswer {
 }
 
 /** The record of a page that may not be handed out: where it was, not what it says. */
-function bare(record: PageRecord): PageRecord {
+function withoutContent(record: PageRecord): PageRecord {
   return {
     ...EMPTY_RECORD,
     final_url: record.final_url,
@@ -140,19 +145,20 @@ export function ttlOf(cache: {
 
 /** A fresh good page is not replaced by a thinner one or by somebody's copy of it. */
 export function mayReplace(
-  old: CachedPage | null,
-  fresh: PageRecord,
-  ask: FetchAsk,
+  existing: CachedPage | null,
+  candidate: PageRecord,
+  request: FetchRequest,
   now_ms: number,
 ): boolean {
-  if (old === null || now_ms - old.validated_ms > old.ttl_ms) return true;
+  if (existing === null || now_ms - existing.validated_ms > existing.ttl_ms) return true;
   const rank = (tier: PageRecord["tier"]) =>
     tier === null || tier === "source" ? 9 : TIERS.indexOf(tier as Tier);
-  const copies = (record: PageRecord) => rank(record.tier) >= 9 || record.tier === "archive";
+  const isCopy = (record: PageRecord) => rank(record.tier) >= 9 || record.tier === "archive";
   // Anything is worth more than a teaser, also somebody's open copy, whichever came first.
-  if (fresh.paywall === "hard" || old.record.paywall === "hard") return old.record.paywall === "hard";
-  if (copies(fresh) && !copies(old.record)) return false;
+  if (candidate.paywall === "hard" || existing.record.paywall === "hard")
+    return existing.record.paywall === "hard";
+  if (isCopy(candidate) && !isCopy(existing.record)) return false;
   const thin = (record: PageRecord) =>
-    record.content_kind === "html" && record.text_chars < ask.min_text_chars;
-  return !thin(fresh) || thin(old.record);
+    record.content_kind === "html" && record.text_chars < request.min_text_chars;
+  return !thin(candidate) || thin(existing.record);
 }

@@ -3,23 +3,23 @@
  * them; a host that taught nothing leaves nothing in the store. It decides no route: ladder.ts does.
  */
 import { actor } from "../../cluster/actor.ts";
-import { Lessons as Contract } from "../../schemas/fetch.ts";
-import { learned, type Lessons, NO_LESSONS, taught, viewOf } from "./host-profile.ts";
+import { HostProfile as Contract } from "../../schemas/fetch.ts";
+import { recall, type HostProfile, EMPTY_PROFILE, recordObservation, viewOf } from "./host-profile.ts";
 
-export const lessons = () =>
-  actor(Contract)<Lessons, Lessons>({
-    keep: (state) => state,
-    begin: (kept) => kept ?? NO_LESSONS,
-    idle_ms: 60_000,
+export const hostProfileActor = () =>
+  actor(Contract)<HostProfile, HostProfile>({
+    persist: (state) => state,
+    activate: (snapshot) => snapshot ?? EMPTY_PROFILE,
+    passivate_after_ms: 60_000,
     on: {
-      learned: ({ state, now_ms }) => learned(state, now_ms),
+      recall: ({ state, now_ms }) => recall(state, now_ms),
       view: ({ state, now_ms }) => viewOf(state, now_ms),
       clear(turn) {
-        turn.state = NO_LESSONS;
+        turn.state = EMPTY_PROFILE;
         return viewOf(turn.state, turn.now_ms);
       },
-      observed(turn, observation) {
-        turn.state = taught(turn.state, observation, turn.now_ms);
+      recordObservation(turn, observation) {
+        turn.state = recordObservation(turn.state, observation, turn.now_ms);
       },
     },
   });

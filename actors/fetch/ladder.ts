@@ -2,11 +2,11 @@
  * Which route comes next, or what the answer is: one pure decision over the request, what the domain has learned
  * and what was tried (1-core.md, POST /v1/fetch). It fetches nothing and knows no page, only outcomes.
  */
-import { isPremium, type Learned as Lesson, type Tier, TIERS } from "../../schemas/fetch.ts";
+import { isPremium, type PremiumAdvice as Lesson, type Tier, TIERS } from "../../schemas/fetch.ts";
 import type { FetchError } from "../../schemas/errors.ts";
 
 /** The part of a request that decides about routes. */
-export interface Wishes {
+export interface RouteOptions {
   readonly render: "auto" | "never" | "always";
   readonly tiers: readonly Tier[] | null;
   readonly allow_archive: boolean;
@@ -27,7 +27,7 @@ export type Outcome =
   /** The route itself could not serve: not configured, over budget, refused by this host before, nothing archived. */
   | {
       readonly kind: "unavailable";
-      readonly because: "not_configured" | "budget_exhausted" | "refused" | "not_found" | "failed";
+      readonly reason: "not_configured" | "budget_exhausted" | "refused" | "not_found" | "failed";
     }
   /** No route may or can change this: too_large, robots_disallowed, blocked_destination, domain_busy … */
   | { readonly kind: "final"; readonly error: FetchError };
@@ -38,21 +38,21 @@ export interface Tried {
 }
 
 /** What earlier fetches taught about this host. */
-export interface Learned {
+export interface RouteHints {
   /** The cheapest route that has worked where cheaper ones were blocked; null: begin at the bottom. */
   readonly start: Tier | null;
   /** Whether premium routes are the only ones that serve it, or are refused as well. */
   readonly premium: Lesson["premium"];
 }
 
-export const UNLEARNED: Learned = { start: null, premium: "unknown" };
+export const NO_HINTS: RouteHints = { start: null, premium: "unknown" };
 
 export type Step =
   | { readonly kind: "route"; readonly tier: Tier }
   /** `best` is the index in `tried` of what is returned, null when there is no page. */
   | { readonly kind: "answer"; readonly error: FetchError | null; readonly best: number | null };
 
-const RENDER: Readonly<Record<Wishes["render"], readonly Tier[]>> = {
+const RENDER: Readonly<Record<RouteOptions["render"], readonly Tier[]>> = {
   auto: TIERS,
   never: ["direct", "archive", "proxy"],
   always: ["browser", "proxy_render"],
@@ -61,36 +61,36 @@ const RENDER: Readonly<Record<Wishes["render"], readonly Tier[]>> = {
 const OWN: readonly Tier[] = ["direct", "browser"];
 
 /** The routes a request may take, in ladder order. Empty: no_tier_allowed. */
-export function routesOf(wishes: Wishes): readonly Tier[] {
+export function routesOf(options: RouteOptions): readonly Tier[] {
   return TIERS.filter(
     (tier) =>
-      RENDER[wishes.render].includes(tier) &&
-      (wishes.tiers === null || wishes.tiers.includes(tier)) &&
-      (wishes.allow_archive || tier !== "archive") &&
-      (wishes.allow_paid || !isPremium(tier)),
+      RENDER[options.render].includes(tier) &&
+      (options.tiers === null || options.tiers.includes(tier)) &&
+      (options.allow_archive || tier !== "archive") &&
+      (options.allow_paid || !isPremium(tier)),
   );
 }
 
 /** The next route to take, or the answer. Ends: every route is taken at most once. */
-export function nextStep(wishes: Wishes, learned: Learned, tried: readonly Tried[]): Step {
-  const allowed = routesOf(wishes);
-  if (allowed.length === 0) return answered("no_tier_allowed", null);
-  const isRequired = learned.premium === "required";
+export function nextStep(options: RouteOptions, hints: RouteHints, tried: readonly Tried[]): Step {
+  const allowed = routesOf(options);
+  if (allowed.length === 0) return answerStep("no_tier_allowed", null);
+  const isRequired = hints.premium === "required";
   const routes = isRequired ? allowed.filter((tier) => !OWN.includes(tier)) : allowed;
-  if (routes.length === 0) return answered("premium_route_required", null);
+  if (routes.length === 0) return answerStep("premium_route_required", null);
   const last = tried.at(-1);
-  if (!last) return { kind: "route", tier: startOf(routes, learned) };
+  if (!last) return { kind: "route", tier: startOf(routes, hints) };
   const untried = (tier: Tier) => routes.includes(tier) && tried.every((attempt) => attempt.tier !== tier);
 
   const { outcome } = last;
-  if (outcome.kind === "final") return answered(outcome.error, null);
-  if (outcome.kind === "page" && !isThin(outcome, wishes)) return answered(null, tried.length - 1);
+  if (outcome.kind === "final") return answerStep(outcome.error, null);
+  if (outcome.kind === "page" && !isThin(outcome, options)) return answerStep(null, tried.length - 1);
 
   const thin = tried.some(({ outcome: seen }) => seen.kind === "page");
   if (thin) {
     // Thin text goes from direct to browser and nowhere else; whatever the browser says, there is a page.
     if (last.tier === "direct" && untried("browser")) return { kind: "route", tier: "browser" };
-    return answered(null, mostText(tried));
+    return answerStep(null, mostText(tried));
   }
 
   const definitive = tried.findIndex(({ outcome: seen }) => seen.kind === "definitive");
@@ -98,38 +98,38 @@ export function nextStep(wishes: Wishes, learned: Learned, tried: readonly Tried
     const { status } = tried[definitive]!.outcome as { status: number };
     const gone = status === 404 || status === 410;
     if (gone && last === tried[definitive] && untried("archive")) return { kind: "route", tier: "archive" };
-    return answered(`http_${status}`, definitive);
+    return answerStep(`http_${status}`, definitive);
   }
 
   const missing = tried.find(({ outcome: seen }) => seen.kind === "no_host");
   if (missing?.outcome.kind === "no_host") {
     if (untried("archive")) return { kind: "route", tier: "archive" };
-    return answered(missing.outcome.dead ? "domain_dead" : "all_tiers_failed", null);
+    return answerStep(missing.outcome.dead ? "domain_dead" : "all_tiers_failed", null);
   }
 
   // A learned start left cheaper routes out; they come after the dearer ones have failed, never before.
   const next = routes.find((tier) => TIERS.indexOf(tier) > TIERS.indexOf(last.tier) && untried(tier));
-  const missed = next ?? routes.find(untried);
-  if (missed) return { kind: "route", tier: missed };
-  if (isRequired && !allowed.some(isPremium)) return answered("premium_route_required", null);
-  return answered(isRequired && isBroke(tried) ? "budget_exhausted" : "all_tiers_failed", null);
+  const skipped = next ?? routes.find(untried);
+  if (skipped) return { kind: "route", tier: skipped };
+  if (isRequired && !allowed.some(isPremium)) return answerStep("premium_route_required", null);
+  return answerStep(isRequired && lacksBudget(tried) ? "budget_exhausted" : "all_tiers_failed", null);
 }
 
 /** Whether nothing but money kept every premium route from being taken. */
-function isBroke(tried: readonly Tried[]): boolean {
+function lacksBudget(tried: readonly Tried[]): boolean {
   const premium = tried.filter(
     ({ tier, outcome }) =>
-      isPremium(tier) && !(outcome.kind === "unavailable" && outcome.because === "not_configured"),
+      isPremium(tier) && !(outcome.kind === "unavailable" && outcome.reason === "not_configured"),
   );
   return (
     premium.length > 0 &&
-    premium.every(({ outcome }) => outcome.kind === "unavailable" && outcome.because === "budget_exhausted")
+    premium.every(({ outcome }) => outcome.kind === "unavailable" && outcome.reason === "budget_exhausted")
   );
 }
 
 /** Whether a page's text is too short to be the page (min_text_chars); only HTML is judged. */
-export function isThin(outcome: Extract<Outcome, { kind: "page" }>, wishes: Wishes): boolean {
-  return outcome.html && outcome.text_chars < wishes.min_text_chars;
+export function isThin(outcome: Extract<Outcome, { kind: "page" }>, options: RouteOptions): boolean {
+  return outcome.html && outcome.text_chars < options.min_text_chars;
 }
 
 /** Statuses behind which another route may find the page. */
@@ -137,11 +137,11 @@ export function isBlocking(status: number): boolean {
   return status === 403 || status === 429 || status === 451 || status >= 500;
 }
 
-function startOf(routes: readonly Tier[], { start }: Learned): Tier {
+function startOf(routes: readonly Tier[], { start }: RouteHints): Tier {
   return start !== null && routes.includes(start) ? start : routes[0]!;
 }
 
-function answered(error: FetchError | null, best: number | null): Step {
+function answerStep(error: FetchError | null, best: number | null): Step {
   return { kind: "answer", error, best };
 }
 

@@ -18,31 +18,31 @@ export interface FactsCounter {
 export function factsCounter(): FactsCounter {
   const taxonomies: Record<string, number> = {};
   let name: string | null = null;
-  let is_facts = false;
-  let has_facts = false;
+  let inFacts = false;
+  let hasFacts = false;
   let taxonomy: string | null = null;
   const scanner = jsonScanner(3, {
-    opened(depth, key) {
-      if (depth === 1) has_facts ||= is_facts = key === "facts";
-      if (!is_facts || key === null) return;
+    onOpen(depth, key) {
+      if (depth === 1) hasFacts ||= inFacts = key === "facts";
+      if (!inFacts || key === null) return;
       if (depth === 2) {
         taxonomy = key;
         taxonomies[key] ??= 0;
       } else if (depth === 3 && taxonomy !== null) taxonomies[taxonomy]!++;
     },
-    closed(depth) {
-      if (depth === 1) is_facts = false;
+    onClose(depth) {
+      if (depth === 1) inFacts = false;
       if (depth === 2) taxonomy = null;
     },
-    said(depth, key, token) {
+    onScalar(depth, key, token) {
       if (depth === 1 && key === "entityName" && token !== "null") name = textOf(token);
     },
   });
   return {
     push: scanner.push,
     end() {
-      if (!scanner.isWhole() || !has_facts) return null;
-      const concepts = Object.values(taxonomies).reduce((sum, some) => sum + some, 0);
+      if (!scanner.isWhole() || !hasFacts) return null;
+      const concepts = Object.values(taxonomies).reduce((sum, count) => sum + count, 0);
       return { name: name === "" ? null : name, taxonomies, concepts };
     },
   };

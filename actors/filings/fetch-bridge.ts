@@ -2,22 +2,22 @@
  * Pages of the filing system for POST /v1/fetch (notes, section 10): an address to the place it names, and what the
  * source says of it in the words of a fetch. What the pages say is read by whoever asked.
  */
-import type { Bodies } from "../../cluster/ports/blobs.ts";
+import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Redirect } from "../../schemas/fetch.ts";
 import { type FilingHosts, kindOf } from "./upstream/hosts.ts";
-import { KINDS } from "./upstream/document-cache.ts";
+import { KIND_RULES } from "./upstream/document-cache.ts";
 import type { FilingSource } from "./source.ts";
 
-interface Needs {
+interface FetchBridgeDeps {
   readonly source: FilingSource;
   readonly hosts: FilingHosts;
-  readonly bodies: Bodies;
+  readonly blobs: Blobs;
   readonly clock: Clock;
 }
 
-interface Asked {
+interface PageRequest {
   readonly url: string;
   readonly max_bytes: number;
   readonly cache_ttl_s: number | null;
@@ -26,7 +26,7 @@ interface Asked {
   readonly deadline_ms: number;
 }
 
-export function filingPages({ source, hosts, bodies, clock }: Needs) {
+export function filingPages({ source, hosts, blobs, clock }: FetchBridgeDeps) {
   const failed = (
     error: string,
     detail: string,
@@ -39,17 +39,17 @@ export function filingPages({ source, hosts, bodies, clock }: Needs) {
     return { kind: "failed", error, status, detail, retry_after_s, redirects, ms } as const;
   };
 
-  async function read({ url, ...ask }: Asked) {
+  async function read({ url, ...request }: PageRequest) {
     const began_ms = clock.mono();
-    const place = hosts.placeOf(url);
-    if (!place)
+    const address = hosts.addressOf(url);
+    if (!address)
       return failed(
         "blocked_destination",
         "The filing system is asked at its own ports and without a user name",
         began_ms,
       );
-    const kind = kindOf(place);
-    const answer = await source.get({ ...place, kind, ...ask });
+    const kind = kindOf(address);
+    const answer = await source.get({ ...address, kind, ...request });
     switch (answer.kind) {
       case "missing":
         return failed(
@@ -63,7 +63,7 @@ export function filingPages({ source, hosts, bodies, clock }: Needs) {
         return failed(error, message, began_ms, status, retry_after_s, redirects);
       }
       case "got": {
-        const pieces = await bodies.get(answer.sha256);
+        const pieces = await blobs.get(answer.sha256);
         if (!pieces)
           throw new Fault("bodies_unreachable", `Cannot read body "${answer.sha256}": it is not there`);
         const body = Buffer.concat(await Array.fromAsync(pieces));
@@ -78,7 +78,7 @@ export function filingPages({ source, hosts, bodies, clock }: Needs) {
           body_kind: "origin",
           ms: Math.round(clock.mono() - began_ms),
         } as const;
-        const fresh_ms = kind === "page" ? null : KINDS[kind].fresh_ms;
+        const fresh_ms = kind === "page" ? null : KIND_RULES[kind].fresh_ms;
         return { kind: "page", page, cached, revalidated, fresh_ms, retrieved_at } as const;
       }
     }

@@ -2,16 +2,16 @@
 import type { FilingHit } from "../../schemas/filings.ts";
 import { easternDate } from "./eastern.ts";
 import {
-  type Checked,
+  type ParseResult,
   folderPath,
   indexPath,
-  readDate,
-  readForms,
-  readFrom,
-  readQuery,
+  parseDate,
+  parseForms,
+  parseFrom,
+  parseQuery,
 } from "./identifiers.ts";
 
-export interface FullText {
+export interface FullTextRequest {
   readonly q: string;
   readonly forms: readonly string[] | null;
   readonly range: string;
@@ -20,7 +20,7 @@ export interface FullText {
   readonly from: number;
 }
 
-interface Asked {
+interface FullTextFields {
   readonly q?: string | undefined;
   readonly forms?: string | undefined;
   readonly dateRange?: string | undefined;
@@ -34,47 +34,47 @@ const FIRST_DAY = "2001-01-01";
 const YEARS: Readonly<Record<string, number>> = { "10y": 10, "5y": 5, "1y": 1 };
 const DAY_MS = 24 * 60 * 60_000;
 
-const wrong = (message: string): Checked<never> => ({ kind: "wrong", message });
+const invalid = (message: string): ParseResult<never> => ({ kind: "invalid", message });
 
 /** The upstream ignores a date when the other is missing, so both are worked out here. A named range wins over dates. */
-export function readFullText(asked: Asked, now_ms: number): Checked<FullText> {
-  const q = readQuery(asked.q);
-  if (q.kind === "wrong") return q;
-  const forms = asked.forms === undefined ? null : readForms(asked.forms);
-  if (forms?.kind === "wrong") return forms;
-  const from = readFrom(asked.from ?? "0");
-  if (from.kind === "wrong") return from;
-  const { startdt, enddt, dateRange } = asked;
+export function parseFullTextRequest(fields: FullTextFields, now_ms: number): ParseResult<FullTextRequest> {
+  const q = parseQuery(fields.q);
+  if (q.kind === "invalid") return q;
+  const forms = fields.forms === undefined ? null : parseForms(fields.forms);
+  if (forms?.kind === "invalid") return forms;
+  const from = parseFrom(fields.from ?? "0");
+  if (from.kind === "invalid") return from;
+  const { startdt, enddt, dateRange } = fields;
   for (const [field, date] of [
     ["startdt", startdt],
     ["enddt", enddt],
   ] as const) {
-    const read = date === undefined ? null : readDate(field, date);
-    if (read?.kind === "wrong") return read;
+    const parsed = date === undefined ? null : parseDate(field, date);
+    if (parsed?.kind === "invalid") return parsed;
   }
   const common = { q: q.value, forms: forms?.value ?? null, from: from.value };
   const today = easternDate(now_ms);
-  const named = (range: string, start: string): Checked<FullText> => ({
-    kind: "sound",
+  const ranged = (range: string, start: string): ParseResult<FullTextRequest> => ({
+    kind: "valid",
     value: { ...common, range, startdt: start, enddt: today },
   });
   const isDated = startdt !== undefined || enddt !== undefined;
   switch (dateRange ?? (isDated ? "custom" : "all")) {
     case "all":
-      return named("all", FIRST_DAY);
+      return ranged("all", FIRST_DAY);
     case "10y":
     case "5y":
     case "1y":
-      return named(dateRange!, yearsBefore(today, YEARS[dateRange!]!));
+      return ranged(dateRange!, yearsBefore(today, YEARS[dateRange!]!));
     case "30d":
-      return named("30d", new Date(Date.parse(today) - 30 * DAY_MS).toISOString().slice(0, 10));
+      return ranged("30d", new Date(Date.parse(today) - 30 * DAY_MS).toISOString().slice(0, 10));
     case "custom":
       if (startdt === undefined || enddt === undefined)
-        return wrong("dateRange custom needs startdt and enddt");
-      if (startdt > enddt) return wrong("startdt is after enddt");
-      return { kind: "sound", value: { ...common, range: "custom", startdt, enddt } };
+        return invalid("dateRange custom needs startdt and enddt");
+      if (startdt > enddt) return invalid("startdt is after enddt");
+      return { kind: "valid", value: { ...common, range: "custom", startdt, enddt } };
     default:
-      return wrong("dateRange must be all, 10y, 5y, 1y, 30d or custom");
+      return invalid("dateRange must be all, 10y, 5y, 1y, 30d or custom");
   }
 }
 
@@ -82,18 +82,18 @@ export function readFullText(asked: Asked, now_ms: number): Checked<FullText> {
 function yearsBefore(date: string, years: number): string {
   const year = String(Number(date.slice(0, 4)) - years).padStart(4, "0");
   const then = `${year}${date.slice(4)}`;
-  return readDate("", then).kind === "sound" ? then : `${year}-02-28`;
+  return parseDate("", then).kind === "valid" ? then : `${year}-02-28`;
 }
 
 /** Equal questions have equal paths: what a cached answer is found by. */
-export function fullTextPath({ q, forms, startdt, enddt, from }: FullText): string {
+export function fullTextPath({ q, forms, startdt, enddt, from }: FullTextRequest): string {
   const query = new URLSearchParams({ q: q.replaceAll(/\s+/gu, " "), dateRange: "custom", startdt, enddt });
   if (forms) query.set("forms", forms.toSorted().join(","));
   if (from > 0) query.set("from", String(from));
   return `/LATEST/search-index?${query.toString()}`;
 }
 
-export interface FullTextFound {
+export interface FullTextResult {
   readonly total: number;
   readonly total_relation: string;
   readonly hits: readonly FilingHit[];
@@ -102,31 +102,34 @@ export interface FullTextFound {
 type Json = Readonly<Record<string, unknown>>;
 const record = (value: unknown): Json =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
-const said = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
+const textOrNull = (value: unknown): string | null =>
+  typeof value === "string" && value !== "" ? value : null;
 const texts = (value: unknown): string[] =>
-  (Array.isArray(value) ? value : [value]).filter((one) => typeof one === "string" && one !== "") as string[];
+  (Array.isArray(value) ? value : [value]).filter(
+    (item) => typeof item === "string" && item !== "",
+  ) as string[];
 
 /** Null: it is no answer of a search. */
-export function readFound(value: unknown, www_url: string): FullTextFound | null {
+export function parseFullTextAnswer(value: unknown, www_url: string): FullTextResult | null {
   const { hits } = record(value);
   const { total, hits: list } = record(hits);
   if (!Array.isArray(list)) return null;
   // Older answers had the number alone.
-  const counted = typeof total === "number" ? total : record(total)["value"];
-  if (typeof counted !== "number") return null;
+  const count = typeof total === "number" ? total : record(total)["value"];
+  if (typeof count !== "number") return null;
   return {
-    total: counted,
-    total_relation: said(record(total)["relation"]) ?? "eq",
+    total: count,
+    total_relation: textOrNull(record(total)["relation"]) ?? "eq",
     hits: list.map((hit) => hitOf(record(hit), www_url)),
   };
 }
 
 function hitOf(hit: Json, www_url: string): FilingHit {
   const source = record(hit["_source"]);
-  const id = said(hit["_id"]) ?? "";
+  const id = textOrNull(hit["_id"]) ?? "";
   const colon = id.indexOf(":");
-  const accession = said(source["adsh"]) ?? (colon < 0 ? null : id.slice(0, colon));
-  const document = colon < 0 ? null : said(id.slice(colon + 1));
+  const accession = textOrNull(source["adsh"]) ?? (colon < 0 ? null : id.slice(0, colon));
+  const document = colon < 0 ? null : textOrNull(id.slice(colon + 1));
   const ciks = texts(source["ciks"])
     .map(Number)
     .filter((cik) => Number.isSafeInteger(cik) && cik > 0);
@@ -136,12 +139,12 @@ function hitOf(hit: Json, www_url: string): FilingHit {
     accession,
     ciks,
     display_names: texts(source["display_names"]),
-    form: said(source["form"]),
+    form: textOrNull(source["form"]),
     root_forms: texts(source["root_forms"] ?? source["root_form"]),
-    file_type: said(source["file_type"]),
-    file_description: said(source["file_description"]),
-    file_date: said(source["file_date"]),
-    period_ending: said(source["period_ending"]),
+    file_type: textOrNull(source["file_type"]),
+    file_description: textOrNull(source["file_description"]),
+    file_date: textOrNull(source["file_date"]),
+    period_ending: textOrNull(source["period_ending"]),
     document,
     url:
       cik === undefined || filing === null || document === null || document.includes("/")

@@ -4,37 +4,37 @@
  * value in one form, or with the sentence that says what was wrong with it.
  */
 
-export type Checked<T> =
-  | { readonly kind: "sound"; readonly value: T }
-  | { readonly kind: "wrong"; readonly message: string };
+export type ParseResult<T> =
+  | { readonly kind: "valid"; readonly value: T }
+  | { readonly kind: "invalid"; readonly message: string };
 
-const sound = <T>(value: T): Checked<T> => ({ kind: "sound", value });
-const wrong = (message: string): { readonly kind: "wrong"; readonly message: string } => ({
-  kind: "wrong",
+const valid = <T>(value: T): ParseResult<T> => ({ kind: "valid", value });
+const invalid = (message: string): { readonly kind: "invalid"; readonly message: string } => ({
+  kind: "invalid",
   message,
 });
 
 const MAX_CIK = 9_999_999_999;
 
-export function readCik(cik: string | number): Checked<number> {
+export function parseCik(cik: string | number): ParseResult<number> {
   if (typeof cik === "number") {
     return Number.isInteger(cik) && cik >= 1 && cik <= MAX_CIK
-      ? sound(cik)
-      : wrong("cik must be an integer or a string of 1 to 10 digits");
+      ? valid(cik)
+      : invalid("cik must be an integer or a string of 1 to 10 digits");
   }
   return /^[0-9]{1,10}$/.test(cik) && Number(cik) > 0
-    ? sound(Number(cik))
-    : wrong("cik must be 1 to 10 digits, not all zero");
+    ? valid(Number(cik))
+    : invalid("cik must be 1 to 10 digits, not all zero");
 }
 
-export const padded = (cik: number): string => String(cik).padStart(10, "0");
+export const padCik = (cik: number): string => String(cik).padStart(10, "0");
 
 /** With its dashes: 0000320193-24-000123. */
-export function readAccession(accession: string): Checked<string> {
+export function parseAccession(accession: string): ParseResult<string> {
   const digits = /^([0-9]{10})-([0-9]{2})-([0-9]{6})$|^([0-9]{10})([0-9]{2})([0-9]{6})$/.exec(accession);
   return digits === null
-    ? wrong("accession must be 18 digits, with or without dashes (10-2-6)")
-    : sound(
+    ? invalid("accession must be 18 digits, with or without dashes (10-2-6)")
+    : valid(
         digits
           .slice(1)
           .filter((part) => part !== undefined)
@@ -45,10 +45,10 @@ export function readAccession(accession: string): Checked<string> {
 export const withoutDashes = (accession: string): string => accession.replaceAll("-", "");
 
 /** Nothing that could leave the folder, end the path, or be read as another name on the way. */
-export const readDocument = (document: string): Checked<string> =>
+export const parseDocumentName = (document: string): ParseResult<string> =>
   /^(?!\.{1,2}$)[!$&'()+,\-.0-9;=@A-Z_a-z~]{1,255}$/.test(document)
-    ? sound(document)
-    : wrong("document must be a file name in the filing's folder");
+    ? valid(document)
+    : invalid("document must be a file name in the filing's folder");
 
 const MAX_FORMS = 30;
 const MAX_FORM_CHARS = 20;
@@ -56,24 +56,24 @@ const MAX_FORM_CHARS = 20;
 /** Forms as they are compared: upper case, inner spaces collapsed. Their names are whole: 10-K is not 10-K/A. */
 export const formKey = (form: string): string => form.trim().replaceAll(/ +/g, " ").toUpperCase();
 
-export function readForms(forms: string): Checked<readonly string[]> {
+export function parseForms(forms: string): ParseResult<readonly string[]> {
   const items = forms.split(",");
   for (const item of items) {
     const form = item.trim();
     if (!/^[A-Za-z0-9 ./-]+$/.test(form) || form.length > MAX_FORM_CHARS)
-      return wrong(`forms must be comma-separated form types: "${form.slice(0, 100)}"`);
+      return invalid(`forms must be comma-separated form types: "${form.slice(0, 100)}"`);
   }
-  if (items.length > MAX_FORMS) return wrong(`forms must have at most ${MAX_FORMS} form types`);
-  return sound([...new Set(items.map(formKey))]);
+  if (items.length > MAX_FORMS) return invalid(`forms must have at most ${MAX_FORMS} form types`);
+  return valid([...new Set(items.map(formKey))]);
 }
 
-export function readDate(field: string, date: string): Checked<string> {
+export function parseDate(field: string, date: string): ParseResult<string> {
   const parts = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/.exec(date);
   const at = parts && new Date(`${date}T00:00:00Z`);
   // 31 February is read as a day in March, or not at all.
   return at && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(date)
-    ? sound(date)
-    : wrong(`${field} must be a date YYYY-MM-DD`);
+    ? valid(date)
+    : invalid(`${field} must be a date YYYY-MM-DD`);
 }
 
 export interface Ticker {
@@ -82,34 +82,34 @@ export interface Ticker {
   /** As in `SWX:NESN`; null when none was named. */
   readonly exchange: string | null;
   /** Trimmed and in upper case, otherwise as it came: what a company register knows listings by. */
-  readonly asked: string;
+  readonly original: string;
 }
 
 const MAX_TICKER_CHARS = 15;
 
-export function readTicker(ticker: string): Checked<Ticker> {
-  const asked = ticker.trim().toUpperCase();
-  const parts = /^(?:([A-Z]{2,10}):)?([A-Z0-9]+(?:[-./ ][A-Z0-9]+)*)$/.exec(asked);
+export function parseTicker(ticker: string): ParseResult<Ticker> {
+  const original = ticker.trim().toUpperCase();
+  const parts = /^(?:([A-Z]{2,10}):)?([A-Z0-9]+(?:[-./ ][A-Z0-9]+)*)$/.exec(original);
   // An upper case may be longer than what it is of, and ASCII where that was not.
   const isPlain = /^[ -~]*$/.test(ticker.trim()) && ticker.trim().length <= MAX_TICKER_CHARS;
-  if (parts === null || !isPlain) return wrong("ticker is malformed");
-  return sound({ symbol: parts[2]!.replaceAll(/[./ ]/g, "-"), exchange: parts[1] ?? null, asked });
+  if (parts === null || !isPlain) return invalid("ticker is malformed");
+  return valid({ symbol: parts[2]!.replaceAll(/[./ ]/g, "-"), exchange: parts[1] ?? null, original });
 }
 
 const MAX_NAME_CHARS = 200;
 
-export function readName(name: string): Checked<string> {
+export function parseName(name: string): ParseResult<string> {
   const trimmed = name.trim();
   if (Array.from(trimmed).length > MAX_NAME_CHARS)
-    return wrong(`name must be at most ${MAX_NAME_CHARS} characters`);
-  return /[\p{L}\p{N}]/u.test(trimmed) ? sound(trimmed) : wrong("name has no letters or digits");
+    return invalid(`name must be at most ${MAX_NAME_CHARS} characters`);
+  return /[\p{L}\p{N}]/u.test(trimmed) ? valid(trimmed) : invalid("name has no letters or digits");
 }
 
-export function readIsin(isin: string): Checked<string> {
+export function parseIsin(isin: string): ParseResult<string> {
   const code = isin.trim().toUpperCase();
   if (!/^[A-Z]{2}[A-Z0-9]{9}[0-9]$/.test(code) || !/^[ -~]*$/.test(isin))
-    return wrong("isin must be 12 characters: 2 letters, 9 letters or digits, 1 digit");
-  return hasCheckDigit(code) ? sound(code) : wrong("isin check digit is wrong");
+    return invalid("isin must be 12 characters: 2 letters, 9 letters or digits, 1 digit");
+  return hasCheckDigit(code) ? valid(code) : invalid("isin check digit is wrong");
 }
 
 /** ISO 6166: letters become two digits, then Luhn's sum. */
@@ -126,21 +126,21 @@ function hasCheckDigit(code: string): boolean {
 
 const MAX_QUERY_CHARS = 1_000;
 
-export function readQuery(q: string | undefined): Checked<string> {
+export function parseQuery(q: string | undefined): ParseResult<string> {
   const trimmed = q?.trim() ?? "";
-  if (trimmed === "") return wrong("q must not be empty");
+  if (trimmed === "") return invalid("q must not be empty");
   if (Array.from(trimmed).length > MAX_QUERY_CHARS)
-    return wrong(`q must be at most ${MAX_QUERY_CHARS} characters`);
-  return trimmed.split('"').length % 2 === 0 ? wrong("q has an unclosed quote") : sound(trimmed);
+    return invalid(`q must be at most ${MAX_QUERY_CHARS} characters`);
+  return trimmed.split('"').length % 2 === 0 ? invalid("q has an unclosed quote") : valid(trimmed);
 }
 
 /** The last page that is shown begins here: pages of 100, and no hit beyond the 10,000th. */
 const MAX_FROM = 9_900;
 
-export const readFrom = (from: string): Checked<number> =>
+export const parseFrom = (from: string): ParseResult<number> =>
   /^[0-9]{1,5}$/.test(from) && Number(from) <= MAX_FROM
-    ? sound(Number(from))
-    : wrong(`from must be 0 to ${MAX_FROM} (upstream shows 10000 hits)`);
+    ? valid(Number(from))
+    : invalid(`from must be 0 to ${MAX_FROM} (upstream shows 10000 hits)`);
 
 /** Where a filing lies below the www base, with the slash at its end. Any co-registrant's CIK leads there. */
 export const folderPath = (cik: number, accession: string): string =>

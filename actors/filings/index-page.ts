@@ -3,12 +3,12 @@
  * from the CIK that was asked for. It fetches nothing.
  */
 import { Parser } from "htmlparser2";
-import type { Breathe } from "../../cluster/ports/event-loop.ts";
+import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
 import type { FilingDocument } from "../../schemas/filings.ts";
 import { easternToUtc } from "./eastern.ts";
-import { folderPath, readDocument } from "./identifiers.ts";
+import { folderPath, parseDocumentName } from "./identifiers.ts";
 
-interface Where {
+interface FilingLocation {
   readonly cik: number;
   readonly accession: string;
   readonly www_url: string;
@@ -31,16 +31,20 @@ const MAX_ROWS = 20_000;
 const MAX_DEPTH = 1_000;
 
 const tidy = (text: string): string => text.replaceAll(/\s+/gu, " ").trim();
-const said = (text: string | undefined): string | null => tidy(text ?? "") || null;
+const textOrNull = (text: string | undefined): string | null => tidy(text ?? "") || null;
 const day = (text: string | undefined): string | null =>
   /^\d{4}-\d{2}-\d{2}$/.exec(tidy(text ?? ""))?.[0] ?? null;
 
 /** Null: it is no index page. */
-export async function readIndexPage(html: string, where: Where, breathe: Breathe): Promise<IndexPage | null> {
+export async function parseIndexPage(
+  html: string,
+  where: FilingLocation,
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<IndexPage | null> {
   const page = indexParser(where);
   for (let at = 0; at < html.length; at += SLICE_CHARS) {
     page.write(html.slice(at, at + SLICE_CHARS));
-    await breathe();
+    await yieldToEventLoop();
   }
   return page.end();
 }
@@ -55,7 +59,7 @@ interface Party {
   readonly ciks: Set<number>;
 }
 
-function indexParser(where: Where): { write: (html: string) => void; end: () => IndexPage | null } {
+function indexParser(where: FilingLocation): { write: (html: string) => void; end: () => IndexPage | null } {
   let form: string | null = null;
   const info = new Map<string, string>();
   const parties: Party[] = [];
@@ -114,7 +118,7 @@ function indexParser(where: Where): { write: (html: string) => void; end: () => 
         } else if (name === "strong" && form === null && into === null) {
           let strong = "";
           collect((text) => void (strong += text));
-          named = () => said(/^\s*Form\s+(.+)$/s.exec(strong)?.[1]);
+          named = () => textOrNull(/^\s*Form\s+(.+)$/s.exec(strong)?.[1]);
         }
       },
       ontext(text) {
@@ -158,19 +162,19 @@ function indexParser(where: Where): { write: (html: string) => void; end: () => 
 /** `NVIDIA CORP (Filer) CIK: 0001045810 (see all company filings)` to the name alone. */
 const partyName = (text: string): string | null => {
   const before = tidy(text).replace(/\s*CIK:?\s*\d{10}.*$/, "");
-  return said(before.replace(/\s*\((?:Filer|Filed for|Filed by|Issuer|Reporting|Subject)\)\s*$/i, ""));
+  return textOrNull(before.replace(/\s*\((?:Filer|Filed for|Filed by|Issuer|Reporting|Subject)\)\s*$/i, ""));
 };
 
 /** Null: a row of a sub-folder, which holds a styled copy of another row's document. */
-function documentOf(cells: readonly Cell[], where: Where): FilingDocument | null {
+function documentOf(cells: readonly Cell[], where: FilingLocation): FilingDocument | null {
   const [sequence, description, link, type, size] = cells as readonly [Cell, Cell, Cell, Cell, Cell];
   const name = fileNameOf(link.href, folderPath(where.cik, where.accession));
   if (name === "elsewhere") return null;
   return {
-    sequence: said(sequence.text),
-    description: said(description.text),
+    sequence: textOrNull(sequence.text),
+    description: textOrNull(description.text),
     document: name,
-    type: said(type.text),
+    type: textOrNull(type.text),
     size: sizeOf(size.text),
     url: name === null ? null : addressOf(name, where),
   };
@@ -181,7 +185,7 @@ const sizeOf = (text: string): number | null => {
   return /^\d{1,15}$/.test(digits) ? Number(digits) : null;
 };
 
-const addressOf = (name: string, { cik, accession, www_url }: Where): string =>
+const addressOf = (name: string, { cik, accession, www_url }: FilingLocation): string =>
   `${www_url}${folderPath(cik, accession)}${encodeURIComponent(name)}`;
 
 /**
@@ -199,7 +203,7 @@ function fileNameOf(href: string | null, folder: string): string | null {
   const names = segments[depth - 1]?.includes(".") ? segments.slice(depth - 1) : segments.slice(depth);
   if (names.length > 1) return "elsewhere";
   const name = decoded(names[0] ?? "");
-  return name !== "" && readDocument(name).kind === "sound" ? name : null;
+  return name !== "" && parseDocumentName(name).kind === "valid" ? name : null;
 }
 
 function decoded(text: string): string {
@@ -211,7 +215,7 @@ function decoded(text: string): string {
 }
 
 /** The folder's own listing, where there is no index page; it knows no types. Null: it is no such listing. */
-export function readFolder(value: unknown, where: Where): readonly FilingDocument[] | null {
+export function parseFolderListing(value: unknown, where: FilingLocation): readonly FilingDocument[] | null {
   const listing = (value as { directory?: { item?: unknown } } | null)?.directory?.item;
   if (!Array.isArray(listing)) return null;
   const own = new Set([`${where.accession}-index.html`, `${where.accession}-index-headers.html`]);
@@ -219,7 +223,7 @@ export function readFolder(value: unknown, where: Where): readonly FilingDocumen
   return listing.slice(0, MAX_ROWS).flatMap((item: unknown) => {
     const { name, type, size } = (item ?? {}) as { name?: unknown; type?: unknown; size?: unknown };
     if (typeof name !== "string" || type === "folder.gif" || own.has(name)) return [];
-    if (readDocument(name).kind === "wrong") return [];
+    if (parseDocumentName(name).kind === "invalid") return [];
     return [
       {
         sequence: null,

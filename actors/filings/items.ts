@@ -6,20 +6,20 @@ import { FILINGS_OPS, type FilingsItem, type FilingsOp } from "../../schemas/fil
 import {
   type DocumentFields,
   type FilingFields,
-  type Named,
-  readDocumentAsk,
-  readFacts,
-  readFiling,
-  readLatest,
-  readResolve,
-  readSubmissionsAsk,
+  type FilerFields,
+  parseDocumentRequest,
+  parseFactsRequest,
+  parseFilingRequest,
+  parseLatestRequest,
+  parseResolveRequest,
+  parseSubmissionsRequest,
 } from "./parse-request.ts";
-import type { Checked } from "./identifiers.ts";
-import type { Asker, FilingsService, Told, ToldDocument } from "./service.ts";
+import type { ParseResult } from "./identifiers.ts";
+import type { CallerContext, FilingsService, ServiceResult, DocumentResult } from "./service.ts";
 
 /** The fields that were given: null says as little as nothing. */
 type Fields = { readonly [K in keyof FilingsItem]?: Exclude<FilingsItem[K], null> };
-const given = (item: FilingsItem): Fields =>
+const withoutNulls = (item: FilingsItem): Fields =>
   Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null && value !== undefined));
 
 const BY_FILER = ["cik", "ticker", "isin"] as const;
@@ -39,9 +39,9 @@ const NEEDED: Readonly<Partial<Record<FilingsOp, readonly (keyof FilingsItem)[]>
   document: ["accession", "document"],
 };
 
-const isOp = (op: string): op is FilingsOp => FILINGS_OPS.some((known) => known === op);
+const isOp = (op: string): op is FilingsOp => FILINGS_OPS.some((candidate) => candidate === op);
 
-const namedBy = ({ ticker, cik, name, isin }: Fields): Named => ({ ticker, cik, name, isin });
+const namedBy = ({ ticker, cik, name, isin }: Fields): FilerFields => ({ ticker, cik, name, isin });
 
 export interface ItemProblem {
   readonly field: string;
@@ -52,45 +52,49 @@ export interface ItemProblem {
 export function checkFilingsItem(item: FilingsItem): ItemProblem | null {
   const { op } = item;
   if (!isOp(op)) return { field: "op", message: `op must be one of ${FILINGS_OPS.join(", ")}` };
-  const fields = given(item);
+  const fields = withoutNulls(item);
   const names = ALL_NAMES.filter((name) => name in fields);
   if (names.length !== 1 || !NAMES[op].includes(names[0]!)) {
-    const one = NAMES[op];
-    const some =
-      one.length === 1 ? one[0] : `exactly one of ${one.slice(0, -1).join(", ")} and ${one.at(-1)}`;
-    return { field: "op", message: `${op} needs ${some}` };
+    const accepted = NAMES[op];
+    const expected =
+      accepted.length === 1
+        ? accepted[0]
+        : `exactly one of ${accepted.slice(0, -1).join(", ")} and ${accepted.at(-1)}`;
+    return { field: "op", message: `${op} needs ${expected}` };
   }
   const missing = NEEDED[op]?.find((name) => !(name in fields));
   if (missing) return { field: missing, message: `${op} needs ${missing}` };
-  const read = readItem(op, fields);
+  const parsed = parseItem(op, fields);
   // Each sentence begins with the field it is about, or the filer's name is what is wrong.
-  const field = read.kind === "wrong" ? /^\w+/.exec(read.message)![0] : "";
-  return read.kind === "wrong" ? { field: field in fields ? field : names[0]!, message: read.message } : null;
+  const field = parsed.kind === "invalid" ? /^\w+/.exec(parsed.message)![0] : "";
+  return parsed.kind === "invalid"
+    ? { field: field in fields ? field : names[0]!, message: parsed.message }
+    : null;
 }
 
-function readItem(op: FilingsOp, fields: Fields): Checked<unknown> {
+function parseItem(op: FilingsOp, fields: Fields): ParseResult<unknown> {
   switch (op) {
     case "resolve":
-      return readResolve(namedBy(fields));
+      return parseResolveRequest(namedBy(fields));
     case "submissions":
-      return readSubmissionsAsk(namedBy(fields), fields);
+      return parseSubmissionsRequest(namedBy(fields), fields);
     case "latest":
-      return readLatest(namedBy(fields), fields);
+      return parseLatestRequest(namedBy(fields), fields);
     case "facts":
-      return readFacts(namedBy(fields));
+      return parseFactsRequest(namedBy(fields));
     case "filing":
-      return readFiling(fields as FilingFields);
+      return parseFilingRequest(fields as FilingFields);
     case "document":
-      return readDocumentAsk(fields as DocumentFields);
+      return parseDocumentRequest(fields as DocumentFields);
   }
 }
 
 /** What one try came to, before it is put into words for whoever reads the job. */
-export type FilingsRan =
-  | { readonly kind: "told"; readonly op: FilingsOp; readonly told: Told<Outcome> }
-  | { readonly kind: "document"; readonly told: ToldDocument };
+export type FilingsAttemptResult =
+  | { readonly kind: "answer"; readonly op: FilingsOp; readonly result: ServiceResult<AnswerOutcome> }
+  | { readonly kind: "document"; readonly result: DocumentResult };
 
-interface Outcome {
+interface AnswerOutcome {
   readonly error: string | null;
   readonly retry_after_s: number | null;
   readonly cached: boolean;
@@ -100,24 +104,24 @@ interface Outcome {
 export async function runFilingsItem(
   service: FilingsService,
   item: FilingsItem,
-  asker: Asker,
-): Promise<FilingsRan> {
+  caller: CallerContext,
+): Promise<FilingsAttemptResult> {
   const op = item.op as FilingsOp;
-  const fields = given(item);
+  const fields = withoutNulls(item);
   const named = namedBy(fields);
   switch (op) {
     case "resolve":
-      return { kind: "told", op, told: await service.resolve(named, asker) };
+      return { kind: "answer", op, result: await service.resolve(named, caller) };
     case "submissions":
-      return { kind: "told", op, told: await service.submissions(named, fields, asker) };
+      return { kind: "answer", op, result: await service.submissions(named, fields, caller) };
     case "latest":
-      return { kind: "told", op, told: await service.latest(named, fields, asker) };
+      return { kind: "answer", op, result: await service.latest(named, fields, caller) };
     case "facts":
-      return { kind: "told", op, told: await service.facts(named, asker) };
+      return { kind: "answer", op, result: await service.facts(named, caller) };
     case "filing":
-      return { kind: "told", op, told: await service.filing(fields as FilingFields, asker) };
+      return { kind: "answer", op, result: await service.filing(fields as FilingFields, caller) };
     case "document":
-      return { kind: "document", told: await service.document(fields as DocumentFields, asker) };
+      return { kind: "document", result: await service.document(fields as DocumentFields, caller) };
   }
 }
 
@@ -126,8 +130,8 @@ const LANES = 3;
 
 export function filingsLane(item: FilingsItem): string {
   const { cik, ticker, isin, name } = item;
-  const who = String(cik ?? ticker ?? isin ?? name ?? "");
+  const filer = String(cik ?? ticker ?? isin ?? name ?? "");
   let sum = 0;
-  for (const char of who) sum = (sum * 31 + char.codePointAt(0)!) % 1_000_003;
+  for (const char of filer) sum = (sum * 31 + char.codePointAt(0)!) % 1_000_003;
   return `filings ${sum % LANES}`;
 }

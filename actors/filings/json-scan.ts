@@ -3,17 +3,17 @@
  * levels, and a parser that goes over a document in slices and lets others have their turn in between. The scanner
  * counts brackets and skips strings; what is wrong inside a value is found by whoever parses that value.
  */
-import type { Breathe } from "../../cluster/ports/event-loop.ts";
+import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
 
-export interface Seen {
+export interface JsonEvents {
   /** A container begins; the document itself is 0 deep. `at` counts bytes from the start of the document. */
-  readonly opened?: (depth: number, key: string | null, at: number) => void;
+  readonly onOpen?: (depth: number, key: string | null, at: number) => void;
   /** Just behind its last byte. */
-  readonly closed?: (depth: number, at: number) => void;
+  readonly onClose?: (depth: number, at: number) => void;
   /** A comma between two members of a container that is `depth` deep. */
-  readonly parted?: (depth: number, at: number) => void;
+  readonly onComma?: (depth: number, at: number) => void;
   /** A string, number or word, as it is written. Longer ones than MAX_TOKEN_BYTES are cut. */
-  readonly said?: (depth: number, key: string | null, token: string) => void;
+  readonly onScalar?: (depth: number, key: string | null, token: string) => void;
 }
 
 export interface JsonScanner {
@@ -38,49 +38,49 @@ const SPACE = 0x20;
  * Tells of what stands at most `watched` deep; below that it only finds its way out again. Keys are read only where
  * somebody listens to `said`.
  */
-export function jsonScanner(watched: number, seen: Seen): JsonScanner {
+export function jsonScanner(maxDepth: number, events: JsonEvents): JsonScanner {
   /** Containers that are open. */
   let depth = 0;
   let offset = 0;
-  let in_string = false;
+  let inString = false;
   let escaped = false;
   let roots = 0;
-  let is_broken = false;
+  let isBroken = false;
   /** The watched containers that are open: what closes them, and the key of the member being read. */
   const closers: number[] = [];
   const keys: (string | null)[] = [];
   /** The token being read in a watched container. */
   let token: Buffer[] = [];
-  let token_bytes = 0;
-  let is_key = false;
+  let tokenBytes = 0;
+  let isKey = false;
 
-  const take = (chunk: Uint8Array, from: number, to: number): void => {
-    if (!seen.said) return;
-    if (to <= from || token_bytes >= MAX_TOKEN_BYTES) return;
-    const part = chunk.subarray(from, Math.min(to, from + MAX_TOKEN_BYTES - token_bytes));
+  const collectToken = (chunk: Uint8Array, from: number, to: number): void => {
+    if (!events.onScalar) return;
+    if (to <= from || tokenBytes >= MAX_TOKEN_BYTES) return;
+    const part = chunk.subarray(from, Math.min(to, from + MAX_TOKEN_BYTES - tokenBytes));
     token.push(Buffer.from(part));
-    token_bytes += part.length;
+    tokenBytes += part.length;
   };
 
-  const finish = (): string => {
+  const finishToken = (): string => {
     const text = Buffer.concat(token).toString();
     token = [];
-    token_bytes = 0;
+    tokenBytes = 0;
     return text;
   };
 
   /** A token of a watched container has ended, unless there was none. */
-  const say = (): void => {
-    if (token_bytes === 0) return;
-    const text = finish();
-    if (depth <= watched) seen.said?.(depth, keys[depth - 1] ?? null, text);
+  const emitScalar = (): void => {
+    if (tokenBytes === 0) return;
+    const text = finishToken();
+    if (depth <= maxDepth) events.onScalar?.(depth, keys[depth - 1] ?? null, text);
   };
 
   function push(chunk: Uint8Array): void {
     const { length } = chunk;
     let i = 0;
     while (i < length) {
-      if (in_string) {
+      if (inString) {
         const from = i;
         if (escaped) {
           escaped = false;
@@ -95,71 +95,71 @@ export function jsonScanner(watched: number, seen: Seen): JsonScanner {
         // The escaped character is in the next chunk.
         if (i > length) escaped = true;
         const ended = i < length;
-        if (depth <= watched) take(chunk, from, ended ? i + 1 : length);
+        if (depth <= maxDepth) collectToken(chunk, from, ended ? i + 1 : length);
         if (!ended) break;
         i++;
-        in_string = false;
-        if (depth <= watched && is_key) {
-          keys[depth - 1] = seen.said ? textOf(finish()) : "";
-          is_key = false;
+        inString = false;
+        if (depth <= maxDepth && isKey) {
+          keys[depth - 1] = events.onScalar ? textOf(finishToken()) : "";
+          isKey = false;
         }
         continue;
       }
-      if (depth > watched) {
+      if (depth > maxDepth) {
         // Most of a large document is down here.
         let byte = 0;
         for (; i < length; i++) {
           byte = chunk[i]!;
           if (byte === QUOTE) {
-            in_string = true;
+            inString = true;
             i++;
             break;
           }
           if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
           else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
             // Bytes of this level are told apart again, its own end among them.
-            if (depth === watched + 1) break;
+            if (depth === maxDepth + 1) break;
             depth--;
           }
         }
-        if (in_string || i >= length) continue;
+        if (inString || i >= length) continue;
       }
       const byte = chunk[i]!;
       switch (byte) {
         case QUOTE:
-          in_string = true;
-          is_key =
-            depth > 0 && depth <= watched && keys[depth - 1] === null && closers[depth - 1] === CLOSE_OBJECT;
-          if (depth <= watched) take(chunk, i, i + 1);
+          inString = true;
+          isKey =
+            depth > 0 && depth <= maxDepth && keys[depth - 1] === null && closers[depth - 1] === CLOSE_OBJECT;
+          if (depth <= maxDepth) collectToken(chunk, i, i + 1);
           break;
         case OPEN_OBJECT:
         case OPEN_ARRAY:
-          if (depth === 0 && roots++ > 0) is_broken = true;
-          seen.opened?.(depth, keys[depth - 1] ?? null, offset + i);
+          if (depth === 0 && roots++ > 0) isBroken = true;
+          events.onOpen?.(depth, keys[depth - 1] ?? null, offset + i);
           closers[depth] = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
           keys[depth] = null;
           depth++;
           break;
         case CLOSE_OBJECT:
         case CLOSE_ARRAY:
-          say();
-          if (depth === 0 || closers[depth - 1] !== byte) is_broken = true;
+          emitScalar();
+          if (depth === 0 || closers[depth - 1] !== byte) isBroken = true;
           if (depth === 0) break;
           depth--;
-          seen.closed?.(depth, offset + i + 1);
+          events.onClose?.(depth, offset + i + 1);
           break;
         case COMMA:
-          say();
+          emitScalar();
           if (depth === 0) break;
           keys[depth - 1] = null;
-          seen.parted?.(depth - 1, offset + i);
+          events.onComma?.(depth - 1, offset + i);
           break;
         case COLON:
           break;
         default:
           if (byte > SPACE) {
-            if (depth <= watched) take(chunk, i, i + 1);
-            if (depth === 0) is_broken = true;
+            if (depth <= maxDepth) collectToken(chunk, i, i + 1);
+            if (depth === 0) isBroken = true;
           }
       }
       i++;
@@ -167,7 +167,7 @@ export function jsonScanner(watched: number, seen: Seen): JsonScanner {
     offset += length;
   }
 
-  return { push, isWhole: () => !is_broken && roots === 1 && depth === 0 && !in_string };
+  return { push, isWhole: () => !isBroken && roots === 1 && depth === 0 && !inString };
 }
 
 /** A key as it is meant; one that is no JSON stays as it is written. */
@@ -198,16 +198,16 @@ interface Piece {
 /** JSON.parse, in slices where the document is large. Throws SyntaxError. */
 export async function parseJson(
   bytes: Buffer,
-  breathe: Breathe,
+  yieldToEventLoop: YieldToEventLoop,
   slice_bytes = SLICE_BYTES,
 ): Promise<unknown> {
   if (bytes.length <= WHOLE_SLICES * slice_bytes) return JSON.parse(bytes.toString());
-  const root = await piecesOf(bytes, breathe, slice_bytes);
+  const root = await piecesOf(bytes, yieldToEventLoop, slice_bytes);
   if (root === null)
     throw new SyntaxError(`Cannot parse a document of ${bytes.length} bytes: it is no whole JSON`);
 
   const build = async (piece: Piece): Promise<unknown> => {
-    const is_array = bytes[piece.start] === OPEN_ARRAY;
+    const isArray = bytes[piece.start] === OPEN_ARRAY;
     const list: unknown[] = [];
     const record: Record<string, unknown> = {};
     /** Members as they stand between two commas; the last of them may be a large one, built already. */
@@ -215,25 +215,27 @@ export async function parseJson(
       const members =
         bytes.toString("utf8", from, to).replace(/^\s*,/, "") + (large === undefined ? "" : HOLE);
       if (members.trim() === "") return;
-      if (is_array) {
+      if (isArray) {
         for (const member of JSON.parse(`[${members}]`) as unknown[]) list.push(member);
         if (large !== undefined) list[list.length - 1] = large;
         return;
       }
-      const some = JSON.parse(`{${members}}`) as Record<string, unknown>;
+      const parsedMembers = JSON.parse(`{${members}}`) as Record<string, unknown>;
       const hole =
-        large === undefined ? undefined : Object.keys(some).find((name) => some[name] === "\u0000");
-      Object.assign(record, some, hole !== undefined && { [hole]: large });
+        large === undefined
+          ? undefined
+          : Object.keys(parsedMembers).find((name) => parsedMembers[name] === "\u0000");
+      Object.assign(record, parsedMembers, hole !== undefined && { [hole]: large });
     };
     let at = piece.start + 1;
     for (const cut of piece.cuts) {
       if (typeof cut === "number") add(at, cut);
       else add(at, cut.start, await build(cut));
       at = typeof cut === "number" ? cut : cut.end;
-      await breathe();
+      await yieldToEventLoop();
     }
     add(at, piece.end - 1);
-    return is_array ? list : record;
+    return isArray ? list : record;
   };
   return build(root);
 }
@@ -241,24 +243,28 @@ export async function parseJson(
 /** Where a large member belongs; no document of ours has such a value of its own. */
 const HOLE = '"\\u0000"';
 
-async function piecesOf(bytes: Buffer, breathe: Breathe, slice_bytes: number): Promise<Piece | null> {
+async function piecesOf(
+  bytes: Buffer,
+  yieldToEventLoop: YieldToEventLoop,
+  slice_bytes: number,
+): Promise<Piece | null> {
   const open: Piece[] = [];
   let root: Piece | null = null;
   // Commas are seen one level below the containers that are split.
   const scanner = jsonScanner(SPLIT_DEPTH + 1, {
-    opened(depth, _key, start) {
+    onOpen(depth, _key, start) {
       if (depth > SPLIT_DEPTH) return;
       open[depth] = { start, end: start, cuts: [], cut_at: start };
       if (depth === 0) root ??= open[0]!;
     },
-    parted(depth, at) {
+    onComma(depth, at) {
       if (depth > SPLIT_DEPTH) return;
       const piece = open[depth]!;
       if (at - piece.cut_at < slice_bytes) return;
       piece.cuts.push(at);
       piece.cut_at = at;
     },
-    closed(depth, end) {
+    onClose(depth, end) {
       if (depth > SPLIT_DEPTH) return;
       const piece = open[depth]!;
       piece.end = end;
@@ -270,7 +276,7 @@ async function piecesOf(bytes: Buffer, breathe: Breathe, slice_bytes: number): P
   });
   for (let at = 0; at < bytes.length; at += slice_bytes) {
     scanner.push(bytes.subarray(at, at + slice_bytes));
-    await breathe();
+    await yieldToEventLoop();
   }
   return scanner.isWhole() ? root : null;
 }

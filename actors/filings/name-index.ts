@@ -4,7 +4,7 @@
  * every piece of what is looked for; a whole name is looked up by its hash. 800,000 names take 52 MB. Found names come in
  * the order they were given.
  */
-import type { Breathe } from "../../cluster/ports/event-loop.ts";
+import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
 
 /** As names are compared: no marks, upper case, & as AND, one space between words. */
 export function foldName(name: string): string {
@@ -21,7 +21,11 @@ export function foldName(name: string): string {
 export interface NameIndex {
   readonly count: number;
   /** Tells the places of names that fit, in order, until `seen` has enough and answers false. */
-  readonly find: (how: "whole" | "start" | "within", folded: string, seen: (at: number) => boolean) => void;
+  readonly find: (
+    match: "whole" | "start" | "within",
+    folded: string,
+    onMatch: (at: number) => boolean,
+  ) => void;
 }
 
 const NAMES_A_BLOCK = 64;
@@ -55,13 +59,13 @@ function hashOf(bytes: Uint8Array, from: number, to: number): number {
 /** Builds in slices: `breathe` lets others have their turn after each few thousand names. Names are folded already. */
 export async function nameIndex(
   folded: readonly string[],
-  breathe: Breathe,
+  yieldToEventLoop: YieldToEventLoop,
   slice_names = 4_096,
 ): Promise<NameIndex> {
   const { length } = folded;
   let bytes = 1;
   for (let at = 0; at < length; at++) {
-    if (at % slice_names === 0) await breathe();
+    if (at % slice_names === 0) await yieldToEventLoop();
     bytes += 1 + Buffer.byteLength(folded[at]!);
   }
   const text = Buffer.allocUnsafe(bytes);
@@ -69,7 +73,7 @@ export async function nameIndex(
   const starts = new Uint32Array(length + 1);
   let size = 0;
   for (let at = 0; at < length; at++) {
-    if (at % slice_names === 0) await breathe();
+    if (at % slice_names === 0) await yieldToEventLoop();
     starts[at] = size;
     text[size++] = LINE_FEED;
     size += text.write(folded[at]!, size);
@@ -82,7 +86,7 @@ export async function nameIndex(
   const heads = new Uint32Array(mask + 1);
   const nexts = new Uint32Array(length);
   for (let at = length - 1; at >= 0; at--) {
-    if (at % slice_names === 0) await breathe();
+    if (at % slice_names === 0) await yieldToEventLoop();
     const bucket = hashOf(text, starts[at]! + 1, starts[at + 1]!) & mask;
     nexts[at] = heads[bucket]!;
     heads[bucket] = at + 1;
@@ -94,7 +98,7 @@ export async function nameIndex(
   const scan = async (each: (piece: number, block: number) => void): Promise<void> => {
     const last = new Uint32Array(PIECES);
     for (let block = 0; block < blocks; block++) {
-      if (block % Math.ceil(slice_names / NAMES_A_BLOCK) === 0) await breathe();
+      if (block % Math.ceil(slice_names / NAMES_A_BLOCK) === 0) await yieldToEventLoop();
       const to = blockEnd(block) - 2;
       for (let at = starts[block * NAMES_A_BLOCK]!; at < to + 1; at++) {
         const piece = pieceAt(text, at);
@@ -144,45 +148,45 @@ export async function nameIndex(
     for (let at = 0; at + 3 <= needle.length; at++) pieces.add(pieceAt(needle, at));
     const lists = [...pieces].map((piece) => postings.subarray(offsets[piece], offsets[piece + 1]));
     if (lists.some((list) => list.length === 0)) return null;
-    return lists.toSorted((one, other) => one.length - other.length).slice(0, MAX_ASKED);
+    return lists.toSorted((a, b) => a.length - b.length).slice(0, MAX_ASKED);
   };
 
   return {
     count: length,
-    find(how, name, seen) {
+    find(match, name, onMatch) {
       if (name === "") return;
-      if (how === "whole") {
-        const wanted = Buffer.from(name);
-        let next = heads[hashOf(wanted, 0, wanted.length) & mask]!;
+      if (match === "whole") {
+        const nameBytes = Buffer.from(name);
+        let next = heads[hashOf(nameBytes, 0, nameBytes.length) & mask]!;
         for (; next > 0; next = nexts[next - 1]!) {
-          const place = next - 1;
-          const isSame = wanted.equals(text.subarray(starts[place]! + 1, starts[place + 1]));
-          if (isSame && !seen(place)) return;
+          const line = next - 1;
+          const isSame = nameBytes.equals(text.subarray(starts[line]! + 1, starts[line + 1]));
+          if (isSame && !onMatch(line)) return;
         }
         return;
       }
-      const needle = Buffer.from(how === "within" ? name : `\n${name}`);
+      const needle = Buffer.from(match === "within" ? name : `\n${name}`);
       const lists = listsOf(needle);
       if (lists === null || length === 0) return;
-      const [shortest, ...others] = lists;
-      const cursors = others.map(() => 0);
+      const [shortest, ...otherLists] = lists;
+      const cursors = otherLists.map(() => 0);
       const holdsAll = (block: number): boolean =>
-        others.every((list, i) => {
+        otherLists.every((list, i) => {
           let at = cursors[i]!;
           while (at < list.length && list[at]! < block) at++;
           cursors[i] = at;
           return list[at] === block;
         });
       /** Whether a line is the needle, or begins with it: its own line feed is the needle's first letter. */
-      const isAt = (place: number): boolean => {
-        const start = starts[place]!;
+      const isAt = (line: number): boolean => {
+        const start = starts[line]!;
         for (let at = 1; at < needle.length; at++) if (text[start + at] !== needle[at]) return false;
         return true;
       };
       const readLines = (block: number): boolean => {
         const last = Math.min(length, (block + 1) * NAMES_A_BLOCK);
-        for (let place = block * NAMES_A_BLOCK; place < last; place++)
-          if (isAt(place) && !seen(place)) return false;
+        for (let line = block * NAMES_A_BLOCK; line < last; line++)
+          if (isAt(line) && !onMatch(line)) return false;
         return true;
       };
       const readAnywhere = (block: number): boolean => {
@@ -193,13 +197,13 @@ export async function nameIndex(
         for (;;) {
           const at = lines.indexOf(needle, from);
           if (at < 0) return true;
-          const place = placeOf(at);
-          if (Math.floor(place / NAMES_A_BLOCK) !== block) return true;
-          if (!seen(place)) return false;
-          from = starts[place + 1]!;
+          const line = placeOf(at);
+          if (Math.floor(line / NAMES_A_BLOCK) !== block) return true;
+          if (!onMatch(line)) return false;
+          from = starts[line + 1]!;
         }
       };
-      const read = how === "within" ? readAnywhere : readLines;
+      const read = match === "within" ? readAnywhere : readLines;
       if (shortest === undefined) {
         for (let block = 0; block < blocks; block++) if (!read(block)) return;
         return;

@@ -11,39 +11,39 @@ import {
   SUBMISSIONS_LIMIT_DEFAULT,
   type SubmissionsQuery,
 } from "../../schemas/filings.ts";
-import { type FullText, readFullText } from "./full-text.ts";
+import { type FullTextRequest, parseFullTextRequest } from "./full-text.ts";
 import {
-  type Checked,
-  readAccession,
-  readCik,
-  readDate,
-  readDocument,
-  readForms,
-  readIsin,
-  readName,
-  readTicker,
+  type ParseResult,
+  parseAccession,
+  parseCik,
+  parseDate,
+  parseDocumentName,
+  parseForms,
+  parseIsin,
+  parseName,
+  parseTicker,
   type Ticker,
 } from "./identifiers.ts";
-import type { Wanted } from "./submissions.ts";
+import type { FilingFilter } from "./submissions.ts";
 
 /** How a filer is named. */
-export type Who =
+export type FilerRef =
   | { readonly by: "cik"; readonly cik: number }
   | { readonly by: "ticker"; readonly ticker: Ticker }
   | { readonly by: "name"; readonly name: string }
   | { readonly by: "isin"; readonly isin: string };
 
-export type FilingsQuestion =
-  | { readonly op: "resolve"; readonly who: Who }
+export type FilingsRequest =
+  | { readonly op: "resolve"; readonly filer: FilerRef }
   | {
       readonly op: "submissions";
-      readonly who: Who;
-      readonly wanted: Wanted;
+      readonly filer: FilerRef;
+      readonly filter: FilingFilter;
       readonly limit: number;
       readonly history: boolean;
     }
-  | { readonly op: "latest"; readonly who: Who; readonly forms: readonly string[] }
-  | { readonly op: "facts"; readonly who: Who }
+  | { readonly op: "latest"; readonly filer: FilerRef; readonly forms: readonly string[] }
+  | { readonly op: "facts"; readonly filer: FilerRef }
   | { readonly op: "filing"; readonly cik: number; readonly accession: string }
   | {
       readonly op: "document";
@@ -54,70 +54,74 @@ export type FilingsQuestion =
       readonly accept_pdf: boolean;
       readonly cache_ttl_s: number | null;
     }
-  | ({ readonly op: "search" } & FullText);
+  | ({ readonly op: "search" } & FullTextRequest);
 
-type Question<Op extends FilingsQuestion["op"]> = Extract<FilingsQuestion, { op: Op }>;
+type RequestOf<Op extends FilingsRequest["op"]> = Extract<FilingsRequest, { op: Op }>;
 
-type Read<Op extends FilingsQuestion["op"]> = Checked<Question<Op>>;
+type ParsedRequest<Op extends FilingsRequest["op"]> = ParseResult<RequestOf<Op>>;
 
-const sound = <T>(value: T): Checked<T> => ({ kind: "sound", value });
+const valid = <T>(value: T): ParseResult<T> => ({ kind: "valid", value });
 
 /** The first of the names that is given; that it is the only one is checked before. */
-export interface Named {
+export interface FilerFields {
   readonly ticker?: string | undefined;
   readonly cik?: string | number | undefined;
   readonly name?: string | undefined;
   readonly isin?: string | undefined;
 }
 
-export function readWho({ ticker, cik, name, isin }: Named): Checked<Who> {
-  const given = <T>(read: Checked<T>, who: (value: T) => Who): Checked<Who> =>
-    read.kind === "wrong" ? read : sound(who(read.value));
-  if (cik !== undefined) return given(readCik(cik), (value) => ({ by: "cik", cik: value }));
-  if (ticker !== undefined) return given(readTicker(ticker), (value) => ({ by: "ticker", ticker: value }));
-  if (isin !== undefined) return given(readIsin(isin), (value) => ({ by: "isin", isin: value }));
-  return given(readName(name ?? ""), (value) => ({ by: "name", name: value }));
+export function parseFiler({ ticker, cik, name, isin }: FilerFields): ParseResult<FilerRef> {
+  const withFiler = <T>(parsed: ParseResult<T>, toRef: (value: T) => FilerRef): ParseResult<FilerRef> =>
+    parsed.kind === "invalid" ? parsed : valid(toRef(parsed.value));
+  if (cik !== undefined) return withFiler(parseCik(cik), (value) => ({ by: "cik", cik: value }));
+  if (ticker !== undefined)
+    return withFiler(parseTicker(ticker), (value) => ({ by: "ticker", ticker: value }));
+  if (isin !== undefined) return withFiler(parseIsin(isin), (value) => ({ by: "isin", isin: value }));
+  return withFiler(parseName(name ?? ""), (value) => ({ by: "name", name: value }));
 }
 
-export function readResolve(query: Named): Read<"resolve"> {
-  const who = readWho(query);
-  return who.kind === "wrong" ? who : sound({ op: "resolve", who: who.value });
+export function parseResolveRequest(query: FilerFields): ParsedRequest<"resolve"> {
+  const filer = parseFiler(query);
+  return filer.kind === "invalid" ? filer : valid({ op: "resolve", filer: filer.value });
 }
 
 export type SubmissionsFields = Pick<SubmissionsQuery, "forms" | "since" | "until" | "limit" | "history">;
 
-export function readSubmissionsAsk(named: Named, query: SubmissionsFields): Read<"submissions"> {
-  const who = readWho(named);
-  if (who.kind === "wrong") return who;
-  const forms = query.forms === undefined ? null : readForms(query.forms);
-  if (forms?.kind === "wrong") return forms;
-  const since = query.since === undefined ? null : readDate("since", query.since);
-  if (since?.kind === "wrong") return since;
-  const until = query.until === undefined ? null : readDate("until", query.until);
-  if (until?.kind === "wrong") return until;
-  const wanted = {
+export function parseSubmissionsRequest(
+  named: FilerFields,
+  query: SubmissionsFields,
+): ParsedRequest<"submissions"> {
+  const filer = parseFiler(named);
+  if (filer.kind === "invalid") return filer;
+  const forms = query.forms === undefined ? null : parseForms(query.forms);
+  if (forms?.kind === "invalid") return forms;
+  const since = query.since === undefined ? null : parseDate("since", query.since);
+  if (since?.kind === "invalid") return since;
+  const until = query.until === undefined ? null : parseDate("until", query.until);
+  if (until?.kind === "invalid") return until;
+  const filter = {
     forms: forms?.value ?? null,
     since: since?.value ?? null,
     until: until?.value ?? null,
   };
-  if (wanted.since !== null && wanted.until !== null && wanted.since > wanted.until)
-    return { kind: "wrong", message: "since is after until" };
+  if (filter.since !== null && filter.until !== null && filter.since > filter.until)
+    return { kind: "invalid", message: "since is after until" };
   const { limit = SUBMISSIONS_LIMIT_DEFAULT, history = true } = query;
-  return sound({ op: "submissions", who: who.value, wanted, limit, history });
+  return valid({ op: "submissions", filer: filer.value, filter, limit, history });
 }
 
 export type LatestFields = Pick<LatestQuery, "forms">;
 
-export function readLatest(named: Named, query: LatestFields): Read<"latest"> {
-  const who = readWho(named);
-  if (who.kind === "wrong") return who;
-  const forms = readForms(query.forms ?? LATEST_FORMS_DEFAULT);
-  return forms.kind === "wrong" ? forms : sound({ op: "latest", who: who.value, forms: forms.value });
+export function parseLatestRequest(named: FilerFields, query: LatestFields): ParsedRequest<"latest"> {
+  const filer = parseFiler(named);
+  if (filer.kind === "invalid") return filer;
+  const forms = parseForms(query.forms ?? LATEST_FORMS_DEFAULT);
+  return forms.kind === "invalid" ? forms : valid({ op: "latest", filer: filer.value, forms: forms.value });
 }
 
-export function readFacts(named: Named): Read<"facts"> {
-  const who = readWho(named);
-  return who.kind === "wrong" ? who : sound({ op: "facts", who: who.value });
+export function parseFactsRequest(named: FilerFields): ParsedRequest<"facts"> {
+  const filer = parseFiler(named);
+  return filer.kind === "invalid" ? filer : valid({ op: "facts", filer: filer.value });
 }
 
 export interface FilingFields {
@@ -125,35 +129,35 @@ export interface FilingFields {
   readonly accession: string;
 }
 
-export function readFiling(asked: FilingFields): Read<"filing"> {
-  const cik = readCik(asked.cik);
-  if (cik.kind === "wrong") return cik;
-  const accession = readAccession(asked.accession);
-  if (accession.kind === "wrong") return accession;
-  return sound({ op: "filing", cik: cik.value, accession: accession.value });
+export function parseFilingRequest(fields: FilingFields): ParsedRequest<"filing"> {
+  const cik = parseCik(fields.cik);
+  if (cik.kind === "invalid") return cik;
+  const accession = parseAccession(fields.accession);
+  if (accession.kind === "invalid") return accession;
+  return valid({ op: "filing", cik: cik.value, accession: accession.value });
 }
 
 export type DocumentFields = FilingFields &
   Pick<DocumentBody, "document" | "max_bytes" | "accept_pdf" | "cache_ttl_s">;
 
-export function readDocumentAsk(asked: DocumentFields): Read<"document"> {
-  const filing = readFiling(asked);
-  if (filing.kind === "wrong") return filing;
-  const document = readDocument(asked.document);
-  if (document.kind === "wrong") return document;
-  return sound({
+export function parseDocumentRequest(fields: DocumentFields): ParsedRequest<"document"> {
+  const filing = parseFilingRequest(fields);
+  if (filing.kind === "invalid") return filing;
+  const document = parseDocumentName(fields.document);
+  if (document.kind === "invalid") return document;
+  return valid({
     ...filing.value,
     op: "document",
     document: document.value,
-    max_bytes: asked.max_bytes ?? DOCUMENT_BYTES_DEFAULT,
-    accept_pdf: asked.accept_pdf ?? true,
-    cache_ttl_s: asked.cache_ttl_s ?? null,
+    max_bytes: fields.max_bytes ?? DOCUMENT_BYTES_DEFAULT,
+    accept_pdf: fields.accept_pdf ?? true,
+    cache_ttl_s: fields.cache_ttl_s ?? null,
   });
 }
 
 export type SearchFields = Omit<FilingSearchQuery, "project_ref" | "timeout_s">;
 
-export function readSearch(query: SearchFields, now_ms: number): Read<"search"> {
-  const read = readFullText(query, now_ms);
-  return read.kind === "wrong" ? read : sound({ op: "search", ...read.value });
+export function parseSearchRequest(query: SearchFields, now_ms: number): ParsedRequest<"search"> {
+  const parsed = parseFullTextRequest(query, now_ms);
+  return parsed.kind === "invalid" ? parsed : valid({ op: "search", ...parsed.value });
 }

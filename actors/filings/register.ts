@@ -4,7 +4,7 @@
  */
 import type { FilerHint } from "../../schemas/filings.ts";
 
-export type RegisterQuestion =
+export type RegisterQuery =
   /** As it was asked, in upper case: `NESN.SW`, `SWX:NESN`, `NESN`. */
   | { readonly by: "listing"; readonly listing: string }
   | { readonly by: "isin"; readonly isin: string }
@@ -23,6 +23,6 @@ export type RegisterAnswer =
       readonly us_cik: number | null;
     };
 
-export type Register = (question: RegisterQuestion) => Promise<RegisterAnswer>;
+export type Register = (question: RegisterQuery) => Promise<RegisterAnswer>;
 
 export const noRegister: Register = async () => ({ kind: "unknown" });

@@ -1,23 +1,23 @@
 /**
- * The filing system's answers (2-adapters.md, part A): a question that was read (asks.ts) to the documents it needs, by
+ * The filing system's answers (2-adapters.md, part A): a question that was read (parse-request.ts) to the documents it needs, by
  * `FilingSource`, and to an answer. Limits, pauses, caches and the wire are the source's; HTTP is the gateway's. Every
  * answer names the bodies it came from, so that who asked may download them.
  */
 import { LRUCache } from "lru-cache";
-import type { Say } from "../../cluster/actor.ts";
-import type { Breathe } from "../../cluster/ports/event-loop.ts";
-import type { Bodies } from "../../cluster/ports/blobs.ts";
+import type { ActorClient } from "../../cluster/actor.ts";
+import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
+import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { EMPTY_RECORD, type FetchAnswer, type PageRecord } from "../../schemas/fetch.ts";
-import type { SourceAnswer, SourceAsk } from "../../schemas/filing-source.ts";
+import type { SourceAnswer, SourceRequest } from "../../schemas/filing-source.ts";
 import {
   type FactsAnswer,
   type FilerCompany,
   type FilerHint,
   type Filing,
-  FilingReader,
+  FilingTextExtractor,
   type FilingSearchAnswer,
   type FilingText,
   type IndexAnswer,
@@ -26,28 +26,35 @@ import {
   type ResolveAnswer,
   type SubmissionsAnswer,
 } from "../../schemas/filings.ts";
-import { keptHeaders } from "../lib/web/http.ts";
+import { exposedHeaders } from "../lib/web/http.ts";
 import {
   type DocumentFields,
   type FilingFields,
   type LatestFields,
-  type Named,
-  readDocumentAsk,
-  readFacts,
-  readFiling,
-  readLatest,
-  readResolve,
-  readSearch,
-  readSubmissionsAsk,
+  type FilerFields,
+  parseDocumentRequest,
+  parseFactsRequest,
+  parseFilingRequest,
+  parseLatestRequest,
+  parseResolveRequest,
+  parseSearchRequest,
+  parseSubmissionsRequest,
   type SearchFields,
   type SubmissionsFields,
-  type Who,
+  type FilerRef,
 } from "./parse-request.ts";
-import { type Directory, directory, isListedHere, readTickers } from "./ticker-lists.ts";
+import { type TickerDirectory, tickerDirectory, isListedHere, parseTickerList } from "./ticker-lists.ts";
 import { factsCounter, type FactsSummary } from "./facts.ts";
-import { fullTextPath, readFound } from "./full-text.ts";
-import { type Checked, flatIndexPath, folderPath, indexPath, padded, withoutDashes } from "./identifiers.ts";
-import { readFolder, readIndexPage } from "./index-page.ts";
+import { fullTextPath, parseFullTextAnswer } from "./full-text.ts";
+import {
+  type ParseResult,
+  flatIndexPath,
+  folderPath,
+  indexPath,
+  padCik,
+  withoutDashes,
+} from "./identifiers.ts";
+import { parseFolderListing, parseIndexPage } from "./index-page.ts";
 import { parseJson } from "./json-scan.ts";
 import { asFilingText, textKey } from "./text.actor.ts";
 import type { Register } from "./register.ts";
@@ -57,28 +64,28 @@ import {
   filingOf,
   newestFirst,
   type PageEntry,
-  readRows,
-  readSubmissions,
+  parseRows,
+  parseSubmissions,
   type Rows,
   select,
   type Submissions,
 } from "./submissions.ts";
 
-export interface FilingsNeeds {
+export interface FilingsServiceDeps {
   /** Null: no identity is configured, so nothing is asked of anybody. */
   readonly source: FilingSource | null;
   readonly register: Register;
-  readonly ask: Say;
-  readonly bodies: Bodies;
+  readonly ask: ActorClient;
+  readonly blobs: Blobs;
   readonly documents: Documents;
   readonly clock: Clock;
-  readonly breathe: Breathe;
+  readonly yieldToEventLoop: YieldToEventLoop;
   /** Addresses that are answered begin with this; no slash at its end. */
   readonly www_url: string;
 }
 
 /** On whose behalf, and until when. */
-export interface Asker {
+export interface CallerContext {
   readonly project: string;
   readonly lane: "sync" | "batch";
   readonly deadline_ms: number;
@@ -86,51 +93,58 @@ export interface Asker {
   readonly id: string;
 }
 
-interface Body {
+interface BodyReference {
   readonly sha256: string;
   readonly content_type: string | null;
 }
 
 /** An answer without the id of the request it answers. */
-type Bare<A> = Omit<A, "request_id">;
+type WithoutRequestId<A> = Omit<A, "request_id">;
 
-export interface Told<A> {
-  readonly answer: Bare<A>;
+export interface ServiceResult<A> {
+  readonly answer: WithoutRequestId<A>;
   /** What the asker has retrieved by it. */
-  readonly bodies: readonly Body[];
+  readonly bodies: readonly BodyReference[];
   /** It is an error that says nothing of what was asked for: nobody had a slot, or everybody pauses. */
   readonly is_busy?: true;
 }
 
 /** A document is answered as a fetch is: what the gateway writes a FetchResponse from. */
-export interface ToldDocument {
+export interface DocumentResult {
   readonly url: string;
   readonly answer: FetchAnswer;
-  readonly bodies: readonly Body[];
+  readonly bodies: readonly BodyReference[];
   readonly is_busy?: true;
 }
 
 /** Fields as they came: what is wrong with them is part of the answer. */
 export interface FilingsService {
-  readonly resolve: (named: Named, asker: Asker) => Promise<Told<ResolveAnswer>>;
+  readonly resolve: (named: FilerFields, caller: CallerContext) => Promise<ServiceResult<ResolveAnswer>>;
   readonly submissions: (
-    named: Named,
+    named: FilerFields,
     query: SubmissionsFields,
-    asker: Asker,
-  ) => Promise<Told<SubmissionsAnswer & Hinted>>;
-  readonly latest: (named: Named, query: LatestFields, asker: Asker) => Promise<Told<LatestAnswer & Hinted>>;
-  readonly facts: (named: Named, asker: Asker) => Promise<Told<FactsAnswer & Hinted>>;
-  readonly filing: (filed: FilingFields, asker: Asker) => Promise<Told<IndexAnswer>>;
-  readonly search: (query: SearchFields, asker: Asker) => Promise<Told<FilingSearchAnswer>>;
-  readonly document: (filed: DocumentFields, asker: Asker) => Promise<ToldDocument>;
+    caller: CallerContext,
+  ) => Promise<ServiceResult<SubmissionsAnswer & WithHint>>;
+  readonly latest: (
+    named: FilerFields,
+    query: LatestFields,
+    caller: CallerContext,
+  ) => Promise<ServiceResult<LatestAnswer & WithHint>>;
+  readonly facts: (
+    named: FilerFields,
+    caller: CallerContext,
+  ) => Promise<ServiceResult<FactsAnswer & WithHint>>;
+  readonly filing: (filed: FilingFields, caller: CallerContext) => Promise<ServiceResult<IndexAnswer>>;
+  readonly search: (query: SearchFields, caller: CallerContext) => Promise<ServiceResult<FilingSearchAnswer>>;
+  readonly document: (filed: DocumentFields, caller: CallerContext) => Promise<DocumentResult>;
 }
 
 /** Of items that name a filer by ticker or ISIN. */
-interface Hinted {
+interface WithHint {
   readonly hint?: FilerHint;
 }
 
-type Got = Extract<SourceAnswer, { kind: "got" }>;
+type SourceDocument = Extract<SourceAnswer, { kind: "got" }>;
 
 /** Why there is no answer; the codes of schemas/errors.ts. */
 interface Failure {
@@ -157,7 +171,7 @@ const NOT_CONFIGURED = failure(
 
 /** The upstream sent what it cannot have meant; it may mean better soon. */
 const NONSENSE_RETRY_S = 60;
-const nonsense = (what: string): Failure =>
+const invalidAnswer = (what: string): Failure =>
   failure("filings_unavailable", `The filing system answered no ${what}`, NONSENSE_RETRY_S);
 
 const MIB = 2 ** 20;
@@ -181,31 +195,31 @@ const ROWS_AT_ONCE = 500;
 const MAX_PARSED_BYTES = 16 * MIB;
 const YEAR_S = 365 * DAY_S;
 
-const EXCHANGES: Pick<SourceAsk, "host" | "path"> = {
+const EXCHANGES: Pick<SourceRequest, "host" | "path"> = {
   host: "www",
   path: "/files/company_tickers_exchange.json",
 };
-const TICKERS: Pick<SourceAsk, "host" | "path"> = { host: "www", path: "/files/company_tickers.json" };
+const TICKERS: Pick<SourceRequest, "host" | "path"> = { host: "www", path: "/files/company_tickers.json" };
 
 interface Lists {
-  readonly directory: Directory;
+  readonly directory: TickerDirectory;
   /** The list that decides first. */
-  readonly documents: readonly [Got, ...Got[]];
+  readonly documents: readonly [SourceDocument, ...SourceDocument[]];
 }
 
 /** Who is meant, and the documents that said so. */
-interface Found {
+interface ResolvedFiler {
   readonly kind: "found";
   readonly filer: FilerCompany & { readonly cik: number };
-  readonly documents: readonly [Got, ...Got[]];
+  readonly documents: readonly [SourceDocument, ...SourceDocument[]];
 }
 
-type Filer =
-  | Found
+type FilerLookup =
+  | ResolvedFiler
   | {
       readonly kind: "ambiguous";
       readonly candidates: readonly FilerCompany[];
-      readonly documents: readonly [Got, ...Got[]];
+      readonly documents: readonly [SourceDocument, ...SourceDocument[]];
     }
   | Failure;
 
@@ -215,24 +229,24 @@ interface Parsed {
   readonly bytes: number;
 }
 
-export function filingsService(needs: FilingsNeeds): FilingsService {
-  const { source, register, ask, bodies, documents, clock, breathe, www_url } = needs;
+export function filingsService(deps: FilingsServiceDeps): FilingsService {
+  const { source, register, ask, blobs, documents, clock, yieldToEventLoop, www_url } = deps;
   const parsed = new LRUCache<string, Parsed>({
     maxSize: MAX_PARSED_BYTES,
     sizeCalculation: ({ bytes }) => bytes + 1_024,
   });
-  const counted = new LRUCache<string, FactsSummary>({ max: 1_000 });
+  const factsSummaries = new LRUCache<string, FactsSummary>({ max: 1_000 });
   /** By the digests of their lists; two generations, so that a refresh does not throw away what is in use. */
-  const directories = new LRUCache<string, Promise<Directory | Failure>>({ max: 3 });
-  let recent: { readonly lists: Lists; readonly looked_ms: number } | null = null;
+  const directories = new LRUCache<string, Promise<TickerDirectory | Failure>>({ max: 3 });
+  let recentLists: { readonly lists: Lists; readonly checked_ms: number } | null = null;
 
   async function get(
-    wanted: Pick<SourceAsk, "host" | "path"> &
-      Partial<SourceAsk> & { kind: keyof typeof MAX_BYTES | "document" },
-    { project, lane, deadline_ms }: Asker,
+    request: Pick<SourceRequest, "host" | "path"> &
+      Partial<SourceRequest> & { kind: keyof typeof MAX_BYTES | "document" },
+    { project, lane, deadline_ms }: CallerContext,
   ): Promise<SourceAnswer> {
-    const max_bytes = wanted.kind === "document" ? 0 : MAX_BYTES[wanted.kind];
-    return source!.get({ cache_ttl_s: null, project, lane, deadline_ms, max_bytes, ...wanted });
+    const max_bytes = request.kind === "document" ? 0 : MAX_BYTES[request.kind];
+    return source!.get({ cache_ttl_s: null, project, lane, deadline_ms, max_bytes, ...request });
   }
 
   /** What was said of a document that is not had. */
@@ -248,24 +262,26 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
     return paused || error === "rate_limited" ? { ...problem, is_busy: true } : problem;
   };
 
-  async function bytesOf({ sha256 }: Got): Promise<Buffer> {
+  async function bytesOf({ sha256 }: SourceDocument): Promise<Buffer> {
     const pieces = await piecesOf(sha256);
     const read = await Array.fromAsync(pieces);
     return read.length === 1 ? read[0]! : Buffer.concat(read);
   }
 
   async function piecesOf(sha256: string): Promise<AsyncIterable<Buffer>> {
-    const pieces = await bodies.get(sha256);
+    const pieces = await blobs.get(sha256);
     if (pieces === null)
       throw new Fault("bodies_unreachable", `Cannot read body "${sha256}": it is not there`);
     return pieces;
   }
 
   /** Null: no JSON. */
-  async function jsonOf(got: Got): Promise<{ readonly value: unknown; readonly bytes: number } | null> {
+  async function jsonOf(
+    got: SourceDocument,
+  ): Promise<{ readonly value: unknown; readonly bytes: number } | null> {
     const bytes = await bytesOf(got);
     try {
-      return { value: await parseJson(bytes, breathe), bytes: bytes.length };
+      return { value: await parseJson(bytes, yieldToEventLoop), bytes: bytes.length };
     } catch (problem) {
       if (problem instanceof SyntaxError) return null;
       throw problem;
@@ -273,17 +289,21 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
   }
 
   /** It is forgotten, so that it is asked for anew, and answered as nothing of use. */
-  async function wrong(asked: Pick<SourceAsk, "host" | "path">, got: Got, what: string): Promise<Failure> {
-    await source!.discard(asked, got.sha256);
-    return nonsense(what);
+  async function discardInvalid(
+    address: Pick<SourceRequest, "host" | "path">,
+    got: SourceDocument,
+    what: string,
+  ): Promise<Failure> {
+    await source!.discard(address, got.sha256);
+    return invalidAnswer(what);
   }
 
-  async function list(
-    asked: Pick<SourceAsk, "host" | "path">,
+  async function tickerList(
+    address: Pick<SourceRequest, "host" | "path">,
     cache_ttl_s: number | null,
-    asker: Asker,
-  ): Promise<Got | Failure | null> {
-    const got = await get({ ...asked, kind: "tickers", cache_ttl_s }, asker);
+    caller: CallerContext,
+  ): Promise<SourceDocument | Failure | null> {
+    const got = await get({ ...address, kind: "tickers", cache_ttl_s }, caller);
     switch (got.kind) {
       case "got":
         return got;
@@ -295,20 +315,20 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
   }
 
   /** Built once for the same lists, whoever asks meanwhile. */
-  async function directoryOf(lists: readonly Got[]): Promise<Directory | Failure> {
+  async function directoryOf(lists: readonly SourceDocument[]): Promise<TickerDirectory | Failure> {
     const key = lists.map(({ sha256 }) => sha256).join(" ");
-    const known = directories.get(key);
-    if (known) return known;
-    const build = async (): Promise<Directory | Failure> => {
+    const underWay = directories.get(key);
+    if (underWay) return underWay;
+    const build = async (): Promise<TickerDirectory | Failure> => {
       const rows = [];
       for (const got of lists) {
         const json = await jsonOf(got);
-        const read = json && readTickers(json.value);
+        const read = json && parseTickerList(json.value);
         if (read === null)
-          return wrong(got.url.endsWith(TICKERS.path) ? TICKERS : EXCHANGES, got, "list of filers");
+          return discardInvalid(got.url.endsWith(TICKERS.path) ? TICKERS : EXCHANGES, got, "list of filers");
         rows.push(read);
       }
-      return directory(rows, breathe);
+      return tickerDirectory(rows, yieldToEventLoop);
     };
     const built = build();
     directories.set(key, built);
@@ -318,21 +338,22 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
   }
 
   /** `missed`: somebody is on no list, so both are looked at as they are now or were within the hour. */
-  async function listed(asker: Asker, missed = false): Promise<Lists | Failure> {
-    if (!missed && recent && clock.mono() - recent.looked_ms < LIST_RECENT_MS) return recent.lists;
-    const age_s = missed ? LIST_AGE_FOR_MISSES_S : null;
-    const first = await list(EXCHANGES, age_s, asker);
+  async function tickerLists(caller: CallerContext, isMiss = false): Promise<Lists | Failure> {
+    if (!isMiss && recentLists && clock.mono() - recentLists.checked_ms < LIST_RECENT_MS)
+      return recentLists.lists;
+    const age_s = isMiss ? LIST_AGE_FOR_MISSES_S : null;
+    const first = await tickerList(EXCHANGES, age_s, caller);
     if (first?.kind === "failure") return first;
-    const second = missed || first === null ? await list(TICKERS, age_s, asker) : null;
+    const second = isMiss || first === null ? await tickerList(TICKERS, age_s, caller) : null;
     if (second?.kind === "failure") return second;
     const [main, ...others] = [first, second].filter((got) => got !== null);
-    if (!main) return nonsense("list of filers");
+    if (!main) return invalidAnswer("list of filers");
     const built = await directoryOf([main, ...others]);
     if ("kind" in built) return built;
     const made: Lists = { directory: built, documents: [main, ...others] };
     // From the cache it is, for whoever is answered from memory within the next minute.
-    const kept = { ...made, documents: [{ ...main, cached: true }] as [Got] };
-    if (!missed) recent = { lists: kept, looked_ms: clock.mono() };
+    const cachedLists = { ...made, documents: [{ ...main, cached: true }] as [SourceDocument] };
+    if (!isMiss) recentLists = { lists: cachedLists, checked_ms: clock.mono() };
     return made;
   }
 
@@ -340,54 +361,63 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
 
   async function submissionsOf(
     cik: number,
-    asker: Asker,
-  ): Promise<{ readonly kind: "read"; readonly got: Got; readonly read: Submissions } | Failure> {
-    const asked = { host: "data", path: `/submissions/CIK${padded(cik)}.json` } as const;
-    const got = await get({ ...asked, kind: "submissions" }, asker);
+    caller: CallerContext,
+  ): Promise<{ readonly kind: "read"; readonly got: SourceDocument; readonly read: Submissions } | Failure> {
+    const address = { host: "data", path: `/submissions/CIK${padCik(cik)}.json` } as const;
+    const got = await get({ ...address, kind: "submissions" }, caller);
     if (got.kind === "failed") return failed(got);
     if (got.kind === "missing")
-      return failure("unknown_identifier", `The filing system knows no filer with CIK ${padded(cik)}`);
-    const known = parsed.get(got.sha256)?.submissions;
-    if (known) return { kind: "read", got, read: known };
+      return failure("unknown_identifier", `The filing system knows no filer with CIK ${padCik(cik)}`);
+    const cachedSubmissions = parsed.get(got.sha256)?.submissions;
+    if (cachedSubmissions) return { kind: "read", got, read: cachedSubmissions };
     const json = await jsonOf(got);
-    const read = json && readSubmissions(json.value);
-    if (!read) return wrong(asked, got, "submissions of this filer that make sense");
+    const read = json && parseSubmissions(json.value);
+    if (!read) return discardInvalid(address, got, "submissions of this filer that make sense");
     parsed.set(got.sha256, { submissions: read, bytes: json.bytes });
     return { kind: "read", got, read };
   }
 
   async function pageOf(
     entry: PageEntry,
-    asker: Asker,
+    caller: CallerContext,
   ): Promise<
-    { readonly kind: "page"; readonly entry: PageEntry; readonly got: Got; readonly rows: Rows } | Failure
+    | { readonly kind: "page"; readonly entry: PageEntry; readonly got: SourceDocument; readonly rows: Rows }
+    | Failure
   > {
-    const asked = { host: "data", path: `/submissions/${entry.name}` } as const;
+    const address = { host: "data", path: `/submissions/${entry.name}` } as const;
     // A page whose entry is what it was when the page was read is still that page.
-    const noted = await documents.get("filing_pages", entry.name);
-    const isSame = noted !== null && JSON.stringify(noted.value) === JSON.stringify(entry);
-    const got = await get({ ...asked, kind: "submissions", cache_ttl_s: isSame ? YEAR_S : null }, asker);
+    const storedEntry = await documents.get("submissions_files", entry.name);
+    const isSame = storedEntry !== null && JSON.stringify(storedEntry.value) === JSON.stringify(entry);
+    const got = await get({ ...address, kind: "submissions", cache_ttl_s: isSame ? YEAR_S : null }, caller);
     if (got.kind === "failed") return failed(got);
     // A filer's own list names it, so it is there.
-    if (got.kind === "missing") return nonsense(`page of older filings "${entry.name}"`);
-    const known = parsed.get(got.sha256)?.rows;
-    let rows = known;
+    if (got.kind === "missing") return invalidAnswer(`page of older filings "${entry.name}"`);
+    const cachedRows = parsed.get(got.sha256)?.rows;
+    let rows = cachedRows;
     if (!rows) {
       const json = await jsonOf(got);
-      const read = json && readRows(json.value);
-      if (!read) return wrong(asked, got, "page of older filings that makes sense");
+      const read = json && parseRows(json.value);
+      if (!read) return discardInvalid(address, got, "page of older filings that makes sense");
       parsed.set(got.sha256, { rows: read, bytes: json.bytes });
       rows = read;
     }
     if (!isSame) {
       const expires_at_ms = clock.now() + YEAR_S * 1_000;
       // Who comes second has read the same.
-      await documents.put("filing_pages", entry.name, entry, noted?.version ?? 0, { expires_at_ms });
+      await documents.put("submissions_files", entry.name, entry, storedEntry?.version ?? 0, {
+        expires_at_ms,
+      });
     }
     return { kind: "page", entry, got, rows };
   }
 
-  const filerOf = ({ cik, cik_padded, title, tickers, exchanges }: Submissions["filer"]): Found["filer"] => ({
+  const filerOf = ({
+    cik,
+    cik_padded,
+    title,
+    tickers,
+    exchanges,
+  }: Submissions["filer"]): ResolvedFiler["filer"] => ({
     cik: cik!,
     cik_padded,
     title,
@@ -395,35 +425,35 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
     exchanges,
   });
 
-  async function byCik(cik: number, asker: Asker): Promise<Filer> {
-    const known = await listed(asker);
-    const there = isFailure(known) ? null : known.directory.byCik(cik);
-    if (there && !isFailure(known))
-      return { kind: "found", filer: { ...there, cik }, documents: known.documents };
+  async function byCik(cik: number, caller: CallerContext): Promise<FilerLookup> {
+    const lists = await tickerLists(caller);
+    const listedFiler = isFailure(lists) ? null : lists.directory.byCik(cik);
+    if (listedFiler && !isFailure(lists))
+      return { kind: "found", filer: { ...listedFiler, cik }, documents: lists.documents };
     // Persons, funds and companies without a ticker; and anybody while no list can be had.
-    const found = await submissionsOf(cik, asker);
-    if (isFailure(found)) return found;
-    return { kind: "found", filer: filerOf(found.read.filer), documents: [found.got] };
+    const submissions = await submissionsOf(cik, caller);
+    if (isFailure(submissions)) return submissions;
+    return { kind: "found", filer: filerOf(submissions.read.filer), documents: [submissions.got] };
   }
 
   /** What the company register says of somebody who is on no list. */
   async function byRegister(
     question: Parameters<Register>[0],
     what: string,
-    known: Lists,
-    asker: Asker,
-  ): Promise<Filer> {
+    lists: Lists,
+    caller: CallerContext,
+  ): Promise<FilerLookup> {
     const answer = await register(question);
     if (answer.kind === "unknown")
       return failure(
         "unknown_identifier",
         `Neither the filing system nor the company register knows ${what}`,
       );
-    if (answer.us_cik !== null) return byCik(answer.us_cik, asker);
-    const candidates = known.directory.byCompany(answer.names);
+    if (answer.us_cik !== null) return byCik(answer.us_cik, caller);
+    const candidates = lists.directory.byCompany(answer.names);
     const [only] = candidates;
     if (question.by === "isin" && only && candidates.length === 1)
-      return { kind: "found", filer: { ...only, cik: only.cik! }, documents: known.documents };
+      return { kind: "found", filer: { ...only, cik: only.cik! }, documents: lists.documents };
     const name = answer.company.name ?? what;
     return {
       ...failure(
@@ -440,47 +470,53 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
     };
   }
 
-  async function find(who: Who, asker: Asker): Promise<Filer> {
-    if (who.by === "cik") return byCik(who.cik, asker);
-    const usual = await listed(asker);
+  async function findFiler(filerRef: FilerRef, caller: CallerContext): Promise<FilerLookup> {
+    if (filerRef.by === "cik") return byCik(filerRef.cik, caller);
+    const usual = await tickerLists(caller);
     if (isFailure(usual)) return usual;
-    switch (who.by) {
+    switch (filerRef.by) {
       case "ticker": {
-        const { ticker } = who;
-        const what = `ticker "${ticker.asked}"`;
-        const question = { by: "listing", listing: ticker.asked } as const;
-        if (!isListedHere(ticker)) return byRegister(question, what, usual, asker);
-        const on = (found: Lists): Filer | null => {
+        const { ticker } = filerRef;
+        const what = `ticker "${ticker.original}"`;
+        const question = { by: "listing", listing: ticker.original } as const;
+        if (!isListedHere(ticker)) return byRegister(question, what, usual, caller);
+        const on = (found: Lists): FilerLookup | null => {
           const filer = found.directory.byTicker(ticker.symbol);
           return filer && { kind: "found", filer: { ...filer, cik: filer.cik! }, documents: found.documents };
         };
         const found = on(usual);
         if (found) return found;
         // Listed this week, or on the other list only.
-        const both = await listed(asker, true);
+        const both = await tickerLists(caller, true);
         if (isFailure(both)) return both;
-        return on(both) ?? byRegister(question, what, both, asker);
+        return on(both) ?? byRegister(question, what, both, caller);
       }
       case "name": {
-        const candidates = usual.directory.byName(who.name);
+        const candidates = usual.directory.byName(filerRef.name);
         const [only] = candidates;
-        if (!only) return byRegister({ by: "name", name: who.name }, `the name "${who.name}"`, usual, asker);
+        if (!only)
+          return byRegister(
+            { by: "name", name: filerRef.name },
+            `the name "${filerRef.name}"`,
+            usual,
+            caller,
+          );
         return candidates.length > 1
           ? { kind: "ambiguous", candidates, documents: usual.documents }
           : { kind: "found", filer: { ...only, cik: only.cik! }, documents: usual.documents };
       }
       case "isin":
-        return byRegister({ by: "isin", isin: who.isin }, `ISIN ${who.isin}`, usual, asker);
+        return byRegister({ by: "isin", isin: filerRef.isin }, `ISIN ${filerRef.isin}`, usual, caller);
     }
   }
 
   /** The CIK alone: without a request where it is what was asked. */
   async function cikOf(
-    who: Who,
-    asker: Asker,
+    who: FilerRef,
+    caller: CallerContext,
   ): Promise<{ readonly kind: "cik"; readonly cik: number } | Failure> {
     if (who.by === "cik") return { kind: "cik", cik: who.cik };
-    const found = await find(who, asker);
+    const found = await findFiler(who, caller);
     switch (found.kind) {
       case "failure":
         return found;
@@ -492,67 +528,71 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
   }
 
   /** Read before anything is asked of anybody. */
-  function open<Q>(question: Checked<Q>): Failure | Q {
+  function validated<Q>(result: ParseResult<Q>): Failure | Q {
     if (source === null) return NOT_CONFIGURED;
-    return question.kind === "wrong" ? failure("invalid_identifier", question.message) : question.value;
+    return result.kind === "invalid" ? failure("invalid_identifier", result.message) : result.value;
   }
 
-  const told = <F, C>(fields: F, common: C, got: readonly Got[]): { answer: F & C; bodies: Body[] } => ({
+  const successResult = <F, C>(
+    fields: F,
+    common: C,
+    got: readonly SourceDocument[],
+  ): { answer: F & C; bodies: BodyReference[] } => ({
     answer: { ...fields, ...common },
     bodies: got.map(({ sha256, content_type }) => ({ sha256, content_type })),
   });
 
-  const untold = <F>(
+  const errorResult = <F>(
     fields: F,
     problem: Failure,
-  ): { answer: F & typeof NOTHING; bodies: Body[]; is_busy?: true } => {
+  ): { answer: F & typeof NO_COMMON_FIELDS; bodies: BodyReference[]; is_busy?: true } => {
     const { error, message, retry_after_s, hint, is_busy } = problem;
     return {
-      answer: { ...fields, ...NOTHING, error, message, retry_after_s, ...(hint && { hint }) },
+      answer: { ...fields, ...NO_COMMON_FIELDS, error, message, retry_after_s, ...(hint && { hint }) },
       bodies: [],
       ...(is_busy && { is_busy }),
     };
   };
 
   return {
-    async resolve(named, asker) {
-      const question = open(readResolve(named));
-      if (isFailure(question)) return untold(NOBODY, question);
-      const found = await find(question.who, asker);
+    async resolve(named, caller) {
+      const question = validated(parseResolveRequest(named));
+      if (isFailure(question)) return errorResult(NO_FILER, question);
+      const found = await findFiler(question.filer, caller);
       switch (found.kind) {
         case "failure":
-          return untold(NOBODY, found);
+          return errorResult(NO_FILER, found);
         case "ambiguous": {
-          const fields = { ...NOBODY, ambiguous: true, candidates: [...found.candidates] };
-          return told(fields, commonOf(found.documents), found.documents);
+          const fields = { ...NO_FILER, ambiguous: true, candidates: [...found.candidates] };
+          return successResult(fields, commonOf(found.documents), found.documents);
         }
         case "found":
-          return told({ ...NOBODY, ...found.filer }, commonOf(found.documents), found.documents);
+          return successResult({ ...NO_FILER, ...found.filer }, commonOf(found.documents), found.documents);
       }
     },
 
-    async submissions(named, query, asker) {
-      const question = open(readSubmissionsAsk(named, query));
-      if (isFailure(question)) return untold(NO_SUBMISSIONS, question);
-      const { who, wanted, limit, history } = question;
-      const cik = await cikOf(who, asker);
-      if (isFailure(cik)) return untold(NO_SUBMISSIONS, cik);
-      const main = await submissionsOf(cik.cik, asker);
-      if (isFailure(main)) return untold(NO_SUBMISSIONS, main);
+    async submissions(named, query, caller) {
+      const question = validated(parseSubmissionsRequest(named, query));
+      if (isFailure(question)) return errorResult(NO_SUBMISSIONS, question);
+      const { filer: who, filter: wanted, limit, history } = question;
+      const cik = await cikOf(who, caller);
+      if (isFailure(cik)) return errorResult(NO_SUBMISSIONS, cik);
+      const main = await submissionsOf(cik.cik, caller);
+      if (isFailure(main)) return errorResult(NO_SUBMISSIONS, main);
       const { filer, recent: newest, pages } = main.read;
       const entries = history ? pages.filter((page) => canHold(page, wanted)) : [];
       const read: Exclude<Awaited<ReturnType<typeof pageOf>>, Failure>[] = [];
       for (let at = 0; at < entries.length; at += PAGES_AT_ONCE) {
-        const some = entries.slice(at, at + PAGES_AT_ONCE);
-        for (const page of await Promise.all(some.map(async (entry) => pageOf(entry, asker)))) {
+        const batch = entries.slice(at, at + PAGES_AT_ONCE);
+        for (const page of await Promise.all(batch.map(async (entry) => pageOf(entry, caller)))) {
           // Some filings would be missing and nobody would know.
-          if (isFailure(page)) return untold(NO_SUBMISSIONS, page);
+          if (isFailure(page)) return errorResult(NO_SUBMISSIONS, page);
           read.push(page);
         }
       }
-      await breathe();
-      const { total, places } = select([newest, ...read.map(({ rows }) => rows)], wanted, limit);
-      const got: [Got, ...Got[]] = [main.got, ...read.map((page) => page.got)];
+      await yieldToEventLoop();
+      const { total, rows: places } = select([newest, ...read.map(({ rows }) => rows)], wanted, limit);
+      const got: [SourceDocument, ...SourceDocument[]] = [main.got, ...read.map((page) => page.got)];
       const files: OlderPage[] = pages.map((entry) => {
         const page = read.find(({ entry: { name } }) => name === entry.name);
         return {
@@ -565,7 +605,7 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
       const filings: Filing[] = [];
       for (const place of places) {
         filings.push(filingOf(place, cik.cik, www_url));
-        if (filings.length % ROWS_AT_ONCE === 0) await breathe();
+        if (filings.length % ROWS_AT_ONCE === 0) await yieldToEventLoop();
       }
       const fields = {
         ...filer,
@@ -574,27 +614,27 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
         truncated: total > places.length,
         files,
       };
-      return told(fields, commonOf(got), got);
+      return successResult(fields, commonOf(got), got);
     },
 
-    async latest(named, query, asker) {
-      const question = open(readLatest(named, query));
-      if (isFailure(question)) return untold(NO_FILING, question);
-      const { who, forms } = question;
-      const cik = await cikOf(who, asker);
-      if (isFailure(cik)) return untold(NO_FILING, cik);
-      const main = await submissionsOf(cik.cik, asker);
-      if (isFailure(main)) return untold(NO_FILING, main);
+    async latest(named, query, caller) {
+      const question = validated(parseLatestRequest(named, query));
+      if (isFailure(question)) return errorResult(NO_FILING, question);
+      const { filer: who, forms } = question;
+      const cik = await cikOf(who, caller);
+      if (isFailure(cik)) return errorResult(NO_FILING, cik);
+      const main = await submissionsOf(cik.cik, caller);
+      if (isFailure(main)) return errorResult(NO_FILING, main);
       const { filer, recent: newest, pages } = main.read;
       const wanted = { forms, since: null, until: null };
-      const got: [Got, ...Got[]] = [main.got];
-      let [place] = select([newest], wanted, 1).places;
+      const got: [SourceDocument, ...SourceDocument[]] = [main.got];
+      let [place] = select([newest], wanted, 1).rows;
       for (const entry of newestFirst(pages)) {
         if (place) break;
-        const page = await pageOf(entry, asker);
-        if (isFailure(page)) return untold(NO_FILING, page);
+        const page = await pageOf(entry, caller);
+        if (isFailure(page)) return errorResult(NO_FILING, page);
         got.push(page.got);
-        [place] = select([page.rows], wanted, 1).places;
+        [place] = select([page.rows], wanted, 1).rows;
       }
       const { cik_padded, name, tickers, exchanges } = filer;
       const company = { cik: cik.cik, cik_padded, name, tickers, exchanges };
@@ -602,121 +642,123 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
         // Found out from documents that were had, and may be looked at.
         const message = `${name ?? `CIK ${cik_padded}`} has filed none of ${forms.join(", ")}`;
         const none = { ...commonOf(got), error: "not_found", message };
-        return told({ ...NO_FILING, ...company }, none, got);
+        return successResult({ ...NO_FILING, ...company }, none, got);
       }
-      return told({ ...filingOf(place, cik.cik, www_url), ...company }, commonOf(got), got);
+      return successResult({ ...filingOf(place, cik.cik, www_url), ...company }, commonOf(got), got);
     },
 
-    async facts(named, asker) {
-      const question = open(readFacts(named));
-      if (isFailure(question)) return untold(NO_FACTS, question);
-      const cik = await cikOf(question.who, asker);
-      if (isFailure(cik)) return untold(NO_FACTS, cik);
-      const where = { host: "data", path: `/api/xbrl/companyfacts/CIK${padded(cik.cik)}.json` } as const;
-      const got = await get({ ...where, kind: "facts" }, asker);
-      if (got.kind === "failed") return untold(NO_FACTS, failed(got));
+    async facts(named, caller) {
+      const question = validated(parseFactsRequest(named));
+      if (isFailure(question)) return errorResult(NO_FACTS, question);
+      const cik = await cikOf(question.filer, caller);
+      if (isFailure(cik)) return errorResult(NO_FACTS, cik);
+      const where = { host: "data", path: `/api/xbrl/companyfacts/CIK${padCik(cik.cik)}.json` } as const;
+      const got = await get({ ...where, kind: "facts" }, caller);
+      if (got.kind === "failed") return errorResult(NO_FACTS, failed(got));
       if (got.kind === "missing") {
-        const isKnown = recent?.lists.directory.byCik(cik.cik) ?? null;
-        const problem = isKnown === null ? await submissionsOf(cik.cik, asker) : null;
-        if (problem && isFailure(problem)) return untold(NO_FACTS, problem);
-        return untold(NO_FACTS, failure("not_found", `CIK ${padded(cik.cik)} has filed no XBRL facts`));
+        const isKnown = recentLists?.lists.directory.byCik(cik.cik) ?? null;
+        const problem = isKnown === null ? await submissionsOf(cik.cik, caller) : null;
+        if (problem && isFailure(problem)) return errorResult(NO_FACTS, problem);
+        return errorResult(NO_FACTS, failure("not_found", `CIK ${padCik(cik.cik)} has filed no XBRL facts`));
       }
-      const summary = counted.get(got.sha256) ?? (await countFacts(got));
+      const summary = factsSummaries.get(got.sha256) ?? (await countFacts(got));
       if (summary === null)
-        return untold(NO_FACTS, await wrong(where, got, "facts of this filer that make sense"));
-      counted.set(got.sha256, summary);
+        return errorResult(NO_FACTS, await discardInvalid(where, got, "facts of this filer that make sense"));
+      factsSummaries.set(got.sha256, summary);
       const { name, taxonomies, concepts } = summary;
       const fields = {
         cik: cik.cik,
-        cik_padded: padded(cik.cik),
+        cik_padded: padCik(cik.cik),
         name,
         taxonomies,
         concepts,
         bytes: got.bytes,
       };
-      return told(fields, commonOf([got]), [got]);
+      return successResult(fields, commonOf([got]), [got]);
     },
 
-    async filing(filed, asker) {
-      const question = open(readFiling(filed));
-      if (isFailure(question)) return untold(NO_INDEX, question);
+    async filing(filed, caller) {
+      const question = validated(parseFilingRequest(filed));
+      if (isFailure(question)) return errorResult(NO_INDEX, question);
       const { cik, accession } = question;
       const where = { cik, accession, www_url };
       const folder = folderPath(cik, accession);
-      const known = {
+      const base = {
         ...NO_INDEX,
         index_url: `${www_url}${indexPath(cik, accession)}`,
         folder_url: `${www_url}${folder}`,
         accession,
         accession_nodash: withoutDashes(accession),
       };
-      const page = async (path: string): Promise<Told<IndexAnswer> | null> => {
-        const got = await get({ host: "www", path, kind: "index" }, asker);
-        if (got.kind === "failed") return untold(NO_INDEX, failed(got));
+      const page = async (path: string): Promise<ServiceResult<IndexAnswer> | null> => {
+        const got = await get({ host: "www", path, kind: "index" }, caller);
+        if (got.kind === "failed") return errorResult(NO_INDEX, failed(got));
         if (got.kind === "missing") return null;
-        const read = await readIndexPage((await bytesOf(got)).toString(), where, breathe);
+        const read = await parseIndexPage((await bytesOf(got)).toString(), where, yieldToEventLoop);
         // A page that lists nothing may have a folder that does.
         if (!read || read.documents.length === 0) return null;
         const is_amendment = read.form === null ? null : /\/A$/i.test(read.form);
-        const fields = { ...known, ...read, documents: [...read.documents], is_amendment };
-        return told({ ...fields, index_source: "index_htm" as const }, commonOf([got]), [got]);
+        const fields = { ...base, ...read, documents: [...read.documents], is_amendment };
+        return successResult({ ...fields, index_source: "index_htm" as const }, commonOf([got]), [got]);
       };
       const usual = await page(indexPath(cik, accession));
       if (usual) return usual;
       const listing = { host: "www", path: `${folder}index.json` } as const;
-      const got = await get({ ...listing, kind: "index" }, asker);
-      if (got.kind === "failed") return untold(NO_INDEX, failed(got));
+      const got = await get({ ...listing, kind: "index" }, caller);
+      if (got.kind === "failed") return errorResult(NO_INDEX, failed(got));
       if (got.kind === "missing") {
         // Where neither is, there may still be the page beside the folder.
         const beside = await page(flatIndexPath(cik, accession));
         if (beside) return beside;
-        return untold(
+        return errorResult(
           NO_INDEX,
-          failure("not_found", `There is no filing ${accession} of CIK ${padded(cik)}`),
+          failure("not_found", `There is no filing ${accession} of CIK ${padCik(cik)}`),
         );
       }
       const json = await jsonOf(got);
-      const items = json && readFolder(json.value, where);
-      if (!items) return untold(NO_INDEX, await wrong(listing, got, "listing of this filing's folder"));
-      const fields = { ...known, index_source: "index_json" as const, documents: [...items] };
-      return told(fields, commonOf([got]), [got]);
+      const items = json && parseFolderListing(json.value, where);
+      if (!items)
+        return errorResult(NO_INDEX, await discardInvalid(listing, got, "listing of this filing's folder"));
+      const fields = { ...base, index_source: "index_json" as const, documents: [...items] };
+      return successResult(fields, commonOf([got]), [got]);
     },
 
-    async search(query, asker) {
-      const question = open(readSearch(query, clock.now()));
-      if (isFailure(question)) return untold(NO_HITS, question);
+    async search(query, caller) {
+      const question = validated(parseSearchRequest(query, clock.now()));
+      if (isFailure(question)) return errorResult(NO_HITS, question);
       const where = { host: "search", path: fullTextPath(question) } as const;
-      const got = await get({ ...where, kind: "search" }, asker);
-      if (got.kind === "failed") return untold({ ...NO_HITS, query: question.q }, failed(got));
+      const got = await get({ ...where, kind: "search" }, caller);
+      if (got.kind === "failed") return errorResult({ ...NO_HITS, query: question.q }, failed(got));
       const nothing = { ...NO_HITS, query: question.q };
-      if (got.kind === "missing") return untold(nothing, nonsense("search result"));
+      if (got.kind === "missing") return errorResult(nothing, invalidAnswer("search result"));
       const json = await jsonOf(got);
-      const found = json && readFound(json.value, www_url);
-      if (!found) return untold(nothing, await wrong(where, got, "search result that makes sense"));
+      const found = json && parseFullTextAnswer(json.value, www_url);
+      if (!found)
+        return errorResult(nothing, await discardInvalid(where, got, "search result that makes sense"));
       const fields = { query: question.q, ...found, hits: [...found.hits] };
-      return told(fields, commonOf([got]), [got]);
+      return successResult(fields, commonOf([got]), [got]);
     },
 
-    async document(filed, asker) {
-      const question = open(readDocumentAsk(filed));
-      if (isFailure(question)) return undocumented("", question);
+    async document(filed, caller) {
+      const question = validated(parseDocumentRequest(filed));
+      if (isFailure(question)) return documentError("", question);
       const { cik, accession, document, max_bytes, accept_pdf, cache_ttl_s } = question;
       const within = folderPath(cik, accession);
       const path = `${within}${encodeURIComponent(document)}`;
       const url = `${www_url}${path}`;
       const began_ms = clock.mono();
-      const got = await get({ host: "www", path, kind: "document", within, max_bytes, cache_ttl_s }, asker);
+      const got = await get({ host: "www", path, kind: "document", within, max_bytes, cache_ttl_s }, caller);
       const ms = Math.round(clock.mono() - began_ms);
       switch (got.kind) {
         case "failed": {
           const { error, message, retry_after_s, status, redirects } = got;
-          const seen = { ...EMPTY_RECORD, status, redirects };
+          const record = { ...EMPTY_RECORD, status, redirects };
           const problem = error === "too_large" ? failure(error, message, retry_after_s) : failed(got);
-          return undocumented(url, problem, seen, ms);
+          return documentError(url, problem, record, ms);
         }
         case "missing": {
           const problem = failure("not_found", `There is no "${document}" in the folder of ${accession}`);
-          return undocumented(url, problem, { ...EMPTY_RECORD, status: got.status }, ms);
+          return documentError(url, problem, { ...EMPTY_RECORD, status: got.status }, ms);
         }
         case "got": {
           const record = recordOf(got);
@@ -725,17 +767,17 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
               "too_large",
               `"${document}" has ${got.bytes} bytes, max_bytes is ${max_bytes}`,
             );
-            return undocumented(url, problem, { ...record, sha256: null, body_kind: null }, ms);
+            return documentError(url, problem, { ...record, sha256: null, body_kind: null }, ms);
           }
-          const text = await textOf(got, asker);
+          const text = await textOf(got, caller);
           if (text === null) {
             const problem = failure("timeout", `The text of "${document}" could not be read in time`);
-            return undocumented(url, problem, { ...record, sha256: null, body_kind: null }, ms);
+            return documentError(url, problem, { ...record, sha256: null, body_kind: null }, ms);
           }
           if (text.content_kind === "pdf" && !accept_pdf) {
             const problem = failure("pdf_not_accepted", `"${document}" is a PDF, and accept_pdf is false`);
-            const bare = { ...record, content_kind: text.content_kind, sha256: null, body_kind: null };
-            return undocumented(url, problem, bare, ms);
+            const unread = { ...record, content_kind: text.content_kind, sha256: null, body_kind: null };
+            return documentError(url, problem, unread, ms);
           }
           const { note, ...read } = text;
           const attempts = got.cached
@@ -754,12 +796,12 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
     },
   };
 
-  async function countFacts({ sha256 }: Got): Promise<FactsSummary | null> {
+  async function countFacts({ sha256 }: SourceDocument): Promise<FactsSummary | null> {
     const counter = factsCounter();
     for await (const piece of await piecesOf(sha256)) {
       for (let at = 0; at < piece.length; at += COUNTED_BYTES) {
         counter.push(piece.subarray(at, at + COUNTED_BYTES));
-        await breathe();
+        await yieldToEventLoop();
       }
     }
     return counter.end();
@@ -767,20 +809,20 @@ export function filingsService(needs: FilingsNeeds): FilingsService {
 
   /** Null: not in the asker's time. */
   async function textOf(
-    { sha256, bytes, final_url, content_type }: Got,
-    { id, deadline_ms }: Asker,
+    { sha256, bytes, final_url, content_type }: SourceDocument,
+    { id, deadline_ms }: CallerContext,
   ): Promise<FilingText | null> {
     const stored = asFilingText((await documents.get("filing_texts", textKey(sha256)))?.value);
     if (stored) return stored;
     const wait_ms = Math.max(1_000, Math.min(MAX_READ_MS, deadline_ms - clock.now()));
     const message = { sha256, bytes, url: final_url, content_type };
-    return ask(FilingReader, sha256, "read", message, { wait_ms, id: `${id} ${sha256}` }).catch(
-      (problem: unknown) => {
-        if (problem instanceof Fault && problem.code === "no_answer" && clock.now() >= deadline_ms)
-          return null;
-        throw problem;
-      },
-    );
+    return ask(FilingTextExtractor, sha256, "extract", message, {
+      timeout_ms: wait_ms,
+      idempotency_id: `${id} ${sha256}`,
+    }).catch((problem: unknown) => {
+      if (problem instanceof Fault && problem.code === "no_answer" && clock.now() >= deadline_ms) return null;
+      throw problem;
+    });
   }
 }
 
@@ -789,9 +831,9 @@ const COUNTED_BYTES = 256 * 1024;
 /** Reading a large PDF takes a minute at most. */
 const MAX_READ_MS = 120_000;
 
-const bodyUrl = ({ sha256 }: Got): string => `/v1/bodies/${sha256}`;
+const bodyUrl = ({ sha256 }: SourceDocument): string => `/v1/bodies/${sha256}`;
 
-const NOTHING: {
+const NO_COMMON_FIELDS: {
   readonly error: string | null;
   readonly message: string | null;
   readonly retry_after_s: number | null;
@@ -812,10 +854,10 @@ const NOTHING: {
 };
 
 /** What an answer says of where it comes from: the first document is the main one. */
-function commonOf(documents: readonly [Got, ...Got[]]): typeof NOTHING {
+function commonOf(documents: readonly [SourceDocument, ...SourceDocument[]]): typeof NO_COMMON_FIELDS {
   const [main] = documents;
   return {
-    ...NOTHING,
+    ...NO_COMMON_FIELDS,
     cached: documents.every(({ cached }) => cached),
     retrieved_at: documents.map(({ retrieved_at }) => retrieved_at).toSorted()[0]!,
     source_url: main.url,
@@ -824,9 +866,9 @@ function commonOf(documents: readonly [Got, ...Got[]]): typeof NOTHING {
   };
 }
 
-type Fields<A> = Omit<Bare<A>, keyof typeof NOTHING | "hint">;
+type Fields<A> = Omit<WithoutRequestId<A>, keyof typeof NO_COMMON_FIELDS | "hint">;
 
-const NOBODY: Fields<ResolveAnswer> = {
+const NO_FILER: Fields<ResolveAnswer> = {
   cik: null,
   cik_padded: null,
   title: null,
@@ -925,14 +967,14 @@ const FETCHED: FetchAnswer = {
   premium_routes_tried: false,
 };
 
-const recordOf = (got: Got): PageRecord => ({
+const recordOf = (got: SourceDocument): PageRecord => ({
   ...EMPTY_RECORD,
   final_url: got.final_url,
   redirects: [...got.redirects],
   status: got.status,
   content_type: got.content_type,
   origin_content_type: got.content_type,
-  headers: keptHeaders(new Map(Object.entries(got.headers))),
+  headers: exposedHeaders(new Map(Object.entries(got.headers))),
   tier: "direct",
   sha256: got.sha256,
   bytes: got.bytes,
@@ -943,12 +985,12 @@ const recordOf = (got: Got): PageRecord => ({
 });
 
 /** No document, in the form of a fetch. */
-function undocumented(
+function documentError(
   url: string,
   { error, message, retry_after_s, is_busy }: Failure,
   record: PageRecord = EMPTY_RECORD,
   ms = 0,
-): ToldDocument {
+): DocumentResult {
   const wasAsked = url !== "";
   const attempts = wasAsked
     ? [{ tier: "direct", status: record.status, reason: error, ms, detail: message }]

@@ -11,27 +11,33 @@
  *   a day and host, for robots.txt.
  * - A partial search answer (timed out, failed shards) is answered and not kept.
  */
-import type { Say } from "../../cluster/actor.ts";
-import type { Bodies } from "../../cluster/ports/blobs.ts";
+import type { ActorClient } from "../../cluster/actor.ts";
+import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
 import type { Random } from "../../cluster/ports/random.ts";
-import { FilingAddress, type SourceAnswer, type SourceAsk } from "../../schemas/filing-source.ts";
-import type { FilingHosts, Place } from "./upstream/hosts.ts";
-import { asKept, digestOf, FILINGS, type Kept, lookAt } from "./upstream/document-cache.ts";
+import { FilingAddress, type SourceAnswer, type SourceRequest } from "../../schemas/filing-source.ts";
+import type { FilingHosts, SourceAddress } from "./upstream/hosts.ts";
+import {
+  asCachedDocument,
+  digestOf,
+  FILING_DOCUMENTS,
+  type CachedDocument,
+  lookup,
+} from "./upstream/document-cache.ts";
 
 export interface FilingSource {
-  readonly get: (ask: SourceAsk) => Promise<SourceAnswer>;
+  readonly get: (request: SourceRequest) => Promise<SourceAnswer>;
   /** Forgets what is stored for this address when it is still these bytes: they turned out to be wrong. */
-  readonly discard: (ask: Pick<SourceAsk, "host" | "path">, sha256: string) => Promise<void>;
+  readonly discard: (request: Pick<SourceRequest, "host" | "path">, sha256: string) => Promise<void>;
 }
 
-export interface SourceNeeds {
+export interface FilingSourceDeps {
   readonly documents: Documents;
-  readonly bodies: Bodies;
-  readonly ask: Say;
+  readonly blobs: Blobs;
+  readonly ask: ActorClient;
   readonly clock: Clock;
   readonly random: Random;
   readonly meters: Meters;
@@ -44,35 +50,35 @@ export interface SourceNeeds {
 
 /** The address answers at its deadline; a little longer, and its node is gone. */
 const GRACE_MS = 3_000;
-const AGAIN_MS = 250;
+const RETRY_MS = 250;
 
-export function filingSource(needs: SourceNeeds): FilingSource {
-  const { documents, bodies, ask: say, clock, random, meters, hosts, egress, isConfigured } = needs;
+export function filingSource(deps: FilingSourceDeps): FilingSource {
+  const { documents, blobs, ask, clock, random, meters, hosts, egress, isConfigured } = deps;
   /** Many who want the same at once look once. */
-  const looking = new Map<string, Promise<Kept | null>>();
+  const lookups = new Map<string, Promise<CachedDocument | null>>();
 
   return {
-    async get(ask) {
+    async get(request) {
       if (!isConfigured)
         return failed(
           "filings_not_configured",
           "The filing system is not set up: the operator has to declare who asks",
         );
-      const digest = digestOf(hosts.urlOf(ask));
+      const digest = digestOf(hosts.urlOf(request));
       const ask_id = `${Math.floor(random.next() * 2 ** 48).toString(36)}.${clock.now()}`;
       for (;;) {
-        const kept = await look(ask, digest);
-        if (kept) return kept;
-        const left_ms = ask.deadline_ms - clock.now();
-        if (left_ms <= 0) return failed("timeout", "The time had run out before anything was asked for");
+        const cached = await lookUpCache(request, digest);
+        if (cached) return cached;
+        const remaining_ms = request.deadline_ms - clock.now();
+        if (remaining_ms <= 0) return failed("timeout", "The time had run out before anything was asked for");
         try {
-          const patience = { wait_ms: left_ms + GRACE_MS, id: ask_id };
-          return await say(FilingAddress, `${egress} ${digest}`, "get", { ...ask, ask_id }, patience);
+          const options = { timeout_ms: remaining_ms + GRACE_MS, idempotency_id: ask_id };
+          return await ask(FilingAddress, `${egress} ${digest}`, "get", { ...request, ask_id }, options);
         } catch (problem) {
           // Whoever had it in hand is gone, or too many want it: it is looked whether it is kept by then, and asked again.
-          if (!(problem instanceof Fault) || clock.now() + AGAIN_MS >= ask.deadline_ms) throw problem;
+          if (!(problem instanceof Fault) || clock.now() + RETRY_MS >= request.deadline_ms) throw problem;
           const { promise, resolve } = Promise.withResolvers<void>();
-          clock.at(clock.now() + AGAIN_MS, resolve);
+          clock.at(clock.now() + RETRY_MS, resolve);
           await promise;
         }
       }
@@ -81,12 +87,12 @@ export function filingSource(needs: SourceNeeds): FilingSource {
     discard,
   };
 
-  async function look(ask: SourceAsk, digest: string): Promise<SourceAnswer | null> {
-    if (ask.cache_ttl_s !== 0) {
-      const found = lookAt(await stored(ask, digest), ask, clock.now());
-      if (found.kind === "hit") {
+  async function lookUpCache(request: SourceRequest, digest: string): Promise<SourceAnswer | null> {
+    if (request.cache_ttl_s !== 0) {
+      const lookedUp = lookup(await stored(request, digest), request, clock.now());
+      if (lookedUp.kind === "hit") {
         meters.count("trawl_cache_hits_total", { cache: "filings" });
-        return found.answer;
+        return lookedUp.answer;
       }
     }
     meters.count("trawl_cache_misses_total", { cache: "filings" });
@@ -94,25 +100,25 @@ export function filingSource(needs: SourceNeeds): FilingSource {
   }
 
   /** What is kept and still has its body, which a store that lost it may find again at the upstream. */
-  function stored(place: Place, digest: string): Promise<Kept | null> {
-    const under_way = looking.get(digest);
-    if (under_way) return under_way;
-    const looked = (async () => {
-      const kept = asKept((await documents.get(FILINGS, digest))?.value);
-      if (kept?.answer.kind !== "got" || (await bodies.head(kept.answer.sha256))) return kept;
-      await discard(place, kept.answer.sha256);
+  function stored(address: SourceAddress, digest: string): Promise<CachedDocument | null> {
+    const underWay = lookups.get(digest);
+    if (underWay) return underWay;
+    const lookingUp = (async () => {
+      const cached = asCachedDocument((await documents.get(FILING_DOCUMENTS, digest))?.value);
+      if (cached?.answer.kind !== "got" || (await blobs.head(cached.answer.sha256))) return cached;
+      await discard(address, cached.answer.sha256);
       return null;
-    })().finally(() => looking.delete(digest));
-    looking.set(digest, looked);
-    return looked;
+    })().finally(() => lookups.delete(digest));
+    lookups.set(digest, lookingUp);
+    return lookingUp;
   }
 
-  async function discard(place: Place, sha256: string): Promise<void> {
-    const digest = digestOf(hosts.urlOf(place));
-    const found = await documents.get(FILINGS, digest);
-    const kept = asKept(found?.value);
-    if (!found || (kept?.answer.kind === "got" && kept.answer.sha256 !== sha256)) return;
-    await documents.remove(FILINGS, digest, found.version);
+  async function discard(address: SourceAddress, sha256: string): Promise<void> {
+    const digest = digestOf(hosts.urlOf(address));
+    const document = await documents.get(FILING_DOCUMENTS, digest);
+    const cached = asCachedDocument(document?.value);
+    if (!document || (cached?.answer.kind === "got" && cached.answer.sha256 !== sha256)) return;
+    await documents.remove(FILING_DOCUMENTS, digest, document.version);
   }
 }
 

@@ -3,40 +3,40 @@
  * for whoever asks later. Which filing they belong to, and who may see them, is not its business.
  */
 import { Compile } from "typebox/compile";
-import { actor, PARKED, type ReplyTo } from "../../cluster/actor.ts";
-import type { Bodies } from "../../cluster/ports/blobs.ts";
+import { actor, DEFERRED, type ReplyTo } from "../../cluster/actor.ts";
+import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
-import { holding, type Holds } from "../../cluster/body-refs.ts";
+import { bodyRefs, type BodyRefs } from "../../cluster/body-refs.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
-import type { Work } from "../../cluster/ports/workers.ts";
+import type { TaskResult } from "../../cluster/ports/workers.ts";
 import { TEXT_INLINE_BYTES } from "../../schemas/fetch.ts";
-import { FilingReader, FilingText, type FilingTextAsk } from "../../schemas/filings.ts";
+import { FilingTextExtractor, FilingText, type FilingTextRequest } from "../../schemas/filings.ts";
 import { cutOff } from "../lib/content/extract.ts";
 import type { Extracted, ExtractTask } from "../lib/content/extraction-result.ts";
 import { contentKindOf } from "../lib/web/http.ts";
 
-export interface Reading {
+export interface FilingTextDeps {
   readonly clock: Clock;
   readonly documents: Documents;
-  readonly bodies: Bodies;
+  readonly blobs: Blobs;
   readonly meters: Meters;
   /** Outside this process, within a time and a memory. */
-  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<Work<Extracted>>;
+  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
 }
 
 interface State {
   /** Not kept: who waited asks again. */
   waiting: readonly ReplyTo<FilingText>[];
   /** Which reading is under way; null: none. */
-  reading: number | null;
-  begun: number;
+  extraction: number | null;
+  extractions_started: number;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
 /** As long as the document itself is fresh. */
-const KEPT_MS = 365 * DAY_MS;
+const TEXT_TTL_MS = 365 * DAY_MS;
 /** A higher number when documents are read differently: texts of before are read anew. */
 export const textKey = (sha256: string): string => `1 ${sha256}`;
 
@@ -44,58 +44,58 @@ const filingText = Compile(FilingText);
 /** Reads what the store gave; what is no text of this form is as good as nothing. */
 export const asFilingText = (value: unknown): FilingText | null => (filingText.Check(value) ? value : null);
 
-export function filingReader(needs: Reading) {
-  const holds = holding(needs.documents);
-  return actor(FilingReader)<State>({
-    begin: () => ({ waiting: [], reading: null, begun: 0 }),
-    idle_ms: 60_000,
+export function filingTextActor(deps: FilingTextDeps) {
+  const refs = bodyRefs(deps.documents);
+  return actor(FilingTextExtractor)<State>({
+    activate: () => ({ waiting: [], extraction: null, extractions_started: 0 }),
+    passivate_after_ms: 60_000,
     on: {
-      read(turn, ask) {
-        turn.state.waiting = [...turn.state.waiting, turn.park<FilingText>()];
-        if (turn.state.reading !== null) return PARKED;
-        const read = turn.state.begun++;
-        turn.state.reading = read;
-        turn.start("done", async (_say, held) => ({
-          read,
-          text: await readText({ ...needs, holds }, ask, held.signal),
+      extract(turn, request) {
+        turn.state.waiting = [...turn.state.waiting, turn.deferReply<FilingText>()];
+        if (turn.state.extraction !== null) return DEFERRED;
+        const extraction = turn.state.extractions_started++;
+        turn.state.extraction = extraction;
+        turn.pipeToSelf("extracted", async (_say, work) => ({
+          extraction,
+          text: await extractText({ ...deps, refs }, request, work.signal),
         }));
-        return PARKED;
+        return DEFERRED;
       },
 
-      done(turn, { read, text }) {
-        if (turn.state.reading !== read) return;
+      extracted(turn, { extraction, text }) {
+        if (turn.state.extraction !== extraction) return;
         for (const reply of turn.state.waiting) turn.answer(reply, text);
-        turn.state = { ...turn.state, waiting: [], reading: null };
+        turn.state = { ...turn.state, waiting: [], extraction: null };
       },
     },
   });
 }
 
 /** Throws Fault. */
-async function readText(
-  { clock, documents, bodies, holds, meters, extract }: Reading & { readonly holds: Holds },
-  { sha256, url, content_type }: FilingTextAsk,
+async function extractText(
+  { clock, documents, blobs, refs, meters, extract }: FilingTextDeps & { readonly refs: BodyRefs },
+  { sha256, url, content_type }: FilingTextRequest,
   signal: AbortSignal,
 ): Promise<FilingText> {
-  const pieces = await bodies.get(sha256);
+  const pieces = await blobs.get(sha256);
   if (pieces === null) throw new Fault("bodies_unreachable", `Cannot read body "${sha256}": it is not there`);
   const bytes = Buffer.concat(await Array.fromAsync(pieces));
   const kind = contentKindOf(content_type, bytes, url);
   const task: ExtractTask = { bytes, url, content_type, kind, now_ms: clock.now(), filed: true };
-  const work = await extract(task, signal);
-  const extracted = work.kind === "done" ? work.value : cutOff(task, work.reason);
-  if (work.kind === "failed") {
-    meters.count("trawl_work_failures_total", { task: kind, reason: work.reason });
-    meters.say("warn", "Cannot read a filed document", { kind, reason: work.reason, bytes: bytes.length });
+  const result = await extract(task, signal);
+  const extracted = result.kind === "done" ? result.value : cutOff(task, result.reason);
+  if (result.kind === "failed") {
+    meters.count("trawl_work_failures_total", { task: kind, reason: result.reason });
+    meters.say("warn", "Cannot read a filed document", { kind, reason: result.reason, bytes: bytes.length });
   }
-  const long = Buffer.byteLength(extracted.text) > TEXT_INLINE_BYTES;
-  const stored = async (content: string): Promise<string> => (await bodies.put(Buffer.from(content))).sha256;
+  const isLong = Buffer.byteLength(extracted.text) > TEXT_INLINE_BYTES;
+  const stored = async (content: string): Promise<string> => (await blobs.put(Buffer.from(content))).sha256;
   const text: FilingText = {
     content_kind: kind,
     charset: extracted.charset,
     title: extracted.title,
-    text: long ? null : extracted.text,
-    text_sha256: long ? await stored(extracted.text) : null,
+    text: isLong ? null : extracted.text,
+    text_sha256: isLong ? await stored(extracted.text) : null,
     text_chars: extracted.text.length,
     text_truncated: extracted.text_truncated,
     pdf_pages_sha256: extracted.pdf_pages ? await stored(JSON.stringify(extracted.pdf_pages)) : null,
@@ -103,12 +103,12 @@ async function readText(
     note: extracted.note,
   };
   // What was cut off may go better another time.
-  if (work.kind === "done") {
-    const expires_at_ms = clock.now() + KEPT_MS;
+  if (result.kind === "done") {
+    const expires_at_ms = clock.now() + TEXT_TTL_MS;
     const { text_sha256, pdf_pages_sha256 } = text;
-    await holds.hold([text_sha256, pdf_pages_sha256], `filing ${sha256}`, expires_at_ms);
-    const stored_before = await documents.get("filing_texts", textKey(sha256));
-    await documents.put("filing_texts", textKey(sha256), text, stored_before?.version ?? 0, {
+    await refs.retain([text_sha256, pdf_pages_sha256], `filing ${sha256}`, expires_at_ms);
+    const previous = await documents.get("filing_texts", textKey(sha256));
+    await documents.put("filing_texts", textKey(sha256), text, previous?.version ?? 0, {
       expires_at_ms,
     });
   }

@@ -2,12 +2,12 @@
  * The lists of filers with tickers: who stands behind a ticker, and which filers a name may mean. It is built once for
  * each pair of lists, in slices, and then only read. Refreshing it, and asking anybody else, is the service's business.
  */
-import type { Breathe } from "../../cluster/ports/event-loop.ts";
+import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
 import { MAX_CANDIDATES, type FilerCompany } from "../../schemas/filings.ts";
-import { padded, type Ticker } from "./identifiers.ts";
+import { padCik, type Ticker } from "./identifiers.ts";
 import { foldName, nameIndex } from "./name-index.ts";
 
-interface Row {
+interface TickerRow {
   readonly cik: number;
   readonly ticker: string;
   readonly title: string;
@@ -23,14 +23,14 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
  * Either list: `{fields, data: [[…]]}`, its columns known by their names, or an object of rows without exchanges. Rows
  * that are no filers are left out; null: it is neither, or holds none.
  */
-export function readTickers(value: unknown): readonly Row[] | null {
+export function parseTickerList(value: unknown): readonly TickerRow[] | null {
   if (!isRecord(value)) return null;
-  const rows: Row[] = [];
+  const rows: TickerRow[] = [];
   const add = (cik: unknown, ticker: unknown, title: unknown, exchange: unknown): void => {
     if (typeof cik !== "number" || typeof ticker !== "string" || typeof title !== "string") return;
     if (!Number.isSafeInteger(cik) || cik <= 0 || ticker === "") return;
-    const place = typeof exchange === "string" && exchange !== "" ? exchange : null;
-    rows.push({ cik, ticker: ticker.toUpperCase(), title, exchange: place });
+    const listedOn = typeof exchange === "string" && exchange !== "" ? exchange : null;
+    rows.push({ cik, ticker: ticker.toUpperCase(), title, exchange: listedOn });
   };
   if (Array.isArray(value["fields"]) && Array.isArray(value["data"])) {
     const [cik, name, ticker, exchange] = ["cik", "name", "ticker", "exchange"].map((field) =>
@@ -46,7 +46,7 @@ export function readTickers(value: unknown): readonly Row[] | null {
   return rows.length === 0 ? null : rows;
 }
 
-export interface Directory {
+export interface TickerDirectory {
   readonly byTicker: (symbol: string) => FilerCompany | null;
   readonly byCik: (cik: number) => FilerCompany | null;
   /** Titles that are this name; else that begin with it; else that contain it: at most ten different filers. */
@@ -56,38 +56,41 @@ export interface Directory {
 }
 
 /** The second list adds only what the first one lacks. */
-export async function directory(lists: readonly (readonly Row[])[], breathe: Breathe): Promise<Directory> {
-  const tickers = new Map<string, Row>();
-  const filers = new Map<number, Row[]>();
-  const rows: Row[] = [];
+export async function tickerDirectory(
+  lists: readonly (readonly TickerRow[])[],
+  yieldToEventLoop: YieldToEventLoop,
+): Promise<TickerDirectory> {
+  const tickers = new Map<string, TickerRow>();
+  const filers = new Map<number, TickerRow[]>();
+  const rows: TickerRow[] = [];
   for (const row of lists.flat()) {
     if (tickers.has(row.ticker)) continue;
     tickers.set(row.ticker, row);
     rows.push(row);
-    const known = filers.get(row.cik);
-    if (known) known.push(row);
+    const companyRows = filers.get(row.cik);
+    if (companyRows) companyRows.push(row);
     else filers.set(row.cik, [row]);
   }
-  await breathe();
+  await yieldToEventLoop();
   const folded: string[] = [];
   const companies = new Map<string, Set<number>>();
   for (const [at, { title, cik }] of rows.entries()) {
-    if (at % 1_024 === 0) await breathe();
+    if (at % 1_024 === 0) await yieldToEventLoop();
     folded.push(foldName(title));
     const bare = bareName(title);
-    const known = companies.get(bare);
-    if (known) known.add(cik);
+    const ciks = companies.get(bare);
+    if (ciks) ciks.add(cik);
     else companies.set(bare, new Set([cik]));
   }
-  const names = await nameIndex(folded, breathe, 1_024);
+  const names = await nameIndex(folded, yieldToEventLoop, 1_024);
 
   const byCik = (cik: number): FilerCompany | null => {
-    const found = filers.get(cik);
-    if (!found) return null;
-    const first = found.slice(0, MAX_TICKERS);
+    const companyRows = filers.get(cik);
+    if (!companyRows) return null;
+    const first = companyRows.slice(0, MAX_TICKERS);
     return {
       cik,
-      cik_padded: padded(cik),
+      cik_padded: padCik(cik),
       title: first[0]!.title,
       tickers: first.map(({ ticker }) => ticker),
       exchanges: first.map(({ exchange }) => exchange),
@@ -103,16 +106,16 @@ export async function directory(lists: readonly (readonly Row[])[], breathe: Bre
     },
     byCik,
     byName(name) {
-      const wanted = foldName(name);
-      for (const how of ["whole", "start", "within"] as const) {
-        const found = new Set<number>();
-        names.find(how, wanted, (at) => found.add(rows[at]!.cik).size < MAX_CANDIDATES);
-        if (found.size > 0) return all(found);
+      const foldedName = foldName(name);
+      for (const match of ["whole", "start", "within"] as const) {
+        const ciks = new Set<number>();
+        names.find(match, foldedName, (at) => ciks.add(rows[at]!.cik).size < MAX_CANDIDATES);
+        if (ciks.size > 0) return all(ciks);
       }
       return [];
     },
-    byCompany: (known) =>
-      all(new Set(known.flatMap((name) => [...(companies.get(bareName(name)) ?? [])]))).slice(
+    byCompany: (knownNames) =>
+      all(new Set(knownNames.flatMap((name) => [...(companies.get(bareName(name)) ?? [])]))).slice(
         0,
         MAX_CANDIDATES,
       ),

@@ -6,43 +6,47 @@
  */
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Egress } from "../../cluster/ports/egress.ts";
-import type { Callback, KeptJob } from "../../schemas/jobs.ts";
+import type { Callback, JobRecord } from "../../schemas/jobs.ts";
 
 export const MAX_ATTEMPTS = 3;
 const PAUSES_MS = [10_000, 60_000] as const;
 const ATTEMPT_MS = 10_000;
 /** When the outcome of an attempt is not recorded by then, its process is gone. */
-const LAPSE_MS = 20_000;
+const ATTEMPT_TTL_MS = 20_000;
 /** Nobody asked for what a receiver says; its status is enough. */
-const NO_STATUS = "error_interrupted";
+const INTERRUPTED = "error_interrupted";
 
-export const begun = (callback: Callback, now_ms: number): Callback => ({
+export const beginAttempt = (callback: Callback, now_ms: number): Callback => ({
   ...callback,
   attempts: callback.attempts + 1,
-  next_ms: now_ms + LAPSE_MS,
+  next_ms: now_ms + ATTEMPT_TTL_MS,
 });
 
 /** The last attempt never told how it ended: over, with that. Null: there is another attempt to make. */
-export const interrupted = (callback: Callback): Callback | null =>
+export const closeInterrupted = (callback: Callback): Callback | null =>
   callback.attempts < MAX_ATTEMPTS
     ? null
-    : { ...callback, next_ms: null, status: callback.status ?? NO_STATUS };
+    : { ...callback, next_ms: null, status: callback.status ?? INTERRUPTED };
 
 /** After an attempt: over, or when again. What an earlier attempt came to is not recorded over a later one. */
-export function attempted(callback: Callback, attempt: number, status: string, now_ms: number): Callback {
+export function recordAttempt(callback: Callback, attempt: number, status: string, now_ms: number): Callback {
   if (attempt !== callback.attempts) return callback;
   const is_over =
     status.startsWith("delivered_") || status === "blocked_destination" || attempt >= MAX_ATTEMPTS;
   return { ...callback, status, next_ms: is_over ? null : now_ms + PAUSES_MS[attempt - 1]! };
 }
 
-interface Ways {
+interface CallbackDeps {
   readonly egress: Egress;
   readonly clock: Clock;
 }
 
 /** One attempt; its outcome as callback_status has it. */
-export async function deliver({ egress, clock }: Ways, job_id: string, job: KeptJob): Promise<string> {
+export async function deliverCallback(
+  { egress, clock }: CallbackDeps,
+  job_id: string,
+  job: JobRecord,
+): Promise<string> {
   const { spec, phase, counts, finished_ms } = job;
   const body = {
     job_id,
@@ -53,8 +57,8 @@ export async function deliver({ egress, clock }: Ways, job_id: string, job: Kept
     failed: counts.failed,
     finished_at: new Date(finished_ms!).toISOString(),
   };
-  const late = new AbortController();
-  const alarm = clock.at(clock.now() + ATTEMPT_MS, () => late.abort());
+  const timeout = new AbortController();
+  const timer = clock.at(clock.now() + ATTEMPT_MS, () => timeout.abort());
   try {
     const exchange = await egress.exchange({
       url: spec.callback_url!,
@@ -65,7 +69,7 @@ export async function deliver({ egress, clock }: Ways, job_id: string, job: Kept
         ["X-Service-Delivery", job_id],
       ],
       body: Buffer.from(JSON.stringify(body)),
-      signal: late.signal,
+      signal: timeout.signal,
     });
     if (exchange.kind === "failed") {
       if (exchange.problem === "blocked_destination") return "blocked_destination";
@@ -77,6 +81,6 @@ export async function deliver({ egress, clock }: Ways, job_id: string, job: Kept
   } catch {
     return "error_internal";
   } finally {
-    alarm[Symbol.dispose]();
+    timer[Symbol.dispose]();
   }
 }

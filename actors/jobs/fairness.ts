@@ -21,28 +21,28 @@ export interface Contender {
 }
 
 /** Whether this job may take its items into memory: jobs are named in the order of their creation. */
-export function mayLoad(job: Contender, all: Iterable<Contender>): boolean {
+export function mayLoad(job: Contender, rivals: Iterable<Contender>): boolean {
   if (job.is_loaded || job.total <= SMALL_ITEMS) return true;
-  let before = 0;
-  for (const other of all) {
-    if (other.total <= SMALL_ITEMS || other.job_id === job.job_id) continue;
-    if (other.is_loaded || other.job_id < job.job_id) before++;
+  let loaded_or_earlier = 0;
+  for (const rival of rivals) {
+    if (rival.total <= SMALL_ITEMS || rival.job_id === job.job_id) continue;
+    if (rival.is_loaded || rival.job_id < job.job_id) loaded_or_earlier++;
   }
-  return before < MAX_LARGE;
+  return loaded_or_earlier < MAX_LARGE;
 }
 
 /**
  * Max-min: each demand is met up to a level that is the same for all. The shares add up to at most `places`, but for
  * those who would get none: everyone who wants anything gets one.
  */
-export function shares(demands: readonly number[], places: number): number[] {
-  const given = demands.map(() => 0);
-  const wanting = demands.map((_, at) => at).toSorted((a, b) => demands[a]! - demands[b]!);
-  let left = places;
-  for (const [done, at] of wanting.entries()) {
-    const level = Math.floor(left / (wanting.length - done));
-    given[at] = Math.min(demands[at]!, Math.max(level, 1));
-    left = Math.max(0, left - given[at]);
+export function maxMinShares(demands: readonly number[], capacity: number): number[] {
+  const granted = demands.map(() => 0);
+  const by_demand = demands.map((_, at) => at).toSorted((a, b) => demands[a]! - demands[b]!);
+  let remaining = capacity;
+  for (const [done, at] of by_demand.entries()) {
+    const level = Math.floor(remaining / (by_demand.length - done));
+    granted[at] = Math.min(demands[at]!, Math.max(level, 1));
+    remaining = Math.max(0, remaining - granted[at]);
   }
-  return given;
+  return granted;
 }

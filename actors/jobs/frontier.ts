@@ -11,12 +11,12 @@ import {
   isFinal,
   isPending,
   isQueued,
-  pending,
+  pendingCode,
   type Progress,
   progressOf,
-  queued,
+  queuedCode,
   type States,
-  written,
+  encodeStates,
 } from "../../schemas/job-states.ts";
 import type { JobCounts } from "../../schemas/jobs.ts";
 
@@ -26,7 +26,7 @@ import type { JobCounts } from "../../schemas/jobs.ts";
  */
 export const CREDITS = 4;
 /** For items that belong to no site. */
-export const CREDITS_OF_NONE = 16;
+export const CREDITS_WITHOUT_SITE = 16;
 const NONE = -1;
 
 /** One item to be tried now. */
@@ -36,32 +36,32 @@ export interface Admitted extends Progress {
 
 export interface Frontier {
   /** Puts an item into its lane; null: it belongs to no site. Every item once, before anything is taken. */
-  readonly place: (index: number, lane: string | null) => void;
+  readonly add: (index: number, lane: string | null) => void;
   /** The next item, admitted by this; null: nothing may start now. */
   readonly take: () => Admitted | null;
   /** Its last word. False: it had been said. */
-  readonly settle: (index: number, status: "done" | "failed") => boolean;
+  readonly finish: (index: number, status: "done" | "failed") => boolean;
   /** Back to the others, not before this time; `progress` left out: the try does not count. */
-  readonly putBack: (index: number, at_ms: number, progress?: Progress) => void;
+  readonly requeue: (index: number, at_ms: number, progress?: Progress) => void;
   /** The lane of this item starts nothing before this time. */
-  readonly rest: (index: number, until_ms: number) => void;
+  readonly pauseLane: (index: number, until_ms: number) => void;
   /** Lets in whatever was due by now. */
-  readonly wake: (now_ms: number) => void;
+  readonly admitDue: (now_ms: number) => void;
   /** When `wake` will have something to do; Infinity: never. */
-  readonly next_ms: () => number;
+  readonly nextDueMs: () => number;
   /** In flight, and nothing came of it: cancelled. */
-  readonly drop: (index: number) => void;
+  readonly cancel: (index: number) => void;
   /** No more items are taken: what waits is cancelled. */
   readonly cancelPending: () => void;
   /** What is in flight is given up as well. */
   readonly cancelQueued: () => void;
-  readonly running: () => number;
+  readonly inFlight: () => number;
   /** How many could be in flight, those that are included. */
   readonly demand: () => number;
-  readonly isSettled: () => boolean;
-  readonly state: (index: number) => number;
+  readonly isFinished: () => boolean;
+  readonly codeAt: (index: number) => number;
   readonly counts: () => JobCounts;
-  readonly text: () => string;
+  readonly encode: () => string;
 }
 
 /** Items that were in flight when `states` was written are waiting again. */
@@ -76,66 +76,66 @@ export function frontier(states: States): Frontier {
   const waiting: number[] = [];
   const in_flight: number[] = [];
   const credits: number[] = [];
-  const resting_until: number[] = [];
+  const paused_until_ms: number[] = [];
   const is_ready: boolean[] = [];
   /** Lanes in the order in which they are served; `first` is the next. */
   let ready: number[] = [];
   let first = 0;
-  const later = heap();
+  const timers = heap();
   let running = 0;
-  let open = 0;
+  let unfinished = 0;
 
   for (let index = 0; index < total; index++) {
     const state = states[index]!;
     if (isFinal(state)) continue;
-    open++;
-    if (isQueued(state)) states[index] = pending(progressOf(state));
+    unfinished++;
+    if (isQueued(state)) states[index] = pendingCode(progressOf(state));
   }
 
   function laneNumber(name: string | null): number {
-    const known = lanes.get(name ?? "");
-    if (known !== undefined) return known;
+    const existing = lanes.get(name ?? "");
+    if (existing !== undefined) return existing;
     const lane = head.length;
     lanes.set(name ?? "", lane);
     head.push(NONE);
     tail.push(NONE);
     waiting.push(0);
     in_flight.push(0);
-    credits.push(name === null ? CREDITS_OF_NONE : CREDITS);
-    resting_until.push(0);
+    credits.push(name === null ? CREDITS_WITHOUT_SITE : CREDITS);
+    paused_until_ms.push(0);
     is_ready.push(false);
     return lane;
   }
 
-  function join(lane: number, index: number): void {
+  function append(lane: number, index: number): void {
     next[index] = NONE;
     if (head[lane] === NONE) head[lane] = index;
     else next[tail[lane]!] = index;
     tail[lane] = index;
     waiting[lane]!++;
-    offer(lane);
+    markReady(lane);
   }
 
-  function offer(lane: number): void {
-    const may = head[lane] !== NONE && in_flight[lane]! < credits[lane]! && resting_until[lane] === 0;
-    if (!may || is_ready[lane]) return;
+  function markReady(lane: number): void {
+    const can_start = head[lane] !== NONE && in_flight[lane]! < credits[lane]! && paused_until_ms[lane] === 0;
+    if (!can_start || is_ready[lane]) return;
     is_ready[lane] = true;
     ready.push(lane);
   }
 
-  function land(index: number): void {
+  function returnCredit(index: number): void {
     running--;
     const lane = lane_of[index]!;
     in_flight[lane]!--;
-    offer(lane);
+    markReady(lane);
   }
 
   return {
-    place(index, name) {
+    add(index, name) {
       if (isFinal(states[index]!)) return;
       const lane = laneNumber(name);
       lane_of[index] = lane;
-      join(lane, index);
+      append(lane, index);
     },
     take() {
       while (first < ready.length) {
@@ -146,96 +146,96 @@ export function frontier(states: States): Frontier {
         }
         is_ready[lane] = false;
         const index = head[lane]!;
-        if (index === NONE || in_flight[lane]! >= credits[lane]! || resting_until[lane] !== 0) continue;
+        if (index === NONE || in_flight[lane]! >= credits[lane]! || paused_until_ms[lane] !== 0) continue;
         head[lane] = next[index]!;
         waiting[lane]!--;
         const progress = progressOf(states[index]!);
-        states[index] = queued(progress);
+        states[index] = queuedCode(progress);
         in_flight[lane]!++;
         running++;
-        offer(lane);
+        markReady(lane);
         return { index, ...progress };
       }
       return null;
     },
-    settle(index, status) {
+    finish(index, status) {
       if (!isQueued(states[index]!)) return false;
       states[index] = status === "done" ? DONE : FAILED;
-      open--;
-      land(index);
+      unfinished--;
+      returnCredit(index);
       return true;
     },
-    putBack(index, at_ms, progress) {
+    requeue(index, at_ms, progress) {
       if (!isQueued(states[index]!)) return;
-      states[index] = pending(progress ?? progressOf(states[index]!));
-      land(index);
-      later.push(at_ms, index);
+      states[index] = pendingCode(progress ?? progressOf(states[index]!));
+      returnCredit(index);
+      timers.push(at_ms, index);
     },
-    drop(index) {
+    cancel(index) {
       if (!isQueued(states[index]!)) return;
       states[index] = CANCELLED;
-      open--;
-      land(index);
+      unfinished--;
+      returnCredit(index);
     },
-    rest(index, until_ms) {
+    pauseLane(index, until_ms) {
       const lane = lane_of[index]!;
-      if (until_ms <= resting_until[lane]!) return;
-      resting_until[lane] = until_ms;
-      later.push(until_ms, -1 - lane);
+      if (until_ms <= paused_until_ms[lane]!) return;
+      paused_until_ms[lane] = until_ms;
+      timers.push(until_ms, -1 - lane);
     },
-    wake(now_ms) {
-      for (let due = later.due(now_ms); due !== null; due = later.due(now_ms)) {
+    admitDue(now_ms) {
+      for (let due = timers.popDue(now_ms); due !== null; due = timers.popDue(now_ms)) {
         if (due >= 0) {
-          if (isPending(states[due]!)) join(lane_of[due]!, due);
+          if (isPending(states[due]!)) append(lane_of[due]!, due);
           continue;
         }
         const lane = -1 - due;
-        if (resting_until[lane]! > now_ms) continue;
-        resting_until[lane] = 0;
-        offer(lane);
+        if (paused_until_ms[lane]! > now_ms) continue;
+        paused_until_ms[lane] = 0;
+        markReady(lane);
       }
     },
-    next_ms: later.first,
+    nextDueMs: timers.first,
     cancelPending() {
       for (let index = 0; index < total; index++) {
         if (!isPending(states[index]!)) continue;
         states[index] = CANCELLED;
-        open--;
+        unfinished--;
       }
       head.fill(NONE);
       waiting.fill(0);
       ready = [];
       first = 0;
-      later.clear();
+      timers.clear();
     },
     cancelQueued() {
       for (let index = 0; index < total; index++) {
         if (!isQueued(states[index]!)) continue;
         states[index] = CANCELLED;
-        open--;
-        land(index);
+        unfinished--;
+        returnCredit(index);
       }
     },
-    running: () => running,
+    inFlight: () => running,
     demand() {
-      let could = running;
+      let demand = running;
       for (let at = first; at < ready.length; at++) {
         const lane = ready[at]!;
-        could += Math.min(waiting[lane]!, credits[lane]! - in_flight[lane]!);
+        demand += Math.min(waiting[lane]!, credits[lane]! - in_flight[lane]!);
       }
-      return could;
+      return demand;
     },
-    isSettled: () => open === 0,
-    state: (index) => states[index]!,
+    isFinished: () => unfinished === 0,
+    codeAt: (index) => states[index]!,
     counts: () => countsOf(states),
-    text: () => written(states),
+    encode: () => encodeStates(states),
   };
 }
 
 interface Heap {
-  readonly push: (at_ms: number, what: number) => void;
+  readonly push: (at_ms: number, item: number) => void;
   /** Takes out the first that is due by now; null: none is. */
-  readonly due: (now_ms: number) => number | null;
+  readonly popDue: (now_ms: number) => number | null;
   readonly first: () => number;
   readonly clear: () => void;
 }
@@ -243,17 +243,17 @@ interface Heap {
 /** By time, two arrays of numbers: 50,000 items may wait here. */
 function heap(): Heap {
   let times: number[] = [];
-  let whats: number[] = [];
+  let items: number[] = [];
 
   function swap(a: number, b: number): void {
     [times[a], times[b]] = [times[b]!, times[a]!];
-    [whats[a], whats[b]] = [whats[b]!, whats[a]!];
+    [items[a], items[b]] = [items[b]!, items[a]!];
   }
 
   return {
-    push(at_ms, what) {
+    push(at_ms, item) {
       let at = times.push(at_ms) - 1;
-      whats.push(what);
+      items.push(item);
       while (at > 0) {
         const parent = (at - 1) >> 1;
         if (times[parent]! <= times[at]!) break;
@@ -261,12 +261,12 @@ function heap(): Heap {
         at = parent;
       }
     },
-    due(now_ms) {
+    popDue(now_ms) {
       if (times.length === 0 || times[0]! > now_ms) return null;
-      const due = whats[0]!;
+      const due = items[0]!;
       swap(0, times.length - 1);
       times.pop();
-      whats.pop();
+      items.pop();
       for (let at = 0; ;) {
         let child = 2 * at + 1;
         if (child >= times.length) break;
@@ -280,7 +280,7 @@ function heap(): Heap {
     first: () => times[0] ?? Infinity,
     clear() {
       times = [];
-      whats = [];
+      items = [];
     },
   };
 }

@@ -2,10 +2,10 @@
  * The law of a job's ledger: every item is in one state, settled once, metered once. Held against what is stored, by
  * tests after every step and by `trawl job verify`. It reads nothing by itself.
  */
-import { countsOf, isFinal, readStates, statusOf } from "../../schemas/job-states.ts";
-import { ITEM_STATUSES, type KeptJob, type StoredResult } from "../../schemas/jobs.ts";
+import { countsOf, isFinal, decodeStates, statusOf } from "../../schemas/job-states.ts";
+import { ITEM_STATUSES, type JobRecord, type StoredResult } from "../../schemas/jobs.ts";
 
-export interface Verdict {
+export interface InvariantReport {
   /** What is wrong, in sentences; empty: nothing is. */
   readonly problems: readonly string[];
   /** Results the job has not heard of yet, which a running one may have for half a second. */
@@ -13,25 +13,25 @@ export interface Verdict {
 }
 
 /** `results` by index: all there are. */
-export function judge(
-  job: KeptJob,
+export function checkInvariants(
+  job: JobRecord,
   results: ReadonlyMap<number, Pick<StoredResult, "status" | "bill">>,
-): Verdict {
+): InvariantReport {
   const problems: string[] = [];
   const { counts, spec } = job;
   let states: Uint8Array;
   try {
-    states = readStates(job.states, spec.total);
+    states = decodeStates(job.states, spec.total);
   } catch (problem) {
     return { problems: [(problem as Error).message], ahead: 0 };
   }
   const sum = ITEM_STATUSES.reduce((total, status) => total + counts[status], 0);
   if (sum !== counts.total || counts.total !== spec.total)
     problems.push(`The counts add up to ${sum}, and there are ${spec.total} items`);
-  const seen = countsOf(states);
+  const actual = countsOf(states);
   for (const status of ITEM_STATUSES)
-    if (seen[status] !== counts[status])
-      problems.push(`${counts[status]} items are counted ${status}, and ${seen[status]} are`);
+    if (actual[status] !== counts[status])
+      problems.push(`${counts[status]} items are counted ${status}, and ${actual[status]} are`);
 
   let ahead = 0;
   let requests = 0;

@@ -1,6 +1,6 @@
 /** What a job must know of its items to have them done: the worker's half of a kind (schemas/jobs.ts tells the other). */
-import type { Say } from "../../cluster/actor.ts";
-import type { ItemCall, JobKind, Ran } from "../../schemas/jobs.ts";
+import type { ActorClient } from "../../cluster/actor.ts";
+import type { AttemptContext, JobKind, AttemptResult } from "../../schemas/jobs.ts";
 
 export type Input = Readonly<Record<string, unknown>>;
 
@@ -12,5 +12,5 @@ export interface ItemKind {
    * One try. It may throw Fault, which is no answer: the item is tried again and nothing is counted. After
    * `call.signal` it sends nothing more and ends soon; what it answers then counts only when it is no error.
    */
-  readonly run: (say: Say, input: Input, call: ItemCall) => Promise<Ran>;
+  readonly run: (ask: ActorClient, input: Input, attempt: AttemptContext) => Promise<AttemptResult>;
 }

@@ -5,38 +5,38 @@
  */
 import { actor } from "../../cluster/actor.ts";
 import { Scheduler } from "../../schemas/jobs.ts";
-import { type Contender, MAX_IN_FLIGHT, mayLoad, shares } from "./fairness.ts";
+import { type Contender, MAX_IN_FLIGHT, mayLoad, maxMinShares } from "./fairness.ts";
 
-interface Seen extends Contender {
+interface RunningJob extends Contender {
   readonly demand: number;
   readonly at_ms: number;
 }
 
 /** A job that has not asked for so long is over, or asks again. */
-const LATELY_MS = 3_500;
+const ACTIVE_WITHIN_MS = 3_500;
 
 /** `places` default MAX_IN_FLIGHT. */
-export const scheduler = (places = MAX_IN_FLIGHT) =>
-  actor(Scheduler)<{ readonly jobs: Map<string, Seen> }>({
-    begin: () => ({ jobs: new Map() }),
-    idle_ms: 60_000,
+export const schedulerActor = (capacity = MAX_IN_FLIGHT) =>
+  actor(Scheduler)<{ readonly jobs: Map<string, RunningJob> }>({
+    activate: () => ({ jobs: new Map() }),
+    passivate_after_ms: 60_000,
     on: {
-      share({ state: { jobs }, now_ms }, job) {
+      allot({ state: { jobs }, now_ms }, job) {
         const { job_id } = job;
-        for (const [other, { at_ms }] of jobs) if (now_ms - at_ms > LATELY_MS) jobs.delete(other);
+        for (const [id, { at_ms }] of jobs) if (now_ms - at_ms > ACTIVE_WITHIN_MS) jobs.delete(id);
         if (!mayLoad(job, jobs.values())) {
           jobs.set(job_id, { ...job, demand: 0, at_ms: now_ms });
           return { window: 0 };
         }
         jobs.set(job_id, { ...job, is_loaded: true, at_ms: now_ms });
-        const asked = [...jobs.keys()];
-        const given = shares(
-          [...jobs.values()].map((seen) => seen.demand),
-          places,
+        const ids = [...jobs.keys()];
+        const granted = maxMinShares(
+          [...jobs.values()].map((running) => running.demand),
+          capacity,
         );
-        return { window: given[asked.indexOf(job_id)]! };
+        return { window: granted[ids.indexOf(job_id)]! };
       },
-      left({ state: { jobs } }, { job_id }) {
+      finished({ state: { jobs } }, { job_id }) {
         jobs.delete(job_id);
       },
     },

@@ -1,90 +1,107 @@
 /**
  * The search actor: one per query. It gathers everyone who asks the same now and has it searched once; who wants more
- * results than are being looked for gets a search of their own. It knows no engine (seek.ts) and no cache (cache.ts).
+ * results than are being looked for gets a search of their own. It knows no engine (run-search.ts) and no cache (cache.ts).
  */
-import { actor, type Held, PARKED, type ReplyTo, type Say, type Turn } from "../../cluster/actor.ts";
-import { Search, type SearchAnswer, type SearchAsk } from "../../schemas/search.ts";
-import type { Sought } from "./run-search.ts";
+import {
+  actor,
+  type WorkContext,
+  DEFERRED,
+  type ReplyTo,
+  type ActorClient,
+  type Turn,
+} from "../../cluster/actor.ts";
+import { Search, type SearchAnswer, type SearchRequest } from "../../schemas/search.ts";
+import type { SearchOutcome } from "./run-search.ts";
 
 interface Caller {
-  readonly ask: SearchAsk;
+  readonly request: SearchRequest;
   readonly reply: ReplyTo<SearchAnswer>;
 }
 
-interface Running {
+interface RunningSearch {
   readonly search: number;
   /** The first caller's, who pays when it costs anything. */
-  readonly ask: SearchAsk;
+  readonly request: SearchRequest;
   readonly callers: readonly Caller[];
 }
 
 interface State {
   /** Not kept: callers whose actor moved ask again. */
-  running: readonly Running[];
-  begun: number;
+  running: readonly RunningSearch[];
+  started_count: number;
 }
 
-type Seek = (say: Say, held: Held, ask: SearchAsk, digest: string) => Promise<Sought>;
+type RunSearch = (
+  ask: ActorClient,
+  work: WorkContext,
+  request: SearchRequest,
+  digest: string,
+) => Promise<SearchOutcome>;
 type SearchTurn = Turn<State, typeof Search.operations>;
 
-export const search = (seek: Seek) =>
+export const searchActor = (runSearch: RunSearch) =>
   actor(Search)<State>({
-    begin: () => ({ running: [], begun: 0 }),
-    idle_ms: 60_000,
+    activate: () => ({ running: [], started_count: 0 }),
+    passivate_after_ms: 60_000,
     on: {
-      get(turn, ask) {
-        const caller = { ask, reply: turn.park<SearchAnswer>() };
+      get(turn, request) {
+        const caller = { request, reply: turn.deferReply<SearchAnswer>() };
         // Asked again after a lost answer: the new address counts.
         turn.state.running = turn.state.running.map((running) => ({
           ...running,
-          callers: running.callers.filter(({ ask: { search_id } }) => search_id !== ask.search_id),
+          callers: running.callers.filter(({ request: { search_id } }) => search_id !== request.search_id),
         }));
-        const known = turn.state.running.find((running) => serves(running.ask, ask));
-        if (!known) {
-          begin(turn, [caller], seek);
-          return PARKED;
+        const joinable = turn.state.running.find((running) => canServe(running.request, request));
+        if (!joinable) {
+          startSearch(turn, [caller], runSearch);
+          return DEFERRED;
         }
         turn.state.running = turn.state.running.map((running) =>
-          running === known ? { ...running, callers: [...running.callers, caller] } : running,
+          running === joinable ? { ...running, callers: [...running.callers, caller] } : running,
         );
-        return PARKED;
+        return DEFERRED;
       },
 
-      searched(turn, { search: number, answer, refused_project }) {
-        const found = turn.state.running.find((running) => running.search === number);
-        if (!found) return;
-        turn.state.running = turn.state.running.filter((running) => running !== found);
+      completed(turn, { search: number, answer, refused_project }) {
+        const finished = turn.state.running.find((running) => running.search === number);
+        if (!finished) return;
+        turn.state.running = turn.state.running.filter((running) => running !== finished);
         // One project's empty purse is not everybody's.
-        const others =
-          refused_project === null ? [] : found.callers.filter(({ ask }) => ask.project !== refused_project);
-        for (const caller of found.callers) {
-          if (others.includes(caller)) continue;
-          const pays = caller.ask.search_id === found.ask.search_id;
+        const unaffected =
+          refused_project === null
+            ? []
+            : finished.callers.filter(({ request }) => request.project !== refused_project);
+        for (const caller of finished.callers) {
+          if (unaffected.includes(caller)) continue;
+          const isPayer = caller.request.search_id === finished.request.search_id;
           turn.answer(caller.reply, {
             ...answer,
-            results: answer.results.slice(0, caller.ask.max_results),
-            cost_usd: pays ? answer.cost_usd : "0",
+            results: answer.results.slice(0, caller.request.max_results),
+            cost_usd: isPayer ? answer.cost_usd : "0",
           });
         }
-        if (others.length > 0) begin(turn, others, seek);
+        if (unaffected.length > 0) startSearch(turn, unaffected, runSearch);
       },
     },
   });
 
 /** The largest wish of all who wait, in the name of the first. */
-function begin(turn: SearchTurn, callers: readonly Caller[], seek: Seek): void {
-  const max_results = Math.max(...callers.map(({ ask }) => ask.max_results));
-  const ask = { ...callers[0]!.ask, max_results };
-  const number = turn.state.begun++;
+function startSearch(turn: SearchTurn, callers: readonly Caller[], runSearch: RunSearch): void {
+  const max_results = Math.max(...callers.map(({ request }) => request.max_results));
+  const request = { ...callers[0]!.request, max_results };
+  const number = turn.state.started_count++;
   turn.state = {
-    begun: number + 1,
-    running: [...turn.state.running, { search: number, ask, callers }],
+    started_count: number + 1,
+    running: [...turn.state.running, { search: number, request, callers }],
   };
   const digest = turn.key;
-  turn.start("searched", async (say, held) => ({ search: number, ...(await seek(say, held, ask, digest)) }));
+  turn.pipeToSelf("completed", async (ask, work) => ({
+    search: number,
+    ...(await runSearch(ask, work, request, digest)),
+  }));
 }
 
 /** Whether what is being searched will do for this caller: deep enough, and as fresh as asked for. */
-const serves = (running: SearchAsk, ask: SearchAsk): boolean =>
-  running.max_results >= ask.max_results &&
-  (running.cache_ttl_s === 0 || running.cache_ttl_s === ask.cache_ttl_s);
+const canServe = (running: SearchRequest, request: SearchRequest): boolean =>
+  running.max_results >= request.max_results &&
+  (running.cache_ttl_s === 0 || running.cache_ttl_s === request.cache_ttl_s);

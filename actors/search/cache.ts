@@ -9,7 +9,7 @@ import { Nullable } from "../../schemas/common.ts";
 import {
   FALLBACK_REASONS,
   type SearchAnswer,
-  type SearchAsk,
+  type SearchRequest,
   SEARCH_TTL_S,
   SearchResult,
 } from "../../schemas/search.ts";
@@ -36,11 +36,16 @@ export const asCachedSearch = (value: unknown): CachedSearch | null =>
   cachedSearch.Check(value) ? value : null;
 
 /** White space is none of the question. */
-export const tidied = (query: string): string => query.normalize("NFC").trim().replace(/\s+/gu, " ");
+export const normalizeQuery = (query: string): string => query.normalize("NFC").trim().replace(/\s+/gu, " ");
 
 /** Case is none of it either, but the words are sent upstream as they came. */
-export function searchKey({ query, language, country, freshness }: SearchAsk): string {
-  const parts = [tidied(query).toLowerCase(), language?.toLowerCase(), country?.toLowerCase(), freshness];
+export function searchKey({ query, language, country, freshness }: SearchRequest): string {
+  const parts = [
+    normalizeQuery(query).toLowerCase(),
+    language?.toLowerCase(),
+    country?.toLowerCase(),
+    freshness,
+  ];
   return createHash("sha256")
     .update(JSON.stringify(parts.map((part) => part ?? null)))
     .digest("hex");
@@ -60,20 +65,23 @@ export function ttlOf({ error, provider, fallback_reason }: SearchAnswer): numbe
 }
 
 /** The stored answer as this caller's, or null when it is too old, too short or no longer true. */
-export function fresh(
+export function freshAnswer(
   stored: CachedSearch | null,
-  ask: Pick<SearchAsk, "cache_ttl_s" | "max_results">,
+  request: Pick<SearchRequest, "cache_ttl_s" | "max_results">,
   revision: string | null,
   now_ms: number,
 ): SearchAnswer | null {
-  if (stored === null || ask.cache_ttl_s === 0) return null;
-  const most_ms = Math.min(stored.ttl_ms, ask.cache_ttl_s === null ? Infinity : ask.cache_ttl_s * 1_000);
+  if (stored === null || request.cache_ttl_s === 0) return null;
+  const most_ms = Math.min(
+    stored.ttl_ms,
+    request.cache_ttl_s === null ? Infinity : request.cache_ttl_s * 1_000,
+  );
   if (now_ms - stored.searched_ms > most_ms) return null;
-  if (stored.depth < ask.max_results && stored.results.length < ask.max_results) return null;
+  if (stored.depth < request.max_results && stored.results.length < request.max_results) return null;
   if (stored.revision !== null && stored.revision !== revision) return null;
   const { provider, fallback_reason, unresponsive_engines } = stored;
   return {
-    results: stored.results.slice(0, ask.max_results),
+    results: stored.results.slice(0, request.max_results),
     provider,
     fallback_reason,
     unresponsive_engines,

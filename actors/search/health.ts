@@ -9,12 +9,12 @@ export interface Health {
   readonly failures: number;
   /** Unix milliseconds; 0: not suspended. */
   readonly until_ms: number;
-  readonly because: string | null;
+  readonly reason: string | null;
 }
 
-export type Healths = Readonly<Record<string, Health>>;
+export type HealthByInstance = Readonly<Record<string, Health>>;
 
-export const HEALTHY: Health = { failures: 0, until_ms: 0, because: null };
+export const HEALTHY: Health = { failures: 0, until_ms: 0, reason: null };
 
 const SECOND_MS = 1_000;
 /** 5 s, 10 s, 20 s, 40 s, 80 s, 120 s */
@@ -35,7 +35,7 @@ const SUSPENDED_MS: Readonly<Record<string, number>> = {
 /** What Retry-After may ask for. */
 const MAX_RETRY_AFTER_MS = 3_600 * SECOND_MS;
 
-export function reported(health: Health, report: InstanceReport, now_ms: number): Health {
+export function recordReport(health: Health, report: InstanceReport, now_ms: number): Health {
   const { failure, retry_after_s } = report;
   if (failure === null) return health.failures === 0 && health.until_ms === 0 ? health : HEALTHY;
   const failures = health.failures + 1;
@@ -45,17 +45,19 @@ export function reported(health: Health, report: InstanceReport, now_ms: number)
   const until_ms = now_ms + Math.max(known_ms ?? doubled_ms, asked_ms);
   // Several searches may fail at once; none shortens what another found out.
   return until_ms > health.until_ms
-    ? { failures, until_ms, because: failure }
+    ? { failures, until_ms, reason: failure }
     : { ...health, failures: health.failures + 1 };
 }
 
 /** The first that may be asked, beginning behind the one asked last; null: none. */
 export function nextInstance(
   names: readonly string[],
-  healths: Healths,
+  healths: HealthByInstance,
   { last, except, now_ms }: { last: string | null; except: readonly string[]; now_ms: number },
 ): string | null {
   const from = last === null ? 0 : names.indexOf(last) + 1;
-  const turn = [...names.slice(from), ...names.slice(0, from)];
-  return turn.find((name) => !except.includes(name) && (healths[name] ?? HEALTHY).until_ms <= now_ms) ?? null;
+  const order = [...names.slice(from), ...names.slice(0, from)];
+  return (
+    order.find((name) => !except.includes(name) && (healths[name] ?? HEALTHY).until_ms <= now_ms) ?? null
+  );
 }

@@ -5,22 +5,22 @@
  */
 import { actor } from "../../cluster/actor.ts";
 import { Instances } from "../../schemas/search.ts";
-import { type Healths, HEALTHY, nextInstance, reported } from "./health.ts";
+import { type HealthByInstance, HEALTHY, nextInstance, recordReport } from "./health.ts";
 
 interface State {
-  healths: Healths;
+  healths: HealthByInstance;
   last: string | null;
 }
 
 /** `names` in the order they take turns; the same on all nodes. */
-export const instances = (names: readonly string[]) =>
-  actor(Instances)<State, Healths>({
-    keep: ({ healths }) => healths,
+export const searchInstancesActor = (names: readonly string[]) =>
+  actor(Instances)<State, HealthByInstance>({
+    persist: ({ healths }) => healths,
     // What is no longer set up is forgotten with the next thing learned.
-    begin: (kept) => ({ healths: kept ?? NONE, last: null }),
-    idle_ms: 10 * 60_000,
+    activate: (snapshot) => ({ healths: snapshot ?? NONE, last: null }),
+    passivate_after_ms: 10 * 60_000,
     on: {
-      take(turn, { except }) {
+      next(turn, { except }) {
         const { healths, last } = turn.state;
         const instance = nextInstance(names, healths, { last, except, now_ms: turn.now_ms });
         turn.state.last = instance ?? last;
@@ -30,24 +30,24 @@ export const instances = (names: readonly string[]) =>
       report(turn, report) {
         const { healths } = turn.state;
         if (!names.includes(report.instance)) return;
-        const before = healths[report.instance] ?? HEALTHY;
-        const after = reported(before, report, turn.now_ms);
-        if (after === before) return;
-        const known = Object.entries(healths).filter(([name]) => names.includes(name));
-        turn.state.healths = { ...Object.fromEntries(known), [report.instance]: after };
+        const previous = healths[report.instance] ?? HEALTHY;
+        const next = recordReport(previous, report, turn.now_ms);
+        if (next === previous) return;
+        const configured = Object.entries(healths).filter(([name]) => names.includes(name));
+        turn.state.healths = { ...Object.fromEntries(configured), [report.instance]: next };
       },
 
       view: ({ state, now_ms }) =>
         names.map((instance) => {
-          const { until_ms, because } = state.healths[instance] ?? HEALTHY;
+          const { until_ms, reason } = state.healths[instance] ?? HEALTHY;
           const suspended = until_ms > now_ms;
           return {
             instance,
             suspended_until_ms: suspended ? until_ms : null,
-            because: suspended ? because : null,
+            reason: suspended ? reason : null,
           };
         }),
     },
   });
 
-const NONE: Healths = {};
+const NONE: HealthByInstance = {};

@@ -38,10 +38,10 @@ interface Merged {
   score: number;
 }
 
-const spaced = (text: string): string => text.replace(/\s+/gu, " ").trim();
+const collapseSpace = (text: string): string => text.replace(/\s+/gu, " ").trim();
 
 /** At most so many units, never half a character, and never silently. */
-export function clipped(text: string, most: number): string {
+export function clip(text: string, most: number): string {
   if (text.length <= most) return text;
   return `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
@@ -56,13 +56,13 @@ export function merge(
 ): SearchResult[] {
   const byUrl = new Map<string, Merged>();
   for (const list of lists) {
-    const placed = new Set<string>();
+    const seenKeys = new Set<string>();
     for (const [place, raw] of list.entries()) {
       const url = parseUrl(raw.url);
       if (url === null) continue;
-      const title = clipped(spaced(raw.title ?? ""), MAX_TITLE_CHARS) || null;
+      const title = clip(collapseSpace(raw.title ?? ""), MAX_TITLE_CHARS) || null;
       const snippets = raw.snippets
-        .map((snippet) => clipped(spaced(snippet), MAX_SNIPPET_CHARS))
+        .map((snippet) => clip(collapseSpace(snippet), MAX_SNIPPET_CHARS))
         .filter((snippet) => snippet !== "");
       if (title === null && snippets.length === 0) continue;
       const key = normaliseUrl(url);
@@ -81,15 +81,15 @@ export function merge(
       merged.title ??= title;
       merged.published_at ??= raw.published === null ? null : parseDate(raw.published, "en", now_ms);
       for (const snippet of snippets) {
-        const same = snippet.toLowerCase();
-        if (merged.snippets.size < MAX_SNIPPETS && !merged.snippets.has(same))
-          merged.snippets.set(same, snippet);
+        const lowered = snippet.toLowerCase();
+        if (merged.snippets.size < MAX_SNIPPETS && !merged.snippets.has(lowered))
+          merged.snippets.set(lowered, snippet);
       }
       for (const engine of raw.engines)
-        if (merged.engines.size < MAX_ENGINES) merged.engines.add(clipped(engine, MAX_ENGINE_CHARS));
+        if (merged.engines.size < MAX_ENGINES) merged.engines.add(clip(engine, MAX_ENGINE_CHARS));
       // The same page twice in one list is one place in it.
-      if (!placed.has(key)) merged.score += 1 / (FUSION + place);
-      placed.add(key);
+      if (!seenKeys.has(key)) merged.score += 1 / (FUSION + place);
+      seenKeys.add(key);
     }
   }
   const ranked = [...byUrl.values()]
@@ -127,7 +127,7 @@ export const millisecondsOf = (iso: string): number => Date.parse(/T[\d:.]+$/.te
  * Why an answer is not good enough, or null. A cause goes before what it caused: engines that failed explain why
  * there is little. That engines failed is a reason even beside many results (1-core.md).
  */
-export function poor(
+export function fallbackReason(
   answer: Extract<EngineAnswer, { kind: "answered" }>,
   usable: number,
 ): FallbackReason | null {

@@ -3,7 +3,7 @@
  * primary answer is poor (1-core.md, POST /v1/search). Whatever upstreams do, it ends in time and under a name. What is
  * poor is merge.ts; what is kept, cache.ts; who may be asked, health.ts.
  */
-import type { Held, Say } from "../../cluster/actor.ts";
+import type { WorkContext, ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
@@ -15,19 +15,19 @@ import {
   Instances,
   INSTANCES_KEY,
   type SearchAnswer,
-  type SearchAsk,
+  type SearchRequest,
   type SearchResult,
 } from "../../schemas/search.ts";
-import { asCachedSearch, type CachedSearch, fresh, ttlOf } from "./cache.ts";
+import { asCachedSearch, type CachedSearch, freshAnswer, ttlOf } from "./cache.ts";
 import type { Engine, EngineAnswer, RawResult } from "./engine.ts";
-import { merge, poor } from "./merge.ts";
+import { merge, fallbackReason } from "./merge.ts";
 
 /** A project's money: kept back before the fallback is called, settled when it is known what the call cost. */
 export interface Budget {
   /** False: the project has not so much left. The same id again is the same reservation. */
-  readonly reserve: (say: Say, project: string, id: string, micros: number) => Promise<boolean>;
+  readonly reserve: (ask: ActorClient, project: string, id: string, micros: number) => Promise<boolean>;
   /** Never throws: what is not settled lapses. */
-  readonly settle: (say: Say, project: string, id: string, micros: number) => Promise<void>;
+  readonly settle: (ask: ActorClient, project: string, id: string, micros: number) => Promise<void>;
 }
 
 export interface Fallback {
@@ -37,7 +37,7 @@ export interface Fallback {
   readonly budget: Budget;
 }
 
-export interface Outside {
+export interface SearchDeps {
   readonly clock: Clock;
   readonly documents: Documents;
   readonly meters: Meters;
@@ -49,7 +49,7 @@ export interface Outside {
   readonly revision: () => string | null;
 }
 
-export interface Sought {
+export interface SearchOutcome {
   readonly answer: SearchAnswer;
   readonly refused_project: string | null;
 }
@@ -61,52 +61,60 @@ export const UPSTREAM_MS = 10_000;
 /** An instance that fails is followed by the next, so many in all. */
 export const MAX_INSTANCES = 3;
 
-export function seek(
-  outside: Outside,
-): (say: Say, held: Held, ask: SearchAsk, digest: string) => Promise<Sought> {
-  const { clock, documents, meters, fallback, revision } = outside;
-  const engines = new Map(outside.engines.map((engine) => [engine.name, engine]));
+export function runSearch(
+  deps: SearchDeps,
+): (ask: ActorClient, work: WorkContext, request: SearchRequest, digest: string) => Promise<SearchOutcome> {
+  const { clock, documents, meters, fallback, revision } = deps;
+  const engines = new Map(deps.engines.map((engine) => [engine.name, engine]));
 
   /** An upstream's answer within UPSTREAM_MS, whatever it does with the signal. */
-  async function asked(engine: Engine, ask: SearchAsk, held: Held): Promise<EngineAnswer> {
-    if (!held.mayStart())
+  async function askUpstream(
+    engine: Engine,
+    request: SearchRequest,
+    work: WorkContext,
+  ): Promise<EngineAnswer> {
+    if (!work.ownsKey())
       throw new Fault("lease_lost", `Cannot search "${engine.name}": another node may hold this query`);
-    const late = new AbortController();
-    const alarm = clock.at(clock.now() + UPSTREAM_MS, () => late.abort());
-    const signal = AbortSignal.any([held.signal, late.signal]);
-    const overdue = new Promise<EngineAnswer>((resolve) => {
+    const timeout = new AbortController();
+    const alarm = clock.at(clock.now() + UPSTREAM_MS, () => timeout.abort());
+    const signal = AbortSignal.any([work.signal, timeout.signal]);
+    const timedOut = new Promise<EngineAnswer>((resolve) => {
       const end = () =>
         resolve({ kind: "failed", reason: "timeout", retry_after_s: null, detail: "no answer in time" });
       if (signal.aborted) end();
       signal.addEventListener("abort", end, { once: true });
     });
     try {
-      return await Promise.race([engine.ask(ask, signal), overdue]);
+      return await Promise.race([engine.ask(request, signal), timedOut]);
     } finally {
       alarm[Symbol.dispose]();
     }
   }
 
-  function note(provider: "metasearch" | "fallback", name: string, answer: EngineAnswer): void {
+  function countUpstream(provider: "metasearch" | "fallback", name: string, answer: EngineAnswer): void {
     const reason = answer.kind === "answered" ? "ok" : answer.reason;
-    meters.count("trawl_search_upstream_total", { provider, reason: folded(reason) });
+    meters.count("trawl_search_upstream_total", { provider, reason: reasonLabel(reason) });
     if (answer.kind === "answered") return;
     meters.say("warn", "An upstream of search failed", { provider, name, reason, detail: answer.detail });
   }
 
   /** The first instance that answers, or why none did. */
-  async function primary(say: Say, held: Held, ask: SearchAsk): Promise<Answered | FallbackReason> {
-    const tried: string[] = [];
+  async function askPrimary(
+    ask: ActorClient,
+    work: WorkContext,
+    request: SearchRequest,
+  ): Promise<Answered | FallbackReason> {
+    const asked_instances: string[] = [];
     let failure: FallbackReason = "no_metasearch_instance";
-    while (tried.length < MAX_INSTANCES) {
-      const { instance } = await say(Instances, INSTANCES_KEY, "take", { except: tried });
+    while (asked_instances.length < MAX_INSTANCES) {
+      const { instance } = await ask(Instances, INSTANCES_KEY, "next", { except: asked_instances });
       const engine = instance === null ? undefined : engines.get(instance);
       if (!engine) break;
-      tried.push(engine.name);
-      const answer = await asked(engine, ask, held);
-      note("metasearch", engine.name, answer);
+      asked_instances.push(engine.name);
+      const answer = await askUpstream(engine, request, work);
+      countUpstream("metasearch", engine.name, answer);
       const failed = answer.kind === "failed";
-      await say(Instances, INSTANCES_KEY, "report", {
+      await ask(Instances, INSTANCES_KEY, "report", {
         instance: engine.name,
         failure: failed ? answer.reason : null,
         retry_after_s: failed ? answer.retry_after_s : null,
@@ -118,32 +126,32 @@ export function seek(
   }
 
   /** What the fallback gave and cost, or the error that stands for it. */
-  async function paid(
-    say: Say,
-    held: Held,
-    ask: SearchAsk,
+  async function askFallback(
+    ask: ActorClient,
+    work: WorkContext,
+    request: SearchRequest,
     { engine, price_micros, budget }: Fallback,
   ): Promise<{ results: readonly RawResult[]; cost_micros: number } | SearchError> {
     // Not the id alone: who joined a search and pays for one of its own asks under another.
-    const id = `search ${ask.search_id}`;
-    const most_micros = price_micros * requestsFor(ask);
-    const costs = most_micros > 0;
-    if (costs && !(await budget.reserve(say, ask.project, id, most_micros))) return "budget_exhausted";
+    const id = `search ${request.search_id}`;
+    const most_micros = price_micros * requestsFor(request);
+    const hasCost = most_micros > 0;
+    if (hasCost && !(await budget.reserve(ask, request.project, id, most_micros))) return "budget_exhausted";
     let cost_micros = 0;
     try {
-      const answer = await asked(engine, ask, held);
-      note("fallback", engine.name, answer);
+      const answer = await askUpstream(engine, request, work);
+      countUpstream("fallback", engine.name, answer);
       if (answer.kind === "failed")
         return `fallback_${answer.reason === "captcha" ? "invalid_answer" : answer.reason}`;
       cost_micros = price_micros * answer.billed;
       return { results: answer.results, cost_micros };
     } finally {
-      if (costs) await budget.settle(say, ask.project, id, cost_micros);
+      if (hasCost) await budget.settle(ask, request.project, id, cost_micros);
     }
   }
 
   /** A cache that cannot be read or written makes a search slower, not wrong. */
-  async function guarded<T>(what: string, otherwise: T, work: () => Promise<T>): Promise<T> {
+  async function withCache<T>(what: string, otherwise: T, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (problem) {
@@ -155,30 +163,30 @@ export function seek(
   }
 
   const stored = (digest: string) =>
-    guarded("read", null, async () => asCachedSearch((await documents.get("searches", digest))?.value));
+    withCache("read", null, async () => asCachedSearch((await documents.get("searches", digest))?.value));
 
-  async function keep(
+  async function store(
     digest: string,
-    ask: SearchAsk,
+    request: SearchRequest,
     answer: SearchAnswer,
-    all: SearchResult[],
-    at: string | null,
+    results: SearchResult[],
+    revisionBefore: string | null,
   ) {
     const { provider, fallback_reason, unresponsive_engines } = answer;
     const ttl_ms = ttlOf(answer);
     if (provider === null || ttl_ms === 0) return;
     const searched_ms = clock.now();
     const entry: CachedSearch = {
-      results: all,
+      results: results,
       provider,
       fallback_reason,
       unresponsive_engines,
-      depth: ask.max_results,
-      revision: provider === "metasearch" ? at : null,
+      depth: request.max_results,
+      revision: provider === "metasearch" ? revisionBefore : null,
       searched_ms,
       ttl_ms,
     };
-    await guarded("write", false, async () => {
+    await withCache("write", false, async () => {
       const old = await documents.get("searches", digest);
       // Somebody else wrote meanwhile: what they found is as good.
       return documents.put("searches", digest, entry, old?.version ?? 0, {
@@ -187,37 +195,45 @@ export function seek(
     });
   }
 
-  return async (say, held, ask, digest) => {
-    const kept = ask.cache_ttl_s === 0 ? null : await stored(digest);
-    const hit = fresh(kept, ask, revision(), clock.now());
+  return async (ask, work, request, digest) => {
+    const entry = request.cache_ttl_s === 0 ? null : await stored(digest);
+    const hit = freshAnswer(entry, request, revision(), clock.now());
     if (hit) return { answer: hit, refused_project: null };
 
     // Before the question: what is stored while it is answered may be missing from the answer.
-    const at = revision();
-    const first = await primary(say, held, ask);
-    const wishes = { freshness: ask.freshness, now_ms: clock.now() };
-    const found = typeof first === "string" ? [] : merge([first.results], wishes);
-    const reason = typeof first === "string" ? first : poor(first, found.length);
-    const second = reason !== null && fallback ? await paid(say, held, ask, fallback) : null;
+    const revisionBefore = revision();
+    const primaryResult = await askPrimary(ask, work, request);
+    const options = { freshness: request.freshness, now_ms: clock.now() };
+    const results = typeof primaryResult === "string" ? [] : merge([primaryResult.results], options);
+    const reason =
+      typeof primaryResult === "string" ? primaryResult : fallbackReason(primaryResult, results.length);
+    const fallbackResult =
+      reason !== null && fallback ? await askFallback(ask, work, request, fallback) : null;
 
-    const bettered = second !== null && typeof second !== "string";
-    const all = bettered
-      ? merge([typeof first === "string" ? [] : first.results, second.results], wishes)
-      : found;
-    const error = bettered ? null : errorOf(reason, all.length, second);
+    const usesFallback = fallbackResult !== null && typeof fallbackResult !== "string";
+    const allResults = usesFallback
+      ? merge(
+          [typeof primaryResult === "string" ? [] : primaryResult.results, fallbackResult.results],
+          options,
+        )
+      : results;
+    const error = usesFallback ? null : errorOf(reason, allResults.length, fallbackResult);
     const answer: SearchAnswer = {
-      results: all.slice(0, ask.max_results),
-      provider: error !== null ? null : bettered ? "fallback" : "metasearch",
+      results: allResults.slice(0, request.max_results),
+      provider: error !== null ? null : usesFallback ? "fallback" : "metasearch",
       fallback_reason: reason,
       unresponsive_engines:
-        typeof first === "string" ? [] : [...new Set(first.unresponsive.map(({ engine }) => engine))],
+        typeof primaryResult === "string"
+          ? []
+          : [...new Set(primaryResult.unresponsive.map(({ engine }) => engine))],
       cached: false,
-      cost_usd: fromMicros(bettered ? second.cost_micros : 0),
+      cost_usd: fromMicros(usesFallback ? fallbackResult.cost_micros : 0),
       error,
     };
     // A poor answer the fallback did not better this time may be bettered the next.
-    if (reason === null || bettered || !fallback) await keep(digest, ask, answer, all, at);
-    return { answer, refused_project: second === "budget_exhausted" ? ask.project : null };
+    if (reason === null || usesFallback || !fallback)
+      await store(digest, request, answer, allResults, revisionBefore);
+    return { answer, refused_project: fallbackResult === "budget_exhausted" ? request.project : null };
   };
 }
 
@@ -241,7 +257,7 @@ export const requestsFor = ({ max_results }: { readonly max_results: number }): 
   Math.ceil(max_results / FALLBACK_PAGE);
 
 /** Reasons as a closed set, for a label. */
-function folded(reason: string): string {
+function reasonLabel(reason: string): string {
   const status = /^http_(\d)\d\d$/.exec(reason);
   return status ? `http_${status[1]}xx` : reason;
 }

@@ -115,7 +115,7 @@ const wordOf = (value: unknown): string =>
 export function candidates(rows: readonly Snapshot[], now_ms: number): readonly Snapshot[] {
   const seen = new Set<string>();
   return rows
-    .filter(({ timestamp }) => isYoung(timestamp, now_ms))
+    .filter(({ timestamp }) => isRecent(timestamp, now_ms))
     .toSorted((a, b) => (a.timestamp < b.timestamp ? 1 : -1))
     .filter(({ timestamp, digest }) => {
       const what = digest ?? timestamp;
@@ -124,7 +124,7 @@ export function candidates(rows: readonly Snapshot[], now_ms: number): readonly 
     .slice(0, MAX_CANDIDATES);
 }
 
-export function isYoung(timestamp: string, now_ms: number): boolean {
+export function isRecent(timestamp: string, now_ms: number): boolean {
   const at_ms = capturedMs(timestamp);
   return at_ms !== null && now_ms - at_ms <= MAX_AGE_MS && at_ms - now_ms <= MAX_AHEAD_MS;
 }
@@ -141,9 +141,9 @@ export function readReplayUrl(
   url: string,
 ): Pick<Snapshot, "timestamp" | "original"> | null {
   const base = URL.parse(`${baseOf(archive_url)}/web/`);
-  const asked = URL.parse(url);
-  if (!base || asked?.origin !== base.origin || !asked.href.startsWith(base.href)) return null;
-  const parts = /^(\d{14})(?:[a-z]{2}_)?\/(.+)$/.exec(asked.href.slice(base.href.length));
+  const requested = URL.parse(url);
+  if (!base || requested?.origin !== base.origin || !requested.href.startsWith(base.href)) return null;
+  const parts = /^(\d{14})(?:[a-z]{2}_)?\/(.+)$/.exec(requested.href.slice(base.href.length));
   // Browsers and proxies fold the two slashes of an address inside a path into one.
   const original = parts && parseUrl(parts[2]!.replace(/^(https?):\/(?!\/)/, "$1://"));
   return original ? { timestamp: parts[1]!, original: original.href } : null;
@@ -153,9 +153,9 @@ export function readReplayUrl(
  * When the copy that came was taken, which need not be the one that was asked for: archives replay the nearest one
  * they have. RFC 7089 has them say so; else what was asked for counts.
  */
-export function replayedTimestamp(headers: ReadonlyMap<string, string>, asked: string): string {
+export function replayedTimestamp(headers: ReadonlyMap<string, string>, requested: string): string {
   const at_ms = Date.parse(headers.get("memento-datetime") ?? "");
-  return Number.isNaN(at_ms) ? asked : timestampOf(at_ms);
+  return Number.isNaN(at_ms) ? requested : timestampOf(at_ms);
 }
 
 /** ISO 8601, UTC; null for what is no time. */
@@ -202,7 +202,7 @@ export function originalHeaders(replayed: ReadonlyMap<string, string>): Readonly
 }
 
 /** What archives write on pages of their own. */
-const ARCHIVE_SPEAKS =
+const ARCHIVE_NOTICE =
   /wayback machine|internet archive|has not archived|not (?:been )?archived|too many requests|rate limit|temporarily (?:offline|unavailable)|services? (?:is|are) (?:offline|unavailable)/i;
 /** An archive's own page is a few kilobytes of markup with a sentence in it. */
 const MAX_NOTICE_BYTES = 32_768;
@@ -224,7 +224,7 @@ export function isCopy(
   const type = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "text/html") return true;
   if (mime !== null && mime !== "text/html" && mime !== "warc/revisit") return false;
-  return body.length > MAX_NOTICE_BYTES || !ARCHIVE_SPEAKS.test(body.toString("latin1"));
+  return body.length > MAX_NOTICE_BYTES || !ARCHIVE_NOTICE.test(body.toString("latin1"));
 }
 
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";

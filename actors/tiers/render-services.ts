@@ -6,7 +6,7 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { Compile } from "typebox/compile";
 
-export interface RenderWish {
+export interface RenderRequest {
   readonly url: string;
   /** ISO 3166-1 alpha-2, or null. */
   readonly country: string | null;
@@ -24,11 +24,11 @@ export interface RenderService {
   /** The address of this service when TRAWL_RENDER_URL names only its host. */
   readonly hosts: readonly string[];
   readonly headers: (key: string) => readonly (readonly [string, string])[];
-  readonly body: (wish: RenderWish) => unknown;
+  readonly body: (request: RenderRequest) => unknown;
   /** null: not an answer this service gives. */
   readonly read: (answer: unknown) => Rendered | null;
   /** Statuses by which this service says something else than usual (REASONS). */
-  readonly says?: Readonly<Record<number, RenderProblem>>;
+  readonly status_problems?: Readonly<Record<number, RenderProblem>>;
 }
 
 /** Why a service did not render, as the attempt says it. */
@@ -104,7 +104,7 @@ const ZYTE: RenderService = {
   ),
   // 403: the account is suspended, as it is when its spending limit is reached. 503: busy. 520 and 521: the page was
   // not had, nothing is charged.
-  says: {
+  status_problems: {
     403: "provider_over_budget",
     503: "provider_rate_limited",
     520: "provider_failed",
@@ -152,8 +152,8 @@ export function renderService(render_url: string): RenderService {
   return named ?? SERVICES.find(({ hosts }) => hosts.includes(url?.hostname ?? "")) ?? TRAWL;
 }
 
-export function problemOf(status: number, { says }: RenderService): RenderProblem {
-  const known = says?.[status] ?? REASONS[status];
-  if (known) return known;
+export function problemOf(status: number, { status_problems: says }: RenderService): RenderProblem {
+  const problem = says?.[status] ?? REASONS[status];
+  if (problem) return problem;
   return status >= 400 && status < 500 ? "provider_refused" : "provider_error";
 }

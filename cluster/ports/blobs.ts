@@ -1,17 +1,17 @@
 /** Bytes by their SHA-256, written once. */
-export interface StoredBody {
+export interface StoredBlob {
   readonly sha256: string;
   readonly bytes: number;
 }
 
-export interface ListedBody {
+export interface ListedBlob {
   readonly sha256: string;
   /** When it was stored last, Unix milliseconds, not more than AGAIN_MS behind. */
   readonly stored_ms: number;
 }
 
 /** Storing what is there already is noted once it is this old. */
-export const AGAIN_MS = 12 * 60 * 60_000;
+export const TOUCH_AFTER_MS = 12 * 60 * 60_000;
 
 /** First and last byte, both included, as in RFC 9110; within the size. */
 export interface ByteRange {
@@ -20,12 +20,12 @@ export interface ByteRange {
 }
 
 /** Throws Fault "bodies_unreachable" and nothing else. */
-export interface Bodies {
+export interface Blobs {
   /**
    * Stores what comes, whole or not at all; storing it again changes nothing but when it was stored. The digest is of
    * exactly these bytes.
    */
-  put(content: Buffer | AsyncIterable<Buffer>): Promise<StoredBody>;
+  put(content: Buffer | AsyncIterable<Buffer>): Promise<StoredBlob>;
   /** Its size, or null when there is none. */
   head(sha256: string): Promise<{ readonly bytes: number } | null>;
   /** The exact bytes, in pieces of at most 1 MiB that are read as they are asked for; null when there is none. */
@@ -36,7 +36,7 @@ export interface Bodies {
    */
   remove(sha256: string, stored_before_ms?: number): Promise<boolean>;
   /** Those whose digest begins with these two hexadecimal digits, in any order. */
-  list(digits: string): AsyncIterable<ListedBody>;
+  list(digits: string): AsyncIterable<ListedBlob>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }

@@ -4,12 +4,12 @@ export interface Versioned {
   readonly version: number;
 }
 
-export interface Entry extends Versioned {
+export interface DocumentEntry extends Versioned {
   readonly key: string;
 }
 
 /** What a document carries beside its value, for whoever looks for it. */
-export interface Extra {
+export interface PutOptions {
   /** One word to find documents by, together with the order of their keys; absent: not findable by tag. */
   readonly tag?: string;
   /** When `forget` may remove it, Unix milliseconds; absent: never. */
@@ -17,7 +17,7 @@ export interface Extra {
 }
 
 /** Documents of one collection in the order of their keys (bytes of UTF-8). */
-export interface Range {
+export interface KeyRange {
   /** Only those with this tag. */
   readonly tag?: string;
   /** First key, included. */
@@ -44,14 +44,20 @@ export interface Documents {
    * Stores when the version is still the one read, 0 for a new key; the stored version is one more.
    * False: someone else wrote, nothing changed. `extra` replaces what was there.
    */
-  put(collection: string, key: string, value: unknown, version: number, extra?: Extra): Promise<boolean>;
+  put(
+    collection: string,
+    key: string,
+    value: unknown,
+    version: number,
+    options?: PutOptions,
+  ): Promise<boolean>;
   /** Removes when the version is still the one read. False: someone else wrote, or it is gone. */
   remove(collection: string, key: string, version: number): Promise<boolean>;
-  list(collection: string, range: Range): Promise<readonly Entry[]>;
+  list(collection: string, range: KeyRange): Promise<readonly DocumentEntry[]>;
   /** Removes everything in a range of keys; how many. */
   removeRange(collection: string, from: string, to: string): Promise<number>;
   /** Removes at most `limit` of what expired before the time given; how many. */
-  forget(collection: string, before_ms: number, limit: number): Promise<number>;
+  removeExpired(collection: string, before_ms: number, limit: number): Promise<number>;
   /** Resolves when the store answers. */
   ping(): Promise<void>;
   close(): Promise<void>;

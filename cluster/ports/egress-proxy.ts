@@ -4,7 +4,7 @@
  */
 import type { EgressProblem } from "./egress.ts";
 
-export interface PassLimits {
+export interface SessionLimits {
   /** Connections at once; one more is refused. Default 128. */
   readonly connections: number;
   /** What all connections of the pass may bring in; then they are cut and no more are made. Default 256 MiB. */
@@ -12,7 +12,7 @@ export interface PassLimits {
 }
 
 /** One user of the guard, for as long as it has something to do: one page of a browser. */
-export interface Pass {
+export interface ProxySession {
   /** What the proxy asks for, by Basic authentication (RFC 9110, 11.7). */
   readonly username: string;
   readonly password: string;
@@ -21,14 +21,14 @@ export interface Pass {
    * Why the last connection to a host (as URL.host has it) did not come about or brought no answer, null when it did:
    * to who asks through a proxy, every reason looks the same.
    */
-  readonly refusal: (host: string) => EgressProblem | null;
+  readonly failureFor: (host: string) => EgressProblem | null;
   /** Cuts what is open; the pass is worth nothing from then on. */
-  readonly revoke: () => void;
+  readonly close: () => void;
 }
 
-export interface Guard {
+export interface EgressProxy {
   /** What a browser is given as its proxy. */
   readonly url: string;
-  readonly admit: (limits?: Partial<PassLimits>) => Pass;
+  readonly openSession: (limits?: Partial<SessionLimits>) => ProxySession;
   readonly close: () => Promise<void>;
 }

@@ -42,9 +42,9 @@ export interface ExchangeRequest {
    * Asked each time at the moment before the request is written to a connection that stands, and once more when a kept
    * connection had died and a fresh one takes its place. False: nothing is sent, and the exchange failed as `aborted`.
    */
-  readonly sending?: () => boolean;
+  readonly beforeSend?: () => boolean;
   /** Told each time when the request has been written: it may have taken a busy machine a while to get so far. */
-  readonly sent?: () => void;
+  readonly onSent?: () => void;
   /**
    * Through this forward proxy (http or https, credentials in the URL), which an operator configured: its endpoint may
    * be private. A URL that is an address is judged as ever; what a name leads to is for the proxy to know.
@@ -65,9 +65,9 @@ export interface Timings {
   readonly first_byte_ms: number;
 }
 
-export type Exchange = Answered | Unanswered;
+export type Exchange = ExchangeResponse | ExchangeFailure;
 
-export interface Answered {
+export interface ExchangeResponse {
   readonly kind: "answered";
   readonly status: number;
   /** Names in lower case; repeated fields in order. */
@@ -84,7 +84,7 @@ export interface Answered {
   readonly timings: Timings;
 }
 
-export interface Unanswered {
+export interface ExchangeFailure {
   readonly kind: "failed";
   readonly problem: EgressProblem;
   /** Whether the other side had taken the connection: a time-out before that means nobody is there. */

@@ -1,2 +1,2 @@
 /** Lets everything else that waits in this process have its turn: between two slices of long work. */
-export type Breathe = () => Promise<void>;
+export type YieldToEventLoop = () => Promise<void>;

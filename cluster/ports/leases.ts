@@ -15,7 +15,7 @@ export type Renewal =
   | { readonly kind: "lost" };
 
 /** Who falls silent is missed before its leases run out: the others are at its partitions when they do. */
-export const presenceOf = (ttl_ms: number): number => Math.round((ttl_ms * 2) / 3);
+export const presenceTtlMs = (ttl_ms: number): number => Math.round((ttl_ms * 2) / 3);
 
 /** Throws Fault bus_unreachable (nothing is known then) and nothing else. */
 export interface Leases {
@@ -29,11 +29,11 @@ export interface Leases {
   release(partition: number, lease: Lease): Promise<void>;
 
   /** Says that this node is there, for `presenceOf(ttl_ms)`. */
-  present(node: string): Promise<void>;
-  absent(node: string): Promise<void>;
+  announcePresence(node: string): Promise<void>;
+  removePresence(node: string): Promise<void>;
   members(): Promise<readonly string[]>;
 
   /** A setting all nodes must share: stores it when nobody has, and answers what is stored. */
-  agree(name: string, value: string): Promise<string>;
+  agreeOn(name: string, value: string): Promise<string>;
   close(): Promise<void>;
 }

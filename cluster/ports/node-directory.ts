@@ -14,17 +14,17 @@ export interface NodeReport {
   /** Where it alone tells of itself: /health, /ready, /metrics. */
   readonly status_address: string;
   /** Unix milliseconds. */
-  readonly began_ms: number;
+  readonly started_ms: number;
   readonly draining: boolean;
   readonly partitions: readonly { readonly partition: number; readonly epoch: number }[];
   /** Actors awake, works running, questions it asked and has no answer to. */
-  readonly awake: number;
-  readonly works: number;
-  readonly questions: number;
+  readonly active_actors: number;
+  readonly background_works: number;
+  readonly pending_asks: number;
 }
 
 /** What is in front of a partition's reader. */
-export interface Queue {
+export interface QueueReport {
   readonly stream: Stream;
   readonly partition: number;
   readonly epoch: number;
@@ -35,21 +35,21 @@ export interface Queue {
 }
 
 /** What a node does for whoever asks. */
-export interface Desk {
+export interface NodeAdmin {
   readonly report: () => NodeReport;
   /** Begins to hand everything over and to end; does not wait for it. */
   readonly drain: () => void;
 }
 
 /** Throws Fault bus_unreachable and nothing else. */
-export interface Roster {
+export interface NodeDirectory {
   /** Answers for this node until the roster is closed. */
-  serve(node: string, desk: Desk): Promise<void>;
+  serve(node: string, admin: NodeAdmin): Promise<void>;
   /** Everybody who answers within the time. */
   nodes(wait_ms?: number): Promise<readonly NodeReport[]>;
   /** False: there is no node of that name. */
   drain(node: string): Promise<boolean>;
-  queues(): Promise<readonly Queue[]>;
+  queues(): Promise<readonly QueueReport[]>;
   /** Removes all letters and leases of this cluster from the bus; what was removed. Only when no node runs. */
   wipe(): Promise<readonly string[]>;
   close(): Promise<void>;

@@ -1,9 +1,9 @@
 /** Why a task outside this process came to nothing. */
-export type WorkFailure = "timeout" | "out_of_memory" | "crashed" | "full" | "threw" | "aborted";
+export type TaskFailure = "timeout" | "out_of_memory" | "crashed" | "full" | "threw" | "aborted";
 
-export type Work<T> =
+export type TaskResult<T> =
   | { readonly kind: "done"; readonly value: T }
-  | { readonly kind: "failed"; readonly reason: WorkFailure; readonly detail: string };
+  | { readonly kind: "failed"; readonly reason: TaskFailure; readonly detail: string };
 
 /**
  * Functions of their arguments, run outside this process within a time and a memory, because their input is
@@ -11,7 +11,7 @@ export type Work<T> =
  */
 export interface Workers {
   /** `message` is copied (structured clone; Buffers cheaply). Never throws. */
-  run<T>(task: string, message: unknown, signal?: AbortSignal): Promise<Work<T>>;
+  run<T>(task: string, message: unknown, signal?: AbortSignal): Promise<TaskResult<T>>;
   close(): Promise<void>;
 }
 

@@ -5,9 +5,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Exchange, exchange, type Wire } from "../exchange.ts";
-import { addField, coming, FIELDS_MAX, HEADERS_MAX_BYTES } from "../framing.ts";
+import { addField, readFraming, FIELDS_MAX, HEADERS_MAX_BYTES } from "../framing.ts";
 import type { Head, Listen, Listening, Reply } from "../http.ts";
-import { plainAddress } from "../client-ip.ts";
+import { normalizeIp } from "../client-ip.ts";
 
 const NAME = "node:http";
 /** A head must be whole by then. */
@@ -34,13 +34,13 @@ interface State {
   /** Requests whose answer has not been written to its end. */
   open: number;
   /** Called when `open` falls to nought. */
-  quiet: () => void;
+  onIdle: () => void;
   readonly uploads: Set<Upload>;
 }
 
 export const listenNode: Listen = (admit, options) =>
   new Promise((resolve, reject) => {
-    const state: State = { draining: false, open: 0, quiet: () => {}, uploads: new Set() };
+    const state: State = { draining: false, open: 0, onIdle: () => {}, uploads: new Set() };
     const limits = {
       maxHeaderSize: HEADERS_MAX_BYTES,
       headersTimeout: HEAD_MAX_MS,
@@ -80,11 +80,11 @@ function listening(server: Server, state: State): Listening {
     const closed = new Promise((resolve) => server.close(resolve));
     let timer: NodeJS.Timeout | undefined;
     const answered = new Promise<void>((resolve) => {
-      state.quiet = () => {
+      state.onIdle = () => {
         clearTimeout(timer);
         timer = setTimeout(() => state.open === 0 && resolve(), Math.min(LINGER_MS, within_ms));
       };
-      if (state.open === 0) state.quiet();
+      if (state.open === 0) state.onIdle();
     });
     let cut: NodeJS.Timeout | undefined;
     await Promise.race([closed, answered, new Promise((resolve) => (cut = setTimeout(resolve, within_ms)))]);
@@ -121,7 +121,7 @@ function headOf(req: IncomingMessage): Head {
     headers,
     address: () => {
       const peer = req.socket.remoteAddress;
-      return (address ??= peer ? plainAddress(peer) : null) ?? "";
+      return (address ??= peer ? normalizeIp(peer) : null) ?? "";
     },
   };
 }
@@ -129,8 +129,8 @@ function headOf(req: IncomingMessage): Head {
 type Parties = Parameters<typeof exchange>[2];
 
 function serve(req: IncomingMessage, res: ServerResponse, state: State, parties: Parties): void {
-  let live = true;
-  let finished = false;
+  let isLive = true;
+  let isFinished = false;
   let call: Exchange | null = null;
   let waiting: ((more: boolean) => void) | null = null;
   const { socket } = req;
@@ -144,10 +144,10 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
   state.open++;
   // Said once for each response: after its last byte, or when the connection broke before it.
   res.once("close", () => {
-    live = false;
-    if (!finished) call?.left();
+    isLive = false;
+    if (!isFinished) call?.onClientAbort();
     resume(false);
-    if (--state.open === 0) state.quiet();
+    if (--state.open === 0) state.onIdle();
   });
   res.on("error", () => {}); // A write after the client left: told by "close".
   req.on("error", () => {});
@@ -157,7 +157,7 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
   });
   // Before the server's own listener, which sets the time a connection may idle.
   res.prependOnceListener("finish", () => {
-    finished = !socket.destroyed; // Said of a broken connection as well.
+    isFinished = !socket.destroyed; // Said of a broken connection as well.
     socket.setTimeout(0);
   });
 
@@ -170,8 +170,8 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
     if (close || state.draining) fields.push("connection", "close");
     res.writeHead(reply.status, fields);
   };
-  const writing = (write: () => void): void => {
-    if (!live) return;
+  const guarded = (write: () => void): void => {
+    if (!isLive) return;
     try {
       write();
     } catch {
@@ -181,24 +181,24 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
   const wire: Wire = {
     copied_max_bytes: 0,
     whole: (reply, bytes, length, close) =>
-      writing(() => {
+      guarded(() => {
         begin(reply, length, close);
         res.end(bytes ?? undefined);
         socket.setTimeout(STALL_MAX_MS);
       }),
-    head: (reply, length, close) => writing(() => begin(reply, length, close)),
+    head: (reply, length, close) => guarded(() => begin(reply, length, close)),
     piece(bytes) {
-      let taken = false;
-      writing(() => (taken = res.write(bytes)));
-      if (taken) return true;
-      if (!live) return Promise.resolve(false);
+      let isTaken = false;
+      guarded(() => (isTaken = res.write(bytes)));
+      if (isTaken) return true;
+      if (!isLive) return Promise.resolve(false);
       socket.setTimeout(STALL_MAX_MS);
       const { promise, resolve } = Promise.withResolvers<boolean>();
       waiting = resolve;
       return promise;
     },
     end: () =>
-      writing(() => {
+      guarded(() => {
         res.end();
         socket.setTimeout(STALL_MAX_MS);
       }),
@@ -211,9 +211,9 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
   };
   if (req.rawHeaders.length / 2 > FIELDS_MAX) return refuse(431, "Request Header Fields Too Large");
   const head = headOf(req);
-  const announced = coming(head.headers);
-  if (announced.kind === "broken") return refuse(400, "Bad Request");
-  if (announced.kind === "none") req.resume();
+  const framing = readFraming(head.headers);
+  if (framing.kind === "broken") return refuse(400, "Bad Request");
+  if (framing.kind === "none") req.resume();
   else {
     state.uploads.add(upload);
     req.on("data", (piece: Buffer) => {
@@ -223,7 +223,7 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
     req.once("end", () => call?.piece(EMPTY, true));
     req.once("close", () => state.uploads.delete(upload));
   }
-  call = exchange(head, announced, parties, wire);
+  call = exchange(head, framing, parties, wire);
 }
 
 const EMPTY = Buffer.alloc(0);

@@ -6,9 +6,9 @@
 import { STATUS_CODES } from "node:http";
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";
 import { type Exchange, exchange, type Wire } from "../exchange.ts";
-import { addField, coming, HEADERS_MAX_BYTES } from "../framing.ts";
+import { addField, readFraming, HEADERS_MAX_BYTES } from "../framing.ts";
 import type { Admit, Head, Listen, Listening, ListenOptions, Reply } from "../http.ts";
-import { plainAddress } from "../client-ip.ts";
+import { normalizeIp } from "../client-ip.ts";
 
 const NAME = "uWebSockets.js";
 /** Larger bodies are offered to the socket instead of copied into its buffer. */
@@ -44,7 +44,7 @@ export async function loadUws(): Promise<Listen> {
   const uws = (await import("uWebSockets.js")) as unknown as Uws;
   return (admit, options) =>
     new Promise((resolve, reject) => {
-      const server = { draining: false, open: 0, quiet: () => {} };
+      const server = { draining: false, open: 0, onIdle: () => {} };
       const app = uws.App();
       app.any("/*", (res, req) => serve(res, req, server, { admit, failed: options.failed }));
       // Without the option a second service on the port would take half the traffic, in silence.
@@ -64,7 +64,7 @@ interface Server {
   /** Requests whose answer has not been written to its end. */
   open: number;
   /** Called when `open` falls to nought. */
-  quiet: () => void;
+  onIdle: () => void;
 }
 
 function listening(uws: Uws, app: TemplatedApp, socket: us_listen_socket, server: Server): Listening {
@@ -74,11 +74,11 @@ function listening(uws: Uws, app: TemplatedApp, socket: us_listen_socket, server
     uws.us_listen_socket_close(socket);
     let timer: NodeJS.Timeout | undefined;
     const answered = new Promise<void>((resolve) => {
-      server.quiet = () => {
+      server.onIdle = () => {
         clearTimeout(timer);
         timer = setTimeout(() => server.open === 0 && resolve(), Math.min(LINGER_MS, within_ms));
       };
-      if (server.open === 0) server.quiet();
+      if (server.open === 0) server.onIdle();
     });
     let cut: NodeJS.Timeout | undefined;
     await Promise.race([answered, new Promise((resolve) => (cut = setTimeout(resolve, within_ms)))]);
@@ -96,8 +96,8 @@ function listening(uws: Uws, app: TemplatedApp, socket: us_listen_socket, server
 /** Sent as bytes: a build that takes one-byte strings for Latin-1 would spoil anything beyond ASCII. */
 const statuses = new Map<number, Buffer>();
 function statusLine(status: number): Buffer {
-  const known = statuses.get(status);
-  if (known) return known;
+  const existing = statuses.get(status);
+  if (existing) return existing;
   const line = Buffer.from(`${status} ${STATUS_CODES[status] ?? "Unknown"}`);
   statuses.set(status, line);
   return line;
@@ -119,9 +119,9 @@ function serve(res: HttpResponse, req: HttpRequest, server: Server, parties: Par
     const headers = new Map<string, string>();
     // oxlint-disable-next-line unicorn/no-array-for-each -- not an array
     req.forEach((name, value) => addField(headers, name, value));
-    const announced = coming(headers);
-    wire.arrived = announced.kind === "none";
-    if (announced.kind === "broken") {
+    const framing = readFraming(headers);
+    wire.hasBody = framing.kind === "none";
+    if (framing.kind === "broken") {
       // Before anything else: this server judges the length only after the handler ran. Not at once: it would go on
       // to serve whatever came in the same packet; a request that arrives while one is pending closes the connection.
       setImmediate(() => wire.refuse());
@@ -134,22 +134,23 @@ function serve(res: HttpResponse, req: HttpRequest, server: Server, parties: Par
       query: req.getQuery() ?? "",
       headers,
       address: () =>
-        (address ??= wire.live ? plainAddress(Buffer.from(res.getRemoteAddressAsText()).toString()) : null) ??
-        "",
+        (address ??= wire.isLive
+          ? normalizeIp(Buffer.from(res.getRemoteAddressAsText()).toString())
+          : null) ?? "",
     };
-    if (announced.kind !== "none")
+    if (framing.kind !== "none")
       // In this very tick, whatever is decided later, or bytes are lost.
       res.onData((piece, last) => {
-        wire.corked = true;
-        wire.arrived = last;
+        wire.isCorked = true;
+        wire.hasBody = last;
         wire.call?.piece(new Uint8Array(piece), last);
-        wire.corked = false;
+        wire.isCorked = false;
       });
-    wire.corked = true;
-    wire.call = exchange(head, announced, parties, wire);
-    wire.corked = false;
+    wire.isCorked = true;
+    wire.call = exchange(head, framing, parties, wire);
+    wire.isCorked = false;
   } catch {
-    if (wire.live) res.close();
+    if (wire.isLive) res.close();
   }
 }
 
@@ -160,11 +161,11 @@ class UwsWire implements Wire {
   readonly #server: Server;
   call: Exchange | null = null;
   /** False from the end of the answer or from its abort: every use of `res` throws then. */
-  live = true;
+  isLive = true;
   /** The request's body, to its last byte. */
-  arrived = false;
+  hasBody = false;
   /** In a callback that was called for bytes of this connection: what is written leaves in one packet as it is. */
-  corked = false;
+  isCorked = false;
   /** Continues a piece that the socket did not take whole. */
   #writable: ((offset: number) => boolean) | null = null;
   /** Whoever waits for that piece. */
@@ -177,17 +178,17 @@ class UwsWire implements Wire {
   }
 
   aborted(): void {
-    if (!this.live) return;
-    this.#over();
-    this.call?.left();
+    if (!this.isLive) return;
+    this.#finish();
+    this.call?.onClientAbort();
     this.#waiting?.(false);
   }
 
   refuse(): void {
-    this.#writing(() => {
+    this.#write(() => {
       this.#res.writeStatus(statusLine(400)).writeHeader("content-type", JSON_TYPE);
       this.#res.end(BROKEN, true);
-      this.#over();
+      this.#finish();
     });
   }
 
@@ -195,24 +196,24 @@ class UwsWire implements Wire {
     if (bytes && bytes.length > COPIED_MAX_BYTES) {
       this.head(reply, length, close);
       void this.piece(bytes);
-    } else if (this.corked) {
+    } else if (this.isCorked) {
       try {
         this.#end(reply, bytes, length, close);
       } catch {
-        if (this.live) this.#res.close();
+        if (this.isLive) this.#res.close();
       }
-    } else this.#writing(() => this.#end(reply, bytes, length, close));
+    } else this.#write(() => this.#end(reply, bytes, length, close));
   }
 
   head(reply: Reply, length: number | null, close: boolean): void {
     this.#total = length;
-    this.#writing(() => this.#begin(reply, close || this.#server.draining));
-    if (!this.live) return;
+    this.#write(() => this.#begin(reply, close || this.#server.draining));
+    if (!this.isLive) return;
     this.#res.onWritable((offset) => {
-      if (!this.live || !this.#writable) return true;
-      let taken = false;
-      this.#writing(() => (taken = this.#writable!(offset)));
-      if (!taken) return false;
+      if (!this.isLive || !this.#writable) return true;
+      let isTaken = false;
+      this.#write(() => (isTaken = this.#writable!(offset)));
+      if (!isTaken) return false;
       this.#writable = null;
       const resume = this.#waiting;
       this.#waiting = null;
@@ -222,35 +223,37 @@ class UwsWire implements Wire {
   }
 
   piece(bytes: Buffer): true | Promise<boolean> {
-    if (!this.live) return Promise.resolve(false);
-    return this.#total === null ? this.#spell(bytes) : this.#offer(bytes, this.#total);
+    if (!this.isLive) return Promise.resolve(false);
+    return this.#total === null
+      ? this.#writeUnknownLength(bytes)
+      : this.#writeKnownLength(bytes, this.#total);
   }
 
   end(): void {
-    this.#writing(() => {
+    this.#write(() => {
       // What has its length told ended with its last byte.
       if (this.#total === null) this.#res.end();
       else if (this.#total === 0) this.#res.end(Buffer.alloc(0));
-      this.#over();
+      this.#finish();
     });
   }
 
   cut(): void {
-    if (this.live) this.#res.close();
+    if (this.isLive) this.#res.close();
   }
 
-  #over(): void {
-    this.live = false;
-    if (--this.#server.open === 0) this.#server.quiet();
+  #finish(): void {
+    this.isLive = false;
+    if (--this.#server.open === 0) this.#server.onIdle();
   }
 
   /** Everything that is written goes through here: in one packet, and never by an exception into native code. */
-  #writing(write: () => void): void {
-    if (!this.live) return;
+  #write(write: () => void): void {
+    if (!this.isLive) return;
     try {
       this.#res.cork(write);
     } catch {
-      if (!this.live) return;
+      if (!this.isLive) return;
       this.#res.close();
     }
   }
@@ -273,7 +276,7 @@ class UwsWire implements Wire {
     const { draining } = this.#server;
     if (bytes) {
       // A connection is only cut when no more of its request is to come, or its client would read no answer.
-      const cut = close || (draining && this.arrived);
+      const cut = close || (draining && this.hasBody);
       this.#begin(reply, draining && !cut);
       this.#res.end(bytes, cut);
     } else {
@@ -283,22 +286,22 @@ class UwsWire implements Wire {
       if (length !== null) this.#res.writeHeader("content-length", String(length));
       this.#res.endWithoutBody();
     }
-    this.#over();
+    this.#finish();
   }
 
-  #offer(bytes: Buffer, total: number): true | Promise<boolean> {
+  #writeKnownLength(bytes: Buffer, total: number): true | Promise<boolean> {
     const start = this.#res.getWriteOffset();
     const attempt = (from: number): boolean => {
-      const [taken, finished] = this.#res.tryEnd(bytes.subarray(from), total);
-      if (finished) this.#over();
-      return taken || finished;
+      const [isTaken, isFinished] = this.#res.tryEnd(bytes.subarray(from), total);
+      if (isFinished) this.#finish();
+      return isTaken || isFinished;
     };
-    let taken = false;
-    this.#writing(() => (taken = attempt(0)));
-    return taken || this.#later((offset) => attempt(offset - start));
+    let isTaken = false;
+    this.#write(() => (isTaken = attempt(0)));
+    return isTaken || this.#continueWhenWritable((offset) => attempt(offset - start));
   }
 
-  #spell(bytes: Buffer): true | Promise<boolean> {
+  #writeUnknownLength(bytes: Buffer): true | Promise<boolean> {
     let at = 0;
     // What write() refuses it has buffered all the same: small slices, and none while the socket is full.
     const attempt = (): boolean => {
@@ -309,13 +312,13 @@ class UwsWire implements Wire {
       }
       return true;
     };
-    let taken = false;
-    this.#writing(() => (taken = attempt()));
-    return taken || this.#later(attempt);
+    let isTaken = false;
+    this.#write(() => (isTaken = attempt()));
+    return isTaken || this.#continueWhenWritable(attempt);
   }
 
-  #later(attempt: (offset: number) => boolean): Promise<boolean> {
-    if (!this.live) return Promise.resolve(false);
+  #continueWhenWritable(attempt: (offset: number) => boolean): Promise<boolean> {
+    if (!this.isLive) return Promise.resolve(false);
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#waiting = resolve;
     this.#writable = attempt;

@@ -3,7 +3,7 @@
  * invoices are not here yet. The month's numbers are the Account actors'; what this gateway has not told them yet
  * is told first.
  */
-import type { Say } from "../../cluster/actor.ts";
+import type { ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import {
   Account,
@@ -21,8 +21,8 @@ import type { Metering } from "../metering.ts";
 import { json } from "../http-errors.ts";
 import { type Route, route } from "../route.ts";
 
-export interface AccountServices {
-  readonly ask: Say;
+export interface AccountRoutesDeps {
+  readonly ask: ActorClient;
   readonly metering: Metering;
   readonly clock: Clock;
   /** Every project of a customer. Throws Fault. */
@@ -35,7 +35,7 @@ const USAGE_WAIT_MS = 10_000;
 /** The most projects whose numbers one answer holds. */
 const MAX_PROJECTS = 100;
 
-interface Sheet {
+interface ProjectUsage {
   readonly project: Project;
   readonly totals: Totals;
 }
@@ -46,10 +46,10 @@ export function accountRoutes({
   clock,
   projectsOf,
   keysOf,
-}: AccountServices): readonly Route[] {
-  async function sheetOf(project: Project, month: string): Promise<Sheet> {
+}: AccountRoutesDeps): readonly Route[] {
+  async function usageOfProject(project: Project, month: string): Promise<ProjectUsage> {
     await metering.flush(project.name);
-    const totals = await ask(Account, project.name, "usage", { month }, { wait_ms: USAGE_WAIT_MS });
+    const totals = await ask(Account, project.name, "usage", { month }, { timeout_ms: USAGE_WAIT_MS });
     return { project, totals };
   }
 
@@ -58,14 +58,14 @@ export function accountRoutes({
     const month = monthOf(now_ms);
     const admin = key.role === "account_admin";
     const projects = admin ? (await projectsOf(customer.name)).slice(0, MAX_PROJECTS) : [project];
-    const sheets = await Promise.all(projects.map((each) => sheetOf(each, month)));
+    const usages = await Promise.all(projects.map((each) => usageOfProject(each, month)));
     const keys = admin ? (await Promise.all(projects.map(({ name }) => keysOf(name)))).flat() : [key];
     const active = keys.filter(({ status }) => status === "active");
     const shown = new Set(active.map(({ prefix }) => prefix));
-    const byProject = new Map(sheets.map((sheet) => [sheet.project.name, sheet]));
-    const own = byProject.get(project.name) ?? (await sheetOf(project, month));
+    const byProject = new Map(usages.map((usage) => [usage.project.name, usage]));
+    const own = byProject.get(project.name) ?? (await usageOfProject(project, month));
     const money = { external: customer.external, currency: customer.currency };
-    const refreshed = sheets.flatMap(({ totals }) => totals.refreshed_at_ms ?? []);
+    const refreshed = usages.flatMap(({ totals }) => totals.refreshed_at_ms ?? []);
     return {
       key: key.prefix,
       role: key.role,
@@ -80,14 +80,14 @@ export function accountRoutes({
             name: customer.name,
             status: customer.status,
             currency: customer.currency,
-            projects: sheets.map((sheet) => projectOf(sheet, money)),
+            projects: usages.map((usage) => projectOf(usage, money)),
           }
         : null,
-      events: sheets
-        .flatMap((sheet) =>
-          sheet.totals.events
+      events: usages
+        .flatMap((usage) =>
+          usage.totals.events
             .filter((event) => shown.has(event.key))
-            .map((event) => ({ ...event, project: sheet.project.name })),
+            .map((event) => ({ ...event, project: usage.project.name })),
         )
         .toSorted((a, b) => b.at_ms - a.at_ms)
         .map(({ key: prefix, allowance, threshold, at_ms, project: name }) => ({
@@ -123,8 +123,8 @@ interface Money {
 
 const NO_USE: Used = { search: 0, fetch: 0, spend_micros: 0 };
 
-function keyOf(key: Key, sheet: Sheet | undefined, money: Money): Quota["keys"][number] {
-  const used = usedOf(sheet?.totals.keys[key.prefix] ?? {});
+function keyOf(key: Key, usage: ProjectUsage | undefined, money: Money): Quota["keys"][number] {
+  const used = usedOf(usage?.totals.keys[key.prefix] ?? {});
   return {
     prefix: key.prefix,
     label: key.label,
@@ -141,7 +141,7 @@ function keyOf(key: Key, sheet: Sheet | undefined, money: Money): Quota["keys"][
   };
 }
 
-function projectOf({ project, totals }: Sheet, money: Money): Quota["project"] {
+function projectOf({ project, totals }: ProjectUsage, money: Money): Quota["project"] {
   const used = Object.values(totals.keys)
     .map(usedOf)
     .reduce(

@@ -4,17 +4,17 @@
  */
 import { Type } from "typebox";
 import { MIMEType } from "whatwg-mimetype";
-import type { Bodies } from "../../cluster/ports/blobs.ts";
+import type { Blobs } from "../../cluster/ports/blobs.ts";
 import { Sha256 } from "../../schemas/common.ts";
 import { readOf } from "../conditional.ts";
 import type { Reply } from "../http.ts";
 import { BODY_NOT_FOUND } from "../http-errors.ts";
-import type { Retrievals } from "../body-access.ts";
+import type { BodyGrants } from "../body-access.ts";
 import { type Call, type ReplyShape, type Route, route } from "../route.ts";
 
-export interface BodyServices {
-  readonly bodies: Bodies;
-  readonly retrievals: Retrievals;
+export interface BodyRouteDeps {
+  readonly blobs: Blobs;
+  readonly bodyGrants: BodyGrants;
 }
 
 const Params = Type.Object({ sha256: Sha256 });
@@ -23,11 +23,11 @@ type BodyCall = Call<{ sha256: string }, null, null>;
 /** Bytes never change under their digest; private, because who may read them depends on the project. */
 const CACHE_CONTROL = "private, max-age=31536000, immutable";
 
-export function bodyRoutes({ bodies, retrievals }: BodyServices): readonly Route[] {
+export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route[] {
   async function handle({ params: { sha256 }, caller, head }: BodyCall): Promise<Reply> {
-    const seen = await retrievals.find(caller.grant.project.name, sha256);
-    const stored = seen && (await bodies.head(sha256));
-    if (!seen || !stored) return BODY_NOT_FOUND;
+    const grant = await bodyGrants.find(caller.grant.project.name, sha256);
+    const stored = grant && (await blobs.head(sha256));
+    if (!grant || !stored) return BODY_NOT_FOUND;
     const tag = `"${sha256}"`;
     const read = readOf(head.headers, { tag, length: stored.bytes });
     const always = { ETag: tag, "Cache-Control": CACHE_CONTROL };
@@ -36,16 +36,16 @@ export function bodyRoutes({ bodies, retrievals }: BodyServices): readonly Route
       ...always,
       "Accept-Ranges": "bytes",
       "X-Content-SHA256": sha256,
-      "X-Body-Kind": seen.body_kind,
+      "X-Body-Kind": grant.body_kind,
     };
     if (read.status === 416)
       return { status: 416, headers: { ...headers, "Content-Range": read.content_range } };
-    Object.assign(headers, guarded(seen.content_type, sha256));
+    Object.assign(headers, safeHeaders(grant.content_type, sha256));
     const partial = read.status === 206;
     if (partial) headers["Content-Range"] = read.content_range;
     const length = partial ? read.last - read.first + 1 : stored.bytes;
-    if (head.method === "HEAD") return { status: read.status, headers, body: { length, chunks: nothing() } };
-    const chunks = await bodies.get(sha256, partial ? { first: read.first, last: read.last } : undefined);
+    if (head.method === "HEAD") return { status: read.status, headers, body: { length, chunks: noChunks() } };
+    const chunks = await blobs.get(sha256, partial ? { first: read.first, last: read.last } : undefined);
     return chunks === null ? BODY_NOT_FOUND : { status: read.status, headers, body: { length, chunks } };
   }
 
@@ -86,16 +86,16 @@ export function bodyRoutes({ bodies, retrievals }: BodyServices): readonly Route
   ];
 }
 
-async function* nothing(): AsyncGenerator<Buffer> {}
+async function* noChunks(): AsyncGenerator<Buffer> {}
 
 /** Types a browser would run or render with scripts, were the page one of ours. */
-const ACTIVE = /^(text\/html|application\/xhtml\+xml|image\/svg\+xml|text\/xml|application\/xml)$/;
+const ACTIVE_TYPES = /^(text\/html|application\/xhtml\+xml|image\/svg\+xml|text\/xml|application\/xml)$/;
 
 /**
  * The origin's type as it sent it, when it parses and is plain text, for an origin can send anything; and the fields
  * that keep a browser from treating someone else's page as ours.
  */
-function guarded(content_type: string | null, sha256: string): Record<string, string> {
+function safeHeaders(content_type: string | null, sha256: string): Record<string, string> {
   const type = content_type === null ? null : MIMEType.parse(content_type);
   const plain = content_type !== null && /^[\x20-\x7e]*$/.test(content_type);
   const headers: Record<string, string> = {
@@ -103,7 +103,7 @@ function guarded(content_type: string | null, sha256: string): Record<string, st
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "sandbox",
   };
-  if (type === null || ACTIVE.test(type.essence) || type.essence.endsWith("+xml"))
+  if (type === null || ACTIVE_TYPES.test(type.essence) || type.essence.endsWith("+xml"))
     headers["Content-Disposition"] = `attachment; filename="${sha256.slice(0, 16)}"`;
   return headers;
 }

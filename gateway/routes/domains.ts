@@ -3,15 +3,15 @@
  * API (1-core.md knows no such path): the command `trawl domain` is its client. Pages and bodies are not touched.
  */
 import { Type } from "typebox";
-import type { Say } from "../../cluster/actor.ts";
+import type { ActorClient } from "../../cluster/actor.ts";
 import { Domain } from "../../schemas/domain.ts";
-import { DomainMemory, Lessons } from "../../schemas/fetch.ts";
+import { DomainMemory, HostProfile } from "../../schemas/fetch.ts";
 import type { Caller } from "../authenticate.ts";
 import { invalid, json, OPERATOR_ONLY } from "../http-errors.ts";
 import { type Answer, type Call, type Route, route } from "../route.ts";
 
-export interface DomainServices {
-  readonly ask: Say;
+export interface DomainRoutesDeps {
+  readonly ask: ActorClient;
   /** The site whose politeness a host shares; null for what is no host. */
   readonly siteOf: (host: string) => string | null;
   /** Hosts of a site that taught something, at most so many. Throws Fault. */
@@ -24,7 +24,7 @@ const WAIT_MS = 10_000;
 const Params = Type.Object({
   domain: Type.String({ minLength: 1, maxLength: 253, description: "A domain or one of its hosts" }),
 });
-const Refused = Type.Object({
+const OperatorOnly = Type.Object({
   detail: Type.Object({ error: Type.Literal("operator_only"), message: Type.String() }),
 });
 
@@ -32,28 +32,28 @@ const Refused = Type.Object({
 const isOperator = ({ grant: { key, customer } }: Caller): boolean =>
   key.role === "account_admin" && !customer.external;
 
-export function domainRoutes({ ask, siteOf, hostsOf }: DomainServices): readonly Route[] {
-  const answers =
+export function domainRoutes({ ask, siteOf, hostsOf }: DomainRoutesDeps): readonly Route[] {
+  const reply =
     (operation: "view" | "clear") =>
     async ({ caller, params }: Call<{ domain: string }>): Promise<Answer> => {
       if (!isOperator(caller)) return OPERATOR_ONLY;
       const site = siteOf(params.domain);
       if (site === null) return invalid([NO_HOST]);
-      const patience = { wait_ms: WAIT_MS };
+      const options = { timeout_ms: WAIT_MS };
       const [domain, hosts] = await Promise.all([
-        ask(Domain, site, operation, null, patience),
+        ask(Domain, site, operation, null, options),
         hostsOf(site, MAX_HOSTS),
       ]);
-      const taught = await Promise.all(
+      const profiles = await Promise.all(
         hosts.map(async (host) => ({
           host,
-          ...(await ask(Lessons, `${site} ${host}`, operation, null, patience)),
+          ...(await ask(HostProfile, `${site} ${host}`, operation, null, options)),
         })),
       );
-      const told = taught.filter(
+      const notable = profiles.filter(
         (host) => host.premium_only + host.premium_blocked > 0 || host.until !== null,
       );
-      return json(200, { ...domain, hosts: told } satisfies DomainMemory);
+      return json(200, { ...domain, hosts: notable } satisfies DomainMemory);
     };
 
   const common = {
@@ -62,7 +62,7 @@ export function domainRoutes({ ask, siteOf, hostsOf }: DomainServices): readonly
     params: Params,
     replies: {
       200: { description: "What is remembered", schema: DomainMemory },
-      403: { description: "No key of the operator's", schema: Refused },
+      403: { description: "No key of the operator's", schema: OperatorOnly },
     },
   };
   return [
@@ -71,7 +71,7 @@ export function domainRoutes({ ask, siteOf, hostsOf }: DomainServices): readonly
       method: "GET",
       operationId: "viewDomain",
       summary: "What is remembered of a domain: pace, failures, skips, dead hosts, what its hosts taught",
-      handle: answers("view"),
+      handle: reply("view"),
     }),
     route({
       ...common,
@@ -79,7 +79,7 @@ export function domainRoutes({ ask, siteOf, hostsOf }: DomainServices): readonly
       operationId: "clearDomain",
       summary: "Forgets failures, skips, dead hosts and lessons of a domain, and answers what is left",
       description: "What the site itself asked for (Crawl-delay, Retry-After) is kept, and so is the pace.",
-      handle: answers("clear"),
+      handle: reply("clear"),
     }),
   ];
 }

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { LRUCache } from "lru-cache";
-import type { Bodies } from "../../cluster/ports/blobs.ts";
+import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
@@ -14,7 +14,7 @@ import type { FetchError } from "../../schemas/errors.ts";
 import {
   EMPTY_RECORD,
   type FetchAnswer,
-  type FetchAsk,
+  type FetchRequest,
   FetchBody,
   FetchResponse,
   BATCH_PDF_BYTES_DEFAULT,
@@ -25,10 +25,10 @@ import {
 } from "../../schemas/fetch.ts";
 import { type BatchKind, withoutDefaults } from "../batch.ts";
 import type { Bill } from "../../schemas/accounts.ts";
-import { patiently, WAIT_MS } from "../with-deadline.ts";
+import { withDeadline, WAIT_MS } from "../with-deadline.ts";
 import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../http-errors.ts";
 import { REQUEST_ID_CHARS } from "../request-id.ts";
-import type { Retrievals } from "../body-access.ts";
+import type { BodyGrants } from "../body-access.ts";
 import { type Answer, type Call, type Route, route, type Shortcut } from "../route.ts";
 
 export interface FetchServices {
@@ -36,19 +36,19 @@ export interface FetchServices {
    * The whole fetch: cache, or the Fetch actor. `signal` aborts when nobody waits any more; the work may go on
    * into the cache. Throws Fault; `mailbox_full` is answered as domain_busy.
    */
-  readonly fetch: (ask: FetchAsk, signal: AbortSignal) => Promise<FetchAnswer>;
+  readonly fetch: (request: FetchRequest, signal: AbortSignal) => Promise<FetchAnswer>;
   /**
    * Whether the same question, asked at this moment, would be answered by the cache with this very record. It gets
    * the objects that `fetch` was given and gave, so it may know them by identity; it is called for every cached
    * request and must not wait. Left out: every answer is written afresh.
    */
-  readonly current?: (ask: FetchAsk, answer: FetchAnswer, now_ms: number) => boolean;
+  readonly isCurrent?: (request: FetchRequest, answer: FetchAnswer, now_ms: number) => boolean;
   /** Whose pages are asked for as the operator: a user_agent is ignored there. Default: nobody's. */
-  readonly isOperators?: (url: string) => boolean;
+  readonly isOperatorUrl?: (url: string) => boolean;
   /** Bytes to text by WHATWG name, as the extraction decoded them. */
   readonly decode: (bytes: Buffer, charset: string) => string;
-  readonly bodies: Bodies;
-  readonly retrievals: Retrievals;
+  readonly blobs: Blobs;
+  readonly bodyGrants: BodyGrants;
   readonly clock: Clock;
   readonly meters: Meters;
 }
@@ -66,7 +66,7 @@ type FetchCall = Call<null, null, FetchBody>;
 
 /** An answer of the cache as it was sent, but for its request id, which each answer has for itself. */
 interface Written {
-  readonly ask: FetchAsk;
+  readonly request: FetchRequest;
   readonly answer: FetchAnswer;
   readonly bytes: Buffer;
   readonly id_at: number;
@@ -77,7 +77,7 @@ interface Written {
 const keyOf = (bytes: Buffer, external: boolean): string => (external ? "x" : "i") + bytes.toString("latin1");
 
 export function fetchRoutes(services: FetchServices): readonly Route[] {
-  const { meters, retrievals, current } = services;
+  const { meters, bodyGrants, isCurrent } = services;
   const written = new LRUCache<string, Written>({
     maxSize: MAX_WRITTEN_BYTES,
     maxEntrySize: WRITTEN_BYTES_EACH,
@@ -85,18 +85,18 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
   });
 
   const shortcut: Route["shortcut"] = (bytes, { grant }, now_ms) => {
-    if (!current || bytes.length > REMEMBERED_BODY_BYTES) return null;
+    if (!isCurrent || bytes.length > REMEMBERED_BODY_BYTES) return null;
     const key = keyOf(bytes, grant.customer.external);
-    const known = written.get(key);
-    if (!known) return null;
-    const { sha256 } = known.answer.record;
-    if (!current(known.ask, known.answer, now_ms)) {
+    const cached = written.get(key);
+    if (!cached) return null;
+    const { sha256 } = cached.answer.record;
+    if (!isCurrent(cached.request, cached.answer, now_ms)) {
       written.delete(key);
       return null;
     }
-    if (sha256 !== null && !retrievals.isNoted(grant.project.name, sha256, now_ms)) return null;
+    if (sha256 !== null && !bodyGrants.isFresh(grant.project.name, sha256, now_ms)) return null;
     meters.count("trawl_fetch_requests_total", HIT);
-    return { bill: known.bill, reply: (request_id) => resend(known, request_id) } satisfies Shortcut;
+    return { bill: cached.bill, reply: (request_id) => resend(cached, request_id) } satisfies Shortcut;
   };
 
   async function handle(call: FetchCall): Promise<Answer> {
@@ -104,31 +104,33 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     const { external } = caller.grant.customer;
     if (!isWebAddress(body.url)) return write(call, INVALID_URL, EMPTY_TEXTS);
 
-    const ask = askOf(body, {
+    const request = fetchRequestOf(body, {
       fetch_id: request_id,
       project: caller.grant.project.name,
       lane: "sync",
       now_ms: call.now_ms,
-      patience_ms: WAIT_MS,
+      wait_ms: WAIT_MS,
     });
     const wait_ms = body.timeout_s == null ? WAIT_MS : body.timeout_s * 1000 + WAIT_BEYOND_TIMEOUT_MS;
-    const patience = { id: request_id, wait_ms, gone: call.gone };
-    const answer = await patiently(services, patience, (signal) => services.fetch(ask, signal).catch(busy));
+    const wait = { id: request_id, timeout_ms: wait_ms, signal: call.signal };
+    const answer = await withDeadline(services, wait, (signal) =>
+      services.fetch(request, signal).catch(asBusy),
+    );
     if (answer === null) return timedOut(request_id);
 
-    await noteBody(retrievals, caller.grant.project.name, answer.record);
+    await grantBody(bodyGrants, caller.grant.project.name, answer.record);
     const texts = await textsOf(services, answer.record, body.include_html !== false);
     const reply = write(call, answer, texts);
     // A user agent is allowed or not by project; what was written for one may not be sent to another.
-    if (current && answer.cached && answer.error === null && body.user_agent == null)
-      remember(call, external, ask, answer, reply);
+    if (isCurrent && answer.cached && answer.error === null && body.user_agent == null)
+      remember(call, external, request, answer, reply);
     return reply;
   }
 
   function remember(
     { bytes: asked, request_id }: FetchCall,
     external: boolean,
-    ask: FetchAsk,
+    request: FetchRequest,
     answer: FetchAnswer,
     { body, bill }: Answer,
   ): void {
@@ -137,7 +139,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     const id_at = body.length - 2 - REQUEST_ID_CHARS;
     assert(body.toString("latin1", id_at, id_at + REQUEST_ID_CHARS) === request_id);
     // A copy: these very bytes may still be on their way to the one who asked.
-    written.set(keyOf(asked, external), { ask, answer, bytes: Buffer.from(body), id_at, bill });
+    written.set(keyOf(asked, external), { request, answer, bytes: Buffer.from(body), id_at, bill });
   }
 
   function write(call: FetchCall, answer: FetchAnswer, texts: Texts): Answer {
@@ -182,10 +184,10 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
           headers: { "Retry-After": "Seconds until a slot is expected" },
         },
       },
-      permit: ({ body, caller }) =>
+      authorize: ({ body, caller }) =>
         body.user_agent == null ||
         caller.grant.project.user_agents.includes(body.user_agent) ||
-        services.isOperators?.(body.url)
+        services.isOperatorUrl?.(body.url)
           ? null
           : userAgentNotAllowed(body.user_agent),
       shortcut,
@@ -197,13 +199,13 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
 const HIT = { outcome: "ok", cached: "true", category: "fetch_cached" } as const;
 
 /** Longer answers are not taken by a socket at once, so nobody can have them to himself: they go as they stand. */
-const MAX_LENT_BYTES = 64 * 1024;
+const MAX_BORROWED_BYTES = 64 * 1024;
 
 function resend({ bytes, id_at }: Written, request_id: string): Answer {
   const { length } = bytes;
-  if (length > MAX_LENT_BYTES) {
+  if (length > MAX_BORROWED_BYTES) {
     const end = bytes.toString("latin1", id_at + REQUEST_ID_CHARS);
-    const chunks = inTurn(bytes.subarray(0, id_at), Buffer.from(request_id + end));
+    const chunks = concat(bytes.subarray(0, id_at), Buffer.from(request_id + end));
     return { status: 200, headers: JSON_TYPE, body: { length, chunks } };
   }
   const take = (): Buffer => {
@@ -213,47 +215,47 @@ function resend({ bytes, id_at }: Written, request_id: string): Answer {
   return { status: 200, headers: JSON_TYPE, body: { length, take } };
 }
 
-async function* inTurn(...pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
+async function* concat(...pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* pieces;
 }
 
 /** First that the project retrieved the body, then its address: who reads it may come back for it at once. */
-export async function noteBody(
-  retrievals: Retrievals,
+export async function grantBody(
+  bodyGrants: BodyGrants,
   project: string,
   { sha256, body_kind, origin_content_type, content_type: shown }: PageRecord,
 ): Promise<void> {
   if (sha256 === null || body_kind === null) return;
   const content_type =
     body_kind === "rendered_dom" ? "text/html; charset=utf-8" : (origin_content_type ?? shown);
-  await retrievals.note(project, { sha256, content_type, body_kind });
+  await bodyGrants.record(project, { sha256, content_type, body_kind });
 }
 
 /** Items of a batch: the HTML is left out unless an item wants it. */
 export const fetchBatch = (
-  services: Pick<FetchServices, "bodies" | "decode" | "isOperators">,
+  services: Pick<FetchServices, "blobs" | "decode" | "isOperatorUrl">,
 ): BatchKind => ({
   name: "fetch",
   item: FetchBody,
   category: "fetch",
-  tidy(item) {
-    const { include_html, ...kept } = withoutDefaults(FetchBody, item);
+  normalize(item) {
+    const { include_html, ...rest } = withoutDefaults(FetchBody, item);
     const { max_bytes } = item as FetchBody;
     return {
-      ...kept,
+      ...rest,
       ...(include_html === true && { include_html }),
       // Left out, it is another limit for a PDF.
       ...(typeof max_bytes === "number" && { max_bytes }),
-      ...((item as Other).allow_premium === false && { allow_paid: false }),
+      ...((item as AliasedBody).allow_premium === false && { allow_paid: false }),
     };
   },
-  permit: ({ url, user_agent }, { grant }) =>
+  authorize: ({ url, user_agent }, { grant }) =>
     typeof user_agent !== "string" ||
     grant.project.user_agents.includes(user_agent) ||
-    services.isOperators?.(String(url))
+    services.isOperatorUrl?.(String(url))
       ? null
       : userAgentNotAllowed(user_agent),
-  async present(input, stored, reader) {
+  async render(input, stored, reader) {
     const answer = stored as FetchAnswer;
     const body = { ...(input as FetchBody), include_html: input["include_html"] === true };
     const texts = await textsOf(services, answer.record, body.include_html);
@@ -268,21 +270,24 @@ function isWebAddress(text: string): boolean {
 }
 
 /** The specification writes allow_paid this way in some listings: either says no. */
-interface Other {
+interface AliasedBody {
   readonly allow_premium?: unknown;
 }
 
-interface Asker {
+interface CallerContext {
   readonly fetch_id: string;
   readonly project: string;
-  readonly lane: FetchAsk["lane"];
+  readonly lane: FetchRequest["lane"];
   readonly now_ms: number;
   /** How long it waits when timeout_s is not given. */
-  readonly patience_ms: number;
+  readonly wait_ms: number;
 }
 
 /** The question, its defaults filled in. The id names the fetch: one request, one place in the queue. */
-export function askOf(body: FetchBody, { fetch_id, project, lane, now_ms, patience_ms }: Asker): FetchAsk {
+export function fetchRequestOf(
+  body: FetchBody,
+  { fetch_id, project, lane, now_ms, wait_ms }: CallerContext,
+): FetchRequest {
   const timeout_s = body.timeout_s ?? null;
   return {
     fetch_id,
@@ -295,14 +300,14 @@ export function askOf(body: FetchBody, { fetch_id, project, lane, now_ms, patien
     min_text_chars: body.min_text_chars ?? MIN_TEXT_CHARS_DEFAULT,
     allow_archive: body.allow_archive ?? true,
     allow_alternates: body.allow_alternates ?? true,
-    allow_paid: (body.allow_paid ?? true) && (body as Other).allow_premium !== false,
+    allow_paid: (body.allow_paid ?? true) && (body as AliasedBody).allow_premium !== false,
     tiers: body.tiers ?? null,
     country: body.country ?? null,
     user_agent: body.user_agent ?? null,
     accept_language: body.accept_language ?? null,
     lane,
     project,
-    deadline_ms: Math.round(now_ms + (timeout_s === null ? patience_ms : timeout_s * 1000)),
+    deadline_ms: Math.round(now_ms + (timeout_s === null ? wait_ms : timeout_s * 1000)),
     hard_deadline: timeout_s !== null,
   };
 }
@@ -317,16 +322,16 @@ interface Texts {
 const EMPTY_TEXTS: Texts = { html: null, text: "", pdf_pages: null };
 
 export async function textsOf(
-  { bodies, decode }: Pick<FetchServices, "bodies" | "decode">,
+  { blobs, decode }: Pick<FetchServices, "blobs" | "decode">,
   record: PageRecord,
   with_html: boolean,
 ): Promise<Texts> {
   const { content_kind, sha256, charset, text_sha256, pdf_pages_sha256 } = record;
   const wanted = with_html && content_kind === "html" && sha256 !== null;
   const [page, text, pages] = await Promise.all([
-    wanted ? whole(bodies, sha256) : null,
-    text_sha256 === null ? null : whole(bodies, text_sha256),
-    pdf_pages_sha256 === null ? null : whole(bodies, pdf_pages_sha256),
+    wanted ? readAll(blobs, sha256) : null,
+    text_sha256 === null ? null : readAll(blobs, text_sha256),
+    pdf_pages_sha256 === null ? null : readAll(blobs, pdf_pages_sha256),
   ]);
   return {
     html: page && decode(page, charset ?? "UTF-8"),
@@ -336,8 +341,8 @@ export async function textsOf(
 }
 
 /** The record names it, so it must be there; when it is not, the store has lost it and may find it again. */
-async function whole(bodies: Bodies, sha256: string): Promise<Buffer> {
-  const pieces = await bodies.get(sha256);
+async function readAll(blobs: Blobs, sha256: string): Promise<Buffer> {
+  const pieces = await blobs.get(sha256);
   if (pieces === null) throw new Fault("bodies_unreachable", `Cannot read body "${sha256}": it is not there`);
   const read = await Array.fromAsync(pieces);
   return read.length === 1 ? read[0]! : Buffer.concat(read);
@@ -418,7 +423,11 @@ const outcomeOf = (error: string | null): string =>
   error === null ? "ok" : error.startsWith("http_") ? `http_${error.charAt(5)}xx` : error;
 
 /** Errors the gateway knows by itself. */
-const without = (error: FetchError, error_detail: string, retry_after_s: number | null): FetchAnswer => ({
+const failedAnswer = (
+  error: FetchError,
+  error_detail: string,
+  retry_after_s: number | null,
+): FetchAnswer => ({
   record: EMPTY_RECORD,
   attempts: [],
   cached: false,
@@ -430,11 +439,11 @@ const without = (error: FetchError, error_detail: string, retry_after_s: number 
   premium_routes_tried: false,
 });
 
-const INVALID_URL = without("invalid_url", "The url is no http or https URL", null);
-const BUSY = without("domain_busy", "Too many requests wait for this page", 5);
+const INVALID_URL = failedAnswer("invalid_url", "The url is no http or https URL", null);
+const BUSY = failedAnswer("domain_busy", "Too many requests wait for this page", 5);
 
 /** A full mailbox is a page too many wait for, in the words of a fetch. */
-function busy(problem: unknown): FetchAnswer {
+function asBusy(problem: unknown): FetchAnswer {
   if (problem instanceof Fault && problem.code === "mailbox_full") return BUSY;
   throw problem;
 }

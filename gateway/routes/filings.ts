@@ -3,13 +3,13 @@
  * is malformed in an identifier is part of the answer, HTTP 200; what is no parameter at all is 422. Who is asked, how
  * fast and how often, is decided elsewhere and handed in.
  */
-import type { Bodies } from "../../cluster/ports/blobs.ts";
-import type { Breathe } from "../../cluster/ports/event-loop.ts";
+import type { Blobs } from "../../cluster/ports/blobs.ts";
+import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
 import { type FetchAnswer, FetchResponse } from "../../schemas/fetch.ts";
 import {
-  AsideQuery,
+  CallOptionsQuery,
   CikPath,
   DocumentBody,
   FactsAnswer,
@@ -28,58 +28,74 @@ import {
 } from "../../schemas/filings.ts";
 import type { BatchKind } from "../batch.ts";
 import type { Bill } from "../../schemas/accounts.ts";
-import { patiently, WAIT_MS } from "../with-deadline.ts";
+import { withDeadline, WAIT_MS } from "../with-deadline.ts";
 import { invalid, json, JSON_TYPE, timedOut } from "../http-errors.ts";
-import type { Retrievals } from "../body-access.ts";
+import type { BodyGrants } from "../body-access.ts";
 import { type Answer, type Call, type Route, route } from "../route.ts";
 import { responseOf, textsOf, WAIT_BEYOND_TIMEOUT_MS } from "./fetch.ts";
 
 /** On whose behalf, and until when. */
-interface Asker {
+interface FilingsCaller {
   readonly project: string;
   readonly lane: "sync";
   readonly deadline_ms: number;
   readonly id: string;
 }
 
-interface Told<A> {
+interface FilingsResult<A> {
   readonly answer: Omit<A, "request_id">;
   /** What the project has retrieved by it. */
   readonly bodies: readonly { readonly sha256: string; readonly content_type: string | null }[];
 }
 
-interface ToldDocument {
+interface FilingsDocumentResult {
   readonly url: string;
   readonly answer: FetchAnswer;
-  readonly bodies: Told<unknown>["bodies"];
+  readonly bodies: FilingsResult<unknown>["bodies"];
 }
 
 type Cik = { readonly cik: string | number };
-type Asks<Q> = Omit<Q, "project_ref" | "timeout_s">;
+type RequestFields<Q> = Omit<Q, "project_ref" | "timeout_s">;
 
 /** Throw Fault and nothing else; fields are handed on as they came. */
-export interface Filings {
-  readonly resolve: (named: Asks<ResolveQuery>, asker: Asker) => Promise<Told<ResolveAnswer>>;
+export interface FilingsApi {
+  readonly resolve: (
+    named: RequestFields<ResolveQuery>,
+    filingsCaller: FilingsCaller,
+  ) => Promise<FilingsResult<ResolveAnswer>>;
   readonly submissions: (
     named: Cik,
-    query: Asks<SubmissionsQuery>,
-    asker: Asker,
-  ) => Promise<Told<SubmissionsAnswer>>;
-  readonly latest: (named: Cik, query: Asks<LatestQuery>, asker: Asker) => Promise<Told<LatestAnswer>>;
-  readonly facts: (named: Cik, asker: Asker) => Promise<Told<FactsAnswer>>;
-  readonly filing: (filed: Cik & { readonly accession: string }, asker: Asker) => Promise<Told<IndexAnswer>>;
-  readonly search: (query: Asks<FilingSearchQuery>, asker: Asker) => Promise<Told<FilingSearchAnswer>>;
-  readonly document: (filed: Asks<DocumentBody>, asker: Asker) => Promise<ToldDocument>;
+    query: RequestFields<SubmissionsQuery>,
+    filingsCaller: FilingsCaller,
+  ) => Promise<FilingsResult<SubmissionsAnswer>>;
+  readonly latest: (
+    named: Cik,
+    query: RequestFields<LatestQuery>,
+    filingsCaller: FilingsCaller,
+  ) => Promise<FilingsResult<LatestAnswer>>;
+  readonly facts: (named: Cik, filingsCaller: FilingsCaller) => Promise<FilingsResult<FactsAnswer>>;
+  readonly filing: (
+    filed: Cik & { readonly accession: string },
+    filingsCaller: FilingsCaller,
+  ) => Promise<FilingsResult<IndexAnswer>>;
+  readonly search: (
+    query: RequestFields<FilingSearchQuery>,
+    filingsCaller: FilingsCaller,
+  ) => Promise<FilingsResult<FilingSearchAnswer>>;
+  readonly document: (
+    filed: RequestFields<DocumentBody>,
+    filingsCaller: FilingsCaller,
+  ) => Promise<FilingsDocumentResult>;
 }
 
-export interface FilingsServices {
-  readonly filings: Filings;
+export interface FilingsRouteDeps {
+  readonly filings: FilingsApi;
   readonly decode: (bytes: Buffer, charset: string) => string;
-  readonly bodies: Bodies;
-  readonly retrievals: Retrievals;
+  readonly blobs: Blobs;
+  readonly bodyGrants: BodyGrants;
   readonly clock: Clock;
   readonly meters: Meters;
-  readonly breathe: Breathe;
+  readonly yieldToEventLoop: YieldToEventLoop;
 }
 
 interface Timed {
@@ -87,59 +103,61 @@ interface Timed {
 }
 
 /** Whoever is out of time still says so in the shape of an answer. */
-const LAST_WORDS_MS = 5_000;
+const REPLY_MARGIN_MS = 5_000;
 
 const ERRORS =
   "Answers 200 also when there is no answer: look at `error`, `message` and `retry_after_s`. A malformed identifier is " +
   "`invalid_identifier`, and nothing was asked of the filing system.";
 
-export function filingsRoutes(services: FilingsServices): readonly Route[] {
-  const { filings, clock, meters, retrievals, breathe } = services;
+export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
+  const { filings, clock, meters, bodyGrants, yieldToEventLoop } = deps;
 
   /** Null: nobody waits any more, or it took much longer than it may. */
-  async function patient<T>(
-    { request_id, gone, caller, now_ms }: Call,
+  async function withTimeout<T>(
+    { request_id, signal: gone, caller, now_ms }: Call,
     { timeout_s }: Timed,
-    work: (asker: Asker) => Promise<T>,
+    work: (filingsCaller: FilingsCaller) => Promise<T>,
   ): Promise<T | null> {
-    const time_ms = timeout_s == null ? WAIT_MS - LAST_WORDS_MS : timeout_s * 1_000;
+    const time_ms = timeout_s == null ? WAIT_MS - REPLY_MARGIN_MS : timeout_s * 1_000;
     const wait_ms = timeout_s == null ? WAIT_MS : time_ms + WAIT_BEYOND_TIMEOUT_MS;
-    const asker: Asker = {
+    const filingsCaller: FilingsCaller = {
       project: caller.grant.project.name,
       lane: "sync",
       deadline_ms: Math.round(now_ms + time_ms),
       id: request_id,
     };
-    return patiently({ clock, meters }, { id: request_id, wait_ms, gone }, () => work(asker));
+    return withDeadline({ clock, meters }, { id: request_id, timeout_ms: wait_ms, signal: gone }, () =>
+      work(filingsCaller),
+    );
   }
 
   /** First that the project retrieved the bodies, then their addresses. */
-  async function note({ caller }: Call, bodies: Told<unknown>["bodies"]): Promise<void> {
+  async function grantBodies({ caller }: Call, bodies: FilingsResult<unknown>["bodies"]): Promise<void> {
     const { name } = caller.grant.project;
     for (const { sha256, content_type } of bodies)
-      await retrievals.note(name, { sha256, content_type, body_kind: "origin" });
+      await bodyGrants.record(name, { sha256, content_type, body_kind: "origin" });
   }
 
-  function counted(operation: string, bill: Bill, error: string | null): void {
+  function countAnswer(operation: string, bill: Bill, error: string | null): void {
     const outcome = error === null ? "ok" : error.startsWith("http_") ? `http_${error.charAt(5)}xx` : error;
     meters.count("trawl_filings_answers_total", { operation, outcome, cached: String(isCached(bill)) });
   }
 
-  async function answered(
+  async function respond(
     operation: string,
     call: Call,
     timed: Timed,
-    ask: (asker: Asker) => Promise<Told<Common>>,
+    ask: (filingsCaller: FilingsCaller) => Promise<FilingsResult<CommonAnswer>>,
   ): Promise<Answer> {
     const { request_id } = call;
-    const told = await patient(call, timed, ask);
-    if (told === null) return timedOut(request_id);
-    await note(call, told.bodies);
-    const bill = billOf(told.answer.cached, told.answer.error, 0);
-    counted(operation, bill, told.answer.error);
-    const { filings: rows = [], ...rest } = told.answer as { readonly filings?: readonly unknown[] };
-    if (rows.length <= ROWS_AT_ONCE) return { ...json(200, { ...told.answer, request_id }), bill };
-    const chunks = inRows({ ...rest, request_id }, rows, breathe);
+    const result = await withTimeout(call, timed, ask);
+    if (result === null) return timedOut(request_id);
+    await grantBodies(call, result.bodies);
+    const bill = billOf(result.answer.cached, result.answer.error, 0);
+    countAnswer(operation, bill, result.answer.error);
+    const { filings: rows = [], ...rest } = result.answer as { readonly filings?: readonly unknown[] };
+    if (rows.length <= ROWS_AT_ONCE) return { ...json(200, { ...result.answer, request_id }), bill };
+    const chunks = inRows({ ...rest, request_id }, rows, yieldToEventLoop);
     return { status: 200, headers: JSON_TYPE, body: { length: null, chunks }, bill };
   }
 
@@ -159,9 +177,11 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
       handle: async (call) => {
         const { ticker, cik, name, isin, ...timed } = call.query;
         const named = { ticker, cik, name, isin };
-        const given = Object.values(named).filter((text) => text !== undefined);
-        if (given.length !== 1) return invalid([ONE_OF_FOUR]);
-        return answered("resolve", call, timed, async (asker) => filings.resolve(defined(named), asker));
+        const values = Object.values(named).filter((text) => text !== undefined);
+        if (values.length !== 1) return invalid([ONE_OF_FOUR]);
+        return respond("resolve", call, timed, async (filingsCaller) =>
+          filings.resolve(defined(named), filingsCaller),
+        );
       },
     }),
     route({
@@ -179,8 +199,8 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
         200: { description: "The filings, or in `error` why there are none", schema: SubmissionsAnswer },
       },
       handle: async (call) =>
-        answered("submissions", call, call.query, async (asker) =>
-          filings.submissions(call.params, call.query, asker),
+        respond("submissions", call, call.query, async (filingsCaller) =>
+          filings.submissions(call.params, call.query, filingsCaller),
         ),
     }),
     route({
@@ -194,7 +214,9 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
       query: LatestQuery,
       replies: { 200: { description: "The filing, or in `error` why there is none", schema: LatestAnswer } },
       handle: async (call) =>
-        answered("latest", call, call.query, async (asker) => filings.latest(call.params, call.query, asker)),
+        respond("latest", call, call.query, async (filingsCaller) =>
+          filings.latest(call.params, call.query, filingsCaller),
+        ),
     }),
     route({
       ...common,
@@ -204,12 +226,14 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
       summary: "List the documents of a filing",
       description: `From its index page, or from the folder's listing where there is none. ${ERRORS}`,
       params: FilingPath,
-      query: AsideQuery,
+      query: CallOptionsQuery,
       replies: {
         200: { description: "The documents, or in `error` why there are none", schema: IndexAnswer },
       },
       handle: async (call) =>
-        answered("index", call, call.query, async (asker) => filings.filing(call.params, asker)),
+        respond("index", call, call.query, async (filingsCaller) =>
+          filings.filing(call.params, filingsCaller),
+        ),
     }),
     route({
       ...common,
@@ -227,14 +251,16 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
       },
       handle: async (call) => {
         const { body, request_id, caller } = call;
-        const told = await patient(call, body, async (asker) => filings.document(body, asker));
-        if (told === null) return timedOut(request_id);
-        const { url, answer, bodies } = told;
-        await note(call, bodies);
+        const result = await withTimeout(call, body, async (filingsCaller) =>
+          filings.document(body, filingsCaller),
+        );
+        if (result === null) return timedOut(request_id);
+        const { url, answer, bodies } = result;
+        await grantBodies(call, bodies);
         const bill = billOf(answer.cached, answer.error, answer.record.bytes);
-        counted("document", bill, answer.error);
+        countAnswer("document", bill, answer.error);
         const reader = { request_id, external: caller.grant.customer.external };
-        const response = await presented(services, { url, answer }, body.include_html ?? true, reader);
+        const response = await rendered(deps, { url, answer }, body.include_html ?? true, reader);
         return { ...json(200, response), bill };
       },
     }),
@@ -246,10 +272,12 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
       summary: "Sum up a company's XBRL facts",
       description: `How many concepts there are by taxonomy; the complete JSON is at \`body_url\`. ${ERRORS}`,
       params: CikPath,
-      query: AsideQuery,
+      query: CallOptionsQuery,
       replies: { 200: { description: "The summary, or in `error` why there is none", schema: FactsAnswer } },
       handle: async (call) =>
-        answered("facts", call, call.query, async (asker) => filings.facts(call.params, asker)),
+        respond("facts", call, call.query, async (filingsCaller) =>
+          filings.facts(call.params, filingsCaller),
+        ),
     }),
     route({
       ...common,
@@ -263,14 +291,16 @@ export function filingsRoutes(services: FilingsServices): readonly Route[] {
         200: { description: "The hits, or in `error` why there are none", schema: FilingSearchAnswer },
       },
       handle: async (call) =>
-        answered("search", call, call.query, async (asker) => filings.search(call.query, asker)),
+        respond("search", call, call.query, async (filingsCaller) =>
+          filings.search(call.query, filingsCaller),
+        ),
     }),
   ];
 }
 
 /** Items of a batch; `check` says what is wrong with one, and in which field. */
 export const filingsBatch = (
-  services: Pick<FilingsServices, "bodies" | "decode">,
+  deps: Pick<FilingsRouteDeps, "blobs" | "decode">,
   check: (item: FilingsItem) => { readonly field: string; readonly message: string } | null,
 ): BatchKind => ({
   name: "filings",
@@ -280,21 +310,21 @@ export const filingsBatch = (
     const problem = check(item as FilingsItem);
     return problem && { ...problem, type: "invalid_item" };
   },
-  async present(input, stored, reader) {
+  async render(input, stored, reader) {
     const { op, answer, document } = stored as StoredFiling;
     if (document === null) return { op, ...answer, request_id: reader.request_id };
-    return { op, ...(await presented(services, document, input["include_html"] === true, reader)) };
+    return { op, ...(await rendered(deps, document, input["include_html"] === true, reader)) };
   },
 });
 
 /** A document in the words of a fetch. */
-async function presented(
-  services: Pick<FilingsServices, "bodies" | "decode">,
-  { url, answer }: Pick<ToldDocument, "url" | "answer">,
+async function rendered(
+  deps: Pick<FilingsRouteDeps, "blobs" | "decode">,
+  { url, answer }: Pick<FilingsDocumentResult, "url" | "answer">,
   include_html: boolean,
   reader: { readonly request_id: string; readonly external: boolean },
 ): Promise<FetchResponse> {
-  const texts = await textsOf(services, answer.record, include_html);
+  const texts = await textsOf(deps, answer.record, include_html);
   const { category } = billOf(answer.cached, answer.error, answer.record.bytes);
   return { ...responseOf({ url, include_html }, answer, texts, reader), billing_category: category };
 }
@@ -302,17 +332,21 @@ async function presented(
 /** Thousands of filings are megabytes of JSON: written a slice at a time. */
 const ROWS_AT_ONCE = 500;
 
-async function* inRows(rest: object, filings: readonly unknown[], breathe: Breathe): AsyncGenerator<Buffer> {
+async function* inRows(
+  rest: object,
+  filings: readonly unknown[],
+  yieldToEventLoop: YieldToEventLoop,
+): AsyncGenerator<Buffer> {
   yield Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"filings":[`);
   for (let at = 0; at < filings.length; at += ROWS_AT_ONCE) {
     const rows = JSON.stringify(filings.slice(at, at + ROWS_AT_ONCE)).slice(1, -1);
     yield Buffer.from(at === 0 ? rows : `,${rows}`);
-    await breathe();
+    await yieldToEventLoop();
   }
   yield Buffer.from("]}");
 }
 
-interface Common {
+interface CommonAnswer {
   readonly error: string | null;
   readonly cached: boolean;
   readonly request_id: string;

@@ -3,24 +3,24 @@
  * they are sent, a few at a time. Reading takes no turn of the job's actor; cancelling asks it.
  */
 import { Type } from "typebox";
-import type { Say } from "../../cluster/actor.ts";
+import type { ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
 import { Nullable } from "../../schemas/common.ts";
-import { readStates, type States, statusOf } from "../../schemas/job-states.ts";
+import { decodeStates, type States, statusOf } from "../../schemas/job-states.ts";
 import {
   type Chunk,
   CHUNK_ITEMS,
   chunkKey,
   ITEM_STATUSES,
   Job,
-  JOB_KEPT_MS,
+  JOB_RETENTION_MS,
   type JobItem,
   type JobKind,
   JobStatus,
-  type KeptJob,
+  type JobRecord,
   resultKey,
   type StoredResult,
 } from "../../schemas/jobs.ts";
@@ -31,7 +31,7 @@ import { type Route, route } from "../route.ts";
 
 export interface JobServices {
   readonly documents: Documents;
-  readonly ask: Say;
+  readonly ask: ActorClient;
   readonly clock: Clock;
   readonly meters: Meters;
   readonly kinds: readonly BatchKind[];
@@ -40,7 +40,7 @@ export interface JobServices {
 const PAGE_DEFAULT = 100;
 const MAX_PAGE = 1_000;
 /** Results read, and put into words, at once: each may be as large as a page. */
-const AT_ONCE = 10;
+const RESULTS_AT_ONCE = 10;
 const CANCEL_WAIT_MS = 20_000;
 
 const Params = Type.Object({ job_id: Type.String({ format: "uuid" }) });
@@ -53,11 +53,11 @@ export function jobRoutes({ documents, ask, clock, meters, kinds }: JobServices)
   const byName = new Map<JobKind, BatchKind>(kinds.map((kind) => [kind.name, kind]));
 
   /** Null: there is none, it is another project's, or its time is over. Throws Fault. */
-  async function find(job_id: string, { grant }: Caller): Promise<KeptJob | null> {
-    const kept = ((await documents.get("job", job_id))?.value ?? null) as KeptJob | null;
-    if (kept === null || kept.phase === "creating" || kept.spec.project !== grant.project.name) return null;
-    const ends_ms = kept.finished_ms === null ? Infinity : kept.finished_ms + JOB_KEPT_MS;
-    return clock.now() < ends_ms ? kept : null;
+  async function find(job_id: string, { grant }: Caller): Promise<JobRecord | null> {
+    const job = ((await documents.get("job", job_id))?.value ?? null) as JobRecord | null;
+    if (job === null || job.phase === "creating" || job.spec.project !== grant.project.name) return null;
+    const ends_ms = job.finished_ms === null ? Infinity : job.finished_ms + JOB_RETENTION_MS;
+    return clock.now() < ends_ms ? job : null;
   }
 
   async function inputsOf(job_id: string, indexes: readonly number[]): Promise<readonly Input[]> {
@@ -84,7 +84,7 @@ export function jobRoutes({ documents, ask, clock, meters, kinds }: JobServices)
   }
 
   async function itemOf(
-    { spec }: KeptJob,
+    { spec }: JobRecord,
     job_id: string,
     external: boolean,
     index: number,
@@ -102,7 +102,7 @@ export function jobRoutes({ documents, ask, clock, meters, kinds }: JobServices)
     if (stored.answer === null) return { ...item, error: stored.error };
     try {
       const reader = { request_id: `${job_id}:${index}`, external };
-      const result = (await kind.present(input, stored.answer, reader)) as JobItem["result"];
+      const result = (await kind.render(input, stored.answer, reader)) as JobItem["result"];
       return { ...item, result, error: stored.error };
     } catch (problem) {
       meters.say("warn", "Cannot read a result", { job: job_id, index, problem });
@@ -111,20 +111,20 @@ export function jobRoutes({ documents, ask, clock, meters, kinds }: JobServices)
   }
 
   async function* pages(
-    kept: KeptJob,
+    job: JobRecord,
     job_id: string,
     external: boolean,
     states: States,
     indexes: readonly number[],
   ): AsyncGenerator<Buffer> {
-    const head = JSON.stringify(statusView(job_id, kept));
+    const head = JSON.stringify(statusView(job_id, job));
     yield Buffer.from(`${head.slice(0, -1)},"items":[`);
-    for (let at = 0; at < indexes.length; at += AT_ONCE) {
-      const some = indexes.slice(at, at + AT_ONCE);
-      const [inputs, results] = await Promise.all([inputsOf(job_id, some), resultsOf(job_id, some)]);
+    for (let at = 0; at < indexes.length; at += RESULTS_AT_ONCE) {
+      const batch = indexes.slice(at, at + RESULTS_AT_ONCE);
+      const [inputs, results] = await Promise.all([inputsOf(job_id, batch), resultsOf(job_id, batch)]);
       const items = await Promise.all(
-        some.map((index, n) =>
-          itemOf(kept, job_id, external, index, states[index]!, inputs[n]!, results[n]!),
+        batch.map((index, n) =>
+          itemOf(job, job_id, external, index, states[index]!, inputs[n]!, results[n]!),
         ),
       );
       yield Buffer.from(`${at > 0 ? "," : ""}${items.map((item) => JSON.stringify(item)).join(",")}`);
@@ -152,12 +152,12 @@ export function jobRoutes({ documents, ask, clock, meters, kinds }: JobServices)
       }),
       replies: { 200: { description: "The job", schema: JobStatus }, 404: NOT_FOUND },
       handle: async ({ params: { job_id }, query, caller }) => {
-        const kept = await find(job_id, caller);
-        if (!kept) return JOB_NOT_FOUND;
-        if (!query.include?.split(",").includes("items")) return json(200, statusView(job_id, kept));
-        const states = readStates(kept.states, kept.spec.total);
+        const job = await find(job_id, caller);
+        if (!job) return JOB_NOT_FOUND;
+        if (!query.include?.split(",").includes("items")) return json(200, statusView(job_id, job));
+        const states = decodeStates(job.states, job.spec.total);
         const indexes = pageOf(states, query.status ?? null, query.offset, query.limit);
-        const chunks = pages(kept, job_id, caller.grant.customer.external, states, indexes);
+        const chunks = pages(job, job_id, caller.grant.customer.external, states, indexes);
         return { status: 200, headers: JSON_TYPE, body: { length: null, chunks } };
       },
     }),
@@ -174,9 +174,9 @@ export function jobRoutes({ documents, ask, clock, meters, kinds }: JobServices)
       replies: { 200: { description: "The job", schema: JobStatus }, 404: NOT_FOUND },
       handle: async ({ params: { job_id }, caller, request_id }) => {
         if (!(await find(job_id, caller))) return JOB_NOT_FOUND;
-        await ask(Job, job_id, "cancel", null, { wait_ms: CANCEL_WAIT_MS, id: request_id });
-        const kept = await find(job_id, caller);
-        return kept ? json(200, statusView(job_id, kept)) : JOB_NOT_FOUND;
+        await ask(Job, job_id, "cancel", null, { timeout_ms: CANCEL_WAIT_MS, idempotency_id: request_id });
+        const job = await find(job_id, caller);
+        return job ? json(200, statusView(job_id, job)) : JOB_NOT_FOUND;
       },
     }),
   ];
@@ -209,12 +209,12 @@ const PHASES = {
   cancelling: "cancelled",
   completed: "completed",
   cancelled: "cancelled",
-} as const satisfies Record<KeptJob["phase"], JobStatus["status"]>;
+} as const satisfies Record<JobRecord["phase"], JobStatus["status"]>;
 
 const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 
-function statusView(job_id: string, kept: KeptJob): JobStatus {
-  const { spec, phase, counts, updated_ms, finished_ms, callback } = kept;
+function statusView(job_id: string, job: JobRecord): JobStatus {
+  const { spec, phase, counts, updated_ms, finished_ms, callback } = job;
   return {
     job_id,
     kind: spec.kind,

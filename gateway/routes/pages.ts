@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import { openRoute, type Route } from "../route.ts";
 
-export interface PageServices {
+export interface PageRoutesDeps {
   /** The OpenAPI document, once all routes are known. */
   readonly document: () => object;
   /** The address clients see, known once it is listened on. */
@@ -10,7 +10,7 @@ export interface PageServices {
   readonly version: string;
 }
 
-export function pageRoutes({ document, public_url, version }: PageServices): readonly Route[] {
+export function pageRoutes({ document, public_url, version }: PageRoutesDeps): readonly Route[] {
   let openapi: Buffer | null = null;
   let home: Buffer | null = null;
   return [

@@ -9,24 +9,24 @@ import {
   MAX_RESULTS_DEFAULT,
   periodOf,
   type SearchAnswer,
-  type SearchAsk,
+  type SearchRequest,
   SearchBody,
   SearchResponse,
 } from "../../schemas/search.ts";
 import type { BatchKind } from "../batch.ts";
 import type { Bill } from "../../schemas/accounts.ts";
-import { patiently, WAIT_MS } from "../with-deadline.ts";
+import { withDeadline, WAIT_MS } from "../with-deadline.ts";
 import { json, timedOut } from "../http-errors.ts";
 import { type Route, route } from "../route.ts";
 
-export interface SearchServices {
+export interface SearchRoutesDeps {
   /** The whole search: cache, instances, fallback. Throws Fault. */
-  readonly search: (ask: SearchAsk) => Promise<SearchAnswer>;
+  readonly search: (request: SearchRequest) => Promise<SearchAnswer>;
   readonly clock: Clock;
   readonly meters: Meters;
 }
 
-export const searchRoutes = (services: SearchServices): readonly Route[] => [
+export const searchRoutes = (services: SearchRoutesDeps): readonly Route[] => [
   route({
     method: "POST",
     path: "/v1/search",
@@ -43,11 +43,11 @@ export const searchRoutes = (services: SearchServices): readonly Route[] => [
     replies: {
       200: { description: "What was found, or in `error` why nobody could look", schema: SearchResponse },
     },
-    handle: async ({ body, caller, request_id, gone }) => {
+    handle: async ({ body, caller, request_id, signal }) => {
       const { project, customer } = caller.grant;
-      const ask = askOf(body, { search_id: request_id, project: project.name });
-      const patience = { id: request_id, wait_ms: WAIT_MS, gone };
-      const answer = await patiently(services, patience, () => services.search(ask));
+      const request = searchRequestOf(body, { search_id: request_id, project: project.name });
+      const options = { id: request_id, timeout_ms: WAIT_MS, signal };
+      const answer = await withDeadline(services, options, () => services.search(request));
       if (answer === null) return timedOut(request_id);
       services.meters.count("trawl_search_requests_total", {
         provider: answer.provider ?? "none",
@@ -60,13 +60,13 @@ export const searchRoutes = (services: SearchServices): readonly Route[] => [
   }),
 ];
 
-interface Asker {
+interface RequestOrigin {
   readonly search_id: string;
   readonly project: string;
 }
 
 /** The question, its defaults filled in and its white space tidied; also for an item of a batch. */
-export function askOf(body: SearchBody, { search_id, project }: Asker): SearchAsk {
+export function searchRequestOf(body: SearchBody, { search_id, project }: RequestOrigin): SearchRequest {
   return {
     search_id,
     query: body.query.trim().replace(/\s+/gu, " "),
@@ -92,7 +92,7 @@ export const searchBatch: BatchKind = {
   name: "search",
   item: SearchBody,
   category: "search",
-  present: (input, answer, reader) => responseOf((input as SearchBody).query, answer as SearchAnswer, reader),
+  render: (input, answer, reader) => responseOf((input as SearchBody).query, answer as SearchAnswer, reader),
 };
 
 interface Reader {

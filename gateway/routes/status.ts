@@ -15,7 +15,7 @@ export interface Check {
   readonly gates: boolean;
 }
 
-export interface StatusServices {
+export interface StatusRoutesDeps {
   readonly checks: Readonly<Record<string, Check>>;
   /** True from the moment the process was told to stop. */
   readonly draining: () => boolean;
@@ -45,45 +45,45 @@ export function statusRoutes({
   version,
   clock,
   metrics,
-}: StatusServices): readonly Route[] {
-  let asked_ms = -Infinity;
-  let results: Promise<Ready["checks"]> = Promise.resolve({});
+}: StatusRoutesDeps): readonly Route[] {
+  let pinged_ms = -Infinity;
+  let pings: Promise<Ready["checks"]> = Promise.resolve({});
 
-  async function answers({ ping }: Check): Promise<boolean> {
-    const late = Promise.withResolvers<false>();
-    const timer = clock.at(clock.now() + PING_WAIT_MS, () => late.resolve(false));
+  async function isAnswering({ ping }: Check): Promise<boolean> {
+    const timedOut = Promise.withResolvers<false>();
+    const timer = clock.at(clock.now() + PING_WAIT_MS, () => timedOut.resolve(false));
     try {
       return await Promise.race([
         ping().then(
           () => true,
           () => false,
         ),
-        late.promise,
+        timedOut.promise,
       ]);
     } finally {
       timer[Symbol.dispose]();
     }
   }
 
-  async function ask(): Promise<Ready["checks"]> {
+  async function pingAll(): Promise<Ready["checks"]> {
     const entries = Object.entries(checks).map(
-      async ([name, check]) => [name, (await answers(check)) ? "ok" : "unavailable"] as const,
+      async ([name, check]) => [name, (await isAnswering(check)) ? "ok" : "unavailable"] as const,
     );
     return Object.fromEntries(await Promise.all(entries));
   }
 
   async function ready(): Promise<Ready> {
-    if (clock.mono() - asked_ms >= REMEMBER_MS) {
-      asked_ms = clock.mono();
-      results = ask();
+    if (clock.mono() - pinged_ms >= REMEMBER_MS) {
+      pinged_ms = clock.mono();
+      pings = pingAll();
     }
-    const found = await results;
-    const missing = Object.entries(checks).some(([name, { gates }]) => gates && found[name] !== "ok");
-    return { status: missing || draining() ? "not_ready" : "ready", checks: found, version };
+    const results = await pings;
+    const missing = Object.entries(checks).some(([name, { gates }]) => gates && results[name] !== "ok");
+    return { status: missing || draining() ? "not_ready" : "ready", checks: results, version };
   }
 
   const health = json(200, { status: "ok" });
-  const about: Route[] = [
+  const routes: Route[] = [
     openRoute({
       method: "GET",
       path: "/health",
@@ -104,13 +104,13 @@ export function statusRoutes({
         503: { description: "Something does not, or the process is about to stop", schema: Ready },
       },
       handle: async () => {
-        const said = await ready();
-        return json(said.status === "ready" ? 200 : 503, said);
+        const readiness = await ready();
+        return json(readiness.status === "ready" ? 200 : 503, readiness);
       },
     }),
   ];
   if (metrics)
-    about.push(
+    routes.push(
       openRoute({
         method: "GET",
         path: "/metrics",
@@ -130,7 +130,7 @@ export function statusRoutes({
         },
       }),
     );
-  return about;
+  return routes;
 }
 
 const isLoopback = (address: string): boolean =>

@@ -1,11 +1,11 @@
-/** trawl audit politeness: what the start ledger says about the gaps between requests, domain by domain. */
+/** trawl audit politeness: the delays between recorded requests, domain by domain. */
 import { Command, InvalidArgumentError } from "commander";
-import { audit, readStarts, type Start } from "../request-audit.ts";
+import { audit, readRequests, type AuditedRequest } from "../request-audit.ts";
 import { CommandError, type Context, EXIT, type Json, table, withDocuments, withJson } from "./context.ts";
 
-interface Wishes extends Json {
+interface AuditOptions extends Json {
   readonly since: number;
-  readonly gap?: number;
+  readonly delay?: number;
 }
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -14,49 +14,64 @@ const MAX_SHOWN = 20;
 export function auditCommand(context: Context): Command {
   const command = new Command("audit").description("what really happened");
   withJson(command.command("politeness"))
-    .description("the smallest gap of each domain and every one that was too short, from the start ledger")
+    .description("the shortest delay between two requests to each domain, and each delay that was too short")
     .option("--since <time>", "how far back: 90s, 30m, 6h, 7d", span, UNITS.h)
-    .option("--gap <ms>", "the least gap; default TRAWL_POLITE_DELAY_MS, the profile site's 1000", whole)
-    .action(async ({ since, gap, json }: Wishes) => {
+    .option(
+      "--delay <ms>",
+      "the least delay between two requests; default TRAWL_POLITE_DELAY_MS, the profile site's 1000",
+      whole,
+    )
+    .action(async ({ since, delay: gap, json }: AuditOptions) => {
       const { politeness, profiles } = context.config();
       const now_ms = context.now();
-      const starts = await withDocuments(context, (documents) =>
-        readStarts(documents, now_ms - since, now_ms),
+      const requests = await withDocuments(context, (documents) =>
+        readRequests(documents, now_ms - since, now_ms),
       );
-      if (starts.length === 0)
-        throw new CommandError("Nothing was started in that time, or TRAWL_START_LEDGER was off");
-      const leastOf = (domain: string): number =>
+      if (requests.length === 0)
+        throw new CommandError("No request was recorded in that time, or TRAWL_REQUEST_AUDIT was off");
+      const requiredDelayOf = (domain: string): number =>
         gap ??
-        (domain === profiles.hosts[0] ? Math.max(PROFILES_GAP_MS, politeness.gap_ms) : politeness.gap_ms);
-      const domains = audit(starts, leastOf);
+        (domain === profiles.hosts[0]
+          ? Math.max(PROFILES_MIN_DELAY_MS, politeness.min_delay_ms)
+          : politeness.min_delay_ms);
+      const domains = audit(requests, requiredDelayOf);
       const violations = domains.flatMap((domain) => domain.violations);
       if (violations.length > 0) context.exit(EXIT.some_failed);
-      if (json) return context.out(JSON.stringify({ starts: starts.length, domains }));
+      if (json) return context.out(JSON.stringify({ requests: requests.length, domains }));
       const rows = domains
         .slice(0, MAX_SHOWN)
-        .map(({ domain, starts: count, smallest_gap_ms, least_ms, violations: short }) => [
-          domain,
-          String(count),
-          smallest_gap_ms === null ? "" : String(smallest_gap_ms),
-          String(least_ms),
-          String(short.length),
-        ]);
-      context.out(table(["DOMAIN", "STARTS", "SMALLEST GAP MS", "MIN", "TOO SHORT"], rows));
-      for (const { gap_ms, before, after } of violations)
+        .map(
+          ({
+            domain,
+            requests: count,
+            smallest_delay_ms: smallest_gap_ms,
+            required_delay_ms: least_ms,
+            violations: short,
+          }) => [
+            domain,
+            String(count),
+            smallest_gap_ms === null ? "" : String(smallest_gap_ms),
+            String(least_ms),
+            String(short.length),
+          ],
+        );
+      context.out(table(["DOMAIN", "REQUESTS", "SHORTEST DELAY MS", "REQUIRED", "TOO SHORT"], rows));
+      for (const { delay_ms: gap_ms, previous: before, next: after } of violations)
         context.out(
-          `${after.domain}: ${gap_ms} ms at ${new Date(after.at_ms).toISOString()}, ${told(before)} then ${told(after)}`,
+          `${after.domain}: ${gap_ms} ms at ${new Date(after.at_ms).toISOString()}, ${describe(before)} then ${describe(after)}`,
         );
       return context.err(
-        `${starts.length} starts on ${domains.length} domains; ${violations.length} gaps were too short`,
+        `${requests.length} requests to ${domains.length} domains; ${violations.length} delays were too short`,
       );
     });
   return command;
 }
 
-const told = ({ fetch_id, node, epoch }: Start): string => `${fetch_id} by ${node} (epoch ${epoch})`;
+const describe = ({ fetch_id, node, epoch }: AuditedRequest): string =>
+  `${fetch_id} by ${node} (epoch ${epoch})`;
 
 /** 2-adapters.md, part B. */
-const PROFILES_GAP_MS = 1_000;
+const PROFILES_MIN_DELAY_MS = 1_000;
 
 function span(text: string): number {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];

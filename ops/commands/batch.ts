@@ -7,11 +7,11 @@ import { createHash } from "node:crypto";
 import type { Command } from "commander";
 import { MAX_JOB_ITEMS, type JobKind } from "../../schemas/jobs.ts";
 import { systemTerminal } from "../terminal.ts";
-import { type Asking, clientCommand, post, refusal, service } from "./client.ts";
+import { type ClientOptions, clientCommand, post, errorOf, service } from "./client.ts";
 import { CommandError, type Context, EXIT } from "./context.ts";
 import { watch } from "./watch.ts";
 
-interface Wishes extends Asking {
+interface BatchOptions extends ClientOptions {
   readonly search?: boolean;
   readonly callback?: string;
   readonly idempotencyKey?: string;
@@ -28,30 +28,30 @@ export const batchCommand = (context: Context): Command =>
     .option("--idempotency-key <key>", "names the job; default: made of what is asked")
     .option("--detach", "print the job's id and do not wait")
     .option("--resume <file>", "leave out the items that are in this NDJSON already")
-    .action(async (file: string, wishes: Wishes) => {
+    .action(async (file: string, options: BatchOptions) => {
       const terminal = context.terminal?.() ?? systemTerminal();
-      const { base, key } = service(context, wishes);
-      const kind = wishes.search ? "search" : "fetch";
-      const said = await terminal.read(file).catch((problem: Error) => {
+      const { base, key } = service(context, options);
+      const kind = options.search ? "search" : "fetch";
+      const text = await terminal.read(file).catch((problem: Error) => {
         throw new CommandError(`Cannot read "${file}": ${problem.message}`, EXIT.usage);
       });
-      const items = readItems(said, kind);
+      const items = readItems(text, kind);
       if (items.length === 0) throw new CommandError(`There is nothing in "${file}"`, EXIT.usage);
       if (items.length > MAX_JOB_ITEMS)
         throw new CommandError(
           `${items.length} items are more than a job may have (${MAX_JOB_ITEMS}): split the file`,
           EXIT.usage,
         );
-      const callback_url = wishes.callback ?? null;
-      const idempotency_key = wishes.idempotencyKey ?? nameOf({ kind, items, callback_url });
-      const asked = { items, idempotency_key, callback_url };
-      const { reply, content } = await post(`${base}/v1/batch/${kind}`, key, asked);
-      if (!reply.ok || content === null) throw refusal(reply, content);
+      const callback_url = options.callback ?? null;
+      const idempotency_key = options.idempotencyKey ?? idempotencyKeyOf({ kind, items, callback_url });
+      const body = { items, idempotency_key, callback_url };
+      const { reply, content } = await post(`${base}/v1/batch/${kind}`, key, body);
+      if (!reply.ok || content === null) throw errorOf(reply, content);
       const { job_id, created } = content as { job_id: string; created: boolean };
-      if (wishes.detach) return context.out(wishes.json ? JSON.stringify(content) : job_id);
+      if (options.detach) return context.out(options.json ? JSON.stringify(content) : job_id);
       context.err(`Job ${job_id}, ${items.length} items${created ? "" : ", was there already"}`);
-      const from = wishes.resume === undefined ? 0 : countLines(await terminal.read(wishes.resume));
-      const isPrinted = terminal.isPiped || wishes.json === true;
+      const from = options.resume === undefined ? 0 : countLines(await terminal.read(options.resume));
+      const isPrinted = terminal.isPiped || options.json === true;
       return watch(context, terminal, { base, key, job_id, from, isPrinted });
     });
 
@@ -62,12 +62,12 @@ export function readItems(text: string, kind: Extract<JobKind, "search" | "fetch
     .replace(/^\uFEFF/, "")
     .split(/\r?\n/)
     .entries()) {
-    const said = line.trim();
-    if (said === "" || said.startsWith("#")) continue;
-    if (!said.startsWith("{")) items.push(kind === "search" ? { query: said } : { url: said });
+    const trimmed = line.trim();
+    if (trimmed === "" || trimmed.startsWith("#")) continue;
+    if (!trimmed.startsWith("{")) items.push(kind === "search" ? { query: trimmed } : { url: trimmed });
     else
       try {
-        items.push(JSON.parse(said) as object);
+        items.push(JSON.parse(trimmed) as object);
       } catch {
         throw new CommandError(`Line ${n + 1} is no JSON object`, EXIT.usage);
       }
@@ -75,8 +75,8 @@ export function readItems(text: string, kind: Extract<JobKind, "search" | "fetch
   return items;
 }
 
-const nameOf = (asked: object): string =>
-  `trawl-batch-${createHash("sha256").update(JSON.stringify(asked)).digest("hex")}`;
+const idempotencyKeyOf = (content: object): string =>
+  `trawl-batch-${createHash("sha256").update(JSON.stringify(content)).digest("hex")}`;
 
 /** Only whole lines: the last one may have been cut off. */
 const countLines = (text: string): number => text.split("\n").length - 1;

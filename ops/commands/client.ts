@@ -6,7 +6,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { CommandError, type Context, EXIT, type Json, withJson } from "./context.ts";
 
 /** Where and as whom, as options. */
-export interface Asking extends Json {
+export interface ClientOptions extends Json {
   readonly url?: string;
   readonly key?: string;
 }
@@ -20,24 +20,24 @@ export const clientCommand = (name: string): Command =>
     .option("--key <key>", "the key; default TRAWL_KEY, else TRAWL_ADMIN_KEY");
 
 /** The service's base address without a slash at its end, and the key. */
-export function service({ config }: Context, { url, key }: Asking): { base: string; key: string } {
+export function service({ config }: Context, { url, key }: ClientOptions): { base: string; key: string } {
   const { client, gateway } = config();
   const base = url ?? client.url ?? gateway.public_url ?? `http://${gateway.host}:${gateway.port}`;
-  const found = key ?? client.key ?? gateway.admin_key;
-  if (found === undefined)
+  const chosen = key ?? client.key ?? gateway.admin_key;
+  if (chosen === undefined)
     throw new CommandError(
       "No key: give --key, or set TRAWL_KEY (npx trawl key create --project default)",
       EXIT.key,
     );
-  return { base: base.replace(/\/+$/, ""), key: found };
+  return { base: base.replace(/\/+$/, ""), key: chosen };
 }
 
-interface Exchanged {
+interface Exchange {
   readonly reply: Response;
   readonly content: unknown;
 }
 
-export const post = (address: string, key: string, body: unknown): Promise<Exchanged> =>
+export const post = (address: string, key: string, body: unknown): Promise<Exchange> =>
   exchange("POST", address, key, body);
 
 /** A request and its JSON, null when it has none; throws CommandError when nobody answers. */
@@ -46,7 +46,7 @@ export async function exchange(
   address: string,
   key: string,
   body?: unknown,
-): Promise<Exchanged> {
+): Promise<Exchange> {
   try {
     const reply = await fetch(address, {
       method,
@@ -64,18 +64,18 @@ export async function exchange(
 }
 
 /** Without what was left out: the service has defaults of its own. */
-export const given = <T extends object>(options: T): { [K in keyof T]?: NonNullable<T[K]> } =>
+export const withoutUndefined = <T extends object>(options: T): { [K in keyof T]?: NonNullable<T[K]> } =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: NonNullable<T[K]>;
   };
 
 /** What the service said when it did not do it, as a sentence and an exit code. */
-export function refusal({ status }: Response, content: unknown): CommandError {
+export function errorOf({ status }: Response, content: unknown): CommandError {
   const { detail } = (content ?? {}) as { detail?: unknown };
-  const said = typeof detail === "string" ? detail : sentence(detail);
+  const message = typeof detail === "string" ? detail : sentence(detail);
   const code =
     { 401: EXIT.key, 403: EXIT.key, 422: EXIT.usage, 429: EXIT.limit, 504: EXIT.time }[status] ?? EXIT.error;
-  return new CommandError(`${status}: ${said}`, code);
+  return new CommandError(`${status}: ${message}`, code);
 }
 
 function sentence(detail: unknown): string {
@@ -87,7 +87,7 @@ function sentence(detail: unknown): string {
   return [error ?? "no explanation", message ?? hint].filter((part) => part !== undefined).join(": ");
 }
 
-export function whole(text: string): number {
+export function wholeNumber(text: string): number {
   if (!/^\d{1,12}$/.test(text)) throw new InvalidArgumentError("Not a whole number.");
   return Number(text);
 }

@@ -1,12 +1,12 @@
 /** trawl config: the effective settings, secrets masked. */
 import { Command } from "commander";
-import { shown } from "../config.ts";
+import { settingRows } from "../config.ts";
 import { type Context, type Json, table, withJson } from "./context.ts";
 
 export const configCommand = (context: Context): Command =>
   withJson(new Command("config").description("print the effective settings, secrets masked")).action(
     ({ json }: Json) => {
-      const settings = shown(context.config(), context.environment);
+      const settings = settingRows(context.config(), context.environment);
       if (json) return context.out(JSON.stringify(settings, null, 2));
       const rows = settings.map(({ variable, value, from, description }) => [
         variable,

@@ -4,7 +4,7 @@
  */
 import type { Command } from "commander";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import type { Roster } from "../../cluster/ports/node-directory.ts";
+import type { NodeDirectory } from "../../cluster/ports/node-directory.ts";
 import type { Config, Environment } from "../config.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -28,7 +28,7 @@ export interface Context {
   readonly config: () => Config;
   readonly openDocuments: (config: Config) => Promise<Documents>;
   /** The cluster of a configuration, looked at from outside. Throws Fault. */
-  readonly openRoster: (config: Config) => Promise<Roster>;
+  readonly openNodeDirectory: (config: Config) => Promise<NodeDirectory>;
   readonly now: () => number;
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
@@ -59,25 +59,25 @@ export async function withDocuments<T>(
 }
 
 /** Looks at the cluster this configuration is part of. */
-export async function withRoster<T>(
-  { config, openRoster }: Context,
-  work: (roster: Roster) => Promise<T>,
+export async function withNodeDirectory<T>(
+  { config, openNodeDirectory }: Context,
+  work: (nodeDirectory: NodeDirectory) => Promise<T>,
 ): Promise<T> {
   if (config().cluster.bus === "memory")
     throw new CommandError("There is no cluster here: TRAWL_BUS is memory, one process is everything");
-  const roster = await openRoster(config());
+  const nodeDirectory = await openNodeDirectory(config());
   try {
-    return await work(roster);
+    return await work(nodeDirectory);
   } finally {
-    await roster.close();
+    await nodeDirectory.close();
   }
 }
 
 /** Columns as wide as their widest cell. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [head, ...rows];
-  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
-  return all
+  const lines = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...lines.map((row) => row[column]!.length)));
+  return lines
     .map((row) =>
       row
         .map((cell, column) => cell.padEnd(widths[column]!))

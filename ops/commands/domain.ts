@@ -1,10 +1,10 @@
 /** trawl domain NAME [--clear]: what a running service remembers of a domain, and how it is made to forget. */
 import type { Command } from "commander";
 import type { DomainMemory } from "../../schemas/fetch.ts";
-import { type Asking, clientCommand, exchange, refusal, service } from "./client.ts";
+import { type ClientOptions, clientCommand, exchange, errorOf, service } from "./client.ts";
 import { type Context, table } from "./context.ts";
 
-interface Wishes extends Asking {
+interface DomainOptions extends ClientOptions {
   readonly clear?: boolean;
 }
 
@@ -13,22 +13,23 @@ export const domainCommand = (context: Context): Command =>
     .description("what the service remembers of a domain: pace, failures, skips, dead hosts, lessons")
     .argument("<domain>", "a domain, or one of its hosts")
     .option("--clear", "forget failures, skips, dead hosts and lessons")
-    .action(async (domain: string, wishes: Wishes) => {
-      const { base, key } = service(context, wishes);
+    .action(async (domain: string, options: DomainOptions) => {
+      const { base, key } = service(context, options);
       const address = `${base}/v1/ops/domains/${encodeURIComponent(domain)}`;
-      const { reply, content } = await exchange(wishes.clear ? "DELETE" : "GET", address, key);
-      if (!reply.ok) throw refusal(reply, content);
+      const { reply, content } = await exchange(options.clear ? "DELETE" : "GET", address, key);
+      if (!reply.ok) throw errorOf(reply, content);
       const memory = content as DomainMemory;
-      if (wishes.json) return context.out(JSON.stringify(memory, null, 2));
-      for (const line of told(memory)) context.out(line);
-      if (wishes.clear)
+      if (options.json) return context.out(JSON.stringify(memory, null, 2));
+      for (const line of describe(memory)) context.out(line);
+      if (options.clear)
         context.err(`Failures, skips, dead hosts and lessons of ${memory.domain} are forgotten.`);
     });
 
-function told(memory: DomainMemory): string[] {
-  const { domain, gap_ms, slots, in_flight, waiting, failures, skip_until, paused_until } = memory;
+function describe(memory: DomainMemory): string[] {
+  const { domain, min_delay_ms, max_concurrency, in_flight, waiting, failures, skip_until, paused_until } =
+    memory;
   return [
-    `${domain}: one start in ${gap_ms} ms, ${in_flight} of ${slots} slots taken, ${waiting} waiting`,
+    `${domain}: one start in ${min_delay_ms} ms, ${in_flight} of ${max_concurrency} slots taken, ${waiting} waiting`,
     `failed fetches in a row: ${failures}${skip_until === null ? "" : `; skipped until ${skip_until}`}`,
     ...(paused_until === null ? [] : [`closed by Retry-After until ${paused_until}`]),
     ...memory.dead_hosts.map(({ host, until }) => `${host} does not exist, until ${until}`),

@@ -4,10 +4,18 @@
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type FetchBody, type FetchResponse, TIERS, type Tier } from "../../schemas/fetch.ts";
-import { type Asking, clientCommand, given, post, refusal, service, whole } from "./client.ts";
+import {
+  type ClientOptions,
+  clientCommand,
+  withoutUndefined,
+  post,
+  errorOf,
+  service,
+  wholeNumber,
+} from "./client.ts";
 import { type Context, EXIT } from "./context.ts";
 
-interface Wishes extends Asking {
+interface FetchOptions extends ClientOptions {
   readonly render?: FetchBody["render"];
   readonly maxBytes?: number;
   readonly pdf: boolean;
@@ -31,10 +39,10 @@ export const fetchCommand = (context: Context): Command =>
     .description("fetch a page, PDF or document through the service and print its text")
     .argument("<url>", "what to fetch")
     .addOption(new Option("--render <when>", "use a browser").choices(["auto", "never", "always"]))
-    .option("--max-bytes <number>", "largest body", whole)
+    .option("--max-bytes <number>", "largest body", wholeNumber)
     .option("--no-pdf", "refuse PDFs")
-    .option("--cache-ttl <seconds>", "oldest copy from the cache; 0: none", whole)
-    .option("--min-text <characters>", "less text than this is worth another route", whole)
+    .option("--cache-ttl <seconds>", "oldest copy from the cache; 0: none", wholeNumber)
+    .option("--min-text <characters>", "less text than this is worth another route", wholeNumber)
     .option("--no-archive", "no archived copies")
     .option("--no-alternates", "no open copies elsewhere")
     .option("--no-paid", "no premium routes")
@@ -46,43 +54,43 @@ export const fetchCommand = (context: Context): Command =>
     .option("--project-ref <text>", "noted with the usage")
     .option("--html", "print the page's HTML instead of its text")
     .option("--quiet", "nothing on standard error but mistakes")
-    .action(async (target: string, wishes: Wishes) => {
-      const { base, key } = service(context, wishes);
-      const { reply, content } = await post(`${base}/v1/fetch`, key, bodyOf(target, wishes));
-      if (!reply.ok && reply.status !== 503) throw refusal(reply, content);
+    .action(async (target: string, options: FetchOptions) => {
+      const { base, key } = service(context, options);
+      const { reply, content } = await post(`${base}/v1/fetch`, key, bodyOf(target, options));
+      if (!reply.ok && reply.status !== 503) throw errorOf(reply, content);
       const page = content as FetchResponse;
-      if (page === null || !Array.isArray(page.attempts)) throw refusal(reply, content);
-      if (wishes.json) context.out(JSON.stringify(page, null, 2));
-      else context.out(wishes.html ? (page.html ?? "") : page.text);
-      if (!wishes.quiet) for (const line of told(page)) context.err(line);
+      if (page === null || !Array.isArray(page.attempts)) throw errorOf(reply, content);
+      if (options.json) context.out(JSON.stringify(page, null, 2));
+      else context.out(options.html ? (page.html ?? "") : page.text);
+      if (!options.quiet) for (const line of describe(page)) context.err(line);
       if (page.error !== null) context.exit(exitOf(page.error));
     });
 
-function bodyOf(url: string, wishes: Wishes): FetchBody {
+function bodyOf(url: string, options: FetchOptions): FetchBody {
   return {
     url,
-    include_html: wishes.html === true || wishes.json === true,
-    accept_pdf: wishes.pdf,
-    allow_archive: wishes.archive,
-    allow_alternates: wishes.alternates,
-    allow_paid: wishes.paid,
-    ...given({
-      render: wishes.render,
-      max_bytes: wishes.maxBytes,
-      cache_ttl_s: wishes.cacheTtl,
-      min_text_chars: wishes.minText,
-      tiers: wishes.tiers,
-      timeout_s: wishes.timeout,
-      country: wishes.country,
-      user_agent: wishes.userAgent,
-      accept_language: wishes.acceptLanguage,
-      project_ref: wishes.projectRef,
+    include_html: options.html === true || options.json === true,
+    accept_pdf: options.pdf,
+    allow_archive: options.archive,
+    allow_alternates: options.alternates,
+    allow_paid: options.paid,
+    ...withoutUndefined({
+      render: options.render,
+      max_bytes: options.maxBytes,
+      cache_ttl_s: options.cacheTtl,
+      min_text_chars: options.minText,
+      tiers: options.tiers,
+      timeout_s: options.timeout,
+      country: options.country,
+      user_agent: options.userAgent,
+      accept_language: options.acceptLanguage,
+      project_ref: options.projectRef,
     }),
   };
 }
 
 /** What happened, one line for each route and one for the whole. */
-function told(page: FetchResponse): string[] {
+function describe(page: FetchResponse): string[] {
   const attempts = page.attempts.map(
     ({ tier, status, reason, ms, detail }) =>
       `${tier.padEnd(12)} ${String(status ?? "-").padEnd(4)} ${reason}  ${ms} ms${detail === null ? "" : `  ${detail}`}`,
@@ -110,7 +118,7 @@ function seconds(text: string): number {
 
 function tiers(text: string): Tier[] {
   const names = text.split(",").map((name) => name.trim());
-  const odd = names.find((name) => !(TIERS as readonly string[]).includes(name));
-  if (odd !== undefined) throw new InvalidArgumentError(`There is no route "${odd}".`);
+  const unknown = names.find((name) => !(TIERS as readonly string[]).includes(name));
+  if (unknown !== undefined) throw new InvalidArgumentError(`There is no route "${unknown}".`);
   return names as Tier[];
 }

@@ -3,11 +3,11 @@
  * store itself, against the law of its ledger (actors/jobs/invariants.ts).
  */
 import { Command } from "commander";
-import { judge } from "../../actors/jobs/invariants.ts";
+import { checkInvariants } from "../../actors/jobs/invariants.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import { jobRange, type JobStatus, type KeptJob, type StoredResult } from "../../schemas/jobs.ts";
+import { jobRange, type JobStatus, type JobRecord, type StoredResult } from "../../schemas/jobs.ts";
 import { systemTerminal } from "../terminal.ts";
-import { type Asking, clientCommand, exchange, refusal, service, whole } from "./client.ts";
+import { type ClientOptions, clientCommand, exchange, errorOf, service, wholeNumber } from "./client.ts";
 import { CommandError, type Context, EXIT, type Json, withDocuments, withJson } from "./context.ts";
 import { readJob, watch } from "./watch.ts";
 
@@ -19,8 +19,8 @@ export function jobCommand(context: Context): Command {
     clientCommand("show")
       .description("how a job is doing")
       .argument("<id>", "the job")
-      .action(async (job_id: string, wishes: Asking) => {
-        show(context, await readJob({ ...service(context, wishes), job_id }), wishes);
+      .action(async (job_id: string, options: ClientOptions) => {
+        show(context, await readJob({ ...service(context, options), job_id }), options);
       }),
   );
   for (const [name, description, always_prints] of [
@@ -31,14 +31,14 @@ export function jobCommand(context: Context): Command {
       clientCommand(name)
         .description(description)
         .argument("<id>", "the job")
-        .option("--from <index>", "the first item to print", whole, 0)
-        .action(async (job_id: string, wishes: Asking & { readonly from: number }) => {
+        .option("--from <index>", "the first item to print", wholeNumber, 0)
+        .action(async (job_id: string, options: ClientOptions & { readonly from: number }) => {
           const terminal = context.terminal?.() ?? systemTerminal();
-          const isPrinted = always_prints || terminal.isPiped || wishes.json === true;
+          const isPrinted = always_prints || terminal.isPiped || options.json === true;
           await watch(context, terminal, {
-            ...service(context, wishes),
+            ...service(context, options),
             job_id,
-            from: wishes.from,
+            from: options.from,
             isPrinted,
           });
         }),
@@ -47,11 +47,11 @@ export function jobCommand(context: Context): Command {
     clientCommand("cancel")
       .description("cancel a job; what is finished is kept")
       .argument("<id>", "the job")
-      .action(async (job_id: string, wishes: Asking) => {
-        const { base, key } = service(context, wishes);
+      .action(async (job_id: string, options: ClientOptions) => {
+        const { base, key } = service(context, options);
         const { reply, content } = await exchange("DELETE", `${base}/v1/jobs/${job_id}`, key);
-        if (!reply.ok || content === null) throw refusal(reply, content);
-        show(context, content as JobStatus, wishes);
+        if (!reply.ok || content === null) throw errorOf(reply, content);
+        show(context, content as JobStatus, options);
       }),
   );
   withJson(command.command("verify"))
@@ -71,7 +71,9 @@ export function jobCommand(context: Context): Command {
       const sum = `${counts.pending} pending + ${counts.queued} queued + ${counts.done} done + ${counts.failed} failed + ${counts.cancelled} cancelled = ${counts.total}`;
       context.err(`${phase}: ${sum}; ${results} results, ${job.metered.requests} metered`);
       if (ahead > 0) context.err(`${ahead} results are ahead of the ledger, which is written twice a second`);
-      return context.err(problems.length === 0 ? "The law holds" : `${problems.length} things are wrong`);
+      return context.err(
+        problems.length === 0 ? "All invariants hold" : `${problems.length} things are wrong`,
+      );
     });
   return command;
 }
@@ -85,17 +87,17 @@ function show(context: Context, job: JobStatus, { json }: Json): void {
 
 /** The job first: its results may be ahead of it, it is never ahead of them. Throws CommandError, Fault. */
 async function verify(documents: Documents, job_id: string) {
-  const job = (await documents.get("job", job_id))?.value as KeptJob | null | undefined;
+  const job = (await documents.get("job", job_id))?.value as JobRecord | null | undefined;
   if (!job) throw new CommandError(`There is no job "${job_id}" in this store`);
-  const found = new Map<number, Pick<StoredResult, "status" | "bill">>();
+  const results = new Map<number, Pick<StoredResult, "status" | "bill">>();
   for (let [from, to] = jobRange(job_id); ;) {
-    const some = await documents.list("job_results", { from, to, limit: RESULTS_AT_ONCE });
-    for (const { key, value } of some) {
+    const page = await documents.list("job_results", { from, to, limit: RESULTS_AT_ONCE });
+    for (const { key, value } of page) {
       const { status, bill } = value as StoredResult;
-      found.set(Number(key.slice(job_id.length + 1)), { status, bill });
+      results.set(Number(key.slice(job_id.length + 1)), { status, bill });
     }
-    if (some.length < RESULTS_AT_ONCE) break;
-    from = `${some.at(-1)!.key}\0`;
+    if (page.length < RESULTS_AT_ONCE) break;
+    from = `${page.at(-1)!.key}\0`;
   }
-  return { job, verdict: judge(job, found), results: found.size };
+  return { job, verdict: checkInvariants(job, results), results: results.size };
 }

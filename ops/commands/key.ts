@@ -4,7 +4,7 @@ import { createKey, listKeys, revokeKey } from "../../actors/accounts/keys.ts";
 import { type Key, QUOTA_CATEGORIES, type QuotaCategory, toMicros } from "../../schemas/accounts.ts";
 import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 
-interface Wishes extends Json {
+interface KeyOptions extends Json {
   readonly project: string;
   readonly label?: string;
   readonly admin?: boolean;
@@ -25,16 +25,16 @@ export function keyCommand(context: Context): Command {
     .addOption(
       new Option("--category <name>", "restrict it to a category; may be given twice")
         .choices([...QUOTA_CATEGORIES])
-        .argParser((given: string, before: readonly string[] | undefined) => {
-          if (!(QUOTA_CATEGORIES as readonly string[]).includes(given))
+        .argParser((name: string, previous: readonly string[] | undefined) => {
+          if (!(QUOTA_CATEGORIES as readonly string[]).includes(name))
             throw new InvalidArgumentError(`Allowed choices are ${QUOTA_CATEGORIES.join(", ")}.`);
-          return [...(before ?? []), given];
+          return [...(previous ?? []), name];
         }),
     )
-    .option("--rps <number>", "requests per second of its own", whole)
+    .option("--rps <number>", "requests per second of its own", wholeNumber)
     .option("--quota <category=requests>", "monthly requests of a category; may be given twice", quota)
     .option("--spend-cap <amount>", "monthly spend, in the customer's currency", amount)
-    .action(async ({ project, label, admin, category, rps, quota: quotas, spendCap, json }: Wishes) => {
+    .action(async ({ project, label, admin, category, rps, quota: quotas, spendCap, json }: KeyOptions) => {
       const { key: secret, record } = await withDocuments(context, (documents) =>
         createKey(
           documents,
@@ -89,7 +89,7 @@ const row = ({ prefix, project, role, status, created_at, label }: Key): string[
   label ?? "",
 ];
 
-function whole(text: string): number {
+function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("Not a whole number above 0.");
   return Number(text);
 }
@@ -100,8 +100,8 @@ export function amount(text: string): number {
   return micros;
 }
 
-function quota(text: string, before: Wishes["quota"] = {}): NonNullable<Wishes["quota"]> {
+function quota(text: string, previous: KeyOptions["quota"] = {}): NonNullable<KeyOptions["quota"]> {
   const [, category, requests] = /^(search|fetch)=(\d{1,12})$/.exec(text) ?? [];
   if (category === undefined) throw new InvalidArgumentError("Not a quota as fetch=1000 or search=1000.");
-  return { ...before, [category]: Number(requests) };
+  return { ...previous, [category]: Number(requests) };
 }

@@ -1,8 +1,8 @@
 /** trawl nodes: which nodes there are, what each of them holds, and what waits in front of it. */
 import { Command } from "commander";
 import { PARTITIONS } from "../../cluster/placement.ts";
-import type { NodeReport, Queue } from "../../cluster/ports/node-directory.ts";
-import { type Context, type Json, table, withJson, withRoster } from "./context.ts";
+import type { NodeReport, QueueReport } from "../../cluster/ports/node-directory.ts";
+import { type Context, type Json, table, withJson, withNodeDirectory } from "./context.ts";
 
 /** A node, and what all its partitions have waiting. */
 interface Row extends NodeReport {
@@ -13,16 +13,16 @@ interface Row extends NodeReport {
 export const nodesCommand = (context: Context): Command =>
   withJson(new Command("nodes").description("list nodes, their partitions and what waits there")).action(
     async ({ json }: Json) => {
-      const { nodes, queues } = await withRoster(context, async (roster) => ({
-        nodes: await roster.nodes(),
-        queues: await roster.queues(),
+      const { nodes, queues } = await withNodeDirectory(context, async (nodeDirectory) => ({
+        nodes: await nodeDirectory.nodes(),
+        queues: await nodeDirectory.queues(),
       }));
       const rows = nodes.map((node) => joined(node, queues));
-      const held = new Set(nodes.flatMap(({ partitions }) => partitions.map(({ partition }) => partition)));
-      const unheld = Array.from({ length: PARTITIONS }, (_, partition) => partition).filter(
-        (partition) => !held.has(partition),
+      const owned = new Set(nodes.flatMap(({ partitions }) => partitions.map(({ partition }) => partition)));
+      const unowned = Array.from({ length: PARTITIONS }, (_, partition) => partition).filter(
+        (partition) => !owned.has(partition),
       );
-      if (json) return context.out(JSON.stringify({ nodes: rows, queues, unheld }, null, 2));
+      if (json) return context.out(JSON.stringify({ nodes: rows, queues, unowned }, null, 2));
       const head = ["NODE", "ROLES", "UP", "PARTITIONS", "WAITING", "AT WORK", "AWAKE", "SERVES", "STATUS"];
       context.out(
         table(
@@ -30,11 +30,11 @@ export const nodesCommand = (context: Context): Command =>
           rows.map((row) => cells(row, context.now())),
         ),
       );
-      if (unheld.length > 0) context.err(`Held by nobody: ${unheld.join(", ")}`);
+      if (unowned.length > 0) context.err(`Owned by no node: ${unowned.join(", ")}`);
     },
   );
 
-function joined(node: NodeReport, queues: readonly Queue[]): Row {
+function joined(node: NodeReport, queues: readonly QueueReport[]): Row {
   const epochs = new Map(node.partitions.map(({ partition, epoch }) => [partition, epoch]));
   let waiting = 0;
   let unacknowledged = 0;
@@ -49,11 +49,11 @@ function joined(node: NodeReport, queues: readonly Queue[]): Row {
 const cells = (row: Row, now_ms: number): string[] => [
   row.node,
   row.roles.join(",") + (row.draining ? " (draining)" : ""),
-  span(now_ms - row.began_ms),
+  span(now_ms - row.started_ms),
   String(row.partitions.length),
   String(row.waiting),
   String(row.unacknowledged),
-  String(row.awake),
+  String(row.active_actors),
   row.address ?? "",
   row.status_address,
 ];

@@ -2,40 +2,40 @@
 import type { JobCounts } from "../../schemas/jobs.ts";
 
 /** What was seen of a job, and when. */
-export interface Sight {
+export interface Sample {
   readonly at_ms: number;
-  readonly over: number;
+  readonly finished: number;
 }
 
 const MAX_BAR = 30;
 const MIN_BAR = 8;
 /** The rate is that of the last half minute. */
-const LATELY_MS = 30_000;
+const RATE_WINDOW_MS = 30_000;
 
-export const overOf = ({ done, failed, cancelled }: JobCounts): number => done + failed + cancelled;
+export const finishedOf = ({ done, failed, cancelled }: JobCounts): number => done + failed + cancelled;
 
 /** Items a second over what was seen lately; null: too little was. */
-export function rateOf(sights: readonly Sight[]): number | null {
-  const last = sights.at(-1);
-  const first = sights.find(({ at_ms }) => last && last.at_ms - at_ms <= LATELY_MS);
+export function rateOf(samples: readonly Sample[]): number | null {
+  const last = samples.at(-1);
+  const first = samples.find(({ at_ms }) => last && last.at_ms - at_ms <= RATE_WINDOW_MS);
   if (!last || !first || last.at_ms === first.at_ms) return null;
-  return ((last.over - first.over) * 1_000) / (last.at_ms - first.at_ms);
+  return ((last.finished - first.finished) * 1_000) / (last.at_ms - first.at_ms);
 }
 
 /** `████▌    1,234 of 5,000, 12.3/s, 4 failed, 5 min left` */
-export function progress(counts: JobCounts, sights: readonly Sight[], columns: number): string {
-  const over = overOf(counts);
-  const rate = rateOf(sights);
-  const left_s = rate === null || rate === 0 ? null : (counts.total - over) / rate;
+export function progress(counts: JobCounts, samples: readonly Sample[], columns: number): string {
+  const finished = finishedOf(counts);
+  const rate = rateOf(samples);
+  const left_s = rate === null || rate === 0 ? null : (counts.total - finished) / rate;
   const words = [
-    `${grouped(over)} of ${grouped(counts.total)}`,
+    `${grouped(finished)} of ${grouped(counts.total)}`,
     ...(rate === null ? [] : [`${rate.toFixed(rate < 10 ? 1 : 0)}/s`]),
     ...(counts.failed > 0 ? [`${grouped(counts.failed)} failed`] : []),
-    ...(left_s === null || over === counts.total ? [] : [`${span(left_s)} left`]),
+    ...(left_s === null || finished === counts.total ? [] : [`${span(left_s)} left`]),
   ].join(", ");
   const width = Math.min(MAX_BAR, columns - words.length - 3);
   const line =
-    width < MIN_BAR ? words : `${bar(counts.total === 0 ? 1 : over / counts.total, width)}  ${words}`;
+    width < MIN_BAR ? words : `${bar(counts.total === 0 ? 1 : finished / counts.total, width)}  ${words}`;
   return line.slice(0, Math.max(0, columns - 1));
 }
 

@@ -11,7 +11,7 @@ import { type Customer, fromMicros } from "../../schemas/accounts.ts";
 import { type Context, type Json, withDocuments, withJson } from "./context.ts";
 import { amount } from "./key.ts";
 
-interface Wishes extends Json {
+interface ProjectOptions extends Json {
   readonly customer: string;
   readonly newCustomer?: boolean;
   readonly external?: boolean;
@@ -30,7 +30,7 @@ export function projectCommand(context: Context): Command {
     .addOption(
       new Option("--currency <code>", "of the new customer").choices(["USD", "CHF", "EUR"]).default("USD"),
     )
-    .action(async (name: string, { customer, newCustomer, external, currency, json }: Wishes) => {
+    .action(async (name: string, { customer, newCustomer, external, currency, json }: ProjectOptions) => {
       const created = await withDocuments(context, async (documents) => {
         if (newCustomer)
           await createCustomer(
@@ -52,14 +52,14 @@ export function projectCommand(context: Context): Command {
       const changed = await withDocuments(context, (documents) => allowAgent(documents, name, agent));
       if (json) return context.out(JSON.stringify(changed));
       return context.err(
-        `Project "${name}" may say ${changed.user_agents.map((one) => `"${one}"`).join(", ")}.`,
+        `Project "${name}" may say ${changed.user_agents.map((allowed) => `"${allowed}"`).join(", ")}.`,
       );
     });
 
   withJson(project.command("budget"))
     .description("limit what a project may spend on premium routes in a month")
     .argument("<project>")
-    .argument("<amount>", "as 25.50, or none", (said) => (said === "none" ? null : amount(said)))
+    .argument("<amount>", "as 25.50, or none", (text) => (text === "none" ? null : amount(text)))
     .action(async (name: string, micros: number | null, { json }: Json) => {
       const changed = await withDocuments(context, (documents) => setBudget(documents, name, micros));
       if (json) return context.out(JSON.stringify(changed));

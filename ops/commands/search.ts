@@ -1,10 +1,18 @@
 /** trawl search QUERY: a client of POST /v1/search. Results on standard output, how they came about on standard error. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { RESULTS_CEILING, PERIODS, type SearchBody, type SearchResponse } from "../../schemas/search.ts";
-import { type Asking, clientCommand, given, post, refusal, service, whole } from "./client.ts";
+import {
+  type ClientOptions,
+  clientCommand,
+  withoutUndefined,
+  post,
+  errorOf,
+  service,
+  wholeNumber,
+} from "./client.ts";
 import { type Context, EXIT } from "./context.ts";
 
-interface Wishes extends Asking {
+interface SearchOptions extends ClientOptions {
   readonly max?: number;
   readonly language?: string;
   readonly country?: string;
@@ -18,7 +26,7 @@ export const searchCommand = (context: Context): Command =>
   clientCommand("search")
     .description("search the web through the service")
     .argument("<query...>", "what to look for")
-    .option("--max <number>", `at most so many results, 1 to ${RESULTS_CEILING}`, most)
+    .option("--max <number>", `at most so many results, 1 to ${RESULTS_CEILING}`, maxResults)
     .option("--language <code>", "as de or de-CH")
     .option("--country <code>", "as CH")
     .addOption(
@@ -30,33 +38,33 @@ export const searchCommand = (context: Context): Command =>
         "py",
       ]),
     )
-    .option("--cache-ttl <seconds>", "oldest answer from the cache; 0: none", whole)
+    .option("--cache-ttl <seconds>", "oldest answer from the cache; 0: none", wholeNumber)
     .option("--project-ref <text>", "noted with the usage")
     .option("--quiet", "nothing on standard error but mistakes")
-    .action(async (words: string[], wishes: Wishes) => {
-      const { base, key } = service(context, wishes);
+    .action(async (words: string[], options: SearchOptions) => {
+      const { base, key } = service(context, options);
       const body: SearchBody = {
         query: words.join(" "),
-        ...given({
-          max_results: wishes.max,
-          language: wishes.language,
-          country: wishes.country,
-          freshness: wishes.freshness,
-          cache_ttl_s: wishes.cacheTtl,
-          project_ref: wishes.projectRef,
+        ...withoutUndefined({
+          max_results: options.max,
+          language: options.language,
+          country: options.country,
+          freshness: options.freshness,
+          cache_ttl_s: options.cacheTtl,
+          project_ref: options.projectRef,
         }),
       };
       const { reply, content } = await post(`${base}/v1/search`, key, body);
       const answer = content as SearchResponse;
-      if (!reply.ok || !Array.isArray(answer?.results)) throw refusal(reply, content);
-      if (wishes.json) context.out(JSON.stringify(answer, null, 2));
-      else for (const line of listed(answer)) context.out(line);
-      if (!wishes.quiet) context.err(told(answer));
+      if (!reply.ok || !Array.isArray(answer?.results)) throw errorOf(reply, content);
+      if (options.json) context.out(JSON.stringify(answer, null, 2));
+      else for (const line of resultLines(answer)) context.out(line);
+      if (!options.quiet) context.err(describe(answer));
       if (answer.error !== null) context.exit(EXIT.error);
     });
 
 /** Title, address and what was said of it, an empty line between. */
-const listed = ({ results }: SearchResponse): string[] =>
+const resultLines = ({ results }: SearchResponse): string[] =>
   results.flatMap(({ rank, title, url, snippets, published_at }) => [
     `${rank}. ${title ?? url}${published_at === null ? "" : ` (${published_at.slice(0, 10)})`}`,
     `   ${url}`,
@@ -64,17 +72,17 @@ const listed = ({ results }: SearchResponse): string[] =>
     "",
   ]);
 
-function told(answer: SearchResponse): string {
+function describe(answer: SearchResponse): string {
   const { results, error, provider, cached, fallback_reason, unresponsive_engines } = answer;
   const outcome = error ?? (results.length === 0 ? "nothing found" : `${results.length} results`);
   const by = cached ? "from the cache" : provider === null ? "nobody could answer" : `by ${provider}`;
-  const because = fallback_reason === null || fallback_reason === error ? "" : `, ${fallback_reason}`;
+  const reason = fallback_reason === null || fallback_reason === error ? "" : `, ${fallback_reason}`;
   const failed = unresponsive_engines.length === 0 ? "" : ` (${unresponsive_engines.join(", ")} failed)`;
-  return `${outcome} ${by}${because}${failed} (${answer.billing_category}, ${answer.request_id})`;
+  return `${outcome} ${by}${reason}${failed} (${answer.billing_category}, ${answer.request_id})`;
 }
 
-function most(text: string): number {
-  const number = whole(text);
+function maxResults(text: string): number {
+  const number = wholeNumber(text);
   if (number < 1 || number > RESULTS_CEILING)
     throw new InvalidArgumentError(`Not a number from 1 to ${RESULTS_CEILING}.`);
   return number;

@@ -52,16 +52,16 @@ function greeting({ address, http, first_key, serves }: Running, config: Config)
     return [`This node (${roles}) tells of itself at ${address}`, http, ...first, ""];
   }
   const key = first_key ?? "$TRAWL_KEY";
-  const named = config.gateway.public_url ?? address;
+  const base_url = config.gateway.public_url ?? address;
   return [
-    `Trawl answers at ${named}`,
+    `Trawl answers at ${base_url}`,
     http,
     ...first,
     "",
     "Try it:",
     "",
-    `  curl ${named}/v1/search -H "Authorization: Bearer ${key}" -d '{"query": "when was the lighthouse lit"}'`,
-    `  curl ${named}/v1/fetch -H "Authorization: Bearer ${key}" -d '{"url": "https://example.org/"}'`,
+    `  curl ${base_url}/v1/search -H "Authorization: Bearer ${key}" -d '{"query": "when was the lighthouse lit"}'`,
+    `  curl ${base_url}/v1/fetch -H "Authorization: Bearer ${key}" -d '{"url": "https://example.org/"}'`,
     "",
   ];
 }

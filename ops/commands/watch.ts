@@ -4,9 +4,9 @@
  */
 import type { JobItem, JobStatus } from "../../schemas/jobs.ts";
 import type { Terminal } from "../terminal.ts";
-import { exchange, refusal } from "./client.ts";
+import { exchange, errorOf } from "./client.ts";
 import { type Context, EXIT } from "./context.ts";
-import { overOf, progress, type Sight, span } from "./progress.ts";
+import { finishedOf, progress, type Sample, span } from "./progress.ts";
 
 interface Watched {
   readonly base: string;
@@ -18,10 +18,10 @@ interface Watched {
   readonly isPrinted: boolean;
 }
 
-const LOOK_FIRST_MS = 200;
-const MAX_LOOK_MS = 1_000;
+const FIRST_POLL_MS = 200;
+const MAX_POLL_MS = 1_000;
 const PAGE = 100;
-const MAX_SIGHTS = 100;
+const MAX_SAMPLES = 100;
 /** As a shell says it of a program that was interrupted. */
 const INTERRUPTED = 130;
 
@@ -32,17 +32,17 @@ export async function readJob(
 ): Promise<JobStatus> {
   const query = page ? `?include=items&offset=${page.offset}&limit=${page.limit}` : "";
   const { reply, content } = await exchange("GET", `${base}/v1/jobs/${job_id}${query}`, key);
-  if (!reply.ok || content === null) throw refusal(reply, content);
+  if (!reply.ok || content === null) throw errorOf(reply, content);
   return content as JobStatus;
 }
 
 export async function watch(context: Context, terminal: Terminal, watched: Watched): Promise<void> {
   const { job_id, isPrinted } = watched;
-  let isLeaving = false;
+  let isInterrupted = false;
   let { from } = watched;
-  let wait_ms = LOOK_FIRST_MS;
-  const sights: Sight[] = [];
-  const interrupt = terminal.onInterrupt(() => (isLeaving = true));
+  let wait_ms = FIRST_POLL_MS;
+  const samples: Sample[] = [];
+  const interrupt = terminal.onInterrupt(() => (isInterrupted = true));
   const draw = (line: string): void => {
     if (terminal.columns !== null) terminal.draw(line);
   };
@@ -50,16 +50,16 @@ export async function watch(context: Context, terminal: Terminal, watched: Watch
     for (;;) {
       const job = await readJob(watched);
       if (isPrinted) from = await print(job, from);
-      sights.push({ at_ms: terminal.now(), over: overOf(job.counts) });
-      if (sights.length > MAX_SIGHTS) sights.shift();
+      samples.push({ at_ms: terminal.now(), finished: finishedOf(job.counts) });
+      if (samples.length > MAX_SAMPLES) samples.shift();
       if (job.finished_at !== null) {
         draw("");
-        return conclude(job);
+        return summarize(job);
       }
-      if (isLeaving) return leave();
-      if (terminal.columns !== null) draw(progress(job.counts, sights, terminal.columns));
+      if (isInterrupted) return stopWatching();
+      if (terminal.columns !== null) draw(progress(job.counts, samples, terminal.columns));
       await terminal.sleep(wait_ms);
-      wait_ms = Math.min(MAX_LOOK_MS, wait_ms * 1.5);
+      wait_ms = Math.min(MAX_POLL_MS, wait_ms * 1.5);
     }
   } finally {
     interrupt[Symbol.dispose]();
@@ -68,7 +68,7 @@ export async function watch(context: Context, terminal: Terminal, watched: Watch
   /** The items that are over, up to the first that is not; answers which that is. */
   async function print({ counts }: JobStatus, first: number): Promise<number> {
     let next = first;
-    while (next < counts.total && !isLeaving) {
+    while (next < counts.total && !isInterrupted) {
       const { items = [] } = await readJob(watched, { offset: next, limit: PAGE });
       for (const item of items) {
         if (!isOver(item)) return next;
@@ -80,7 +80,7 @@ export async function watch(context: Context, terminal: Terminal, watched: Watch
     return next;
   }
 
-  function leave(): void {
+  function stopWatching(): void {
     draw("");
     context.err(
       `The job goes on. To look on: trawl job watch ${job_id}; to end it: trawl job cancel ${job_id}`,
@@ -88,7 +88,7 @@ export async function watch(context: Context, terminal: Terminal, watched: Watch
     context.exit(INTERRUPTED);
   }
 
-  function conclude({ status, counts, created_at, finished_at }: JobStatus): void {
+  function summarize({ status, counts, created_at, finished_at }: JobStatus): void {
     const took_s = (Date.parse(finished_at!) - Date.parse(created_at)) / 1_000;
     const { done, failed, cancelled } = counts;
     context.err(

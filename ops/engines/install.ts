@@ -26,7 +26,7 @@ const BUILD_MAX_MS = 20 * 60_000;
 export const HOW_TO_INSTALL = "npm run engines -- --install-only";
 
 /** Where to look, and where to install. */
-export interface Place {
+export interface InstallPlace {
   readonly cache: string;
   /** As in the environment variable PATH. */
   readonly path: string;
@@ -34,27 +34,32 @@ export interface Place {
   readonly mongodb_url: string | undefined;
   /** Whether what is missing is installed or only reported. */
   readonly install: boolean;
-  say(line: string): void;
+  log(line: string): void;
 }
 
-export type Found =
+export type EngineCommand =
   | { readonly kind: "program"; readonly program: Program }
   /** Runs already, elsewhere. */
   | { readonly kind: "external"; readonly title: string; readonly settings: Settings }
   | { readonly kind: "missing"; readonly reason: string };
 
 /** `place` from an environment: TRAWL_ENGINES is the cache, else a folder of the user's. */
-export function placeOf(env: NodeJS.ProcessEnv, home: string, install: boolean, say: Place["say"]): Place {
+export function placeOf(
+  env: NodeJS.ProcessEnv,
+  home: string,
+  install: boolean,
+  log: InstallPlace["log"],
+): InstallPlace {
   return {
     cache: env["TRAWL_ENGINES"] ?? join(env["XDG_CACHE_HOME"] || join(home, ".cache"), "trawl-engines"),
     path: env["PATH"] ?? "",
     mongodb_url: env["MONGODB_URL"] || undefined,
     install,
-    say,
+    log,
   };
 }
 
-export async function find(name: EngineName, place: Place): Promise<Found> {
+export async function find(name: EngineName, place: InstallPlace): Promise<EngineCommand> {
   try {
     return await FINDERS[name](place);
   } catch (problem) {
@@ -62,7 +67,7 @@ export async function find(name: EngineName, place: Place): Promise<Found> {
   }
 }
 
-const FINDERS: Record<EngineName, (place: Place) => Promise<Found>> = {
+const FINDERS: Record<EngineName, (place: InstallPlace) => Promise<EngineCommand>> = {
   async bus(place) {
     const own = await onPath("nats-server", place);
     const version = own && (await versionOf(own));
@@ -87,14 +92,14 @@ const FINDERS: Record<EngineName, (place: Place) => Promise<Found>> = {
   async blobs(place) {
     const [gateway, stand_in] = [
       await goCached(VERSITYGW, place),
-      await there(join(place.cache, `moto-${MOTO}`)),
+      await isThere(join(place.cache, `moto-${MOTO}`)),
     ];
     if (gateway || !stand_in) {
       const binary = gateway ?? (await goProgram(VERSITYGW, place).catch((problem: Error) => problem));
       if (typeof binary === "string")
         return { kind: "program", program: versitygw(binary, VERSITYGW.version) };
       if (!place.install) throw binary;
-      place.say(`${binary.message}; trying moto instead`);
+      place.log(`${binary.message}; trying moto instead`);
     }
     const python = await onPath("python3", place);
     if (!python) throw new Error("versitygw needs Go and moto needs Python 3: neither is on the PATH");
@@ -117,13 +122,13 @@ const goName = ({ module }: GoModule): string =>
     .at(-1)!;
 const goFolder = (what: GoModule): string => `${goName(what)}-${what.version}`;
 
-async function goCached(what: GoModule, place: Place): Promise<string | undefined> {
+async function goCached(what: GoModule, place: InstallPlace): Promise<string | undefined> {
   const binary = join(place.cache, goFolder(what), goName(what));
-  return (await there(binary)) ? binary : undefined;
+  return (await isThere(binary)) ? binary : undefined;
 }
 
 /** The binary of a Go module, built by `go install`. */
-async function goProgram(what: GoModule, place: Place): Promise<string> {
+async function goProgram(what: GoModule, place: InstallPlace): Promise<string> {
   const folder = await cached(goFolder(what), place, async (beside, log) => {
     const go = await onPath("go", place);
     if (!go) throw new Error(`${goName(what)} is built by Go, which is not on the PATH`);
@@ -133,7 +138,7 @@ async function goProgram(what: GoModule, place: Place): Promise<string> {
   return join(folder, goName(what));
 }
 
-async function documentdb(folder: string, log: string, place: Place): Promise<void> {
+async function documentdb(folder: string, log: string, place: InstallPlace): Promise<void> {
   for (const tool of ["apt-get", "dpkg", "unshare", "bash", "wget", "perl"])
     if (!(await onPath(tool, place)))
       throw new Error(`DocumentDB comes in Debian packages, and "${tool}" is not here`);
@@ -145,22 +150,22 @@ async function documentdb(folder: string, log: string, place: Place): Promise<vo
 /** The folder of that name in the cache, built first when it is missing and may be installed. */
 export async function cached(
   name: string,
-  place: Place,
+  place: InstallPlace,
   build: (folder: string, log: string) => Promise<void>,
 ): Promise<string> {
   const folder = join(place.cache, name);
-  if (await there(folder)) return folder;
+  if (await isThere(folder)) return folder;
   if (!place.install) throw new Error(`no ${name} in ${place.cache}`);
   await mkdir(place.cache, { recursive: true });
   const beside = await ownFolder(place.cache, ".building-");
   const log = join(place.cache, `${name}.log`);
   await rm(log, { force: true });
-  place.say(`installing ${name}, told in ${log}`);
+  place.log(`installing ${name}, told in ${log}`);
   try {
     await mkdir(join(beside, name));
     await build(join(beside, name), log);
     await rename(join(beside, name), folder).catch(async (problem) => {
-      if (!(await there(folder))) throw problem; // else someone was faster, and theirs is as good
+      if (!(await isThere(folder))) throw problem; // else someone was faster, and theirs is as good
     });
   } catch (problem) {
     throw new Error(`Cannot install ${name}: ${(problem as Error).message}`, { cause: problem });
@@ -170,13 +175,13 @@ export async function cached(
   return folder;
 }
 
-const there = (path: string): Promise<boolean> =>
+const isThere = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,
     () => false,
   );
 
-async function onPath(program: string, { path }: Place): Promise<string | undefined> {
+async function onPath(program: string, { path }: InstallPlace): Promise<string | undefined> {
   for (const folder of path.split(delimiter).filter(Boolean)) {
     const file = join(folder, program);
     const runs = access(file, constants.X_OK);

@@ -11,7 +11,7 @@ import { start } from "./adapters/process.ts";
 import { ENGINES } from "./engine.ts";
 import type { Engine, EngineName, Settings } from "./engine.ts";
 import { find, placeOf } from "./install.ts";
-import type { Found } from "./install.ts";
+import type { EngineCommand } from "./install.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -19,55 +19,56 @@ const { values: options } = parseArgs({
     required: { type: "boolean", default: false },
   },
 });
-const say = (line: string): void => console.error(`engines: ${line}`);
+const log = (line: string): void => console.error(`engines: ${line}`);
 /** Those that answer and those that do not yet: whoever was started is stopped. */
 const started: Promise<Engine>[] = [];
-const told = Promise.withResolvers<void>();
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => told.resolve());
+const stopRequested = Promise.withResolvers<void>();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.on(signal, () => stopRequested.resolve());
 
-const place = placeOf(process.env, homedir(), true, say);
+const place = placeOf(process.env, homedir(), true, log);
 const settings: Settings[] = [];
 let missing = 0;
 
 /** Starts what was found, or says why there is nothing to start. */
-async function bring(name: EngineName, found: Found): Promise<void> {
-  switch (found.kind) {
+async function bring(name: EngineName, command: EngineCommand): Promise<void> {
+  switch (command.kind) {
     case "missing":
       missing += 1;
-      return say(`no ${name}: ${found.reason}`);
+      return log(`no ${name}: ${command.reason}`);
     case "external":
-      settings.push(found.settings);
-      return say(`${name}: ${found.title}`);
+      settings.push(command.settings);
+      return log(`${name}: ${command.title}`);
     case "program": {
-      const { program } = found;
-      if (options["install-only"]) return say(`${name}: ${program.title} is installed`);
+      const { program } = command;
+      if (options["install-only"]) return log(`${name}: ${program.title} is installed`);
       const starting = start(program);
       started.push(starting);
       const engine = await starting;
       settings.push(engine.settings);
-      void engine.failed.then(() => say(`${name}: ${engine.title} has ended by itself`));
-      return say(`${name}: ${engine.title} on port ${engine.port}`);
+      void engine.failed.then(() => log(`${name}: ${engine.title} has ended by itself`));
+      return log(`${name}: ${engine.title} on port ${engine.port}`);
     }
   }
 }
 
 async function bringAll(): Promise<"all"> {
-  const found: [EngineName, Found][] = [];
-  for (const name of ENGINES) found.push([name, await find(name, place)]); // a build takes every core there is
+  const commands: [EngineName, EngineCommand][] = [];
+  for (const name of ENGINES) commands.push([name, await find(name, place)]); // a build takes every core there is
   await Promise.all(
-    found.map(([name, what]) =>
+    commands.map(([name, what]) =>
       bring(name, what).catch((problem: Error) => bring(name, { kind: "missing", reason: problem.message })),
     ),
   );
   return "all";
 }
 
-const brought = await Promise.race([bringAll(), told.promise]);
+const brought = await Promise.race([bringAll(), stopRequested.promise]);
 const refused = missing > 0 && options.required;
 if (brought === "all" && !options["install-only"] && !refused) {
   console.log(JSON.stringify(Object.assign({}, ...settings)));
-  say("ready; Ctrl-C or SIGTERM stops them and removes their data");
-  await told.promise;
+  log("ready; Ctrl-C or SIGTERM stops them and removes their data");
+  await stopRequested.promise;
 }
 await Promise.allSettled(started.map(async (engine) => (await engine).stop()));
 process.exit(refused || brought !== "all" ? 1 : 0);

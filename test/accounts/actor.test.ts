@@ -1,14 +1,14 @@
 /** The account actor: counts every tally once, whatever arrives and in which order. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { account } from "../../actors/accounts/actor.ts";
+import { accountActor } from "../../actors/accounts/actor.ts";
 import { crossings } from "../../actors/accounts/usage.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import { Account, type Tally, type Usage } from "../../schemas/accounts.ts";
+import { Account, type UsageReport, type Usage } from "../../schemas/accounts.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const used = (requests: number, cost_micros = 0): Usage => ({
@@ -21,7 +21,12 @@ const used = (requests: number, cost_micros = 0): Usage => ({
   cost_micros,
   cost_ok_micros: cost_micros,
 });
-const tally = (gateway: string, sequence: number, requests: number, more: Partial<Tally> = {}): Tally => ({
+const report = (
+  gateway: string,
+  sequence: number,
+  requests: number,
+  more: Partial<UsageReport> = {},
+): UsageReport => ({
   gateway,
   sequence,
   month: "2026-11",
@@ -33,7 +38,7 @@ const tally = (gateway: string, sequence: number, requests: number, more: Partia
 const costs = (requests: number, cost: number) => ({ sk_1234567: { fetch_paid: used(requests, cost) } });
 
 function project({ clock = virtualClock(NOW_MS), documents = memoryDocuments() } = {}) {
-  const { ask } = embedded([account()], {
+  const { ask } = embedded([accountActor()], {
     clock,
     documents,
     random: seededRandom(1),
@@ -41,39 +46,45 @@ function project({ clock = virtualClock(NOW_MS), documents = memoryDocuments() }
   });
   const total = async (month = "2026-11") =>
     (await ask(Account, "default", "usage", { month })).keys["sk_1234567"]?.fetch_own?.requests ?? 0;
-  return { clock, documents, total, add: (message: Tally) => ask(Account, "default", "add", message), ask };
+  return {
+    clock,
+    documents,
+    total,
+    reportUsage: (message: UsageReport) => ask(Account, "default", "reportUsage", message),
+    ask,
+  };
 }
 
 describe("a project's account", () => {
   test("adds what gateways tell it, and answers with the month", async () => {
-    const { add, total } = project();
-    await add(tally("a", 1, 3));
-    expect((await add(tally("b", 1, 4))).keys).toEqual({ sk_1234567: { fetch_own: used(7) } });
+    const { reportUsage: add, total } = project();
+    await add(report("a", 1, 3));
+    expect((await add(report("b", 1, 4))).keys).toEqual({ sk_1234567: { fetch_own: used(7) } });
     expect(await total()).toBe(7);
   });
 
   test("remembers across nodes, also which tallies it has counted", async () => {
-    const { add, clock, documents } = project();
-    await add(tally("a", 1, 3));
-    const elsewhere = project({ clock, documents });
-    await elsewhere.add(tally("a", 1, 3));
-    expect(await elsewhere.total()).toBe(3);
+    const { reportUsage: add, clock, documents } = project();
+    await add(report("a", 1, 3));
+    const other_node = project({ clock, documents });
+    await other_node.reportUsage(report("a", 1, 3));
+    expect(await other_node.total()).toBe(3);
   });
 
   test("keeps months apart, two of them", async () => {
-    const { add, total } = project();
+    const { reportUsage: add, total } = project();
     for (const [sequence, month] of ["2026-10", "2026-11", "2026-12"].entries())
-      await add(tally("a", sequence + 1, sequence + 1, { month }));
+      await add(report("a", sequence + 1, sequence + 1, { month }));
     expect([await total("2026-10"), await total("2026-11"), await total("2026-12")]).toEqual([0, 2, 3]);
   });
 
   test("forgets gateways that are gone for a day", async () => {
-    const { add, clock, documents } = project();
-    await add(tally("old", 1, 1));
+    const { reportUsage: add, clock, documents } = project();
+    await add(report("old", 1, 1));
     await clock.advance(25 * 3_600_000);
-    await add(tally("new", 1, 1));
-    const kept = (await documents.get("account", "default"))?.value as any;
-    expect(Object.keys(kept.gateways)).toEqual(["new"]);
+    await add(report("new", 1, 1));
+    const snapshot = (await documents.get("account", "default"))?.value as any;
+    expect(Object.keys(snapshot.gateways)).toEqual(["new"]);
   });
 
   test("counts each tally once, however often and in whatever order gateways repeat themselves", async () => {
@@ -87,13 +98,14 @@ describe("a project's account", () => {
     );
     await fc.assert(
       fc.asyncProperty(stories, async (story) => {
-        const { add, total } = project();
-        const told: Record<string, number> = { a: 0, b: 0 };
+        const { reportUsage: add, total } = project();
+        const sequences: Record<string, number> = { a: 0, b: 0 };
         let expected = 0;
         for (const { gateway, requests, repeats } of story) {
-          told[gateway]!++;
+          sequences[gateway]!++;
           expected += requests;
-          for (let again = 0; again <= repeats; again++) await add(tally(gateway, told[gateway]!, requests));
+          for (let again = 0; again <= repeats; again++)
+            await add(report(gateway, sequences[gateway]!, requests));
         }
         expect(await total()).toBe(expected);
       }),
@@ -102,11 +114,11 @@ describe("a project's account", () => {
   });
 
   test("notices when a share of an allowance is crossed, once", async () => {
-    const { add } = project();
+    const { reportUsage: add } = project();
     const allowances = { sk_1234567: { search: null, fetch: 10, spend: 1_000 } };
-    await add(tally("a", 1, 0, { allowances, keys: costs(4, 100) }));
-    await add(tally("a", 2, 0, { allowances, keys: costs(1, 100) }));
-    const { events } = await add(tally("a", 3, 0, { allowances, keys: costs(6, 700) }));
+    await add(report("a", 1, 0, { allowances, keys: costs(4, 100) }));
+    await add(report("a", 2, 0, { allowances, keys: costs(1, 100) }));
+    const { events } = await add(report("a", 3, 0, { allowances, keys: costs(6, 700) }));
     expect(events.map(({ allowance, threshold }) => [allowance, threshold])).toEqual([
       ["fetch", 50],
       ["fetch", 80],

@@ -1,10 +1,10 @@
 /** A project's budget for premium routes: reserved, settled, never overspent (3-decisions.md, Spend). */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { account } from "../../actors/accounts/actor.ts";
+import { accountActor } from "../../actors/accounts/actor.ts";
 import {
   type Budget,
-  HOLD_MS,
+  RESERVATION_TTL_MS,
   NOTHING_SPENT,
   reserve as reserveIn,
   settle as settleIn,
@@ -18,25 +18,25 @@ import { Account, monthOf } from "../../schemas/accounts.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 
-function book(limit_micros: number | null) {
+function budgetOf(limit_micros: number | null) {
   let budget: Budget = NOTHING_SPENT;
   return {
     reserve: (id: string, micros: number, now_ms = NOW_MS) => {
-      const answered = reserveIn(budget, { id, micros, limit_micros }, now_ms);
-      ({ budget } = answered);
-      return answered.answer;
+      const reserved_now = reserveIn(budget, { id, micros, limit_micros }, now_ms);
+      ({ budget } = reserved_now);
+      return reserved_now.answer;
     },
     settle: (id: string, micros: number) => (budget = settleIn(budget, { id, micros })),
     spent: (now_ms = NOW_MS) => budget.spent[monthOf(now_ms)] ?? 0,
-    holds: () => Object.keys(budget.holds),
+    reservations: () => Object.keys(budget.reservations),
   };
 }
 const reserved = { kind: "reserved" };
-const refused = (left_micros: number) => ({ kind: "refused", left_micros });
+const refused = (remaining_micros: number) => ({ kind: "refused", remaining_micros });
 
 describe("a budget", () => {
   test("is reserved until there is no more", () => {
-    const { reserve } = book(100);
+    const { reserve } = budgetOf(100);
     expect(reserve("a", 60)).toEqual(reserved);
     expect(reserve("b", 60)).toEqual(refused(40));
     expect(reserve("c", 40)).toEqual(reserved);
@@ -44,7 +44,7 @@ describe("a budget", () => {
   });
 
   test("gets back what was reserved and not spent", () => {
-    const { reserve, settle, spent } = book(100);
+    const { reserve, settle, spent } = budgetOf(100);
     reserve("a", 60);
     settle("a", 10);
     expect(spent()).toBe(10);
@@ -52,7 +52,7 @@ describe("a budget", () => {
   });
 
   test("counts one attempt once, however often it is reserved and settled", () => {
-    const { reserve, settle, spent } = book(100);
+    const { reserve, settle, spent } = budgetOf(100);
     reserve("a", 60);
     expect(reserve("a", 60)).toEqual(reserved);
     expect(reserve("b", 40)).toEqual(reserved);
@@ -63,36 +63,36 @@ describe("a budget", () => {
   });
 
   test("never counts more than was reserved", () => {
-    const { reserve, settle, spent } = book(100);
+    const { reserve, settle, spent } = budgetOf(100);
     reserve("a", 60);
     settle("a", 90);
     expect(spent()).toBe(60);
   });
 
   test("takes a reservation back whose settlement is lost", () => {
-    const { reserve } = book(100);
+    const { reserve } = budgetOf(100);
     reserve("a", 100);
-    expect(reserve("b", 100, NOW_MS + HOLD_MS - 1)).toEqual(refused(0));
-    expect(reserve("b", 100, NOW_MS + HOLD_MS)).toEqual(reserved);
+    expect(reserve("b", 100, NOW_MS + RESERVATION_TTL_MS - 1)).toEqual(refused(0));
+    expect(reserve("b", 100, NOW_MS + RESERVATION_TTL_MS)).toEqual(reserved);
   });
 
   test("counts a settlement that comes after all: it was spent", () => {
-    const { reserve, settle, spent } = book(100);
+    const { reserve, settle, spent } = budgetOf(100);
     reserve("a", 100);
-    reserve("b", 10, NOW_MS + HOLD_MS);
+    reserve("b", 10, NOW_MS + RESERVATION_TTL_MS);
     settle("a", 70);
     expect(spent()).toBe(70);
   });
 
   test("forgets who never settled after a day", () => {
-    const { reserve, holds } = book(100);
+    const { reserve, reservations: holds } = budgetOf(100);
     reserve("a", 10);
     reserve("b", 10, NOW_MS + 25 * 3_600_000);
     expect(holds()).toEqual(["b"]);
   });
 
   test("begins anew with the month; what was reserved before belongs to the old one", () => {
-    const { reserve, settle, spent } = book(100);
+    const { reserve, settle, spent } = budgetOf(100);
     const eve_ms = Date.UTC(2026, 10, 30, 23, 59, 59);
     reserve("a", 100, eve_ms);
     expect(reserve("b", 100, eve_ms + 1_000)).toEqual(reserved);
@@ -101,14 +101,14 @@ describe("a budget", () => {
   });
 
   test("without a limit refuses nobody and counts", () => {
-    const { reserve, settle, spent } = book(null);
+    const { reserve, settle, spent } = budgetOf(null);
     expect(reserve("a", 1_000_000_000)).toEqual(reserved);
     settle("a", 5);
     expect(spent()).toBe(5);
   });
 
   test("refuses more attempts at once than it remembers", () => {
-    const { reserve } = book(null);
+    const { reserve } = budgetOf(null);
     const answers = Array.from({ length: 1_001 }, (_, at) => reserve(String(at), 1).kind);
     expect(answers.filter((kind) => kind === "refused")).toEqual(["refused"]);
   });
@@ -121,7 +121,7 @@ const stories = fc.array(
     does: fc.constantFrom("reserve" as const, "settle" as const, "both" as const),
     micros: fc.integer({ min: 0, max: 60 }),
     again: fc.boolean(),
-    after_ms: fc.integer({ min: 0, max: HOLD_MS / 20 }),
+    after_ms: fc.integer({ min: 0, max: RESERVATION_TTL_MS / 20 }),
   }),
   { maxLength: 60 },
 );
@@ -129,21 +129,21 @@ const stories = fc.array(
 test("is never overspent by whoever settles in time, whatever is repeated or forgotten", () => {
   fc.assert(
     fc.property(stories, (story) => {
-      const { reserve, settle, spent } = book(LIMIT);
-      const held = new Map<string, number>();
+      const { reserve, settle, spent } = budgetOf(LIMIT);
+      const open = new Map<string, number>();
       let now_ms = NOW_MS;
       let paid = 0;
       let changed = false;
       for (const { id, does, micros, again, after_ms } of story) {
         now_ms += after_ms;
-        for (const [known, until_ms] of held) if (until_ms <= now_ms) held.delete(known);
+        for (const [open_id, until_ms] of open) if (until_ms <= now_ms) open.delete(open_id);
         if (does !== "settle") {
           const answer = reserve(id, micros, now_ms);
           changed ||= again && reserve(id, micros, now_ms).kind !== answer.kind;
-          if (answer.kind === "reserved" && !held.has(id)) held.set(id, now_ms + HOLD_MS);
+          if (answer.kind === "reserved" && !open.has(id)) open.set(id, now_ms + RESERVATION_TTL_MS);
         }
         const before = spent();
-        if (does !== "reserve" && held.delete(id)) {
+        if (does !== "reserve" && open.delete(id)) {
           settle(id, micros);
           if (again) settle(id, micros);
           paid += spent() - before;
@@ -161,23 +161,23 @@ test("is kept with the account: another node knows what is reserved and what was
   const clock = virtualClock(NOW_MS);
   const documents = memoryDocuments();
   const node = () =>
-    embedded([account()], { clock, documents, random: seededRandom(1), meters: silentMeters() }).ask;
-  const hold = { id: "a", micros: 60, limit_micros: 100 };
-  expect(await node()(Account, "default", "reserve", hold)).toEqual(reserved);
-  expect(await node()(Account, "default", "reserve", { ...hold, id: "b" })).toEqual(refused(40));
+    embedded([accountActor()], { clock, documents, random: seededRandom(1), meters: silentMeters() }).ask;
+  const request = { id: "a", micros: 60, limit_micros: 100 };
+  expect(await node()(Account, "default", "reserve", request)).toEqual(reserved);
+  expect(await node()(Account, "default", "reserve", { ...request, id: "b" })).toEqual(refused(40));
   expect(await node()(Account, "default", "settle", { id: "a", micros: 50 })).toEqual({ spent_micros: 50 });
   expect(await node()(Account, "default", "settle", { id: "a", micros: 50 })).toEqual({ spent_micros: 50 });
 });
 
 test("stands beside the month's counts: neither forgets the other", async () => {
-  const { ask } = embedded([account()], {
+  const { ask } = embedded([accountActor()], {
     clock: virtualClock(NOW_MS),
     documents: memoryDocuments(),
     random: seededRandom(1),
     meters: silentMeters(),
   });
   await ask(Account, "default", "reserve", { id: "a", micros: 60, limit_micros: 100 });
-  await ask(Account, "default", "add", {
+  await ask(Account, "default", "reportUsage", {
     gateway: "g",
     sequence: 1,
     month: "2026-11",

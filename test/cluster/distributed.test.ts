@@ -1,6 +1,6 @@
 /** Several nodes over one bus, one set of leases and one store, on one clock (cluster.md, sections 3 and 6). */
 import { describe, expect, test } from "vitest";
-import type { Held, Say } from "../../cluster/actor.ts";
+import type { WorkContext, ActorClient } from "../../cluster/actor.ts";
 import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
 import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
@@ -12,10 +12,10 @@ import { partitionOf, PARTITIONS } from "../../cluster/placement.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Bus } from "../../cluster/ports/bus.ts";
 import type { Leases } from "../../cluster/ports/leases.ts";
-import { Counter, counter, type Trace } from "../harness/counter.actor.ts";
+import { Counter, counterActor, type Trace } from "../harness/counter.actor.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
-type Work = (ask: Say, held: Held) => Promise<{ count: number }>;
+type Work = (ask: ActorClient, context: WorkContext) => Promise<{ count: number }>;
 
 function world() {
   const clock = virtualClock(START_MS);
@@ -25,7 +25,7 @@ function world() {
   const meters = silentMeters();
   let nodes = 0;
   async function join({ owns = true, work = undefined as Work | undefined, mine = leases } = {}) {
-    const trace: Trace = { begun: 0, performed: [], stumbles: 0 };
+    const trace: Trace = { activations: 0, reminders: [], stumbles: 0 };
     /** What this node can reach; cut off, it reaches neither bus nor leases nor store. */
     const link = { cut: false };
     const through = <T extends object>(port: T): T =>
@@ -44,12 +44,12 @@ function world() {
     const line = { losing: false, back: (): void => {} };
     const lossy: Bus = {
       ...through(bus),
-      read: async (partition, epoch, take, ...rest) =>
-        through(bus).read(partition, epoch, (delivery) => line.losing || take(delivery), ...rest),
+      subscribe: async (partition, epoch, take, ...rest) =>
+        through(bus).subscribe(partition, epoch, (delivery) => line.losing || take(delivery), ...rest),
       onReconnect: (call) => (line.back = call),
     };
     const node = await distributed(
-      owns ? [counter(work, trace)] : [],
+      owns ? [counterActor(work, trace)] : [],
       { ...outside, bus: lossy, leases: through<Leases>(mine) },
       { name: `node-${nodes++}`, owns },
     );
@@ -58,7 +58,7 @@ function world() {
   return { clock, documents, meters, join };
 }
 
-const held = (...all: DistributedCluster[]) => all.flatMap((node) => [...node.partitions()]);
+const partitionsOf = (...all: DistributedCluster[]) => all.flatMap((node) => [...node.partitions()]);
 const readFar: Work = (ask) => ask(Counter, "far", "read", null);
 const key = (n: number) => `k${n}`;
 /** A key whose partition that node holds. */
@@ -76,11 +76,11 @@ describe("nodes of one cluster", () => {
     const { clock, join } = world();
     const one = await join();
     await one.recovered;
-    expect(held(one)).toHaveLength(PARTITIONS);
+    expect(partitionsOf(one)).toHaveLength(PARTITIONS);
     const two = await join();
     const three = await join();
     await clock.advance(20_000);
-    expect(held(one, two, three).toSorted((a, b) => a - b)).toEqual(
+    expect(partitionsOf(one, two, three).toSorted((a, b) => a - b)).toEqual(
       Array.from({ length: PARTITIONS }, (_, n) => n),
     );
     for (const node of [one, two, three]) expect(node.partitions().length).toBeGreaterThan(8);
@@ -95,7 +95,7 @@ describe("nodes of one cluster", () => {
     const counts = Array.from({ length: 40 }, (_, n) => gateway.ask(Counter, key(n), "add", { by: n }));
     await clock.advance(0);
     expect(await Promise.all(counts)).toEqual(Array.from({ length: 40 }, (_, n) => ({ count: n })));
-    for (const { trace } of workers) expect(trace.begun).toBeGreaterThan(5);
+    for (const { trace } of workers) expect(trace.activations).toBeGreaterThan(5);
   });
 
   test("ask and tell each other, on whatever node they are", async () => {
@@ -142,31 +142,31 @@ async function cutOff(work?: Work) {
 
 describe("a node that is cut off", () => {
   test("may start nothing from before its lease runs out, and the other one takes over", async () => {
-    const helds: Held[] = [];
-    const { clock, one, two, gateway, here } = await cutOff(async (_, mine) => {
-      helds.push(mine);
+    const contexts: WorkContext[] = [];
+    const { clock, one, two, gateway, here } = await cutOff(async (_, context) => {
+      contexts.push(context);
       return new Promise(() => {});
     });
     gateway.ask(Counter, here, "work", null).catch(() => {});
     await clock.advance(0);
-    expect(helds[0]!.mayStart()).toBe(true);
+    expect(contexts[0]!.ownsKey()).toBe(true);
     one.link.cut = true;
     await clock.advance(3_000);
-    expect(helds[0]!.mayStart()).toBe(false);
+    expect(contexts[0]!.ownsKey()).toBe(false);
     await clock.advance(3_000);
-    expect(helds[0]!.signal.aborted).toBe(true);
-    expect(held(one)).toEqual([]);
-    expect(held(two)).toHaveLength(PARTITIONS);
+    expect(contexts[0]!.signal.aborted).toBe(true);
+    expect(partitionsOf(one)).toEqual([]);
+    expect(partitionsOf(two)).toHaveLength(PARTITIONS);
     // Redelivered: the question is worked on where its key lives now.
-    expect(helds).toHaveLength(2);
-    expect(helds[1]!.mayStart()).toBe(true);
+    expect(contexts).toHaveLength(2);
+    expect(contexts[1]!.ownsKey()).toBe(true);
   });
 
   test("never overlaps with its successor, whatever moment it is cut", async () => {
     for (let cut_ms = 0; cut_ms < 1_600; cut_ms += 200) {
-      const helds: Held[] = [];
-      const { clock, one, gateway, here } = await cutOff(async (_, mine) => {
-        helds.push(mine);
+      const contexts: WorkContext[] = [];
+      const { clock, one, gateway, here } = await cutOff(async (_, context) => {
+        contexts.push(context);
         return new Promise(() => {});
       });
       gateway.ask(Counter, here, "work", null).catch(() => {});
@@ -174,9 +174,9 @@ describe("a node that is cut off", () => {
       one.link.cut = true;
       for (let n = 0; n < 80; n++) {
         await clock.advance(100);
-        expect(helds.filter((mine) => mine.mayStart()).length).toBeLessThanOrEqual(1);
+        expect(contexts.filter((context) => context.ownsKey()).length).toBeLessThanOrEqual(1);
       }
-      expect(helds).toHaveLength(2);
+      expect(contexts).toHaveLength(2);
     }
   });
 
@@ -186,7 +186,7 @@ describe("a node that is cut off", () => {
     await clock.advance(0);
     one.link.cut = true;
     await clock.advance(6_000);
-    void gateway.ask(Counter, here, "open", null);
+    void gateway.ask(Counter, here, "release", null);
     await clock.advance(0);
     expect(await parked).toEqual({ count: 0 });
   });
@@ -201,17 +201,17 @@ describe("a node that is cut off", () => {
     const after = gateway.ask(Counter, here, "add", { by: 1 });
     await clock.advance(0);
     expect(await after).toEqual({ count: 6 });
-    expect(await documents.put("counter", here, { count: 99, due_ms: null }, 1)).toBe(false);
+    expect(await documents.put("counter", here, { count: 99, reminder_ms: null }, 1)).toBe(false);
   });
 
   test("has its duties done by the next", async () => {
     const { clock, one, two, gateway, here } = await cutOff();
-    void gateway.ask(Counter, here, "owe", { at_ms: clock.now() + 8_000 });
+    void gateway.ask(Counter, here, "setReminder", { at_ms: clock.now() + 8_000 });
     await clock.advance(0);
     one.link.cut = true;
     await clock.advance(9_000);
-    expect(one.trace.performed).toEqual([]);
-    expect(two.trace.performed).toHaveLength(1);
+    expect(one.trace.reminders).toEqual([]);
+    expect(two.trace.reminders).toHaveLength(1);
   });
 
   test("comes back as one of them", async () => {
@@ -222,7 +222,7 @@ describe("a node that is cut off", () => {
     one.link.cut = false;
     await clock.advance(20_000);
     expect(one.partitions().toSorted((a, b) => a - b)).toEqual(before);
-    expect(held(one, two)).toHaveLength(PARTITIONS);
+    expect(partitionsOf(one, two)).toHaveLength(PARTITIONS);
   });
 });
 
@@ -234,15 +234,15 @@ describe("a node that stops", () => {
     const stopped = one.stop();
     await clock.advance(1_000);
     await stopped;
-    expect(held(one)).toEqual([]);
-    expect(held(two)).toHaveLength(PARTITIONS);
+    expect(partitionsOf(one)).toEqual([]);
+    expect(partitionsOf(two)).toHaveLength(PARTITIONS);
   });
 
   test("lets work in flight end and answers; who only waits is answered by the next", async () => {
     const { clock, join } = world();
     const done = Promise.withResolvers<{ count: number }>();
-    const helds: Held[] = [];
-    const work: Work = async (_, mine) => (helds.push(mine), done.promise);
+    const contexts: WorkContext[] = [];
+    const work: Work = async (_, context) => (contexts.push(context), done.promise);
     const [one, two] = [await join({ work }), await join({ work })];
     const gateway = await join({ owns: false });
     await clock.advance(10_000);
@@ -253,17 +253,17 @@ describe("a node that stops", () => {
     await clock.advance(0);
     const stopped = one.stop();
     await clock.advance(1_000);
-    expect(helds[0]!.mayStart()).toBe(false);
-    expect(helds[0]!.signal.aborted).toBe(false);
+    expect(contexts[0]!.ownsKey()).toBe(false);
+    expect(contexts[0]!.signal.aborted).toBe(false);
     done.resolve({ count: 3 });
     await clock.advance(1_000);
     expect(await working).toEqual({ count: 3 });
     await stopped;
     expect(two.partitions()).toHaveLength(PARTITIONS);
-    void gateway.ask(Counter, other, "open", null);
+    void gateway.ask(Counter, other, "release", null);
     await clock.advance(0);
     expect(await waiting).toEqual({ count: 0 });
-    expect(helds).toHaveLength(1);
+    expect(contexts).toHaveLength(1);
   });
 
   test("lets work in flight tell its neighbours how it ended", async () => {
@@ -293,10 +293,10 @@ describe("a node that stops", () => {
 
   test("does not let others wait for slow work: after ten seconds it is begun again elsewhere", async () => {
     const { clock, join } = world();
-    const helds: Held[] = [];
-    const work: Work = async (_, mine) => {
-      helds.push(mine);
-      return helds.length === 1 ? new Promise(() => {}) : { count: 2 };
+    const contexts: WorkContext[] = [];
+    const work: Work = async (_, context) => {
+      contexts.push(context);
+      return contexts.length === 1 ? new Promise(() => {}) : { count: 2 };
     };
     const [one, two] = [await join({ work }), await join({ work })];
     const gateway = await join({ owns: false });
@@ -311,7 +311,7 @@ describe("a node that stops", () => {
     await clock.advance(11_000);
     expect(await neighbour).toEqual({ count: 1 });
     expect(await slow).toEqual({ count: 2 });
-    expect(helds[0]!.signal.aborted).toBe(true);
+    expect(contexts[0]!.signal.aborted).toBe(true);
     await stopped;
     expect(two.partitions()).toHaveLength(PARTITIONS);
   });
@@ -329,7 +329,7 @@ describe("a node that stops", () => {
     };
     const one = await join({ work });
     await clock.advance(1_000);
-    one.ask(Counter, "site", "work", null, { wait_ms: 100 }).catch(() => {});
+    one.ask(Counter, "site", "work", null, { timeout_ms: 100 }).catch(() => {});
     await clock.advance(200);
     const stopped = one.stop(60_000);
     await clock.advance(100);
@@ -396,7 +396,7 @@ test("a question that was given up is heard when it is asked once more", async (
   const one = await join();
   const gateway = await join({ owns: false });
   await clock.advance(2_000);
-  const same = { wait_ms: 5_000, id: "the same" };
+  const same = { timeout_ms: 5_000, idempotency_id: "the same" };
   one.line.losing = true;
   const given_up = gateway.ask(Counter, "a", "add", { by: 1 }, same).catch(({ code }: Fault) => code);
   await clock.advance(6_000);

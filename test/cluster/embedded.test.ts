@@ -1,6 +1,6 @@
 /** What the runtime promises an actor (architecture.md, section 5.2), seen from outside an embedded node. */
 import { describe, expect, test } from "vitest";
-import type { Held, Say } from "../../cluster/actor.ts";
+import type { WorkContext, ActorClient } from "../../cluster/actor.ts";
 import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
@@ -8,7 +8,7 @@ import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { MAX_ASKS, MAX_TELLS } from "../../cluster/node.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import { Counter, counter, type Trace } from "../harness/counter.actor.ts";
+import { Counter, counterActor, type Trace } from "../harness/counter.actor.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 
@@ -16,10 +16,15 @@ function one({
   clock = virtualClock(START_MS),
   documents = memoryDocuments(),
   meters = silentMeters(),
-  work = undefined as ((ask: Say, held: Held) => Promise<{ count: number }>) | undefined,
+  work = undefined as ((ask: ActorClient, context: WorkContext) => Promise<{ count: number }>) | undefined,
 } = {}) {
-  const trace: Trace = { begun: 0, performed: [], stumbles: 0 };
-  const cluster = embedded([counter(work, trace)], { clock, random: seededRandom(1), documents, meters });
+  const trace: Trace = { activations: 0, reminders: [], stumbles: 0 };
+  const cluster = embedded([counterActor(work, trace)], {
+    clock,
+    random: seededRandom(1),
+    documents,
+    meters,
+  });
   const add = (by: number, key = "a") => cluster.ask(Counter, key, "add", { by });
   const read = (key = "a") => cluster.ask(Counter, key, "read", null);
   return { ...cluster, add, read, clock, documents, meters, trace };
@@ -116,14 +121,14 @@ describe("a question", () => {
     const { ask } = one();
     const answers = [ask(Counter, "a", "wait", null), ask(Counter, "a", "wait", null)];
     expect(await pending(answers[0]!)).toBe(true);
-    await ask(Counter, "a", "open", null);
+    await ask(Counter, "a", "release", null);
     expect(await Promise.all(answers)).toEqual([{ count: 0 }, { count: 0 }]);
   });
 
   test("ends with no_answer when its time is over, 160 s unless the asker says so", async () => {
     const { ask, clock, stats } = one();
     const patient = ask(Counter, "a", "wait", null);
-    const hasty = ask(Counter, "a", "wait", null, { wait_ms: 1_000 });
+    const hasty = ask(Counter, "a", "wait", null, { timeout_ms: 1_000 });
     hasty.catch(() => {});
     await clock.advance(1_000);
     await expect(hasty).rejects.toMatchObject({ name: "Fault", code: "no_answer" });
@@ -131,23 +136,23 @@ describe("a question", () => {
     patient.catch(() => {});
     await clock.advance(159_000);
     await expect(patient).rejects.toMatchObject({ code: "no_answer" });
-    expect(stats().questions).toBe(0);
+    expect(stats().pending_asks).toBe(0);
   });
 
   test("asked again under the same id while it is open is the same question", async () => {
     const { ask } = one();
-    const first = ask(Counter, "a", "add", { by: 1 }, { id: "x" });
-    const second = ask(Counter, "a", "add", { by: 1 }, { id: "x" });
+    const first = ask(Counter, "a", "add", { by: 1 }, { idempotency_id: "x" });
+    const second = ask(Counter, "a", "add", { by: 1 }, { idempotency_id: "x" });
     expect(await Promise.all([first, second])).toEqual([{ count: 1 }, { count: 1 }]);
-    const other = ask(Counter, "b", "add", { by: 1 }, { id: "x" });
+    const other = ask(Counter, "b", "add", { by: 1 }, { idempotency_id: "x" });
     expect(await other).toEqual({ count: 1 });
   });
 
   test("asked again under the same id when it was answered is answered the same", async () => {
     const { ask, add } = one();
-    await ask(Counter, "a", "add", { by: 1 }, { id: "x" });
+    await ask(Counter, "a", "add", { by: 1 }, { idempotency_id: "x" });
     await add(10);
-    expect(await ask(Counter, "a", "add", { by: 1 }, { id: "x" })).toEqual({ count: 1 });
+    expect(await ask(Counter, "a", "add", { by: 1 }, { idempotency_id: "x" })).toEqual({ count: 1 });
     expect(await add(0)).toEqual({ count: 11 });
   });
 
@@ -183,7 +188,7 @@ describe("a mailbox", () => {
     await settled();
     await expect(read()).rejects.toMatchObject({ name: "Fault", code: "mailbox_full" });
     expect(await read("b")).toEqual({ count: 0 });
-    await ask(Counter, "a", "open", null);
+    await ask(Counter, "a", "release", null);
     await Promise.all(waiting);
     expect(await read()).toEqual({ count: 0 });
   });
@@ -301,7 +306,7 @@ describe("work that was started", () => {
   });
 
   test("may ask others and wait for them", async () => {
-    const { ask, add } = one({ work: (say) => say(Counter, "b", "read", null) });
+    const { ask, add } = one({ work: (client) => client(Counter, "b", "read", null) });
     await add(4, "b");
     expect(await ask(Counter, "a", "work", null)).toEqual({ count: 4 });
   });
@@ -318,9 +323,9 @@ describe("work that was started", () => {
     const ends = await Promise.allSettled(answers);
     expect(ends).toMatchObject([{ reason: { code: "no_answer" } }, { reason: { code: "no_answer" } }]);
     broken = false;
-    expect(trace.begun).toBe(1);
+    expect(trace.activations).toBe(1);
     expect(await ask(Counter, "a", "work", null)).toEqual({ count: 2 });
-    expect(trace.begun).toBe(2);
+    expect(trace.activations).toBe(2);
     expect(await add(1)).toEqual({ count: 1 });
   });
 
@@ -330,20 +335,20 @@ describe("work that was started", () => {
   });
 
   test("is aborted when its activation ended, and what it comes to is forgotten", async () => {
-    const helds: Held[] = [];
+    const contexts: WorkContext[] = [];
     const done = Promise.withResolvers<{ count: number }>();
     const { ask, add } = one({
-      work(_, held) {
-        helds.push(held);
+      work(_, context) {
+        contexts.push(context);
         return done.promise;
       },
     });
     const answer = ask(Counter, "a", "work", null);
     await settled();
-    expect([helds[0]!.signal.aborted, helds[0]!.mayStart()]).toEqual([false, true]);
+    expect([contexts[0]!.signal.aborted, contexts[0]!.ownsKey()]).toEqual([false, true]);
     await expect(ask(Counter, "a", "break", { how: "" })).rejects.toThrow("Cannot answer");
     await expect(answer).rejects.toMatchObject({ code: "no_answer" });
-    expect([helds[0]!.signal.aborted, helds[0]!.mayStart()]).toEqual([true, false]);
+    expect([contexts[0]!.signal.aborted, contexts[0]!.ownsKey()]).toEqual([true, false]);
     const later = ask(Counter, "a", "wait", null);
     done.resolve({ count: 9 });
     expect(await pending(later)).toBe(true);
@@ -354,8 +359,8 @@ describe("work that was started", () => {
 describe("an alarm", () => {
   test("rings as a message, and setting it again replaces it", async () => {
     const { ask, clock } = one();
-    const first = ask(Counter, "a", "wake", { in_ms: 1_000 });
-    const second = ask(Counter, "a", "wake", { in_ms: 3_000 });
+    const first = ask(Counter, "a", "setTimer", { in_ms: 1_000 });
+    const second = ask(Counter, "a", "setTimer", { in_ms: 3_000 });
     await clock.advance(2_999);
     expect(await pending(first)).toBe(true);
     await clock.advance(1);
@@ -364,11 +369,11 @@ describe("an alarm", () => {
 
   test("is gone with its activation", async () => {
     const { ask, clock, trace } = one();
-    const parked = ask(Counter, "a", "wake", { in_ms: 1_000 });
+    const parked = ask(Counter, "a", "setTimer", { in_ms: 1_000 });
     void ask(Counter, "a", "break", { how: "" }).catch(() => {});
     await expect(parked).rejects.toMatchObject({ code: "no_answer" });
     await clock.advance(1_000);
-    expect(trace.begun).toBe(1);
+    expect(trace.activations).toBe(1);
   });
 });
 
@@ -381,12 +386,12 @@ describe("an idle actor", () => {
     await clock.advance(11_000);
     expect(stats().activations).toEqual({ counter: 0 });
     expect(await add(1)).toEqual({ count: 6 });
-    expect(trace.begun).toBe(2);
+    expect(trace.activations).toBe(2);
   });
 
   test.each([
     ["owes an answer", "wait", null],
-    ["has an alarm set", "wake", { in_ms: 100_000 }],
+    ["has a timer set", "setTimer", { in_ms: 100_000 }],
     ["has work running", "work", null],
   ] as const)("stays while it %s", async (_, operation, message) => {
     const { ask, clock, stats } = one({ work: () => new Promise(() => {}) });
@@ -397,7 +402,7 @@ describe("an idle actor", () => {
 
   test("that never answered is put away once its asker has given up", async () => {
     const { ask, clock, stats } = one();
-    ask(Counter, "a", "wait", null, { wait_ms: 1_000 }).catch(() => {});
+    ask(Counter, "a", "wait", null, { timeout_ms: 1_000 }).catch(() => {});
     await clock.advance(80_000);
     expect(stats().activations).toEqual({ counter: 0 });
   });
@@ -406,11 +411,11 @@ describe("an idle actor", () => {
 describe("a duty", () => {
   test("is done at its time, also when the actor was put away meanwhile", async () => {
     const { ask, read, clock, stats, trace } = one();
-    await ask(Counter, "a", "owe", { at_ms: START_MS + 3_600_000 });
+    await ask(Counter, "a", "setReminder", { at_ms: START_MS + 3_600_000 });
     await clock.advance(3_599_999);
     expect(stats().activations).toEqual({ counter: 0 });
     await clock.advance(1);
-    expect(trace.performed).toEqual([START_MS + 3_600_000]);
+    expect(trace.reminders).toEqual([START_MS + 3_600_000]);
     expect(await read()).toEqual({ count: 100 });
   });
 
@@ -421,34 +426,34 @@ describe("a duty", () => {
       ["b", 90_000],
       ["c", 5_000],
     ] as const)
-      await first.ask(Counter, key, "owe", { at_ms: START_MS + in_ms });
+      await first.ask(Counter, key, "setReminder", { at_ms: START_MS + in_ms });
     await first.clock.advance(1_000);
-    expect(first.trace.performed).toHaveLength(1);
+    expect(first.trace.reminders).toHaveLength(1);
     const second = one({ documents: first.documents, clock: virtualClock(START_MS + 60_000) });
     await second.recovered;
     await second.clock.advance(30_000);
-    expect(second.trace.performed).toEqual([START_MS + 60_000, START_MS + 90_000]);
+    expect(second.trace.reminders).toEqual([START_MS + 60_000, START_MS + 90_000]);
     expect(await second.read("a")).toEqual({ count: 100 });
   });
 
   test("that was taken back is not done", async () => {
     const { ask, add, clock, trace, documents } = one();
-    await ask(Counter, "a", "owe", { at_ms: START_MS + 1_000 });
-    await ask(Counter, "a", "owe", { at_ms: START_MS + 5_000 });
+    await ask(Counter, "a", "setReminder", { at_ms: START_MS + 1_000 });
+    await ask(Counter, "a", "setReminder", { at_ms: START_MS + 5_000 });
     await clock.advance(4_999);
-    expect(trace.performed).toEqual([]);
+    expect(trace.reminders).toEqual([]);
     await clock.advance(1);
     await add(1);
     await clock.advance(600_000);
-    expect(trace.performed).toHaveLength(1);
-    expect(await documents.list("counter", { tag: "due-1", limit: 1 })).toEqual([]);
+    expect(trace.reminders).toHaveLength(1);
+    expect(await documents.list("counter", { tag: "reminder-1", limit: 1 })).toEqual([]);
   });
 });
 
 describe("a node that stops", () => {
   test("hears nothing new and answers who asked already", async () => {
     const { ask, read, clock, stop } = one();
-    const answer = ask(Counter, "a", "wake", { in_ms: 2_000 });
+    const answer = ask(Counter, "a", "setTimer", { in_ms: 2_000 });
     await settled();
     const stopped = stop();
     await expect(read()).rejects.toMatchObject({ code: "no_answer" });
@@ -459,30 +464,30 @@ describe("a node that stops", () => {
 
   test("lets work in flight end, may start nothing more, and says so", async () => {
     const done = Promise.withResolvers<{ count: number }>();
-    let held: Held | undefined;
+    let workContext: WorkContext | undefined;
     const { ask, documents, stop } = one({
-      async work(say, mine) {
-        held = mine;
+      async work(client, context) {
+        workContext = context;
         await done.promise;
-        return say(Counter, "b", "add", { by: 1 });
+        return client(Counter, "b", "add", { by: 1 });
       },
     });
-    ask(Counter, "a", "work", null, { wait_ms: 1 }).catch(() => {});
+    ask(Counter, "a", "work", null, { timeout_ms: 1 }).catch(() => {});
     await settled();
     const stopped = stop();
     void stopped;
-    expect(held!.mayStart()).toBe(true);
+    expect(workContext!.ownsKey()).toBe(true);
     done.resolve({ count: 1 });
     await stopped;
-    expect(held!.mayStart()).toBe(false);
+    expect(workContext!.ownsKey()).toBe(false);
     expect(await documents.get("counter", "b")).toMatchObject({ value: { count: 1 } });
   });
 
   test("aborts what is left at its limit and tells whoever waits", async () => {
-    let held: Held | undefined;
+    let workContext: WorkContext | undefined;
     const { ask, clock, stop } = one({
-      work(_, mine) {
-        held = mine;
+      work(_, context) {
+        workContext = context;
         return new Promise(() => {});
       },
     });
@@ -492,10 +497,10 @@ describe("a node that stops", () => {
     const stopped = stop(5_000);
     await clock.advance(4_999);
     expect(await pending(stopped)).toBe(true);
-    expect(held!.signal.aborted).toBe(false);
+    expect(workContext!.signal.aborted).toBe(false);
     await clock.advance(1);
     await stopped;
-    expect(held!.signal.aborted).toBe(true);
+    expect(workContext!.signal.aborted).toBe(true);
     await expect(answer).rejects.toMatchObject({ code: "no_answer" });
   });
 
@@ -504,6 +509,6 @@ describe("a node that stops", () => {
     await add(1);
     await stop();
     await clock.advance(600_000);
-    expect(trace.begun).toBe(1);
+    expect(trace.activations).toBe(1);
   });
 });

@@ -1,31 +1,34 @@
 import { describe, expect, test } from "vitest";
-import { domain } from "../../actors/domain/actor.ts";
+import { domainActor } from "../../actors/domain/actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import { Domain, type SlotRequest, START_WITHIN_MS } from "../../schemas/domain.ts";
+import { Domain, type SlotRequest, GRANT_TTL_MS } from "../../schemas/domain.ts";
 
-const PACE = { gap_ms: 1_000, slots: 2, lease_ms: 60_000 };
+const LIMITS = { min_delay_ms: 1_000, max_concurrency: 2, lease_ms: 60_000 };
 /** A gap ends when it has passed by a clock that shows whole milliseconds. */
-const GAP = 1_001;
+const DELAY = 1_001;
 const SITE = "example.org";
 
 function oneDomain({ clock = virtualClock(Date.UTC(2026, 0, 1)), documents = memoryDocuments() } = {}) {
-  const { ask: say, stop } = embedded([domain(PACE, { "profiles.example": { gap_ms: 5_000, slots: 1 } })], {
-    clock,
-    random: seededRandom(1),
-    documents,
-  });
+  const { ask, stop } = embedded(
+    [domainActor(LIMITS, { "profiles.example": { min_delay_ms: 5_000, max_concurrency: 1 } })],
+    {
+      clock,
+      random: seededRandom(1),
+      documents,
+    },
+  );
   const slot = (fetch_id: string, rest: Partial<SlotRequest> = {}, site = SITE) =>
-    say(Domain, site, "acquire", {
+    ask(Domain, site, "acquire", {
       fetch_id,
       host: `www.${SITE}`,
       lane: "sync",
       wait_max_ms: 15_000,
       ...rest,
     });
-  const sent = (fetch_id: string, site = SITE) => say(Domain, site, "sent", { fetch_id });
+  const sent = (fetch_id: string, site = SITE) => ask(Domain, site, "recordSent", { fetch_id });
   return {
     clock,
     documents,
@@ -44,14 +47,14 @@ function oneDomain({ clock = virtualClock(Date.UTC(2026, 0, 1)), documents = mem
       status: number | null = 200,
       retry_after_s: number | null = null,
       site = SITE,
-    ) => say(Domain, site, "release", { fetch_id, status, retry_after_s }),
+    ) => ask(Domain, site, "release", { fetch_id, status, retry_after_s }),
     settle: (fetch_id: string, result: "answered" | "every_route_failed" | "abandoned") =>
-      say(Domain, SITE, "settle", { fetch_id, host: `www.${SITE}`, result }),
-    missing: (fetch_id: string, host: string) => say(Domain, SITE, "missing", { fetch_id, host }),
+      ask(Domain, SITE, "recordOutcome", { fetch_id, host: `www.${SITE}`, result }),
+    missing: (fetch_id: string, host: string) => ask(Domain, SITE, "reportNxdomain", { fetch_id, host }),
     pace: (crawl_delay_ms: number | null) =>
-      say(Domain, SITE, "pace", { origin: `https://www.${SITE}`, crawl_delay_ms }),
-    view: () => say(Domain, SITE, "view", null),
-    clear: () => say(Domain, SITE, "clear", null),
+      ask(Domain, SITE, "setCrawlDelay", { origin: `https://www.${SITE}`, crawl_delay_ms }),
+    view: () => ask(Domain, SITE, "view", null),
+    clear: () => ask(Domain, SITE, "clear", null),
   };
 }
 
@@ -68,10 +71,10 @@ describe("a domain", () => {
     await acquire("a");
     let second: unknown;
     void acquire("b").then((answer) => (second = answer));
-    await clock.advance(GAP - 1);
+    await clock.advance(DELAY - 1);
     expect(second).toBeUndefined();
     await clock.advance(1);
-    expect(second).toEqual({ kind: "granted", waited_ms: GAP });
+    expect(second).toEqual({ kind: "granted", waited_ms: DELAY });
   });
 
   test("counts a gap from when the grant left, not from when it was decided", async () => {
@@ -118,7 +121,7 @@ describe("a domain", () => {
     // Two exchanges of 20 s each: a slot is free every 10 s, though the gap is one.
     for (const id of ["a", "b"]) {
       const slot = acquire(id);
-      await clock.advance(GAP);
+      await clock.advance(DELAY);
       expect((await slot).kind).toBe("granted");
     }
     await clock.advance(20_000);
@@ -126,7 +129,7 @@ describe("a domain", () => {
     await release("b");
     void acquire("c");
     void acquire("d");
-    await clock.advance(GAP);
+    await clock.advance(DELAY);
     expect(await acquire("e")).toMatchObject({ error: "domain_busy" });
     expect(await oneDomain().acquire("e")).toEqual(GRANTED);
   });
@@ -135,7 +138,7 @@ describe("a domain", () => {
     const { acquire, clock } = oneDomain();
     void acquire("a");
     void acquire("b");
-    await clock.advance(GAP);
+    await clock.advance(DELAY);
     const third = acquire("c", { wait_max_ms: 5_000 });
     await clock.advance(5_000);
     expect(await third).toMatchObject({ kind: "refused", error: "politeness_timeout" });
@@ -145,7 +148,7 @@ describe("a domain", () => {
     const { acquire, clock } = oneDomain();
     void acquire("a");
     void acquire("b");
-    await clock.advance(GAP);
+    await clock.advance(DELAY);
     const third = acquire("c", { wait_max_ms: 90_000 });
     await clock.advance(60_000);
     expect(await third).toMatchObject({ kind: "granted" });
@@ -171,11 +174,11 @@ describe("a domain", () => {
     const { acquire, clock, view } = oneDomain();
     await acquire("a");
     const [other, anew] = [acquire("b"), acquire("a")];
-    await clock.advance(GAP);
-    expect(await anew).toEqual({ kind: "granted", waited_ms: GAP });
+    await clock.advance(DELAY);
+    expect(await anew).toEqual({ kind: "granted", waited_ms: DELAY });
     expect((await view()).in_flight).toBe(1);
-    await clock.advance(GAP);
-    expect(await other).toEqual({ kind: "granted", waited_ms: 2 * GAP });
+    await clock.advance(DELAY);
+    expect(await other).toEqual({ kind: "granted", waited_ms: 2 * DELAY });
     expect((await view()).in_flight).toBe(2);
   });
 
@@ -185,20 +188,20 @@ describe("a domain", () => {
     const second = acquire("b");
     await clock.advance(5_000);
     await sent("a");
-    await clock.advance(GAP);
-    expect(await second).toEqual({ kind: "granted", waited_ms: 5_000 + GAP });
+    await clock.advance(DELAY);
+    expect(await second).toEqual({ kind: "granted", waited_ms: 5_000 + DELAY });
   });
 
   test.each([
-    ["came back without having left", null, GAP],
-    ["came back and never said that it left", 200, 5_000 + GAP],
+    ["came back without having left", null, DELAY],
+    ["came back and never said that it left", 200, 5_000 + DELAY],
   ])("does not wait for a request that %s", async (_, status, waited_ms) => {
     const { slot, acquire, release, clock } = oneDomain();
     await slot("a");
     const second = acquire("b");
     await clock.advance(status === null ? 100 : 5_000);
     await release("a", status);
-    await clock.advance(2 * GAP);
+    await clock.advance(2 * DELAY);
     expect(await second).toEqual({ kind: "granted", waited_ms });
   });
 
@@ -206,30 +209,30 @@ describe("a domain", () => {
     const { slot, acquire, clock } = oneDomain();
     await slot("a");
     const second = acquire("b", { wait_max_ms: 60_000 });
-    await clock.advance(START_WITHIN_MS);
-    expect(await second).toEqual({ kind: "granted", waited_ms: START_WITHIN_MS });
+    await clock.advance(GRANT_TTL_MS);
+    expect(await second).toEqual({ kind: "granted", waited_ms: GRANT_TTL_MS });
   });
 
   test("answers a caller that asks twice while it waits twice, with one slot", async () => {
     const { acquire, clock, view } = oneDomain();
     await acquire("a");
     const twice = [acquire("b"), acquire("b")];
-    await clock.advance(GAP);
+    await clock.advance(DELAY);
     expect(await Promise.all(twice)).toEqual([
-      { kind: "granted", waited_ms: GAP },
-      { kind: "granted", waited_ms: GAP },
+      { kind: "granted", waited_ms: DELAY },
+      { kind: "granted", waited_ms: DELAY },
     ]);
     expect((await view()).in_flight).toBe(2);
   });
 
   test("is skipped for ten minutes after three fetches in which every route failed", async () => {
-    const { acquire, release, settle, clock } = oneDomain();
+    const { acquire, release, settle: recordOutcome, clock } = oneDomain();
     for (const fetch_id of ["a", "b", "c"]) {
       const slot = acquire(fetch_id);
-      await clock.advance(GAP);
+      await clock.advance(DELAY);
       expect((await slot).kind).toBe("granted");
       await release(fetch_id, 403);
-      await settle(fetch_id, "every_route_failed");
+      await recordOutcome(fetch_id, "every_route_failed");
     }
     expect(await acquire("d")).toEqual({ kind: "refused", error: "domain_unavailable", retry_after_s: 600 });
     await clock.advance(600_000);
@@ -237,10 +240,10 @@ describe("a domain", () => {
   });
 
   test("tells those who wait when it closes", async () => {
-    const { acquire, settle, clock } = oneDomain();
+    const { acquire, settle: recordOutcome, clock } = oneDomain();
     await acquire("a");
     const waiting = [acquire("b"), acquire("c", { lane: "batch" })];
-    for (const fetch_id of ["x", "y", "z"]) await settle(fetch_id, "every_route_failed");
+    for (const fetch_id of ["x", "y", "z"]) await recordOutcome(fetch_id, "every_route_failed");
     await clock.advance(0);
     expect(await Promise.all(waiting)).toMatchObject([
       { error: "domain_unavailable", retry_after_s: 600 },
@@ -249,12 +252,12 @@ describe("a domain", () => {
   });
 
   test("answers domain_dead for a name that was missing twice, and for no other", async () => {
-    const { acquire, missing } = oneDomain();
+    const { acquire, missing: reportNxdomain } = oneDomain();
     const gone = { host: `gone.${SITE}`, wait_max_ms: 30_000 };
     await acquire("a", { host: `www.${SITE}` });
     const waiting = acquire("b", gone);
-    expect(await missing("x", gone.host)).toEqual({ dead: false });
-    expect(await missing("y", gone.host)).toEqual({ dead: true });
+    expect(await reportNxdomain("x", gone.host)).toEqual({ dead: false });
+    expect(await reportNxdomain("y", gone.host)).toEqual({ dead: true });
     expect(await waiting).toEqual({ kind: "refused", error: "domain_dead", retry_after_s: 6 * 3_600 });
     expect(await acquire("c", gone)).toMatchObject({ error: "domain_dead" });
     expect(await oneDomain().acquire("d")).toEqual(GRANTED);
@@ -286,29 +289,29 @@ describe("a domain", () => {
   });
 
   test("keeps the Crawl-delay it is told of, also for those who wait already", async () => {
-    const { acquire, pace, clock } = oneDomain();
+    const { acquire, pace: setCrawlDelay, clock } = oneDomain();
     await acquire("a");
     const second = acquire("b", { wait_max_ms: 60_000 });
-    await pace(10_000);
+    await setCrawlDelay(10_000);
     await clock.advance(10_001);
     expect(await second).toEqual({ kind: "granted", waited_ms: 10_001 });
-    await pace(null);
+    await setCrawlDelay(null);
     const third = acquire("c", { wait_max_ms: 90_000 });
     await clock.advance(60_000);
     expect(await third).toMatchObject({ kind: "granted" });
   });
 
   test("shows an operator how it stands, and forgets at a word", async () => {
-    const { acquire, settle, missing, view, clear, clock } = oneDomain();
+    const { acquire, settle: recordOutcome, missing: reportNxdomain, view, clear, clock } = oneDomain();
     await acquire("a");
     void acquire("b");
-    for (const id of ["x", "y"]) await missing(id, "gone.example.org");
-    await settle("x", "every_route_failed");
+    for (const id of ["x", "y"]) await reportNxdomain(id, "gone.example.org");
+    await recordOutcome("x", "every_route_failed");
     await clock.advance(0);
     expect(await view()).toEqual({
       domain: SITE,
-      gap_ms: 1_000,
-      slots: 2,
+      min_delay_ms: 1_000,
+      max_concurrency: 2,
       in_flight: 1,
       waiting: 1,
       failures: 1,
@@ -324,40 +327,40 @@ describe("a domain whose node dies", () => {
   test("keeps its gap elsewhere", async () => {
     const { acquire, clock, documents } = oneDomain();
     await acquire("a");
-    const elsewhere = oneDomain({ clock, documents });
-    const second = elsewhere.acquire("b");
-    await clock.advance(GAP);
-    expect(await second).toEqual({ kind: "granted", waited_ms: GAP });
+    const other_node = oneDomain({ clock, documents });
+    const second = other_node.acquire("b");
+    await clock.advance(DELAY);
+    expect(await second).toEqual({ kind: "granted", waited_ms: DELAY });
   });
 
   test("keeps its gap on a node whose clock is three seconds ahead", async () => {
     const { acquire, clock, documents } = oneDomain();
     await acquire("a");
-    const elsewhere = oneDomain({ clock: virtualClock(clock.now() + 3_000), documents });
-    const second = elsewhere.acquire("b");
-    await elsewhere.clock.advance(GAP);
-    expect(await second).toEqual({ kind: "granted", waited_ms: GAP });
+    const other_node = oneDomain({ clock: virtualClock(clock.now() + 3_000), documents });
+    const second = other_node.acquire("b");
+    await other_node.clock.advance(DELAY);
+    expect(await second).toEqual({ kind: "granted", waited_ms: DELAY });
   });
 
   test("has a caller that begins anew there wait for the gap as well, in the slot it already has", async () => {
     const { acquire, clock, documents } = oneDomain();
     await acquire("a");
-    const elsewhere = oneDomain({ clock, documents });
-    const anew = elsewhere.acquire("a");
-    await clock.advance(GAP);
-    expect(await anew).toEqual({ kind: "granted", waited_ms: GAP });
-    expect((await elsewhere.view()).in_flight).toBe(1);
+    const other_node = oneDomain({ clock, documents });
+    const anew = other_node.acquire("a");
+    await clock.advance(DELAY);
+    expect(await anew).toEqual({ kind: "granted", waited_ms: DELAY });
+    expect((await other_node.view()).in_flight).toBe(1);
   });
 
   test("misses the slots it had granted for ten seconds, not for a whole lease", async () => {
     const { acquire, clock, documents } = oneDomain();
     await acquire("a");
     void acquire("b");
-    await clock.advance(GAP);
-    const elsewhere = oneDomain({ clock, documents });
-    const third = elsewhere.acquire("c");
+    await clock.advance(DELAY);
+    const other_node = oneDomain({ clock, documents });
+    const third = other_node.acquire("c");
     await clock.advance(9_999);
-    const { in_flight, waiting } = await elsewhere.view();
+    const { in_flight, waiting } = await other_node.view();
     expect({ in_flight, waiting }).toEqual({ in_flight: 2, waiting: 1 });
     await clock.advance(1);
     expect(await third).toEqual({ kind: "granted", waited_ms: 10_000 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { domain } from "../../actors/domain/actor.ts";
+import { domainActor } from "../../actors/domain/actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
@@ -8,7 +8,7 @@ import { embedded } from "../../cluster/embedded.ts";
 import { Domain, type SlotAnswer } from "../../schemas/domain.ts";
 
 const SITES = ["example.org", "example.net"] as const;
-const PACE = { gap_ms: 500, slots: 2, lease_ms: 60_000 };
+const LIMITS = { min_delay_ms: 500, max_concurrency: 2, lease_ms: 60_000 };
 
 interface Visit {
   readonly after_ms: number;
@@ -70,7 +70,11 @@ const FAILING: fc.Arbitrary<Visit[]> = fc.array(
 
 async function travel(visits: readonly Visit[]): Promise<Trace[]> {
   const clock = virtualClock();
-  const cluster = embedded([domain(PACE)], { clock, random: seededRandom(1), documents: memoryDocuments() });
+  const cluster = embedded([domainActor(LIMITS)], {
+    clock,
+    random: seededRandom(1),
+    documents: memoryDocuments(),
+  });
   const traces: Trace[] = [];
   for (const [index, visit] of visits.entries()) {
     const fetch_id = String(index);
@@ -89,20 +93,20 @@ async function travel(visits: readonly Visit[]): Promise<Trace[]> {
       trace.answer = answer;
       trace.answered_ms = clock.now();
       if (answer.kind !== "granted") return;
-      trace.ended_ms = clock.now() + (visit.lost ? PACE.lease_ms : visit.takes_ms);
+      trace.ended_ms = clock.now() + (visit.lost ? LIMITS.lease_ms : visit.takes_ms);
       const sent_ms = clock.now() + visit.connects_ms;
       // What ends before it is sent was never sent; who is lost may have been before or after.
       if (sent_ms <= trace.ended_ms && !(visit.lost && visit.connects_ms % 2 === 0))
         clock.at(sent_ms, () => {
           trace.started_ms = clock.now();
-          void cluster.ask(Domain, site, "sent", { fetch_id });
+          void cluster.ask(Domain, site, "recordSent", { fetch_id });
         });
       if (visit.lost) return;
       clock.at(trace.ended_ms, () => {
         const { retry_after_s, result } = visit;
         const status = Number.isNaN(trace.started_ms) ? null : visit.status;
         void cluster.ask(Domain, site, "release", { fetch_id, status, retry_after_s });
-        void cluster.ask(Domain, site, "settle", { fetch_id, host: `www.${site}`, result });
+        void cluster.ask(Domain, site, "recordOutcome", { fetch_id, host: `www.${site}`, result });
       });
     });
     await clock.advance(visit.after_ms);
@@ -121,14 +125,14 @@ function breaches(here: readonly Trace[]): string[] {
   const broken: string[] = [];
   const sent = started.flatMap(({ started_ms }) => (Number.isNaN(started_ms) ? [] : [started_ms]));
   for (const [i, at_ms] of sent.entries())
-    if (i > 0 && at_ms - sent[i - 1]! <= PACE.gap_ms) broken.push(`a gap too short at ${at_ms}`);
+    if (i > 0 && at_ms - sent[i - 1]! <= LIMITS.min_delay_ms) broken.push(`a gap too short at ${at_ms}`);
   for (const trace of started) {
     const { answered_ms, ended_ms, retry_after_s, lost } = trace;
     const status = Number.isNaN(trace.started_ms) ? null : trace.status;
     const flying = started.filter(
       (other) => other.answered_ms <= answered_ms && other.ended_ms > answered_ms,
     );
-    if (flying.length > PACE.slots) broken.push(`${flying.length} in flight at ${answered_ms}`);
+    if (flying.length > LIMITS.max_concurrency) broken.push(`${flying.length} in flight at ${answered_ms}`);
     if (lost || retry_after_s === null || (status !== 429 && status !== 503)) continue;
     const until_ms = ended_ms + retry_after_s * 1_000;
     for (const early of started) {
@@ -224,7 +228,7 @@ describe("politeness holds for any traffic", () => {
     await fc.assert(
       fc.asyncProperty(lanes, async (queue) => {
         const clock = virtualClock();
-        const { ask } = embedded([domain(PACE)], {
+        const { ask } = embedded([domainActor(LIMITS)], {
           clock,
           random: seededRandom(1),
           documents: memoryDocuments(),

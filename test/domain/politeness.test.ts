@@ -1,24 +1,24 @@
 import { describe, expect, test } from "vitest";
 import {
-  sent,
+  delayFromSend,
   aheadOf,
-  cleared,
-  closed,
-  delayed,
+  clear,
+  refusalFor,
+  setDelay,
   dueAt,
   expectedWait,
-  usualLeaving,
-  withLeaving,
-  gapOf,
+  medianSendDelay,
+  withSendDelay,
+  delayOf,
   LEASE_MS,
-  missed,
+  afterNxdomain,
   nextLane,
   type Politeness,
   refused,
-  release,
-  resumed,
-  settle,
-  start,
+  releaseSlot,
+  restore,
+  recordOutcome,
+  grantSlot,
   UNTOUCHED,
 } from "../../actors/domain/politeness.ts";
 
@@ -26,9 +26,9 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const T0 = Date.UTC(2026, 0, 1);
-const pace = { gap_ms: 500, slots: 2, lease_ms: LEASE_MS };
+const limits = { min_delay_ms: 500, max_concurrency: 2, lease_ms: LEASE_MS };
 const host = "www.example.org";
-const begun = (fetch_id = "a", at_ms = T0) => start(UNTOUCHED, pace, at_ms, { fetch_id, host });
+const granted = (fetch_id = "a", at_ms = T0) => grantSlot(UNTOUCHED, limits, at_ms, { fetch_id, host });
 
 /** One exchange from start to answer. */
 function answered(
@@ -37,27 +37,27 @@ function answered(
   status: number | null,
   retry_after_s: number | null = null,
 ) {
-  const going = start(politeness, pace, at_ms, { fetch_id: "x", host });
-  return release(going, pace, at_ms, { fetch_id: "x", status, retry_after_s });
+  const going = grantSlot(politeness, limits, at_ms, { fetch_id: "x", host });
+  return releaseSlot(going, limits, at_ms, { fetch_id: "x", status, retry_after_s });
 }
 
 const failed = (politeness: Politeness, at_ms: number, fetch_id: string) =>
-  settle(politeness, at_ms, { fetch_id, host, result: "every_route_failed" });
+  recordOutcome(politeness, at_ms, { fetch_id, host, result: "every_route_failed" });
 
 const wish = (politeness: Politeness, origin: string, crawl_delay_ms: number | null, at_ms = T0) =>
-  delayed(politeness, at_ms, { origin, crawl_delay_ms });
+  setDelay(politeness, at_ms, { origin, crawl_delay_ms });
 
 const gone = (politeness: Politeness, at_ms: number, fetch_id: string, name = host) =>
-  missed(politeness, at_ms, { fetch_id, host: name });
+  afterNxdomain(politeness, at_ms, { fetch_id, host: name });
 
-const held = (politeness: Politeness, hold_ms: number): Politeness => ({ ...politeness, hold_ms });
+const afterSlotTime = (politeness: Politeness, slot_ms: number): Politeness => ({ ...politeness, slot_ms });
 
 const ours = () => true;
 
 const strangers = () => false;
 
 const after = (held_ms: number, politeness: Politeness) =>
-  release(start(politeness, pace, T0, { fetch_id: "x", host }), pace, T0 + held_ms, {
+  releaseSlot(grantSlot(politeness, limits, T0, { fetch_id: "x", host }), limits, T0 + held_ms, {
     fetch_id: "x",
     status: 200,
     retry_after_s: null,
@@ -78,22 +78,22 @@ describe("retry_after_s (3-decisions.md, Core: rounded up, at least 1)", () => {
 
 describe("gaps and slots (3-decisions.md, TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CONCURRENCY)", () => {
   test("nobody waits for the first start", () => {
-    expect(dueAt(UNTOUCHED, pace, T0)).toBe(T0);
+    expect(dueAt(UNTOUCHED, limits, T0)).toBe(T0);
   });
 
   test("the next start is due when the whole gap has passed, whatever the clock's last digit hides", () => {
-    expect(dueAt(begun(), pace, T0)).toBe(T0 + 501);
+    expect(dueAt(granted(), limits, T0)).toBe(T0 + 501);
   });
 
   test("without a gap it is due at once", () => {
-    expect(dueAt(begun(), { ...pace, gap_ms: 0 }, T0 + 1)).toBe(T0 + 1);
+    expect(dueAt(granted(), { ...limits, min_delay_ms: 0 }, T0 + 1)).toBe(T0 + 1);
   });
 
   test("with every slot taken it is due when the first one lapses", () => {
-    const full = start(begun(), pace, T0 + 600, { fetch_id: "b", host });
-    expect(dueAt(full, pace, T0 + 600)).toBe(T0 + LEASE_MS);
-    const back = release(full, pace, T0 + 700, { fetch_id: "b", status: 200, retry_after_s: null });
-    expect(dueAt(back, pace, T0 + 700)).toBe(T0 + 600 + 501);
+    const full = grantSlot(granted(), limits, T0 + 600, { fetch_id: "b", host });
+    expect(dueAt(full, limits, T0 + 600)).toBe(T0 + LEASE_MS);
+    const back = releaseSlot(full, limits, T0 + 700, { fetch_id: "b", status: 200, retry_after_s: null });
+    expect(dueAt(back, limits, T0 + 700)).toBe(T0 + 600 + 501);
   });
 
   test("a slot outlasts the longest exchange, a PDF of 5 minutes", () => {
@@ -101,46 +101,46 @@ describe("gaps and slots (3-decisions.md, TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CO
   });
 
   test("the gap is counted from when the request really left", () => {
-    expect(dueAt(sent(begun(), T0 + 40), pace, T0 + 300)).toBe(T0 + 40 + 501);
-    expect(dueAt(sent(begun(), T0 - 40), pace, T0 + 300)).toBe(T0 + 501);
-    expect(sent(UNTOUCHED, T0)).toBe(UNTOUCHED);
+    expect(dueAt(delayFromSend(granted(), T0 + 40), limits, T0 + 300)).toBe(T0 + 40 + 501);
+    expect(dueAt(delayFromSend(granted(), T0 - 40), limits, T0 + 300)).toBe(T0 + 501);
+    expect(delayFromSend(UNTOUCHED, T0)).toBe(UNTOUCHED);
   });
 
   test("a slot handed back twice is handed back once", () => {
-    const once = release(begun(), pace, T0 + 1, { fetch_id: "a", status: 429, retry_after_s: 3 });
-    expect(release(once, pace, T0 + 2, { fetch_id: "a", status: 429, retry_after_s: 9 })).toBe(once);
+    const once = releaseSlot(granted(), limits, T0 + 1, { fetch_id: "a", status: 429, retry_after_s: 3 });
+    expect(releaseSlot(once, limits, T0 + 2, { fetch_id: "a", status: 429, retry_after_s: 9 })).toBe(once);
   });
 
   test("granting more than the slots is a bug", () => {
-    const full = start(begun(), pace, T0, { fetch_id: "b", host });
-    expect(() => start(full, pace, T0, { fetch_id: "c", host })).toThrow("no more requests in flight");
+    const full = grantSlot(granted(), limits, T0, { fetch_id: "b", host });
+    expect(() => grantSlot(full, limits, T0, { fetch_id: "c", host })).toThrow("no more requests in flight");
   });
 });
 
 describe("Crawl-delay (3-decisions.md, Core)", () => {
   test("lengthens the gap, and never shortens it", () => {
-    expect(gapOf(wish(UNTOUCHED, "https://a", 10_000), pace, T0)).toBe(10_000);
-    expect(gapOf(wish(UNTOUCHED, "https://a", 100), pace, T0)).toBe(500);
+    expect(delayOf(wish(UNTOUCHED, "https://a", 10_000), limits, T0)).toBe(10_000);
+    expect(delayOf(wish(UNTOUCHED, "https://a", 100), limits, T0)).toBe(500);
   });
 
   test("of several origins of one domain the longest counts", () => {
     const two = wish(wish(UNTOUCHED, "https://a", 10_000), "https://b", 20_000);
-    expect(gapOf(two, pace, T0)).toBe(20_000);
-    expect(gapOf(wish(two, "https://b", null), pace, T0)).toBe(10_000);
-    expect(gapOf(wish(two, "https://a", 0), pace, T0)).toBe(20_000);
+    expect(delayOf(two, limits, T0)).toBe(20_000);
+    expect(delayOf(wish(two, "https://b", null), limits, T0)).toBe(10_000);
+    expect(delayOf(wish(two, "https://a", 0), limits, T0)).toBe(20_000);
   });
 
   test("is forgotten two days after it was last said", () => {
     const slow = wish(UNTOUCHED, "https://a", 10_000);
-    expect(gapOf(slow, pace, T0 + 47 * HOUR)).toBe(10_000);
-    expect(gapOf(slow, pace, T0 + 48 * HOUR)).toBe(500);
+    expect(delayOf(slow, limits, T0 + 47 * HOUR)).toBe(10_000);
+    expect(delayOf(slow, limits, T0 + 48 * HOUR)).toBe(500);
   });
 
   test("is remembered for sixteen origins, the slowest", () => {
     let many = UNTOUCHED;
     for (let i = 1; i <= 40; i++) many = wish(many, `https://${i}`, i * 100);
-    expect(many.delays).toHaveLength(16);
-    expect(gapOf(many, pace, T0)).toBe(4_000);
+    expect(many.crawl_delays).toHaveLength(16);
+    expect(delayOf(many, limits, T0)).toBe(4_000);
   });
 });
 
@@ -157,7 +157,7 @@ describe("429 and 503 (3-decisions.md, Core: at most 15 min)", () => {
     [429, 901, 900_001],
     [503, 86_400, 900_001],
   ])("%s with Retry-After %s: the next start %s ms later", (status, retry_after_s, later_ms) => {
-    expect(dueAt(answered(UNTOUCHED, T0, status, retry_after_s), pace, T0)).toBe(T0 + later_ms);
+    expect(dueAt(answered(UNTOUCHED, T0, status, retry_after_s), limits, T0)).toBe(T0 + later_ms);
   });
 
   test("a shorter Retry-After does not end a longer one", () => {
@@ -170,41 +170,42 @@ describe("429 and 503 (3-decisions.md, Core: at most 15 min)", () => {
     let politeness = UNTOUCHED;
     for (let at_ms = T0; at_ms < T0 + 13 * HOUR; at_ms += HOUR) {
       politeness = answered(politeness, at_ms, 429);
-      gaps.push(gapOf(politeness, pace, at_ms) / SECOND);
+      gaps.push(delayOf(politeness, limits, at_ms) / SECOND);
     }
     expect(gaps).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]);
   });
 
   test("two that were under way together double it once", () => {
-    const two = start(begun("a"), pace, T0 + 501, { fetch_id: "b", host });
-    const one = release(two, pace, T0 + 600, { fetch_id: "a", status: 429, retry_after_s: null });
-    const both = release(one, pace, T0 + 610, { fetch_id: "b", status: 429, retry_after_s: null });
-    expect(gapOf(both, pace, T0 + 610)).toBe(1_000);
+    const two = grantSlot(granted("a"), limits, T0 + 501, { fetch_id: "b", host });
+    const one = releaseSlot(two, limits, T0 + 600, { fetch_id: "a", status: 429, retry_after_s: null });
+    const both = releaseSlot(one, limits, T0 + 610, { fetch_id: "b", status: 429, retry_after_s: null });
+    expect(delayOf(both, limits, T0 + 610)).toBe(1_000);
   });
 
   test("answers shrink it back to what it was", () => {
     let politeness = UNTOUCHED;
     for (let n = 0; n < 20; n++) politeness = answered(politeness, T0 + n, 429);
-    expect(gapOf(politeness, pace, T0 + 20)).toBe(900_000);
+    expect(delayOf(politeness, limits, T0 + 20)).toBe(900_000);
     let answers = 0;
-    for (; gapOf(politeness, pace, T0 + 30) > 1_000; answers++)
+    for (; delayOf(politeness, limits, T0 + 30) > 1_000; answers++)
       politeness = answered(politeness, T0 + 30, 200);
     expect(answers).toBe(31);
-    for (; gapOf(politeness, pace, T0 + 30) > 500; answers++) politeness = answered(politeness, T0 + 30, 404);
+    for (; delayOf(politeness, limits, T0 + 30) > 500; answers++)
+      politeness = answered(politeness, T0 + 30, 404);
     expect(answers).toBe(34);
-    expect(politeness.slow_gap_ms).toBe(0);
+    expect(politeness.backoff_ms).toBe(0);
   });
 
   test("an origin's own trouble shrinks nothing", () => {
     const slow = answered(UNTOUCHED, T0, 429);
-    expect(gapOf(answered(slow, T0 + 1, 500), pace, T0 + 1)).toBe(1_000);
-    expect(gapOf(answered(slow, T0 + 1, null), pace, T0 + 1)).toBe(1_000);
+    expect(delayOf(answered(slow, T0 + 1, 500), limits, T0 + 1)).toBe(1_000);
+    expect(delayOf(answered(slow, T0 + 1, null), limits, T0 + 1)).toBe(1_000);
   });
 
   test("is forgotten six hours after the last 429, for a domain nobody visits cannot shrink it", () => {
     const slow = answered(UNTOUCHED, T0, 429);
-    expect(gapOf(slow, pace, T0 + 6 * HOUR - 1)).toBe(1_000);
-    expect(gapOf(slow, pace, T0 + 6 * HOUR)).toBe(500);
+    expect(delayOf(slow, limits, T0 + 6 * HOUR - 1)).toBe(1_000);
+    expect(delayOf(slow, limits, T0 + 6 * HOUR)).toBe(500);
   });
 });
 
@@ -215,30 +216,30 @@ describe("the skips (1-core.md, Fetch errors: domain_unavailable)", () => {
     const skips: (number | null)[] = [];
     for (let n = 1; n <= 7; n++) {
       politeness = failed(politeness, at_ms, `f${n}`);
-      const refusal = closed(politeness, host, at_ms);
+      const refusal = refusalFor(politeness, host, at_ms);
       skips.push(refusal && refusal.retry_after_s / 60);
       at_ms = Math.max(at_ms, politeness.skip_until_ms);
-      expect(closed(politeness, host, at_ms)).toBeNull();
+      expect(refusalFor(politeness, host, at_ms)).toBeNull();
     }
     expect(skips).toEqual([null, null, 10, 30, 120, 360, 360]);
   });
 
   test("closes every host of the domain", () => {
     const shut = ["a", "b", "c"].reduce((politeness, id) => failed(politeness, T0, id), UNTOUCHED);
-    expect(closed(shut, "other.example.org", T0 + 1)).toMatchObject({ error: "domain_unavailable" });
+    expect(refusalFor(shut, "other.example.org", T0 + 1)).toMatchObject({ error: "domain_unavailable" });
   });
 
   test("any success ends it", () => {
     const shut = ["a", "b", "c"].reduce((politeness, id) => failed(politeness, T0, id), UNTOUCHED);
-    const open = settle(shut, T0 + 1, { fetch_id: "d", host, result: "answered" });
-    expect(closed(open, host, T0 + 1)).toBeNull();
-    expect(closed(failed(failed(open, T0 + 2, "e"), T0 + 2, "f"), host, T0 + 2)).toBeNull();
+    const open = recordOutcome(shut, T0 + 1, { fetch_id: "d", host, result: "answered" });
+    expect(refusalFor(open, host, T0 + 1)).toBeNull();
+    expect(refusalFor(failed(failed(open, T0 + 2, "e"), T0 + 2, "f"), host, T0 + 2)).toBeNull();
   });
 
   test("failures with a success between them are not in a row", () => {
     let politeness = failed(failed(UNTOUCHED, T0, "a"), T0, "b");
-    politeness = settle(politeness, T0, { fetch_id: "c", host, result: "answered" });
-    expect(closed(failed(politeness, T0, "d"), host, T0)).toBeNull();
+    politeness = recordOutcome(politeness, T0, { fetch_id: "c", host, result: "answered" });
+    expect(refusalFor(failed(politeness, T0, "d"), host, T0)).toBeNull();
   });
 
   test("what was under way when it closed climbs no further step", () => {
@@ -253,58 +254,58 @@ describe("the skips (1-core.md, Fetch errors: domain_unavailable)", () => {
 
   test("what was abandoned teaches nothing", () => {
     const once = failed(UNTOUCHED, T0, "a");
-    expect(settle(once, T0, { fetch_id: "b", host, result: "abandoned" })).toBe(once);
+    expect(recordOutcome(once, T0, { fetch_id: "b", host, result: "abandoned" })).toBe(once);
   });
 });
 
 describe("dead hosts (1-core.md, Fetch errors: domain_dead)", () => {
   test("a name missing twice within 6 h is dead for 6 h", () => {
     const once = gone(UNTOUCHED, T0, "a");
-    expect(closed(once, host, T0)).toBeNull();
+    expect(refusalFor(once, host, T0)).toBeNull();
     const twice = gone(once, T0 + 6 * HOUR - 1, "b");
-    expect(closed(twice, host, T0 + 6 * HOUR)).toEqual(refused("domain_dead", 6 * HOUR - 1));
-    expect(closed(twice, host, T0 + 12 * HOUR - 1)).toBeNull();
+    expect(refusalFor(twice, host, T0 + 6 * HOUR)).toEqual(refused("domain_dead", 6 * HOUR - 1));
+    expect(refusalFor(twice, host, T0 + 12 * HOUR - 1)).toBeNull();
   });
 
   test("a name missing again after 6 h was missing once", () => {
-    expect(closed(gone(gone(UNTOUCHED, T0, "a"), T0 + 6 * HOUR, "b"), host, T0 + 6 * HOUR)).toBeNull();
+    expect(refusalFor(gone(gone(UNTOUCHED, T0, "a"), T0 + 6 * HOUR, "b"), host, T0 + 6 * HOUR)).toBeNull();
   });
 
   test("one fetch that says it twice is one fetch", () => {
-    expect(closed(gone(gone(UNTOUCHED, T0, "a"), T0 + 1, "a"), host, T0 + 1)).toBeNull();
+    expect(refusalFor(gone(gone(UNTOUCHED, T0, "a"), T0 + 1, "a"), host, T0 + 1)).toBeNull();
   });
 
   test("is that exact host name and no other", () => {
     const dead = gone(gone(UNTOUCHED, T0, "a"), T0, "b");
-    expect(closed(dead, "example.org", T0)).toBeNull();
+    expect(refusalFor(dead, "example.org", T0)).toBeNull();
     expect(dead.failures).toBe(0);
   });
 
   test("a host that answers exists", () => {
     const back = answered(gone(UNTOUCHED, T0, "a"), T0 + 1, 500);
-    expect(closed(gone(back, T0 + 2, "b"), host, T0 + 2)).toBeNull();
+    expect(refusalFor(gone(back, T0 + 2, "b"), host, T0 + 2)).toBeNull();
     const silent = answered(gone(UNTOUCHED, T0, "a"), T0 + 1, null);
-    expect(closed(gone(silent, T0 + 2, "b"), host, T0 + 2)).toMatchObject({ error: "domain_dead" });
+    expect(refusalFor(gone(silent, T0 + 2, "b"), host, T0 + 2)).toMatchObject({ error: "domain_dead" });
   });
 
   test("sixty-four are remembered", () => {
     let politeness = UNTOUCHED;
     for (let n = 0; n < 200; n++) politeness = gone(politeness, T0 + n, `f${n}`, `h${n}.example.org`);
-    expect(politeness.missing).toHaveLength(64);
-    expect(politeness.missing.at(-1)?.host).toBe("h199.example.org");
+    expect(politeness.nxdomains).toHaveLength(64);
+    expect(politeness.nxdomains.at(-1)?.host).toBe("h199.example.org");
   });
 
   test("an operator's word forgets skips and dead hosts, but not what the site asked for", () => {
     let politeness = gone(gone(UNTOUCHED, T0, "a"), T0, "b");
     for (const id of ["a", "b", "c"]) politeness = failed(politeness, T0, id);
-    politeness = delayed(answered(politeness, T0, 429, 60), T0, {
+    politeness = setDelay(answered(politeness, T0, 429, 60), T0, {
       origin: "https://a",
       crawl_delay_ms: 9_000,
     });
-    const open = cleared(politeness);
-    expect(closed(open, host, T0)).toBeNull();
-    expect(dueAt(open, pace, T0)).toBe(T0 + 60_001);
-    expect(gapOf(open, pace, T0)).toBe(9_000);
+    const open = clear(politeness);
+    expect(refusalFor(open, host, T0)).toBeNull();
+    expect(dueAt(open, limits, T0)).toBe(T0 + 60_001);
+    expect(delayOf(open, limits, T0)).toBe(9_000);
   });
 });
 
@@ -317,13 +318,13 @@ describe("the expected wait (3-decisions.md, Core: domain_busy)", () => {
     [10, 900, 5_501],
     // … and slots when they are held longer than two gaps.
     [10, 3_000, 15_501],
-  ])("with %s ahead and slots held for %s ms is %s ms", (ahead, hold_ms, wait_ms) => {
-    expect(expectedWait(held(begun(), hold_ms), pace, T0, ahead)).toBe(wait_ms);
+  ])("with %s ahead and slots held for %s ms is %s ms", (ahead, slot_ms, wait_ms) => {
+    expect(expectedWait(afterSlotTime(granted(), slot_ms), limits, T0, ahead)).toBe(wait_ms);
   });
 
   test("counts what requests usually take to leave, where there is a gap", () => {
-    expect(expectedWait(begun(), pace, T0, 10, 40)).toBe(5_501 + 10 * 40);
-    expect(expectedWait(begun(), { ...pace, gap_ms: 0 }, T0, 10, 40)).toBe(0);
+    expect(expectedWait(granted(), limits, T0, 10, 40)).toBe(5_501 + 10 * 40);
+    expect(expectedWait(granted(), { ...limits, min_delay_ms: 0 }, T0, 10, 40)).toBe(0);
   });
 
   test.each([
@@ -332,27 +333,27 @@ describe("the expected wait (3-decisions.md, Core: domain_busy)", () => {
     [[900, 20, 30], 30],
     [[900, 20, 30, 25, 15], 25],
   ])("what %j took to leave is usually %i ms", (took, usual) => {
-    expect(usualLeaving(took.reduce<readonly number[]>(withLeaving, []))).toBe(usual);
+    expect(medianSendDelay(took.reduce<readonly number[]>(withSendDelay, []))).toBe(usual);
   });
 
   test("of the first caller is nothing", () => {
-    expect(expectedWait(UNTOUCHED, pace, T0, 0)).toBe(0);
+    expect(expectedWait(UNTOUCHED, limits, T0, 0)).toBe(0);
   });
 
   test("contains a Retry-After", () => {
-    expect(expectedWait(answered(UNTOUCHED, T0, 503, 60), pace, T0 + SECOND, 0)).toBe(59_001);
+    expect(expectedWait(answered(UNTOUCHED, T0, 503, 60), limits, T0 + SECOND, 0)).toBe(59_001);
   });
 
   test("of a domain that hangs grows with the time it hangs, up to the lease", () => {
-    const full = held(start(begun(), pace, T0, { fetch_id: "b", host }), SECOND);
-    expect(expectedWait(full, pace, T0 + 900, 0)).toBe(100);
-    expect(expectedWait(full, pace, T0 + 61 * SECOND, 0)).toBe(60 * SECOND);
-    expect(expectedWait(full, pace, T0 + LEASE_MS - 7, 0)).toBe(7);
+    const full = afterSlotTime(grantSlot(granted(), limits, T0, { fetch_id: "b", host }), SECOND);
+    expect(expectedWait(full, limits, T0 + 900, 0)).toBe(100);
+    expect(expectedWait(full, limits, T0 + 61 * SECOND, 0)).toBe(60 * SECOND);
+    expect(expectedWait(full, limits, T0 + LEASE_MS - 7, 0)).toBe(7);
   });
 
   test("the estimate follows what slots are held for", () => {
-    expect(after(1_000, UNTOUCHED).hold_ms).toBe(1_000);
-    expect(after(2_000, after(1_000, UNTOUCHED)).hold_ms).toBe(1_200);
+    expect(after(1_000, UNTOUCHED).slot_ms).toBe(1_000);
+    expect(after(2_000, after(1_000, UNTOUCHED)).slot_ms).toBe(1_200);
   });
 });
 
@@ -382,37 +383,42 @@ describe("lanes (3-decisions.md, Core: synchronous first, at most 4 to 1)", () =
 
 describe("read back after a take-over (cluster.md, 3.7)", () => {
   test("a recent start counts as one made this moment", () => {
-    expect(dueAt(resumed(begun(), pace, T0 + 30 * SECOND, ours), pace, T0 + 30 * SECOND)).toBe(
+    expect(dueAt(restore(granted(), limits, T0 + 30 * SECOND, ours), limits, T0 + 30 * SECOND)).toBe(
       T0 + 30 * SECOND + 501,
     );
   });
 
   test("so does one of a clock that is ahead", () => {
     const now_ms = T0 - 3 * HOUR;
-    const back = resumed(begun(), pace, now_ms, strangers);
+    const back = restore(granted(), limits, now_ms, strangers);
     expect(back.last_start_ms).toBe(now_ms);
-    expect(dueAt({ ...back, leases: [] }, pace, now_ms)).toBe(now_ms + 501);
+    expect(dueAt({ ...back, leases: [] }, limits, now_ms)).toBe(now_ms + 501);
   });
 
   test("an old one costs nothing", () => {
-    expect(dueAt(resumed(begun(), pace, T0 + MINUTE, ours), pace, T0 + MINUTE)).toBeLessThan(T0 + MINUTE);
+    expect(dueAt(restore(granted(), limits, T0 + MINUTE, ours), limits, T0 + MINUTE)).toBeLessThan(
+      T0 + MINUTE,
+    );
   });
 
   test("slots of a node that is gone are back after ten seconds, our own when they lapse", () => {
-    const full = start(begun(), pace, T0, { fetch_id: "b", host });
+    const full = grantSlot(granted(), limits, T0, { fetch_id: "b", host });
     const now_ms = T0 + SECOND;
-    expect(dueAt(resumed(full, pace, now_ms, strangers), pace, now_ms)).toBe(now_ms + 10 * SECOND);
-    expect(dueAt(resumed(full, pace, now_ms, ours), pace, now_ms)).toBe(T0 + LEASE_MS);
+    expect(dueAt(restore(full, limits, now_ms, strangers), limits, now_ms)).toBe(now_ms + 10 * SECOND);
+    expect(dueAt(restore(full, limits, now_ms, ours), limits, now_ms)).toBe(T0 + LEASE_MS);
   });
 
   test("no clock closes a domain for longer than its rule", () => {
     let politeness = answered(UNTOUCHED, T0, 503, 900);
     for (const id of ["a", "b", "c"]) politeness = failed(politeness, T0, id);
-    politeness = missed(missed(politeness, T0, { fetch_id: "a", host }), T0, { fetch_id: "b", host });
+    politeness = afterNxdomain(afterNxdomain(politeness, T0, { fetch_id: "a", host }), T0, {
+      fetch_id: "b",
+      host,
+    });
     const now_ms = T0 - 1_000 * HOUR;
-    const back = resumed(politeness, pace, now_ms, strangers);
+    const back = restore(politeness, limits, now_ms, strangers);
     expect(back.paused_until_ms).toBeLessThanOrEqual(now_ms + 15 * MINUTE);
     expect(back.skip_until_ms).toBeLessThanOrEqual(now_ms + 6 * HOUR);
-    expect(closed(back, host, now_ms + 6 * HOUR)).toBeNull();
+    expect(refusalFor(back, host, now_ms + 6 * HOUR)).toBeNull();
   });
 });

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  type Caller,
+  type Waiter,
   emptyQueue,
-  firstToLeave,
+  nextDeadline,
   join,
   joinAgain,
   takeIf,
-  takeImpatient,
+  takeExpired,
   takeNext,
   waiting,
 } from "../../actors/domain/queue.ts";
@@ -35,9 +35,9 @@ test("is a list of callers in which one finds things quickly", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
       const queue = emptyQueue<number>();
-      let list: Caller<number>[] = [];
+      let list: Waiter<number>[] = [];
       const agrees: boolean[] = [];
-      const without = (gone: readonly Caller<number>[]) => {
+      const without = (gone: readonly Waiter<number>[]) => {
         list = list.filter((caller) => !gone.includes(caller));
       };
       for (const [n, what] of steps.entries()) {
@@ -49,11 +49,11 @@ test("is a list of callers in which one finds things quickly", () => {
               host: `h${n % 2}`,
               lane,
               asked_ms: 0,
-              leaves_ms: what.ms,
+              deadline_ms: what.ms,
               replies: [n],
             };
-            list.push(caller as Caller<number>);
-            join(queue, caller as Caller<number>, lane);
+            list.push(caller as Waiter<number>);
+            join(queue, caller as Waiter<number>, lane);
             break;
           }
           case "again": {
@@ -69,8 +69,8 @@ test("is a list of callers in which one finds things quickly", () => {
             break;
           }
           case "impatient": {
-            const late = list.filter((caller) => caller.leaves_ms <= what.ms);
-            agrees.push(new Set(late).symmetricDifference(new Set(takeImpatient(queue, what.ms))).size === 0);
+            const late = list.filter((caller) => caller.deadline_ms <= what.ms);
+            agrees.push(new Set(late).symmetricDifference(new Set(takeExpired(queue, what.ms))).size === 0);
             without(late);
             break;
           }
@@ -85,8 +85,8 @@ test("is a list of callers in which one finds things quickly", () => {
         expect(agrees).not.toContain(false);
         expect(queue.byId.size).toBe(list.length);
         expect(waiting(queue).batch).toBe(list.filter((caller) => caller.lane === "batch").length);
-        const first = list.length === 0 ? undefined : Math.min(...list.map((caller) => caller.leaves_ms));
-        expect(firstToLeave(queue)?.leaves_ms).toBe(first);
+        const first = list.length === 0 ? undefined : Math.min(...list.map((caller) => caller.deadline_ms));
+        expect(nextDeadline(queue)?.deadline_ms).toBe(first);
       }
     }),
     { numRuns: 500 },
@@ -97,9 +97,9 @@ test("does not remember the callers who are gone", () => {
   const queue = emptyQueue<number>();
   for (let n = 0; n < 20_000; n++) {
     const asked = { fetch_id: `${n}`, host: "h", lane: "sync", asked_ms: n } as const;
-    join(queue, { ...asked, leaves_ms: n + 15_000, replies: [n] }, "sync");
+    join(queue, { ...asked, deadline_ms: n + 15_000, replies: [n] }, "sync");
     if (n >= 10) takeNext(queue);
   }
   expect(queue.byId.size).toBe(10);
-  expect(queue.leaving.length).toBeLessThan(300);
+  expect(queue.by_deadline.length).toBeLessThan(300);
 });

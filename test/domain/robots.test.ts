@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { domain } from "../../actors/domain/actor.ts";
-import { robots } from "../../actors/domain/robots.actor.ts";
+import { domainActor } from "../../actors/domain/actor.ts";
+import { robotsActor } from "../../actors/domain/robots.actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { type FakeWeb, fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
@@ -28,21 +28,24 @@ interface World {
 function world(web: FakeWeb, { crawler_name = "trawl", joined, ...rest }: World = {}) {
   const { clock = virtualClock(Date.UTC(2026, 0, 1)), documents = memoryDocuments() } = rest;
   const egress = fakeEgress(web, clock);
-  const ways = {
+  const deps = {
     egress,
     clock,
     crawler_name,
     user_agent: `${crawler_name}/1.0`,
     ...(joined ? { joined } : {}),
   };
-  const { ask, stop } = embedded([domain({ gap_ms: 500, slots: 2, lease_ms: 600_000 }), robots(ways)], {
-    clock,
-    random: seededRandom(1),
-    documents,
-  });
+  const { ask, stop } = embedded(
+    [domainActor({ min_delay_ms: 500, max_concurrency: 2, lease_ms: 600_000 }), robotsActor(deps)],
+    {
+      clock,
+      random: seededRandom(1),
+      documents,
+    },
+  );
   let asked = 0;
-  const may = (path: string, more: Partial<RobotsRequest> = {}, key = `${SITE} ${ORIGIN}`) =>
-    ask(Robots, key, "may", {
+  const check = (path: string, more: Partial<RobotsRequest> = {}, key = `${SITE} ${ORIGIN}`) =>
+    ask(Robots, key, "check", {
       url: `${key.split(" ")[1]}${path}`,
       fetch_id: `f${++asked}`,
       lane: "sync",
@@ -50,8 +53,8 @@ function world(web: FakeWeb, { crawler_name = "trawl", joined, ...rest }: World 
       ...more,
     });
   /** Asks, and lets so much time pass as reading needs. */
-  const told = async (path: string, more: Partial<RobotsRequest> = {}, key?: string) => {
-    const answer = may(path, more, key);
+  const checked = async (path: string, more: Partial<RobotsRequest> = {}, key?: string) => {
+    const answer = check(path, more, key);
     await clock.advance(20_000);
     return answer;
   };
@@ -61,16 +64,16 @@ function world(web: FakeWeb, { crawler_name = "trawl", joined, ...rest }: World 
     expect(await ask(Domain, site, "acquire", { fetch_id: "page", ...slot })).toMatchObject({
       kind: "granted",
     });
-    await ask(Domain, site, "sent", { fetch_id: "page" });
+    await ask(Domain, site, "recordSent", { fetch_id: "page" });
   };
-  return { ask, stop, page, may, told, hits, egress, clock, documents };
+  return { ask, stop, page, may: check, told: checked, hits, egress, clock, documents };
 }
 
-const ALLOWED = { kind: "allowed", because: "rules" };
-const NO_RULES = { kind: "allowed", because: "no_rules" };
-const DISALLOWED = { kind: "disallowed", because: "rules" };
-const SHUT = { kind: "disallowed", because: "robots_unreachable" };
-const LADDER = { kind: "allowed", because: "host_unreachable" };
+const ALLOWED = { kind: "allowed", reason: "rules" };
+const NO_RULES = { kind: "allowed", reason: "no_rules" };
+const DISALLOWED = { kind: "disallowed", reason: "rules" };
+const SHUT = { kind: "disallowed", reason: "robots_unreachable" };
+const LADDER = { kind: "allowed", reason: "host_unreachable" };
 
 describe("what the answer to robots.txt means (3-decisions.md, Core; B8 in peers.md)", () => {
   const rule600K = `User-agent: *\n${"# nothing\n".repeat(60_000)}Disallow: /private`;
@@ -114,17 +117,20 @@ describe("what the answer to robots.txt means (3-decisions.md, Core; B8 in peers
     ["a redirect to 500", { [FILE]: to("/broken"), [`${ORIGIN}/broken`]: body("", 500) }, SHUT, 2],
     ["600 KiB, the only rule at their end", { [FILE]: body(rule600K) }, NO_RULES, 1],
   ] as [string, FakeWeb, object, number][])("%s", async (_, web, answer, hits) => {
-    const { ask, told, egress } = world(web);
-    expect(await told("/private/x")).toMatchObject(answer);
+    const { ask, told: checked, egress } = world(web);
+    expect(await checked("/private/x")).toMatchObject(answer);
     expect((await ask(Domain, SITE, "view", null)).in_flight).toBe(0);
     // Asked again at once: nobody reads again (B8: one hit a host).
-    expect(await told("/private/x", {})).toMatchObject(answer);
+    expect(await checked("/private/x", {})).toMatchObject(answer);
     expect(egress.hits.length).toBe(hits);
   });
 
   test.each([301, 302, 303, 307, 308])("a redirect by %s is followed", async (status) => {
-    const { told } = world({ [FILE]: to("/real.txt", status), [`${ORIGIN}/real.txt`]: body(PRIVATE) });
-    expect(await told("/private")).toMatchObject(DISALLOWED);
+    const { told: checked } = world({
+      [FILE]: to("/real.txt", status),
+      [`${ORIGIN}/real.txt`]: body(PRIVATE),
+    });
+    expect(await checked("/private")).toMatchObject(DISALLOWED);
   });
 
   test("an endless file is read to its limit and let go", async () => {
@@ -135,8 +141,8 @@ describe("what the answer to robots.txt means (3-decisions.md, Core; B8 in peers
         yield Buffer.from("User-agent: *\nDisallow: /private\n".repeat(512));
       }
     }
-    const { told } = world({ [FILE]: () => ({ status: 200, body: endless() }) });
-    expect(await told("/private")).toMatchObject(DISALLOWED);
+    const { told: checked } = world({ [FILE]: () => ({ status: 200, body: endless() }) });
+    expect(await checked("/private")).toMatchObject(DISALLOWED);
     expect(pieces).toBeLessThan(40);
   });
 
@@ -152,18 +158,18 @@ describe("what the answer to robots.txt means (3-decisions.md, Core; B8 in peers
 
 describe("an answer", () => {
   test("quotes the line, the group and when it was read", async () => {
-    const { told } = world({ [FILE]: body(`User-agent: *\n\n${PRIVATE.split("\n")[1]}`) });
-    expect(await told("/private/x")).toEqual({
+    const { told: checked } = world({ [FILE]: body(`User-agent: *\n\n${PRIVATE.split("\n")[1]}`) });
+    expect(await checked("/private/x")).toEqual({
       ...DISALLOWED,
       detail:
         '"Disallow: /private" for "*" in line 3 of "https://www.example.org/robots.txt", read 2026-01-01T00:00:00.000Z',
     });
-    expect(await told("/public")).toEqual(ALLOWED);
+    expect(await checked("/public")).toEqual(ALLOWED);
   });
 
   test("names why the rules could not be read", async () => {
-    const { told } = world({ [FILE]: body("", 503) });
-    expect(await told("/x")).toEqual({
+    const { told: checked } = world({ [FILE]: body("", 503) });
+    expect(await checked("/x")).toEqual({
       ...SHUT,
       detail:
         'Cannot read "https://www.example.org/robots.txt" (http_503), and there is no copy of the last 30 days',
@@ -171,8 +177,8 @@ describe("an answer", () => {
   });
 
   test("about /robots.txt itself is always yes, and needs no reading", async () => {
-    const { may, hits } = world({ [FILE]: body("User-agent: *\nDisallow: /") });
-    expect(await may("/robots.txt")).toEqual(ALLOWED);
+    const { may: check, hits } = world({ [FILE]: body("User-agent: *\nDisallow: /") });
+    expect(await check("/robots.txt")).toEqual(ALLOWED);
     expect(hits()).toEqual([]);
   });
 
@@ -183,21 +189,21 @@ describe("an answer", () => {
   });
 
   test("for another scheme or port is from that one's file", async () => {
-    const { told, hits } = world({
+    const { told: checked, hits } = world({
       [FILE]: body(PRIVATE),
       "http://www.example.org:8080/robots.txt": body(""),
     });
-    expect(await told("/private")).toMatchObject(DISALLOWED);
+    expect(await checked("/private")).toMatchObject(DISALLOWED);
     const other = `${SITE} http://www.example.org:8080`;
-    expect(await told("/private", {}, other)).toEqual(NO_RULES);
+    expect(await checked("/private", {}, other)).toEqual(NO_RULES);
     expect(hits()).toEqual([FILE, "http://www.example.org:8080/robots.txt"]);
   });
 
   test("is given to everyone who asks meanwhile by one read", async () => {
-    const { may, clock, hits } = world({ [FILE]: { ...body(PRIVATE), after_ms: 1_000 } });
-    const answers = ["/a", "/private", "/b"].map((path) => may(path));
+    const { may: check, clock, hits } = world({ [FILE]: { ...body(PRIVATE), after_ms: 1_000 } });
+    const answers = ["/a", "/private", "/b"].map((path) => check(path));
     await clock.advance(500);
-    answers.push(may("/private/late"));
+    answers.push(check("/private/late"));
     await clock.advance(500);
     expect((await Promise.all(answers)).map(({ kind }) => kind)).toEqual([
       "allowed",
@@ -210,32 +216,32 @@ describe("an answer", () => {
 
   test("can come from rules longer than a message", async () => {
     const long = Array.from({ length: 4_000 }, (_, n) => `Disallow: /${n}/${"x".repeat(100)}`).join("\n");
-    const { told } = world({ [FILE]: body(`User-agent: *\n${long}`) });
-    expect(await told(`/3999/${"x".repeat(100)}/y`)).toMatchObject(DISALLOWED);
-    expect(await told("/other")).toEqual(ALLOWED);
+    const { told: checked } = world({ [FILE]: body(`User-agent: *\n${long}`) });
+    expect(await checked(`/3999/${"x".repeat(100)}/y`)).toMatchObject(DISALLOWED);
+    expect(await checked("/other")).toEqual(ALLOWED);
   });
 });
 
 describe("what was read", () => {
   test("is believed for 24 h, and then read again", async () => {
     let text = PRIVATE;
-    const { told, clock, hits } = world({ [FILE]: () => body(text) });
-    await told("/");
+    const { told: checked, clock, hits } = world({ [FILE]: () => body(text) });
+    await checked("/");
     text = "";
     await clock.advance(DAY - 60_000);
-    expect(await told("/private")).toMatchObject(DISALLOWED);
+    expect(await checked("/private")).toMatchObject(DISALLOWED);
     expect(hits()).toHaveLength(1);
     await clock.advance(60_000);
-    expect(await told("/private")).toEqual(NO_RULES);
+    expect(await checked("/private")).toEqual(NO_RULES);
     expect(hits()).toHaveLength(2);
   });
 
   test("is renewed when it is unchanged, and so is a 404", async () => {
     for (const page of [body(PRIVATE), body("", 404)]) {
-      const { told, clock, hits } = world({ [FILE]: page });
+      const { told: checked, clock, hits } = world({ [FILE]: page });
       for (let day = 0; day < 3; day++) {
-        await told("/");
-        await told("/");
+        await checked("/");
+        await checked("/");
         await clock.advance(DAY);
       }
       expect(hits()).toHaveLength(3);
@@ -248,67 +254,67 @@ describe("what was read", () => {
     ["a reset", { problem: "network_reset" } as const],
     // A host that is gone may be back before anyone asks it again.
     ["an unreachable host", { problem: "network_refused" } as const],
-  ])("counts for 30 days when later reads end in %s", async (_, trouble) => {
+  ])("counts for 30 days when later reads end in %s", async (_, failure) => {
     let broken = false;
-    const { told, clock } = world({ [FILE]: () => (broken ? trouble : body(PRIVATE)) });
-    await told("/");
+    const { told: checked, clock } = world({ [FILE]: () => (broken ? failure : body(PRIVATE)) });
+    await checked("/");
     broken = true;
     await clock.advance(29 * DAY);
-    expect(await told("/private")).toMatchObject(DISALLOWED);
-    expect(await told("/public")).toEqual(ALLOWED);
+    expect(await checked("/private")).toMatchObject(DISALLOWED);
+    expect(await checked("/public")).toEqual(ALLOWED);
     await clock.advance(DAY);
-    const without = "problem" in trouble && trouble.problem === "network_refused" ? LADDER : SHUT;
-    expect(await told("/public")).toMatchObject(without);
+    const without = "problem" in failure && failure.problem === "network_refused" ? LADDER : SHUT;
+    expect(await checked("/public")).toMatchObject(without);
   });
 
   test("in trouble is asked for again after five minutes, an unreachable host after 30 s", async () => {
-    for (const [trouble, pause_ms] of [
+    for (const [failure, pause_ms] of [
       [body("", 500), 300_000],
       [{ problem: "network_refused" } as const, 30_000],
     ] as const) {
-      const { may, clock, hits } = world({ [FILE]: trouble });
-      await may("/");
+      const { may: check, clock, hits } = world({ [FILE]: failure });
+      await check("/");
       await clock.advance(pause_ms - 1);
-      await may("/");
+      await check("/");
       expect(hits()).toHaveLength(1);
       await clock.advance(1);
-      await may("/");
+      await check("/");
       expect(hits()).toHaveLength(2);
     }
   });
 
   test("survives the node that read it", async () => {
-    const { told, clock, documents, stop } = world({ [FILE]: body(PRIVATE) });
-    await told("/");
+    const { told: checked, clock, documents, stop } = world({ [FILE]: body(PRIVATE) });
+    await checked("/");
     await stop();
-    const elsewhere = world({ [FILE]: body("", 500) }, { clock, documents });
-    expect(await elsewhere.told("/private")).toMatchObject(DISALLOWED);
-    expect(elsewhere.hits()).toEqual([]);
+    const other_node = world({ [FILE]: body("", 500) }, { clock, documents });
+    expect(await other_node.told("/private")).toMatchObject(DISALLOWED);
+    expect(other_node.hits()).toEqual([]);
   });
 
   test("is not believed for a crawler of another name", async () => {
-    const { told, clock, documents, stop } = world({ [FILE]: body(PRIVATE) });
-    await told("/");
+    const { told: checked, clock, documents, stop } = world({ [FILE]: body(PRIVATE) });
+    await checked("/");
     await stop();
     const file = body("User-agent: other\nDisallow: /public");
-    const elsewhere = world({ [FILE]: file }, { clock, documents, crawler_name: "other" });
-    expect(await elsewhere.told("/public")).toMatchObject(DISALLOWED);
+    const other_node = world({ [FILE]: file }, { clock, documents, crawler_name: "other" });
+    expect(await other_node.told("/public")).toMatchObject(DISALLOWED);
   });
 });
 
 describe("reading is polite (peers.md, row 8)", () => {
   test("declares itself", async () => {
-    const { told, egress } = world({ [FILE]: body("") });
-    await told("/");
+    const { told: checked, egress } = world({ [FILE]: body("") });
+    await checked("/");
     expect(egress.hits[0]?.request.headers[0]).toEqual(["User-Agent", "trawl/1.0"]);
   });
 
   test("takes a slot of its domain, and hands it back", async () => {
-    const { ask, page, may, clock, egress } = world({ [FILE]: { ...body(PRIVATE), after_ms: 100 } });
+    const { ask, page, may: check, clock, egress } = world({ [FILE]: { ...body(PRIVATE), after_ms: 100 } });
     const slot = { host: "www.example.org", lane: "sync", wait_max_ms: 15_000 } as const;
     const begun_ms = clock.now();
     await page(SITE, slot);
-    const answer = may("/x");
+    const answer = check("/x");
     await clock.advance(600);
     expect(await ask(Domain, SITE, "view", null)).toMatchObject({ in_flight: 2 });
     await clock.advance(1_000);
@@ -319,11 +325,11 @@ describe("reading is polite (peers.md, row 8)", () => {
 
   test("takes a slot of each site it is led to", async () => {
     const there = "https://cdn.example.net/robots.txt";
-    const { page, told, egress, clock } = world({ [FILE]: to(there), [there]: body(PRIVATE) });
+    const { page, told: checked, egress, clock } = world({ [FILE]: to(there), [there]: body(PRIVATE) });
     const slot = { host: "cdn.example.net", lane: "sync", wait_max_ms: 15_000 } as const;
     const begun_ms = clock.now();
     await page("example.net", slot);
-    expect(await told("/private")).toMatchObject(DISALLOWED);
+    expect(await checked("/private")).toMatchObject(DISALLOWED);
     expect(egress.hits.map(({ url, at_ms }) => [url, at_ms - begun_ms])).toEqual([
       [FILE, 0],
       [there, 501],
@@ -339,41 +345,45 @@ describe("reading is polite (peers.md, row 8)", () => {
     ["that site itself when it is not joined", new Map<string, string>(), NO_RULES],
   ])("takes it of %s", async (_, joined, answer) => {
     const there = "https://www.profiles.test/robots.txt";
-    const { ask, told } = world({ [FILE]: to(there), [there]: body("") }, { joined });
+    const { ask, told: checked } = world({ [FILE]: to(there), [there]: body("") }, { joined });
     for (const fetch_id of ["a", "b", "c"]) {
-      await ask(Domain, "profiles.example", "settle", { fetch_id, host: "x", result: "every_route_failed" });
+      await ask(Domain, "profiles.example", "recordOutcome", {
+        fetch_id,
+        host: "x",
+        result: "every_route_failed",
+      });
     }
-    expect(await told("/")).toMatchObject(answer);
+    expect(await checked("/")).toMatchObject(answer);
   });
 
   test("keeps a gap between its own redirects", async () => {
-    const { told, egress } = world({
+    const { told: checked, egress } = world({
       [FILE]: to("/a"),
       [`${ORIGIN}/a`]: to("/b"),
       [`${ORIGIN}/b`]: body(""),
     });
-    await told("/");
+    await checked("/");
     const at = egress.hits.map(({ at_ms }) => at_ms - egress.hits[0]!.at_ms);
     expect(at).toEqual([0, 501, 1_002]);
   });
 
   test("tells the domain of a Crawl-delay before anybody may go on, and of its end", async () => {
     let text = "User-agent: *\nCrawl-delay: 5\nDisallow: /private";
-    const { ask, told, may, clock } = world({ [FILE]: () => body(text) });
-    await may("/");
+    const { ask, told: checked, may: check, clock } = world({ [FILE]: () => body(text) });
+    await check("/");
     const slot = { fetch_id: "page", host: "www.example.org", lane: "sync", wait_max_ms: 15_000 } as const;
     const granted = ask(Domain, SITE, "acquire", slot);
     await clock.advance(5_001);
     expect(await granted).toEqual({ kind: "granted", waited_ms: 5_001 });
     text = PRIVATE;
     await clock.advance(DAY);
-    await told("/");
-    expect(await ask(Domain, SITE, "view", null)).toMatchObject({ gap_ms: 500 });
+    await checked("/");
+    expect(await ask(Domain, SITE, "view", null)).toMatchObject({ min_delay_ms: 500 });
   });
 
   test("a 429 with Retry-After closes the domain", async () => {
-    const { ask, told } = world({ [FILE]: { status: 429, headers: { "Retry-After": "60" } } });
-    expect(await told("/")).toMatchObject(SHUT);
+    const { ask, told: checked } = world({ [FILE]: { status: 429, headers: { "Retry-After": "60" } } });
+    expect(await checked("/")).toMatchObject(SHUT);
     const slot = { fetch_id: "page", host: "www.example.org", lane: "sync", wait_max_ms: 15_000 } as const;
     expect(await ask(Domain, SITE, "acquire", slot)).toMatchObject({
       error: "domain_busy",
@@ -382,19 +392,19 @@ describe("reading is polite (peers.md, row 8)", () => {
   });
 
   test("a domain that gives no slot is refused as it says", async () => {
-    const { ask, may, hits } = world({ [FILE]: body("") });
+    const { ask, may: check, hits } = world({ [FILE]: body("") });
     for (const fetch_id of ["a", "b", "c"]) {
-      await ask(Domain, SITE, "settle", { fetch_id, host: "x", result: "every_route_failed" });
+      await ask(Domain, SITE, "recordOutcome", { fetch_id, host: "x", result: "every_route_failed" });
     }
-    expect(await may("/")).toEqual({ kind: "refused", error: "domain_unavailable", retry_after_s: 600 });
+    expect(await check("/")).toEqual({ kind: "refused", error: "domain_unavailable", retry_after_s: 600 });
     expect(hits()).toEqual([]);
   });
 
   test("who can wait longer than who asked first has a read of their own", async () => {
-    const { page, may, clock, hits } = world({ [FILE]: body(PRIVATE) });
+    const { page, may: check, clock, hits } = world({ [FILE]: body(PRIVATE) });
     await page(SITE, { host: "www.example.org", lane: "sync", wait_max_ms: 0 });
-    const hasty = may("/private", { wait_max_ms: 100 });
-    const patient = may("/private", { wait_max_ms: 60_000, lane: "batch" });
+    const hasty = check("/private", { wait_max_ms: 100 });
+    const patient = check("/private", { wait_max_ms: 60_000, lane: "batch" });
     await clock.advance(2_000);
     expect(await hasty).toMatchObject({ kind: "refused", error: "domain_busy" });
     expect(await patient).toMatchObject(DISALLOWED);

@@ -1,7 +1,12 @@
 /** The route `direct`: hops, leave for each of them, sizes, fields (1-core.md, FetchResponse.redirects and max_bytes). */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { destination } from "../../actors/lib/web/destination.ts";
-import type { Entry, OriginAnswer, Refusal, TransportRequest } from "../../actors/lib/web/transport.ts";
+import type {
+  Admission,
+  OriginAnswer,
+  HopRefusal,
+  TransportRequest,
+} from "../../actors/lib/web/transport.ts";
 import { directTransport } from "../../actors/tiers/adapters/transport.direct.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
@@ -68,7 +73,7 @@ afterAll(async () => {
   await Promise.all([site.close(), secure.close()]);
 });
 
-const REFUSAL: Refusal = {
+const REFUSAL: HopRefusal = {
   error: "robots_disallowed",
   step: "robots",
   reason: "rules",
@@ -85,10 +90,15 @@ const go = (url: string, more: Partial<TransportRequest> = {}, refuseAt = Infini
     country: null,
     validators: null,
     signal: AbortSignal.timeout(10_000),
-    enter: async (hop): Promise<Entry> => {
+    admit: async (hop): Promise<Admission> => {
       entered.push(hop);
       if (entered.length > refuseAt) return { kind: "refused", refusal: REFUSAL };
-      return { kind: "entered", sending: () => true, sent: () => {}, left: (said) => void left.push(said) };
+      return {
+        kind: "admitted",
+        beforeSend: () => true,
+        onSent: () => {},
+        release: (said) => void left.push(said),
+      };
     },
     ...more,
   });
@@ -244,15 +254,15 @@ describe("leave", () => {
 
   test("that comes when nobody waits any more is handed back at once", async () => {
     const controller = new AbortController();
-    const leave = Promise.withResolvers<Entry>();
-    const going = go("/fine", { signal: controller.signal, enter: () => leave.promise });
+    const leave = Promise.withResolvers<Admission>();
+    const going = go("/fine", { signal: controller.signal, admit: () => leave.promise });
     controller.abort();
     expect(await going).toMatchObject({ kind: "failed", reason: "timeout" });
     leave.resolve({
-      kind: "entered",
-      sending: () => true,
-      sent: () => {},
-      left: (said) => void left.push(said),
+      kind: "admitted",
+      beforeSend: () => true,
+      onSent: () => {},
+      release: (said) => void left.push(said),
     });
     await leave.promise;
     expect(left).toEqual([{ status: null, retry_after_s: null }]);

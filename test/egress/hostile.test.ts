@@ -1,7 +1,7 @@
 /** What the hostile site does, and how each fetch of it ends: in time, by name, and without leaving anything behind. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { destination } from "../../actors/lib/web/destination.ts";
-import type { Transported } from "../../actors/lib/web/transport.ts";
+import type { TransportResult } from "../../actors/lib/web/transport.ts";
 import { directTransport } from "../../actors/tiers/adapters/transport.direct.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
@@ -13,7 +13,7 @@ const DEADLINE_MS = 500;
 /** What the machine may take to notice: two cores shared with everything else. */
 const GRACE_MS = 1_500;
 
-const endOf = (result: Transported): number | string =>
+const endOf = (result: TransportResult): number | string =>
   result.kind === "page" ? result.status : result.kind === "failed" ? result.reason : result.refusal.error;
 
 describe.each([
@@ -53,9 +53,14 @@ describe.each([
       country: null,
       validators: null,
       signal: AbortSignal.timeout(deadline_ms),
-      enter: async () => {
+      admit: async () => {
         entered += 1;
-        return { kind: "entered", sending: () => true, sent: () => {}, left: () => void (left += 1) };
+        return {
+          kind: "admitted",
+          beforeSend: () => true,
+          onSent: () => {},
+          release: () => void (left += 1),
+        };
       },
     });
 

@@ -1,6 +1,6 @@
 /** Header fields and first bytes (1-core.md, FetchResponse headers and content_kind; 3-decisions.md, Core). */
 import { describe, expect, test } from "vitest";
-import { contentKindOf, freshnessOf, keptHeaders, retryAfterSeconds } from "../../actors/lib/web/http.ts";
+import { contentKindOf, freshnessOf, exposedHeaders, retryAfterSeconds } from "../../actors/lib/web/http.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 
@@ -23,7 +23,7 @@ test("of an origin's fields only the allowed ones are shown, without control cha
     ["content-encoding", "gzip"],
     ["authorization", "z"],
   ]);
-  const kept = keptHeaders(headers);
+  const kept = exposedHeaders(headers);
   expect(Object.keys(kept)).toEqual([
     "content-type",
     "content-length",
@@ -38,7 +38,7 @@ test("of an origin's fields only the allowed ones are shown, without control cha
     "x-robots-tag",
   ]);
   expect(kept["link"]).toBe("</a>; rel=next");
-  expect(keptHeaders(new Map([["link", "x".repeat(100_000)]]))["link"]!.length).toBe(8_192);
+  expect(exposedHeaders(new Map([["link", "x".repeat(100_000)]]))["link"]!.length).toBe(8_192);
 });
 
 test.each([

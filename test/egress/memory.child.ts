@@ -17,7 +17,7 @@ const get = async (at: string) => {
     country: null,
     validators: null,
     signal: AbortSignal.timeout(20_000),
-    enter: async () => ({ kind: "entered", sending: () => true, sent: () => {}, left: () => {} }),
+    admit: async () => ({ kind: "admitted", beforeSend: () => true, onSent: () => {}, release: () => {} }),
   });
   return outcome.kind === "failed" ? outcome.reason : outcome.kind;
 };

@@ -7,11 +7,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { destination } from "../../actors/lib/web/destination.ts";
 import type { Judge } from "../../cluster/adapters/egress/pinned-connect.ts";
 import {
-  type EgressProxy,
+  type EgressProxyServer,
   egressProxy,
   type EgressProxyOptions,
 } from "../../cluster/adapters/egress/egress.proxy.ts";
-import type { Pass } from "../../cluster/ports/egress-proxy.ts";
+import type { ProxySession } from "../../cluster/ports/egress-proxy.ts";
 import { type DnsServer, dnsServer } from "../harness/dns-server.ts";
 import { answer, type HostileSite, hostileSite, pem } from "../harness/hostile-site.ts";
 
@@ -54,7 +54,7 @@ beforeAll(async () => {
   open.push(site, secure, dns);
 });
 
-async function proxied(options: Partial<EgressProxyOptions> = {}): Promise<EgressProxy> {
+async function proxied(options: Partial<EgressProxyOptions> = {}): Promise<EgressProxyServer> {
   const proxy = await egressProxy({
     judge,
     dns_servers: [dns.address],
@@ -77,7 +77,7 @@ async function until(socket: Socket, enough: RegExp): Promise<string> {
   return text;
 }
 
-async function say({ url }: EgressProxy, text: string): Promise<{ socket: Socket; said: string }> {
+async function say({ url }: EgressProxyServer, text: string): Promise<{ socket: Socket; said: string }> {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   socket.on("error", () => {});
   socket.write(text);
@@ -85,11 +85,11 @@ async function say({ url }: EgressProxy, text: string): Promise<{ socket: Socket
 }
 
 /** The field a browser shows its pass in. */
-const shown = ({ username, password }: Pick<Pass, "username" | "password">): string =>
+const shown = ({ username, password }: Pick<ProxySession, "username" | "password">): string =>
   `Proxy-Authorization: Basic ${Buffer.from(`${username}:${password}`).toString("base64")}\r\n`;
-const tunnel = (proxy: EgressProxy, to: string, pass = shown(proxy.admit())) =>
+const tunnel = (proxy: EgressProxyServer, to: string, pass = shown(proxy.openSession())) =>
   say(proxy, `CONNECT ${to} HTTP/1.1\r\nHost: ${to}\r\n${pass}\r\n`);
-const plain = (proxy: EgressProxy, url: string, fields = "", pass = shown(proxy.admit())) =>
+const plain = (proxy: EgressProxyServer, url: string, fields = "", pass = shown(proxy.openSession())) =>
   say(proxy, `GET ${url} HTTP/1.1\r\nHost: x\r\n${pass}${fields}Connection: close\r\n\r\n`);
 
 describe("a tunnel", () => {
@@ -210,11 +210,11 @@ describe("a pass", () => {
 
   test("is worth nothing once it is revoked, and what it had open is cut", async () => {
     const proxy = await proxied();
-    const pass = proxy.admit();
+    const pass = proxy.openSession();
     const other = await tunnel(proxy, `one.test:${site.port}`);
     const { socket, said } = await tunnel(proxy, `one.test:${site.port}`, shown(pass));
     expect(said).toContain(" 200 ");
-    pass.revoke();
+    pass.close();
     await once(socket, "close");
     expect((await tunnel(proxy, `one.test:${site.port}`, shown(pass))).said).toContain(" 407 ");
     expect(other.socket.closed).toBe(false);
@@ -223,7 +223,7 @@ describe("a pass", () => {
 
   test("counts what it brought in, and ends at its limit", async () => {
     const proxy = await proxied();
-    const pass = proxy.admit({ received_bytes: 100_000 });
+    const pass = proxy.openSession({ received_bytes: 100_000 });
     await plain(proxy, `http://one.test:${site.port}/small`, "", shown(pass));
     await expect.poll(pass.received_bytes).toBeGreaterThan(50);
     const { socket } = await plain(proxy, `http://one.test:${site.port}/endless-chunks`, "", shown(pass));
@@ -235,7 +235,7 @@ describe("a pass", () => {
 
   test("has only so many connections at once", async () => {
     const proxy = await proxied();
-    const pass = proxy.admit({ connections: 1 });
+    const pass = proxy.openSession({ connections: 1 });
     const first = await tunnel(proxy, `one.test:${site.port}`, shown(pass));
     expect((await tunnel(proxy, `one.test:${site.port}`, shown(pass))).said).toContain(" 502 ");
     first.socket.destroy();
@@ -243,11 +243,11 @@ describe("a pass", () => {
 
   test("knows why a host was not reached, until it is", async () => {
     const proxy = await proxied();
-    const pass = proxy.admit();
+    const pass = proxy.openSession();
     await tunnel(proxy, "nowhere.test:443", shown(pass));
     await plain(proxy, "http://mixed.test/", "", shown(pass));
     await tunnel(proxy, `one.test:${site.port}`, shown(pass));
-    expect(["nowhere.test", "mixed.test", `one.test:${site.port}`].map(pass.refusal)).toEqual([
+    expect(["nowhere.test", "mixed.test", `one.test:${site.port}`].map(pass.failureFor)).toEqual([
       "dns_nxdomain",
       "blocked_destination",
       null,
@@ -298,7 +298,7 @@ test("a browser that leaves while its connection is made leaves nothing behind",
   open.push(slow);
   const proxy = await proxied({ dns_servers: [slow.address] });
   const socket = connect(Number(new URL(proxy.url).port), "127.0.0.1");
-  socket.write(`CONNECT slow.test:443 HTTP/1.1\r\nHost: slow.test\r\n${shown(proxy.admit())}\r\n`);
+  socket.write(`CONNECT slow.test:443 HTTP/1.1\r\nHost: slow.test\r\n${shown(proxy.openSession())}\r\n`);
   await once(socket, "connect");
   socket.destroy();
   await once(socket, "close");
@@ -324,28 +324,28 @@ describe("connections of plain http", () => {
     open.push({ close: async () => void server.close() });
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   }
-  const bodyOf = async (proxy: EgressProxy, url: string, pass: string): Promise<string> =>
+  const bodyOf = async (proxy: EgressProxyServer, url: string, pass: string): Promise<string> =>
     (await plain(proxy, url, "", pass)).said.split("\r\n\r\n")[1]!;
 
   test("are kept for the next request of the same page, and for nobody else", async () => {
     const [proxy, url] = [await proxied(), await counting()];
-    const [mine, theirs] = [shown(proxy.admit()), shown(proxy.admit())];
+    const [mine, theirs] = [shown(proxy.openSession()), shown(proxy.openSession())];
     expect([await bodyOf(proxy, url, mine), await bodyOf(proxy, url, mine)]).toEqual(["1", "1"]);
     expect(await bodyOf(proxy, url, theirs)).toBe("2");
   });
 
   test("end with their page", async () => {
     const [proxy, url] = [await proxied(), await counting()];
-    const pass = proxy.admit();
+    const pass = proxy.openSession();
     await bodyOf(proxy, url, shown(pass));
     expect(proxy.open().to_origins).toBe(1);
-    pass.revoke();
+    pass.close();
     await expect.poll(() => proxy.open().to_origins).toBe(0);
   });
 
   test("that an origin closes between two requests are made anew", async () => {
     const [proxy, url] = [await proxied(), await counting(1)];
-    const pass = shown(proxy.admit());
+    const pass = shown(proxy.openSession());
     for (const number of ["1", "2", "3"]) expect(await bodyOf(proxy, url, pass)).toBe(number);
   });
 });

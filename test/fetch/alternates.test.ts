@@ -3,11 +3,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   candidatesOf,
-  type Cause,
+  type AlternateCause,
   causeOf,
   isThePaper,
-  judged,
-  type Known,
+  judgeCopy,
+  type KnownPage,
   leadOf,
   queryOf,
   showsOthersPages,
@@ -19,7 +19,7 @@ import type { FetchError } from "../../schemas/errors.ts";
 
 const WORDS = Array.from({ length: 200 }, (_, n) => `w${n}`);
 const text = (from: number, to: number): string => WORDS.slice(from, to).join(" ");
-const KNOWN: Known = {
+const KNOWN: KnownPage = {
   title: "Ferry makes its last crossing",
   text: text(0, 60),
   canonical_url: "https://news.example/ferry",
@@ -27,8 +27,11 @@ const KNOWN: Known = {
   final_url: "https://www.news.example/a/ferry?utm_source=x",
 };
 const URL_ASKED = "https://news.example/a/ferry";
-const wanted = (cause: Cause = "paywall", known: Known | null = KNOWN, leads?: Extracted["leads"]) =>
-  wantedOf(URL_ASKED, cause, known, leads, 10);
+const wanted = (
+  cause: AlternateCause = "paywall",
+  known: KnownPage | null = KNOWN,
+  leads?: Extracted["leads"],
+) => wantedOf(URL_ASKED, cause, known, leads, 10);
 const read = (copy_text: string, more: Partial<Extracted> = {}): Extracted => ({
   charset: "UTF-8",
   title: "Another title",
@@ -54,7 +57,7 @@ const copy = (
 
 describe("a copy is looked for", () => {
   const free = { allow_alternates: true, tiers: null };
-  test.each<[string, FetchError | null, boolean, Cause | null]>([
+  test.each<[string, FetchError | null, boolean, AlternateCause | null]>([
     ["of a teaser", null, true, "paywall"],
     ["not of a page that came whole", null, false, null],
     ["of what robots.txt closes", "robots_disallowed", false, "robots"],
@@ -156,10 +159,10 @@ describe("a copy elsewhere", () => {
   test.each([
     ["with every word", sharing(60), { kind: "verified", score: 1 }],
     ["with half of the lead, 28 of 56", sharing(32), { kind: "verified", score: 0.5 }],
-    ["with a little less, 27 of 56", sharing(31), { kind: "rejected", why: "mismatch" }],
-    ["of another story", text(100, 200), { kind: "rejected", why: "mismatch" }],
+    ["with a little less, 27 of 56", sharing(31), { kind: "rejected", reason: "mismatch" }],
+    ["of another story", text(100, 200), { kind: "rejected", reason: "mismatch" }],
   ])("%s", (_, copy_text, verdict) => {
-    expect(judged(wanted(), copy(copy_text), "words", true)).toEqual(verdict);
+    expect(judgeCopy(wanted(), copy(copy_text), "words", true)).toEqual(verdict);
   });
 
   test.each([
@@ -170,39 +173,39 @@ describe("a copy elsewhere", () => {
     ["is shown by a translator", copy(text(0, 200), "https://news-example.translate.goog/a"), "others_page"],
     ["is no longer than the teaser by half", copy(text(0, 80)), "short"],
     ["is no document", { ...copy(text(0, 200)), kind: "binary" as const }, "unreadable"],
-  ])("does not count when it %s", (_, found, why) => {
-    expect(judged(wanted(), found, "words", true)).toEqual({ kind: "rejected", why });
+  ])("does not count when it %s", (_, found, reason) => {
+    expect(judgeCopy(wanted(), found, "words", true)).toEqual({ kind: "rejected", reason });
   });
 
   test("of one and a half times the teaser counts, one character less does not", () => {
     const teaser = KNOWN.text.length;
     const long = (chars: number) => text(0, 200).slice(0, chars).padEnd(chars, "x");
     const least = Math.ceil(1.5 * teaser);
-    expect(judged(wanted(), copy(long(least)), "words", true).kind).toBe("verified");
-    expect(judged(wanted(), copy(long(least - 1)), "words", true)).toEqual({
+    expect(judgeCopy(wanted(), copy(long(least)), "words", true).kind).toBe("verified");
+    expect(judgeCopy(wanted(), copy(long(least - 1)), "words", true)).toEqual({
       kind: "rejected",
-      why: "short",
+      reason: "short",
     });
   });
 
   test("may be metered, and may be of any length where nothing of the page was seen", () => {
-    expect(judged(wanted(), copy(text(0, 200), undefined, { paywall: "metered" }), "words", true).kind).toBe(
-      "verified",
-    );
-    expect(judged(wanted("gone"), copy(text(0, 61)), "words", true).kind).toBe("verified");
+    expect(
+      judgeCopy(wanted(), copy(text(0, 200), undefined, { paywall: "metered" }), "words", true).kind,
+    ).toBe("verified");
+    expect(judgeCopy(wanted("gone"), copy(text(0, 61)), "words", true).kind).toBe("verified");
   });
 
   test("named by an identifier needs no words, but all the rest", () => {
     const unknown = wanted("robots", null);
-    expect(judged(unknown, copy(text(100, 200)), "identifier", false)).toEqual({
+    expect(judgeCopy(unknown, copy(text(100, 200)), "identifier", false)).toEqual({
       kind: "verified",
       score: 1,
     });
-    expect(judged(unknown, copy(text(100, 200)), "words", false)).toEqual({
+    expect(judgeCopy(unknown, copy(text(100, 200)), "words", false)).toEqual({
       kind: "rejected",
-      why: "no_lead",
+      reason: "no_lead",
     });
-    expect(judged(unknown, copy("x"), "identifier", false)).toEqual({ kind: "rejected", why: "short" });
+    expect(judgeCopy(unknown, copy("x"), "identifier", false)).toEqual({ kind: "rejected", reason: "short" });
   });
 });
 

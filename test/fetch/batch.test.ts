@@ -1,6 +1,6 @@
 /** What fetches of a batch ask of the Fetch actor beyond others, and which of them are tried again. */
 import { describe, expect, test } from "vitest";
-import { fetchAgain } from "../../actors/fetch/retry-policy.ts";
+import { retryForFetch } from "../../actors/fetch/retry-policy.ts";
 import { Domain } from "../../schemas/domain.ts";
 import { type Attempt, EMPTY_RECORD, type FetchAnswer } from "../../schemas/fetch.ts";
 import { answer, failure, HTML, oneService, running } from "../harness/fetch-harness.ts";
@@ -21,8 +21,8 @@ const ended = (error: string | null, reasons: readonly string[] = [], retry_afte
     premium_routes_tried: false,
   }) satisfies FetchAnswer;
 
-const transient = { because: "transient", retry_after_s: null };
-const blocked = { because: "blocked", retry_after_s: null };
+const transient = { reason: "transient", retry_after_s: null };
+const blocked = { reason: "blocked", retry_after_s: null };
 
 test.each([
   [ended(null), {}, null],
@@ -30,10 +30,10 @@ test.each([
   [ended("blocked_destination"), {}, null],
   [ended("domain_dead"), {}, null],
   [ended("timeout", ["request_timeout timeout"]), {}, null],
-  [ended("domain_busy", [], 9), {}, { because: "busy", retry_after_s: 9 }],
-  [ended("politeness_timeout", [], 3), {}, { because: "busy", retry_after_s: 3 }],
-  [ended("domain_unavailable", [], 600), {}, { because: "transient", retry_after_s: 600 }],
-  [ended("domain_unavailable", [], 600), { tries: 1 }, null],
+  [ended("domain_busy", [], 9), {}, { reason: "busy", retry_after_s: 9 }],
+  [ended("politeness_timeout", [], 3), {}, { reason: "busy", retry_after_s: 3 }],
+  [ended("domain_unavailable", [], 600), {}, { reason: "transient", retry_after_s: 600 }],
+  [ended("domain_unavailable", [], 600), { attempts: 1 }, null],
   [ended("domain_unavailable", [], 1_800), {}, null],
   [ended("robots_disallowed", ["robots rules"]), {}, null],
   [ended("robots_disallowed", ["robots robots_unreachable"]), {}, transient],
@@ -44,10 +44,10 @@ test.each([
   [ended("all_tiers_failed", ["direct http_403", "archive timeout"]), {}, null],
   [ended("all_tiers_failed", ["direct http_403"]), { premium_later: true }, blocked],
   [ended("all_tiers_failed", ["direct challenge_cloudflare"]), { premium_later: true }, blocked],
-  [ended("premium_route_required"), { premium_later: true }, { because: "blocked", retry_after_s: 0 }],
+  [ended("premium_route_required"), { premium_later: true }, { reason: "blocked", retry_after_s: 0 }],
   [ended("premium_route_required"), {}, null],
 ] as const)("%#: %j", (said, item, expected) => {
-  expect(fetchAgain(said, { tries: 0, premium_later: false, ...item })).toEqual(expected);
+  expect(retryForFetch(said, { attempts: 0, premium_later: false, ...item })).toEqual(expected);
 });
 
 /** A page that takes until it is given up, and what was asked for. */

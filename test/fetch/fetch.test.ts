@@ -230,10 +230,10 @@ describe("a fetch", () => {
 
   test("stores the bytes before it names them, and long texts beside them", async () => {
     const long = HTML.replace(LONG, LONG.repeat(99));
-    const { get, clock, bodies } = await oneService({ direct: () => answer(long) });
+    const { get, clock, bodies: blobs } = await oneService({ direct: () => answer(long) });
     const { record } = await running(clock, get());
     expect(record.text).toBeNull();
-    expect(await bodies.head(record.text_sha256!)).not.toBeNull();
-    expect(await bodies.head(record.sha256!)).toEqual({ bytes: Buffer.byteLength(long) });
+    expect(await blobs.head(record.text_sha256!)).not.toBeNull();
+    expect(await blobs.head(record.sha256!)).toEqual({ bytes: Buffer.byteLength(long) });
   });
 });

@@ -4,25 +4,25 @@
  */
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { domain } from "../../actors/domain/actor.ts";
-import { robots } from "../../actors/domain/robots.actor.ts";
-import { fetch } from "../../actors/fetch/actor.ts";
-import { climb } from "../../actors/fetch/pipeline.ts";
+import { domainActor } from "../../actors/domain/actor.ts";
+import { robotsActor } from "../../actors/domain/robots.actor.ts";
+import { fetchActor } from "../../actors/fetch/actor.ts";
+import { fetchPipeline } from "../../actors/fetch/pipeline.ts";
 import type { Sources } from "../../actors/fetch/alternates/find-alternate.ts";
-import { lessons } from "../../actors/fetch/host-profile.actor.ts";
+import { hostProfileActor } from "../../actors/fetch/host-profile.actor.ts";
 import { fetchService } from "../../actors/fetch/service.ts";
 import { destination } from "../../actors/lib/web/destination.ts";
 import { taskOf, tasks } from "../../actors/lib/content/extract.ts";
 import type { Transport } from "../../actors/lib/web/transport.ts";
 import { directTransport } from "../../actors/tiers/adapters/transport.direct.ts";
-import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import type { FetchAsk, Tier } from "../../schemas/fetch.ts";
+import type { FetchRequest, Tier } from "../../schemas/fetch.ts";
 import { writePdf } from "../lib/pdf-writer.ts";
 import { CHALLENGE, prose } from "../harness/web.ts";
 import { ASK } from "../harness/fetch-request.ts";
@@ -75,14 +75,14 @@ async function oneService(
   const direct = directTransport({ egress, clock, destination: destination({ allow: [], own: [] }) });
   const { ask } = embedded(
     [
-      domain({ gap_ms: 500, slots: 2, lease_ms: 60_000 }),
-      lessons(),
-      robots({ egress, clock, crawler_name: "trawl", user_agent: "trawl" }),
-      fetch({
-        climb: climb({
+      domainActor({ min_delay_ms: 500, max_concurrency: 2, lease_ms: 60_000 }),
+      hostProfileActor(),
+      robotsActor({ egress, clock, crawler_name: "trawl", user_agent: "trawl" }),
+      fetchActor({
+        runFetch: fetchPipeline({
           clock,
           documents,
-          bodies: memoryBodies(),
+          blobs: memoryBlobs(),
           meters,
           routes: { direct, ...routes },
           extract: async (task) => {
@@ -98,7 +98,7 @@ async function oneService(
             ...others,
           },
         }),
-        stored: (digest) => documents.get("pages", digest),
+        loadStored: (digest) => documents.get("pages", digest),
         now: () => clock.now(),
       }),
     ],
@@ -106,7 +106,7 @@ async function oneService(
   );
   const pages = fetchService({ documents, ask, clock, meters });
   let asked = 0;
-  const get = async (wishes: Partial<FetchAsk> = {}) => {
+  const get = async (wishes: Partial<FetchRequest> = {}) => {
     let done = false;
     const work = pages.fetch({
       ...ASK,
@@ -169,7 +169,10 @@ describe("a publisher's feed", () => {
     const again = await get();
     expect(again).toMatchObject({ cached: true, attempts: [], record: first.record });
     expect(egress.hits.length).toBe(visits);
-    for (const wishes of [{ allow_alternates: false }, { tiers: ["direct"] }] satisfies Partial<FetchAsk>[]) {
+    for (const wishes of [
+      { allow_alternates: false },
+      { tiers: ["direct"] },
+    ] satisfies Partial<FetchRequest>[]) {
       const own = await get(wishes);
       expect(own).toMatchObject({
         cached: false,
@@ -925,7 +928,10 @@ describe("never around a paywall", () => {
       { ...feed, [PAGE]: TEASER },
       { results: ["https://wire.example/f"] },
     );
-    for (const wishes of [{ allow_alternates: false }, { tiers: ["direct"] }] satisfies Partial<FetchAsk>[]) {
+    for (const wishes of [
+      { allow_alternates: false },
+      { tiers: ["direct"] },
+    ] satisfies Partial<FetchRequest>[]) {
       const answer = await get({ ...wishes, cache_ttl_s: 0 });
       expect(answer.tried).toEqual([]);
       // Where the page leads to is no copy: it is told all the same.

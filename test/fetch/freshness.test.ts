@@ -8,13 +8,13 @@ import {
   ttlOf,
   variantOf,
 } from "../../actors/fetch/freshness.ts";
-import { EMPTY_RECORD, type FetchAsk, type PageRecord } from "../../schemas/fetch.ts";
+import { EMPTY_RECORD, type FetchRequest, type PageRecord } from "../../schemas/fetch.ts";
 import { ASK as DEFAULTS } from "../harness/fetch-request.ts";
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = Date.UTC(2026, 10, 21);
 
-const ASK: FetchAsk = {
+const ASK: FetchRequest = {
   ...DEFAULTS,
   fetch_id: "req_1",
   url: "https://example.org/",
@@ -44,7 +44,7 @@ const page = (
 });
 
 describe("whether a stored page answers (3-decisions.md, Core; 1-core.md, cache_ttl_s and tiers)", () => {
-  test.each<[string, CachedPage | null, Partial<FetchAsk>, string]>([
+  test.each<[string, CachedPage | null, Partial<FetchRequest>, string]>([
     ["nothing stored is a miss", null, {}, "miss"],
     ["a page of 23 hours is a hit", page(23), {}, "hit"],
     ["a page of 25 hours is asked about", page(25, { etag: '"a"' }), {}, "stale"],
@@ -82,7 +82,7 @@ describe("whether a stored page answers (3-decisions.md, Core; 1-core.md, cache_
     expect(freshness(stored, { ...ASK, ...wishes }, NOW_MS).kind).toBe(kind);
   });
 
-  test.each<[string, Partial<PageRecord>, Partial<FetchAsk>, string]>([
+  test.each<[string, Partial<PageRecord>, Partial<FetchRequest>, string]>([
     ["a PDF nobody accepts", { content_kind: "pdf" }, { accept_pdf: false }, "pdf_not_accepted"],
     ["a page beyond max_bytes", { bytes: 9_000 }, { max_bytes: 8_999 }, "too_large"],
   ])(
@@ -95,7 +95,7 @@ describe("whether a stored page answers (3-decisions.md, Core; 1-core.md, cache_
 });
 
 describe("the cache key (3-decisions.md, Core)", () => {
-  test.each<[string, Partial<FetchAsk>, boolean]>([
+  test.each<[string, Partial<FetchRequest>, boolean]>([
     ["render", { render: "always" }, true],
     ["user_agent", { user_agent: "x" }, true],
     ["accept_language", { accept_language: "de" }, true],

@@ -2,7 +2,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Outcome, Tried } from "../../actors/fetch/ladder.ts";
-import { learned, type Lessons, NO_LESSONS, observe, taught } from "../../actors/fetch/host-profile.ts";
+import {
+  recall,
+  type HostProfile,
+  EMPTY_PROFILE,
+  observe,
+  recordObservation,
+} from "../../actors/fetch/host-profile.ts";
 import type { Observation, Tier } from "../../schemas/fetch.ts";
 
 const HOUR_MS = 3_600_000;
@@ -10,8 +16,8 @@ const page: Outcome = { kind: "page", text_chars: 900, html: true };
 const blocked: Outcome = { kind: "blocked", status: 403 };
 const silent: Outcome = { kind: "blocked", status: null };
 const gone: Outcome = { kind: "definitive", status: 404 };
-const off: Outcome = { kind: "unavailable", because: "not_configured" };
-const failed: Outcome = { kind: "unavailable", because: "failed" };
+const off: Outcome = { kind: "unavailable", reason: "not_configured" };
+const failed: Outcome = { kind: "unavailable", reason: "failed" };
 const tried = (...attempts: readonly (readonly [Tier, Outcome])[]): Tried[] =>
   attempts.map(([tier, outcome]) => ({ tier, outcome }));
 
@@ -45,31 +51,31 @@ describe("a fetch shows", () => {
 });
 
 describe("a host", () => {
-  const after = (observations: readonly Observation[], at_ms = 0, from: Lessons = NO_LESSONS) =>
-    observations.reduce((lessons, observation) => taught(lessons, observation, at_ms), from);
-  const now = (lessons: Lessons, at_ms: number) => learned(lessons, at_ms).premium;
+  const after = (observations: readonly Observation[], at_ms = 0, from: HostProfile = EMPTY_PROFILE) =>
+    observations.reduce((profile, observation) => recordObservation(profile, observation, at_ms), from);
+  const now = (profile: HostProfile, at_ms: number) => recall(profile, at_ms).premium;
 
   test("is served only through premium routes after three fetches that say so, for a day", () => {
     expect(now(after(["premium_only", "premium_only"]), 0)).toBe("unknown");
-    const lessons = after(["premium_only", "premium_only", "premium_only"]);
-    expect(now(lessons, 24 * HOUR_MS - 1)).toBe("required");
-    expect(now(lessons, 24 * HOUR_MS)).toBe("unknown");
-    expect(now(after(["premium_only"], 25 * HOUR_MS, lessons), 25 * HOUR_MS)).toBe("required");
-    expect(now(after(["premium_served"], HOUR_MS, lessons), 24 * HOUR_MS)).toBe("unknown");
+    const profile = after(["premium_only", "premium_only", "premium_only"]);
+    expect(now(profile, 24 * HOUR_MS - 1)).toBe("required");
+    expect(now(profile, 24 * HOUR_MS)).toBe("unknown");
+    expect(now(after(["premium_only"], 25 * HOUR_MS, profile), 25 * HOUR_MS)).toBe("required");
+    expect(now(after(["premium_served"], HOUR_MS, profile), 24 * HOUR_MS)).toBe("unknown");
   });
 
   test("is not so once our own addresses are served", () => {
-    const lessons = after(["premium_only", "premium_only", "standard_served", "premium_only"]);
-    expect(now(lessons, 0)).toBe("unknown");
+    const profile = after(["premium_only", "premium_only", "standard_served", "premium_only"]);
+    expect(now(profile, 0)).toBe("unknown");
     expect(now(after(["standard_served"], 0, after(Array(3).fill("premium_only"))), 0)).toBe("unknown");
   });
 
   test("refuses premium routes after three fetches that say so, for six hours", () => {
-    const lessons = after(["premium_blocked", "premium_blocked", "premium_blocked"]);
-    expect(now(lessons, 6 * HOUR_MS - 1)).toBe("refused");
-    expect(now(lessons, 6 * HOUR_MS)).toBe("unknown");
-    expect(now(after(["premium_blocked"], 7 * HOUR_MS, lessons), 8 * HOUR_MS)).toBe("refused");
-    expect(now(after(["premium_served"], 7 * HOUR_MS, lessons), 7 * HOUR_MS)).toBe("unknown");
+    const profile = after(["premium_blocked", "premium_blocked", "premium_blocked"]);
+    expect(now(profile, 6 * HOUR_MS - 1)).toBe("refused");
+    expect(now(profile, 6 * HOUR_MS)).toBe("unknown");
+    expect(now(after(["premium_blocked"], 7 * HOUR_MS, profile), 8 * HOUR_MS)).toBe("refused");
+    expect(now(after(["premium_served"], 7 * HOUR_MS, profile), 7 * HOUR_MS)).toBe("unknown");
   });
 
   test("is known for no more than three fetches in a row have shown, and by nobody after a day", () => {
@@ -79,13 +85,13 @@ describe("a host", () => {
     );
     fc.assert(
       fc.property(story, (observations) => {
-        const lessons = after(observations);
-        const verdict = now(lessons, 0);
+        const profile = after(observations);
+        const verdict = now(profile, 0);
         const shown = (wanted: Observation) => observations.filter((one) => one === wanted).length;
         expect(verdict !== "required" || shown("premium_only") >= 3).toBe(true);
         expect(verdict !== "refused" || shown("premium_blocked") >= 3).toBe(true);
         expect(verdict !== "refused" || !observations.slice(-3).includes("premium_served")).toBe(true);
-        expect(now(lessons, 24 * HOUR_MS)).toBe("unknown");
+        expect(now(profile, 24 * HOUR_MS)).toBe("unknown");
       }),
       { numRuns: 1_000 },
     );

@@ -2,18 +2,18 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   isBlocking,
-  type Learned,
+  type RouteHints,
   nextStep,
   type Outcome,
   routesOf,
   type Step,
   type Tried,
-  UNLEARNED,
-  type Wishes,
+  NO_HINTS,
+  type RouteOptions,
 } from "../../actors/fetch/ladder.ts";
 import { type Tier, TIERS } from "../../schemas/fetch.ts";
 
-const AUTO: Wishes = {
+const AUTO: RouteOptions = {
   render: "auto",
   tiers: null,
   allow_archive: true,
@@ -24,12 +24,12 @@ const page = (text_chars: number): Outcome => ({ kind: "page", text_chars, html:
 const file: Outcome = { kind: "page", text_chars: 0, html: false };
 const blocked: Outcome = { kind: "blocked", status: 403 };
 const gone: Outcome = { kind: "definitive", status: 404 };
-const off: Outcome = { kind: "unavailable", because: "not_configured" };
-const nothing: Outcome = { kind: "unavailable", because: "not_found" };
+const off: Outcome = { kind: "unavailable", reason: "not_configured" };
+const nothing: Outcome = { kind: "unavailable", reason: "not_found" };
 const noHost: Outcome = { kind: "no_host", dead: false };
 const deadHost: Outcome = { kind: "no_host", dead: true };
-const broke: Outcome = { kind: "unavailable", because: "budget_exhausted" };
-const failed: Outcome = { kind: "unavailable", because: "failed" };
+const broke: Outcome = { kind: "unavailable", reason: "budget_exhausted" };
+const failed: Outcome = { kind: "unavailable", reason: "failed" };
 const tooLarge: Outcome = { kind: "final", error: "too_large" };
 
 const tried = (...attempts: readonly (readonly [Tier, Outcome])[]): Tried[] =>
@@ -38,7 +38,7 @@ const route = (tier: Tier): Step => ({ kind: "route", tier });
 const answer = (error: string | null, best: number | null) => ({ kind: "answer", error, best });
 
 describe("which routes a request may take (1-core.md, FetchBody)", () => {
-  test.each<[string, Partial<Wishes>, readonly Tier[]]>([
+  test.each<[string, Partial<RouteOptions>, readonly Tier[]]>([
     ["auto takes them all", {}, TIERS],
     ["never takes no browser", { render: "never" }, ["direct", "archive", "proxy"]],
     ["always takes browsers only", { render: "always" }, ["browser", "proxy_render"]],
@@ -48,13 +48,13 @@ describe("which routes a request may take (1-core.md, FetchBody)", () => {
     ["an empty allowlist leaves none", { tiers: [] }, []],
     ["an allowlist against the flags leaves none", { tiers: ["proxy"], allow_paid: false }, []],
     ["an allowlist against render leaves none", { tiers: ["direct"], render: "always" }, []],
-  ])("%s", (_, wishes, routes) => {
-    expect(routesOf({ ...AUTO, ...wishes })).toEqual(routes);
+  ])("%s", (_, options, routes) => {
+    expect(routesOf({ ...AUTO, ...options })).toEqual(routes);
   });
 });
 
 describe("what comes next (1-core.md, POST /v1/fetch)", () => {
-  test.each<[string, Partial<Wishes>, Tried[], unknown]>([
+  test.each<[string, Partial<RouteOptions>, Tried[], unknown]>([
     ["begins at the bottom", {}, [], route("direct")],
     ["begins with the browser when it must render", { render: "always" }, [], route("browser")],
     ["says no_tier_allowed when nothing is left", { tiers: [] }, [], answer("no_tier_allowed", null)],
@@ -193,28 +193,28 @@ describe("what comes next (1-core.md, POST /v1/fetch)", () => {
       tried(["direct", blocked], ["browser", tooLarge]),
       answer("too_large", null),
     ],
-  ])("%s", (_, wishes, attempts, step) => {
-    expect(nextStep({ ...AUTO, ...wishes }, UNLEARNED, attempts)).toEqual(step);
+  ])("%s", (_, options, attempts, step) => {
+    expect(nextStep({ ...AUTO, ...options }, NO_HINTS, attempts)).toEqual(step);
   });
 
   test("begins where the domain has learned to, and tries the cheaper ones last", () => {
-    const learned = { ...UNLEARNED, start: "browser" } as const;
-    expect(nextStep(AUTO, learned, [])).toEqual(route("browser"));
+    const hints = { ...NO_HINTS, start: "browser" } as const;
+    expect(nextStep(AUTO, hints, [])).toEqual(route("browser"));
     const all = tried(["browser", blocked], ["archive", nothing], ["proxy", off], ["proxy_render", off]);
-    expect(nextStep(AUTO, learned, all)).toEqual(route("direct"));
+    expect(nextStep(AUTO, hints, all)).toEqual(route("direct"));
   });
 
   test("ignores a learned start the request does not allow", () => {
-    expect(nextStep({ ...AUTO, render: "never" }, { ...UNLEARNED, start: "browser" }, [])).toEqual(
+    expect(nextStep({ ...AUTO, render: "never" }, { ...NO_HINTS, start: "browser" }, [])).toEqual(
       route("direct"),
     );
   });
 });
 
 describe("a host served only through premium routes (1-core.md, Fetch errors)", () => {
-  const required = { ...UNLEARNED, premium: "required" } as const;
+  const required = { ...NO_HINTS, premium: "required" } as const;
   const live = { allow_archive: false };
-  test.each<[string, Partial<Wishes>, Tried[], unknown]>([
+  test.each<[string, Partial<RouteOptions>, Tried[], unknown]>([
     ["is looked for in the archive first", {}, [], route("archive")],
     ["is then asked through premium routes", {}, tried(["archive", nothing]), route("proxy")],
     ["is not asked from our own addresses", live, [], route("proxy")],
@@ -244,8 +244,8 @@ describe("a host served only through premium routes (1-core.md, Fetch errors)", 
       tried(["proxy", failed], ["proxy_render", broke]),
       answer("all_tiers_failed", null),
     ],
-  ])("%s", (_, wishes, attempts, step) => {
-    expect(nextStep({ ...AUTO, ...wishes }, required, attempts)).toEqual(step);
+  ])("%s", (_, options, attempts, step) => {
+    expect(nextStep({ ...AUTO, ...options }, required, attempts)).toEqual(step);
   });
 
   test("is another thing than a host that was not seen so: without money every route has failed", () => {
@@ -256,7 +256,7 @@ describe("a host served only through premium routes (1-core.md, Fetch errors)", 
       ["proxy", broke],
       ["proxy_render", broke],
     );
-    expect(nextStep(AUTO, UNLEARNED, all)).toEqual(answer("all_tiers_failed", null));
+    expect(nextStep(AUTO, NO_HINTS, all)).toEqual(answer("all_tiers_failed", null));
   });
 });
 
@@ -270,31 +270,31 @@ test("every climb ends, takes no route twice, and none that was not allowed", ()
     fc.nat(1_000).map(page),
     fc.constantFrom<Outcome>(file, blocked, gone, off, broke, nothing, noHost, tooLarge),
   );
-  const wishes = fc.record<Wishes>({
+  const options = fc.record<RouteOptions>({
     render: fc.constantFrom("auto", "never", "always"),
     tiers: fc.option(fc.subarray([...TIERS])),
     allow_archive: fc.boolean(),
     allow_paid: fc.boolean(),
     min_text_chars: fc.nat(1_000),
   });
-  const teachings = fc.record<Learned>({
+  const hint_cases = fc.record<RouteHints>({
     start: fc.option(fc.constantFrom(...TIERS)),
     premium: fc.constantFrom("unknown", "required", "refused"),
   });
   fc.assert(
     fc.property(
-      wishes,
-      teachings,
+      options,
+      hint_cases,
       fc.array(outcome, { minLength: 5, maxLength: 5 }),
-      (asked, learned, outcomes) => {
-        const climb: Tried[] = [];
-        let step = nextStep(asked, learned, climb);
-        for (; step.kind === "route"; step = nextStep(asked, learned, climb)) {
+      (asked, hints, outcomes) => {
+        const attempts_made: Tried[] = [];
+        let step = nextStep(asked, hints, attempts_made);
+        for (; step.kind === "route"; step = nextStep(asked, hints, attempts_made)) {
           expect(routesOf(asked)).toContain(step.tier);
-          expect(climb.map(({ tier }) => tier)).not.toContain(step.tier);
-          climb.push({ tier: step.tier, outcome: outcomes[climb.length]! });
+          expect(attempts_made.map(({ tier }) => tier)).not.toContain(step.tier);
+          attempts_made.push({ tier: step.tier, outcome: outcomes[attempts_made.length]! });
         }
-        expect(step.error !== null || climb[step.best!]!.outcome.kind === "page").toBe(true);
+        expect(step.error !== null || attempts_made[step.best!]!.outcome.kind === "page").toBe(true);
       },
     ),
     { numRuns: 2_000 },

@@ -1,15 +1,15 @@
 /** A climb whose domain goes to another node meanwhile: what was cut off tells nothing of the site. */
 import { expect, test } from "vitest";
-import { climb } from "../../actors/fetch/pipeline.ts";
-import type { Say } from "../../cluster/actor.ts";
-import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import { fetchPipeline } from "../../actors/fetch/pipeline.ts";
+import type { ActorClient } from "../../cluster/actor.ts";
+import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
-import type { FetchAsk } from "../../schemas/fetch.ts";
+import type { FetchRequest } from "../../schemas/fetch.ts";
 import { answer, failure, HTML } from "../harness/fetch-harness.ts";
 
-const ASK: FetchAsk = {
+const ASK: FetchRequest = {
   fetch_id: "f",
   url: "http://example.org/",
   render: "never",
@@ -38,41 +38,41 @@ test.each([
 ])("settles and stores nothing once it is lost: %s", async (_, transported, isLost) => {
   const documents = memoryDocuments();
   const lost = new AbortController();
-  const told: string[] = [];
+  const operations: string[] = [];
   const replies: Record<string, unknown> = {
-    may: { kind: "allowed", because: "no_rules" },
+    check: { kind: "allowed", reason: "no_rules" },
     acquire: { kind: "granted", waited_ms: 0 },
   };
-  const say = (async (of: unknown, key: unknown, operation: string) => {
-    told.push(operation);
+  const ask = (async (of: unknown, key: unknown, operation: string) => {
+    operations.push(operation);
     return replies[operation];
-  }) as unknown as Say;
-  const climbs = climb({
+  }) as unknown as ActorClient;
+  const runFetch = fetchPipeline({
     clock: virtualClock(),
     documents,
-    bodies: memoryBodies(),
+    blobs: memoryBlobs(),
     meters: silentMeters(),
     routes: {
-      direct: async ({ url, enter }) => {
-        const entry = await enter(url);
-        if (entry.kind === "entered") entry.left({ status: null, retry_after_s: null });
+      direct: async ({ url, admit }) => {
+        const entry = await admit(url);
+        if (entry.kind === "admitted") entry.release({ status: null, retry_after_s: null });
         if (isLost) lost.abort();
         return transported;
       },
     },
     extract: async () => ({ kind: "failed", reason: "aborted", detail: "" }),
   });
-  const held = { signal: lost.signal, mayStart: () => true, epoch: 1 };
-  const end = await climbs(say, held, {
+  const work = { signal: lost.signal, ownsKey: () => true, epoch: 1 };
+  const outcome = await runFetch(ask, work, {
     request: ASK,
     digest: "d",
-    known: Promise.resolve(null),
+    stored: Promise.resolve(null),
     stale: null,
   }).then(
     ({ error }) => error,
     ({ code }: { code: string }) => code,
   );
-  expect(end).toBe(isLost ? "lease_lost" : "all_tiers_failed");
-  expect(told.includes("settle")).toBe(!isLost);
+  expect(outcome).toBe(isLost ? "lease_lost" : "all_tiers_failed");
+  expect(operations.includes("recordOutcome")).toBe(!isLost);
   expect(await documents.list("pages", { limit: 1 })).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /** Routes that cost money, and routes that stand in for a page (1-core.md, FetchResponse; 3-decisions.md, Spend). */
 import { describe, expect, test } from "vitest";
 import { readPrices } from "../../actors/fetch/prices.ts";
-import type { Transported } from "../../actors/lib/web/transport.ts";
+import type { TransportResult } from "../../actors/lib/web/transport.ts";
 import { Account } from "../../schemas/accounts.ts";
 import { answer, failure, HTML, oneService, running, type Scripted } from "../harness/fetch-harness.ts";
 
@@ -13,13 +13,13 @@ const steps = ({ attempts }: { attempts: readonly { tier: string; reason: string
   attempts.map(({ tier, reason }) => `${tier} ${reason}`);
 const noArchive = { allow_archive: false, cache_ttl_s: 0 } as const;
 
-function rendered(detail?: string): Transported {
+function rendered(detail?: string): TransportResult {
   const made = answer(HTML);
   return made.kind === "page"
     ? { ...made, headers: new Map(), body_kind: "rendered_dom", ...(detail && { detail }) }
     : made;
 }
-function archived(archived_at: string): Transported {
+function archived(archived_at: string): TransportResult {
   const made = answer(HTML);
   const final_url = "https://archive.example/web/20261001100000id_/http://example.org/";
   return made.kind === "page" ? { ...made, archived_at, final_url } : made;

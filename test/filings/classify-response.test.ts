@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { bodyCheck, throttlePage, toldBy } from "../../actors/filings/upstream/classify-response.ts";
-import { filingSend, withoutFilings } from "../../actors/filings/upstream/slot-egress.ts";
+import { bodyAssessor, throttlePage, classify } from "../../actors/filings/upstream/classify-response.ts";
+import { sendWithSlot, denyFilingHosts } from "../../actors/filings/upstream/slot-egress.ts";
 import { filingHosts, isWithin, kindOf } from "../../actors/filings/upstream/hosts.ts";
-import { digestOf, type Kept, lookAt } from "../../actors/filings/upstream/document-cache.ts";
+import { digestOf, type CachedDocument, lookup } from "../../actors/filings/upstream/document-cache.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { SourceAnswer, SourceKind } from "../../schemas/filing-source.ts";
@@ -36,7 +36,7 @@ describe("an answer is told by its body (notes, section 4)", () => {
     ["302", 302, text(""), "redirect"],
     ["200", 200, text("{}"), "content"],
   ])("%s", (_, status, body, kind, reason) => {
-    expect(toldBy(status, body)).toMatchObject({ kind, ...(reason !== undefined && { reason }) });
+    expect(classify(status, body)).toMatchObject({ kind, ...(reason !== undefined && { reason }) });
   });
 
   test("a filing that quotes the page is none: title, heading and size must all fit", () => {
@@ -50,20 +50,20 @@ describe("an answer is told by its body (notes, section 4)", () => {
   const stored = `${SHARED_EDGAR}/_errors/`;
   test.skipIf(!existsSync(stored))(`the recorded ones (${stored})`, () => {
     const recorded = (name: string): Buffer => readFileSync(stored + name);
-    expect(toldBy(429, recorded("www.sec.gov-429-rate-threshold.html"))).toMatchObject({
+    expect(classify(429, recorded("www.sec.gov-429-rate-threshold.html"))).toMatchObject({
       reason: "threshold",
     });
     expect(throttlePage(recorded("www.sec.gov-429-rate-threshold.html"))).toBe("threshold");
     expect(throttlePage(recorded("www.sec.gov-403-undeclared.html"))).toBe("identity_refused");
-    expect(toldBy(403, recorded("www.sec.gov-403-s3-accessdenied.xml"))).toEqual({ kind: "missing" });
-    expect(toldBy(404, recorded("data.sec.gov-404-nosuchkey.xml"))).toEqual({ kind: "missing" });
-    expect(toldBy(503, recorded("www.sec.gov-503-maintenance.html"))).toMatchObject({ reason: "http_503" });
+    expect(classify(403, recorded("www.sec.gov-403-s3-accessdenied.xml"))).toEqual({ kind: "missing" });
+    expect(classify(404, recorded("data.sec.gov-404-nosuchkey.xml"))).toEqual({ kind: "missing" });
+    expect(classify(503, recorded("www.sec.gov-503-maintenance.html"))).toMatchObject({ reason: "http_503" });
   });
 });
 
 describe("a body that came with 200", () => {
   const checked = (kind: SourceKind, path: string, body: string | Buffer, piece_bytes = 7) => {
-    const check = bodyCheck(kind, path);
+    const check = bodyAssessor(kind, path);
     const bytes = Buffer.from(body);
     for (let at = 0; at < bytes.length; at += piece_bytes) {
       const early = check.push(bytes.subarray(at, at + piece_bytes));
@@ -76,18 +76,18 @@ describe("a body that came with 200", () => {
   test.each<[string, SourceKind, string, string | Buffer, string]>([
     ["JSON", "submissions", "/s.json", '{"cik":1}', "whole"],
     ["JSON too large to be parsed", "facts", "/f.json", large, "whole"],
-    ["the same, cut off", "facts", "/f.json", large.slice(0, -2), "half"],
-    ["the same, and something behind", "facts", "/f.json", `${large}{}`, "half"],
-    ["small JSON, cut off", "submissions", "/s.json", '{"cik":[1', "half"],
-    ["balanced, and no JSON", "submissions", "/s.json", "{cik:1}", "half"],
-    ["nothing", "document", "/x.htm", "", "half"],
+    ["the same, cut off", "facts", "/f.json", large.slice(0, -2), "incomplete"],
+    ["the same, and something behind", "facts", "/f.json", `${large}{}`, "incomplete"],
+    ["small JSON, cut off", "submissions", "/s.json", '{"cik":[1', "incomplete"],
+    ["balanced, and no JSON", "submissions", "/s.json", "{cik:1}", "incomplete"],
+    ["nothing", "document", "/x.htm", "", "incomplete"],
     ["nothing for robots.txt", "robots", "/robots.txt", "", "whole"],
-    ["HTML for JSON", "tickers", "/t.json", "<html><p>Welcome</html>", "half"],
-    ["bytes of no meaning", "tickers", "/t.json", Buffer.from([7, 200, 0, 13, 255]), "half"],
+    ["HTML for JSON", "tickers", "/t.json", "<html><p>Welcome</html>", "incomplete"],
+    ["bytes of no meaning", "tickers", "/t.json", Buffer.from([7, 200, 0, 13, 255]), "incomplete"],
     ["a throttle page for JSON", "tickers", "/t.json", made_up("throttled.html"), "throttled"],
     ["a throttle page for a document", "document", "/x.htm", made_up("throttled.html"), "throttled"],
     ["a document", "document", "/x.htm", "<p>A filing</p>", "whole"],
-    ["a folder listing that is no JSON", "index", "/a/index.json", "<p>no", "half"],
+    ["a folder listing that is no JSON", "index", "/a/index.json", "<p>no", "incomplete"],
     ["a search", "search", "/LATEST/search-index?q=x", '{"hits":{"hits":[]}}', "whole"],
     ["a search's error", "search", "/LATEST/search-index?q=x", '{"error":{},"hits":{"hits":[]}}', "broken"],
     ["a search's other error", "search", "/LATEST/search-index?q=x", '{"message":"x"}', "broken"],
@@ -123,13 +123,13 @@ describe("whose address it is (notes, section 10)", () => {
     ["https://www.sec.gov/a/../b", "https://www.sec.gov/b"],
   ])("%s is asked for as %s", (url, asked) => {
     expect(real.owns(url)).toBe(true);
-    expect(real.urlOf(real.placeOf(url)!)).toBe(asked);
+    expect(real.urlOf(real.addressOf(url)!)).toBe(asked);
   });
 
   test.each(["https://user:pw@www.sec.gov/x", "https://www.sec.gov:8443/x", "ftp://www.sec.gov/x"])(
     "%s is the system's and not asked for",
     (url) => {
-      expect([real.owns(url), real.placeOf(url)]).toEqual([true, null]);
+      expect([real.owns(url), real.addressOf(url)]).toEqual([true, null]);
     },
   );
 
@@ -144,9 +144,11 @@ describe("whose address it is (notes, section 10)", () => {
   });
 
   test("where the bases are others, the system's own hosts are asked there", () => {
-    expect(mirror.urlOf(mirror.placeOf("https://www.sec.gov/a?b")!)).toBe("http://127.0.0.1:8002/mirror/a?b");
-    expect(mirror.placeOf("http://127.0.0.1:8002/mirror/a")).toEqual({ host: "www", path: "/a" });
-    expect([mirror.owns("http://127.0.0.1:8002/x"), mirror.placeOf("http://127.0.0.1:8002/x")]).toEqual([
+    expect(mirror.urlOf(mirror.addressOf("https://www.sec.gov/a?b")!)).toBe(
+      "http://127.0.0.1:8002/mirror/a?b",
+    );
+    expect(mirror.addressOf("http://127.0.0.1:8002/mirror/a")).toEqual({ host: "www", path: "/a" });
+    expect([mirror.owns("http://127.0.0.1:8002/x"), mirror.addressOf("http://127.0.0.1:8002/x")]).toEqual([
       true,
       null,
     ]);
@@ -202,7 +204,7 @@ describe("what is kept (notes, section 9)", () => {
     requests: 1,
   };
   const missing: SourceAnswer = { kind: "missing", url: "u", status: 404, requests: 0 };
-  const kept = (answer: Kept["answer"], age_ms: number): Kept => ({
+  const cachedDocument = (answer: CachedDocument["answer"], age_ms: number): CachedDocument => ({
     answer,
     last_modified: null,
     validated_ms: NOW - age_ms,
@@ -224,7 +226,7 @@ describe("what is kept (notes, section 9)", () => {
     ["search", HOUR_MS, null, "stale"],
     ["robots", 23 * HOUR_MS, null, "hit"],
   ])("a %s of %d ms is, for cache_ttl_s %s, a %s", (kind, age_ms, cache_ttl_s, look) => {
-    expect(lookAt(kept(got, age_ms), { kind, cache_ttl_s, max_bytes: 5_000 }, NOW).kind).toBe(look);
+    expect(lookup(cachedDocument(got, age_ms), { kind, cache_ttl_s, max_bytes: 5_000 }, NOW).kind).toBe(look);
   });
 
   test.each<[SourceKind, number, number | null, string]>([
@@ -237,12 +239,14 @@ describe("what is kept (notes, section 9)", () => {
   ])(
     "that there is no %s is believed after %d ms, for cache_ttl_s %s: %s",
     (kind, age_ms, cache_ttl_s, look) => {
-      expect(lookAt(kept(missing, age_ms), { kind, cache_ttl_s, max_bytes: 5_000 }, NOW).kind).toBe(look);
+      expect(lookup(cachedDocument(missing, age_ms), { kind, cache_ttl_s, max_bytes: 5_000 }, NOW).kind).toBe(
+        look,
+      );
     },
   );
 
   test("a kept document larger than the caller wants is told to be so", () => {
-    const look = lookAt(kept(got, 0), { kind: "document", cache_ttl_s: null, max_bytes: 999 }, NOW);
+    const look = lookup(cachedDocument(got, 0), { kind: "document", cache_ttl_s: null, max_bytes: 999 }, NOW);
     expect(look).toMatchObject({ kind: "hit", answer: { error: "too_large" } });
   });
 });
@@ -254,7 +258,7 @@ describe("the two ways out", () => {
       method: "GET",
       headers: [],
       signal: new AbortController().signal,
-      mayStart: () => true,
+      ownsKey: () => true,
     }) as const;
   const clock = virtualClock(1_000);
   const slot = { slot_ms: 1_000, not_after_ms: 1_250, episode: 0, is_probe: false };
@@ -264,7 +268,7 @@ describe("the two ways out", () => {
       "https://www.sec.gov/": { status: 200 },
       "https://example.test/": { status: 200 },
     });
-    const egress = withoutFilings(web, { owns: (url) => url.includes("sec.gov") });
+    const egress = denyFilingHosts(web, { owns: (url) => url.includes("sec.gov") });
     expect(await egress.exchange(request("https://www.sec.gov/"))).toMatchObject({
       problem: "blocked_destination",
     });
@@ -274,10 +278,10 @@ describe("the two ways out", () => {
 
   test("the adapter's wants a slot for every request, which serves once and in its time", async () => {
     const web = fakeEgress({ "https://www.sec.gov/": { status: 200 } });
-    const send = filingSend(web, clock);
+    const send = sendWithSlot(web, clock);
     const asked = request("https://www.sec.gov/");
-    expect(await send({ ...slot, not_after_ms: 999 }, asked)).toEqual({ kind: "lapsed", was_sent: false });
-    expect(await send({ ...slot, slot_ms: 1_001 }, asked)).toEqual({ kind: "lapsed", was_sent: false });
+    expect(await send({ ...slot, not_after_ms: 999 }, asked)).toEqual({ kind: "expired", was_sent: false });
+    expect(await send({ ...slot, slot_ms: 1_001 }, asked)).toEqual({ kind: "expired", was_sent: false });
     expect(web.hits).toHaveLength(0);
     expect(await send(slot, asked)).toMatchObject({ status: 200 });
     await expect(send(slot, asked)).rejects.toThrow("the slot was used before");
@@ -287,12 +291,12 @@ describe("the two ways out", () => {
   test("a slot that is over when the connection stands sends nothing", async () => {
     const late = virtualClock(1_000);
     const web = fakeEgress({ "https://www.sec.gov/": { status: 200 } });
-    const send = filingSend(
+    const send = sendWithSlot(
       { ...web, exchange: async (asked) => (await late.advance(300), web.exchange(asked)) },
       late,
     );
     expect(await send({ ...slot }, request("https://www.sec.gov/"))).toEqual({
-      kind: "lapsed",
+      kind: "expired",
       was_sent: false,
     });
     expect(web.hits).toHaveLength(0);
@@ -300,18 +304,18 @@ describe("the two ways out", () => {
 
   test("a request that died with a kept connection does not leave twice in one slot", async () => {
     const web = fakeEgress({ "https://www.sec.gov/": { status: 200 } });
-    const send = filingSend(
+    const send = sendWithSlot(
       {
         ...web,
         async exchange(asked) {
-          asked.sending?.();
+          asked.beforeSend?.();
           return web.exchange(asked);
         },
       },
       clock,
     );
     expect(await send({ ...slot }, request("https://www.sec.gov/"))).toEqual({
-      kind: "lapsed",
+      kind: "expired",
       was_sent: true,
     });
     expect(web.hits).toHaveLength(0);

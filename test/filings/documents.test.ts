@@ -2,14 +2,14 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { easternDate, easternToUtc } from "../../actors/filings/eastern.ts";
-import { fullTextPath, readFound, readFullText } from "../../actors/filings/full-text.ts";
-import { readFolder, readIndexPage } from "../../actors/filings/index-page.ts";
+import { fullTextPath, parseFullTextAnswer, parseFullTextRequest } from "../../actors/filings/full-text.ts";
+import { parseFolderListing, parseIndexPage } from "../../actors/filings/index-page.ts";
 import {
   canHold,
   filingOf,
   newestFirst,
-  readRows,
-  readSubmissions,
+  parseRows,
+  parseSubmissions,
   select,
 } from "../../actors/filings/submissions.ts";
 import { readFiled, unwrapped } from "../../actors/lib/content/filing-text.ts";
@@ -43,7 +43,7 @@ describe("Eastern time", () => {
 describe("an index page", () => {
   test("lists documents by the names their links lead to, also through the viewer", async () => {
     const where = { cik: 9_000_001, accession: "0009000001-24-000007", www_url: WWW };
-    const page = await readIndexPage(
+    const page = await parseIndexPage(
       archived("9000001/000900000124000007/0009000001-24-000007-index.htm"),
       where,
       at_once,
@@ -74,7 +74,7 @@ describe("an index page", () => {
 
   test("leaves sub-folders out, and builds addresses from the CIK asked for though its links name another", async () => {
     const where = { cik: 9_000_001, accession: "0009000001-24-000004", www_url: WWW };
-    const page = await readIndexPage(
+    const page = await parseIndexPage(
       archived("9000001/000900000124000004/0009000001-24-000004-index.htm"),
       where,
       at_once,
@@ -96,14 +96,15 @@ describe("an index page", () => {
   test("names the party that was asked for, else the first", async () => {
     const html = archived("9000001/000900000124000004/0009000001-24-000004-index.htm");
     const company = async (cik: number) =>
-      (await readIndexPage(html, { cik, accession: "0009000001-24-000004", www_url: WWW }, at_once))!.company;
+      (await parseIndexPage(html, { cik, accession: "0009000001-24-000004", www_url: WWW }, at_once))!
+        .company;
     expect(await company(9_000_009)).toBe("Keeper Ada L.");
     expect(await company(7)).toBe("Keeper Ada L.");
   });
 
   test("of the year 2001 has rows without names", async () => {
     const where = { cik: 9_000_001, accession: "0009000001-01-000001", www_url: WWW };
-    const page = await readIndexPage(archived("9000001/0009000001-01-000001-index.html"), where, at_once);
+    const page = await parseIndexPage(archived("9000001/0009000001-01-000001-index.html"), where, at_once);
     expect(page!.documents.map(({ type, document, url }) => [type, document, url === null])).toEqual([
       ["8-K", null, true],
       ["EX-27", null, true],
@@ -118,7 +119,7 @@ describe("an index page", () => {
     ["a page without end", `<strong>Form 8-K</strong>${"<div>".repeat(100_000)}`],
   ])("is not %s", async (_, html) => {
     const where = { cik: 1, accession: "0000000001-24-000001", www_url: WWW };
-    expect(await readIndexPage(html, where, at_once)).toBeNull();
+    expect(await parseIndexPage(html, where, at_once)).toBeNull();
   });
 });
 
@@ -126,18 +127,20 @@ describe("a folder's listing", () => {
   const where = { cik: 9_000_002, accession: "0009000002-24-000003", www_url: WWW };
   test("is its files without folders and index pages, types unknown", () => {
     const listing: unknown = JSON.parse(archived("9000002/000900000224000003/index.json"));
-    expect(readFolder(listing, where)!.map(({ document, size, type }) => [document, size, type])).toEqual([
+    expect(
+      parseFolderListing(listing, where)!.map(({ document, size, type }) => [document, size, type]),
+    ).toEqual([
       ["0009000002-24-000003.txt", null, null],
       ["twf8k.htm", 3_837, null],
     ]);
   });
   test.each([null, [], {}, { directory: {} }, { directory: { item: "x" } }])("%j is none", (value) =>
-    expect(readFolder(value, where)).toBeNull(),
+    expect(parseFolderListing(value, where)).toBeNull(),
   );
 });
 
 describe("a filer's submissions", () => {
-  const submissions = readSubmissions(JSON.parse(fixture("data.sec.gov/submissions/CIK0009000001.json")))!;
+  const submissions = parseSubmissions(JSON.parse(fixture("data.sec.gov/submissions/CIK0009000001.json")))!;
   const ALL = { forms: null, since: null, until: null };
 
   test("are told with what was sent, and null for what was not", () => {
@@ -158,7 +161,7 @@ describe("a filer's submissions", () => {
   });
 
   test("have no address for a primary document in a sub-folder (Form 4), nor for none", () => {
-    const { places } = select([submissions.recent], ALL, 10);
+    const { rows: places } = select([submissions.recent], ALL, 10);
     const filings = places.map((place) => filingOf(place, 9_000_001, WWW));
     expect(filings.map(({ form, primary_document_url }) => [form, primary_document_url])).toEqual([
       ["10-K", `${WWW}/Archives/edgar/data/9000001/000900000124000007/hli-20240928.htm`],
@@ -174,7 +177,7 @@ describe("a filer's submissions", () => {
   });
 
   const rows = (entries: readonly (readonly [accession: string, date: string, form: string])[]) =>
-    readRows({
+    parseRows({
       accessionNumber: entries.map(([accession]) => accession),
       filingDate: entries.map(([, date]) => date),
       form: entries.map(([, , form]) => form),
@@ -193,7 +196,7 @@ describe("a filer's submissions", () => {
       ["e", "2024-01-02", "10-k"],
     ]);
     const chosen = (wanted: Partial<typeof ALL>, limit = 10) => {
-      const { total, places } = select([recent, page], { ...ALL, ...wanted }, limit);
+      const { total, rows: places } = select([recent, page], { ...ALL, ...wanted }, limit);
       return [total, places.map((place) => filingOf(place, 1, WWW).accession).join("")];
     };
     expect(chosen({})).toEqual([5, "dabce"]);
@@ -205,7 +208,7 @@ describe("a filer's submissions", () => {
   });
 
   test("pass items on as they were sent", () => {
-    const { places } = select([rows([["0000000001-24-000001", "2024-01-01", "F-6"]])], ALL, 1);
+    const { rows: places } = select([rows([["0000000001-24-000001", "2024-01-01", "F-6"]])], ALL, 1);
     expect(filingOf(places[0]!, 1, WWW)).toMatchObject({ items: ",,", is_amendment: false, is_xbrl: false });
   });
 
@@ -216,7 +219,7 @@ describe("a filer's submissions", () => {
     [{ accessionNumber: [1], filingDate: ["2024-01-01"], form: ["x"] }],
     [{ accessionNumber: "a" }],
     [null],
-  ])("%j are no rows: nothing is shifted", (value) => expect(readRows(value)).toBeNull());
+  ])("%j are no rows: nothing is shifted", (value) => expect(parseRows(value)).toBeNull());
 
   test.each([
     ["../../x", null],
@@ -227,7 +230,7 @@ describe("a filer's submissions", () => {
       cik: "1",
       filings: { recent: { accessionNumber: [], filingDate: [], form: [] }, files: [{ name }] },
     };
-    expect(readSubmissions(value)?.pages.length ?? null).toBe(read === null ? null : 1);
+    expect(parseSubmissions(value)?.pages.length ?? null).toBe(read === null ? null : 1);
   });
 });
 
@@ -266,9 +269,9 @@ describe("pages of older filings", () => {
 });
 
 describe("full-text search", () => {
-  const read = (fields: Parameters<typeof readFullText>[0]) => {
-    const checked = readFullText(fields, Date.UTC(2025, 0, 2, 12));
-    if (checked.kind === "wrong") throw new Error(checked.message);
+  const read = (fields: Parameters<typeof parseFullTextRequest>[0]) => {
+    const checked = parseFullTextRequest(fields, Date.UTC(2025, 0, 2, 12));
+    if (checked.kind === "invalid") throw new Error(checked.message);
     return fullTextPath(checked.value);
   };
 
@@ -299,7 +302,7 @@ describe("full-text search", () => {
     },
   };
   const found = (hits: readonly unknown[], total: unknown = { value: hits.length, relation: "eq" }) =>
-    readFound({ hits: { total, hits } }, WWW);
+    parseFullTextAnswer({ hits: { total, hits } }, WWW);
 
   test("tells hits with addresses that lead to them", () => {
     expect(found([hit])).toEqual({
@@ -346,7 +349,7 @@ describe("full-text search", () => {
     { error: "x", hits: {} },
     { hits: { hits: [] } },
     { message: "Internal server error" },
-  ])("%j is no answer", (value) => expect(readFound(value, WWW)).toBeNull());
+  ])("%j is no answer", (value) => expect(parseFullTextAnswer(value, WWW)).toBeNull());
 });
 
 describe("a document's text", () => {

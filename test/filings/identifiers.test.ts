@@ -1,21 +1,21 @@
 /** notes on bad input, row by row: what is read, and the sentence that refuses the rest. */
 import { describe, expect, test } from "vitest";
-import { readSearch, readSubmissionsAsk } from "../../actors/filings/parse-request.ts";
+import { parseSearchRequest, parseSubmissionsRequest } from "../../actors/filings/parse-request.ts";
 import {
-  readAccession,
-  readCik,
-  readDate,
-  readDocument,
-  readForms,
-  readFrom,
-  readIsin,
-  readName,
-  readQuery,
-  readTicker,
+  parseAccession,
+  parseCik,
+  parseDate,
+  parseDocumentName,
+  parseForms,
+  parseFrom,
+  parseIsin,
+  parseName,
+  parseQuery,
+  parseTicker,
 } from "../../actors/filings/identifiers.ts";
 
-const sound = (value: unknown) => ({ kind: "sound", value });
-const wrong = (message: string) => ({ kind: "wrong", message });
+const sound = (value: unknown) => ({ kind: "valid", value });
+const wrong = (message: string) => ({ kind: "invalid", message });
 const NOW_MS = Date.UTC(2024, 1, 29, 12);
 
 describe("a CIK", () => {
@@ -24,21 +24,21 @@ describe("a CIK", () => {
     ["0000320193", 320_193],
     ["9999999999", 9_999_999_999],
     [320_193, 320_193],
-  ])("%j is read", (cik, value) => expect(readCik(cik)).toEqual(sound(value)));
+  ])("%j is read", (cik, value) => expect(parseCik(cik)).toEqual(sound(value)));
 
   test.each("abc|-1|1.5|0|0000000000|12345678901|CIK320193|３２０１９３|320 193| 320193|".split("|"))(
     "%j is refused",
-    (cik) => expect(readCik(cik)).toEqual(wrong("cik must be 1 to 10 digits, not all zero")),
+    (cik) => expect(parseCik(cik)).toEqual(wrong("cik must be 1 to 10 digits, not all zero")),
   );
 
   test.each([0, -1, 10_000_000_000])("the number %j is refused", (cik) =>
-    expect(readCik(cik)).toEqual(wrong("cik must be an integer or a string of 1 to 10 digits")),
+    expect(parseCik(cik)).toEqual(wrong("cik must be an integer or a string of 1 to 10 digits")),
   );
 });
 
 describe("an accession number", () => {
   test.each(["0000320193-24-000123", "000032019324000123"])("%s is read", (accession) =>
-    expect(readAccession(accession)).toEqual(sound("0000320193-24-000123")),
+    expect(parseAccession(accession)).toEqual(sound("0000320193-24-000123")),
   );
 
   test.each([
@@ -48,7 +48,7 @@ describe("an accession number", () => {
     ..."0000320193-24-00012a|..|../../x|0000320193-24000123|00003201932-4-000123|".split("|"),
     "0000320193-24-000123\n",
   ])("%j is refused", (accession) =>
-    expect(readAccession(accession)).toEqual(
+    expect(parseAccession(accession)).toEqual(
       wrong("accession must be 18 digits, with or without dashes (10-2-6)"),
     ),
   );
@@ -62,7 +62,7 @@ describe("a document name", () => {
     "9999999997-08-005722.paper",
     "..x",
     "a",
-  ])("%s is read", (document) => expect(readDocument(document)).toEqual(sound(document)));
+  ])("%s is read", (document) => expect(parseDocumentName(document)).toEqual(sound(document)));
 
   test.each([
     "",
@@ -85,13 +85,13 @@ describe("a document name", () => {
     "a:b",
     "x".repeat(256),
   ])("%j is refused", (document) =>
-    expect(readDocument(document)).toEqual(wrong("document must be a file name in the filing's folder")),
+    expect(parseDocumentName(document)).toEqual(wrong("document must be a file name in the filing's folder")),
   );
 });
 
 describe("form types", () => {
   test("are compared in upper case, inner spaces collapsed, each once", () => {
-    expect(readForms("10-k, DEF  14A,SC 13G/A,10-K")).toEqual(sound(["10-K", "DEF 14A", "SC 13G/A"]));
+    expect(parseForms("10-k, DEF  14A,SC 13G/A,10-K")).toEqual(sound(["10-K", "DEF 14A", "SC 13G/A"]));
   });
 
   test.each([
@@ -102,19 +102,19 @@ describe("form types", () => {
     ["A".repeat(21), "A".repeat(21)],
     ["10-K,ü", "ü"],
   ])("%j is refused, and says which", (forms, item) =>
-    expect(readForms(forms)).toEqual(wrong(`forms must be comma-separated form types: "${item}"`)),
+    expect(parseForms(forms)).toEqual(wrong(`forms must be comma-separated form types: "${item}"`)),
   );
 
   test("are at most thirty", () => {
     const forms = Array.from({ length: 30 }, (_, n) => `F-${n}`).join(",");
-    expect(readForms(forms).kind).toBe("sound");
-    expect(readForms(`${forms},F-30`)).toEqual(wrong("forms must have at most 30 form types"));
+    expect(parseForms(forms).kind).toBe("valid");
+    expect(parseForms(`${forms},F-30`)).toEqual(wrong("forms must have at most 30 form types"));
   });
 });
 
 describe("a date", () => {
   test.each(["2024-02-29", "1994-01-26"])("%s is read", (date) =>
-    expect(readDate("since", date)).toEqual(sound(date)),
+    expect(parseDate("since", date)).toEqual(sound(date)),
   );
 
   test.each([
@@ -127,13 +127,13 @@ describe("a date", () => {
     "",
     "today",
   ])("%j is refused", (date) =>
-    expect(readDate("startdt", date)).toEqual(wrong("startdt must be a date YYYY-MM-DD")),
+    expect(parseDate("startdt", date)).toEqual(wrong("startdt must be a date YYYY-MM-DD")),
   );
 
   test("that is after the other is refused", () => {
     const period = { since: "2024-01-02", until: "2024-01-01" };
-    expect(readSubmissionsAsk({ cik: "1" }, period)).toEqual(wrong("since is after until"));
-    expect(readSubmissionsAsk({ cik: "1" }, { ...period, until: "2024-01-02" }).kind).toBe("sound");
+    expect(parseSubmissionsRequest({ cik: "1" }, period)).toEqual(wrong("since is after until"));
+    expect(parseSubmissionsRequest({ cik: "1" }, { ...period, until: "2024-01-02" }).kind).toBe("valid");
   });
 });
 
@@ -149,39 +149,39 @@ describe("a ticker", () => {
     ["SWX:NESN", "NESN", "SWX"],
     ["xnas:BRK.B", "BRK-B", "XNAS"],
   ])("%j is %s", (ticker, symbol, exchange) =>
-    expect(readTicker(ticker)).toMatchObject({ kind: "sound", value: { symbol, exchange } }),
+    expect(parseTicker(ticker)).toMatchObject({ kind: "valid", value: { symbol, exchange } }),
   );
 
   test.each("|   |ABCDEFGHIJKLMNOP|$AAPL|BRK..B|BRK-|-B|A:B|BR\u0000K|ÄPL|ﬀ|:AAPL|A\nB".split("|"))(
     "%j is refused",
-    (ticker) => expect(readTicker(ticker)).toEqual(wrong("ticker is malformed")),
+    (ticker) => expect(parseTicker(ticker)).toEqual(wrong("ticker is malformed")),
   );
 });
 
 describe("a name", () => {
-  test("is trimmed", () => expect(readName(" Apple ")).toEqual(sound("Apple")));
+  test("is trimmed", () => expect(parseName(" Apple ")).toEqual(sound("Apple")));
   test.each(["", " ", "...", "&&", "-"])("%j is refused", (name) =>
-    expect(readName(name)).toEqual(wrong("name has no letters or digits")),
+    expect(parseName(name)).toEqual(wrong("name has no letters or digits")),
   );
   test("is at most 200 characters", () => {
-    expect(readName("ä".repeat(200)).kind).toBe("sound");
-    expect(readName("ä".repeat(201))).toEqual(wrong("name must be at most 200 characters"));
+    expect(parseName("ä".repeat(200)).kind).toBe("valid");
+    expect(parseName("ä".repeat(201))).toEqual(wrong("name must be at most 200 characters"));
   });
 });
 
 describe("an ISIN", () => {
   test.each(["US0378331005", "us0378331005", "CH0038863350", "DE000BAY0017"])("%s is read", (isin) =>
-    expect(readIsin(isin)).toEqual(sound(isin.toUpperCase())),
+    expect(parseIsin(isin)).toEqual(sound(isin.toUpperCase())),
   );
   test.each(["US037833100", "US03783310055", "1S0378331005", "US037833100X", "US03783310 5", ""])(
     "%j is refused",
     (isin) =>
-      expect(readIsin(isin)).toEqual(
+      expect(parseIsin(isin)).toEqual(
         wrong("isin must be 12 characters: 2 letters, 9 letters or digits, 1 digit"),
       ),
   );
   test.each(["US0378331006", "CH0038863351"])("%s has a wrong check digit", (isin) =>
-    expect(readIsin(isin)).toEqual(wrong("isin check digit is wrong")),
+    expect(parseIsin(isin)).toEqual(wrong("isin check digit is wrong")),
   );
 });
 
@@ -193,13 +193,13 @@ describe("a search", () => {
     ["x".repeat(1_001), "q must be at most 1000 characters"],
     ['"open', "q has an unclosed quote"],
     ['a "b" "c', "q has an unclosed quote"],
-  ])("for %j is refused", (q, message) => expect(readQuery(q)).toEqual(wrong(message)));
+  ])("for %j is refused", (q, message) => expect(parseQuery(q)).toEqual(wrong(message)));
 
   test.each(["0", "100", "9900"])("from %s is read", (from) =>
-    expect(readFrom(from)).toEqual(sound(Number(from))),
+    expect(parseFrom(from)).toEqual(sound(Number(from))),
   );
   test.each(["9901", "-1", "1.5", "x", "", "10000", "１"])("from %j is refused", (from) =>
-    expect(readFrom(from)).toEqual(wrong("from must be 0 to 9900 (upstream shows 10000 hits)")),
+    expect(parseFrom(from)).toEqual(wrong("from must be 0 to 9900 (upstream shows 10000 hits)")),
   );
 
   test.each([
@@ -214,8 +214,8 @@ describe("a search", () => {
     [{ dateRange: "custom", startdt: "1999-01-01", enddt: "2000-01-01" }, "1999-01-01", "2000-01-01"],
     [{ startdt: "2020-01-01", enddt: "2020-01-01" }, "2020-01-01", "2020-01-01"],
   ])("of %j sends both dates", (period, startdt, enddt) =>
-    expect(readSearch({ q: "a", ...period }, NOW_MS)).toMatchObject({
-      kind: "sound",
+    expect(parseSearchRequest({ q: "a", ...period }, NOW_MS)).toMatchObject({
+      kind: "valid",
       value: { startdt, enddt },
     }),
   );
@@ -231,12 +231,12 @@ describe("a search", () => {
     [{ startdt: "2020-01-02", enddt: "soon" }, "enddt must be a date YYYY-MM-DD"],
     [{ forms: "10-K,," }, 'forms must be comma-separated form types: ""'],
   ])("of %j is refused", (period, message) =>
-    expect(readSearch({ q: "a", ...period }, NOW_MS)).toEqual(wrong(message)),
+    expect(parseSearchRequest({ q: "a", ...period }, NOW_MS)).toEqual(wrong(message)),
   );
 
   test("counts days as they are in the East", () => {
     // Half past four in the morning UTC is still the day before.
-    expect(readSearch({ q: "a" }, Date.UTC(2024, 2, 1, 4, 30))).toMatchObject({
+    expect(parseSearchRequest({ q: "a" }, Date.UTC(2024, 2, 1, 4, 30))).toMatchObject({
       value: { enddt: "2024-02-29" },
     });
   });

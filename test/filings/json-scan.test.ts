@@ -101,16 +101,16 @@ test.each([
 });
 
 test("tells what stands in the upper levels, and skips the rest", () => {
-  const told: unknown[] = [];
+  const events: unknown[] = [];
   const scanner = jsonScanner(2, {
-    opened: (depth, key) => void told.push(["opened", depth, key]),
-    closed: (depth) => void told.push(["closed", depth]),
-    said: (depth, key, token) => void told.push([depth, key, token]),
+    onOpen: (depth, key) => void events.push(["opened", depth, key]),
+    onClose: (depth) => void events.push(["closed", depth]),
+    onScalar: (depth, key, token) => void events.push([depth, key, token]),
   });
   scanner.push(Buffer.from('{"a":1,"b":{"c":"x\\"}","d":[{"deep":[1,2]}]},"e":tr'));
   scanner.push(Buffer.from("ue}"));
   expect(scanner.isWhole()).toBe(true);
-  expect(told).toEqual([
+  expect(events).toEqual([
     ["opened", 0, null],
     [1, "a", "1"],
     ["opened", 1, "b"],

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { filingLimiter } from "../../actors/filings/upstream/limiter.actor.ts";
+import { filingLimiterActor } from "../../actors/filings/upstream/limiter.actor.ts";
 import { virtualClock, type VirtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";
@@ -40,7 +40,7 @@ interface Setup {
 function oneLimiter(setup: Setup = {}) {
   const { clock = virtualClock(NOW), documents = memoryDocuments(), requests_per_second = 8 } = setup;
   const { ask: say, stop } = embedded(
-    [filingLimiter({ documents, clock, meters: SILENT, requests_per_second })],
+    [filingLimiterActor({ documents, clock, meters: SILENT, requests_per_second })],
     { clock, random: seededRandom(1), documents },
   );
   let asked = 0;
@@ -63,12 +63,12 @@ function oneLimiter(setup: Setup = {}) {
       const answer = await acquire({ slot_id, ...rest });
       if (answer.kind === "granted") {
         const outcome = { slot_id, slot: answer.slot, retry_after_s: null, reason: null };
-        await say(FilingLimiter, EGRESS, "settle", { ...outcome, result: "answered" });
+        await say(FilingLimiter, EGRESS, "recordOutcome", { ...outcome, result: "answered" });
       }
       return answer;
     },
     settle: (slot: FilingSlot, result: FilingOutcome["result"], rest: Partial<FilingOutcome> = {}) =>
-      say(FilingLimiter, EGRESS, "settle", {
+      say(FilingLimiter, EGRESS, "recordOutcome", {
         slot_id: "any",
         slot,
         result,

@@ -1,17 +1,30 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ahead, emptyQueue, join, type Lane, takeIf, takeNext } from "../../actors/filings/upstream/queue.ts";
-import { type Ledger, rateOf, settled, take, UNTOUCHED } from "../../actors/filings/upstream/rate.ts";
+import {
+  countAhead,
+  emptyQueue,
+  enqueue,
+  type Lane,
+  takeIf,
+  takeNext,
+} from "../../actors/filings/upstream/queue.ts";
+import {
+  type SlotRecord,
+  rateOf,
+  afterOutcome,
+  takeSlot,
+  INITIAL_RECORD,
+} from "../../actors/filings/upstream/rate.ts";
 import type { FilingSlot } from "../../schemas/filing-source.ts";
 import { worstSecond } from "../harness/edgar.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const EIGHT = rateOf(8);
 
-function slotOf(ledger: Ledger, now_ms: number, rate = EIGHT): { ledger: Ledger; slot: FilingSlot } {
-  const { ledger: after, taken } = take(ledger, rate, now_ms);
+function slotOf(record: SlotRecord, now_ms: number, rate = EIGHT): { record: SlotRecord; slot: FilingSlot } {
+  const { record: after, result: taken } = takeSlot(record, rate, now_ms);
   if (taken.kind !== "slot") throw new Error(`No slot but ${taken.kind}`);
-  return { ledger: after, slot: taken.slot };
+  return { record: after, slot: taken.slot };
 }
 
 const outcome = (
@@ -26,24 +39,24 @@ describe("slots (notes, section 7.1)", () => {
     [8, 125, 125],
     [9, 1_000 / 9, 55],
     [10, 105, 25],
-  ])("at %d a second are %d ms apart and good for %d ms", (rps, gap_ms, window_ms) => {
-    expect(rateOf(rps)).toEqual({ gap_ms, window_ms });
+  ])("at %d a second are %d ms apart and good for %d ms", (rps, interval_ms, window_ms) => {
+    expect(rateOf(rps)).toEqual({ interval_ms, window_ms });
   });
 
   test("begin at once where nobody asked for a while, and are never saved up", () => {
-    let ledger = slotOf(UNTOUCHED, NOW).ledger;
+    let record = slotOf(INITIAL_RECORD, NOW).record;
     const begins: number[] = [];
     for (let n = 0; n < 4; n++) {
-      const next = slotOf(ledger, NOW + 60_000);
-      ({ ledger } = next);
+      const next = slotOf(record, NOW + 60_000);
+      ({ record } = next);
       begins.push(next.slot.slot_ms - NOW - 60_000);
     }
     expect(begins).toEqual([0, 125, 250, 375]);
   });
 
   test("count as used by one whose clock was an hour ahead: the next waits a second", () => {
-    const { ledger } = slotOf(UNTOUCHED, NOW + 3_600_000);
-    expect(slotOf(ledger, NOW).slot.slot_ms).toBe(NOW + 1_250);
+    const { record } = slotOf(INITIAL_RECORD, NOW + 3_600_000);
+    expect(slotOf(record, NOW).slot.slot_ms).toBe(NOW + 1_250);
   });
 
   test("never let an eleventh start into any second, whatever the rate and however late each is used", () => {
@@ -57,12 +70,12 @@ describe("slots (notes, section 7.1)", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 10 }), late, (rps, uses) => {
         const rate = rateOf(rps);
-        let ledger = UNTOUCHED;
+        let record = INITIAL_RECORD;
         let now_ms = NOW;
         const starts = uses.map((use) => {
           now_ms += use.asked_after_ms;
-          const next = slotOf(ledger, now_ms, rate);
-          ({ ledger } = next);
+          const next = slotOf(record, now_ms, rate);
+          ({ record } = next);
           now_ms = Math.max(now_ms, next.slot.slot_ms);
           return next.slot.slot_ms + use.late * (next.slot.not_after_ms - next.slot.slot_ms);
         });
@@ -74,12 +87,12 @@ describe("slots (notes, section 7.1)", () => {
 
   test("would let it in if they were good for 400 ms, so the test before can fail", () => {
     const rate = { ...EIGHT, window_ms: 400 };
-    let ledger = UNTOUCHED;
+    let record = INITIAL_RECORD;
     const starts: number[] = [];
     for (let n = 0; n < 40; n++) {
-      const guardless = { ...ledger, last_ms: [] };
+      const guardless = { ...record, last_ms: [] };
       const next = slotOf(guardless, NOW, rate);
-      ({ ledger } = next);
+      ({ record } = next);
       starts.push(n % 13 === 0 ? next.slot.not_after_ms : next.slot.slot_ms);
     }
     const crowded = starts.map((at, n) => (n < 13 ? Math.max(at, starts[0]!) : at));
@@ -88,19 +101,19 @@ describe("slots (notes, section 7.1)", () => {
 });
 
 describe("a pause (notes, section 7.3)", () => {
-  /** The ledger after so many probes in a row that were turned away. */
+  /** The record after so many probes in a row that were turned away. */
   function turnedAway(
     times: number,
     retry_after_s: number | null = null,
-  ): { ledger: Ledger; now_ms: number } {
-    let ledger = UNTOUCHED;
+  ): { record: SlotRecord; now_ms: number } {
+    let record = INITIAL_RECORD;
     let now_ms = NOW;
     for (let n = 0; n < times; n++) {
-      const next = slotOf(ledger, now_ms);
-      ledger = settled(next.ledger, now_ms, outcome(next.slot, "throttled", retry_after_s));
-      if (n + 1 < times) now_ms = ledger.pause.until_ms;
+      const next = slotOf(record, now_ms);
+      record = afterOutcome(next.record, now_ms, outcome(next.slot, "throttled", retry_after_s));
+      if (n + 1 < times) now_ms = record.pause.until_ms;
     }
-    return { ledger, now_ms };
+    return { record, now_ms };
   }
 
   test.each([
@@ -114,8 +127,8 @@ describe("a pause (notes, section 7.3)", () => {
     [8, 600],
     [40, 600],
   ])("lasts, the %dth time in a row, %d s", (times, lasts_s) => {
-    const { ledger, now_ms } = turnedAway(times);
-    expect(ledger.pause.until_ms - now_ms).toBe(lasts_s * 1_000);
+    const { record, now_ms } = turnedAway(times);
+    expect(record.pause.until_ms - now_ms).toBe(lasts_s * 1_000);
   });
 
   test.each([
@@ -124,72 +137,72 @@ describe("a pause (notes, section 7.3)", () => {
     [90, 90],
     [99_999, 600],
   ])("lasts, with Retry-After: %d, %d s", (retry_after_s, lasts_s) => {
-    const { ledger, now_ms } = turnedAway(1, retry_after_s);
-    expect(ledger.pause.until_ms - now_ms).toBe(lasts_s * 1_000);
+    const { record, now_ms } = turnedAway(1, retry_after_s);
+    expect(record.pause.until_ms - now_ms).toBe(lasts_s * 1_000);
   });
 
   test("eight turned away at once raise the level once", () => {
-    let ledger = UNTOUCHED;
+    let record = INITIAL_RECORD;
     const slots: FilingSlot[] = [];
     for (let n = 0; n < 8; n++) {
-      const next = slotOf(ledger, NOW + n * 125);
-      ({ ledger } = next);
+      const next = slotOf(record, NOW + n * 125);
+      ({ record } = next);
       slots.push(next.slot);
     }
-    for (const slot of slots) ledger = settled(ledger, NOW + 2_000, outcome(slot, "throttled"));
-    expect(ledger.pause).toMatchObject({ level: 1, until_ms: NOW + 12_000 });
+    for (const slot of slots) record = afterOutcome(record, NOW + 2_000, outcome(slot, "throttled"));
+    expect(record.pause).toMatchObject({ level: 1, until_ms: NOW + 12_000 });
   });
 
   test("gives no slot until it is over, then one, whose answer ends it", () => {
-    const { ledger, now_ms } = turnedAway(3);
-    expect(take(ledger, EIGHT, now_ms + 39_999).taken).toEqual({ kind: "closed" });
-    const probe = slotOf(ledger, now_ms + 40_000);
+    const { record, now_ms } = turnedAway(3);
+    expect(takeSlot(record, EIGHT, now_ms + 39_999).result).toEqual({ kind: "closed" });
+    const probe = slotOf(record, now_ms + 40_000);
     expect(probe.slot.is_probe).toBe(true);
-    expect(take(probe.ledger, EIGHT, now_ms + 41_000).taken).toMatchObject({ kind: "probing" });
-    const after = settled(probe.ledger, now_ms + 42_000, outcome(probe.slot, "answered"));
+    expect(takeSlot(probe.record, EIGHT, now_ms + 41_000).result).toMatchObject({ kind: "probing" });
+    const after = afterOutcome(probe.record, now_ms + 42_000, outcome(probe.slot, "answered"));
     expect(after.pause.level).toBe(0);
     expect(slotOf(after, now_ms + 42_000).slot.is_probe).toBe(false);
     // And the next one begins at ten seconds again.
     const next = slotOf(after, now_ms + 43_000);
-    const again = settled(next.ledger, now_ms + 43_000, outcome(next.slot, "throttled"));
+    const again = afterOutcome(next.record, now_ms + 43_000, outcome(next.slot, "throttled"));
     expect(again.pause.until_ms - now_ms).toBe(53_000);
   });
 
   test.each(["throttled", "unreachable"] as const)("doubles when its probe is %s", (result) => {
-    const { ledger, now_ms } = turnedAway(1);
-    const probe = slotOf(ledger, now_ms + 10_000);
-    const after = settled(probe.ledger, now_ms + 11_000, outcome(probe.slot, result));
+    const { record, now_ms } = turnedAway(1);
+    const probe = slotOf(record, now_ms + 10_000);
+    const after = afterOutcome(probe.record, now_ms + 11_000, outcome(probe.slot, result));
     expect(after.pause).toMatchObject({ level: 2, until_ms: now_ms + 31_000 });
   });
 
   test("doubles when nothing is heard of its probe for 30 s", () => {
-    const { ledger, now_ms } = turnedAway(1);
-    const probe = slotOf(ledger, now_ms + 10_000);
-    const { ledger: after, taken } = take(probe.ledger, EIGHT, now_ms + 40_000);
+    const { record, now_ms } = turnedAway(1);
+    const probe = slotOf(record, now_ms + 10_000);
+    const { record: after, result: taken } = takeSlot(probe.record, EIGHT, now_ms + 40_000);
     expect(taken).toEqual({ kind: "closed" });
     expect(after.pause).toMatchObject({ level: 2, until_ms: now_ms + 60_000 });
     // What the lost probe says after all is about the pause before.
-    expect(settled(after, now_ms + 45_000, outcome(probe.slot, "answered"))).toBe(after);
+    expect(afterOutcome(after, now_ms + 45_000, outcome(probe.slot, "answered"))).toBe(after);
   });
 
   test("has another probe when the first was never sent", () => {
-    const { ledger, now_ms } = turnedAway(1);
-    const probe = slotOf(ledger, now_ms + 10_000);
-    const after = settled(probe.ledger, now_ms + 10_300, outcome(probe.slot, "dropped"));
+    const { record, now_ms } = turnedAway(1);
+    const probe = slotOf(record, now_ms + 10_000);
+    const after = afterOutcome(probe.record, now_ms + 10_300, outcome(probe.slot, "dropped"));
     expect(slotOf(after, now_ms + 10_400).slot.is_probe).toBe(true);
   });
 
   test("is none for a refused connection or a lost slot while nothing was wrong", () => {
-    const { ledger, slot } = slotOf(UNTOUCHED, NOW);
-    expect(settled(ledger, NOW, outcome(slot, "unreachable"))).toBe(ledger);
-    expect(settled(ledger, NOW, outcome(slot, "dropped"))).toBe(ledger);
-    expect(settled(ledger, NOW, outcome(slot, "answered"))).toBe(ledger);
+    const { record, slot } = slotOf(INITIAL_RECORD, NOW);
+    expect(afterOutcome(record, NOW, outcome(slot, "unreachable"))).toBe(record);
+    expect(afterOutcome(record, NOW, outcome(slot, "dropped"))).toBe(record);
+    expect(afterOutcome(record, NOW, outcome(slot, "answered"))).toBe(record);
   });
 });
 
 describe("who waits (notes, section 7.2)", () => {
   const wait = (queue: ReturnType<typeof emptyQueue<string>>, name: string, lane: Lane, project = "p") =>
-    join(queue, { slot_id: name, project, lane, asked_ms: 0, leaves_ms: 10_000, reply: name });
+    enqueue(queue, { slot_id: name, project, lane, queued_ms: 0, deadline_ms: 10_000, reply: name });
   const served = (queue: ReturnType<typeof emptyQueue<string>>): string[] => {
     const names: string[] = [];
     for (let next = takeNext(queue); next; next = takeNext(queue)) names.push(next.slot_id);
@@ -230,7 +243,7 @@ describe("who waits (notes, section 7.2)", () => {
         const queue = emptyQueue<string>();
         for (const [n, other] of others.entries()) wait(queue, String(n), other.lane, other.project);
         for (let n = 0; n < gone; n++) takeNext(queue);
-        const expected = ahead(queue, lane, "a");
+        const expected = countAhead(queue, lane, "a");
         wait(queue, "me", lane, "a");
         expect(served(queue).indexOf("me")).toBe(expected);
       }),

@@ -1,27 +1,27 @@
 /** The reader of a document's bytes: once for everybody, kept for whoever comes later, never when it was cut off. */
 import { expect, test } from "vitest";
-import { asFilingText, filingReader, textKey } from "../../actors/filings/text.actor.ts";
+import { asFilingText, filingTextActor, textKey } from "../../actors/filings/text.actor.ts";
 import { tasks } from "../../actors/lib/content/extract.ts";
-import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import type { WorkFailure } from "../../cluster/ports/workers.ts";
+import type { TaskFailure } from "../../cluster/ports/workers.ts";
 import { TEXT_INLINE_BYTES } from "../../schemas/fetch.ts";
-import { FilingReader } from "../../schemas/filings.ts";
+import { FilingTextExtractor } from "../../schemas/filings.ts";
 
-function desk() {
+function extractorHarness() {
   const clock = virtualClock(Date.UTC(2026, 0, 1));
   const documents = memoryDocuments();
-  const bodies = memoryBodies();
+  const blobs = memoryBlobs();
   const page = tasks.page();
-  const seen = { read: 0, fails: null as WorkFailure | null };
-  const reader = filingReader({
+  const seen = { read: 0, fails: null as TaskFailure | null };
+  const reader = filingTextActor({
     clock,
     documents,
-    bodies,
+    blobs,
     meters: silentMeters(),
     async extract(task) {
       seen.read++;
@@ -31,22 +31,22 @@ function desk() {
   });
   const { ask } = embedded([reader], { clock, random: seededRandom(1), documents });
   const read = async (content: string, content_type: string | null = "text/html") => {
-    const { sha256, bytes } = await bodies.put(Buffer.from(content));
+    const { sha256, bytes } = await blobs.put(Buffer.from(content));
     const url = "https://www.filings.test/Archives/edgar/data/1/000000000124000001/x.htm";
-    return ask(FilingReader, sha256, "read", { sha256, bytes, url, content_type });
+    return ask(FilingTextExtractor, sha256, "extract", { sha256, bytes, url, content_type });
   };
   const kept = async (content: string) => {
-    const { sha256 } = await bodies.put(Buffer.from(content));
+    const { sha256 } = await blobs.put(Buffer.from(content));
     return asFilingText((await documents.get("filing_texts", textKey(sha256)))?.value);
   };
-  return { read, kept, seen, bodies };
+  return { read, kept, seen, bodies: blobs };
 }
 
 const PAGE =
   "<DOCUMENT>\n<TYPE>EX-99.1\n<TEXT>\n<title>One</title><p>First.<p>Second.\n</TEXT>\n</DOCUMENT>\n";
 
 test("reads a document once for all who ask at the same time", async () => {
-  const { read, kept, seen } = desk();
+  const { read, kept, seen } = extractorHarness();
   const texts = await Promise.all([read(PAGE), read(PAGE), read(PAGE)]);
   expect(texts[0]).toMatchObject({
     content_kind: "html",
@@ -60,14 +60,14 @@ test("reads a document once for all who ask at the same time", async () => {
 });
 
 test("keeps a long text as a body", async () => {
-  const { read, bodies } = desk();
+  const { read, bodies: blobs } = extractorHarness();
   const long = await read(`<p>${"word ".repeat(TEXT_INLINE_BYTES)}</p>`);
   expect([long.text, long.text_chars]).toEqual([null, TEXT_INLINE_BYTES * 5 - 1]);
-  expect(await bodies.head(long.text_sha256!)).toEqual({ bytes: long.text_chars });
+  expect(await blobs.head(long.text_sha256!)).toEqual({ bytes: long.text_chars });
 });
 
 test("says what was cut off, and keeps nothing of it", async () => {
-  const { read, kept, seen } = desk();
+  const { read, kept, seen } = extractorHarness();
   seen.fails = "timeout";
   expect(await read(PAGE)).toMatchObject({ text: "", note: "Cannot read the document: timeout" });
   expect(await kept(PAGE)).toBeNull();
@@ -76,7 +76,7 @@ test("says what was cut off, and keeps nothing of it", async () => {
 });
 
 test("reads nothing out of a picture", async () => {
-  const { read } = desk();
+  const { read } = extractorHarness();
   const picture = `\u0089PNG\r\n\u001a\n${"\u0000".repeat(40)}`;
   expect(await read(picture, "image/png")).toMatchObject({ content_kind: "binary", text: "", text_chars: 0 });
 });

@@ -2,17 +2,17 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Register, RegisterAnswer } from "../../actors/filings/register.ts";
-import { type Asker, filingsService } from "../../actors/filings/service.ts";
-import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import { type CallerContext, filingsService } from "../../actors/filings/service.ts";
+import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import type { SourceAnswer, SourceAsk } from "../../schemas/filing-source.ts";
+import type { SourceAnswer, SourceRequest } from "../../schemas/filing-source.ts";
 
 const LIST = "/files/company_tickers_exchange.json";
 const OTHER_LIST = "/files/company_tickers.json";
 const AT = "2026-01-02T00:00:00.000Z";
 
-interface Held {
+interface ServedDocument {
   readonly content: unknown;
   readonly cached?: boolean;
   readonly retrieved_at?: string;
@@ -27,12 +27,12 @@ const filer = (cik: number, files: readonly object[] = []) => ({
 });
 
 /** An upstream of a few documents, by path; what is not there is missing, what is a failure fails. */
-function desk(register: Register = async () => ({ kind: "unknown" })) {
+function serviceHarness(register: Register = async () => ({ kind: "unknown" })) {
   const clock = virtualClock(Date.UTC(2026, 0, 2));
-  const bodies = memoryBodies();
-  const asks: SourceAsk[] = [];
+  const blobs = memoryBlobs();
+  const requests: SourceRequest[] = [];
   const discarded: string[] = [];
-  const held = new Map<string, Held | Extract<SourceAnswer, { kind: "failed" }>>([
+  const served = new Map<string, ServedDocument | Extract<SourceAnswer, { kind: "failed" }>>([
     [
       LIST,
       {
@@ -54,27 +54,27 @@ function desk(register: Register = async () => ({ kind: "unknown" })) {
     register,
     clock,
     documents: memoryDocuments(),
-    bodies: {
-      ...bodies,
+    blobs: {
+      ...blobs,
       async get(sha256) {
         reads++;
-        return bodies.get(sha256);
+        return blobs.get(sha256);
       },
     },
     ask: async () => {
       throw new Error("Nobody reads documents here");
     },
-    breathe: async () => {},
+    yieldToEventLoop: async () => {},
     www_url: "https://www.filings.test",
     source: {
       async get(ask): Promise<SourceAnswer> {
-        asks.push(ask);
-        const found = held.get(ask.path);
+        requests.push(ask);
+        const found = served.get(ask.path);
         const url = `https://${ask.host}.filings.test${ask.path}`;
         if (!found) return { kind: "missing", url, status: 404, requests: 1 };
         if ("kind" in found) return found;
         const content = Buffer.from(JSON.stringify(found.content));
-        const { sha256, bytes } = await bodies.put(content);
+        const { sha256, bytes } = await blobs.put(content);
         return {
           kind: "got",
           url,
@@ -96,8 +96,13 @@ function desk(register: Register = async () => ({ kind: "unknown" })) {
       },
     },
   });
-  const asker: Asker = { project: "default", lane: "sync", deadline_ms: clock.now() + 60_000, id: "req" };
-  return { service, asker, held, asks, discarded, clock, reads: () => reads };
+  const caller: CallerContext = {
+    project: "default",
+    lane: "sync",
+    deadline_ms: clock.now() + 60_000,
+    id: "req",
+  };
+  return { service, asker: caller, held: served, asks: requests, discarded, clock, reads: () => reads };
 }
 
 const failing = (more: object = {}): Extract<SourceAnswer, { kind: "failed" }> => ({
@@ -124,12 +129,16 @@ describe("who is on no list is looked for in the company register", () => {
   });
   const resolve = async (answer: RegisterAnswer, named: object) => {
     const asked: unknown[] = [];
-    const { service, asker, held } = desk(async (question) => {
+    const {
+      service,
+      asker: caller,
+      held,
+    } = serviceHarness(async (question) => {
       asked.push(question);
       return answer;
     });
     held.set("/submissions/CIK0000000009.json", { content: filer(9) });
-    return { asked, answer: (await service.resolve(named, asker)).answer };
+    return { asked, answer: (await service.resolve(named, caller)).answer };
   };
 
   test("and is the filer it is said to be there", async () => {
@@ -182,8 +191,8 @@ describe("who is on no list is looked for in the company register", () => {
   });
 
   test("also for items that name their filer by ISIN", async () => {
-    const { service, asker } = desk(async () => known(["Nordic Buoys AB"]));
-    const { answer } = await service.latest({ isin: "DE000BAY0017" }, {}, asker);
+    const { service, asker: caller } = serviceHarness(async () => known(["Nordic Buoys AB"]));
+    const { answer } = await service.latest({ isin: "DE000BAY0017" }, {}, caller);
     expect(answer).toMatchObject({
       error: "not_registered_filer",
       accession: null,
@@ -199,22 +208,22 @@ describe("who is on no list is looked for in the company register", () => {
 
 describe("the lists", () => {
   test("are not asked for within a minute, and not parsed again while they are the same", async () => {
-    const { service, asker, asks, clock, reads } = desk();
-    await Promise.all(["HLI", "hli", "SMLPY"].map(async (ticker) => service.resolve({ ticker }, asker)));
+    const { service, asker: caller, asks, clock, reads } = serviceHarness();
+    await Promise.all(["HLI", "hli", "SMLPY"].map(async (ticker) => service.resolve({ ticker }, caller)));
     expect(reads()).toBe(1);
     const before = asks.length;
     await clock.advance(59_000);
-    const { answer } = await service.resolve({ name: "harbour" }, asker);
+    const { answer } = await service.resolve({ name: "harbour" }, caller);
     expect([answer.cik, answer.cached, asks.length]).toEqual([1, true, before]);
     await clock.advance(2_000);
-    await service.resolve({ ticker: "HLI" }, asker);
+    await service.resolve({ ticker: "HLI" }, caller);
     expect([asks.length, reads()]).toEqual([before + 1, 1]);
   });
 
   test("are both looked at, an hour old at most, before a ticker is unknown", async () => {
-    const { service, asker, asks, held } = desk();
+    const { service, asker: caller, asks, held } = serviceHarness();
     held.set(OTHER_LIST, { content: { 0: { cik_str: 7, ticker: "NEW", title: "New Co" } } });
-    expect((await service.resolve({ ticker: "NEW" }, asker)).answer).toMatchObject({
+    expect((await service.resolve({ ticker: "NEW" }, caller)).answer).toMatchObject({
       cik: 7,
       exchanges: [null],
     });
@@ -226,27 +235,27 @@ describe("the lists", () => {
   });
 
   test("that cannot be had fail a ticker, and leave a CIK to its submissions", async () => {
-    const { service, asker, held } = desk();
+    const { service, asker: caller, held } = serviceHarness();
     held.set(LIST, failing({ paused: true }));
     held.set("/submissions/CIK0000000009.json", { content: filer(9), cached: true });
-    expect(await service.resolve({ ticker: "HLI" }, asker)).toMatchObject({
+    expect(await service.resolve({ ticker: "HLI" }, caller)).toMatchObject({
       answer: { error: "filings_unavailable", retry_after_s: 10 },
       is_busy: true,
     });
-    expect((await service.resolve({ cik: "9" }, asker)).answer).toMatchObject({ cik: 9, cached: true });
+    expect((await service.resolve({ cik: "9" }, caller)).answer).toMatchObject({ cik: 9, cached: true });
   });
 
   test("that are none are forgotten, and asked for anew", async () => {
-    const { service, asker, held, discarded } = desk();
+    const { service, asker: caller, held, discarded } = serviceHarness();
     const list = held.get(LIST)!;
     held.set(LIST, { content: { fields: [], data: [] } });
-    expect((await service.resolve({ ticker: "HLI" }, asker)).answer).toMatchObject({
+    expect((await service.resolve({ ticker: "HLI" }, caller)).answer).toMatchObject({
       error: "filings_unavailable",
       retry_after_s: 60,
     });
     expect(discarded).toEqual([LIST]);
     held.set(LIST, list);
-    expect((await service.resolve({ ticker: "HLI" }, asker)).answer).toMatchObject({ cik: 1, error: null });
+    expect((await service.resolve({ ticker: "HLI" }, caller)).answer).toMatchObject({ cik: 1, error: null });
   });
 });
 
@@ -256,26 +265,26 @@ describe("an answer of several documents", () => {
   const page = { accessionNumber: ["b"], filingDate: ["2001-06-01"], form: ["8-K"] };
 
   test("is cached when all of them are, and as old as the oldest", async () => {
-    const { service, asker, held } = desk();
-    const say = async (first: Partial<Held>, second: Partial<Held>) => {
+    const { service, asker: caller, held } = serviceHarness();
+    const sendAsk = async (first: Partial<ServedDocument>, second: Partial<ServedDocument>) => {
       held.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]), ...first });
       held.set(`/submissions/${PAGE}`, { content: page, ...second });
-      const { answer, bodies } = await service.submissions({ cik: "9" }, {}, asker);
+      const { answer, bodies } = await service.submissions({ cik: "9" }, {}, caller);
       return [answer.cached, answer.retrieved_at, bodies.length];
     };
     const old = "2025-12-31T00:00:00.000Z";
-    expect(await say({}, { cached: true, retrieved_at: old })).toEqual([false, old, 2]);
-    expect(await say({ cached: true, retrieved_at: old }, {})).toEqual([false, old, 2]);
-    expect(await say({ cached: true }, { cached: true })).toEqual([true, AT, 2]);
+    expect(await sendAsk({}, { cached: true, retrieved_at: old })).toEqual([false, old, 2]);
+    expect(await sendAsk({ cached: true, retrieved_at: old }, {})).toEqual([false, old, 2]);
+    expect(await sendAsk({ cached: true }, { cached: true })).toEqual([true, AT, 2]);
   });
 
   test("takes an older page as it was, while its entry is what it was", async () => {
-    const { service, asker, held, asks } = desk();
+    const { service, asker: caller, held, asks } = serviceHarness();
     held.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]) });
     held.set(`/submissions/${PAGE}`, { content: page });
     const age = async () => {
       asks.length = 0;
-      await service.submissions({ cik: "9" }, {}, asker);
+      await service.submissions({ cik: "9" }, {}, caller);
       return asks.find(({ path }) => path.endsWith(PAGE))!.cache_ttl_s;
     };
     expect(await age()).toBeNull();
@@ -286,11 +295,11 @@ describe("an answer of several documents", () => {
   });
 
   test("is none when a page of it fails, and says whether that is about the page", async () => {
-    const { service, asker, held } = desk();
+    const { service, asker: caller, held } = serviceHarness();
     held.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]) });
     const told = async (more: object) => {
       held.set(`/submissions/${PAGE}`, failing(more));
-      const { answer, is_busy } = await service.submissions({ cik: "9" }, {}, asker);
+      const { answer, is_busy } = await service.submissions({ cik: "9" }, {}, caller);
       return [answer.error, answer.filings, is_busy ?? false];
     };
     expect(await told({})).toEqual(["filings_unavailable", [], false]);
@@ -305,9 +314,9 @@ describe("an answer of several documents", () => {
 });
 
 test("bodies that are named are those the answer came from", async () => {
-  const { service, asker, held } = desk();
+  const { service, asker: caller, held } = serviceHarness();
   held.set("/submissions/CIK0000000009.json", { content: filer(9) });
-  const { answer, bodies } = await service.submissions({ cik: "9" }, {}, asker);
+  const { answer, bodies } = await service.submissions({ cik: "9" }, {}, caller);
   const sha256 = createHash("sha256")
     .update(JSON.stringify(filer(9)))
     .digest("hex");

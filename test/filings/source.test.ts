@@ -10,13 +10,13 @@ import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { systemRandom } from "../../cluster/adapters/time/random.system.ts";
 import { embedded, SILENT } from "../../cluster/embedded.ts";
-import type { Bodies } from "../../cluster/ports/blobs.ts";
+import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { readConfig } from "../../ops/config.ts";
-import { openFilings } from "../../ops/filings.ts";
-import { openBodies, openDocuments } from "../../ops/stores.ts";
-import type { SourceAnswer, SourceAsk } from "../../schemas/filing-source.ts";
+import { openFilingsUpstream } from "../../ops/filings.ts";
+import { openBlobs, openDocuments } from "../../ops/stores.ts";
+import type { SourceAnswer, SourceRequest } from "../../schemas/filing-source.ts";
 import { type Edgar, edgar, type Wrong } from "../harness/edgar.ts";
 import { engines } from "../harness/engines.ts";
 
@@ -41,9 +41,9 @@ const STORES: { readonly stores: string; readonly environment: Readonly<Record<s
     : []),
 ];
 
-interface Desk {
+interface UpstreamNode {
   readonly source: FilingSource;
-  readonly get: (path: string, rest?: Partial<SourceAsk>) => Promise<SourceAnswer>;
+  readonly get: (path: string, rest?: Partial<SourceRequest>) => Promise<SourceAnswer>;
   readonly text: (answer: SourceAnswer) => Promise<string>;
   readonly close: () => Promise<void>;
 }
@@ -51,12 +51,12 @@ interface Desk {
 let desks = 0;
 
 /** One node on stores that may be shared with others; each desk has an egress, so a limiter, of its own. */
-function desk(
+function upstreamNode(
   upstream: Edgar,
   documents: Documents,
-  bodies: Bodies,
+  blobs: Blobs,
   environment: Readonly<Record<string, string>> = {},
-): Desk {
+): UpstreamNode {
   const clock = systemClock();
   const config = readConfig({
     ...upstream.environment,
@@ -66,7 +66,7 @@ function desk(
   });
   const rule = destination({ allow: ["127.0.0.0/8"] });
   const random = systemRandom();
-  const parts = openFilings(config, { clock, random, documents, bodies, meters: SILENT, rule });
+  const parts = openFilingsUpstream(config, { clock, random, documents, blobs, meters: SILENT, rule });
   const cluster = embedded(parts.actors, { clock, random, documents });
   const source = parts.source(cluster.ask);
   const HOSTS = { f: "www", A: "www", s: "data", a: "data", L: "search" } as const;
@@ -87,7 +87,7 @@ function desk(
       }),
     async text(answer) {
       if (answer.kind !== "got") throw new Error(JSON.stringify(answer));
-      const pieces = await bodies.get(answer.sha256);
+      const pieces = await blobs.get(answer.sha256);
       return Buffer.concat(await Array.fromAsync(pieces!)).toString();
     },
     async close() {
@@ -115,23 +115,23 @@ const NO_HITS = JSON.stringify({
 
 describe.each(STORES)("with $stores", ({ stores, environment }) => {
   let documents: Documents;
-  let bodies: Bodies;
+  let blobs: Blobs;
   let upstream: Edgar;
-  let here: Desk;
+  let here: UpstreamNode;
 
   beforeAll(async () => {
     const config = readConfig({ TRAWL_DATA_DIR: join(folder, stores.split(" ")[0]!), ...environment });
     documents = await openDocuments(config);
-    bodies = await openBodies(config);
+    blobs = await openBlobs(config);
   });
   afterAll(async () => {
     await documents.close();
-    await bodies.close();
+    await blobs.close();
   });
   beforeEach(async () => {
     upstream = await edgar();
     upstream.serve("search", SEARCH, NO_HITS);
-    here = desk(upstream, documents, bodies);
+    here = upstreamNode(upstream, documents, blobs);
   });
   afterEach(async () => {
     await here.close();
@@ -238,7 +238,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
     expect(upstream.hits()).toBe(1);
     expect(JSON.stringify(turned_away).includes("identity")).toBe(wrong === "undeclared");
     // Another limiter on the same stores knows nothing of that egress, and nothing bad was kept.
-    const elsewhere = desk(upstream, documents, bodies);
+    const elsewhere = upstreamNode(upstream, documents, blobs);
     expect(await elsewhere.text(await elsewhere.get(DOCUMENT))).toContain("Harbour Lights reports");
     await elsewhere.close();
   });
@@ -416,7 +416,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
 
   test("a body the store lost is asked for again", async () => {
     const answer = await here.get(DOCUMENT);
-    if (answer.kind === "got") await bodies.remove(answer.sha256);
+    if (answer.kind === "got") await blobs.remove(answer.sha256);
     expect(await here.text(await here.get(DOCUMENT))).toContain("Harbour Lights");
     expect(upstream.hits()).toBe(2);
   });
@@ -436,7 +436,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
 
 test("nothing is asked where no operator is declared", async () => {
   const upstream = await edgar();
-  const here = desk(upstream, memoryDocuments(), { head: async () => null } as unknown as Bodies, {
+  const here = upstreamNode(upstream, memoryDocuments(), { head: async () => null } as unknown as Blobs, {
     TRAWL_FILINGS_IDENTITY: "",
   });
   expect(await here.get(SUBMISSIONS)).toMatchObject({ kind: "failed", error: "filings_not_configured" });

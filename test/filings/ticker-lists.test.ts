@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bareName, directory, isListedHere, readTickers } from "../../actors/filings/ticker-lists.ts";
-import { readTicker } from "../../actors/filings/identifiers.ts";
+import {
+  bareName,
+  tickerDirectory,
+  isListedHere,
+  parseTickerList,
+} from "../../actors/filings/ticker-lists.ts";
+import { parseTicker } from "../../actors/filings/identifiers.ts";
 import { foldName, nameIndex } from "../../actors/filings/name-index.ts";
 
 const at_once = async (): Promise<void> => {};
@@ -84,8 +89,8 @@ const TICKERS = {
 };
 
 describe("a directory", async () => {
-  const first = readTickers(EXCHANGES)!;
-  const filers = await directory([first, readTickers(TICKERS)!], at_once);
+  const first = parseTickerList(EXCHANGES)!;
+  const filers = await tickerDirectory([first, parseTickerList(TICKERS)!], at_once);
 
   test("keeps the order of its list: the primary ticker is the first", () => {
     expect(filers.byTicker("TWF-A")).toEqual({
@@ -105,8 +110,8 @@ describe("a directory", async () => {
   });
 
   test("does not know another country's suffix: T.TO is not AT&T", () => {
-    const read = readTicker("HLI.TO");
-    expect(read.kind === "sound" && filers.byTicker(read.value.symbol)).toBeNull();
+    const read = parseTicker("HLI.TO");
+    expect(read.kind === "valid" && filers.byTicker(read.value.symbol)).toBeNull();
   });
 
   test("has rows without an exchange, and those of the second list only", () => {
@@ -134,7 +139,7 @@ describe("a directory", async () => {
 
 test.each([null, [], 3, {}, { fields: ["a"], data: [] }, { fields: ["cik", "name", "ticker"], data: "x" }])(
   "%j is no list of filers",
-  (value) => expect(readTickers(value)).toBeNull(),
+  (value) => expect(parseTickerList(value)).toBeNull(),
 );
 
 test.each([
@@ -145,6 +150,6 @@ test.each([
   ["SWX:NESN", false],
   ["XPAR:ALB", false],
 ])("%s is on the list's exchanges: %s", (ticker, listed) => {
-  const read = readTicker(ticker);
-  expect(read.kind === "sound" && isListedHere(read.value)).toBe(listed);
+  const read = parseTicker(ticker);
+  expect(read.kind === "valid" && isListedHere(read.value)).toBe(listed);
 });

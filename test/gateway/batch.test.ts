@@ -4,7 +4,7 @@ import { withoutDefaults } from "../../gateway/batch.ts";
 import { fetchBatch } from "../../gateway/routes/fetch.ts";
 import { pageOf } from "../../gateway/routes/jobs.ts";
 import { FetchBody } from "../../schemas/fetch.ts";
-import { readStates } from "../../schemas/job-states.ts";
+import { decodeStates } from "../../schemas/job-states.ts";
 import { batches } from "../harness/batch-harness.ts";
 import { PAGE } from "../harness/gateway-harness.ts";
 
@@ -13,7 +13,7 @@ const urls = (count: number) =>
 
 describe("a batch", () => {
   test("is created, and created again it is the same", async () => {
-    const { fetchAll, over, call } = await batches();
+    const { fetchAll, finished: over, call } = await batches();
     const first = await fetchAll(urls(3));
     expect([first.status, first.json.created]).toEqual([202, true]);
     expect(first.json.job_id).toMatch(
@@ -55,7 +55,7 @@ describe("a batch", () => {
     const both = await Promise.all([fetchAll(urls(250)), fetchAll(urls(250)), fetchAll(urls(250))]);
     expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 202]);
     expect(new Set(both.map(({ json }) => json.job_id)).size).toBe(1);
-    expect((await documents.list("job_keys", { limit: 10 })).length).toBe(1);
+    expect((await documents.list("job_idempotency_keys", { limit: 10 })).length).toBe(1);
     // Those who came second take away what they had written.
     await expect.poll(async () => (await documents.list("job_items", { limit: 100 })).length).toBe(3);
     expect((await documents.list("job", { limit: 10 })).filter(({ value }) => value !== null).length).toBe(1);
@@ -96,12 +96,12 @@ describe("a batch", () => {
 
   test("of too many items, or too many bytes, is 413", async () => {
     const { fetchAll, call } = await batches();
-    const said = { detail: "at most 50000 items per job" };
+    const expected = { detail: "at most 50000 items per job" };
     const items = Array.from({ length: 50_001 }, () => 0);
-    expect(await fetchAll(items)).toMatchObject({ status: 413, json: said });
+    expect(await fetchAll(items)).toMatchObject({ status: 413, json: expected });
     expect(await call("POST", "/v1/batch/fetch", { too_large: true })).toMatchObject({
       status: 413,
-      json: said,
+      json: expected,
     });
   });
 
@@ -124,10 +124,10 @@ describe("a batch", () => {
   });
 
   test("keeps of an item what was said, without defaults and what nobody knows", () => {
-    const said = { url: "u", render: "auto", max_bytes: 5, tiers: null, allow_paid: false, colour: "red" };
-    expect(withoutDefaults(FetchBody, said)).toEqual({ url: "u", max_bytes: 5, allow_paid: false });
-    const { tidy } = fetchBatch({ bodies: null as never, decode: String });
-    expect(tidy!({ url: "u", include_html: false, allow_premium: false })).toEqual({
+    const input = { url: "u", render: "auto", max_bytes: 5, tiers: null, allow_paid: false, colour: "red" };
+    expect(withoutDefaults(FetchBody, input)).toEqual({ url: "u", max_bytes: 5, allow_paid: false });
+    const { normalize } = fetchBatch({ blobs: null as never, decode: String });
+    expect(normalize!({ url: "u", include_html: false, allow_premium: false })).toEqual({
       url: "u",
       allow_paid: false,
     });
@@ -136,7 +136,7 @@ describe("a batch", () => {
 
 describe("a job", () => {
   test("shows its items in pages, in the order they were submitted", async () => {
-    const { fetchAll, over, call } = await batches();
+    const { fetchAll, finished: over, call } = await batches();
     const { job_id } = (await fetchAll(urls(25))).json;
     await over(job_id);
     const page = (more: string) => call("GET", `/v1/jobs/${job_id}?include=items&${more}`);
@@ -179,7 +179,7 @@ describe("a job", () => {
   });
 
   test("keeps result and error of what failed", async () => {
-    const { fetchAll, over, call } = await batches({ error: "http_404" });
+    const { fetchAll, finished: over, call } = await batches({ error: "http_404" });
     const { job_id } = (await fetchAll(urls(1))).json;
     expect((await over(job_id)).counts).toMatchObject({ failed: 1, done: 0 });
     const { json } = await call("GET", `/v1/jobs/${job_id}?include=items`);
@@ -191,7 +191,7 @@ describe("a job", () => {
   });
 
   test("says result_unavailable where a result cannot be read now", async () => {
-    const { fetchAll, over, call, unreadable, documents } = await batches();
+    const { fetchAll, finished: over, call, unreadable, documents } = await batches();
     const { job_id } = (await fetchAll(urls(2))).json;
     await over(job_id);
     const items = async () => (await call("GET", `/v1/jobs/${job_id}?include=items`)).json.items;
@@ -228,12 +228,12 @@ describe("a job", () => {
     await clock.advance(1_000);
     const before = (await call("GET", `/v1/jobs/${job_id}`)).json;
     expect([before.status, before.counts.queued]).toEqual(["running", 16]);
-    const said = await call("DELETE", `/v1/jobs/${job_id}`);
-    expect(said).toMatchObject({
+    const cancelled = await call("DELETE", `/v1/jobs/${job_id}`);
+    expect(cancelled).toMatchObject({
       status: 200,
       json: { status: "cancelled", counts: { pending: 0, queued: 0, cancelled: 30 } },
     });
-    expect(said.json.finished_at).not.toBeNull();
+    expect(cancelled.json.finished_at).not.toBeNull();
     const { json } = await call("GET", `/v1/jobs/${job_id}?include=items&limit=1`);
     expect(json.items).toEqual([
       { index: 0, status: "cancelled", input: urls(1)[0], result: null, error: "cancelled" },
@@ -243,7 +243,7 @@ describe("a job", () => {
 });
 
 test("pages count what their status leaves", () => {
-  const states = readStates("3+-2a+x", 8);
+  const states = decodeStates("3+-2a+x", 8);
   expect(pageOf(states, null, 2, 3)).toEqual([2, 3, 4]);
   expect(pageOf(states, "done", 0, 10)).toEqual([0, 1, 2, 6]);
   expect(pageOf(states, "done", 2, 1)).toEqual([2]);

@@ -1,19 +1,19 @@
 /** GET and HEAD /v1/bodies/{sha256} (1-core.md): exact bytes, their headers, and who may have them. */
 import { describe, expect, test } from "vitest";
 import { createProject } from "../../actors/accounts/keys.ts";
-import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { PageRecord } from "../../schemas/fetch.ts";
-import { answered, desk, leaving } from "../harness/gateway-harness.ts";
+import { fetchAnswer, gatewayHarness, clientAbort } from "../harness/gateway-harness.ts";
 
 const DAY_MS = 86_400_000;
 const BYTES = Buffer.from(Uint8Array.from({ length: 3 * 2 ** 20 + 7 }, (_, index) => (index * 31) % 256));
 
-async function stored(record: Partial<PageRecord> = {}, bodies = memoryBodies()) {
-  const { sha256, bytes } = await bodies.put(BYTES);
-  const it = await desk({
-    bodies,
-    fetch: async () => answered({ sha256, bytes, body_kind: "origin", content_kind: "binary", ...record }),
+async function stored(record: Partial<PageRecord> = {}, blobs = memoryBlobs()) {
+  const { sha256, bytes } = await blobs.put(BYTES);
+  const it = await gatewayHarness({
+    blobs,
+    fetch: async () => fetchAnswer({ sha256, bytes, body_kind: "origin", content_kind: "binary", ...record }),
   });
   expect((await it.fetch({ url: "https://example.org/file" })).status).toBe(200);
   return { ...it, sha256, path: `/v1/bodies/${sha256}` };
@@ -39,10 +39,10 @@ describe("a body", () => {
   });
 
   test("HEAD says the same and reads nothing", async () => {
-    const bodies = memoryBodies();
+    const blobs = memoryBlobs();
     const { call, path, admit, first } = await stored(
       {},
-      { ...bodies, get: () => Promise.reject(new Error("read")) },
+      { ...blobs, get: () => Promise.reject(new Error("read")) },
     );
     const { status, headers, bytes } = await call("HEAD", path);
     expect([status, bytes.length, headers["x-body-kind"]]).toEqual([200, 0, "origin"]);
@@ -53,7 +53,7 @@ describe("a body", () => {
       headers: new Map([["authorization", `Bearer ${first}`]]),
       address: () => "",
     };
-    const admission = admit(head, leaving());
+    const admission = admit(head, clientAbort());
     const reply =
       "answer" in admission ? await admission.answer({ kind: "whole", bytes: Buffer.alloc(0) }) : null;
     expect(reply?.body).toMatchObject({ length: BYTES.length });
@@ -134,18 +134,18 @@ describe("who may have it", () => {
   });
 
   test("nobody, once the store has let it go", async () => {
-    const bodies = memoryBodies();
-    const { call, path, sha256 } = await stored({}, bodies);
-    await bodies.remove(sha256);
+    const blobs = memoryBlobs();
+    const { call, path, sha256 } = await stored({}, blobs);
+    await blobs.remove(sha256);
     expect((await call("GET", path)).json).toEqual({ detail: "body not found" });
   });
 
   test("a name that is no digest is 422, a store that cannot be reached 503", async () => {
-    const bodies = memoryBodies();
+    const blobs = memoryBlobs();
     const { call, path } = await stored(
       {},
       {
-        ...bodies,
+        ...blobs,
         head: async () => {
           throw new Fault("bodies_unreachable", "Cannot reach s3://bucket");
         },

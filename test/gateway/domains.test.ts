@@ -1,8 +1,8 @@
 /** What is remembered of a domain, shown to the operator and forgotten at a word: real actors behind a real gateway. */
 import { describe, expect, test } from "vitest";
 import { createCustomer, createProject } from "../../actors/accounts/keys.ts";
-import { domain } from "../../actors/domain/actor.ts";
-import { lessons } from "../../actors/fetch/host-profile.actor.ts";
+import { domainActor } from "../../actors/domain/actor.ts";
+import { hostProfileActor } from "../../actors/fetch/host-profile.actor.ts";
 import { siteNamed } from "../../actors/lib/web/url.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
@@ -10,29 +10,32 @@ import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { domainRoutes } from "../../gateway/routes/domains.ts";
 import { Domain } from "../../schemas/domain.ts";
-import { Lessons, type Observation } from "../../schemas/fetch.ts";
-import { desk, NOON_MS } from "../harness/gateway-harness.ts";
+import { HostProfile, type Observation } from "../../schemas/fetch.ts";
+import { gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";
 
 async function remembering() {
   const clock = virtualClock(NOON_MS);
   const documents = memoryDocuments();
-  const { ask } = embedded([domain({ gap_ms: 500, slots: 2, lease_ms: 60_000 }), lessons()], {
-    clock,
-    random: seededRandom(1),
-    documents,
-  });
+  const { ask } = embedded(
+    [domainActor({ min_delay_ms: 500, max_concurrency: 2, lease_ms: 60_000 }), hostProfileActor()],
+    {
+      clock,
+      random: seededRandom(1),
+      documents,
+    },
+  );
   const hostsOf = async (site: string, limit: number) =>
-    (await documents.list("lessons", { from: `${site} `, to: `${site}!`, limit })).map(({ key }) =>
+    (await documents.list("host_profile", { from: `${site} `, to: `${site}!`, limit })).map(({ key }) =>
       key.slice(site.length + 1),
     );
   const more = domainRoutes({ ask, siteOf: (host) => siteNamed(host), hostsOf });
-  const front = await desk({ more });
+  const gateway = await gatewayHarness({ more });
   const observe = async (host: string, ...observations: readonly Observation[]) => {
     for (const observation of observations)
-      await ask(Lessons, `example.org ${host}`, "observed", observation);
+      await ask(HostProfile, `example.org ${host}`, "recordObservation", observation);
     await clock.advance(0);
   };
-  return { ...front, cluster: ask, observe, time: clock };
+  return { ...gateway, cluster: ask, observe, time: clock };
 }
 
 const PATH = "/v1/ops/domains/example.org";
@@ -44,8 +47,8 @@ describe("a domain's memory", () => {
       status: 200,
       json: {
         domain: "example.org",
-        gap_ms: 500,
-        slots: 2,
+        min_delay_ms: 500,
+        max_concurrency: 2,
         in_flight: 0,
         waiting: 0,
         failures: 0,
@@ -60,18 +63,18 @@ describe("a domain's memory", () => {
   test("shows the skip, dead hosts and what hosts taught, and DELETE leaves none of it", async () => {
     const { call, cluster, observe, time } = await remembering();
     for (const fetch_id of ["a", "b", "c"])
-      await cluster(Domain, "example.org", "settle", {
+      await cluster(Domain, "example.org", "recordOutcome", {
         fetch_id,
         host: "www.example.org",
         result: "every_route_failed",
       });
     for (const fetch_id of ["d", "e"])
-      await cluster(Domain, "example.org", "missing", { fetch_id, host: "old.example.org" });
+      await cluster(Domain, "example.org", "reportNxdomain", { fetch_id, host: "old.example.org" });
     await observe("www.example.org", "premium_only", "premium_only", "premium_only");
     await observe("shop.example.org", "premium_blocked", "premium_blocked");
     await observe("free.example.org", "standard_served");
     // A neighbour in the order of keys is none of it.
-    await cluster(Lessons, "example.orga x.example.orga", "observed", "premium_only");
+    await cluster(HostProfile, "example.orga x.example.orga", "recordObservation", "premium_only");
     await time.advance(0);
 
     const { json } = await call("GET", PATH);
@@ -97,7 +100,7 @@ describe("a domain's memory", () => {
       json: { failures: 0, skip_until: null, dead_hosts: [], hosts: [] },
     });
     expect((await call("GET", PATH)).json).toEqual(cleared.json);
-    expect(await cluster(Lessons, "example.org www.example.org", "learned", null)).toEqual({
+    expect(await cluster(HostProfile, "example.org www.example.org", "recall", null)).toEqual({
       premium: "unknown",
     });
     expect((await call("GET", "/v1/ops/domains/example.orga")).json.hosts).toHaveLength(1);

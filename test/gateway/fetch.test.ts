@@ -3,36 +3,36 @@ import { describe, expect, test } from "vitest";
 import { allowAgent, createCustomer, createProject } from "../../actors/accounts/keys.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { shape } from "../../gateway/validate.ts";
-import type { FetchAnswer, FetchAsk } from "../../schemas/fetch.ts";
+import type { FetchAnswer, FetchRequest } from "../../schemas/fetch.ts";
 import { FetchResponse } from "../../schemas/fetch.ts";
-import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { answered, desk, NOON_MS } from "../harness/gateway-harness.ts";
+import { fetchAnswer, gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";
 
 const response = shape(FetchResponse);
 const never = () => new Promise<FetchAnswer>(() => {});
 
-async function asked(body: object): Promise<FetchAsk> {
-  const asks: FetchAsk[] = [];
-  const { fetch } = await desk({
+async function requestFor(body: object): Promise<FetchRequest> {
+  const requests: FetchRequest[] = [];
+  const { fetch } = await gatewayHarness({
     fetch: async (ask) => {
-      asks.push(ask);
-      return answered({});
+      requests.push(ask);
+      return fetchAnswer({});
     },
   });
   expect((await fetch(body)).status).toBe(200);
-  return asks[0]!;
+  return requests[0]!;
 }
 
 async function cached() {
-  const bodies = memoryBodies();
-  const { sha256, bytes } = await bodies.put(Buffer.from("<p>page</p>"));
+  const blobs = memoryBlobs();
+  const { sha256, bytes } = await blobs.put(Buffer.from("<p>page</p>"));
   const world = { asked: 0, current: true, text: "first" };
-  const it = await desk({
-    bodies,
+  const it = await gatewayHarness({
+    blobs,
     fetch: async () => {
       world.asked++;
-      return answered({ sha256, bytes, body_kind: "origin", text: world.text }, { cached: true });
+      return fetchAnswer({ sha256, bytes, body_kind: "origin", text: world.text }, { cached: true });
     },
     current: () => world.current,
   });
@@ -41,7 +41,7 @@ async function cached() {
 
 describe("what is asked", () => {
   test("has every default filled in", async () => {
-    expect(await asked({ url: "https://example.org/" })).toEqual({
+    expect(await requestFor({ url: "https://example.org/" })).toEqual({
       fetch_id: expect.stringMatching(/^req_/),
       url: "https://example.org/",
       render: "auto",
@@ -66,7 +66,7 @@ describe("what is asked", () => {
 
   test("carries what was given, and timeout_s as a deadline that ends the work", async () => {
     const given = { render: "always", max_bytes: 1, tiers: ["direct"], country: "CH", cache_ttl_s: 0 };
-    expect(await asked({ url: "http://x.example/", ...given, timeout_s: 7.5 })).toMatchObject({
+    expect(await requestFor({ url: "http://x.example/", ...given, timeout_s: 7.5 })).toMatchObject({
       ...given,
       deadline_ms: NOON_MS + 7_500,
       hard_deadline: true,
@@ -79,7 +79,7 @@ describe("what is asked", () => {
     [{ allow_premium: false, allow_paid: true }, false],
     [{ allow_premium: true }, true],
   ])("%j allows premium routes: %s", async (switches, allow_paid) => {
-    expect((await asked({ url: "http://x.example/", ...switches })).allow_paid).toBe(allow_paid);
+    expect((await requestFor({ url: "http://x.example/", ...switches })).allow_paid).toBe(allow_paid);
   });
 
   test.each([
@@ -90,28 +90,28 @@ describe("what is asked", () => {
     "http://a b/",
     "file:///etc/passwd",
   ])("%s is answered as invalid_url, by nobody else", async (url) => {
-    const { fetch } = await desk({ fetch: () => Promise.reject(new Error("asked")) });
+    const { fetch } = await gatewayHarness({ fetch: () => Promise.reject(new Error("asked")) });
     const { status, json } = await fetch({ url });
     expect([status, json.error, json.url, response.fits(json)]).toEqual([200, "invalid_url", url, true]);
   });
 
   test("a user agent must be on the project's list, letter by letter (Authentication 8)", async () => {
-    const { fetch, documents, clock } = await desk();
-    const asks = { url: "https://example.org/", user_agent: "Research/1.0" };
-    expect(await fetch(asks)).toMatchObject({
+    const { fetch, documents, clock } = await gatewayHarness();
+    const body = { url: "https://example.org/", user_agent: "Research/1.0" };
+    expect(await fetch(body)).toMatchObject({
       status: 403,
       json: { detail: { error: "user_agent_not_allowed", hint: expect.stringContaining("Research/1.0") } },
     });
     await allowAgent(documents, "default", "Research/1.0");
     await clock.advance(5_000);
-    expect((await fetch(asks)).status).toBe(200);
-    expect((await fetch({ ...asks, user_agent: "research/1.0" })).status).toBe(403);
+    expect((await fetch(body)).status).toBe(200);
+    expect((await fetch({ ...body, user_agent: "research/1.0" })).status).toBe(403);
   });
 });
 
 describe("what is answered", () => {
   test("has every field of the specification", async () => {
-    const { fetch } = await desk();
+    const { fetch } = await gatewayHarness();
     const { json } = await fetch({ url: "https://example.org/" });
     expect(response.read("body", json).kind).toBe("read");
     expect(json).toMatchObject({
@@ -124,13 +124,13 @@ describe("what is answered", () => {
   });
 
   test("holds the page decoded as it was extracted, and long texts from where they are stored", async () => {
-    const bodies = memoryBodies();
-    const page = await bodies.put(Buffer.from("<p>Z\xfcrich</p>", "latin1"));
-    const text = await bodies.put(Buffer.from("Zürich ".repeat(20_000)));
-    const { fetch } = await desk({
-      bodies,
+    const blobs = memoryBlobs();
+    const page = await blobs.put(Buffer.from("<p>Z\xfcrich</p>", "latin1"));
+    const text = await blobs.put(Buffer.from("Zürich ".repeat(20_000)));
+    const { fetch } = await gatewayHarness({
+      blobs,
       fetch: async () =>
-        answered({
+        fetchAnswer({
           sha256: page.sha256,
           bytes: page.bytes,
           body_kind: "origin",
@@ -148,20 +148,25 @@ describe("what is answered", () => {
   });
 
   test("holds a PDF's pages and no html", async () => {
-    const bodies = memoryBodies();
-    const pages = await bodies.put(Buffer.from('[{"page":1,"text":"one"}]'));
-    const { fetch } = await desk({
-      bodies,
+    const blobs = memoryBlobs();
+    const pages = await blobs.put(Buffer.from('[{"page":1,"text":"one"}]'));
+    const { fetch } = await gatewayHarness({
+      blobs,
       fetch: async () =>
-        answered({ content_kind: "pdf", charset: null, pdf_pages_sha256: pages.sha256, pdf_page_count: 1 }),
+        fetchAnswer({
+          content_kind: "pdf",
+          charset: null,
+          pdf_pages_sha256: pages.sha256,
+          pdf_page_count: 1,
+        }),
     });
     const { json } = await fetch({ url: "https://example.org/a.pdf" });
     expect(json).toMatchObject({ html: null, pdf_text_pages: [{ page: 1, text: "one" }], pdf_page_count: 1 });
   });
 
   test("a body the store has lost is 503, not a page without its text", async () => {
-    const { fetch } = await desk({
-      fetch: async () => answered({ text: null, text_sha256: "0".repeat(64) }),
+    const { fetch } = await gatewayHarness({
+      fetch: async () => fetchAnswer({ text: null, text_sha256: "0".repeat(64) }),
     });
     expect((await fetch({ url: "https://example.org/" })).status).toBe(503);
   });
@@ -174,13 +179,13 @@ describe("what is answered", () => {
     [{}, { cached: true, revalidated: true }, "fetch_cached"],
     [{ tier: "archive" }, {}, "fetch_own"],
   ] as const)("record %j, answer %j is billed %s", async (record, answer, category) => {
-    const { fetch } = await desk({ fetch: async () => answered(record, answer) });
+    const { fetch } = await gatewayHarness({ fetch: async () => fetchAnswer(record, answer) });
     expect((await fetch({ url: "https://example.org/" })).json.billing_category).toBe(category);
   });
 
   test("an external customer never sees what it cost", async () => {
-    const { fetch, key, documents, clock } = await desk({
-      fetch: async () => answered({ tier: "proxy" }, { cost_usd: "0.004000" }),
+    const { fetch, key, documents, clock } = await gatewayHarness({
+      fetch: async () => fetchAnswer({ tier: "proxy" }, { cost_usd: "0.004000" }),
     });
     await createCustomer(documents, { name: "acme", external: true, currency: "EUR" }, clock.now());
     await createProject(documents, { name: "acme-research", customer: "acme" }, clock.now());
@@ -191,7 +196,9 @@ describe("what is answered", () => {
 
   test("a failed fetch is 200 with its error, domain_busy alone is 503 with Retry-After", async () => {
     let error = "all_tiers_failed";
-    const { fetch } = await desk({ fetch: async () => answered({}, { error, retry_after_s: 17 }) });
+    const { fetch } = await gatewayHarness({
+      fetch: async () => fetchAnswer({}, { error, retry_after_s: 17 }),
+    });
     expect(await fetch({ url: "https://example.org/" })).toMatchObject({ status: 200, json: { error } });
     error = "domain_busy";
     const busy = await fetch({ url: "https://example.org/" });
@@ -205,7 +212,7 @@ describe("what is answered", () => {
 
   test("a full mailbox is domain_busy", async () => {
     const full = new Fault("mailbox_full", "Cannot ask: 1,000 wait");
-    const { fetch } = await desk({ fetch: () => Promise.reject(full) });
+    const { fetch } = await gatewayHarness({ fetch: () => Promise.reject(full) });
     expect(await fetch({ url: "https://example.org/" })).toMatchObject({
       status: 503,
       json: { error: "domain_busy" },
@@ -220,7 +227,7 @@ describe("patience", () => {
     [{ timeout_s: 150 }, 165_000],
   ])("with %j it ends after %i ms with 504, and the work is told", async (more, wait_ms) => {
     let signal: AbortSignal | null = null;
-    const { fetch, clock } = await desk({
+    const { fetch, clock } = await gatewayHarness({
       fetch: (_, given) => {
         signal = given;
         return never();
@@ -240,14 +247,14 @@ describe("patience", () => {
 
   test("a client that leaves is waited for no longer", async () => {
     let signal: AbortSignal | null = null;
-    const { fetch, clock, meters } = await desk({
+    const { fetch, clock, meters } = await gatewayHarness({
       fetch: (_, given) => {
         signal = given;
         return never();
       },
     });
     const client = new AbortController();
-    const reply = fetch({ url: "https://example.org/" }, { gone: client.signal });
+    const reply = fetch({ url: "https://example.org/" }, { signal: client.signal });
     await clock.advance(1_000);
     expect(signal!.aborted).toBe(false);
     client.abort();
@@ -259,7 +266,7 @@ describe("patience", () => {
 
   test("work that breaks after everybody left breaks nothing else", async () => {
     const work = Promise.withResolvers<FetchAnswer>();
-    const { fetch, clock } = await desk({ fetch: () => work.promise });
+    const { fetch, clock } = await gatewayHarness({ fetch: () => work.promise });
     const reply = fetch({ url: "https://example.org/", timeout_s: 5 });
     await clock.advance(20_000);
     expect((await reply).status).toBe(504);
@@ -333,17 +340,17 @@ describe("the short way", () => {
   });
 
   test("is not for fresh pages, failures or user agents", async () => {
-    const world = { asked: 0, answer: answered({}) };
-    const { fetch, documents, clock } = await desk({
+    const world = { asked: 0, answer: fetchAnswer({}) };
+    const { fetch, documents, clock } = await gatewayHarness({
       fetch: async () => (world.asked++, world.answer),
       current: () => true,
     });
     await allowAgent(documents, "default", "Research/1.0");
     await clock.advance(5_000);
     for (const [answer, body] of [
-      [answered({}), PAGE],
-      [answered({}, { cached: true, error: "pdf_not_accepted" }), PAGE],
-      [answered({}, { cached: true }), { ...PAGE, user_agent: "Research/1.0" }],
+      [fetchAnswer({}), PAGE],
+      [fetchAnswer({}, { cached: true, error: "pdf_not_accepted" }), PAGE],
+      [fetchAnswer({}, { cached: true }), { ...PAGE, user_agent: "Research/1.0" }],
     ] as const) {
       world.asked = 0;
       world.answer = answer;
@@ -355,26 +362,26 @@ describe("the short way", () => {
 });
 
 test("the project's retrieval is stored before its address is told", async () => {
-  const bodies = memoryBodies();
-  const { sha256, bytes } = await bodies.put(Buffer.from("x"));
+  const blobs = memoryBlobs();
+  const { sha256, bytes } = await blobs.put(Buffer.from("x"));
   const store = memoryDocuments();
   const slow = Promise.withResolvers<void>();
   const documents: typeof store = {
     ...store,
     put: async (...given) => {
-      if (given[0] === "retrieved") await slow.promise;
+      if (given[0] === "body_grants") await slow.promise;
       return store.put(...given);
     },
   };
-  const { fetch, clock } = await desk({
-    bodies,
+  const { fetch, clock } = await gatewayHarness({
+    blobs,
     documents,
-    fetch: async () => answered({ sha256, bytes, body_kind: "origin" }),
+    fetch: async () => fetchAnswer({ sha256, bytes, body_kind: "origin" }),
   });
-  let told = false;
-  const reply = fetch({ url: "https://example.org/" }).finally(() => (told = true));
+  let isStored = false;
+  const reply = fetch({ url: "https://example.org/" }).finally(() => (isStored = true));
   await clock.advance(1_000);
-  expect(told).toBe(false);
+  expect(isStored).toBe(false);
   slow.resolve();
   expect((await reply).status).toBe(200);
 });

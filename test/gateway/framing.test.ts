@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { addField, collector, coming, faulty } from "../../gateway/framing.ts";
+import { addField, collector, readFraming, replyDefect } from "../../gateway/framing.ts";
 
 describe("what a head announces", () => {
   test.each([
@@ -22,14 +22,14 @@ describe("what a head announces", () => {
     [{ "transfer-encoding": "chunked", "content-length": "17" }, "broken"],
     [{ host: "a.test, b.test" }, "broken"],
   ])("%j is %s", (fields, kind) => {
-    expect(coming(new Map(Object.entries(fields))).kind).toBe(kind);
+    expect(readFraming(new Map(Object.entries(fields))).kind).toBe(kind);
   });
 
   test("a field that is sent twice is never what was sent once", () => {
     const headers = new Map<string, string>();
     addField(headers, "content-length", "");
     addField(headers, "content-length", "17");
-    expect(coming(headers).kind).toBe("broken");
+    expect(readFraming(headers).kind).toBe("broken");
   });
 });
 
@@ -43,9 +43,9 @@ describe("collecting", () => {
         const body = collector(announced && whole.length > 0 ? whole.length : null, limit_bytes);
         let fits = true;
         for (const piece of given) {
-          const lent = Uint8Array.from(piece);
-          fits &&= body.add(lent);
-          lent.fill(0);
+          const borrowed = Uint8Array.from(piece);
+          fits &&= body.add(borrowed);
+          borrowed.fill(0);
         }
         expect(fits).toBe(whole.length <= limit_bytes);
         expect(!fits || body.whole().equals(whole)).toBe(true);
@@ -70,5 +70,5 @@ test.each([
   [{ status: 200, headers: { "Transfer-Encoding": "chunked" } }, "the header Transfer-Encoding"],
   [{ status: 200, headers: { "x-fish": "cod\r\n" } }, "a control character in the header x-fish"],
 ])("a reply %j has %s", (reply, fault) => {
-  expect(faulty(reply)?.slice(0, fault?.length) ?? null).toBe(fault);
+  expect(replyDefect(reply)?.slice(0, fault?.length) ?? null).toBe(fault);
 });

@@ -1,26 +1,26 @@
 /** GET /v1/quota and the metering behind it (1-core.md, Quota; Limits). */
 import { describe, expect, test } from "vitest";
-import { account } from "../../actors/accounts/actor.ts";
+import { accountActor } from "../../actors/accounts/actor.ts";
 import { createCustomer, createProject, findGrant, prepareAccounts } from "../../actors/accounts/keys.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
-import type { Say } from "../../cluster/actor.ts";
+import type { ActorClient } from "../../cluster/actor.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { metering } from "../../gateway/metering.ts";
 import { shape } from "../../gateway/validate.ts";
 import { Account, type Bill, type Grant, Quota } from "../../schemas/accounts.ts";
-import { answered, desk, NOON_MS } from "../harness/gateway-harness.ts";
+import { fetchAnswer, gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";
 
 const quota = shape(Quota);
 const PAGE = { url: "https://example.org/" };
 
 describe("GET /v1/quota", () => {
   test("counts what was used a moment ago", async () => {
-    const { fetch, call, key } = await desk({
-      fetch: async () => answered({ tier: "proxy", bytes: 10 }, { cost_usd: "0.5" }),
+    const { fetch, call, key } = await gatewayHarness({
+      fetch: async () => fetchAnswer({ tier: "proxy", bytes: 10 }, { cost_usd: "0.5" }),
     });
     const mine = await key({ label: "mine", quotas: { fetch: 10 }, spend_cap_micros: 2_000_000 });
     await fetch(PAGE, { key: mine });
@@ -74,7 +74,7 @@ describe("GET /v1/quota", () => {
   });
 
   test("counts what was used after it had nothing to tell", async () => {
-    const { fetch, call, key } = await desk();
+    const { fetch, call, key } = await gatewayHarness();
     const mine = await key();
     const used = async () => (await call("GET", "/v1/quota", { key: mine })).json.keys[0].requests.fetch.used;
     await fetch(PAGE, { key: mine });
@@ -84,7 +84,7 @@ describe("GET /v1/quota", () => {
   });
 
   test("shows an admin key its whole customer, a standard key only itself (Authentication 4)", async () => {
-    const { fetch, call, key, documents, clock, first } = await desk();
+    const { fetch, call, key, documents, clock, first } = await gatewayHarness();
     await createProject(documents, { name: "second", customer: "default" }, clock.now());
     await createCustomer(documents, { name: "acme", external: true, currency: "CHF" }, clock.now());
     await createProject(documents, { name: "theirs", customer: "acme" }, clock.now());
@@ -119,13 +119,13 @@ async function gateways(broken: { now: boolean } = { now: false }) {
   const clock = virtualClock(NOON_MS);
   const documents = memoryDocuments();
   const meters = silentMeters();
-  const { ask } = embedded([account()], { clock, documents, meters, random: seededRandom(1) });
+  const { ask } = embedded([accountActor()], { clock, documents, meters, random: seededRandom(1) });
   await prepareAccounts(documents, "ak_0123456789abcdefghij", clock.now());
   const [{ key: id } = { key: "" }] = await documents.list("keys", { limit: 1 });
   const grant = (await findGrant(documents, id))!;
   const limited: Grant = { ...grant, key: { ...grant.key, quotas: { search: null, fetch: 100 } } };
-  const shaky = ((...given: Parameters<Say>) =>
-    broken.now ? Promise.reject(new Fault("no_answer", "Nobody")) : ask(...given)) as Say;
+  const shaky = ((...given: Parameters<ActorClient>) =>
+    broken.now ? Promise.reject(new Fault("no_answer", "Nobody")) : ask(...given)) as ActorClient;
   const one = metering({ ask: shaky, clock, meters, gateway: "one" });
   const two = metering({ ask: shaky, clock, meters, gateway: "two" });
   const total = async () =>
@@ -140,14 +140,14 @@ describe("metering", () => {
     const [here, there] = [await one.open(grant), await two.open(grant)];
     for (let i = 0; i < 3; i++) {
       void one.claim(here, "fetch");
-      one.settle(here, "fetch", bill());
+      one.complete(here, "fetch", bill());
     }
     void two.claim(there, "fetch");
-    two.settle(there, "fetch", bill());
+    two.complete(there, "fetch", bill());
     expect([here.used.fetch, there.used.fetch, await total()]).toEqual([3, 1, 0]);
     await clock.advance(1_000);
     expect(await total()).toBe(4);
-    two.settle(there, null, bill({ category: "fetch_cached" }));
+    two.complete(there, null, bill({ category: "fetch_cached" }));
     await clock.advance(1_000);
     expect(there.used.fetch).toBe(5);
   });
@@ -155,10 +155,10 @@ describe("metering", () => {
   test("says the same tally under the same number until it is heard, and counts on meanwhile", async () => {
     const { clock, one, total, grant, broken } = await gateways();
     const here = await one.open(grant);
-    one.settle(here, null, bill());
+    one.complete(here, null, bill());
     broken.now = true;
     await clock.advance(3_000);
-    one.settle(here, null, bill());
+    one.complete(here, null, bill());
     await clock.advance(3_000);
     expect(await total()).toBe(0);
     broken.now = false;
@@ -170,16 +170,16 @@ describe("metering", () => {
     const { clock, one, grant } = await gateways();
     const here = await one.open(grant);
     void one.claim(here, "fetch");
-    one.settle(here, null, bill({ category: "fetch_own" }));
+    one.complete(here, null, bill({ category: "fetch_own" }));
     await clock.advance(1_000);
     expect(here.used.fetch).toBe(2);
-    one.settle(here, "fetch", null);
+    one.complete(here, "fetch", null);
     expect(here.used.fetch).toBe(1);
   });
 
   test("a gateway that starts anew knows what was used before", async () => {
     const { clock, one, two, grant } = await gateways();
-    one.settle(await one.open(grant), null, bill());
+    one.complete(await one.open(grant), null, bill());
     await clock.advance(1_000);
     expect((await two.open(grant)).used.fetch).toBe(1);
   });
@@ -187,20 +187,20 @@ describe("metering", () => {
   test("a new month begins at nought, and what the old one owes is told as the old one's", async () => {
     const { clock, one, total, grant } = await gateways();
     const here = await one.open(grant);
-    one.settle(here, null, bill());
+    one.complete(here, null, bill());
     one.turn(here, Date.UTC(2026, 11, 1));
     expect(here.used.fetch).toBe(0);
-    one.settle(here, null, bill());
+    one.complete(here, null, bill());
     await clock.advance(1_000);
     expect(await total()).toBe(1);
   });
 
   test("drains, and says so when it cannot", async () => {
     const { one, two, total, grant, broken, meters } = await gateways();
-    one.settle(await one.open(grant), null, bill());
+    one.complete(await one.open(grant), null, bill());
     await one.drain();
     expect(await total()).toBe(1);
-    two.settle(await two.open(grant), null, bill());
+    two.complete(await two.open(grant), null, bill());
     broken.now = true;
     await two.drain();
     expect(meters.lines.filter(({ level }) => level === "error")).toHaveLength(1);

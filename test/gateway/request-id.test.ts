@@ -13,8 +13,8 @@ test("a request id tells its time, sorts by it, and is like no other of its mill
       expect(first).toMatch(/^req_[0-7][0-9A-HJKMNP-TV-Z]{25}$/);
       expect(first).toHaveLength(REQUEST_ID_CHARS);
       const time = first.slice(4, 14);
-      const told = Array.from(time).reduce((sum, digit) => sum * 32 + DIGITS.indexOf(digit), 0);
-      expect(told).toBe(now_ms);
+      const decoded = Array.from(time).reduce((sum, digit) => sum * 32 + DIGITS.indexOf(digit), 0);
+      expect(decoded).toBe(now_ms);
       expect(twin.startsWith(`req_${time}`) && twin !== first).toBe(true);
       expect(later > first && later > twin).toBe(true);
     }),

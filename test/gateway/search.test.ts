@@ -7,8 +7,8 @@ import { searchRoutes } from "../../gateway/routes/search.ts";
 import { shape } from "../../gateway/validate.ts";
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
-import { type SearchAnswer, type SearchAsk, SearchResponse } from "../../schemas/search.ts";
-import { type Asked, desk } from "../harness/gateway-harness.ts";
+import { type SearchAnswer, type SearchRequest, SearchResponse } from "../../schemas/search.ts";
+import { type RequestOptions, gatewayHarness } from "../harness/gateway-harness.ts";
 
 const response = shape(SearchResponse);
 
@@ -32,8 +32,8 @@ const answered = (more: Partial<SearchAnswer> = {}): SearchAnswer => ({
   ...more,
 });
 
-async function searchDesk(search: (ask: SearchAsk) => Promise<SearchAnswer> = async () => answered()) {
-  const asks: SearchAsk[] = [];
+async function searchHarness(search: (ask: SearchRequest) => Promise<SearchAnswer> = async () => answered()) {
+  const requests: SearchRequest[] = [];
   let time: Clock | null = null;
   const clock: Clock = {
     now: () => time!.now(),
@@ -42,25 +42,26 @@ async function searchDesk(search: (ask: SearchAsk) => Promise<SearchAnswer> = as
   };
   const routes = searchRoutes({
     search: (ask) => {
-      asks.push(ask);
+      requests.push(ask);
       return search(ask);
     },
     clock,
     meters: silentMeters(),
   });
-  const it = await desk({
+  const it = await gatewayHarness({
     more: [...routes, ...demoRoutes(new Map([["page", Buffer.from("<p>page</p>")]]))],
   });
   time = it.clock;
-  const find = (body: object, asked: Asked = {}) => it.call("POST", "/v1/search", { ...asked, body });
-  return { ...it, asks, find };
+  const find = (body: object, options: RequestOptions = {}) =>
+    it.call("POST", "/v1/search", { ...options, body });
+  return { ...it, requests, find };
 }
 
 describe("what is asked", () => {
   test("has every default filled in, and its white space tidied", async () => {
-    const { find, asks } = await searchDesk();
+    const { find, requests } = await searchHarness();
     expect((await find({ query: "  Tide \n mill " })).status).toBe(200);
-    expect(asks).toEqual([
+    expect(requests).toEqual([
       {
         search_id: expect.stringMatching(/^req_/),
         query: "Tide mill",
@@ -85,9 +86,9 @@ describe("what is asked", () => {
     ["py", "year"],
     [null, null],
   ])("freshness %s means %s", async (freshness, period) => {
-    const { find, asks } = await searchDesk();
+    const { find, requests } = await searchHarness();
     expect((await find({ query: "x", freshness })).status).toBe(200);
-    expect(asks[0]!.freshness).toBe(period);
+    expect(requests[0]!.freshness).toBe(period);
   });
 
   test.each([
@@ -104,7 +105,7 @@ describe("what is asked", () => {
     [{ query: `${" ".repeat(500)}${"x y ".repeat(499)}x${"\n".repeat(500)}` }],
     [{ query: "東".repeat(2_000) }],
   ])("%j may be asked", async (body) => {
-    expect((await (await searchDesk()).find(body)).status).toBe(200);
+    expect((await (await searchHarness()).find(body)).status).toBe(200);
   });
 
   test.each([
@@ -124,14 +125,14 @@ describe("what is asked", () => {
     [{ query: "x", freshness: "decade" }, "literal_error"],
     [{ query: "x", cache_ttl_s: -1 }, "greater_than_equal"],
   ])("%j may not: %s", async (body, type) => {
-    const { find, asks } = await searchDesk();
+    const { find, requests } = await searchHarness();
     const { status, json } = await find(body);
     expect([status, json.detail[0].type]).toEqual([422, type]);
-    expect(asks).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   test("a query made to be slow to check is not", async () => {
-    const { find } = await searchDesk();
+    const { find } = await searchHarness();
     const began = process.cpuUsage();
     for (const query of [`x${" ".repeat(7_990)}x`, "x ".repeat(4_000), " ".repeat(8_000)])
       await find({ query });
@@ -141,7 +142,7 @@ describe("what is asked", () => {
 
 describe("what is answered", () => {
   test("has every field of the specification, the query as sent", async () => {
-    const { find } = await searchDesk();
+    const { find } = await searchHarness();
     const { json } = await find({ query: " Tide  mill" });
     expect(response.read("body", json).kind).toBe("read");
     expect(json).toEqual({
@@ -165,12 +166,12 @@ describe("what is answered", () => {
     [{ provider: "fallback", cached: true }, "search_cached", 0],
     [{ provider: null, results: [], error: "metasearch_timeout" }, "search", 0],
   ] as const)("%j is billed as %s", async (answer, billing_category, cost_usd) => {
-    const { find } = await searchDesk(async () => answered(answer as Partial<SearchAnswer>));
+    const { find } = await searchHarness(async () => answered(answer as Partial<SearchAnswer>));
     expect((await find({ query: "x" })).json).toMatchObject({ billing_category, cost_usd });
   });
 
   test("is no HTTP error when nobody could answer", async () => {
-    const { find } = await searchDesk(async () =>
+    const { find } = await searchHarness(async () =>
       answered({
         provider: null,
         results: [],
@@ -183,30 +184,30 @@ describe("what is answered", () => {
   });
 
   test("shows no cost to keys of an external customer", async () => {
-    const { find, documents, clock } = await searchDesk(async () =>
+    const { find, documents, clock } = await searchHarness(async () =>
       answered({ provider: "fallback", cost_usd: "0.005000" }),
     );
-    const wishes = { name: "acme", external: true, currency: "CHF" as const };
-    await createCustomer(documents, wishes, clock.now());
+    const customer = { name: "acme", external: true, currency: "CHF" as const };
+    await createCustomer(documents, customer, clock.now());
     await createProject(documents, { name: "p", customer: "acme" }, clock.now());
     const { key } = await createKey(documents, { project: "p", role: "standard" }, clock.now());
     expect((await find({ query: "x" }, { key })).json.cost_usd).toBeNull();
   });
 
   test("is 504 when there is none in 150 s, and 503 when too many wait for the same", async () => {
-    const slow = await searchDesk(() => new Promise(() => {}));
+    const slow = await searchHarness(() => new Promise(() => {}));
     const waiting = slow.find({ query: "x" });
     await slow.clock.advance(150_000);
     expect(await waiting).toMatchObject({ status: 504, json: { detail: { error: "timeout" } } });
 
-    const full = await searchDesk(() => Promise.reject(new Fault("mailbox_full", "full")));
+    const full = await searchHarness(() => Promise.reject(new Fault("mailbox_full", "full")));
     expect((await full.find({ query: "x" })).status).toBe(503);
   });
 });
 
 describe("keys", () => {
   test("for fetch only may not search, and those for search only may", async () => {
-    const { find, key } = await searchDesk();
+    const { find, key } = await searchHarness();
     expect(await find({ query: "x" }, { key: await key({ categories: ["fetch"] }) })).toMatchObject({
       status: 403,
       json: { detail: { error: "key_category_not_allowed" } },
@@ -216,7 +217,7 @@ describe("keys", () => {
   });
 
   test("with a quota have it counted, cached or not, and what it cost", async () => {
-    const { find, key, call } = await searchDesk(async () =>
+    const { find, key, call } = await searchHarness(async () =>
       answered({ provider: "fallback", cost_usd: "0.005000" }),
     );
     const limited = await key({ quotas: { search: 2, fetch: null } });
@@ -235,7 +236,7 @@ describe("keys", () => {
 });
 
 test("demo pages are shown by name and no other way", async () => {
-  const { call } = await searchDesk();
+  const { call } = await searchHarness();
   const page = await call("GET", "/demo/page", { key: null });
   expect([page.status, page.bytes.toString()]).toEqual([200, "<p>page</p>"]);
   for (const path of ["/demo/other", "/demo/..%2fpage", "/demo/", "/demo"])

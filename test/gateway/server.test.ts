@@ -11,7 +11,7 @@ import {
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { openRoute, route, router } from "../../gateway/route.ts";
-import { answered, desk, leaving, NOON_MS } from "../harness/gateway-harness.ts";
+import { fetchAnswer, gatewayHarness, clientAbort, NOON_MS } from "../harness/gateway-harness.ts";
 
 const URL_BODY = { url: "https://example.org/" };
 
@@ -49,7 +49,7 @@ const postHead = (authorization: string) => ({
 
 describe("routing", () => {
   test("an unknown path is 404, before any question of keys", async () => {
-    const { call } = await desk();
+    const { call } = await gatewayHarness();
     for (const path of ["/v2/fetch", "/v1/fetch/", "/v1", "//v1/fetch", "/v1/bodies/a/b"])
       expect(await call("GET", path, { key: null })).toMatchObject({
         status: 404,
@@ -58,7 +58,7 @@ describe("routing", () => {
   });
 
   test("a known path with another method is 405 and says which", async () => {
-    const { call } = await desk();
+    const { call } = await gatewayHarness();
     expect(await call("DELETE", "/v1/fetch")).toMatchObject({
       status: 405,
       json: { detail: "Method Not Allowed" },
@@ -68,7 +68,7 @@ describe("routing", () => {
   });
 
   test("OPTIONS needs no key, and browsers are welcome only where it says so", async () => {
-    const { call } = await desk();
+    const { call } = await gatewayHarness();
     const asks = {
       key: null,
       headers: { "access-control-request-method": "POST", origin: "https://a.example" },
@@ -87,7 +87,7 @@ describe("routing", () => {
   });
 
   test("HEAD is GET where there is no route of its own", async () => {
-    const { call } = await desk();
+    const { call } = await gatewayHarness();
     expect((await call("HEAD", "/health")).status).toBe(200);
   });
 
@@ -114,7 +114,7 @@ describe("routing", () => {
     ["/c/batch/.csv", "/c/batch/{job_id}", { job_id: ".csv" }],
   ])("%s goes to %s", (path, template, params) => {
     const found = find(path);
-    expect(found?.place.template).toBe(template);
+    expect(found?.path.template).toBe(template);
     expect(found?.params).toEqual(params);
   });
 
@@ -125,7 +125,7 @@ describe("routing", () => {
 
 describe("keys", () => {
   test("a missing key and a wrong one are told apart (Authentication 5)", async () => {
-    const { fetch } = await desk();
+    const { fetch } = await gatewayHarness();
     for (const [authorization, detail] of [
       ["", "missing bearer token"],
       ["Basic dXNlcjpwYXNz", "missing bearer token"],
@@ -143,7 +143,7 @@ describe("keys", () => {
   test.skipIf(!existsSync(SHARED))(`the shared vectors (${SHARED})`, async () => {
     const { known_key, cases } = JSON.parse(readFileSync(SHARED, "utf8"));
     const documents = memoryDocuments();
-    const { call } = await desk({ documents });
+    const { call } = await gatewayHarness({ documents });
     await createKey(documents, { project: "default", role: "account_admin" }, NOON_MS, () => known_key);
     expect(cases.length).toBe(21);
     for (const { id, authorization, status, detail } of cases) {
@@ -157,7 +157,7 @@ describe("keys", () => {
   });
 
   test("an answer to a key says its role and its limits (Authentication 3)", async () => {
-    const { call, key } = await desk();
+    const { call, key } = await gatewayHarness();
     expect((await call("GET", "/v1/quota")).headers).toMatchObject({
       "x-service-key-role": "account_admin",
       "ratelimit-policy": '"project";q=200;w=1',
@@ -178,7 +178,7 @@ describe("keys", () => {
   });
 
   test("a revoked key is refused within 5 seconds, also one that is used all the time", async () => {
-    const { call, key, documents, clock } = await desk();
+    const { call, key, documents, clock } = await gatewayHarness();
     const doomed = await key();
     expect((await call("GET", "/v1/quota", { key: doomed })).status).toBe(200);
     await revokeKey(documents, doomed.slice(0, 10), clock.now());
@@ -192,7 +192,7 @@ describe("keys", () => {
   });
 
   test("a new key counts within 5 seconds, also one that was tried before it was there", async () => {
-    const { call, documents, clock } = await desk();
+    const { call, documents, clock } = await gatewayHarness();
     const early = `sk_${"a".repeat(43)}`;
     expect((await call("GET", "/v1/quota", { key: early })).status).toBe(401);
     await createKey(documents, { project: "default", role: "standard" }, clock.now(), () => early);
@@ -210,7 +210,7 @@ describe("keys", () => {
         return documents.get(collection, id);
       },
     };
-    const { admit, call, clock, first } = await desk({ documents: counting });
+    const { admit, call, clock, first } = await gatewayHarness({ documents: counting });
     await call("GET", "/v1/quota");
     const head = {
       method: "GET",
@@ -221,7 +221,7 @@ describe("keys", () => {
     };
     for (let round = 0; round < 100; round++) {
       await clock.advance(100);
-      expect("answer" in admit(head, leaving())).toBe(true);
+      expect("answer" in admit(head, clientAbort())).toBe(true);
     }
     expect(reads).toBeGreaterThan(3);
     expect(reads).toBeLessThan(8);
@@ -237,7 +237,7 @@ describe("keys", () => {
         return documents.get(collection, id);
       },
     };
-    const { call, clock } = await desk({ documents: shaky });
+    const { call, clock } = await gatewayHarness({ documents: shaky });
     expect((await call("GET", "/v1/quota")).status).toBe(200);
     broken = true;
     await clock.advance(5_000);
@@ -249,7 +249,7 @@ describe("keys", () => {
   });
 
   test("a suspended customer is refused on every path under /v1 (Authentication 6)", async () => {
-    const { call, fetch, documents, clock } = await desk();
+    const { call, fetch, documents, clock } = await gatewayHarness();
     await setCustomerStatus(documents, "default", "suspended");
     for (const reply of [
       await fetch(URL_BODY),
@@ -264,7 +264,7 @@ describe("keys", () => {
   });
 
   test("a key for search only may not fetch (Authentication 7)", async () => {
-    const { fetch, call, key } = await desk();
+    const { fetch, call, key } = await gatewayHarness();
     const searches = await key({ categories: ["search"] });
     expect(await fetch(URL_BODY, { key: searches })).toMatchObject({
       status: 403,
@@ -281,7 +281,7 @@ describe("keys", () => {
 
 describe("rates", () => {
   test("the request after the last of a second is 429, the next second is open again", async () => {
-    const { call, clock } = await desk();
+    const { call, clock } = await gatewayHarness();
     const replies = [];
     for (let i = 0; i < 201; i++) replies.push(await call("GET", "/v1/quota"));
     expect(new Set(replies.slice(0, 200).map(({ status }) => status))).toEqual(new Set([200]));
@@ -299,7 +299,7 @@ describe("rates", () => {
   });
 
   test("a key's own rate is its own", async () => {
-    const { call, key } = await desk();
+    const { call, key } = await gatewayHarness();
     const slow = await key({ rate_limit_rps: 1 });
     expect((await call("GET", "/v1/quota", { key: slow })).status).toBe(200);
     expect(await call("GET", "/v1/quota", { key: slow })).toMatchObject({
@@ -313,7 +313,7 @@ describe("rates", () => {
 
 describe("allowances", () => {
   test("a used-up quota is 429 until the month ends, and only for its category", async () => {
-    const { fetch, call, key, clock } = await desk({ at_ms: Date.UTC(2026, 10, 30, 23, 59, 30) });
+    const { fetch, call, key, clock } = await gatewayHarness({ at_ms: Date.UTC(2026, 10, 30, 23, 59, 30) });
     const scarce = await key({ quotas: { fetch: 2 } });
     expect((await fetch(URL_BODY, { key: scarce })).headers["x-service-quota-remaining"]).toBe("fetch=1");
     expect((await fetch(URL_BODY, { key: scarce })).status).toBe(200);
@@ -329,7 +329,9 @@ describe("allowances", () => {
 
   test("many at once cannot pass a quota: it is reserved before the work", async () => {
     const open = Promise.withResolvers<void>();
-    const { fetch, key } = await desk({ fetch: async () => open.promise.then(() => answered({})) });
+    const { fetch, key } = await gatewayHarness({
+      fetch: async () => open.promise.then(() => fetchAnswer({})),
+    });
     const scarce = await key({ quotas: { fetch: 3 } });
     const replies = Array.from({ length: 5 }, () => fetch(URL_BODY, { key: scarce }));
     open.resolve();
@@ -344,10 +346,10 @@ describe("allowances", () => {
 
   test("what we could not answer is not counted", async () => {
     let broken = true;
-    const { fetch, key } = await desk({
+    const { fetch, key } = await gatewayHarness({
       fetch: async () => {
         if (broken) throw new Fault("no_workers", "Cannot fetch: there is no worker");
-        return answered({});
+        return fetchAnswer({});
       },
     });
     const scarce = await key({ quotas: { fetch: 1 } });
@@ -359,7 +361,7 @@ describe("allowances", () => {
   });
 
   test("a reached spend cap is 429 with its amount", async () => {
-    const { fetch, key } = await desk({ fetch: async () => answered({}, { cost_usd: "0.75" }) });
+    const { fetch, key } = await gatewayHarness({ fetch: async () => fetchAnswer({}, { cost_usd: "0.75" }) });
     const capped = await key({ spend_cap_micros: 1_000_000 });
     expect((await fetch(URL_BODY, { key: capped })).headers["x-service-key-budget-remaining"]).toBe(
       "0.250000",
@@ -378,7 +380,7 @@ describe("allowances", () => {
 describe("the order of checks", () => {
   /** Each request is wrong in its own way and in all later ones: the first wrong thing is what is answered. */
   test("is the order decided", async () => {
-    const { call, key, documents, clock } = await desk();
+    const { call, key, documents, clock } = await gatewayHarness();
     const project = { name: "odd", customer: "default" };
     await createProject(documents, project, clock.now());
     const bad = { url: "", user_agent: "Nobody/1" };
@@ -417,17 +419,17 @@ describe("the order of checks", () => {
   });
 
   test("a body is awaited only after the key was found good enough", async () => {
-    const { admit, first, call } = await desk();
+    const { admit, first, call } = await gatewayHarness();
     await call("GET", "/v1/quota");
-    const stays = leaving();
+    const stays = clientAbort();
     expect(admit(postHead("Bearer nonsense"), stays)).toMatchObject({ status: 401 });
     expect(admit(postHead(`Bearer ${first}`), stays)).toMatchObject({ limit_bytes: 67_108_864 });
   });
 
   test("large bodies are few at a time, fewer from strangers, and places come back", async () => {
-    const { admit, first, call } = await desk();
+    const { admit, first, call } = await gatewayHarness();
     await call("GET", "/v1/quota");
-    const admitted = (key: string, gone?: AbortSignal) =>
+    const admitted = (key: string, signal?: AbortSignal) =>
       admit(
         {
           method: "POST",
@@ -439,18 +441,18 @@ describe("the order of checks", () => {
           ]),
           address: () => "",
         },
-        leaving(gone),
+        clientAbort(signal),
       );
     const places = (key: string) => {
-      const held: AbortController[] = [];
+      const clients: AbortController[] = [];
       for (;;) {
         const client = new AbortController();
-        if ("status" in admitted(key, client.signal)) return held;
-        held.push(client);
+        if ("status" in admitted(key, client.signal)) return clients;
+        clients.push(client);
       }
     };
-    const strangers = places(`sk_${"s".repeat(43)}`);
-    expect(strangers).toHaveLength(4);
+    const unauthenticated = places(`sk_${"s".repeat(43)}`);
+    expect(unauthenticated).toHaveLength(4);
     const known = places(first);
     expect(known).toHaveLength(16);
     known[0]!.abort();
@@ -461,7 +463,7 @@ describe("the order of checks", () => {
 
 describe("every answer", () => {
   test("has a request id of its own, refusals too", async () => {
-    const { call, fetch } = await desk();
+    const { call, fetch } = await gatewayHarness();
     const replies = [
       await fetch(URL_BODY),
       await call("GET", "/nowhere"),
@@ -474,7 +476,7 @@ describe("every answer", () => {
   });
 
   test("is counted by route and class, and logged without its query and its key", async () => {
-    const { call, meters, first } = await desk();
+    const { call, meters, first } = await gatewayHarness();
     await call("GET", "/v1/quota?secret=1");
     await call("GET", "/nowhere");
     expect(meters.counts.get("trawl_http_requests_total /v1/quota GET 2xx")).toBe(1);
@@ -489,7 +491,9 @@ describe("every answer", () => {
   });
 
   test("to a bug is 500 with the id to find it by, and nothing of the bug", async () => {
-    const { call, meters } = await desk({ more: [thrower(() => new RangeError("secret of the house"))] });
+    const { call, meters } = await gatewayHarness({
+      more: [thrower(() => new RangeError("secret of the house"))],
+    });
     const { status, json, bytes, headers } = await call("GET", "/v1/broken");
     expect([status, json]).toEqual([500, { detail: "internal error", request_id: headers["x-request-id"] }]);
     expect(bytes.toString()).not.toContain("secret");
@@ -508,7 +512,9 @@ describe("every answer", () => {
     ["no_answer", 504],
     ["message_too_large", 500],
   ] as const)("to the fault %s is %i", async (code, expected) => {
-    const { call, meters } = await desk({ more: [thrower(() => new Fault(code, "Cannot reach 10.0.0.7"))] });
+    const { call, meters } = await gatewayHarness({
+      more: [thrower(() => new Fault(code, "Cannot reach 10.0.0.7"))],
+    });
     const { status, json, headers, bytes } = await call("GET", "/v1/broken");
     expect(status).toBe(expected);
     expect(bytes.toString()).not.toContain("10.0.0.7");
@@ -523,7 +529,7 @@ describe("every answer", () => {
   });
 
   test("that broke in the adapter is a 500 as well", async () => {
-    const { failed } = await desk();
+    const { failed } = await gatewayHarness();
     const head = { method: "GET", path: "/", query: "", headers: new Map(), address: () => "" };
     expect(failed(new Error("x"), head)).toMatchObject({ status: 500 });
   });

@@ -1,10 +1,10 @@
 /** Several gateways keep one limit together (1-core.md, Limits): never more than it says, and no fewer than asked for. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { account } from "../../actors/accounts/actor.ts";
+import { accountActor } from "../../actors/accounts/actor.ts";
 import { findGrant, prepareAccounts } from "../../actors/accounts/keys.ts";
-import { giveRates, type Windows } from "../../actors/accounts/allocation.ts";
-import type { Say } from "../../cluster/actor.ts";
+import { allotRates, type Windows } from "../../actors/accounts/allocation.ts";
+import type { ActorClient } from "../../cluster/actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
@@ -21,9 +21,9 @@ async function world(delay_ms = 0) {
   const clock = virtualClock(NOON_MS);
   const documents = memoryDocuments();
   const meters = silentMeters();
-  const { ask } = embedded([account()], { clock, documents, meters, random: seededRandom(1) });
+  const { ask } = embedded([accountActor()], { clock, documents, meters, random: seededRandom(1) });
   const state = { broken: false, asks: 0 };
-  const far: Say = async (...given) => {
+  const far: ActorClient = async (...given) => {
     state.asks++;
     if (state.broken) throw new Fault("bus_unreachable", "Nobody");
     if (delay_ms > 0) await new Promise<void>((resolve) => void clock.at(clock.now() + delay_ms, resolve));
@@ -91,9 +91,11 @@ describe("requests per second", () => {
     for (let n = 0; n < 12; n++) void arrive(n, slow);
     for (let n = 0; n < 12; n++) void arrive(n, { ...LIMITED, key: "sk_7654321" });
     await clock.advance(1);
-    const said = Object.groupBy(await Promise.all(answers), ({ passed }) => passed ?? "through");
-    expect([said.through?.length, said.key?.length, said.project?.length]).toEqual([10, 10, 4]);
-    expect(said.project![0]!.limit).toBe('"project";r=0;t=1');
+    const byOutcome = Object.groupBy(await Promise.all(answers), ({ passed }) => passed ?? "through");
+    expect([byOutcome.through?.length, byOutcome.key?.length, byOutcome.project?.length]).toEqual([
+      10, 10, 4,
+    ]);
+    expect(byOutcome.project![0]!.limit).toBe('"project";r=0;t=1');
   });
 
   test("ask for a handful at a time: one gateway of a busy project seldom waits", async () => {
@@ -129,22 +131,22 @@ describe("requests per second", () => {
 
 describe("a share of a window", () => {
   test.each([
-    [200, 0, { given: 25, left: 175 }],
-    [200, 40, { given: 40, left: 160 }],
-    [7, 0, { given: 0, left: 7 }],
-    [7, 1, { given: 1, left: 6 }],
-    [2, 9, { given: 2, left: 0 }],
-    [0, 1, { given: 0, left: 0 }],
+    [200, 0, { granted: 25, remaining: 175 }],
+    [200, 40, { granted: 40, remaining: 160 }],
+    [7, 0, { granted: 0, remaining: 7 }],
+    [7, 1, { granted: 1, remaining: 6 }],
+    [2, 9, { granted: 2, remaining: 0 }],
+    [0, 1, { granted: 0, remaining: 0 }],
   ])("of %i when %i wait", (limit, want, share) => {
-    expect(giveRates(new Map(), 5, { project: { limit, want } }, 0)).toEqual({ project: share });
+    expect(allotRates(new Map(), 5, { project: { limit, requested: want } }, 0)).toEqual({ project: share });
   });
 
   test("is forgotten when nobody asks for the window any more", () => {
     const windows: Windows = new Map();
-    giveRates(windows, 5, { project: { limit: 1, want: 1 } }, 0);
-    giveRates(windows, 6, { project: { limit: 1, want: 1 } }, 4_999);
+    allotRates(windows, 5, { project: { limit: 1, requested: 1 } }, 0);
+    allotRates(windows, 6, { project: { limit: 1, requested: 1 } }, 4_999);
     expect([...windows.keys()]).toEqual([5, 6]);
-    giveRates(windows, 7, { project: { limit: 1, want: 1 } }, 5_000);
+    allotRates(windows, 7, { project: { limit: 1, requested: 1 } }, 5_000);
     expect([...windows.keys()]).toEqual([6, 7]);
   });
 });
@@ -162,24 +164,24 @@ describe("requests of a month", () => {
       key: { ...found.key, quotas: { search: null, fetch } },
       project: { ...found.project, rate_limit_rps },
     };
-    const books = ["one", "two"].map((gateway) =>
+    const meterings = ["one", "two"].map((gateway) =>
       metering({ ask: far, clock, meters, gateway, shared: true }),
     );
-    const opening = Promise.all(books.map((book) => book.open(grant)));
+    const opening = Promise.all(meterings.map((each) => each.open(grant)));
     await clock.advance(2 * delay_ms);
     const keys = await opening;
     const total = async () =>
       (await ask(Account, "default", "usage", { month: "2026-11" })).keys[grant.key.prefix]?.fetch_own
         ?.requests ?? 0;
     const claim = async (at: number): Promise<KeyMeter | null> =>
-      (await books[at]!.claim(keys[at]!, "fetch")) ? keys[at]! : null;
-    return { clock, books, keys, total, claim, state };
+      (await meterings[at]!.claim(keys[at]!, "fetch")) ? keys[at]! : null;
+    return { clock, meterings, keys, total, claim, state };
   }
 
   test("are given also after there was nothing to tell", async () => {
-    const { books, claim } = await gateways(2);
-    await books[0]!.flush("default");
-    await books[0]!.flush("default");
+    const { meterings, claim } = await gateways(2);
+    await meterings[0]!.flush("default");
+    await meterings[0]!.flush("default");
     expect(await Promise.all([claim(0), claim(0), claim(0)]).then((all) => all.filter(Boolean))).toHaveLength(
       2,
     );
@@ -205,7 +207,7 @@ describe("requests of a month", () => {
       );
       await fc.assert(
         fc.asyncProperty(traffic, fc.nat(60), async (bursts, quota) => {
-          const { clock, books, claim, total } = await gateways(quota, 3, rate);
+          const { clock, meterings, claim, total } = await gateways(quota, 3, rate);
           let granted = 0;
           let asked = 0;
           for (const { at, many, takes_ms, after_ms } of bursts) {
@@ -214,7 +216,7 @@ describe("requests of a month", () => {
               void claim(at).then((meter) => {
                 if (!meter) return;
                 granted++;
-                clock.at(clock.now() + takes_ms, () => books[at]!.settle(meter, "fetch", BILL));
+                clock.at(clock.now() + takes_ms, () => meterings[at]!.complete(meter, "fetch", BILL));
               });
             }
             await clock.advance(after_ms);
@@ -229,24 +231,24 @@ describe("requests of a month", () => {
   );
 
   test("are not asked for while a quota is far from used up", async () => {
-    const { books, keys, claim, clock, state } = await gateways(1_000);
-    expect(books[0]!.claim(keys[0]!, "fetch")).toBeInstanceOf(Promise);
+    const { meterings, keys, claim, clock, state } = await gateways(1_000);
+    expect(meterings[0]!.claim(keys[0]!, "fetch")).toBeInstanceOf(Promise);
     await clock.advance(0);
     const before = state.asks;
-    for (let n = 0; n < 50; n++) expect(books[0]!.claim(keys[0]!, "fetch")).toBe(true);
+    for (let n = 0; n < 50; n++) expect(meterings[0]!.claim(keys[0]!, "fetch")).toBe(true);
     expect(state.asks).toBe(before);
     // What was heard long ago is not believed.
     await clock.advance(1_000);
     await clock.advance(2_000);
-    expect(books[0]!.claim(keys[0]!, "fetch")).toBeInstanceOf(Promise);
+    expect(meterings[0]!.claim(keys[0]!, "fetch")).toBeInstanceOf(Promise);
     expect(await claim(1)).not.toBeNull();
   });
 
   test("that are not counted in the end are free for others at once", async () => {
-    const { books, claim, clock } = await gateways(1);
-    const held = (await claim(0))!;
+    const { meterings, claim, clock } = await gateways(1);
+    const claimed = (await claim(0))!;
     expect(await claim(1)).toBeNull();
-    books[0]!.settle(held, "fetch", null);
+    meterings[0]!.complete(claimed, "fetch", null);
     await clock.advance(0);
     expect(await claim(1)).not.toBeNull();
   });

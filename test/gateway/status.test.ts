@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { pageRoutes } from "../../gateway/routes/pages.ts";
-import { desk } from "../harness/gateway-harness.ts";
+import { gatewayHarness } from "../harness/gateway-harness.ts";
 
 const fine = { ping: async () => {}, gates: true };
 const broken = { ping: () => Promise.reject(new Error("mongodb://user:pass@10.0.0.7")), gates: true };
@@ -29,12 +29,12 @@ describe("/ready", () => {
       { documents: "ok", bodies: "unavailable" },
     ],
     [{ documents: fine }, true, 503, { documents: "ok" }],
-  ])("%j, draining %s: %i", async (checks, draining, status, said) => {
-    const { call } = await desk({ checks, draining: () => draining });
+  ])("%j, draining %s: %i", async (checks, draining, status, expected) => {
+    const { call } = await gatewayHarness({ checks, draining: () => draining });
     const reply = await call("GET", "/ready", { key: null });
     expect([reply.status, reply.json]).toEqual([
       status,
-      { status: status === 200 ? "ready" : "not_ready", checks: said, version: "0.0.0" },
+      { status: status === 200 ? "ready" : "not_ready", checks: expected, version: "0.0.0" },
     ]);
     expect(reply.bytes.toString()).not.toContain("pass");
   });
@@ -42,7 +42,7 @@ describe("/ready", () => {
   test("asks once a second at most, and does not wait for ever", async () => {
     let pings = 0;
     const silent = { ping: () => (pings++, new Promise<void>(() => {})), gates: true };
-    const { call, clock } = await desk({ checks: { documents: silent } });
+    const { call, clock } = await gatewayHarness({ checks: { documents: silent } });
     const replies = [call("GET", "/ready"), call("GET", "/ready")];
     await clock.advance(1_000);
     expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([503, 503]);
@@ -56,7 +56,7 @@ describe("/ready", () => {
 
 describe("/health and /metrics", () => {
   test("health needs no key and ignores a wrong one", async () => {
-    const { call } = await desk({ checks: { documents: broken } });
+    const { call } = await gatewayHarness({ checks: { documents: broken } });
     expect(await call("GET", "/health", { authorization: "Bearer nonsense" })).toMatchObject({
       status: 200,
       json: { status: "ok" },
@@ -73,14 +73,14 @@ describe("/health and /metrics", () => {
     ["127.0.0.1.example.org", {}, 404],
     ["127.0.0.1", { "x-forwarded-for": "192.0.2.1" }, 404],
   ])("metrics from %s with %j: %i", async (address, headers, status) => {
-    const { call } = await desk();
+    const { call } = await gatewayHarness();
     expect((await call("GET", "/metrics", { key: null, address, headers })).status).toBe(status);
   });
 });
 
 describe("/openapi.json", () => {
   test("is valid OpenAPI 3.1", async () => {
-    const { call } = await desk();
+    const { call } = await gatewayHarness();
     const { json } = await call("GET", "/openapi.json", { key: null });
     expect(json.info.version).toBe("1.0.0");
     const { valid, errors } = await new Validator().validate(structuredClone(json));
@@ -88,7 +88,7 @@ describe("/openapi.json", () => {
   });
 
   test("its operation ids are frozen: clients are generated from them", async () => {
-    const { call } = await desk();
+    const { call } = await gatewayHarness();
     expect(operations((await call("GET", "/openapi.json")).json)).toEqual([
       "fetch POST /v1/fetch key",
       "getBody GET /v1/bodies/{sha256} key",
@@ -107,7 +107,7 @@ describe("/openapi.json", () => {
     const listed = new Map<string, any>(
       JSON.parse(readFileSync(SHARED, "utf8")).operations.map((each: any) => [each.operationId, each]),
     );
-    const { routes } = await desk();
+    const { routes } = await gatewayHarness();
     const served = routes.filter(({ tags, path }) => !tags.includes("about") && path !== "/metrics");
     expect(served.length).toBeGreaterThan(5);
     for (const { operationId, method, path, auth } of served)
@@ -118,7 +118,7 @@ describe("/openapi.json", () => {
   });
 
   test("names what is large once, and says how each operation refuses", async () => {
-    const { call } = await desk();
+    const { call } = await gatewayHarness();
     const { json } = await call("GET", "/openapi.json");
     const fetch = json.paths["/v1/fetch"].post;
     expect(fetch.requestBody.content["application/json"].schema).toEqual({
@@ -153,7 +153,7 @@ test("/ names the address that is known by the time somebody asks", async () => 
 });
 
 test("/ is a page that says what this is and runs nothing", async () => {
-  const { call } = await desk();
+  const { call } = await gatewayHarness();
   const { status, headers, bytes } = await call("GET", "/", { key: null });
   expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
   expect(bytes.toString()).toContain("/v1/fetch");

@@ -9,15 +9,15 @@ import {
   MAX_MISTAKES,
   pathReader,
   queryReader,
-  type Read,
+  type ReadResult,
   readJson,
   shape,
 } from "../../gateway/validate.ts";
 import { FetchBody } from "../../schemas/fetch.ts";
 
 const fetchBody = shape(FetchBody);
-const detailOf = (read: Read<unknown>) => (read.kind === "wrong" ? read.detail : []);
-const read = (bytes: Buffer): Read<unknown> => {
+const detailOf = (read: ReadResult<unknown>) => (read.kind === "wrong" ? read.detail : []);
+const read = (bytes: Buffer): ReadResult<unknown> => {
   const parsed = readJson(bytes);
   return parsed.kind === "wrong" ? parsed : fetchBody.read("body", parsed.value);
 };

@@ -1,7 +1,7 @@
 /** A gateway without a socket that makes jobs and runs them: real actors, items that end as the test says. */
-import { job } from "../../actors/jobs/actor.ts";
+import { jobActor } from "../../actors/jobs/actor.ts";
 import type { ItemKind } from "../../actors/jobs/kind.ts";
-import { scheduler } from "../../actors/jobs/scheduler.actor.ts";
+import { schedulerActor } from "../../actors/jobs/scheduler.actor.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
@@ -10,15 +10,15 @@ import { batchRoute } from "../../gateway/batch.ts";
 import { fetchBatch } from "../../gateway/routes/fetch.ts";
 import { jobRoutes } from "../../gateway/routes/jobs.ts";
 import { searchBatch } from "../../gateway/routes/search.ts";
-import { answered, desk } from "./gateway-harness.ts";
+import { fetchAnswer, gatewayHarness } from "./gateway-harness.ts";
 
-interface Wishes {
+interface BatchOptions {
   /** How long an item takes. */
   readonly ms?: number;
   readonly error?: string;
 }
 
-export async function batches({ ms = 5, error }: Wishes = {}) {
+export async function batches({ ms = 5, error }: BatchOptions = {}) {
   const stored = memoryDocuments();
   const unreadable = new Set<string>();
   const documents = {
@@ -40,31 +40,31 @@ export async function batches({ ms = 5, error }: Wishes = {}) {
         answer,
         error: signal.aborted ? "timeout" : (error ?? null),
         bill: { category: "fetch_own", ok: error === undefined, bytes: 7, paid: false, cost_micros: 0 },
-        needs: [],
-        again: null,
+        body_refs: [],
+        retry: null,
       };
     },
   });
-  const found = { results: [], provider: null, fallback_reason: null, unresponsive_engines: [] };
-  const at = await desk({
+  const searched = { results: [], provider: null, fallback_reason: null, unresponsive_engines: [] };
+  const at = await gatewayHarness({
     documents,
     actors: (around) => [
-      scheduler(),
-      job({
+      schedulerActor(),
+      jobActor({
         ...around,
         egress: fakeEgress({}),
         kinds: [
           itemsOf(
             "fetch",
-            answered({ final_url: "https://example.org/x" }, { error: error ?? null }),
+            fetchAnswer({ final_url: "https://example.org/x" }, { error: error ?? null }),
             around.clock,
           ),
-          itemsOf("search", { ...found, cached: false, cost_usd: "0", error: null }, around.clock),
+          itemsOf("search", { ...searched, cached: false, cost_usd: "0", error: null }, around.clock),
         ],
       }),
     ],
     more: (around) => {
-      const kinds = [fetchBatch({ bodies: around.bodies, decode: String }), searchBatch];
+      const kinds = [fetchBatch({ blobs: around.blobs, decode: String }), searchBatch];
       return [
         ...kinds.map((kind) =>
           batchRoute(around, kind, {
@@ -79,8 +79,8 @@ export async function batches({ ms = 5, error }: Wishes = {}) {
     },
   });
   /** What waits for the clock is let go on until it is answered. */
-  async function call(...words: Parameters<typeof at.call>) {
-    const answer = at.call(...words);
+  async function call(...args: Parameters<typeof at.call>) {
+    const answer = at.call(...args);
     let isThere = false;
     void answer.finally(() => (isThere = true)).catch(() => {});
     for (let n = 0; n < 2_000 && !isThere; n++) await at.clock.advance(1);
@@ -92,7 +92,7 @@ export async function batches({ ms = 5, error }: Wishes = {}) {
     unreadable,
     fetchAll: (items: readonly unknown[], more: object = {}) =>
       call("POST", "/v1/batch/fetch", { body: { items, idempotency_key: "k", ...more } }),
-    over: async (job_id: string) => {
+    finished: async (job_id: string) => {
       for (let n = 0; n < 100; n++) {
         const { json } = await call("GET", `/v1/jobs/${job_id}`);
         if (json.finished_at !== null) return json;

@@ -6,13 +6,18 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe } from "vitest";
 import { destination } from "../../actors/lib/web/destination.ts";
-import type { Entry, OriginAnswer, Transported, TransportRequest } from "../../actors/lib/web/transport.ts";
+import type {
+  Admission,
+  OriginAnswer,
+  TransportResult,
+  TransportRequest,
+} from "../../actors/lib/web/transport.ts";
 import { type BrowserPool, browserPool, type PoolLimits } from "../../actors/tiers/adapters/browser-pool.ts";
 import { type Chromium, findChromium } from "../../actors/tiers/adapters/chromium.ts";
 import { browserTransport, type PageLimits } from "../../actors/tiers/adapters/transport.browser.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import type { Judge } from "../../cluster/adapters/egress/pinned-connect.ts";
-import { type EgressProxy, egressProxy } from "../../cluster/adapters/egress/egress.proxy.ts";
+import { type EgressProxyServer, egressProxy } from "../../cluster/adapters/egress/egress.proxy.ts";
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { type Web, web } from "./web.ts";
 
@@ -67,12 +72,12 @@ export interface Visit {
 
 export interface Desk {
   readonly web: Web;
-  readonly guard: EgressProxy;
+  readonly proxy: EgressProxyServer;
   readonly pool: BrowserPool;
   /** Names the guard let nobody connect to. */
   readonly refused: string[];
   readonly visits: Visit[];
-  readonly fetch: (url: string, over?: Partial<TransportRequest>) => Promise<Transported>;
+  readonly fetch: (url: string, over?: Partial<TransportRequest>) => Promise<TransportResult>;
   readonly close: () => Promise<void>;
 }
 
@@ -90,14 +95,14 @@ export async function desk(options: DeskOptions): Promise<Desk> {
   const local = await web();
   const refused: string[] = [];
   const visits: Visit[] = [];
-  const guard = await egressProxy({
+  const proxy = await egressProxy({
     judge: options.judge ?? judge,
     dns_servers: [local.dns],
     onRefused: (host, problem) => void refused.push(`${host} ${problem}`),
   });
   const pool = browserPool({
     chromium: options.chromium,
-    guard,
+    proxy,
     meters: silentMeters(),
     limits: { pages: 4, ...options.pool },
   });
@@ -107,19 +112,19 @@ export async function desk(options: DeskOptions): Promise<Desk> {
     destination: loopback,
     limits: { settle_ms: 2_000, ...options.page },
   });
-  const enter = (url: string): Promise<Entry> => {
+  const enter = (url: string): Promise<Admission> => {
     const visit: Visit = { url, left: [] };
     visits.push(visit);
     return Promise.resolve({
-      kind: "entered",
-      sending: () => true,
-      sent: () => {},
-      left: (answer) => void visit.left.push(answer),
+      kind: "admitted",
+      beforeSend: () => true,
+      onSent: () => {},
+      release: (answer) => void visit.left.push(answer),
     });
   };
   return {
     web: local,
-    guard,
+    proxy,
     pool,
     refused,
     visits,
@@ -132,12 +137,12 @@ export async function desk(options: DeskOptions): Promise<Desk> {
         country: null,
         validators: null,
         signal: new AbortController().signal,
-        enter,
+        admit: enter,
         ...over,
       }),
     async close() {
       await pool.close();
-      await guard.close();
+      await proxy.close();
       await local.close();
     },
   };

@@ -12,7 +12,7 @@ import { Agent, request } from "undici";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { partitionOf } from "../../cluster/placement.ts";
 import { readConfig } from "../../ops/config.ts";
-import { readStarts } from "../../ops/request-audit.ts";
+import { readRequests } from "../../ops/request-audit.ts";
 import { openDocuments } from "../../ops/stores.ts";
 import type { Quota } from "../../schemas/accounts.ts";
 import type { FetchResponse } from "../../schemas/fetch.ts";
@@ -92,12 +92,12 @@ export const FAULTS = {
     await replaced(scene);
   },
   "kill the owner of the biggest": async (scene) => {
-    const holder = await scene.cluster.holderOf(scene.big_partition);
+    const holder = await scene.cluster.ownerOf(scene.big_partition);
     await killed(scene, holder ?? oneOf(scene));
     await replaced(scene);
   },
   "pause one": async (scene) => {
-    const node = (await scene.cluster.holderOf(scene.big_partition)) ?? oneOf(scene);
+    const node = (await scene.cluster.ownerOf(scene.big_partition)) ?? oneOf(scene);
     node.pause();
     scene.say(`paused ${node.name}`);
     await sleep(8_000);
@@ -105,7 +105,7 @@ export const FAULTS = {
     scene.say(`resumed ${node.name}`);
   },
   "cut one off NATS": async (scene) => {
-    const node = (await scene.cluster.holderOf(scene.big_partition)) ?? oneOf(scene);
+    const node = (await scene.cluster.ownerOf(scene.big_partition)) ?? oneOf(scene);
     node.links.bus.cut();
     scene.say(`cut off ${node.name}`);
     await sleep(8_000);
@@ -182,7 +182,7 @@ export async function chaos(wishes: Wishes): Promise<Run | null> {
   const environment = {
     TRAWL_DNS_SERVERS: dns,
     TRAWL_POLITE_DELAY_MS: String(GAP_MS),
-    TRAWL_START_LEDGER: "on",
+    TRAWL_REQUEST_AUDIT: "on",
   };
   const roles = Array.from({ length: NODES }, () => "gateway,worker");
   const cluster = await clusterOf(roles, { own: ["documents", "blobs"], environment }).catch(
@@ -305,7 +305,7 @@ async function atRest(cluster: ClusterOf): Promise<{ waiting: number; unacknowle
   const ends_ms = Date.now() + REST_MS;
   await cluster.settled(REST_MS);
   for (;;) {
-    const queues = await cluster.roster.queues();
+    const queues = await cluster.nodeDirectory.queues();
     const waiting = queues.reduce((sum, queue) => sum + queue.waiting, 0);
     const unacknowledged = queues.reduce((sum, queue) => sum + queue.unacknowledged, 0);
     if ((waiting === 0 && unacknowledged === 0) || Date.now() > ends_ms) return { waiting, unacknowledged };
@@ -336,7 +336,7 @@ async function startsOf(
   const documents = await openDocuments(readConfig(environment));
   try {
     const starts = Map.groupBy(
-      await readStarts(documents, since_ms, Date.now() + 60_000),
+      await readRequests(documents, since_ms, Date.now() + 60_000),
       ({ domain }) => domain,
     );
     return origins.map((origin) => (starts.get(new URL(origin).hostname) ?? []).map(({ at_ms }) => at_ms));

@@ -15,8 +15,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "undici";
-import { natsRoster } from "../../cluster/adapters/nodes/node-directory.nats.ts";
-import type { NodeReport, Roster } from "../../cluster/ports/node-directory.ts";
+import { natsNodeDirectory } from "../../cluster/adapters/nodes/node-directory.nats.ts";
+import type { NodeReport, NodeDirectory } from "../../cluster/ports/node-directory.ts";
 import type { Engine, EngineName, Settings } from "../../ops/engines/engine.ts";
 import { engines, ownEngine } from "./engines.ts";
 import { type Link, linkTo } from "./tcp-link.ts";
@@ -70,17 +70,17 @@ export interface ClusterOf {
   /** In the order they were added, those that are gone included. */
   readonly nodes: readonly NodeOf[];
   readonly add: (roles: string, environment?: Environment) => Promise<NodeOf>;
-  readonly roster: Roster;
+  readonly nodeDirectory: NodeDirectory;
   /** Resolves when all partitions are held, each by one of the nodes that run, as many as there should be. */
   readonly settled: (within_ms?: number) => Promise<readonly NodeReport[]>;
   /** Who holds a partition, by what the nodes say; undefined: nobody at this moment. */
-  readonly holderOf: (partition: number) => Promise<NodeOf | undefined>;
+  readonly ownerOf: (partition: number) => Promise<NodeOf | undefined>;
   /** What the commands of `trawl` need to look at this cluster, past all links. */
   readonly environment: Environment;
   readonly close: () => Promise<void>;
 }
 
-export interface Wishes {
+export interface ClusterOptions {
   /** Engines nobody else uses, beside the bus. */
   readonly own?: readonly Exclude<EngineName, "bus">[];
   /** For every node. */
@@ -98,24 +98,24 @@ let clusters = 0;
 /** Null where an engine is missing; test/harness/engines.setup.ts says which. */
 export async function clusterOf(
   roles: readonly string[],
-  { own = [], environment: wishes = {} }: Wishes = {},
+  { own = [], environment: extraEnvironment = {} }: ClusterOptions = {},
 ): Promise<ClusterOf | null> {
   const others = (["documents", "blobs"] as const).filter((name) => !own.includes(name));
   // Outside of a test run there are no shared ones: a program that uses this asks for all of its own.
   const shared: Partial<Record<EngineName, Settings | null>> =
     others.length > 0 ? await engines(...others) : {};
   if (others.some((name) => !shared[name])) return null;
-  const mine = new Map<EngineName, Engine>();
+  const ownEngines = new Map<EngineName, Engine>();
   for (const name of ["bus", ...own] as const) {
     const engine = await ownEngine(name);
-    if (engine) mine.set(name, engine);
+    if (engine) ownEngines.set(name, engine);
     else {
-      for (const started of mine.values()) await started.stop();
+      for (const started of ownEngines.values()) await started.stop();
       return null;
     }
   }
-  const bus = mine.get("bus")!;
-  const settingsOf = (name: EngineName): Settings => mine.get(name)?.settings ?? shared[name]!;
+  const bus = ownEngines.get("bus")!;
+  const settingsOf = (name: EngineName): Settings => ownEngines.get(name)?.settings ?? shared[name]!;
 
   const name = `cluster-${process.pid}-${clusters++}`;
   const folder = mkdtempSync(join(tmpdir(), `trawl-${name}-`));
@@ -145,11 +145,11 @@ export async function clusterOf(
     TRAWL_ARCHIVE_URL: "none",
     TRAWL_CHROMIUM_PATH: "none",
     TRAWL_SEARXNG_URLS: "http://127.0.0.1:9/",
-    ...wishes,
+    ...extraEnvironment,
     ...direct,
   };
 
-  async function add(said: string, more: Environment = {}): Promise<NodeOf> {
+  async function add(nodeRoles: string, more: Environment = {}): Promise<NodeOf> {
     const seat = seats++;
     const status_port = await freePort();
     const status_url = `http://127.0.0.1:${status_port}`;
@@ -165,7 +165,7 @@ export async function clusterOf(
         ...environment,
         ...through,
         TRAWL_DATA_DIR: join(folder, String(seat)),
-        TRAWL_ROLES: said,
+        TRAWL_ROLES: nodeRoles,
         TRAWL_STATUS_PORT: String(status_port),
         ...more,
       },
@@ -184,7 +184,7 @@ export async function clusterOf(
     }
     const node: NodeOf = {
       name: listening[1]!,
-      roles: said,
+      roles: nodeRoles,
       pid: program.pid!,
       status_url,
       links,
@@ -212,9 +212,9 @@ export async function clusterOf(
       await once(program, "exit");
     });
     await Promise.all(ended);
-    await roster.close();
+    await nodeDirectory.close();
     for (const { links } of Object.values(nodes)) for (const link of Object.values(links)) await link.close();
-    for (const engine of mine.values()) await engine.stop();
+    for (const engine of ownEngines.values()) await engine.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 
@@ -228,7 +228,7 @@ export async function clusterOf(
     return { status: answer.statusCode, json: await answer.body.json() };
   };
 
-  const roster = await natsRoster(direct["TRAWL_BUS"]!);
+  const nodeDirectory = await natsNodeDirectory(direct["TRAWL_BUS"]!);
   try {
     await Promise.all(roles.map((said) => add(said)));
   } catch (problem) {
@@ -247,21 +247,21 @@ export async function clusterOf(
       }
     },
     bus,
-    documents: mine.get("documents"),
-    blobs: mine.get("blobs"),
+    documents: ownEngines.get("documents"),
+    blobs: ownEngines.get("blobs"),
     nodes,
     add,
-    roster,
+    nodeDirectory,
     settled: (within_ms) =>
       settled(
-        roster,
+        nodeDirectory,
         nodes.filter((node) => node.isRunning() && node.roles.includes("worker")).length,
         within_ms,
       ),
-    async holderOf(partition) {
-      const reports = await roster.nodes(300);
+    async ownerOf(partition) {
+      const reports = await nodeDirectory.nodes(300);
       const holder = reports.find(({ partitions }) =>
-        partitions.some((held) => held.partition === partition),
+        partitions.some((owned) => owned.partition === partition),
       );
       return nodes.find(({ name: known }) => known === holder?.node);
     },

@@ -1,6 +1,6 @@
 /** An actor to test the runtime with: it counts, waits, works, breaks and has duties, as its messages tell it to. */
 import { Type } from "typebox";
-import { actor, PARKED, type Held, type ReplyTo, type Say } from "../../cluster/actor.ts";
+import { actor, DEFERRED, type WorkContext, type ReplyTo, type ActorClient } from "../../cluster/actor.ts";
 import { ask, contract, tell } from "../../schemas/contract.ts";
 
 const Count = Type.Object({ count: Type.Integer() });
@@ -11,10 +11,10 @@ export const Counter = contract("counter", {
   note: tell(Type.Object({ by: Type.Integer() })),
   /** Answered by the next `open`. */
   wait: ask(Type.Null(), Count),
-  open: tell(Type.Null()),
+  release: tell(Type.Null()),
   /** Answered `ring` so many milliseconds later. */
-  wake: ask(Type.Object({ in_ms: Type.Integer() }), Count),
-  ring: tell(Type.Null()),
+  setTimer: ask(Type.Object({ in_ms: Type.Integer() }), Count),
+  timerFired: tell(Type.Null()),
   /** Answered when the work handed in is done. */
   work: ask(Type.Null(), Count),
   worked: tell(Count),
@@ -22,93 +22,94 @@ export const Counter = contract("counter", {
   break: ask(Type.Object({ how: Type.String() }), Count),
   stumble: tell(Type.Object({ times: Type.Integer() })),
   /** Has a duty at this time; `perform` does it. */
-  owe: tell(Type.Object({ at_ms: Type.Integer() })),
-  perform: tell(Type.Null()),
+  setReminder: tell(Type.Object({ at_ms: Type.Integer() })),
+  reminded: tell(Type.Null()),
   /** Tells another counter. */
   pass: tell(Type.Object({ to: Type.String(), by: Type.Integer() })),
   trip: tell(Type.Object({ to: Type.String(), times: Type.Integer() })),
   echo: ask(Type.Object({ text: Type.String() }), Type.Object({ text: Type.String() })),
 });
 
-interface Kept {
+interface Snapshot {
   readonly count: number;
-  readonly due_ms: number | null;
+  readonly reminder_ms: number | null;
 }
 
 interface State {
-  kept: Kept;
+  snapshot: Snapshot;
   waiting: readonly ReplyTo<{ count: number }>[];
 }
 
 export interface Trace {
-  begun: number;
-  performed: number[];
+  activations: number;
+  reminders: number[];
   stumbles: number;
 }
 
-export function counter(
-  work: (ask: Say, held: Held) => Promise<{ count: number }> = async () => ({ count: 7 }),
-  trace: Trace = { begun: 0, performed: [], stumbles: 0 },
+export function counterActor(
+  work: (ask: ActorClient, context: WorkContext) => Promise<{ count: number }> = async () => ({ count: 7 }),
+  trace: Trace = { activations: 0, reminders: [], stumbles: 0 },
 ) {
-  return actor(Counter)<State, Kept>({
-    keep: (state) => state.kept,
-    begin(kept) {
-      trace.begun++;
-      return { kept: kept ?? { count: 0, due_ms: null }, waiting: [] };
+  return actor(Counter)<State, Snapshot>({
+    persist: (state) => state.snapshot,
+    activate(snapshot) {
+      trace.activations++;
+      return { snapshot: snapshot ?? { count: 0, reminder_ms: null }, waiting: [] };
     },
-    idle_ms: 60_000,
-    due: ({ due_ms }) => (due_ms === null ? null : { at_ms: due_ms, operation: "perform", message: null }),
+    passivate_after_ms: 60_000,
+    reminder: ({ reminder_ms: due_ms }) =>
+      due_ms === null ? null : { at_ms: due_ms, operation: "reminded", message: null },
     on: {
       add(turn, { by }) {
-        turn.state.kept = { ...turn.state.kept, count: turn.state.kept.count + by };
-        return { count: turn.state.kept.count };
+        turn.state.snapshot = { ...turn.state.snapshot, count: turn.state.snapshot.count + by };
+        return { count: turn.state.snapshot.count };
       },
-      read: ({ state }) => ({ count: state.kept.count }),
+      read: ({ state }) => ({ count: state.snapshot.count }),
       note(turn, { by }) {
-        turn.state.kept = { ...turn.state.kept, count: turn.state.kept.count + by };
+        turn.state.snapshot = { ...turn.state.snapshot, count: turn.state.snapshot.count + by };
       },
       wait(turn) {
-        turn.state.waiting = [...turn.state.waiting, turn.park()];
-        return PARKED;
+        turn.state.waiting = [...turn.state.waiting, turn.deferReply()];
+        return DEFERRED;
       },
-      open(turn) {
-        for (const to of turn.state.waiting) turn.answer(to, { count: turn.state.kept.count });
+      release(turn) {
+        for (const to of turn.state.waiting) turn.answer(to, { count: turn.state.snapshot.count });
         turn.state.waiting = [];
       },
-      wake(turn, { in_ms }) {
-        turn.state.waiting = [...turn.state.waiting, turn.park()];
-        turn.wake(turn.now_ms + in_ms, "ring", null);
-        return PARKED;
+      setTimer(turn, { in_ms }) {
+        turn.state.waiting = [...turn.state.waiting, turn.deferReply()];
+        turn.setTimer(turn.now_ms + in_ms, "timerFired", null);
+        return DEFERRED;
       },
-      ring(turn) {
-        for (const to of turn.state.waiting) turn.answer(to, { count: turn.state.kept.count });
+      timerFired(turn) {
+        for (const to of turn.state.waiting) turn.answer(to, { count: turn.state.snapshot.count });
         turn.state.waiting = [];
       },
       work(turn) {
-        turn.state.waiting = [...turn.state.waiting, turn.park()];
-        turn.start("worked", work);
-        return PARKED;
+        turn.state.waiting = [...turn.state.waiting, turn.deferReply()];
+        turn.pipeToSelf("worked", work);
+        return DEFERRED;
       },
       worked(turn, { count }) {
         for (const to of turn.state.waiting) turn.answer(to, { count });
         turn.state.waiting = [];
       },
       break(turn, { how }) {
-        turn.state.kept = { ...turn.state.kept, count: -1 };
+        turn.state.snapshot = { ...turn.state.snapshot, count: -1 };
         if (how === "badly") return { count: "many" } as never;
         if (how === "hugely") return { count: 1, more: "x".repeat(300_000) } as never;
         throw new RangeError("Broken on purpose");
       },
       stumble(turn, { times }) {
         if (trace.stumbles++ < times) throw new RangeError("Stumbled on purpose");
-        turn.state.kept = { ...turn.state.kept, count: turn.state.kept.count + 1 };
+        turn.state.snapshot = { ...turn.state.snapshot, count: turn.state.snapshot.count + 1 };
       },
-      owe(turn, { at_ms }) {
-        turn.state.kept = { ...turn.state.kept, due_ms: at_ms };
+      setReminder(turn, { at_ms }) {
+        turn.state.snapshot = { ...turn.state.snapshot, reminder_ms: at_ms };
       },
-      perform(turn) {
-        trace.performed.push(turn.now_ms);
-        turn.state.kept = { count: turn.state.kept.count + 100, due_ms: null };
+      reminded(turn) {
+        trace.reminders.push(turn.now_ms);
+        turn.state.snapshot = { count: turn.state.snapshot.count + 100, reminder_ms: null };
       },
       pass(turn, { to, by }) {
         turn.tell(Counter, to, "note", { by });

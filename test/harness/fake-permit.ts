@@ -1,7 +1,12 @@
 /** A request to a route as the climb makes it, with every leave asked for and handed back written down. */
-import type { OriginAnswer, Refusal, Transport, TransportRequest } from "../../actors/lib/web/transport.ts";
+import type {
+  OriginAnswer,
+  HopRefusal,
+  Transport,
+  TransportRequest,
+} from "../../actors/lib/web/transport.ts";
 
-export interface Ledger {
+export interface PermitLog {
   /** Addresses leave was asked for, in order. */
   readonly entered: readonly string[];
   readonly left: readonly OriginAnswer[];
@@ -9,7 +14,7 @@ export interface Ledger {
 }
 
 /** `refuse` names what may not be entered. */
-export function ledger(refuse: (url: string) => Refusal | null = () => null): Ledger {
+export function permitLog(refuse: (url: string) => HopRefusal | null = () => null): PermitLog {
   const entered: string[] = [];
   const left: OriginAnswer[] = [];
   return {
@@ -24,15 +29,15 @@ export function ledger(refuse: (url: string) => Refusal | null = () => null): Le
         country: null,
         validators: null,
         signal: AbortSignal.timeout(10_000),
-        enter: async (hop) => {
+        admit: async (hop) => {
           entered.push(hop);
           const refusal = refuse(hop);
           if (refusal) return { kind: "refused", refusal };
           return {
-            kind: "entered",
-            sending: () => true,
-            sent: () => {},
-            left: (said) => void left.push(said),
+            kind: "admitted",
+            beforeSend: () => true,
+            onSent: () => {},
+            release: (said) => void left.push(said),
           };
         },
         ...more,

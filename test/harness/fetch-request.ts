@@ -1,7 +1,7 @@
 /** What the gateway asks when a caller says nothing but an address. */
-import type { FetchAsk } from "../../schemas/fetch.ts";
+import type { FetchRequest } from "../../schemas/fetch.ts";
 
-export const ASK: Omit<FetchAsk, "fetch_id" | "deadline_ms"> = {
+export const ASK: Omit<FetchRequest, "fetch_id" | "deadline_ms"> = {
   url: "http://example.org/",
   render: "auto",
   max_bytes: 15_728_640,

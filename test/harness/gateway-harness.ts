@@ -1,29 +1,29 @@
 /** A gateway without a socket: real accounts, real metering, memory stores, a clock that stands still. */
-import { account } from "../../actors/accounts/actor.ts";
+import { accountActor } from "../../actors/accounts/actor.ts";
 import {
   createKey,
   findGrant,
-  type KeyWishes,
+  type KeyOptions,
   listKeys,
   prepareAccounts,
   projectsOf,
 } from "../../actors/accounts/keys.ts";
-import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { type VirtualClock, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import type { Actor, Say } from "../../cluster/actor.ts";
-import type { Bodies } from "../../cluster/ports/blobs.ts";
+import type { Actor, ActorClient } from "../../cluster/actor.ts";
+import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
 import type { Random } from "../../cluster/ports/random.ts";
 import { authenticator } from "../../gateway/authenticate.ts";
-import type { Body, Gone, Head, Reply } from "../../gateway/http.ts";
+import type { Body, ClientAbort, Head, Reply } from "../../gateway/http.ts";
 import { metering } from "../../gateway/metering.ts";
 import { openapi } from "../../gateway/openapi.ts";
-import { retrievals } from "../../gateway/body-access.ts";
+import { openBodyGrants } from "../../gateway/body-access.ts";
 import { accountRoutes } from "../../gateway/routes/accounts.ts";
 import { bodyRoutes } from "../../gateway/routes/bodies.ts";
 import { fetchRoutes, type FetchServices } from "../../gateway/routes/fetch.ts";
@@ -43,19 +43,19 @@ import {
 /** 2026-11-21T12:00:00Z, on a full second: windows of one second begin with it. */
 export const NOON_MS = Date.UTC(2026, 10, 21, 12);
 
-export interface Asked {
+export interface RequestOptions {
   readonly key?: string | null;
   readonly authorization?: string;
   readonly body?: unknown;
   readonly raw?: Buffer;
   readonly headers?: Record<string, string>;
   readonly address?: string;
-  readonly gone?: AbortSignal;
+  readonly signal?: AbortSignal;
   readonly too_large?: boolean;
 }
 
 /** A client that leaves when the signal says so; without one it stays. */
-export const leaving = (signal: AbortSignal = new AbortController().signal): Gone => ({
+export const clientAbort = (signal: AbortSignal = new AbortController().signal): ClientAbort => ({
   signal,
   get aborted() {
     return signal.aborted;
@@ -63,7 +63,7 @@ export const leaving = (signal: AbortSignal = new AbortController().signal): Gon
 });
 
 /** A reply with its body read to the end. */
-export interface Said {
+export interface HttpResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -72,62 +72,66 @@ export interface Said {
 }
 
 /** What routes and actors of a test may be made of. */
-interface Around {
+interface HarnessContext {
   readonly documents: Documents;
-  readonly bodies: Bodies;
+  readonly blobs: Blobs;
   readonly clock: VirtualClock;
   readonly random: Random;
   readonly meters: Meters;
-  readonly ask: Say;
+  readonly ask: ActorClient;
 }
 
-interface Wishes {
+interface HarnessOptions {
   readonly at_ms?: number;
   readonly fetch?: FetchServices["fetch"];
-  readonly current?: FetchServices["current"];
+  readonly current?: FetchServices["isCurrent"];
   readonly checks?: Record<string, Check>;
   readonly draining?: () => boolean;
-  readonly more?: readonly Route[] | ((around: Around) => readonly Route[]);
+  readonly more?: readonly Route[] | ((context: HarnessContext) => readonly Route[]);
   /** Beside the accounts. */
-  readonly actors?: (around: Omit<Around, "ask">) => readonly Actor[];
+  readonly actors?: (context: Omit<HarnessContext, "ask">) => readonly Actor[];
   readonly documents?: Documents;
-  readonly bodies?: Bodies;
+  readonly blobs?: Blobs;
 }
 
-export async function desk(wishes: Wishes = {}) {
-  const clock = virtualClock(wishes.at_ms ?? NOON_MS);
-  const documents = wishes.documents ?? memoryDocuments();
-  const bodies = wishes.bodies ?? memoryBodies();
+export async function gatewayHarness(options: HarnessOptions = {}) {
+  const clock = virtualClock(options.at_ms ?? NOON_MS);
+  const documents = options.documents ?? memoryDocuments();
+  const blobs = options.blobs ?? memoryBlobs();
   const random = seededRandom(1);
   const meters = silentMeters();
-  const around = { documents, bodies, clock, random, meters };
-  const { ask } = embedded([account(), ...(wishes.actors?.(around) ?? [])], around);
+  const context = { documents, blobs, clock, random, meters };
+  const { ask } = embedded([accountActor(), ...(options.actors?.(context) ?? [])], context);
   const { key: first } = await prepareAccounts(documents, null, clock.now());
-  const book = metering({ ask, clock, meters, gateway: "g1" });
-  const identify = authenticator({ find: (sha256) => findGrant(documents, sha256), metering: book, clock });
-  const noted = retrievals({ documents, clock });
+  const usageMetering = metering({ ask, clock, meters, gateway: "g1" });
+  const identify = authenticator({
+    find: (sha256) => findGrant(documents, sha256),
+    metering: usageMetering,
+    clock,
+  });
+  const bodyGrants = openBodyGrants({ documents, clock });
   const services: FetchServices = {
-    fetch: wishes.fetch ?? (async () => answered({})),
-    ...(wishes.current && { current: wishes.current }),
+    fetch: options.fetch ?? (async () => fetchAnswer({})),
+    ...(options.current && { isCurrent: options.current }),
     decode: (bytes, charset) => new TextDecoder(charset).decode(bytes),
-    bodies,
-    retrievals: noted,
+    blobs,
+    bodyGrants: bodyGrants,
     clock,
     meters,
   };
   const routes: Route[] = [
     ...fetchRoutes(services),
-    ...bodyRoutes({ bodies, retrievals: noted }),
+    ...bodyRoutes({ blobs, bodyGrants: bodyGrants }),
     ...accountRoutes({
       ask,
-      metering: book,
+      metering: usageMetering,
       clock,
       projectsOf: (customer) => projectsOf(documents, customer),
       keysOf: (project) => listKeys(documents, project),
     }),
     ...statusRoutes({
-      checks: wishes.checks ?? {},
-      draining: wishes.draining ?? (() => false),
+      checks: options.checks ?? {},
+      draining: options.draining ?? (() => false),
       version: "0.0.0",
       clock,
       metrics: { content_type: "text/plain", render: async () => "trawl_up 1\n" },
@@ -138,21 +142,21 @@ export async function desk(wishes: Wishes = {}) {
       public_url: () => "http://127.0.0.1:8080",
       version: "0.0.0",
     }),
-    ...(typeof wishes.more === "function" ? wishes.more({ ...around, ask }) : (wishes.more ?? [])),
+    ...(typeof options.more === "function" ? options.more({ ...context, ask }) : (options.more ?? [])),
   ];
-  const { admit, failed } = server({ routes, identify, metering: book, clock, random, meters });
+  const { admit, failed } = server({ routes, identify, metering: usageMetering, clock, random, meters });
 
-  async function call(method: string, target: string, asked: Asked = {}): Promise<Said> {
+  async function call(method: string, target: string, request: RequestOptions = {}): Promise<HttpResponse> {
     const [path, query = ""] = target.split("?") as [string, string?];
-    const key = asked.key === undefined ? first! : asked.key;
-    const authorization = asked.authorization ?? (key === null ? undefined : `Bearer ${key}`);
-    const headers = new Map(Object.entries(asked.headers ?? {}));
+    const key = request.key === undefined ? first! : request.key;
+    const authorization = request.authorization ?? (key === null ? undefined : `Bearer ${key}`);
+    const headers = new Map(Object.entries(request.headers ?? {}));
     if (authorization !== undefined) headers.set("authorization", authorization);
-    const head: Head = { method, path, query, headers, address: () => asked.address ?? "192.0.2.1" };
-    const bytes = asked.raw ?? Buffer.from(asked.body === undefined ? "" : JSON.stringify(asked.body));
-    const body: Body = asked.too_large ? { kind: "too_large" } : { kind: "whole", bytes };
-    const admission = admit(head, leaving(asked.gone));
-    return said("status" in admission ? admission : await admission.answer(body));
+    const head: Head = { method, path, query, headers, address: () => request.address ?? "192.0.2.1" };
+    const bytes = request.raw ?? Buffer.from(request.body === undefined ? "" : JSON.stringify(request.body));
+    const body: Body = request.too_large ? { kind: "too_large" } : { kind: "whole", bytes };
+    const admission = admit(head, clientAbort(request.signal));
+    return responseOf("status" in admission ? admission : await admission.answer(body));
   }
 
   return {
@@ -162,14 +166,14 @@ export async function desk(wishes: Wishes = {}) {
     routes,
     clock,
     documents,
-    bodies,
+    blobs,
     meters,
     ask,
-    metering: book,
+    metering: usageMetering,
     first: first!,
-    key: async (key: Partial<KeyWishes> = {}) =>
+    key: async (key: Partial<KeyOptions> = {}) =>
       (await createKey(documents, { project: "default", role: "standard", ...key }, clock.now())).key,
-    fetch: (body: object, asked: Asked = {}) => call("POST", "/v1/fetch", { ...asked, body }),
+    fetch: (body: object, request: RequestOptions = {}) => call("POST", "/v1/fetch", { ...request, body }),
   };
 }
 
@@ -178,7 +182,7 @@ async function read(body: Reply["body"]): Promise<Buffer> {
   return "take" in body ? Buffer.from(body.take()) : Buffer.concat(await Array.fromAsync(body.chunks));
 }
 
-async function said({ status, headers = {}, body }: Reply): Promise<Said> {
+async function responseOf({ status, headers = {}, body }: Reply): Promise<HttpResponse> {
   const bytes = await read(body);
   const low = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   const json: unknown = low["content-type"]?.startsWith("application/json")
@@ -205,7 +209,7 @@ export const PAGE: PageRecord = {
   text_complete: true,
 };
 
-export const answered = (
+export const fetchAnswer = (
   record: Partial<PageRecord>,
   answer: Partial<Omit<FetchAnswer, "record">> = {},
 ): FetchAnswer => ({

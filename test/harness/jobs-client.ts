@@ -5,27 +5,27 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FetchBody } from "../../schemas/fetch.ts";
 import type { JobItem, JobStatus } from "../../schemas/jobs.ts";
-import type { Said, Service } from "./service.ts";
+import type { HttpResponse, Service } from "./service.ts";
 
 let keys = 0;
 
 export function client(service: Service) {
-  const create = (items: readonly FetchBody[], more: object = {}): Promise<Said> => {
+  const create = (items: readonly FetchBody[], more: object = {}): Promise<HttpResponse> => {
     const body = { items, idempotency_key: `key-${keys++}`, ...more };
     return service.call("POST", "/v1/batch/fetch", { body });
   };
   const read = async (job_id: string, query = ""): Promise<JobStatus> => {
-    const said = await service.call("GET", `/v1/jobs/${job_id}${query}`);
-    if (said.status !== 200) throw new Error(`${said.status}: ${said.bytes.toString()}`);
-    const { counts } = said.json as JobStatus;
+    const reply = await service.call("GET", `/v1/jobs/${job_id}${query}`);
+    if (reply.status !== 200) throw new Error(`${reply.status}: ${reply.bytes.toString()}`);
+    const { counts } = reply.json as JobStatus;
     const sum = counts.pending + counts.queued + counts.done + counts.failed + counts.cancelled;
     if (sum !== counts.total) throw new Error(`The law does not hold: ${JSON.stringify(counts)}`);
-    return said.json as JobStatus;
+    return reply.json as JobStatus;
   };
   return {
     create,
     read,
-    async over(job_id: string, within_ms = 60_000): Promise<JobStatus> {
+    async finished(job_id: string, within_ms = 60_000): Promise<JobStatus> {
       for (const began = performance.now(); performance.now() - began < within_ms; await sleep(100)) {
         const job = await read(job_id).catch(() => null);
         if (job?.finished_at != null) return job;
@@ -45,25 +45,25 @@ export function client(service: Service) {
 
 export interface Receiver {
   readonly url: string;
-  readonly told: any[];
+  readonly received: any[];
   /** What it answers; null: nothing. */
   status: number | null;
   readonly server: Server;
 }
 
 export async function receiver(status: number | null = 204): Promise<Receiver> {
-  const told: any[] = [];
+  const received: any[] = [];
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (piece: Buffer) => (text += piece.toString()));
     request.on("end", () => {
-      told.push(JSON.parse(text));
+      received.push(JSON.parse(text));
       if (made.status !== null) response.writeHead(made.status).end();
     });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const made: Receiver = { url: `http://127.0.0.1:${port}/hook`, told, status, server };
+  const made: Receiver = { url: `http://127.0.0.1:${port}/hook`, received, status, server };
   return made;
 }

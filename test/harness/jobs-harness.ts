@@ -3,11 +3,11 @@
  * the test says. `kill` ends the node between two words; `start` begins another on what is stored.
  */
 import { createHash } from "node:crypto";
-import { account } from "../../actors/accounts/actor.ts";
-import { job } from "../../actors/jobs/actor.ts";
+import { accountActor } from "../../actors/accounts/actor.ts";
+import { jobActor } from "../../actors/jobs/actor.ts";
 import type { ItemKind } from "../../actors/jobs/kind.ts";
-import { judge } from "../../actors/jobs/invariants.ts";
-import { scheduler } from "../../actors/jobs/scheduler.actor.ts";
+import { checkInvariants } from "../../actors/jobs/invariants.ts";
+import { schedulerActor } from "../../actors/jobs/scheduler.actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
@@ -16,16 +16,16 @@ import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { type Cluster, embedded } from "../../cluster/embedded.ts";
 import { Account, monthOf } from "../../schemas/accounts.ts";
 import {
-  type Again,
+  type RetryAdvice,
   type Chunk,
   CHUNK_ITEMS,
   chunkKey,
-  type ItemCall,
+  type AttemptContext,
   Job,
   type JobCounts,
   jobRange,
   type JobSpec,
-  type KeptJob,
+  type JobRecord,
   type StoredResult,
 } from "../../schemas/jobs.ts";
 import { faulty, type Link } from "../sim/faults.ts";
@@ -41,31 +41,31 @@ const CALM = {
 };
 
 /** How one try of an item ends, and how long it takes. */
-export interface End {
+export interface ScriptedOutcome {
   readonly error?: string;
-  readonly again?: Again;
+  readonly retry?: RetryAdvice;
   readonly ms?: number;
 }
-export interface Try {
+export interface AttemptRecord {
   readonly url: string;
   readonly at_ms: number;
-  readonly call: ItemCall;
+  readonly context: AttemptContext;
 }
-type Script = (url: string, call: ItemCall) => End | Promise<End>;
+type Script = (url: string, call: AttemptContext) => ScriptedOutcome | Promise<ScriptedOutcome>;
 
-interface Wishes {
+interface JobsOptions {
   readonly run?: Script;
   readonly web?: FakeWeb;
-  readonly places?: number;
+  readonly capacity?: number;
   readonly chances?: Partial<typeof CALM>;
   readonly seed?: number;
 }
 
-export function oneCluster({ run = () => ({}), web = {}, places, chances, seed = 1 }: Wishes = {}) {
+export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed = 1 }: JobsOptions = {}) {
   const clock = virtualClock(BEGAN_MS);
   const stored = memoryDocuments();
   const egress = fakeEgress(web, clock);
-  const tries: Try[] = [];
+  const attempts: AttemptRecord[] = [];
   const script = { run };
   const random = seededRandom(seed);
   let link: Link = { cut: false, dead: false, calm: true };
@@ -74,30 +74,30 @@ export function oneCluster({ run = () => ({}), web = {}, places, chances, seed =
   const kind = (mine: Link): ItemKind => ({
     name: "fetch",
     lane: ({ url }) => URL.parse(String(url))?.hostname ?? null,
-    async run(_, { url }, call) {
+    async run(_, { url }, context) {
       // A dead node sends nothing.
       if (mine.dead) return new Promise(() => {});
-      tries.push({ url: String(url), at_ms: clock.now(), call });
-      const { error, again, ms = 10 } = await script.run(String(url), call);
+      attempts.push({ url: String(url), at_ms: clock.now(), context });
+      const { error, retry, ms = 10 } = await script.run(String(url), context);
       await new Promise<void>((resolve) => {
         const alarm = clock.at(clock.now() + ms, resolve);
-        call.signal.addEventListener("abort", () => {
+        context.signal.addEventListener("abort", () => {
           alarm[Symbol.dispose]();
           resolve();
         });
       });
-      const ended = call.signal.aborted ? "timeout" : (error ?? null);
+      const failure = context.signal.aborted ? "timeout" : (error ?? null);
       return {
-        answer: { said: `${String(url)} by ${call.try_id}` },
-        error: ended,
-        bill: { category: "fetch_own", ok: ended === null, bytes: 100, paid: false, cost_micros: 5 },
+        answer: { said: `${String(url)} by ${context.attempt_id}` },
+        error: failure,
+        bill: { category: "fetch_own", ok: failure === null, bytes: 100, paid: false, cost_micros: 5 },
         // Pages of one host have one text.
-        needs: [
+        body_refs: [
           createHash("sha256")
             .update(URL.parse(String(url))?.hostname ?? "")
             .digest("hex"),
         ],
-        again: again ?? null,
+        retry: retry ?? null,
       };
     },
   });
@@ -109,7 +109,11 @@ export function oneCluster({ run = () => ({}), web = {}, places, chances, seed =
     const meters = silentMeters();
     const kinds = [kind(link)];
     cluster = embedded(
-      [account(), scheduler(places), job({ documents: mine, clock, random, meters, egress, kinds })],
+      [
+        accountActor(),
+        schedulerActor(capacity),
+        jobActor({ documents: mine, clock, random, meters, egress, kinds }),
+      ],
       { clock, random, documents: mine, meters },
     );
   }
@@ -120,33 +124,33 @@ export function oneCluster({ run = () => ({}), web = {}, places, chances, seed =
     project: "default",
     key_prefix: "sk_aaaaaaa",
     allowances: { search: null, fetch: null, spend: null },
-    named_by: `default:${job_id}`,
+    idempotency_doc: `default:${job_id}`,
     callback_url: null,
     total,
     created_ms: clock.now(),
     ...more,
   });
 
-  const kept = async (job_id: string) => (await stored.get("job", job_id))?.value as KeptJob | undefined;
+  const record = async (job_id: string) => (await stored.get("job", job_id))?.value as JobRecord | undefined;
 
   async function results(job_id: string): Promise<Map<number, StoredResult>> {
-    const found = new Map<number, StoredResult>();
+    const byItem = new Map<number, StoredResult>();
     for (let [from, to] = jobRange(job_id); ;) {
-      const some = await stored.list("job_results", { from, to, limit: 1_000 });
-      for (const { key, value } of some) found.set(Number(key.split(":")[1]), value as StoredResult);
-      if (some.length < 1_000) return found;
-      from = `${some.at(-1)!.key}\0`;
+      const page = await stored.list("job_results", { from, to, limit: 1_000 });
+      for (const { key, value } of page) byItem.set(Number(key.split(":")[1]), value as StoredResult);
+      if (page.length < 1_000) return byItem;
+      from = `${page.at(-1)!.key}\0`;
     }
   }
 
   return {
     clock,
     stored,
-    tries,
+    attempts,
     egress,
     script,
     start,
-    kept,
+    record,
     results,
     specOf,
     ask: ((...words) => cluster.ask(...words)) as Cluster["ask"],
@@ -169,25 +173,30 @@ export function oneCluster({ run = () => ({}), web = {}, places, chances, seed =
         await stored.put("job_items", chunkKey(job_id, from), chunk, 0);
       }
       if (upto === "written") return job_id;
-      await stored.put("job_keys", `default:${job_id}`, { job_id, kind: "fetch", total: urls.length }, 0);
+      await stored.put(
+        "job_idempotency_keys",
+        `default:${job_id}`,
+        { job_id, kind: "fetch", total: urls.length },
+        0,
+      );
       if (upto === "named") return job_id;
       await cluster.ask(Job, job_id, "begin", null);
       return job_id;
     },
-    counts: async (job_id: string): Promise<JobCounts> => (await kept(job_id))!.counts,
+    counts: async (job_id: string): Promise<JobCounts> => (await record(job_id))!.counts,
     /** What the law says of a job as it is stored now. */
-    law: async (job_id: string) => judge((await kept(job_id))!, await results(job_id)),
+    invariants: async (job_id: string) => checkInvariants((await record(job_id))!, await results(job_id)),
     async metered(): Promise<number> {
       const { keys } = await cluster.ask(Account, "default", "usage", { month: monthOf(clock.now()) });
       return keys["sk_aaaaaaa"]?.fetch_own?.requests ?? 0;
     },
     /** Moves time until the job is over. */
-    async over(job_id: string, within_ms = 3_600_000): Promise<KeptJob> {
+    async finished(job_id: string, within_ms = 3_600_000): Promise<JobRecord> {
       for (const ends_ms = clock.now() + within_ms; clock.now() < ends_ms; await clock.advance(250)) {
-        const now = await kept(job_id);
-        if (now?.finished_ms != null) return now;
+        const current = await record(job_id);
+        if (current?.finished_ms != null) return current;
       }
-      throw new Error(`The job is not over: ${JSON.stringify((await kept(job_id))?.counts)}`);
+      throw new Error(`The job is not over: ${JSON.stringify((await record(job_id))?.counts)}`);
     },
   };
 }

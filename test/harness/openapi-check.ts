@@ -48,10 +48,10 @@ export function openapiCheck(document: Document): Check {
     const place = paths.find((one) => one.fits.test(path.split("?", 1)[0]!));
     const operation = place && document.paths[place.path]![method.toLowerCase()];
     if (!operation) return null;
-    const said = operation.responses[String(status)];
+    const reply = operation.responses[String(status)];
     const what = `${status} of ${method} ${place.path}`;
-    if (!said) return `${what} is not in the document`;
-    const media = said.content && Object.entries(said.content)[0];
+    if (!reply) return `${what} is not in the document`;
+    const media = reply.content && Object.entries(reply.content)[0];
     if (!media || method === "HEAD") return bytes.length === 0 ? null : `${what} has a body, and should not`;
     if (media[0] !== "application/json") return null;
     if (content_type !== "application/json") return `${what} is ${content_type}, not application/json`;

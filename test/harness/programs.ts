@@ -7,7 +7,7 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** The first of these that is there: a name is looked for on PATH (and in sbin), a path as it stands. */
-export function found(...names: readonly string[]): string | null {
+export function findProgram(...names: readonly string[]): string | null {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin"];
   const paths = names.flatMap((name) =>
     name.includes("/") ? [name] : folders.map((folder) => join(folder, name)),
@@ -39,12 +39,12 @@ export async function program(
   cwd?: string,
 ): Promise<Program> {
   const child = spawn(path, words, { stdio: ["ignore", "ignore", "pipe"], ...(cwd && { cwd }) });
-  let said = "";
-  child.stderr.on("data", (bytes: Buffer) => (said = `${said}${bytes.toString()}`.slice(-2_000)));
+  let stderr = "";
+  child.stderr.on("data", (bytes: Buffer) => (stderr = `${stderr}${bytes.toString()}`.slice(-2_000)));
   for (const until_ms = Date.now() + MAX_READY_MS; !(await listens(port)); await sleep(LOOK_EVERY_MS)) {
     if (child.exitCode !== null || Date.now() > until_ms) {
       await ended(child);
-      throw new Error(`Cannot start "${path}": it does not listen on ${port}\n${said}`);
+      throw new Error(`Cannot start "${path}": it does not listen on ${port}\n${stderr}`);
     }
   }
   return { close: () => ended(child) };

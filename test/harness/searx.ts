@@ -34,7 +34,7 @@ export interface Searx {
   /** What was asked of upstreams, as "engine query". */
   readonly asked: readonly string[];
   /** What the program wrote. */
-  readonly said: () => string;
+  readonly log: () => string;
   readonly close: () => Promise<void>;
 }
 
@@ -65,8 +65,8 @@ export async function searx(engines: Readonly<Record<string, Upstream>>): Promis
     env: { PATH: "/usr/bin:/bin", SEARX_SETTINGS_PATH: path, HOME: folder, LANG: "C.UTF-8" },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let said = "";
-  for (const stream of [program.stdout, program.stderr]) stream.on("data", (text: Buffer) => (said += text));
+  let log = "";
+  for (const stream of [program.stdout, program.stderr]) stream.on("data", (text: Buffer) => (log += text));
   const url = `http://127.0.0.1:${port}`;
   const close = async () => {
     await ended(program);
@@ -80,18 +80,18 @@ export async function searx(engines: Readonly<Record<string, Upstream>>): Promis
       ({ body }) => body?.cancel().then(() => true) ?? true,
       () => false,
     );
-    if (up) return { url, asked, said: () => said, close };
+    if (up) return { url, asked, log: () => log, close };
     await sleep(50);
   }
   await close();
-  throw new Error(`searx did not start:\n${said}`);
+  throw new Error(`searx did not start:\n${log}`);
 }
 
 async function ended(program: ChildProcess): Promise<void> {
   if (program.exitCode !== null || program.signalCode !== null) return;
-  const gone = once(program, "exit");
+  const exited = once(program, "exit");
   program.kill("SIGKILL");
-  await gone;
+  await exited;
 }
 
 async function freePort(): Promise<number> {

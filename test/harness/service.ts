@@ -15,13 +15,13 @@ import { Agent, request } from "undici";
 import type { FetchBody, FetchResponse } from "../../schemas/fetch.ts";
 import { engines } from "./engines.ts";
 import { freePort } from "./free-port.ts";
-import { natsRoster } from "../../cluster/adapters/nodes/node-directory.nats.ts";
+import { natsNodeDirectory } from "../../cluster/adapters/nodes/node-directory.nats.ts";
 import { type Check, openapiCheck } from "./openapi-check.ts";
 import { settled } from "./settled.ts";
 
 export type Environment = Readonly<Record<string, string>>;
 
-export interface Asked {
+export interface RequestOptions {
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON; bytes and text as they are. */
@@ -30,7 +30,7 @@ export interface Asked {
 }
 
 /** An answer read to its end. */
-export interface Said {
+export interface HttpResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -38,10 +38,10 @@ export interface Said {
   readonly json: any;
 }
 
-export type Fetched = FetchResponse & {
+export type FetchResult = FetchResponse & {
   /** Of the HTTP answer around it. */
   readonly http: number;
-  readonly answer: Said;
+  readonly answer: HttpResponse;
 };
 
 export interface Service {
@@ -51,9 +51,9 @@ export interface Service {
   readonly key: string;
   /** Of its first process: for who looks into its stores. */
   readonly environment: Environment;
-  readonly call: (method: string, path: string, asked?: Asked) => Promise<Said>;
+  readonly call: (method: string, path: string, options?: RequestOptions) => Promise<HttpResponse>;
   /** POST /v1/fetch with the admin key or another; throws unless a FetchResponse came. */
-  readonly fetch: (body: FetchBody, asked?: Omit<Asked, "body">) => Promise<Fetched>;
+  readonly fetch: (body: FetchBody, options?: Omit<RequestOptions, "body">) => Promise<FetchResult>;
   /** One command of `trawl` beside the service; its last line of output as JSON. Throws when it fails. */
   readonly trawl: (...words: string[]) => Promise<any>;
   /** The sum of one meter over its labels, as /metrics says it; those whose labels contain `labels` as text. */
@@ -102,21 +102,21 @@ const common = (port: number, folder: string): Environment => ({
 });
 
 /** One process on the embedded engines. An empty TRAWL_ADMIN_KEY lets the first start draw a key. */
-const embedded: Start = async (wishes = {}) => {
+const embedded: Start = async (overrides = {}) => {
   const folder = mkdtempSync(join(tmpdir(), "trawl-scenario-"));
   const port = await freePort();
-  const environment = { ...common(port, folder), ...wishes };
+  const environment = { ...common(port, folder), ...overrides };
   const url = `http://127.0.0.1:${environment["PORT"]}`;
-  return service([{ environment, about: url }], url, () => rmSync(folder, { recursive: true }));
+  return service([{ environment, status_url: url }], url, () => rmSync(folder, { recursive: true }));
 };
 
 const { bus, documents, blobs } = await engines("bus", "documents", "blobs");
 let clusters = 0;
 
 /** Two nodes that do everything, behind one port, over NATS, MongoDB and S3. */
-const cluster: Start = async (wishes = {}) => {
+const cluster: Start = async (overrides = {}) => {
   const folder = mkdtempSync(join(tmpdir(), "trawl-scenario-"));
-  const port = wishes["PORT"] ?? String(await freePort());
+  const port = overrides["PORT"] ?? String(await freePort());
   const name = `scenario-${process.pid}-${clusters++}`;
   const shared = {
     ...blobs,
@@ -124,22 +124,22 @@ const cluster: Start = async (wishes = {}) => {
     TRAWL_DOCUMENTS: documents!["TRAWL_DOCUMENTS"]!.replace(/\/[^/?]*(?=\?|$)/, `/${name}`),
     TRAWL_BLOBS: `${blobs!["TRAWL_BLOBS"]}/${name}`,
   };
-  const seats = [];
+  const processes = [];
   for (const node of ["one", "two"]) {
     const status_port = String(await freePort());
-    seats.push({
+    processes.push({
       environment: {
         ...common(Number(port), join(folder, node)),
         // Nodes that share no files have no index of their own; /ready wants to know somebody to ask.
         TRAWL_SEARXNG_URLS: "http://127.0.0.1:9/",
-        ...wishes,
+        ...overrides,
         ...shared,
         TRAWL_STATUS_PORT: status_port,
       },
-      about: `http://127.0.0.1:${status_port}`,
+      status_url: `http://127.0.0.1:${status_port}`,
     });
   }
-  return service(seats, `http://127.0.0.1:${port}`, () => rmSync(folder, { recursive: true }));
+  return service(processes, `http://127.0.0.1:${port}`, () => rmSync(folder, { recursive: true }));
 };
 
 /** How the service is started; scenarios are run on each with describe.each(SETUPS). */
@@ -150,33 +150,37 @@ export const SETUPS: readonly { readonly setup: string; readonly start: Start }[
 ];
 
 /** One process of a service, and where it alone answers. */
-interface Seat {
+interface NodeProcess {
   readonly environment: Environment;
-  readonly about: string;
+  readonly status_url: string;
 }
 
-async function service(seats: readonly Seat[], url: string, forget: () => void): Promise<Service> {
+async function service(
+  processes: readonly NodeProcess[],
+  url: string,
+  removeData: () => void,
+): Promise<Service> {
   const programs: ChildProcess[] = [];
   let stdout = "";
   let stderr = "";
   let started_ms = 0;
   let agent = new Agent({ connections: 256, pipelining: 1 });
   let check: Check | null = null;
-  const { environment } = seats[0]!;
+  const { environment } = processes[0]!;
   const key = environment["TRAWL_ADMIN_KEY"] ?? "";
 
-  async function call(method: string, path: string, asked: Asked = {}): Promise<Said> {
-    const { body } = asked;
+  async function call(method: string, path: string, options: RequestOptions = {}): Promise<HttpResponse> {
+    const { body } = options;
     const raw = body === undefined || typeof body === "string" || Buffer.isBuffer(body);
-    const bearer = asked.key === undefined ? key : asked.key;
+    const bearer = options.key === undefined ? key : options.key;
     const answer = await request(`${url}${path}`, {
       method: method as "GET",
       dispatcher: agent,
-      headers: { ...(bearer !== null && { authorization: `Bearer ${bearer}` }), ...asked.headers },
+      headers: { ...(bearer !== null && { authorization: `Bearer ${bearer}` }), ...options.headers },
       body: raw ? (body ?? null) : JSON.stringify(body),
       headersTimeout: 180_000,
       bodyTimeout: 180_000,
-      ...(asked.signal && { signal: asked.signal }),
+      ...(options.signal && { signal: options.signal }),
     });
     const bytes = Buffer.from(await answer.body.arrayBuffer());
     const headers = Object.fromEntries(
@@ -190,10 +194,10 @@ async function service(seats: readonly Seat[], url: string, forget: () => void):
     return { status: answer.statusCode, headers, bytes, json: isJson ? JSON.parse(bytes.toString()) : null };
   }
 
-  async function launchOne({ environment: given, about }: Seat): Promise<void> {
+  async function launchOne({ environment: env, status_url }: NodeProcess): Promise<void> {
     const began = performance.now();
     const program = spawn(process.execPath, [...MAIN, "start"], {
-      env: given,
+      env: env,
       stdio: ["ignore", "pipe", "pipe"],
     });
     programs.push(program);
@@ -205,7 +209,7 @@ async function service(seats: readonly Seat[], url: string, forget: () => void):
     program.stderr.on("data", (text: Buffer) => (stderr += text.toString()));
     while (performance.now() - began < MAX_HEALTHY_MS) {
       assert(program.exitCode === null, `The service ended while it started:\n${stderr}`);
-      const healthy = await request(`${about}/health`, { dispatcher: agent }).then(
+      const healthy = await request(`${status_url}/health`, { dispatcher: agent }).then(
         async ({ statusCode, body }) => {
           await body.dump();
           // It tells of itself before it serves.
@@ -221,15 +225,15 @@ async function service(seats: readonly Seat[], url: string, forget: () => void):
 
   async function launch(): Promise<void> {
     const began = performance.now();
-    await Promise.all(seats.map(launchOne));
+    await Promise.all(processes.map(launchOne));
     started_ms = performance.now() - began;
     if (environment["TRAWL_BUS"]) {
       // What moves while the second node joins is another test's business.
-      const roster = await natsRoster(environment["TRAWL_BUS"]);
+      const nodeDirectory = await natsNodeDirectory(environment["TRAWL_BUS"]);
       try {
-        await settled(roster, seats.length);
+        await settled(nodeDirectory, processes.length);
       } finally {
-        await roster.close();
+        await nodeDirectory.close();
       }
     }
     check ??= openapiCheck((await call("GET", "/openapi.json", { key: null })).json);
@@ -258,7 +262,7 @@ async function service(seats: readonly Seat[], url: string, forget: () => void):
   } catch (problem) {
     await end("SIGKILL");
     await agent.destroy();
-    forget();
+    removeData();
     throw problem;
   }
   return {
@@ -266,8 +270,8 @@ async function service(seats: readonly Seat[], url: string, forget: () => void):
     key,
     environment,
     call,
-    async fetch(body, asked = {}) {
-      const answer = await call("POST", "/v1/fetch", { ...asked, body });
+    async fetch(body, options = {}) {
+      const answer = await call("POST", "/v1/fetch", { ...options, body });
       assert(answer.status === 200 || answer.json?.error, `Not a FetchResponse: ${answer.bytes.toString()}`);
       return { ...(answer.json as FetchResponse), http: answer.status, answer };
     },
@@ -283,8 +287,8 @@ async function service(seats: readonly Seat[], url: string, forget: () => void):
     },
     async meter(name, labels = "") {
       const pages = await Promise.all(
-        seats.map(async ({ about }) =>
-          (await request(`${about}/metrics`, { dispatcher: agent })).body.text(),
+        processes.map(async ({ status_url }) =>
+          (await request(`${status_url}/metrics`, { dispatcher: agent })).body.text(),
         ),
       );
       return pages
@@ -308,7 +312,7 @@ async function service(seats: readonly Seat[], url: string, forget: () => void):
     async close() {
       await end("SIGKILL");
       await agent.destroy();
-      forget();
+      removeData();
     },
   };
 }

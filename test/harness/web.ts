@@ -150,11 +150,11 @@ function arrivalOf({ method, url, headers }: IncomingMessage, at_ms: number): Ar
 }
 
 function send(response: ServerResponse, { status = 200, type, headers = {}, body = "" }: Page): void {
-  const bodiless = status === 204 || status === 304;
-  if (type !== null && !bodiless) response.setHeader("Content-Type", type ?? "text/html; charset=utf-8");
+  const hasNoBody = status === 204 || status === 304;
+  if (type !== null && !hasNoBody) response.setHeader("Content-Type", type ?? "text/html; charset=utf-8");
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.statusCode = status;
-  response.end(bodiless ? undefined : body);
+  response.end(hasNoBody ? undefined : body);
 }
 
 const CODERS = {

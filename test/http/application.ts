@@ -9,7 +9,7 @@ export interface Application {
   readonly seen: {
     asked: number;
     answers: number;
-    gone: number;
+    client_aborts: number;
     begun: number;
     stopped: number;
     failed: string[];
@@ -30,10 +30,17 @@ const text = (...pieces: string[]) =>
   };
 
 export function application(): Application {
-  const seen: Application["seen"] = { asked: 0, answers: 0, gone: 0, begun: 0, stopped: 0, failed: [] };
+  const seen: Application["seen"] = {
+    asked: 0,
+    answers: 0,
+    client_aborts: 0,
+    begun: 0,
+    stopped: 0,
+    failed: [],
+  };
 
   /** Counts that it was begun, and that it was stopped, however that came about. */
-  const told = (length: number | null, chunks: () => AsyncGenerator<Buffer>): Stream => ({
+  const streamOf = (length: number | null, chunks: () => AsyncGenerator<Buffer>): Stream => ({
     length,
     chunks: (async function* () {
       seen.begun++;
@@ -45,22 +52,22 @@ export function application(): Application {
     })(),
   });
   const file = (bytes: number): Stream =>
-    told(bytes, async function* () {
+    streamOf(bytes, async function* () {
       for (let left = bytes; left > 0; left -= PIECE.length)
         yield PIECE.subarray(0, Math.min(left, PIECE.length));
     });
-  const answers: Record<string, (head: Head, gone: AbortSignal) => Reply | Promise<Reply>> = {
+  const answers: Record<string, (head: Head, signal: AbortSignal) => Reply | Promise<Reply>> = {
     "GET /json": () => json(200, { a: 1 }),
     "GET /later": () => wait(300).then(() => json(200, { a: 1 })),
-    "GET /never": (_, gone) =>
-      new Promise((_resolve, reject) => gone.addEventListener("abort", () => reject(gone.reason))),
+    "GET /never": (_, signal) =>
+      new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
     "GET /file": () => ({ status: 200, body: file(3_000_000) }),
     "GET /large": () => ({ status: 200, body: Buffer.alloc(3_000_000, "cd") }),
     "GET /huge": () => ({ status: 200, body: Buffer.alloc(32 * 2 ** 20) }),
     "GET /events": () => ({
       status: 200,
       headers: { "content-type": "text/event-stream" },
-      body: told(null, async function* () {
+      body: streamOf(null, async function* () {
         for (let n = 0; n < 3; n++) {
           if (n > 0) await wait(50);
           yield Buffer.from(`data: ${n}\n\n`);
@@ -69,7 +76,7 @@ export function application(): Application {
     }),
     "GET /endless": () => ({
       status: 200,
-      body: told(null, async function* () {
+      body: streamOf(null, async function* () {
         for (;;) yield PIECE;
       }),
     }),
@@ -92,7 +99,7 @@ export function application(): Application {
     "GET /empty": () => ({ status: 204 }),
     "GET /same": () => ({ status: 304, headers: { etag: '"x"' }, body: Buffer.from("never sent") }),
     "GET /nothing": () => ({ status: 200 }),
-    "GET /no-pieces": () => ({ status: 200, body: told(null, text()) }),
+    "GET /no-pieces": () => ({ status: 200, body: streamOf(null, text()) }),
     "GET /throws": () => {
       throw new Error("at once");
     },
@@ -100,15 +107,15 @@ export function application(): Application {
     "GET /injects": () => ({ status: 200, headers: { "x-a": "a\r\nx-injected: 1" } }),
     "GET /short": () => ({
       status: 200,
-      body: told(10, async function* () {
+      body: streamOf(10, async function* () {
         yield Buffer.from("abc");
         await wait(100);
       }),
     }),
-    "GET /long": () => ({ status: 200, body: told(5, text("abc", "def", "ghi")) }),
+    "GET /long": () => ({ status: 200, body: streamOf(5, text("abc", "def", "ghi")) }),
     "GET /breaks": () => ({
       status: 200,
-      body: told(null, async function* () {
+      body: streamOf(null, async function* () {
         yield Buffer.from("begun");
         await wait(100);
         throw new Error("the source broke");
@@ -116,7 +123,7 @@ export function application(): Application {
     }),
     "GET /fails": () => ({
       status: 200,
-      body: told(10, async function* () {
+      body: streamOf(10, async function* () {
         yield await Promise.reject<Buffer>(new Error("the source never began"));
       }),
     }),
@@ -145,17 +152,17 @@ export function application(): Application {
       seen.failed.push(String(problem));
       return json(500, { detail: "internal error" });
     },
-    admit(head, { signal: gone }) {
+    admit(head, { signal }) {
       seen.asked++;
-      gone.addEventListener("abort", () => seen.gone++);
+      signal.addEventListener("abort", () => seen.client_aborts++);
       if (head.method === "POST" && head.path === "/echo") return echo(1_000_000, true);
       if (head.method === "POST" && head.path === "/batch") return echo(64 * 1024 * 1024, false);
       if (head.method === "POST" && head.path === "/refused") return json(401, { detail: "no key" });
       const method = head.method === "HEAD" ? "GET" : head.method;
       const answer = answers[`${method} ${head.path}`];
       if (!answer) return json(404, { detail: "Not Found" });
-      if (head.path === "/throws") return answer(head, gone) as Reply;
-      return { limit_bytes: 1_000_000, answer: () => answer(head, gone) };
+      if (head.path === "/throws") return answer(head, signal) as Reply;
+      return { limit_bytes: 1_000_000, answer: () => answer(head, signal) };
     },
   };
 }

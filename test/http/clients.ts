@@ -21,8 +21,8 @@ export async function spawn(adapter: string): Promise<Child> {
     port,
     async numbers(settled) {
       child.send(settled ?? "now");
-      const [told] = (await once(child, "message")) as [Numbers];
-      return told;
+      const [counts] = (await once(child, "message")) as [Numbers];
+      return counts;
     },
     close() {
       const exited = child.exitCode === null ? once(child, "exit") : Promise.resolve();
@@ -45,9 +45,12 @@ export const ask = (path: string, method = "GET", fields = ""): string =>
   `${method} ${path} HTTP/1.1\r\nHost: trawl.test\r\n${fields}\r\n`;
 
 /** Until something holds, or the patience is gone; then the assertion that follows says what does not. */
-export async function eventually(holds: () => boolean | Promise<boolean>, within_ms = 10_000): Promise<void> {
+export async function eventually(
+  condition: () => boolean | Promise<boolean>,
+  within_ms = 10_000,
+): Promise<void> {
   for (let waited_ms = 0; waited_ms < within_ms; waited_ms += 20) {
-    if (await holds()) return;
+    if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -13,14 +13,14 @@ export interface Numbers {
   readonly heap_mb: number;
   readonly descriptors: number;
   readonly asked: number;
-  readonly gone: number;
+  readonly client_aborts: number;
   readonly begun: number;
   readonly stopped: number;
   readonly failed: number;
 }
 
 const PIECE = Buffer.alloc(256 * 1024, "net");
-const seen = { asked: 0, gone: 0, begun: 0, stopped: 0, failed: 0 };
+const seen = { asked: 0, client_aborts: 0, begun: 0, stopped: 0, failed: 0 };
 
 async function* pieces(bytes: number) {
   seen.begun++;
@@ -33,13 +33,13 @@ async function* pieces(bytes: number) {
   }
 }
 
-const admit: Admit = ({ path, query }, { signal: gone }) => {
+const admit: Admit = ({ path, query }, { signal }) => {
   seen.asked++;
-  gone.addEventListener("abort", () => seen.gone++);
+  signal.addEventListener("abort", () => seen.client_aborts++);
   const bytes = Number(query);
   const answers: Record<string, () => Reply | Promise<Reply>> = {
     "/never": () =>
-      new Promise<Reply>((_, reject) => gone.addEventListener("abort", () => reject(gone.reason))),
+      new Promise<Reply>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
     "/stream": () => ({ status: 200, body: { length: bytes, chunks: pieces(bytes) } }),
     "/chunked": () => ({ status: 200, body: { length: null, chunks: pieces(bytes) } }),
     "/buffer": () => ({ status: 200, body: Buffer.alloc(bytes, "buffer") }),
@@ -61,7 +61,7 @@ const listening = await listen(admit, {
 
 process.on("message", (word) => {
   if (word === "close") void listening.close(0).then(() => process.disconnect());
-  else void numbers(word === "settled").then((told) => process.send!(told));
+  else void numbers(word === "settled").then((counts) => process.send!(counts));
 });
 process.on("disconnect", () => process.exit());
 

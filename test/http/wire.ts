@@ -78,7 +78,7 @@ export function parse(bytes: Buffer, methods: readonly string[]): Pick<Outcome, 
 }
 
 /** Waits for so many answers, then for so long to see whether the connection stays open. */
-export interface Patience {
+export interface Timeouts {
   readonly answers: number;
   readonly quiet_ms: number;
 }
@@ -87,7 +87,7 @@ async function until(enough: () => boolean, most_ms: number): Promise<void> {
   for (let waited_ms = 0; waited_ms < most_ms && !enough(); waited_ms += 10) await wait(10);
 }
 
-export async function converse(port: number, steps: readonly Step[], patience: Patience): Promise<Outcome> {
+export async function converse(port: number, steps: readonly Step[], timeouts: Timeouts): Promise<Outcome> {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   const pieces: Buffer[] = [];
   let received = 0;
@@ -125,11 +125,11 @@ export async function converse(port: number, steps: readonly Step[], patience: P
   if (!left) {
     const whole = () => {
       const { answers } = read();
-      return closed || (answers.length >= patience.answers && !answers.at(-1)!.partial);
+      return closed || (answers.length >= timeouts.answers && !answers.at(-1)!.partial);
     };
-    if (patience.answers > 0) await until(whole, PATIENCE_MS);
+    if (timeouts.answers > 0) await until(whole, PATIENCE_MS);
     // Whether it stays open shows only when it has had the time to close.
-    await until(() => closed, patience.quiet_ms);
+    await until(() => closed, timeouts.quiet_ms);
   } else await wait(200);
   socket.destroy();
   return { ...read(), connection: closed || left ? "closed" : "open" };

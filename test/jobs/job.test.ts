@@ -1,7 +1,7 @@
 /** A job from its creation to oblivion, on a clock that stands still (1-core.md, States; 3-decisions.md, Core). */
 import { describe, expect, test } from "vitest";
-import { CREATED_WITHIN_MS } from "../../actors/jobs/actor.ts";
-import { Job, JOB_KEPT_MS } from "../../schemas/jobs.ts";
+import { CREATION_TIMEOUT_MS } from "../../actors/jobs/actor.ts";
+import { Job, JOB_RETENTION_MS } from "../../schemas/jobs.ts";
 import { BEGAN_MS, oneCluster, pages } from "../harness/jobs-harness.ts";
 
 const SECOND_MS = 1_000;
@@ -10,13 +10,13 @@ describe("a job", () => {
   test("has every item done once, stored once and metered once", async () => {
     const jobs = oneCluster();
     await jobs.create("j", pages(120, 7));
-    const { phase, counts } = await jobs.over("j");
+    const { phase, counts } = await jobs.finished("j");
     expect([phase, counts]).toEqual([
       "completed",
       { total: 120, pending: 0, queued: 0, done: 120, failed: 0, cancelled: 0 },
     ]);
-    expect(await jobs.law("j")).toEqual({ problems: [], ahead: 0 });
-    expect(jobs.tries.length).toBe(120);
+    expect(await jobs.invariants("j")).toEqual({ problems: [], ahead: 0 });
+    expect(jobs.attempts.length).toBe(120);
     expect((await jobs.results("j")).get(17)?.answer).toEqual({
       said: "http://site-3.example/17 by j:17.0",
     });
@@ -27,7 +27,7 @@ describe("a job", () => {
   test("keeps the error of what failed, and its answer", async () => {
     const jobs = oneCluster({ run: (url) => (url.endsWith("/1") ? { error: "http_404" } : {}) });
     await jobs.create("j", pages(3));
-    expect((await jobs.over("j")).counts).toMatchObject({ done: 2, failed: 1 });
+    expect((await jobs.finished("j")).counts).toMatchObject({ done: 2, failed: 1 });
     expect((await jobs.results("j")).get(1)).toMatchObject({
       status: "failed",
       error: "http_404",
@@ -41,19 +41,19 @@ describe("a job", () => {
     const quick = pages(200, 40).filter((url) => !url.includes("site-0"));
     await jobs.create("j", [...slow, ...quick]);
     await jobs.clock.advance(5 * SECOND_MS);
-    expect(jobs.tries.filter(({ url }) => url.includes("site-0")).length).toBe(4);
+    expect(jobs.attempts.filter(({ url }) => url.includes("site-0")).length).toBe(4);
     expect((await jobs.counts("j")).done).toBe(quick.length);
   });
 
   test("is asked again for the same and stays the same", async () => {
     const jobs = oneCluster();
     await jobs.create("j", pages(2));
-    await jobs.over("j");
-    expect(await jobs.ask(Job, "j", "open", jobs.specOf("j", 2))).toEqual({ opened: true });
-    expect(await jobs.ask(Job, "j", "begin", null)).toEqual({ begun: true });
+    await jobs.finished("j");
+    expect(await jobs.ask(Job, "j", "open", jobs.specOf("j", 2))).toEqual({ is_opened: true });
+    expect(await jobs.ask(Job, "j", "begin", null)).toEqual({ exists: true });
     await jobs.clock.advance(10 * SECOND_MS);
-    expect(jobs.tries.length).toBe(2);
-    expect(await jobs.ask(Job, "nobody", "begin", null)).toEqual({ begun: false });
+    expect(jobs.attempts.length).toBe(2);
+    expect(await jobs.ask(Job, "nobody", "begin", null)).toEqual({ exists: false });
   });
 
   test("goes on for items whose try breaks, and ends them in the end", async () => {
@@ -63,63 +63,63 @@ describe("a job", () => {
       },
     });
     await jobs.create("j", pages(1));
-    expect((await jobs.over("j")).counts.failed).toBe(1);
+    expect((await jobs.finished("j")).counts.failed).toBe(1);
     expect((await jobs.results("j")).get(0)).toMatchObject({ error: "internal_error", bill: null });
-    expect(jobs.tries.length).toBe(5);
-    expect(await jobs.law("j")).toEqual({ problems: [], ahead: 0 });
+    expect(jobs.attempts.length).toBe(5);
+    expect(await jobs.invariants("j")).toEqual({ problems: [], ahead: 0 });
   });
 });
 
 describe("what fails for a passing reason", () => {
   test("is tried five times, 5, 10, 20 and 40 s apart and a little more", async () => {
-    const again = { because: "transient", retry_after_s: null } as const;
-    const jobs = oneCluster({ run: () => ({ error: "all_tiers_failed", again }) });
+    const retry = { reason: "transient", retry_after_s: null } as const;
+    const jobs = oneCluster({ run: () => ({ error: "all_tiers_failed", retry }) });
     await jobs.create("j", pages(1));
-    await jobs.over("j");
-    const gaps = jobs.tries.slice(1).map(({ at_ms }, n) => (at_ms - jobs.tries[n]!.at_ms) / SECOND_MS);
+    await jobs.finished("j");
+    const gaps = jobs.attempts.slice(1).map(({ at_ms }, n) => (at_ms - jobs.attempts[n]!.at_ms) / SECOND_MS);
     expect(gaps.length).toBe(4);
     for (const [n, least] of [5, 10, 20, 40].entries()) {
       expect(gaps[n]).toBeGreaterThanOrEqual(least);
       expect(gaps[n]).toBeLessThanOrEqual(least * 1.25 + 1);
     }
-    expect(jobs.tries.map(({ call }) => call.may_pay)).toEqual([false, false, false, false, true]);
+    expect(jobs.attempts.map(({ context }) => context.may_pay)).toEqual([false, false, false, false, true]);
     expect((await jobs.results("j")).get(0)).toMatchObject({ status: "failed", error: "all_tiers_failed" });
   });
 
   test("cools down once before premium routes may be used", async () => {
     const jobs = oneCluster({
       run: (_, { may_pay }) =>
-        may_pay ? {} : { error: "all_tiers_failed", again: { because: "blocked", retry_after_s: null } },
+        may_pay ? {} : { error: "all_tiers_failed", retry: { reason: "blocked", retry_after_s: null } },
     });
     await jobs.create("j", pages(1));
-    expect((await jobs.over("j")).counts.done).toBe(1);
-    const [first, second] = jobs.tries;
+    expect((await jobs.finished("j")).counts.done).toBe(1);
+    const [first, second] = jobs.attempts;
     expect(second!.at_ms - first!.at_ms).toBeGreaterThanOrEqual(30 * SECOND_MS);
-    expect(jobs.tries.map(({ call }) => call.may_pay)).toEqual([false, true]);
+    expect(jobs.attempts.map(({ context }) => context.may_pay)).toEqual([false, true]);
   });
 
   test("is final when it is blocked after cooling down as well", async () => {
-    const again = { because: "blocked", retry_after_s: null } as const;
-    const jobs = oneCluster({ run: () => ({ error: "all_tiers_failed", again }) });
+    const retry = { reason: "blocked", retry_after_s: null } as const;
+    const jobs = oneCluster({ run: () => ({ error: "all_tiers_failed", retry }) });
     await jobs.create("j", pages(1));
-    expect((await jobs.over("j")).counts.failed).toBe(1);
-    expect(jobs.tries.length).toBe(2);
+    expect((await jobs.finished("j")).counts.failed).toBe(1);
+    expect(jobs.attempts.length).toBe(2);
   });
 
   test("counts nothing while nobody has a slot, and its site is left alone meanwhile", async () => {
     let open = false;
-    const again = { because: "busy", retry_after_s: 60 } as const;
+    const retry = { reason: "busy", retry_after_s: 60 } as const;
     const jobs = oneCluster({
-      run: (url) => (open || !url.includes("site-0") ? {} : { error: "domain_busy", again }),
+      run: (url) => (open || !url.includes("site-0") ? {} : { error: "domain_busy", retry }),
     });
     await jobs.create("j", pages(40, 2));
     await jobs.clock.advance(50 * SECOND_MS);
-    expect(jobs.tries.filter(({ url }) => url.includes("site-0")).length).toBe(4);
+    expect(jobs.attempts.filter(({ url }) => url.includes("site-0")).length).toBe(4);
     expect((await jobs.counts("j")).done).toBe(20);
     for (let minute = 0; minute < 30; minute++) await jobs.clock.advance(60 * SECOND_MS);
     open = true;
-    expect((await jobs.over("j")).counts.done).toBe(40);
-    expect(jobs.tries.every(({ call }) => call.tries === 0)).toBe(true);
+    expect((await jobs.finished("j")).counts.done).toBe(40);
+    expect(jobs.attempts.every(({ context }) => context.attempts === 0)).toBe(true);
   });
 });
 
@@ -131,16 +131,16 @@ describe("cancel", () => {
     const asked_ms = jobs.clock.now();
     const cancelled = jobs.ask(Job, "j", "cancel", null);
     await jobs.clock.advance(1_600);
-    expect(await cancelled).toEqual({ known: true });
-    const { phase, counts, finished_ms } = (await jobs.kept("j"))!;
+    expect(await cancelled).toEqual({ exists: true });
+    const { phase, counts, finished_ms } = (await jobs.record("j"))!;
     expect(phase).toBe("cancelled");
     expect(finished_ms! - asked_ms).toBeLessThanOrEqual(1_600);
     expect(counts).toMatchObject({ pending: 0, queued: 0, failed: 0 });
     expect(counts.done).toBeGreaterThan(0);
     expect(counts.cancelled).toBe(400 - counts.done);
-    expect(await jobs.law("j")).toEqual({ problems: [], ahead: 0 });
+    expect(await jobs.invariants("j")).toEqual({ problems: [], ahead: 0 });
     await jobs.clock.advance(60 * SECOND_MS);
-    expect(jobs.tries.filter(({ at_ms }) => at_ms > asked_ms)).toEqual([]);
+    expect(jobs.attempts.filter(({ at_ms }) => at_ms > asked_ms)).toEqual([]);
     expect(await jobs.metered()).toBe(counts.done);
   });
 
@@ -150,17 +150,17 @@ describe("cancel", () => {
     await jobs.clock.advance(SECOND_MS);
     const cancelled = jobs.ask(Job, "j", "cancel", null);
     await jobs.clock.advance(1_600);
-    expect(await cancelled).toEqual({ known: true });
+    expect(await cancelled).toEqual({ exists: true });
     expect(await jobs.counts("j")).toMatchObject({ cancelled: 3, queued: 0 });
   });
 
   test("of what is over changes nothing, and of what is not there is known", async () => {
     const jobs = oneCluster();
     await jobs.create("j", pages(2));
-    const before = await jobs.over("j");
-    expect(await jobs.ask(Job, "j", "cancel", null)).toEqual({ known: true });
-    expect((await jobs.kept("j"))!.phase).toBe(before.phase);
-    expect(await jobs.ask(Job, "nobody", "cancel", null)).toEqual({ known: false });
+    const before = await jobs.finished("j");
+    expect(await jobs.ask(Job, "j", "cancel", null)).toEqual({ exists: true });
+    expect((await jobs.record("j"))!.phase).toBe(before.phase);
+    expect(await jobs.ask(Job, "nobody", "cancel", null)).toEqual({ exists: false });
   });
 });
 
@@ -170,10 +170,10 @@ describe("creation", () => {
     await jobs.create("j", pages(150), {}, upto);
     jobs.kill();
     jobs.start();
-    await jobs.clock.advance(CREATED_WITHIN_MS + 5 * SECOND_MS);
+    await jobs.clock.advance(CREATION_TIMEOUT_MS + 5 * SECOND_MS);
     expect(await jobs.stored.get("job", "j")).toBeNull();
     expect(await jobs.stored.list("job_items", { limit: 10 })).toEqual([]);
-    expect(jobs.tries).toEqual([]);
+    expect(jobs.attempts).toEqual([]);
   });
 
   test("given up when its key was named goes on, for its client may have been told", async () => {
@@ -181,8 +181,8 @@ describe("creation", () => {
     await jobs.create("j", pages(3), {}, "named");
     jobs.kill();
     jobs.start();
-    await jobs.clock.advance(CREATED_WITHIN_MS + 5 * SECOND_MS);
-    expect((await jobs.over("j")).counts.done).toBe(3);
+    await jobs.clock.advance(CREATION_TIMEOUT_MS + 5 * SECOND_MS);
+    expect((await jobs.finished("j")).counts.done).toBe(3);
   });
 });
 
@@ -191,14 +191,14 @@ describe("30 days after its end", () => {
     const jobs = oneCluster();
     await jobs.create("j", pages(2_300, 50));
     await jobs.create("other", pages(5));
-    const { finished_ms } = await jobs.over("j");
-    await jobs.over("other");
-    await jobs.clock.advance(finished_ms! + JOB_KEPT_MS - jobs.clock.now() - 60_000);
-    expect((await jobs.kept("j"))!.counts.done).toBe(2_300);
+    const { finished_ms } = await jobs.finished("j");
+    await jobs.finished("other");
+    await jobs.clock.advance(finished_ms! + JOB_RETENTION_MS - jobs.clock.now() - 60_000);
+    expect((await jobs.record("j"))!.counts.done).toBe(2_300);
     expect((await jobs.results("j")).size).toBe(2_300);
-    expect(await jobs.stored.list("holds", { limit: 1_000 })).toHaveLength(50 + 1);
+    expect(await jobs.stored.list("body_refs", { limit: 1_000 })).toHaveLength(50 + 1);
     await jobs.clock.advance(120_000);
-    for (const collection of ["job", "job_items", "job_results", "job_keys", "holds"])
+    for (const collection of ["job", "job_items", "job_results", "job_idempotency_keys", "body_refs"])
       expect([collection, await jobs.stored.list(collection, { limit: 10 })]).toEqual([collection, []]);
   });
 });
@@ -217,7 +217,7 @@ describe("the completion callback", () => {
       run: (page) => (page.endsWith("/0") ? { error: "http_404" } : {}),
     });
     await jobs.create("j", pages(3), { callback_url: url });
-    const { finished_ms } = await jobs.over("j");
+    const { finished_ms } = await jobs.finished("j");
     await jobs.clock.advance(300 * SECOND_MS);
     expect(called(jobs).map(({ body }) => body)).toEqual([
       {
@@ -230,7 +230,7 @@ describe("the completion callback", () => {
         finished_at: new Date(finished_ms!).toISOString(),
       },
     ]);
-    expect((await jobs.kept("j"))!.callback).toMatchObject({ status: "delivered_204", next_ms: null });
+    expect((await jobs.record("j"))!.callback).toMatchObject({ status: "delivered_204", next_ms: null });
   });
 
   test("tells of a cancel, too", async () => {
@@ -245,28 +245,28 @@ describe("the completion callback", () => {
   test("is tried at once, after 10 s and after 60 s, and no more", async () => {
     const jobs = oneCluster({ web: { [url]: { status: 500 } } });
     await jobs.create("j", pages(1), { callback_url: url });
-    await jobs.over("j");
+    await jobs.finished("j");
     await jobs.clock.advance(600 * SECOND_MS);
     const [first, second, third] = called(jobs).map(({ at_s }) => at_s);
     expect([called(jobs).length, second! - first!, third! - second!]).toEqual([3, 10, 60]);
-    expect((await jobs.kept("j"))!.callback).toMatchObject({ status: "http_500", next_ms: null });
+    expect((await jobs.record("j"))!.callback).toMatchObject({ status: "http_500", next_ms: null });
   });
 
   test("waits ten seconds for a receiver that never answers", async () => {
     const jobs = oneCluster({ web: { [url]: { status: 200, after_ms: 3_600_000 } } });
     await jobs.create("j", pages(1), { callback_url: url });
-    await jobs.over("j");
+    await jobs.finished("j");
     await jobs.clock.advance(11 * SECOND_MS);
-    expect((await jobs.kept("j"))!.callback!.status).toBe("error_timeout");
+    expect((await jobs.record("j"))!.callback!.status).toBe("error_timeout");
   });
 
   test("is not tried again where it may not go", async () => {
     const jobs = oneCluster({ web: { [url]: { problem: "blocked_destination" } } });
     await jobs.create("j", pages(1), { callback_url: url });
-    await jobs.over("j");
+    await jobs.finished("j");
     await jobs.clock.advance(600 * SECOND_MS);
     expect(called(jobs).length).toBe(1);
-    expect((await jobs.kept("j"))!.callback!.status).toBe("blocked_destination");
+    expect((await jobs.record("j"))!.callback!.status).toBe("blocked_destination");
   });
 });
 
@@ -274,12 +274,12 @@ describe("several jobs", () => {
   test("share the places: a job of 10 is not delayed by one of 2,000", async () => {
     const run = () => ({ ms: 500 });
     const took = async (beside: boolean): Promise<number> => {
-      const jobs = oneCluster({ run, places: 40 });
+      const jobs = oneCluster({ run, capacity: 40 });
       if (beside) await jobs.create("large", pages(2_000, 500));
       await jobs.clock.advance(5 * SECOND_MS);
       const began_ms = jobs.clock.now();
       await jobs.create("small", pages(10, 10));
-      const { finished_ms } = await jobs.over("small");
+      const { finished_ms } = await jobs.finished("small");
       return finished_ms! - began_ms;
     };
     expect(await took(true)).toBeLessThanOrEqual((await took(false)) * 1.2);
@@ -297,12 +297,12 @@ describe("several jobs", () => {
       await jobs.clock.advance(3 * SECOND_MS);
       const waits = async () =>
         (
-          await Promise.all(ids.map(async (id) => ((await jobs.kept(id))!.phase === "queued" ? [id] : [])))
+          await Promise.all(ids.map(async (id) => ((await jobs.record(id))!.phase === "queued" ? [id] : [])))
         ).flat();
       expect(await waits()).toEqual(["j64", "j65"]);
       ms = 20;
       void jobs.ask(Job, "j00", "cancel", null);
-      expect((await jobs.over("j64")).counts.done).toBe(1_001);
+      expect((await jobs.finished("j64")).counts.done).toBe(1_001);
     },
   );
 });

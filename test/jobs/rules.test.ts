@@ -1,38 +1,45 @@
 /** The rules of jobs as tables and laws: states, whose item is next, when again, shares, bills, callbacks. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { attempted, begun, interrupted } from "../../actors/jobs/callback.ts";
-import { MAX_LARGE, mayLoad, shares, SMALL_ITEMS } from "../../actors/jobs/fairness.ts";
-import { CREDITS, CREDITS_OF_NONE, frontier } from "../../actors/jobs/frontier.ts";
-import { judge } from "../../actors/jobs/invariants.ts";
+import { recordAttempt, beginAttempt, closeInterrupted } from "../../actors/jobs/callback.ts";
+import { MAX_LARGE, mayLoad, maxMinShares, SMALL_ITEMS } from "../../actors/jobs/fairness.ts";
+import { CREDITS, CREDITS_WITHOUT_SITE, frontier } from "../../actors/jobs/frontier.ts";
+import { checkInvariants } from "../../actors/jobs/invariants.ts";
 import { addBill } from "../../actors/jobs/usage.ts";
-import { advanced, afterFault, mayPay, nextTry, pauseAfter, PATIENT_MS } from "../../actors/jobs/retry.ts";
+import {
+  advance,
+  stepAfterFault,
+  mayPay,
+  nextStep,
+  backoffMs,
+  BUSY_COUNTS_AFTER_MS,
+} from "../../actors/jobs/retry.ts";
 import {
   countsOf,
   isFinal,
   isQueued,
-  pending,
+  pendingCode,
   progressOf,
-  queued,
-  readStates,
+  queuedCode,
+  decodeStates,
   statusOf,
-  untouched,
-  written,
+  newStates,
+  encodeStates,
 } from "../../schemas/job-states.ts";
-import type { KeptJob } from "../../schemas/jobs.ts";
+import type { JobRecord } from "../../schemas/jobs.ts";
 
-const letters = fc.constantFrom("a", "b", "c", "d", "A", "B", "C", "D", "+", "-", "x");
+const codes = fc.constantFrom("a", "b", "c", "d", "A", "B", "C", "D", "+", "-", "x");
 
 describe("states", () => {
   test("are read as they were written, whatever they are", () => {
-    const some = fc.array(fc.tuple(letters, fc.integer({ min: 1, max: 300 })), {
+    const some = fc.array(fc.tuple(codes, fc.integer({ min: 1, max: 300 })), {
       minLength: 1,
       maxLength: 50,
     });
     fc.assert(
       fc.property(some, (runs) => {
         const states = Uint8Array.from(runs.flatMap(([letter, n]) => Array(n).fill(letter.charCodeAt(0))));
-        expect(readStates(written(states), states.length)).toEqual(states);
+        expect(decodeStates(encodeStates(states), states.length)).toEqual(states);
         const { total, ...counts } = countsOf(states);
         expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(total);
       }),
@@ -41,73 +48,72 @@ describe("states", () => {
   });
 
   test("of 50,000 untouched items are a few letters", () => {
-    expect(written(untouched(50_000))).toBe("50000a");
+    expect(encodeStates(newStates(50_000))).toBe("50000a");
   });
 
   test.each(["3+", "5+", "4+x", ""])("%j are not those of four items", (text) => {
-    expect(() => readStates(text, 4)).toThrow(RangeError);
+    expect(() => decodeStates(text, 4)).toThrow(RangeError);
   });
 
   test("tell how far an item has come", () => {
-    for (const progress of [0, 1, 4, 9].flatMap((tries) =>
-      [true, false].map((cooled) => ({ tries, cooled })),
+    for (const progress of [0, 1, 4, 9].flatMap((attempts) =>
+      [true, false].map((has_cooled) => ({ attempts, has_cooled })),
     )) {
-      expect(progressOf(pending(progress))).toEqual(progress);
-      expect(progressOf(queued(progress))).toEqual(progress);
-      expect([statusOf(pending(progress)), statusOf(queued(progress))]).toEqual(["pending", "queued"]);
+      expect(progressOf(pendingCode(progress))).toEqual(progress);
+      expect(progressOf(queuedCode(progress))).toEqual(progress);
+      expect([statusOf(pendingCode(progress)), statusOf(queuedCode(progress))]).toEqual([
+        "pending",
+        "queued",
+      ]);
     }
   });
 });
 
 describe("when an item is tried again", () => {
-  const fresh = { tries: 0, cooled: false };
+  const fresh = { attempts: 0, has_cooled: false };
   test.each([
     [fresh, null, { kind: "final" }],
     [
       fresh,
-      { because: "transient", retry_after_s: null },
-      { kind: "again", because: "transient", after_ms: 5_000 },
+      { reason: "transient", retry_after_s: null },
+      { kind: "retry", reason: "transient", delay_ms: 5_000 },
     ],
     [
       fresh,
-      { because: "transient", retry_after_s: 600 },
-      { kind: "again", because: "transient", after_ms: 600_000 },
+      { reason: "transient", retry_after_s: 600 },
+      { kind: "retry", reason: "transient", delay_ms: 600_000 },
     ],
     [
-      { tries: 3, cooled: false },
-      { because: "transient", retry_after_s: 1 },
-      { kind: "again", because: "transient", after_ms: 40_000 },
+      { attempts: 3, has_cooled: false },
+      { reason: "transient", retry_after_s: 1 },
+      { kind: "retry", reason: "transient", delay_ms: 40_000 },
     ],
-    [{ tries: 4, cooled: false }, { because: "transient", retry_after_s: null }, { kind: "final" }],
-    [
-      fresh,
-      { because: "blocked", retry_after_s: null },
-      { kind: "again", because: "blocked", after_ms: 30_000 },
-    ],
-    [fresh, { because: "blocked", retry_after_s: 0 }, { kind: "again", because: "blocked", after_ms: 0 }],
-    [{ tries: 0, cooled: true }, { because: "blocked", retry_after_s: null }, { kind: "final" }],
-    [
-      { tries: 4, cooled: true },
-      { because: "busy", retry_after_s: 7 },
-      { kind: "again", because: "busy", after_ms: 7_000 },
-    ],
-    [fresh, { because: "busy", retry_after_s: null }, { kind: "again", because: "busy", after_ms: 1_000 }],
+    [{ attempts: 4, has_cooled: false }, { reason: "transient", retry_after_s: null }, { kind: "final" }],
     [
       fresh,
-      { because: "busy", retry_after_s: 86_400 },
-      { kind: "again", because: "busy", after_ms: 900_000 },
+      { reason: "blocked", retry_after_s: null },
+      { kind: "retry", reason: "blocked", delay_ms: 30_000 },
     ],
-  ] as const)("%j after %j: %j", (progress, again, next) => {
-    expect(nextTry(progress, again, 0, 0)).toEqual(next);
+    [fresh, { reason: "blocked", retry_after_s: 0 }, { kind: "retry", reason: "blocked", delay_ms: 0 }],
+    [{ attempts: 0, has_cooled: true }, { reason: "blocked", retry_after_s: null }, { kind: "final" }],
+    [
+      { attempts: 4, has_cooled: true },
+      { reason: "busy", retry_after_s: 7 },
+      { kind: "retry", reason: "busy", delay_ms: 7_000 },
+    ],
+    [fresh, { reason: "busy", retry_after_s: null }, { kind: "retry", reason: "busy", delay_ms: 1_000 }],
+    [fresh, { reason: "busy", retry_after_s: 86_400 }, { kind: "retry", reason: "busy", delay_ms: 900_000 }],
+  ] as const)("%j after %j: %j", (progress, retry, next) => {
+    expect(nextStep(progress, retry, 0, 0)).toEqual(next);
   });
 
   test("waits a quarter longer at most", () => {
-    const again = { because: "transient", retry_after_s: null } as const;
-    expect(nextTry(fresh, again, 0, 0.999_999)).toMatchObject({ after_ms: 6_250 });
+    const retry = { reason: "transient", retry_after_s: null } as const;
+    expect(nextStep(fresh, retry, 0, 0.999_999)).toMatchObject({ delay_ms: 6_250 });
   });
 
   test("doubles from 5 s to 5 min", () => {
-    expect([1, 2, 3, 6, 7, 8].map(pauseAfter)).toEqual([5_000, 10_000, 20_000, 160_000, 300_000, 300_000]);
+    expect([1, 2, 3, 6, 7, 8].map(backoffMs)).toEqual([5_000, 10_000, 20_000, 160_000, 300_000, 300_000]);
   });
 
   test("ends, whatever is said: a busy day counts as well", () => {
@@ -116,14 +122,19 @@ describe("when an item is tried again", () => {
       maxLength: 12,
     });
     const ends = fc.sample(agains, { numRuns: 300 }).map((reasons) => {
-      let progress = fresh as { tries: number; cooled: boolean };
-      for (const because of reasons) {
+      let progress = fresh as { attempts: number; has_cooled: boolean };
+      for (const reason of reasons) {
         const next =
-          because === "fault"
-            ? afterFault(progress, false, PATIENT_MS, 0.5)
-            : nextTry(progress, { because: because as "busy", retry_after_s: null }, PATIENT_MS, 0.5);
+          reason === "fault"
+            ? stepAfterFault(progress, false, BUSY_COUNTS_AFTER_MS, 0.5)
+            : nextStep(
+                progress,
+                { reason: reason as "busy", retry_after_s: null },
+                BUSY_COUNTS_AFTER_MS,
+                0.5,
+              );
         if (next.kind === "final") return true;
-        progress = advanced(progress, next.because);
+        progress = advance(progress, next.reason);
       }
       return false;
     });
@@ -131,10 +142,10 @@ describe("when an item is tried again", () => {
   });
 
   test.each([
-    [{ tries: 0, cooled: false }, false],
-    [{ tries: 3, cooled: false }, false],
-    [{ tries: 4, cooled: false }, true],
-    [{ tries: 0, cooled: true }, true],
+    [{ attempts: 0, has_cooled: false }, false],
+    [{ attempts: 3, has_cooled: false }, false],
+    [{ attempts: 4, has_cooled: false }, true],
+    [{ attempts: 0, has_cooled: true }, true],
   ])("%j may use premium routes: %j", (progress, expected) => {
     expect(mayPay(progress)).toBe(expected);
   });
@@ -142,50 +153,50 @@ describe("when an item is tried again", () => {
 
 describe("whose item is next", () => {
   test("is the next site's, in turn", () => {
-    const order = frontier(untouched(6));
-    for (const [index, lane] of ["a", "a", "a", "b", "c", "b"].entries()) order.place(index, lane);
+    const order = frontier(newStates(6));
+    for (const [index, lane] of ["a", "a", "a", "b", "c", "b"].entries()) order.add(index, lane);
     expect(Array.from({ length: 6 }, () => order.take()?.index)).toEqual([0, 3, 4, 1, 5, 2]);
     expect(order.take()).toBeNull();
   });
 
   test("is nobody's while the site has its credits in flight", () => {
-    const order = frontier(untouched(20));
-    for (let index = 0; index < 20; index++) order.place(index, "a");
+    const order = frontier(newStates(20));
+    for (let index = 0; index < 20; index++) order.add(index, "a");
     const taken = Array.from({ length: 20 }, () => order.take()).filter((item) => item !== null);
     expect(taken.length).toBe(CREDITS);
-    order.settle(taken[0]!.index, "done");
+    order.finish(taken[0]!.index, "done");
     expect(order.take()?.index).toBe(CREDITS);
-    const loose = frontier(untouched(50));
-    for (let index = 0; index < 50; index++) loose.place(index, null);
+    const loose = frontier(newStates(50));
+    for (let index = 0; index < 50; index++) loose.add(index, null);
     expect(Array.from({ length: 50 }, () => loose.take()).filter((item) => item !== null).length).toBe(
-      CREDITS_OF_NONE,
+      CREDITS_WITHOUT_SITE,
     );
   });
 
   test("comes back at its time, and not where its site rests", () => {
-    const order = frontier(untouched(3));
-    for (let index = 0; index < 3; index++) order.place(index, index === 2 ? "b" : "a");
+    const order = frontier(newStates(3));
+    for (let index = 0; index < 3; index++) order.add(index, index === 2 ? "b" : "a");
     expect([order.take()!.index, order.take()!.index, order.take()!.index]).toEqual([0, 2, 1]);
-    order.putBack(0, 100);
-    order.putBack(1, 50, { tries: 1, cooled: false });
-    order.rest(0, 100);
-    order.settle(2, "failed");
-    expect(order.next_ms()).toBe(50);
-    order.wake(60);
+    order.requeue(0, 100);
+    order.requeue(1, 50, { attempts: 1, has_cooled: false });
+    order.pauseLane(0, 100);
+    order.finish(2, "failed");
+    expect(order.nextDueMs()).toBe(50);
+    order.admitDue(60);
     expect(order.take()).toBeNull();
-    order.wake(100);
+    order.admitDue(100);
     expect([order.take(), order.take()]).toEqual([
-      { index: 1, tries: 1, cooled: false },
-      { index: 0, tries: 0, cooled: false },
+      { index: 1, attempts: 1, has_cooled: false },
+      { index: 0, attempts: 0, has_cooled: false },
     ]);
   });
 
   test("takes up again what was in flight when it was written", () => {
-    const order = frontier(readStates("+AC-x", 5));
-    for (let index = 0; index < 5; index++) order.place(index, "a");
+    const order = frontier(decodeStates("+AC-x", 5));
+    for (let index = 0; index < 5; index++) order.add(index, "a");
     expect([order.take(), order.take(), order.take()]).toEqual([
-      { index: 1, tries: 0, cooled: false },
-      { index: 2, tries: 1, cooled: false },
+      { index: 1, attempts: 0, has_cooled: false },
+      { index: 2, attempts: 1, has_cooled: false },
       null,
     ]);
   });
@@ -207,9 +218,9 @@ describe("whose item is next", () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), fc.integer({ min: 1, max: 30 }), (steps, total) => {
-        const order = frontier(untouched(total));
+        const order = frontier(newStates(total));
         for (let index = 0; index < total; index++)
-          order.place(index, index % 4 === 0 ? null : `site-${index % 4}`);
+          order.add(index, index % 4 === 0 ? null : `site-${index % 4}`);
         const flying = new Set<number>();
         const settled = new Set<number>();
         const twice: number[] = [];
@@ -220,7 +231,7 @@ describe("whose item is next", () => {
             const item = order.take();
             if (item && (flying.has(item.index) || settled.has(item.index))) twice.push(item.index);
             if (item) flying.add(item.index);
-          } else if (what === "wake") order.wake((now_ms += which));
+          } else if (what === "wake") order.admitDue((now_ms += which));
           else if (what === "cancelPending") order.cancelPending();
           else if (what === "cancelQueued") {
             order.cancelQueued();
@@ -228,22 +239,22 @@ describe("whose item is next", () => {
           } else if (one !== undefined) {
             flying.delete(one);
             if (what === "settle") {
-              const isFirst = order.settle(one, which % 2 === 0 ? "done" : "failed");
-              if (!isFirst || order.settle(one, "done")) twice.push(one);
+              const isFirst = order.finish(one, which % 2 === 0 ? "done" : "failed");
+              if (!isFirst || order.finish(one, "done")) twice.push(one);
               settled.add(one);
-            } else if (what === "drop") order.drop(one);
+            } else if (what === "drop") order.cancel(one);
             else {
-              order.putBack(one, now_ms + which);
-              if (what === "busy") order.rest(one, now_ms + which);
+              order.requeue(one, now_ms + which);
+              if (what === "busy") order.pauseLane(one, now_ms + which);
             }
           }
           const counts = order.counts();
           expect(twice).toEqual([]);
-          expect(order.running()).toBe(flying.size);
+          expect(order.inFlight()).toBe(flying.size);
           expect(counts.queued).toBe(flying.size);
           expect(counts.done + counts.failed).toBe(settled.size);
           expect(counts.pending + counts.queued + counts.done + counts.failed + counts.cancelled).toBe(total);
-          expect(order.isSettled()).toBe(counts.pending + counts.queued === 0);
+          expect(order.isFinished()).toBe(counts.pending + counts.queued === 0);
         }
       }),
       { numRuns: 300 },
@@ -253,16 +264,16 @@ describe("whose item is next", () => {
   test("is somebody's until all are settled", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(6), { minLength: 1, maxLength: 200 }), (sites) => {
-        const order = frontier(untouched(sites.length));
-        for (const [index, site] of sites.entries()) order.place(index, site === 0 ? null : String(site));
+        const order = frontier(newStates(sites.length));
+        for (const [index, site] of sites.entries()) order.add(index, site === 0 ? null : String(site));
         let steps = 0;
-        while (!order.isSettled() && steps++ < 2_000) {
+        while (!order.isFinished() && steps++ < 2_000) {
           const taken = [];
           for (let item = order.take(); item; item = order.take()) taken.push(item.index);
-          if (taken.length === 0) order.wake(order.next_ms());
+          if (taken.length === 0) order.admitDue(order.nextDueMs());
           for (const index of taken) {
-            if (steps < 5 && index % 3 === 0) order.putBack(index, steps * 10);
-            else order.settle(index, "done");
+            if (steps < 5 && index % 3 === 0) order.requeue(index, steps * 10);
+            else order.finish(index, "done");
           }
         }
         expect(order.counts().done).toBe(sites.length);
@@ -281,14 +292,14 @@ describe("shares", () => {
     [[5, 5, 5], 2, [1, 1, 1]],
     [[], 10, []],
   ])("of %j among %i places: %j", (demands, places, expected) => {
-    expect(shares(demands, places)).toEqual(expected);
+    expect(maxMinShares(demands, places)).toEqual(expected);
   });
 
   test("are never more than wanted, nor than there is, and nobody who wants more gets less than another", () => {
     const demands = fc.array(fc.nat(500), { minLength: 1, maxLength: 30 });
     fc.assert(
       fc.property(demands, fc.integer({ min: 1, max: 600 }), (wanted, places) => {
-        const given = shares(wanted, places);
+        const given = maxMinShares(wanted, places);
         const sum = given.reduce((total, share) => total + share, 0);
         expect(sum).toBeLessThanOrEqual(Math.max(places, wanted.length));
         for (const [at, share] of given.entries()) {
@@ -322,18 +333,18 @@ describe("a job is taken into memory", () => {
 });
 
 describe("the ledger's law", () => {
-  const kept = (states: string, total: number, more: Partial<KeptJob> = {}): KeptJob => ({
-    spec: { total } as KeptJob["spec"],
+  const record = (states: string, total: number, more: Partial<JobRecord> = {}): JobRecord => ({
+    spec: { total } as JobRecord["spec"],
     phase: "running",
     states,
-    counts: countsOf(readStates(states, total)),
+    counts: countsOf(decodeStates(states, total)),
     updated_ms: 0,
     cancel_ms: null,
     finished_ms: null,
     callback: null,
     usage: {},
-    tally: null,
-    tallies: 0,
+    usage_report: null,
+    report_sequence: 0,
     metered: { requests: 0, cost_micros: 0 },
     ...more,
   });
@@ -341,9 +352,9 @@ describe("the ledger's law", () => {
   const done = { status: "done", bill } as const;
   const metered = { requests: 1, cost_micros: 3 };
   test.each([
-    [kept("+aA", 3, { metered }), [[0, done]], 0, 0],
+    [record("+aA", 3, { metered }), [[0, done]], 0, 0],
     [
-      kept("+aA", 3, { metered }),
+      record("+aA", 3, { metered }),
       [
         [0, done],
         [2, done],
@@ -351,15 +362,20 @@ describe("the ledger's law", () => {
       0,
       1,
     ],
-    [kept("+aA", 3, { metered }), [], 3, 0],
-    [kept("+aA", 3), [[0, done]], 2, 0],
-    [kept("-aA", 3, { metered }), [[0, done]], 1, 0],
-    [kept("+aA", 3, { metered, counts: { ...countsOf(readStates("+aA", 3)), done: 2 } }), [[0, done]], 2, 0],
-    [kept("+xx", 3, { metered }), [[0, done]], 1, 0],
-    [kept("+xx", 3, { metered, phase: "cancelled", finished_ms: 1 }), [[0, done]], 0, 0],
-    [kept("+aA", 3, { metered, phase: "completed", finished_ms: 1 }), [[0, done]], 1, 0],
+    [record("+aA", 3, { metered }), [], 3, 0],
+    [record("+aA", 3), [[0, done]], 2, 0],
+    [record("-aA", 3, { metered }), [[0, done]], 1, 0],
     [
-      kept("+", 1, { metered, finished_ms: 1 }),
+      record("+aA", 3, { metered, counts: { ...countsOf(decodeStates("+aA", 3)), done: 2 } }),
+      [[0, done]],
+      2,
+      0,
+    ],
+    [record("+xx", 3, { metered }), [[0, done]], 1, 0],
+    [record("+xx", 3, { metered, phase: "cancelled", finished_ms: 1 }), [[0, done]], 0, 0],
+    [record("+aA", 3, { metered, phase: "completed", finished_ms: 1 }), [[0, done]], 1, 0],
+    [
+      record("+", 1, { metered, finished_ms: 1 }),
       [
         [0, done],
         [1, done],
@@ -367,9 +383,9 @@ describe("the ledger's law", () => {
       1,
       0,
     ],
-    [kept("3+", 3, { states: "4+" }), [], 1, 0],
+    [record("3+", 3, { states: "4+" }), [], 1, 0],
   ] as const)("%#", (job, results, problems, ahead) => {
-    const found = judge(job, new Map(results.map(([index, result]) => [index, result])));
+    const found = checkInvariants(job, new Map(results.map(([index, result]) => [index, result])));
     expect([found.problems.length, found.ahead]).toEqual([problems, ahead]);
   });
 });
@@ -394,24 +410,27 @@ test("bills add up", () => {
 describe("a callback", () => {
   const none = { attempts: 0, next_ms: 0, status: null };
   test("is over after a 2xx, a private address or the third attempt", () => {
-    let callback = begun(none, 0);
+    let callback = beginAttempt(none, 0);
     expect(callback).toEqual({ attempts: 1, next_ms: 20_000, status: null });
-    expect(attempted(callback, 1, "delivered_204", 5)).toMatchObject({
+    expect(recordAttempt(callback, 1, "delivered_204", 5)).toMatchObject({
       next_ms: null,
       status: "delivered_204",
     });
-    expect(attempted(callback, 1, "blocked_destination", 5).next_ms).toBeNull();
-    callback = attempted(callback, 1, "http_503", 100);
+    expect(recordAttempt(callback, 1, "blocked_destination", 5).next_ms).toBeNull();
+    callback = recordAttempt(callback, 1, "http_503", 100);
     expect(callback).toEqual({ attempts: 1, next_ms: 10_100, status: "http_503" });
-    callback = attempted(begun(callback, 10_100), 2, "error_timeout", 20_000);
+    callback = recordAttempt(beginAttempt(callback, 10_100), 2, "error_timeout", 20_000);
     expect(callback.next_ms).toBe(80_000);
-    expect(interrupted(callback)).toBeNull();
-    callback = begun(callback, 80_000);
+    expect(closeInterrupted(callback)).toBeNull();
+    callback = beginAttempt(callback, 80_000);
     // The process that sent it died: nobody knows, and there is no fourth.
-    expect(interrupted(callback)).toEqual({ attempts: 3, next_ms: null, status: "error_timeout" });
-    expect(attempted(callback, 3, "http_500", 80_001)).toMatchObject({ next_ms: null, status: "http_500" });
+    expect(closeInterrupted(callback)).toEqual({ attempts: 3, next_ms: null, status: "error_timeout" });
+    expect(recordAttempt(callback, 3, "http_500", 80_001)).toMatchObject({
+      next_ms: null,
+      status: "http_500",
+    });
     // An earlier attempt that comes late says nothing about a later one.
-    expect(attempted(callback, 2, "delivered_200", 80_002)).toBe(callback);
+    expect(recordAttempt(callback, 2, "delivered_200", 80_002)).toBe(callback);
   });
 });
 

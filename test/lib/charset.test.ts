@@ -238,8 +238,12 @@ test("whatever the bytes, there is a name, and the name gives a sound text", () 
       fc.uint8Array({ maxLength: 300 }),
       fc.option(fc.string()),
       fc.constantFrom<ContentKind>("html", "xml", "json", "text"),
-      (body, said, kind) => {
-        const charset = charsetOf({ bytes: body, content_type: said && `text/html; charset=${said}`, kind });
+      (body, content_type, kind) => {
+        const charset = charsetOf({
+          bytes: body,
+          content_type: content_type && `text/html; charset=${content_type}`,
+          kind,
+        });
         const text = decodeText(body, charset!);
         expect(text.isWellFormed()).toBe(true);
         expect(decodeText(body, charset!)).toBe(text);

@@ -3,30 +3,30 @@ import { cutOff, taskOf, tasks } from "../../actors/lib/content/extract.ts";
 import type { Extracted, ExtractTask } from "../../actors/lib/content/extraction-result.ts";
 import { inlineWorkers } from "../../cluster/adapters/workers/workers.inline.ts";
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
-import { type Pool, processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
-import type { Work, Workers } from "../../cluster/ports/workers.ts";
+import { type PoolSettings, processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
+import type { TaskResult, Workers } from "../../cluster/ports/workers.ts";
 import { CONTENT_KINDS, type ContentKind } from "../../schemas/fetch.ts";
 import { bombPage, writePdf } from "./pdf-writer.ts";
 
 /** As they are run, but for one child each. */
-const PAGE: Pool = {
+const PAGE: PoolSettings = {
   size: 1,
   heap_mb: 256,
-  rss_most_mb: 768,
-  rss_mb: 200,
+  max_rss_mb: 768,
+  replace_above_rss_mb: 200,
   timeout_ms: 5_000,
-  replaced_after: 2_000,
+  max_tasks: 2_000,
 };
-const PDF: Pool = {
+const PDF: PoolSettings = {
   size: 1,
   heap_mb: 512,
-  rss_most_mb: 1_536,
-  rss_mb: 400,
+  max_rss_mb: 1_536,
+  replace_above_rss_mb: 400,
   timeout_ms: 60_000,
-  replaced_after: 50,
+  max_tasks: 50,
 };
 
-function processes(page: Partial<Pool> = {}, pdf: Partial<Pool> = {}): Workers {
+function processes(page: Partial<PoolSettings> = {}, pdf: Partial<PoolSettings> = {}): Workers {
   const pools = { page: { ...PAGE, ...page }, pdf: { ...PDF, ...pdf } };
   const url = new URL("../../actors/lib/content/extract.ts", import.meta.url);
   const workers = processWorkers({ tasks: url, pools, queue_limit: 100, meters: silentMeters() });
@@ -46,7 +46,7 @@ const task = (
   now_ms: Date.UTC(2026, 0, 1),
 });
 
-const extract = (workers: Workers, order: ExtractTask): Promise<Work<Extracted>> =>
+const extract = (workers: Workers, order: ExtractTask): Promise<TaskResult<Extracted>> =>
   workers.run<Extracted>(taskOf(order.kind), order);
 
 const PARAGRAPH =
@@ -196,7 +196,7 @@ describe("PDFs that are much", () => {
   });
 
   test("that unpack to more than a child may hold are cut off, and the next is read", async () => {
-    const workers = processes({}, { rss_most_mb: 400, timeout_ms: 15_000 });
+    const workers = processes({}, { max_rss_mb: 400, timeout_ms: 15_000 });
     const bytes = writePdf({ pages: [{ lines: ["Before"] }, bombPage(500 * 2 ** 20)] });
     expect(bytes.length).toBeLessThan(5_000_000);
     expect(await extract(workers, task("pdf", bytes))).toMatchObject({
@@ -208,7 +208,7 @@ describe("PDFs that are much", () => {
   });
 
   test("are forty at once read by one child after another, each its own", async () => {
-    const workers = processes({}, { replaced_after: 15 });
+    const workers = processes({}, { max_tasks: 15 });
     const orders = Array.from({ length: 40 }, (_, n) =>
       task("pdf", writePdf({ pages: [{ lines: [`Document ${n}`] }] })),
     );

@@ -34,8 +34,8 @@ describe("a document whose text is the document (1-core.md, FetchResponse.text)"
     ["ab\u{1F600}", 3, "ab", true],
     ["ab\u{1F600}", 4, "ab\u{1F600}", false],
     ["abc", 0, "", true],
-  ])("%j cut at %i is %j", (text, most, kept, truncated) => {
-    expect(cutText(text, most)).toEqual({ text: kept, truncated });
+  ])("%j cut at %i is %j", (text, most, expected, truncated) => {
+    expect(cutText(text, most)).toEqual({ text: expected, truncated });
   });
 
   test.each([

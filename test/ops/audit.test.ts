@@ -5,10 +5,10 @@ import { memoryDocuments } from "../../cluster/adapters/documents/documents.memo
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { trawl } from "../../ops/cli.ts";
 import { readConfig } from "../../ops/config.ts";
-import { audit, readStarts, type Start, startLedger } from "../../ops/request-audit.ts";
+import { audit, readRequests, type AuditedRequest, openRequestAudit } from "../../ops/request-audit.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
-const start = (domain: string, at_ms: number, node = "a"): Start => ({
+const request = (domain: string, at_ms: number, node = "a"): AuditedRequest => ({
   domain,
   at_ms,
   node,
@@ -20,45 +20,45 @@ const start = (domain: string, at_ms: number, node = "a"): Start => ({
 function world() {
   const clock = virtualClock(NOW_MS);
   const documents = memoryDocuments();
-  const ledger = (node: string) =>
-    startLedger({
+  const auditOf = (node: string) =>
+    openRequestAudit({
       documents,
       clock,
       meters: silentMeters(),
       node: () => node,
     });
-  const visit = async (told: ReturnType<typeof ledger>, after_ms: number) => {
+  const visit = async (node: ReturnType<typeof auditOf>, after_ms: number) => {
     await clock.advance(NOW_MS + after_ms - clock.now());
-    told.note({ domain: "one.test", fetch_id: "f.1", epoch: 7 });
+    node.record({ domain: "one.test", fetch_id: "f.1", epoch: 7 });
   };
-  return { clock, documents, ledger, visit };
+  return { clock, documents, auditOf: auditOf, visit };
 }
 
-describe("the start ledger", () => {
+describe("the request audit", () => {
   test("has every start of every node, under the time it left, with whose it was and in which epoch", async () => {
-    const { clock, documents, ledger, visit } = world();
-    const [a, b] = [ledger("a"), ledger("b")];
+    const { clock, documents, auditOf, visit } = world();
+    const [a, b] = [auditOf("a"), auditOf("b")];
     await visit(a, 5);
     await visit(b, 505);
     await visit(a, 1_005);
     await clock.advance(2_000);
     await a.close();
-    expect(await readStarts(documents, NOW_MS, NOW_MS + 10_000)).toEqual([
-      start("one.test", NOW_MS + 5),
-      start("one.test", NOW_MS + 505, "b"),
-      start("one.test", NOW_MS + 1_005),
+    expect(await readRequests(documents, NOW_MS, NOW_MS + 10_000)).toEqual([
+      request("one.test", NOW_MS + 5),
+      request("one.test", NOW_MS + 505, "b"),
+      request("one.test", NOW_MS + 1_005),
     ]);
-    expect(await readStarts(documents, NOW_MS + 6, NOW_MS + 1_005)).toHaveLength(1);
+    expect(await readRequests(documents, NOW_MS + 6, NOW_MS + 1_005)).toHaveLength(1);
   });
 
   test("may be forgotten after seven days", async () => {
-    const { clock, documents, ledger, visit } = world();
-    const a = ledger("a");
+    const { clock, documents, auditOf, visit } = world();
+    const a = auditOf("a");
     await visit(a, 0);
     await a.close();
     const week_ms = 7 * 24 * 60 * 60_000;
-    expect(await documents.forget("starts", clock.now() + week_ms, 10)).toBe(0);
-    expect(await documents.forget("starts", clock.now() + week_ms + 1, 10)).toBe(1);
+    expect(await documents.removeExpired("request_audit", clock.now() + week_ms, 10)).toBe(0);
+    expect(await documents.removeExpired("request_audit", clock.now() + week_ms + 1, 10)).toBe(1);
   });
 });
 
@@ -68,23 +68,23 @@ describe("an audit", () => {
     ["within what timers take", [0, 496], 496, 0],
     ["too short, twice", [0, 494, 1_000, 1_100], 100, 2],
     ["asked once", [7], null, 0],
-  ])("%s", (_, times, smallest_gap_ms, violations) => {
+  ])("%s", (_, times, smallest_delay_ms, violations) => {
     const [only] = audit(
-      times.map((at_ms) => start("one.test", at_ms)),
+      times.map((at_ms) => request("one.test", at_ms)),
       () => 500,
     );
-    expect(only).toMatchObject({ starts: times.length, smallest_gap_ms, least_ms: 500 });
+    expect(only).toMatchObject({ requests: times.length, smallest_delay_ms, required_delay_ms: 500 });
     expect(only!.violations).toHaveLength(violations);
   });
 
   test("shows the worst first, each held to its own gap", () => {
-    const starts = [
-      start("slow.test", 0),
-      start("fast.test", 0),
-      start("fast.test", 600),
-      start("slow.test", 900),
+    const requests = [
+      request("slow.test", 0),
+      request("fast.test", 0),
+      request("fast.test", 600),
+      request("slow.test", 900),
     ];
-    const domains = audit(starts, (domain) => (domain === "slow.test" ? 1_000 : 500));
+    const domains = audit(requests, (domain) => (domain === "slow.test" ? 1_000 : 500));
     expect(domains.map(({ domain, violations }) => [domain, violations.length])).toEqual([
       ["slow.test", 1],
       ["fast.test", 0],
@@ -94,8 +94,8 @@ describe("an audit", () => {
 
 describe("trawl audit politeness", () => {
   async function run(times: readonly number[], ...words: string[]) {
-    const { clock, documents, ledger, visit } = world();
-    const a = ledger("a");
+    const { clock, documents, auditOf, visit } = world();
+    const a = auditOf("a");
     for (const ms of times) await visit(a, ms);
     await a.close();
     await clock.advance(60_000);
@@ -104,7 +104,7 @@ describe("trawl audit politeness", () => {
       environment: {},
       config: () => readConfig({}),
       openDocuments: async () => ({ ...documents, close: async () => {} }),
-      openRoster: () => Promise.reject(new Error("There is no bus here")),
+      openNodeDirectory: () => Promise.reject(new Error("There is no bus here")),
       now: () => clock.now(),
       out: (line) => void (said.out += `${line}\n`),
       err: (line) => void (said.err += `${line}\n`),
@@ -116,7 +116,7 @@ describe("trawl audit politeness", () => {
 
   test("ends well when all gaps were kept", async () => {
     const { code, out, err } = await run([0, 500, 1_200]);
-    expect([code, err]).toEqual([0, "3 starts on 1 domains; 0 gaps were too short\n"]);
+    expect([code, err]).toEqual([0, "3 requests to 1 domains; 0 delays were too short\n"]);
     expect(out.split("\n")[1]!.split(/ {2,}/)).toEqual(["one.test", "3", "500", "500", "0"]);
   });
 
@@ -126,7 +126,9 @@ describe("trawl audit politeness", () => {
     expect(out).toContain(
       "one.test: 400 ms at 2026-01-01T00:00:00.400Z, f.1 by a (epoch 7) then f.1 by a (epoch 7)",
     );
-    expect(JSON.parse((await run([0, 400], "--json", "--gap", "300")).out).domains[0].violations).toEqual([]);
+    expect(JSON.parse((await run([0, 400], "--json", "--delay", "300")).out).domains[0].violations).toEqual(
+      [],
+    );
   });
 
   test.each([

@@ -20,9 +20,9 @@ const counts = (done: number, failed = 0, total = 5_000) => ({
 
 describe("the bar", () => {
   const sights = [
-    { at_ms: 0, over: 0 },
-    { at_ms: 50_000, over: 1_000 },
-    { at_ms: 70_000, over: 1_250 },
+    { at_ms: 0, finished: 0 },
+    { at_ms: 50_000, finished: 1_000 },
+    { at_ms: 70_000, finished: 1_250 },
   ];
   test.each([
     [counts(1_246, 4), sights, 80, /^█{6,8}.?░+ {2}1,250 of 5,000, 13\/s, 4 failed, 5 min left$/],
@@ -45,8 +45,8 @@ describe("the bar", () => {
     [89, "89 s"],
     [300, "5 min"],
     [9_000, "2.5 h"],
-  ])("%f seconds are %s", (seconds, said) => {
-    expect(span(seconds)).toBe(said);
+  ])("%f seconds are %s", (seconds, expected) => {
+    expect(span(seconds)).toBe(expected);
   });
 });
 
@@ -95,7 +95,7 @@ async function shell(files: Readonly<Record<string, string>>, { ms = 5, isPiped 
       environment,
       config: () => readConfig(environment),
       openDocuments: async () => ({ ...documents, close: async () => {} }),
-      openRoster: () => Promise.reject(new Error("There is no bus here")),
+      openNodeDirectory: () => Promise.reject(new Error("There is no bus here")),
       now: () => clock.now(),
       out: (line) => void out.push(line),
       err: (line) => void err.push(line),
@@ -156,7 +156,7 @@ describe("trawl batch", () => {
     const resumed = await run("batch", "urls.txt", "--resume", "out.ndjson");
     expect([resumed.code, indexes(resumed.out).at(0), resumed.out.length]).toEqual([0, 3, 61]);
     expect(resumed.err).toContain("was there already");
-    expect((await documents.list("job_keys", { limit: 10 })).length).toBe(1);
+    expect((await documents.list("job_idempotency_keys", { limit: 10 })).length).toBe(1);
     await close();
   });
 
@@ -188,7 +188,7 @@ describe("trawl batch", () => {
     ["empty.txt", 2, "There is nothing in"],
     ["many.txt", 2, "50001 items are more than a job may have"],
     ["bad.txt", 2, "items.1.max_bytes"],
-  ])("says what is wrong with %s", async (file, code, said) => {
+  ])("says what is wrong with %s", async (file, code, expected) => {
     const { run, close } = await shell({
       "empty.txt": "# nothing\n",
       "many.txt": "u\n".repeat(50_001),
@@ -196,7 +196,7 @@ describe("trawl batch", () => {
     });
     const ended = await run("batch", file);
     expect(ended.code).toBe(code);
-    expect(ended.err).toContain(said);
+    expect(ended.err).toContain(expected);
     await close();
   });
 });
@@ -211,7 +211,7 @@ describe("trawl job", () => {
     expect((await run("job", "cancel", id)).out).toContain("status          completed");
     expect(indexes((await run("job", "items", id, "--from", "3")).out)).toEqual([3, 4]);
     const good = await run("job", "verify", id);
-    expect([good.code, good.err]).toEqual([0, expect.stringContaining("The law holds")]);
+    expect([good.code, good.err]).toEqual([0, expect.stringContaining("All invariants hold")]);
     expect(good.err).toContain(
       "0 pending + 0 queued + 5 done + 0 failed + 0 cancelled = 5; 5 results, 5 metered",
     );

@@ -9,7 +9,7 @@ import type { Listening } from "../../gateway/http.ts";
 import { trawl, type World } from "../../ops/cli.ts";
 import { type Environment, readConfig } from "../../ops/config.ts";
 import type { FetchAnswer } from "../../schemas/fetch.ts";
-import { answered, desk } from "../harness/gateway-harness.ts";
+import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trawl-cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -25,7 +25,7 @@ function shell(environment: Environment = {}, more: Partial<World> = {}) {
       environment,
       config: () => readConfig(environment),
       openDocuments: async () => sqliteDocuments(path),
-      openRoster: () => Promise.reject(new Error("There is no bus here")),
+      openNodeDirectory: () => Promise.reject(new Error("There is no bus here")),
       now: () => Date.UTC(2026, 10, 21),
       out: (line) => void out.push(line),
       err: (line) => void err.push(line),
@@ -51,10 +51,10 @@ describe("words it does not understand", () => {
     [["search"], "missing required argument"],
     [["search", "q", "--max", "101"], "1 to 100"],
     [["search", "q", "--freshness", "decade"], "pd"],
-  ])("%j: usage", async (words, said) => {
+  ])("%j: usage", async (words, expected) => {
     const { code, out, err } = await shell().run(...words);
     expect([code, out]).toEqual([2, ""]);
-    expect(err).toContain(said);
+    expect(err).toContain(expected);
   });
 
   test("help and version are no mistakes", async () => {
@@ -146,7 +146,7 @@ describe("accounts", () => {
   test("a running service honours them: two openings of one file", async () => {
     const { run, path } = shell();
     const documents = sqliteDocuments(path);
-    const { call, clock } = await desk({ documents });
+    const { call, clock } = await gatewayHarness({ documents });
     const made = JSON.parse((await run("key", "create", "--project", "default", "--json")).out);
     expect((await call("GET", "/v1/quota", { key: made.key })).status).toBe(200);
     await run("key", "revoke", made.prefix);
@@ -249,14 +249,14 @@ describe("start", () => {
 });
 
 async function service(answer: FetchAnswer): Promise<Listening & { key: string; base: string }> {
-  const { admit, failed, first } = await desk({ fetch: async () => answer });
+  const { admit, failed, first } = await gatewayHarness({ fetch: async () => answer });
   const listening = await listenNode(admit, { host: "127.0.0.1", port: 0, shared: false, failed });
   return { ...listening, key: first, base: `http://127.0.0.1:${listening.port}` };
 }
 
 describe("fetch", () => {
   test("prints the text, and how it was got beside it", async () => {
-    const { base, key, close } = await service(answered({}));
+    const { base, key, close } = await service(fetchAnswer({}));
     const { run } = shell({ TRAWL_URL: base, TRAWL_KEY: key });
     const { code, out, err } = await run("fetch", "https://example.org/");
     expect([code, out]).toEqual([0, "An example."]);
@@ -267,19 +267,19 @@ describe("fetch", () => {
   });
 
   test.each([
-    [answered({}, { error: "all_tiers_failed" }), 1, "all_tiers_failed"],
-    [answered({}, { error: "timeout" }), 124, "timeout"],
-    [answered({}, { error: "domain_busy", retry_after_s: 9 }), 5, "again in 9 s"],
-  ])("a page that could not be had ends %#", async (answer, code, said) => {
+    [fetchAnswer({}, { error: "all_tiers_failed" }), 1, "all_tiers_failed"],
+    [fetchAnswer({}, { error: "timeout" }), 124, "timeout"],
+    [fetchAnswer({}, { error: "domain_busy", retry_after_s: 9 }), 5, "again in 9 s"],
+  ])("a page that could not be had ends %#", async (answer, code, expected) => {
     const { base, key, close } = await service(answer);
     const run = await shell({ TRAWL_URL: base, TRAWL_KEY: key }).run("fetch", "https://example.org/");
     expect(run.code).toBe(code);
-    expect(run.err).toContain(said);
+    expect(run.err).toContain(expected);
     await close(0);
   });
 
   test("says what the service refused, with a code for scripts", async () => {
-    const { base, key, close } = await service(answered({}));
+    const { base, key, close } = await service(fetchAnswer({}));
     const ask = (...words: string[]) =>
       shell({ TRAWL_URL: base }).run("fetch", "https://example.org/", ...words);
     expect(await ask()).toMatchObject({ code: 4, err: expect.stringContaining("No key") });

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
-import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
-import { holding } from "../../cluster/body-refs.ts";
-import { retrievals } from "../../gateway/body-access.ts";
-import { janitor } from "../../ops/expire-documents.ts";
-import { sweeper } from "../../ops/collect-bodies.ts";
+import { bodyRefs } from "../../cluster/body-refs.ts";
+import { openBodyGrants } from "../../gateway/body-access.ts";
+import { expireDocuments } from "../../ops/expire-documents.ts";
+import { collectBodies } from "../../ops/collect-bodies.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 /** After so many minutes each of the 256 parts was looked at. */
@@ -15,15 +15,15 @@ const ROUND_MS = 257 * 60_000;
 function cellar({ now_ms = Date.now() } = {}) {
   const clock = virtualClock(now_ms);
   const documents = memoryDocuments();
-  const bodies = memoryBodies();
+  const blobs = memoryBlobs();
   const meters = silentMeters();
   const work = [
-    janitor({ documents, clock, meters, collections: ["holds", "retrieved"] }),
-    sweeper({ documents, bodies, clock, meters, random: { next: () => 0.5 } }),
+    expireDocuments({ documents, clock, meters, collections: ["body_refs", "body_grants"] }),
+    collectBodies({ documents, blobs, clock, meters, random: { next: () => 0.5 } }),
   ];
-  const put = async (content: string) => (await bodies.put(Buffer.from(content))).sha256;
-  const isThere = async (sha256: string) => (await bodies.head(sha256)) !== null;
-  return { clock, documents, bodies, holds: holding(documents), put, isThere, work };
+  const put = async (content: string) => (await blobs.put(Buffer.from(content))).sha256;
+  const isThere = async (sha256: string) => (await blobs.head(sha256)) !== null;
+  return { clock, documents, bodies: blobs, refs: bodyRefs(documents), put, isThere, work };
 }
 
 test("a body nobody holds is removed once it is two days old", async () => {
@@ -36,10 +36,10 @@ test("a body nobody holds is removed once it is two days old", async () => {
 });
 
 test("a body stays until its last hold has ended", async () => {
-  const { clock, holds, put, isThere } = cellar();
+  const { clock, refs, put, isThere } = cellar();
   const page = await put("page");
-  await holds.hold([page, null], "page a", clock.now() + 8 * DAY_MS);
-  await holds.hold([page], "page b", clock.now() + 20 * DAY_MS);
+  await refs.retain([page, null], "page a", clock.now() + 8 * DAY_MS);
+  await refs.retain([page], "page b", clock.now() + 20 * DAY_MS);
   await clock.advance(19 * DAY_MS);
   expect(await isThere(page)).toBe(true);
   await clock.advance(2 * DAY_MS + 2 * ROUND_MS);
@@ -47,28 +47,28 @@ test("a body stays until its last hold has ended", async () => {
 });
 
 test("a hold is never made shorter, and one without an end lasts until it is let go", async () => {
-  const { clock, holds, put, isThere } = cellar();
+  const { clock, refs, put, isThere } = cellar();
   const page = await put("page");
-  await holds.hold([page], "page", clock.now() + 30 * DAY_MS);
-  await holds.hold([page], "page", clock.now() + DAY_MS);
+  await refs.retain([page], "page", clock.now() + 30 * DAY_MS);
+  await refs.retain([page], "page", clock.now() + DAY_MS);
   await clock.advance(29 * DAY_MS);
   expect(await isThere(page)).toBe(true);
-  await holds.hold([page], "job", Infinity);
+  await refs.retain([page], "job", Infinity);
   await clock.advance(60 * DAY_MS);
   expect(await isThere(page)).toBe(true);
-  await holds.release([page], "job");
+  await refs.release([page], "job");
   await clock.advance(ROUND_MS);
   expect(await isThere(page)).toBe(false);
 });
 
 test("what a project retrieved stays for 30 days after the last time", async () => {
   const { clock, documents, put, isThere } = cellar();
-  const seen = retrievals({ documents, clock });
+  const seen = openBodyGrants({ documents, clock });
   const sha256 = await put("page");
   const noted = { sha256, content_type: null, body_kind: "origin" } as const;
-  await seen.note("default", noted);
+  await seen.record("default", noted);
   await clock.advance(20 * DAY_MS);
-  await seen.note("other", noted);
+  await seen.record("other", noted);
   await clock.advance(30 * DAY_MS - 1);
   expect(await isThere(sha256)).toBe(true);
   expect(await seen.find("other", sha256)).not.toBeNull();
@@ -77,12 +77,12 @@ test("what a project retrieved stays for 30 days after the last time", async () 
 });
 
 test("storing the same bytes again counts as storing them, and removing looks once more", async () => {
-  const { bodies, put } = cellar();
+  const { bodies: blobs, put } = cellar();
   const sha256 = await put("page");
   const before = Date.now();
   await put("page");
-  expect(await bodies.remove(sha256, before)).toBe(false);
-  expect(await bodies.remove(sha256, Date.now() + 1)).toBe(true);
+  expect(await blobs.remove(sha256, before)).toBe(false);
+  expect(await blobs.remove(sha256, Date.now() + 1)).toBe(true);
 });
 
 test("it stops when told", async () => {

@@ -1,7 +1,7 @@
 /** What an operator may set (3-decisions.md, Running it). */
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { type Config, masked, readConfig, SETTINGS, shown } from "../../ops/config.ts";
+import { type Config, masked, readConfig, SETTINGS, settingRows } from "../../ops/config.ts";
 
 /** Every mistake the configuration makes, without its first line. */
 function mistakes(environment: Record<string, string>): string[] {
@@ -20,8 +20,8 @@ describe("an empty environment", () => {
       storage: { data_dir: "./data", documents: "sqlite", blobs: "file" },
       cluster: { bus: "memory", roles: ["gateway", "worker", "browser"], status_port: 0 },
       egress: { allow: [], dns_servers: [] },
-      politeness: { gap_ms: 500, slots: 2 },
-      audit: { starts: "off" },
+      politeness: { min_delay_ms: 500, max_concurrency: 2 },
+      audit: { requests: "off" },
       crawler: { name: "trawl" },
       search: { searxng_urls: [], fallback_price: "0.005" },
       tiers: { archive_url: "https://web.archive.org", prices: ["proxy=0.002", "proxy_render=0.005"] },
@@ -206,7 +206,7 @@ describe("a secret", () => {
       TRAWL_BUS: "nats://u:verysecret@h1,nats://u:verysecret@h2",
       AWS_SECRET_ACCESS_KEY: "verysecret",
     };
-    const text = JSON.stringify(shown(readConfig(environment), environment));
+    const text = JSON.stringify(settingRows(readConfig(environment), environment));
     expect(text).not.toContain("verysecret");
     expect(text).toContain("h1,nats://***@h2");
     const wrong = mistakes({
@@ -221,7 +221,7 @@ describe("a secret", () => {
 
 test("an e-mail address is shown without whose it is", () => {
   const environment = { TRAWL_FILINGS_IDENTITY: "Company name contact@company.com" };
-  const line = shown(readConfig(environment), environment).find(
+  const line = settingRows(readConfig(environment), environment).find(
     ({ variable }) => variable === "TRAWL_FILINGS_IDENTITY",
   );
   expect(line?.value).toBe("Company name c***@company.com");
@@ -229,7 +229,7 @@ test("an e-mail address is shown without whose it is", () => {
 
 test("says which values were set", () => {
   const environment = { PORT: "81" };
-  const lines = shown(readConfig(environment), environment);
+  const lines = settingRows(readConfig(environment), environment);
   expect(
     lines.filter(({ from }) => from === "environment").map(({ variable, value }) => [variable, value]),
   ).toEqual([["PORT", "81"]]);
@@ -240,10 +240,10 @@ const DECISIONS = "../shared/spec/3-decisions.md";
 test.skipIf(!existsSync(DECISIONS))(`knows every variable of the specification (${DECISIONS})`, () => {
   const text = readFileSync(DECISIONS, "utf8");
   const rows = text.split("\n").filter((line) => line.startsWith("| `"));
-  const named = rows
+  const variables = rows
     .flatMap((row) => row.split("|")[1]!.match(/[A-Z][A-Z0-9_]*/g) ?? [])
     .filter((name) => /^(TRAWL_|S3_)|^(PORT|HOST)$/.test(name));
-  expect(named.length).toBeGreaterThan(25);
+  expect(variables.length).toBeGreaterThan(25);
   const known = new Set(SETTINGS.map(({ env }) => env));
-  expect(named.filter((name) => !known.has(name))).toEqual([]);
+  expect(variables.filter((name) => !known.has(name))).toEqual([]);
 });

@@ -6,13 +6,13 @@ import { domainRoutes } from "../../gateway/routes/domains.ts";
 import { trawl } from "../../ops/cli.ts";
 import { readConfig } from "../../ops/config.ts";
 import type { DomainView } from "../../schemas/domain.ts";
-import type { LessonsView } from "../../schemas/fetch.ts";
-import { desk } from "../harness/gateway-harness.ts";
+import type { HostProfileView } from "../../schemas/fetch.ts";
+import { gatewayHarness } from "../harness/gateway-harness.ts";
 
 const VIEW: DomainView = {
   domain: "example.org",
-  gap_ms: 500,
-  slots: 2,
+  min_delay_ms: 500,
+  max_concurrency: 2,
   in_flight: 1,
   waiting: 3,
   failures: 4,
@@ -20,20 +20,20 @@ const VIEW: DomainView = {
   paused_until: "2026-11-21T12:01:00.000Z",
   dead_hosts: [{ host: "old.example.org", until: "2026-11-21T18:00:00.000Z" }],
 };
-const TAUGHT: LessonsView = {
+const TAUGHT: HostProfileView = {
   premium: "required",
   until: "2026-11-22T12:00:00.000Z",
   premium_only: 3,
   premium_blocked: 0,
 };
-const FORGOTTEN: LessonsView = { premium: "unknown", until: null, premium_only: 0, premium_blocked: 0 };
+const FORGOTTEN: HostProfileView = { premium: "unknown", until: null, premium_only: 0, premium_blocked: 0 };
 
 test("shows a domain in words, forgets it when told to, and says so", async () => {
   let cleared = false;
   // Of the two contracts only the view of a domain has a pace.
   const ask = async (of: { name: string }, _: string, operation: string) => {
     cleared ||= operation === "clear";
-    if (of.name === "lessons") return cleared ? FORGOTTEN : TAUGHT;
+    if (of.name === "host_profile") return cleared ? FORGOTTEN : TAUGHT;
     return cleared
       ? {
           ...VIEW,
@@ -51,22 +51,22 @@ test("shows a domain in words, forgets it when told to, and says so", async () =
     siteOf: () => "example.org",
     hostsOf: async () => ["www.example.org"],
   });
-  const { admit, failed, first } = await desk({ more: routes });
+  const { admit, failed, first } = await gatewayHarness({ more: routes });
   const listening = await listenNode(admit, { host: "127.0.0.1", port: 0, shared: false, failed });
   const run = async (...words: string[]) => {
-    const said = { out: [] as string[], err: [] as string[] };
+    const output = { out: [] as string[], err: [] as string[] };
     const code = await trawl(words, {
       environment: {},
       config: () => readConfig({ TRAWL_URL: `http://127.0.0.1:${listening.port}`, TRAWL_KEY: first }),
       openDocuments: async () => memoryDocuments(),
-      openRoster: () => Promise.reject(new Error("not here")),
+      openNodeDirectory: () => Promise.reject(new Error("not here")),
       now: () => 0,
-      out: (line) => void said.out.push(line),
-      err: (line) => void said.err.push(line),
+      out: (line) => void output.out.push(line),
+      err: (line) => void output.err.push(line),
       starting: () => Promise.reject(new Error("not here")),
       version: "0.0.0",
     });
-    return { code, out: said.out.join("\n"), err: said.err.join("\n") };
+    return { code, out: output.out.join("\n"), err: output.err.join("\n") };
   };
 
   expect(await run("domain", "www.example.org")).toEqual({

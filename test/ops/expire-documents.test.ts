@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
-import { janitor } from "../../ops/expire-documents.ts";
+import { expireDocuments } from "../../ops/expire-documents.ts";
 
 test("removes what has expired within a minute, and nothing else", async () => {
   const clock = virtualClock(1_000);
@@ -11,7 +11,7 @@ test("removes what has expired within a minute, and nothing else", async () => {
   await documents.put("pages", "new", 1, 0, { expires_at_ms: 90_000 });
   await documents.put("pages", "kept", 1, 0);
   await documents.put("keys", "old", 1, 0, { expires_at_ms: 30_000 });
-  janitor({ documents, clock, meters: silentMeters(), collections: ["pages"] });
+  expireDocuments({ documents, clock, meters: silentMeters(), collections: ["pages"] });
   await clock.advance(61_000);
   const keys = async (collection: string) =>
     (await documents.list(collection, { limit: 10 })).map(({ key }) => key);
@@ -25,12 +25,12 @@ test("tries again after the store was away, and stops when told", async () => {
   const clock = virtualClock(0);
   const documents = memoryDocuments();
   let asked = 0;
-  const forget: typeof documents.forget = async (...args) => {
+  const forget: typeof documents.removeExpired = async (...args) => {
     if (asked++ === 0) throw new Error("away");
-    return documents.forget(...args);
+    return documents.removeExpired(...args);
   };
-  const stop = janitor({
-    documents: { ...documents, forget },
+  const stop = expireDocuments({
+    documents: { ...documents, removeExpired: forget },
     clock,
     meters: silentMeters(),
     collections: ["pages"],

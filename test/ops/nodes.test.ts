@@ -1,7 +1,7 @@
 /** trawl nodes, drain and cluster rebuild over a roster of our own making. */
 import { describe, expect, test } from "vitest";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import type { NodeReport, Queue, Roster } from "../../cluster/ports/node-directory.ts";
+import type { NodeReport, QueueReport, NodeDirectory } from "../../cluster/ports/node-directory.ts";
 import { trawl } from "../../ops/cli.ts";
 import { readConfig } from "../../ops/config.ts";
 
@@ -14,16 +14,16 @@ const report = (node: string, partitions: readonly number[], more: Partial<NodeR
   roles: ["worker"],
   address: "http://127.0.0.1:8",
   status_address: "http://127.0.0.1:9",
-  began_ms: NOW_MS - 90_000,
+  started_ms: NOW_MS - 90_000,
   draining: false,
   partitions: partitions.map((partition) => ({ partition, epoch: 100 + partition })),
-  awake: 7,
-  works: 0,
-  questions: 0,
+  active_actors: 7,
+  background_works: 0,
+  pending_asks: 0,
   ...more,
 });
 
-const queue = (partition: number, more: Partial<Queue> = {}): Queue => ({
+const queue = (partition: number, more: Partial<QueueReport> = {}): QueueReport => ({
   stream: "work",
   partition,
   epoch: 100 + partition,
@@ -32,22 +32,22 @@ const queue = (partition: number, more: Partial<Queue> = {}): Queue => ({
   ...more,
 });
 
-function shell(roster: Partial<Roster>, environment: Record<string, string> = BUS) {
+function shell(nodeDirectory: Partial<NodeDirectory>, environment: Record<string, string> = BUS) {
   const documents = memoryDocuments();
   const run = async (...words: string[]) => {
-    const said = { out: "", err: "", code: 0 };
-    said.code = await trawl(words, {
+    const output = { out: "", err: "", code: 0 };
+    output.code = await trawl(words, {
       environment,
       config: () => readConfig(environment),
       openDocuments: async () => ({ ...documents, close: async () => {} }),
-      openRoster: async () => ({ close: async () => {}, ...roster }) as Roster,
+      openNodeDirectory: async () => ({ close: async () => {}, ...nodeDirectory }) as NodeDirectory,
       now: () => NOW_MS,
-      out: (line) => void (said.out += `${line}\n`),
-      err: (line) => void (said.err += `${line}\n`),
+      out: (line) => void (output.out += `${line}\n`),
+      err: (line) => void (output.err += `${line}\n`),
       starting: () => Promise.reject(new Error("Nothing is started here")),
       version: "0.1.0",
     });
-    return said;
+    return output;
   };
   return { run, documents };
 }
@@ -107,7 +107,7 @@ describe("trawl nodes", () => {
     ]);
     const json = JSON.parse((await run("nodes", "--json")).out);
     expect(json).toMatchObject({
-      unheld: [],
+      unowned: [],
       nodes: [{ node: "a", waiting: 3, unacknowledged: 2 }, { node: "b" }],
     });
     expect(json.nodes[0].partitions[1]).toEqual({ partition: 2, epoch: 102 });
@@ -116,7 +116,7 @@ describe("trawl nodes", () => {
 
   test("names partitions nobody holds", async () => {
     const { run } = shell({ nodes: async () => [report("a", half(0))], queues: async () => [] });
-    expect((await run("nodes")).err).toContain("Held by nobody: 1, 3, 5,");
+    expect((await run("nodes")).err).toContain("Owned by no node: 1, 3, 5,");
   });
 
   test("needs a cluster", async () => {
@@ -135,14 +135,17 @@ describe("trawl drain", () => {
       drain: async (node) => node === "a",
       nodes: async () => (left-- > 0 ? [report("a", [])] : []),
     });
-    expect(await run("drain", "a", "--json")).toMatchObject({ code: 0, out: '{"node":"a","gone":true}\n' });
+    expect(await run("drain", "a", "--json")).toMatchObject({
+      code: 0,
+      out: '{"node":"a","stopped":true}\n',
+    });
     expect(left).toBe(-1);
   });
 
   test("names the nodes there are", async () => {
     const { run } = shell({ drain: async () => false, nodes: async () => [report("a", [])] });
-    const said = await run("drain", "b");
-    expect(said).toMatchObject({ code: 1, err: 'There is no node "b"; there are: a\n' });
+    const output = await run("drain", "b");
+    expect(output).toMatchObject({ code: 1, err: 'There is no node "b"; there are: a\n' });
   });
 });
 

@@ -6,10 +6,10 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { fileBodies } from "../../cluster/adapters/blobs/blobs.file.ts";
+import { fileBlobs } from "../../cluster/adapters/blobs/blobs.file.ts";
 import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";
 import { readConfig } from "../../ops/config.ts";
-import { openBodies, openDocuments } from "../../ops/stores.ts";
+import { openBlobs, openDocuments } from "../../ops/stores.ts";
 import { engines } from "../harness/engines.ts";
 import { type Environment, type Service, SETUPS } from "../harness/service.ts";
 import { article, web } from "../harness/web.ts";
@@ -59,9 +59,9 @@ describe.skipIf(documents === null || blobs === null)("a service on MongoDB and 
         const second = spawn(process.execPath, [MAIN, "start"], {
           env: { ...process.env, ...environment, TRAWL_BUS: "memory", PORT: new URL(service.url).port },
         });
-        const said = second.stderr.toArray();
+        const stderr_lines = second.stderr.toArray();
         const [code] = await once(second, "exit");
-        expect([code, Buffer.concat(await said).toString()]).toEqual([
+        expect([code, Buffer.concat(await stderr_lines).toString()]).toEqual([
           1,
           expect.stringContaining("the address is taken"),
         ]);
@@ -107,13 +107,13 @@ describe("stores in files", () => {
     ],
   ])("are %s", async (_, environment, file, bodies_folder) => {
     const config = readConfig(environment);
-    const [kept, bodies] = [await openDocuments(config), await openBodies(config)];
+    const [kept, store] = [await openDocuments(config), await openBlobs(config)];
     await kept.put("a", "b", 1, 0);
-    const { sha256 } = await bodies.put(Buffer.from("c"));
+    const { sha256 } = await store.put(Buffer.from("c"));
     await kept.close();
     const again = sqliteDocuments(file);
     expect(await again.get("a", "b")).toEqual({ value: 1, version: 1 });
     await again.close();
-    expect(await fileBodies(bodies_folder).head(sha256)).toEqual({ bytes: 1 });
+    expect(await fileBlobs(bodies_folder).head(sha256)).toEqual({ bytes: 1 });
   });
 });

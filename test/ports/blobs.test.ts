@@ -13,10 +13,10 @@ import {
   S3Client,
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
-import { fileBodies } from "../../cluster/adapters/blobs/blobs.file.ts";
-import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
-import { s3Bodies, type S3Options } from "../../cluster/adapters/blobs/blobs.s3.ts";
-import type { Bodies } from "../../cluster/ports/blobs.ts";
+import { fileBlobs } from "../../cluster/adapters/blobs/blobs.file.ts";
+import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import { s3Blobs, type S3Options } from "../../cluster/adapters/blobs/blobs.s3.ts";
+import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Settings } from "../../ops/engines/engine.ts";
 import { engines, ownEngine } from "../harness/engines.ts";
 import { bodiesSuite, whole } from "./blobs.ts";
@@ -26,9 +26,9 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const { blobs } = await engines("blobs");
 
-const STORES: Record<string, () => Promise<Bodies>> = {
-  memory: async () => memoryBodies(),
-  file: async () => fileBodies(join(folder, "suite")),
+const STORES: Record<string, () => Promise<Blobs>> = {
+  memory: async () => memoryBlobs(),
+  file: async () => fileBlobs(join(folder, "suite")),
 };
 
 describe.each(Object.entries(STORES))("bodies in %s", (_, open) => {
@@ -58,28 +58,28 @@ async function* breaking(): AsyncGenerator<Buffer> {
 
 describe("bodies in files", () => {
   test("are compressed where that helps, and only there", async () => {
-    const bodies = fileBodies(join(folder, "sizes"));
+    const store = fileBlobs(join(folder, "sizes"));
     const page = Buffer.from("<p>again</p>".repeat(20_000));
     const noise = randomBytes(100_000);
     const where = ({ sha256 }: { sha256: string }) => join(folder, "sizes", sha256.slice(0, 2), sha256);
-    expect(statSync(`${where(await bodies.put(page))}.zst`).size).toBeLessThan(page.length / 20);
-    expect(statSync(where(await bodies.put(noise))).size).toBe(noise.length);
+    expect(statSync(`${where(await store.put(page))}.zst`).size).toBeLessThan(page.length / 20);
+    expect(statSync(where(await store.put(noise))).size).toBe(noise.length);
   });
 
   test("leave no unfinished file behind, also when the content broke off", async () => {
-    const bodies = fileBodies(join(folder, "broken"));
-    await expect(bodies.put(breaking())).rejects.toThrow("hung up");
-    await bodies.put(randomBytes(200_000));
+    const store = fileBlobs(join(folder, "broken"));
+    await expect(store.put(breaking())).rejects.toThrow("hung up");
+    await store.put(randomBytes(200_000));
     expect(readdirSync(join(folder, "broken", "unfinished"))).toEqual([]);
   });
 
   test("say when the folder cannot be used", async () => {
-    const bodies = fileBodies(join(folder, "lost"));
+    const store = fileBlobs(join(folder, "lost"));
     rmSync(join(folder, "lost"), { recursive: true });
     const fault = { code: "bodies_unreachable" };
-    await expect(bodies.put(Buffer.from("x"))).rejects.toMatchObject(fault);
-    await expect(bodies.put(randomBytes(100_000))).rejects.toMatchObject(fault);
-    await expect(bodies.ping()).rejects.toMatchObject(fault);
+    await expect(store.put(Buffer.from("x"))).rejects.toMatchObject(fault);
+    await expect(store.put(randomBytes(100_000))).rejects.toMatchObject(fault);
+    await expect(store.ping()).rejects.toMatchObject(fault);
   });
 });
 
@@ -120,7 +120,7 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
   mkdirSync(spool);
   const given = { ...account!, spool };
   const { bucket, prefix } = given;
-  const bodies = account === null ? memoryBodies() : s3Bodies(given);
+  const store = account === null ? memoryBlobs() : s3Blobs(given);
   const direct = new S3Client({ ...given, forcePathStyle: true } as S3ClientConfig);
   const keys = async (): Promise<string[]> => {
     const { Contents = [] } = await direct.send(
@@ -131,16 +131,16 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
   afterAll(async () => {
     if (account === null) return;
     for (const Key of await keys()) await direct.send(new DeleteObjectCommand({ Bucket: bucket, Key }));
-    await bodies.close();
+    await store.close();
     direct.destroy();
   });
   const fault = { name: "Fault", code: "bodies_unreachable" };
 
-  bodiesSuite(async () => bodies);
+  bodiesSuite(async () => store);
 
   test("are compressed where that helps, and only there", async () => {
     const size = async (content: Buffer) => {
-      const { sha256 } = await bodies.put(content);
+      const { sha256 } = await store.put(content);
       const head = await direct.send(new HeadObjectCommand({ Bucket: bucket, Key: `${prefix}/${sha256}` }));
       return head.ContentLength;
     };
@@ -158,15 +158,15 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
       for (let piece = 0; piece < 30; piece++) yield randomBytes(100_000);
       throw new Error("The origin hung up");
     }
-    await expect(bodies.put(endless())).rejects.toThrow("hung up");
+    await expect(store.put(endless())).rejects.toThrow("hung up");
     expect(await keys()).toEqual(before);
-    await bodies.put(randomBytes(3_000_000));
+    await store.put(randomBytes(3_000_000));
     expect(readdirSync(spool)).toEqual([]);
   });
 
   test("are tried again when an upload is cut, and are there whole or not at all", async () => {
     const between = await betweenS3(given.endpoint!, 2_000_000);
-    const through = s3Bodies({ ...given, endpoint: between.address });
+    const through = s3Blobs({ ...given, endpoint: between.address });
     const before = await keys();
     await expect(through.put(randomBytes(4_000_000))).rejects.toMatchObject(fault);
     expect(between.seen.cuts).toBeGreaterThan(1);
@@ -177,9 +177,9 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
 
   test("wait for a reader who takes his time", async () => {
     const between = await betweenS3(given.endpoint!, Infinity);
-    const through = s3Bodies({ ...given, endpoint: between.address });
+    const through = s3Blobs({ ...given, endpoint: between.address });
     const content = randomBytes(48 * 2 ** 20);
-    const { sha256 } = await bodies.put(content);
+    const { sha256 } = await store.put(content);
     const reading = (await through.get(sha256))![Symbol.asyncIterator]();
     await reading.next();
     // Until nothing moves any more; what the kernel holds on the way is not ours.
@@ -197,10 +197,10 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
   });
 
   test("are a fault and no missing body where the account or the bucket is wrong", async () => {
-    const { sha256 } = await bodies.put(Buffer.from("there"));
+    const { sha256 } = await store.put(Buffer.from("there"));
     const secret = "not-the-secret";
     const credentials = { ...given.credentials!, secretAccessKey: secret };
-    const refused = s3Bodies({ ...given, credentials });
+    const refused = s3Blobs({ ...given, credentials });
     for (const asked of [
       () => refused.head(sha256),
       () => refused.get(sha256),
@@ -218,7 +218,7 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
       expect(problem!.message).toContain("it answered 403");
       expect(inspect(problem, { depth: 9 })).not.toContain(secret);
     }
-    const elsewhere = s3Bodies({ ...given, bucket: `${bucket}-no` });
+    const elsewhere = s3Blobs({ ...given, bucket: `${bucket}-no` });
     await expect(elsewhere.ping()).rejects.toMatchObject(fault);
     await expect(elsewhere.get(sha256)).rejects.toMatchObject(fault);
     await expect(elsewhere.put(Buffer.from("x"))).rejects.toMatchObject(fault);
@@ -227,7 +227,7 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
   });
 
   test("say when there is no folder for what does not fit into memory", async () => {
-    const homeless = s3Bodies({ ...given, spool: join(folder, "nowhere") });
+    const homeless = s3Blobs({ ...given, spool: join(folder, "nowhere") });
     await expect(homeless.put(randomBytes(1_100_000))).rejects.toMatchObject(fault);
     await homeless.close();
   });
@@ -241,7 +241,7 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
         await engine?.stop();
         return context.skip("no versitygw: it is elsewhere, or it is moto, which forgets when it is killed");
       }
-      const own = s3Bodies({ ...options(engine.settings), spool });
+      const own = s3Blobs({ ...options(engine.settings), spool });
       try {
         const acknowledged: string[] = [];
         const problems: unknown[] = [];

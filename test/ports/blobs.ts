@@ -1,7 +1,7 @@
 /** What every bodies adapter promises (cluster/ports/blobs.ts). */
 import { createHash, randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import type { Bodies } from "../../cluster/ports/blobs.ts";
+import type { Blobs } from "../../cluster/ports/blobs.ts";
 
 const digest = (content: Buffer): string => createHash("sha256").update(content).digest("hex");
 
@@ -29,29 +29,29 @@ export const CONTENTS: readonly [string, Buffer][] = [
   ["text that turns into noise", Buffer.concat([text.subarray(0, 100_000), randomBytes(2 ** 20)])],
 ];
 
-export function bodiesSuite(open: () => Promise<Bodies>): void {
+export function bodiesSuite(open: () => Promise<Blobs>): void {
   const store = open();
 
   test.each(CONTENTS)("gives back %s, byte for byte", async (_, content) => {
-    const bodies = await store;
-    const stored = await bodies.put(content);
+    const blobs = await store;
+    const stored = await blobs.put(content);
     expect(stored).toEqual({ sha256: digest(content), bytes: content.length });
-    expect(await bodies.head(stored.sha256)).toEqual({ bytes: content.length });
-    expect((await whole(await bodies.get(stored.sha256))).equals(content)).toBe(true);
+    expect(await blobs.head(stored.sha256)).toEqual({ bytes: content.length });
+    expect((await whole(await blobs.get(stored.sha256))).equals(content)).toBe(true);
   });
 
   test.each(CONTENTS)("takes %s in pieces, too, and knows it is the same", async (_, content) => {
-    const bodies = await store;
-    const stored = await bodies.put(pieces(content, 10_007));
-    expect(stored).toEqual(await bodies.put(content));
-    expect((await whole(await bodies.get(stored.sha256))).equals(content)).toBe(true);
+    const blobs = await store;
+    const stored = await blobs.put(pieces(content, 10_007));
+    expect(stored).toEqual(await blobs.put(content));
+    expect((await whole(await blobs.get(stored.sha256))).equals(content)).toBe(true);
   });
 
   test.each(CONTENTS.filter(([, content]) => content.length > 2))(
     "reads ranges of %s",
     async (_, content) => {
-      const bodies = await store;
-      const { sha256 } = await bodies.put(content);
+      const blobs = await store;
+      const { sha256 } = await blobs.put(content);
       const end = content.length - 1;
       const middle = Math.floor(end / 2);
       for (const [first, last] of [
@@ -61,92 +61,92 @@ export function bodiesSuite(open: () => Promise<Bodies>): void {
         [1, middle],
         [middle, end],
       ] as const) {
-        const read = await whole(await bodies.get(sha256, { first, last }));
+        const read = await whole(await blobs.get(sha256, { first, last }));
         expect(read.equals(content.subarray(first, last + 1))).toBe(true);
       }
     },
   );
 
   test("hands it on in pieces of at most 1 MiB", async () => {
-    const bodies = await store;
-    const { sha256 } = await bodies.put(text);
-    for await (const piece of (await bodies.get(sha256))!) expect(piece.length).toBeLessThanOrEqual(2 ** 20);
+    const blobs = await store;
+    const { sha256 } = await blobs.put(text);
+    for await (const piece of (await blobs.get(sha256))!) expect(piece.length).toBeLessThanOrEqual(2 ** 20);
   });
 
   test("lets a reader leave early", async () => {
-    const bodies = await store;
-    const { sha256 } = await bodies.put(text);
-    for await (const piece of (await bodies.get(sha256))!) {
+    const blobs = await store;
+    const { sha256 } = await blobs.put(text);
+    for await (const piece of (await blobs.get(sha256))!) {
       expect(piece.length).toBeGreaterThan(0);
       break;
     }
-    expect((await whole(await bodies.get(sha256))).equals(text)).toBe(true);
+    expect((await whole(await blobs.get(sha256))).equals(text)).toBe(true);
   });
 
   test("is null where there is none", async () => {
-    const bodies = await store;
+    const blobs = await store;
     const none = "0".repeat(64);
-    expect(await bodies.head(none)).toBeNull();
-    expect(await bodies.get(none)).toBeNull();
-    expect(await bodies.get(none, { first: 0, last: 0 })).toBeNull();
-    expect(await bodies.remove(none)).toBe(false);
+    expect(await blobs.head(none)).toBeNull();
+    expect(await blobs.get(none)).toBeNull();
+    expect(await blobs.get(none, { first: 0, last: 0 })).toBeNull();
+    expect(await blobs.remove(none)).toBe(false);
   });
 
   test("leaves nothing of content that broke off, and says what broke", async () => {
-    const bodies = await store;
+    const blobs = await store;
     const started = Buffer.concat([Buffer.from("broken "), text.subarray(0, 200_000)]);
     async function* breaking(): AsyncGenerator<Buffer> {
       yield started;
       throw new RangeError("The origin hung up");
     }
-    await expect(bodies.put(breaking())).rejects.toThrow("The origin hung up");
-    expect(await bodies.head(digest(started))).toBeNull();
+    await expect(blobs.put(breaking())).rejects.toThrow("The origin hung up");
+    expect(await blobs.head(digest(started))).toBeNull();
   });
 
   test("removes", async () => {
-    const bodies = await store;
-    const { sha256 } = await bodies.put(Buffer.from("to be removed"));
-    expect(await bodies.remove(sha256)).toBe(true);
-    expect(await bodies.head(sha256)).toBeNull();
-    expect(await bodies.get(sha256)).toBeNull();
+    const blobs = await store;
+    const { sha256 } = await blobs.put(Buffer.from("to be removed"));
+    expect(await blobs.remove(sha256)).toBe(true);
+    expect(await blobs.head(sha256)).toBeNull();
+    expect(await blobs.get(sha256)).toBeNull();
   });
 
   test("does not remove what was stored since the time given", async () => {
-    const bodies = await store;
-    const { sha256 } = await bodies.put(Buffer.from("stored just now"));
-    expect(await bodies.remove(sha256, Date.now() - 60_000)).toBe(false);
-    expect(await bodies.head(sha256)).not.toBeNull();
-    expect(await bodies.remove(sha256, Date.now() + 60_000)).toBe(true);
-    expect(await bodies.head(sha256)).toBeNull();
+    const blobs = await store;
+    const { sha256 } = await blobs.put(Buffer.from("stored just now"));
+    expect(await blobs.remove(sha256, Date.now() - 60_000)).toBe(false);
+    expect(await blobs.head(sha256)).not.toBeNull();
+    expect(await blobs.remove(sha256, Date.now() + 60_000)).toBe(true);
+    expect(await blobs.head(sha256)).toBeNull();
   });
 
   test("lists by the first two digits, with when they were stored", async () => {
-    const bodies = await store;
+    const blobs = await store;
     const before_ms = Date.now();
     const content = [Buffer.from("listed"), text.subarray(0, 90_000), randomBytes(70_000)];
-    const stored = await Promise.all(content.map((one) => bodies.put(one)));
+    const stored = await Promise.all(content.map((one) => blobs.put(one)));
     for (const { sha256 } of stored) {
-      const listed = await Array.fromAsync(bodies.list(sha256.slice(0, 2)));
+      const listed = await Array.fromAsync(blobs.list(sha256.slice(0, 2)));
       expect(listed.every((one) => one.sha256.startsWith(sha256.slice(0, 2)))).toBe(true);
       const mine = listed.filter((one) => one.sha256 === sha256);
       expect(mine).toHaveLength(1);
       // Some stores know whole seconds only, and some clocks differ a little.
       expect(Math.abs(mine[0]!.stored_ms - before_ms)).toBeLessThan(60_000);
-      await bodies.remove(sha256);
+      await blobs.remove(sha256);
       expect(
-        (await Array.fromAsync(bodies.list(sha256.slice(0, 2)))).some((one) => one.sha256 === sha256),
+        (await Array.fromAsync(blobs.list(sha256.slice(0, 2)))).some((one) => one.sha256 === sha256),
       ).toBe(false);
     }
   });
 
   test("stores the same bytes many times at once", async () => {
-    const bodies = await store;
+    const blobs = await store;
     const content = Buffer.concat([Buffer.from("at once "), text.subarray(0, 300_000)]);
     const stored = await Promise.all(
-      Array.from({ length: 8 }, (_, n) => bodies.put(n % 2 ? content : pieces(content, 9_999))),
+      Array.from({ length: 8 }, (_, n) => blobs.put(n % 2 ? content : pieces(content, 9_999))),
     );
     expect(new Set(stored.map(({ sha256 }) => sha256))).toEqual(new Set([digest(content)]));
-    expect((await whole(await bodies.get(digest(content)))).equals(content)).toBe(true);
+    expect((await whole(await blobs.get(digest(content)))).equals(content)).toBe(true);
   });
 
   test("answers a ping", async () => {

@@ -3,7 +3,7 @@ import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
 import { natsBus } from "../../cluster/adapters/bus/bus.nats.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
-import type { Bus, Letter } from "../../cluster/ports/bus.ts";
+import type { Bus, Envelope } from "../../cluster/ports/bus.ts";
 import { engines } from "../harness/engines.ts";
 import { busSuite } from "./bus.ts";
 
@@ -19,34 +19,34 @@ describe.each(Object.entries(BUSES))("the bus in %s", (_, connect) => {
 });
 
 describe("the bus in memory", () => {
-  const letter: Letter = {
+  const envelope: Envelope = {
     stream: "work",
     partition: 1,
     name: "a",
     key: "b",
     body: "1",
-    once: "once",
+    dedup_id: "once",
     reply_to: null,
     deadline_ms: null,
   };
 
-  test("forgets after five minutes that it had a letter", async () => {
+  test("forgets after five minutes that it had a envelope", async () => {
     const clock = virtualClock();
     const bus = memoryBus(clock);
-    await bus.send(letter);
+    await bus.send(envelope);
     await clock.advance(299_999);
-    expect(await bus.send(letter)).toBe(false);
+    expect(await bus.send(envelope)).toBe(false);
     await clock.advance(1);
-    expect(await bus.send(letter)).toBe(true);
+    expect(await bus.send(envelope)).toBe(true);
   });
 
   test("forgets a question nobody read for 170 s", async () => {
     const clock = virtualClock();
     const bus = memoryBus(clock);
-    await bus.send({ ...letter, stream: "sync" });
+    await bus.send({ ...envelope, stream: "sync" });
     await clock.advance(170_000);
     let read = 0;
-    await bus.read(
+    await bus.subscribe(
       1,
       1,
       () => read++,

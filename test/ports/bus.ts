@@ -3,9 +3,9 @@ import { expect, test, vi } from "vitest";
 import {
   type Bus,
   type Delivery,
-  type Letter,
+  type Envelope,
   MAX_ENVELOPE_BYTES,
-  MAX_UNREAD,
+  MAX_MAILBOX_LENGTH,
 } from "../../cluster/ports/bus.ts";
 
 const always = () => true;
@@ -21,36 +21,36 @@ export function busSuite(connect: () => Promise<Bus>): void {
   async function one() {
     const partition = partitions++;
     const post = await bus;
-    const letter = (body: unknown, more: Partial<Letter> = {}): Letter => ({
+    const envelope = (body: unknown, more: Partial<Envelope> = {}): Envelope => ({
       stream: "work",
       partition,
       name: "counter",
       key: `key ${partition}`,
       body: JSON.stringify(body),
-      once: null,
+      dedup_id: null,
       reply_to: null,
       deadline_ms: null,
       ...more,
     });
     const read = async ({ epoch = ++epochs, lost = nobody, mayOpen = always } = {}) => {
       const got: Delivery[] = [];
-      const reading = await post.read(partition, epoch, (delivery) => got.push(delivery), lost, mayOpen);
-      const bodies = () => got.map(({ letter: { body } }) => JSON.parse(body) as unknown);
+      const reading = await post.subscribe(partition, epoch, (delivery) => got.push(delivery), lost, mayOpen);
+      const bodies = () => got.map(({ envelope: { body } }) => JSON.parse(body) as unknown);
       const have = (count: number) => vi.waitFor(() => expect(got).toHaveLength(count), { timeout: 5_000 });
       return { ...reading, epoch, got, bodies, have };
     };
     const once = `once-${Date.now()}-${names++}`;
-    return { post, partition, letter, read, once, send: post.send.bind(post) };
+    return { post, partition, envelope, read, once, send: post.send.bind(post) };
   }
 
   test.each(["sync", "work"] as const)("delivers on %s what was sent, whole", async (stream) => {
-    const { letter, send, read, once } = await one();
-    const whole = letter(
+    const { envelope, send, read, once } = await one();
+    const whole = envelope(
       { text: "Zürich 😀\n", n: [1, null] },
       {
         stream,
         key: "münchen.example https://x",
-        once,
+        dedup_id: once,
         reply_to: "somewhere.1",
         deadline_ms: 4_102_444_800_000,
       },
@@ -58,46 +58,46 @@ export function busSuite(connect: () => Promise<Bus>): void {
     expect(await send(whole)).toBe(true);
     const reader = await read();
     await reader.have(1);
-    expect(reader.got[0]!.letter).toEqual(whole);
+    expect(reader.got[0]!.envelope).toEqual(whole);
     expect(await reader.got[0]!.acknowledge()).toBe(true);
     await reader.remove();
   });
 
   test("keeps the order of an actor's letters, also across a new owner", async () => {
-    const { letter, send, read } = await one();
-    for (let n = 0; n < 50; n++) await send(letter(n));
+    const { envelope, send, read } = await one();
+    for (let n = 0; n < 50; n++) await send(envelope(n));
     const first = await read();
     await first.have(50);
     expect(first.bodies()).toEqual(Array.from({ length: 50 }, (_, n) => n));
     for (const delivery of first.got.slice(0, 20)) await delivery.acknowledge();
-    for (let n = 50; n < 60; n++) await send(letter(n));
+    for (let n = 50; n < 60; n++) await send(envelope(n));
     const second = await read();
     await second.have(40);
     expect(second.bodies()).toEqual(Array.from({ length: 40 }, (_, n) => n + 20));
   });
 
   test("brings what was not acknowledged to the next epoch, and nothing else", async () => {
-    const { letter, send, read } = await one();
-    await send(letter("kept"));
-    await send(letter("left", { stream: "sync" }));
+    const { envelope, send, read } = await one();
+    await send(envelope("kept"));
+    await send(envelope("left", { stream: "sync" }));
     const first = await read();
     await first.have(2);
-    const kept = first.got.find(({ letter: { body } }) => body === '"kept"')!;
+    const kept = first.got.find(({ envelope: { body } }) => body === '"kept"')!;
     const left = first.got.find((delivery) => delivery !== kept)!;
-    expect(new Set(await first.oldest())).toEqual(new Set([kept.id, left.id]));
+    expect(new Set(await first.oldestUnacknowledged())).toEqual(new Set([kept.id, left.id]));
     expect(await kept.acknowledge()).toBe(true);
-    expect(await first.oldest()).toEqual([left.id]);
+    expect(await first.oldestUnacknowledged()).toEqual([left.id]);
     first.stop();
     const second = await read();
     await second.have(1);
     expect(second.bodies()).toEqual(["left"]);
     expect(await second.got[0]!.acknowledge()).toBe(true);
-    expect(await second.oldest()).toEqual([]);
+    expect(await second.oldestUnacknowledged()).toEqual([]);
   });
 
   test("tells what was handed out first of all that is not acknowledged", async () => {
-    const { letter, send, read } = await one();
-    for (let n = 0; n < 5; n++) await send(letter(n));
+    const { envelope, send, read } = await one();
+    for (let n = 0; n < 5; n++) await send(envelope(n));
     const reader = await read();
     await reader.have(5);
     for (const [acknowledged, oldest] of [
@@ -107,15 +107,15 @@ export function busSuite(connect: () => Promise<Bus>): void {
       [2, 4],
     ] as const) {
       await reader.got[acknowledged]!.acknowledge();
-      expect(await reader.oldest()).toEqual([reader.got[oldest]!.id]);
+      expect(await reader.oldestUnacknowledged()).toEqual([reader.got[oldest]!.id]);
     }
     await reader.got[4]!.acknowledge();
-    expect(await reader.oldest()).toEqual([]);
+    expect(await reader.oldestUnacknowledged()).toEqual([]);
   });
 
   test("lets an acknowledgement be repeated", async () => {
-    const { letter, send, read } = await one();
-    await send(letter(1));
+    const { envelope, send, read } = await one();
+    await send(envelope(1));
     const reader = await read();
     await reader.have(1);
     expect(await reader.got[0]!.acknowledge()).toBe(true);
@@ -123,8 +123,8 @@ export function busSuite(connect: () => Promise<Bus>): void {
   });
 
   test("refuses an acknowledgement of an older epoch, and tells it that it lost", async () => {
-    const { letter, send, read } = await one();
-    await send(letter(1));
+    const { envelope, send, read } = await one();
+    await send(envelope(1));
     let lost = 0;
     const old = await read({ lost: () => lost++ });
     await old.have(1);
@@ -132,7 +132,7 @@ export function busSuite(connect: () => Promise<Bus>): void {
     await fresh.have(1);
     expect(await old.got[0]!.acknowledge()).toBe(false);
     await vi.waitFor(() => expect(lost).toBe(1), { timeout: 10_000 });
-    await send(letter(2));
+    await send(envelope(2));
     await fresh.have(2);
     expect(old.got).toHaveLength(1);
     expect(await fresh.got[0]!.acknowledge()).toBe(true);
@@ -147,23 +147,23 @@ export function busSuite(connect: () => Promise<Bus>): void {
   });
 
   test("does not begin to read when it took too long", async () => {
-    const { read, letter, send } = await one();
+    const { read, envelope, send } = await one();
     const old = await read();
     await expect(read({ mayOpen: () => false })).rejects.toMatchObject({ code: "lease_lost" });
-    await send(letter(1));
+    await send(envelope(1));
     const next = await read();
     await next.have(1);
     expect(old.got).toHaveLength(0);
   });
 
   test("hands nothing out after a reader stopped, nor tells it that it lost by its own doing", async () => {
-    const { letter, send, read } = await one();
-    await send(letter(1));
+    const { envelope, send, read } = await one();
+    await send(envelope(1));
     let lost = 0;
     const reader = await read({ lost: () => lost++ });
     await reader.have(1);
     reader.stop();
-    await send(letter(2));
+    await send(envelope(2));
     expect(await reader.got[0]!.acknowledge()).toBe(true);
     await reader.remove();
     const next = await read();
@@ -173,43 +173,43 @@ export function busSuite(connect: () => Promise<Bus>): void {
     expect(lost).toBe(0);
   });
 
-  test("stores the same letter once", async () => {
-    const { letter, send, read, once } = await one();
-    expect(await send(letter(1, { once }))).toBe(true);
-    expect(await send(letter(1, { once }))).toBe(false);
-    expect(await send(letter(2, { once: `${once}b` }))).toBe(true);
+  test("stores the same envelope once", async () => {
+    const { envelope, send, read, once } = await one();
+    expect(await send(envelope(1, { dedup_id: once }))).toBe(true);
+    expect(await send(envelope(1, { dedup_id: once }))).toBe(false);
+    expect(await send(envelope(2, { dedup_id: `${once}b` }))).toBe(true);
     const reader = await read();
     await reader.have(2);
     expect(reader.bodies()).toEqual([1, 2]);
     for (const delivery of reader.got) await delivery.acknowledge();
-    expect(await send(letter(1, { once }))).toBe(false);
+    expect(await send(envelope(1, { dedup_id: once }))).toBe(false);
   });
 
   test("refuses what is over an actor's limit, not what is for others, and takes more when some is read", async () => {
-    const { letter, send, read, once } = await one();
-    const many = Array.from({ length: MAX_UNREAD.sync }, (_, n) => n);
-    await Promise.all(many.map((n) => send(letter(n, { stream: "sync" }))));
-    const over = letter("over", { stream: "sync", once });
+    const { envelope, send, read, once } = await one();
+    const many = Array.from({ length: MAX_MAILBOX_LENGTH.sync }, (_, n) => n);
+    await Promise.all(many.map((n) => send(envelope(n, { stream: "sync" }))));
+    const over = envelope("over", { stream: "sync", dedup_id: once });
     await expect(send(over)).rejects.toMatchObject({ name: "Fault", code: "mailbox_full" });
-    expect(await send(letter("other", { stream: "sync", key: "other" }))).toBe(true);
-    expect(await send(letter("work"))).toBe(true);
+    expect(await send(envelope("other", { stream: "sync", key: "other" }))).toBe(true);
+    expect(await send(envelope("work"))).toBe(true);
     const reader = await read();
-    await reader.have(MAX_UNREAD.sync + 2);
-    await reader.got.find(({ letter: { body } }) => body === "7")!.acknowledge();
+    await reader.have(MAX_MAILBOX_LENGTH.sync + 2);
+    await reader.got.find(({ envelope: { body } }) => body === "7")!.acknowledge();
     // A refusal does not use up its name.
     expect(await send(over)).toBe(true);
-    await reader.have(MAX_UNREAD.sync + 3);
+    await reader.have(MAX_MAILBOX_LENGTH.sync + 3);
   });
 
   test("refuses more than 256 KB, and takes as much", async () => {
-    const { letter, send, read } = await one();
+    const { envelope, send, read } = await one();
     const text = "x".repeat(MAX_ENVELOPE_BYTES);
-    expect(await send(letter(text))).toBe(true);
+    expect(await send(envelope(text))).toBe(true);
     const reader = await read();
     await reader.have(1);
     expect(reader.bodies()).toEqual([text]);
     const fault = { name: "Fault", code: "message_too_large" };
-    await expect(send(letter(`${text}${"é".repeat(20_000)}`))).rejects.toMatchObject(fault);
+    await expect(send(envelope(`${text}${"é".repeat(20_000)}`))).rejects.toMatchObject(fault);
     await reader.got[0]!.acknowledge();
   });
 

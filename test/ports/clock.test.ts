@@ -1,7 +1,7 @@
 /** What both clocks promise, and the order in which the virtual one rings. Only here does a test wait for real time. */
 import { describe, expect, test } from "vitest";
 import fc from "fast-check";
-import { alarms } from "../../cluster/adapters/time/timer-heap.ts";
+import { timerHeap } from "../../cluster/adapters/time/timer-heap.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
@@ -88,7 +88,7 @@ test("whatever is set and put away, what is left comes out in order", () => {
   });
   fc.assert(
     fc.property(moves, (all) => {
-      const waiting = alarms();
+      const waiting = timerHeap();
       const set = all.map(({ at_ms }, order) => ({ order, alarm: waiting.set(at_ms, () => {}) }));
       for (const [n, { cancel }] of all.entries()) if (cancel) set[n]!.alarm[Symbol.dispose]();
       const left = set

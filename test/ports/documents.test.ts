@@ -149,7 +149,7 @@ describe.skipIf(mongo === null)("documents in MongoDB", () => {
         keys.slice(from, from + 500).map((key) => documents.put("long", key, 0, 0, { expires_at_ms: 1 })),
       );
     await documents.put("long", "j;", 0, 0);
-    expect(await documents.forget("long", 2, 1_200)).toBe(1_200);
+    expect(await documents.removeExpired("long", 2, 1_200)).toBe(1_200);
     expect(await documents.removeRange("long", "j:", "j;")).toBe(1_300);
     expect((await documents.list("long", { limit: 9 })).map(({ key }) => key)).toEqual(["j;"]);
   });
@@ -179,7 +179,7 @@ describe("documents in a MongoDB that does not answer", () => {
         documents.put("a", "b", 1, 0),
         documents.remove("a", "b", 1),
         documents.removeRange("a", "b", "c"),
-        documents.forget("a", 1, 1),
+        documents.removeExpired("a", 1, 1),
       ].map((asked) => asked.then(() => null).catch((problem: Error) => problem)),
     );
     for (const fault of faults) {

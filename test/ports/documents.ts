@@ -163,9 +163,9 @@ export function documentsSuite(open: () => Promise<Documents>): void {
     await documents.put("ends", "e", 1, 0, { expires_at_ms: 1_000 });
     await documents.put("ends", "e", 2, 1, { tag: "prolonged" });
     expect(await documents.get("ends", "a")).not.toBeNull();
-    expect(await documents.forget("ends", 2_000, 1)).toBe(1);
-    expect(await documents.forget("ends", 2_000, 10)).toBe(1);
-    expect(await documents.forget("ends", 2_000, 10)).toBe(0);
+    expect(await documents.removeExpired("ends", 2_000, 1)).toBe(1);
+    expect(await documents.removeExpired("ends", 2_000, 10)).toBe(1);
+    expect(await documents.removeExpired("ends", 2_000, 10)).toBe(0);
     expect((await documents.list("ends", { limit: 9 })).map(({ key }) => key)).toEqual(["c", "d", "e"]);
   });
 

@@ -75,10 +75,13 @@ export function egressSuite(open: () => Promise<EgressWorld>): void {
     const told: string[] = [];
     const sending = () => told.push("sending") === 1;
     const sent = () => void told.push("sent");
-    const page = answered(await ask("/page", { sending, sent }));
+    const page = answered(await ask("/page", { beforeSend: sending, onSent: sent }));
     expect(await read(page)).toBe("hello");
     expect(told).toEqual(["sending", "sent"]);
-    expect(await ask("/page", { sending, sent })).toMatchObject({ kind: "failed", problem: "aborted" });
+    expect(await ask("/page", { beforeSend: sending, onSent: sent })).toMatchObject({
+      kind: "failed",
+      problem: "aborted",
+    });
     expect(told).toEqual(["sending", "sent", "sending"]);
     expect(await read(answered(await ask("/page")))).toBe("hello");
   });

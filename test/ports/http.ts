@@ -3,7 +3,15 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Admission, Admit, Gone, Listen, Listening, ListenOptions, Reply } from "../../gateway/http.ts";
+import type {
+  Admission,
+  Admit,
+  ClientAbort,
+  Listen,
+  Listening,
+  ListenOptions,
+  Reply,
+} from "../../gateway/http.ts";
 import { application, type Application, json } from "../http/application.ts";
 import { ask, type Child, eventually, everything, open as connectTo, sip, spawn } from "../http/clients.ts";
 import { converse, type Outcome, type Step } from "../http/wire.ts";
@@ -188,7 +196,7 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
 
       test("whose client left before they were made are not begun", async () => {
         let begun = 0;
-        let left: Gone | null = null;
+        let left: ClientAbort | null = null;
         const { promise: reply, resolve } = Promise.withResolvers<Reply>();
         const { port } = await carry((_, gone) => {
           left = gone;
@@ -382,7 +390,7 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
         expect(echoed).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\nconnection: close\r\n.*"bytes":6/is);
         await closed;
         await Promise.all([idle, kept].map((socket) => everything(socket)));
-        expect(seen.gone).toBe(0);
+        expect(seen.client_aborts).toBe(0);
       });
 
       test("cuts what is not done within its time, and says so to whoever answers", async () => {
@@ -394,7 +402,7 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
         await close(200);
         expect(await everything(waiting)).toBe("");
         await eventually(() => seen.stopped === 1);
-        expect([seen.gone, seen.stopped]).toEqual([2, 1]);
+        expect([seen.client_aborts, seen.stopped]).toEqual([2, 1]);
         reading.destroy();
       });
     });
@@ -433,8 +441,8 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
         // The four answers themselves, and not each of them twice.
         expect((await child.numbers("settled")).rss_mb - streams.rss_mb).toBeLessThan(4 * 50 + spare_mb);
         for (const socket of [...stalled, ...whole]) socket.destroy();
-        await eventually(async () => (await child.numbers()).gone === 16);
-        expect(await child.numbers()).toMatchObject({ begun: 12, stopped: 12, gone: 16, failed: 0 });
+        await eventually(async () => (await child.numbers()).client_aborts === 16);
+        expect(await child.numbers()).toMatchObject({ begun: 12, stopped: 12, client_aborts: 16, failed: 0 });
       });
 
       test("holds no more for clients that read slowly, at any time on the way", async () => {
@@ -456,7 +464,7 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
         await watching;
         expect(Math.min(...received)).toBeGreaterThan(size);
         expect(most_mb).toBeLessThan(spare_mb);
-        expect(await child.numbers()).toMatchObject({ begun: 8, stopped: 8, gone: 0, failed: 0 });
+        expect(await child.numbers()).toMatchObject({ begun: 8, stopped: 8, client_aborts: 0, failed: 0 });
       });
 
       test("keeps nothing of a thousand clients that left", async () => {
@@ -476,7 +484,7 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
             );
             await eventually(async () => (await child.numbers()).asked === asked + 100);
             for (const socket of sockets) socket.destroy();
-            await eventually(async () => (await child.numbers()).gone === asked + 100);
+            await eventually(async () => (await child.numbers()).client_aborts === asked + 100);
           }
         };
         await leave(400);
@@ -485,7 +493,7 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
         const after = await child.numbers("settled");
         expect(after).toMatchObject({
           asked: 1_400,
-          gone: 1_400,
+          client_aborts: 1_400,
           failed: after.failed,
           stopped: after.begun,
         });
@@ -581,7 +589,7 @@ const READ: { [Key in keyof Expected]-?: (run: Run, wanted: NonNullable<Expected
   at_most: ({ outcome }, wanted) => Math.max(wanted, outcome.answers.length),
   last_status: ({ outcome }) => outcome.answers.at(-1)?.status,
   interim: ({ outcome }) => outcome.interim[0],
-  gone: ({ seen }) => seen.gone === 1,
+  gone: ({ seen }) => seen.client_aborts === 1,
   partial: (whole) => first(whole).partial,
   streams: ({ seen }) => seen.begun,
   failed: ({ seen }, wanted) =>

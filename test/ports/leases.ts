@@ -74,14 +74,14 @@ export function leasesSuite(
 
   test("knows who is there, until they say otherwise or say nothing", async () => {
     const { leases, pass } = await connection;
-    await leases.present("one");
-    await leases.present("two");
-    await leases.present("three");
+    await leases.announcePresence("one");
+    await leases.announcePresence("two");
+    await leases.announcePresence("three");
     expect((await leases.members()).toSorted()).toEqual(["one", "three", "two"]);
-    await leases.absent("two");
+    await leases.removePresence("two");
     expect((await leases.members()).toSorted()).toEqual(["one", "three"]);
     await pass(leases.ttl_ms * 0.4);
-    await leases.present("one");
+    await leases.announcePresence("one");
     await pass(leases.ttl_ms * 0.7);
     expect(await leases.members()).not.toContain("three");
   });
@@ -89,7 +89,7 @@ export function leasesSuite(
   test("keeps the first value of a shared setting", async () => {
     const { leases } = await connection;
     const name = `setting-${Date.now()}`;
-    expect(await leases.agree(name, "64")).toBe("64");
-    expect(await leases.agree(name, "32")).toBe("64");
+    expect(await leases.agreeOn(name, "64")).toBe("64");
+    expect(await leases.agreeOn(name, "32")).toBe("64");
   });
 }

@@ -5,20 +5,20 @@ import type { AddressInfo } from "node:net";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { natsBus, readConsumerName, tokenOf } from "../../cluster/adapters/bus/bus.nats.ts";
 import { natsLeases } from "../../cluster/adapters/leases/leases.nats.ts";
-import { natsRoster } from "../../cluster/adapters/nodes/node-directory.nats.ts";
+import { natsNodeDirectory } from "../../cluster/adapters/nodes/node-directory.nats.ts";
 import type { NodeReport } from "../../cluster/ports/node-directory.ts";
-import type { Bus, Delivery, Letter } from "../../cluster/ports/bus.ts";
+import type { Bus, Delivery, Envelope } from "../../cluster/ports/bus.ts";
 import { engines, ownEngine } from "../harness/engines.ts";
 
 const { bus: shared } = await engines("bus");
 
-const letter = (body: string, more: Partial<Letter> = {}): Letter => ({
+const envelope = (body: string, more: Partial<Envelope> = {}): Envelope => ({
   stream: "work",
   partition: 1,
   name: "counter",
   key: "k",
   body: JSON.stringify(body),
-  once: null,
+  dedup_id: null,
   reply_to: null,
   deadline_ms: null,
   ...more,
@@ -27,7 +27,7 @@ const letter = (body: string, more: Partial<Letter> = {}): Letter => ({
 const reader = async (bus: Bus, epoch: number) => {
   const got: Delivery[] = [];
   const lost = vi.fn<() => void>();
-  const reading = await bus.read(
+  const reading = await bus.subscribe(
     1,
     epoch,
     (delivery) => got.push(delivery),
@@ -64,49 +64,49 @@ describe.skipIf(shared === null)("one NATS", () => {
     const address = (name: string) => `${shared!["TRAWL_BUS"]}/${name}-${Date.now()}`;
     const [one, two] = [await natsBus(address("one")), await natsBus(address("two"))];
     const [first, second] = [await reader(one, 7), await reader(two, 3)];
-    await one.send(letter("for one"));
-    await two.send(letter("for two"));
+    await one.send(envelope("for one"));
+    await two.send(envelope("for two"));
     await vi.waitFor(() => expect([first.got.length, second.got.length]).toEqual([1, 1]));
-    expect(second.got[0]!.letter.body).toBe('"for two"');
+    expect(second.got[0]!.envelope.body).toBe('"for two"');
     await Promise.all([one.close(), two.close()]);
   });
 
   test("tells who is there, drains by name, and is emptied when nobody is", async () => {
-    const address = `${shared!["TRAWL_BUS"]}/roster-${Date.now()}`;
+    const address = `${shared!["TRAWL_BUS"]}/nodes-${Date.now()}`;
     const [bus, leases] = [await natsBus(address), await natsLeases(address)];
-    const [node, desk] = [await natsRoster(address), await natsRoster(address)];
-    expect(await desk.nodes(300)).toEqual([]);
+    const [node, admin] = [await natsNodeDirectory(address), await natsNodeDirectory(address)];
+    expect(await admin.nodes(300)).toEqual([]);
     let drained = 0;
     const report = { node: "a", version: "0", roles: ["worker"], partitions: [] } as unknown as NodeReport;
     await node.serve("a", { report: () => report, drain: () => void drained++ });
-    expect(await desk.nodes(300)).toEqual([report]);
-    expect([await desk.drain("b"), await desk.drain("a"), drained]).toEqual([false, true, 1]);
+    expect(await admin.nodes(300)).toEqual([report]);
+    expect([await admin.drain("b"), await admin.drain("a"), drained]).toEqual([false, true, 1]);
 
-    await bus.send(letter("waits"));
-    await bus.send(letter("is worked on"));
+    await bus.send(envelope("waits"));
+    await bus.send(envelope("is worked on"));
     const one = await reader(bus, 7);
     await vi.waitFor(() => expect(one.got).toHaveLength(2));
     await one.got[0]!.acknowledge();
-    expect(await desk.queues()).toContainEqual({
+    expect(await admin.queues()).toContainEqual({
       stream: "work",
       partition: 1,
       epoch: 7,
       waiting: 0,
       unacknowledged: 1,
     });
-    await leases.agree("generation", "1");
+    await leases.agreeOn("generation", "1");
     await Promise.all([node.close(), bus.close(), leases.close()]);
-    expect(await desk.nodes(300)).toEqual([]);
-    expect(await desk.wipe()).toHaveLength(5);
-    expect(await desk.wipe()).toEqual([]);
-    await desk.close();
+    expect(await admin.nodes(300)).toEqual([]);
+    expect(await admin.wipe()).toHaveLength(5);
+    expect(await admin.wipe()).toEqual([]);
+    await admin.close();
   });
 
   test("counts epochs on from the generation the nodes agreed on", async () => {
     const address = `${shared!["TRAWL_BUS"]}/generation-${Date.now()}`;
     const leases = await natsLeases(address);
     const before = (await leases.create(1, "a"))!;
-    expect(await leases.agree("generation", "3")).toBe("3");
+    expect(await leases.agreeOn("generation", "3")).toBe("3");
     const after = (await leases.create(2, "a"))!;
     expect(after.epoch - after.revision).toBe(3 * 2 ** 40);
     expect(after.epoch).toBeGreaterThan(before.epoch);
@@ -126,22 +126,22 @@ describe.skipIf(shared === null)("a NATS server of its own", async () => {
     const back = vi.fn<() => void>();
     bus.onReconnect(back);
     const one = await reader(bus, 5);
-    await bus.send(letter("before", { stream: "sync" }));
+    await bus.send(envelope("before", { stream: "sync" }));
     await vi.waitFor(() => expect(one.got).toHaveLength(1));
     await engine!.kill();
     const acknowledged = (async () => {
       for (;;) if (await one.got[0]!.acknowledge().catch(() => false)) return true;
     })();
     await engine!.restart();
-    await bus.send(letter("after", { stream: "sync" }));
+    await bus.send(envelope("after", { stream: "sync" }));
     // A server that died may have forgotten what it handed out, and hands it out again.
-    const arrived = (): string[] => [...new Set(one.got.map(({ letter: { body } }) => body))];
+    const arrived = (): string[] => [...new Set(one.got.map(({ envelope: { body } }) => body))];
     await vi.waitFor(() => expect(arrived()).toEqual(['"before"', '"after"']), { timeout: 10_000 });
     expect(await acknowledged).toBe(true);
     await vi.waitFor(
       async () => {
         await Promise.all(one.got.map((delivery) => delivery.acknowledge()));
-        expect(await one.oldest()).toEqual([]);
+        expect(await one.oldestUnacknowledged()).toEqual([]);
       },
       { timeout: 10_000 },
     );
@@ -156,9 +156,9 @@ describe.skipIf(shared === null)("a NATS server of its own", async () => {
     await engine!.kill();
     const began = performance.now();
     const calls = [
-      bus.send(letter("away")),
+      bus.send(envelope("away")),
       bus.ping(),
-      bus.read(
+      bus.subscribe(
         2,
         1,
         () => {},
@@ -173,8 +173,8 @@ describe.skipIf(shared === null)("a NATS server of its own", async () => {
     expect(performance.now() - began).toBeLessThan(4_000);
     await engine!.restart();
     await vi.waitFor(() => bus.ping(), { timeout: 10_000 });
-    expect(await bus.send(letter("back"))).toBe(true);
-    await leases.present("a");
+    expect(await bus.send(envelope("back"))).toBe(true);
+    await leases.announcePresence("a");
     expect(await leases.members()).toEqual(["a"]);
     await Promise.all([bus.close(), leases.close()]);
   });
@@ -183,7 +183,7 @@ describe.skipIf(shared === null)("a NATS server of its own", async () => {
     const bus = await natsBus(address);
     await engine!.pause();
     const began = performance.now();
-    await expect(bus.send(letter("hanging"))).rejects.toMatchObject({ code: "bus_unreachable" });
+    await expect(bus.send(envelope("hanging"))).rejects.toMatchObject({ code: "bus_unreachable" });
     expect(performance.now() - began).toBeLessThan(4_000);
     engine!.resume();
     await vi.waitFor(() => bus.ping(), { timeout: 10_000 });

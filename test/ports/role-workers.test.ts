@@ -1,24 +1,24 @@
 /** Errands between nodes over a real NATS, and the route browser on top of them, which keeps its rules with the worker. */
 import { afterAll, describe, expect, test } from "vitest";
-import type { Entry, OriginAnswer, Transport, Transported } from "../../actors/lib/web/transport.ts";
-import { BROWSER_ERRAND, remoteBrowser, renderErrand } from "../../actors/tiers/adapters/transport.remote.ts";
-import { memoryBodies } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import type { Admission, OriginAnswer, Transport, TransportResult } from "../../actors/lib/web/transport.ts";
+import { BROWSER_TASK, remoteBrowser, renderTask } from "../../actors/tiers/adapters/transport.remote.ts";
+import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
-import { natsErrands } from "../../cluster/adapters/nodes/role-workers.nats.ts";
-import type { Errands } from "../../cluster/ports/role-workers.ts";
+import { natsRemoteTasks } from "../../cluster/adapters/nodes/role-workers.nats.ts";
+import type { RemoteTasks } from "../../cluster/ports/role-workers.ts";
 import { engines } from "../harness/engines.ts";
 
 const { bus } = await engines("bus");
 let clusters = 0;
 
-describe.skipIf(bus === null)("errands over NATS", () => {
-  const opened: Errands[] = [];
+describe.skipIf(bus === null)("remote tasks over NATS", () => {
+  const opened: RemoteTasks[] = [];
   afterAll(() => Promise.all(opened.map((one) => one.close(0))));
 
   /** Nodes of a cluster of their own. */
-  async function nodes(count: number): Promise<Errands[]> {
-    const address = `${bus!["TRAWL_BUS"]}/errands-${process.pid}-${clusters++}`;
-    const all = await Promise.all(Array.from({ length: count }, () => natsErrands(address)));
+  async function nodes(count: number): Promise<RemoteTasks[]> {
+    const address = `${bus!["TRAWL_BUS"]}/tasks-${process.pid}-${clusters++}`;
+    const all = await Promise.all(Array.from({ length: count }, () => natsRemoteTasks(address)));
     opened.push(...all);
     return all;
   }
@@ -42,7 +42,7 @@ describe.skipIf(bus === null)("errands over NATS", () => {
   test("that nobody serves come back at once", async () => {
     const [sender] = await nodes(1);
     const began = performance.now();
-    expect(await sender!.send("sum", "", nobodyAsks)).toEqual({ kind: "nobody" });
+    expect(await sender!.send("sum", "", nobodyAsks)).toEqual({ kind: "no_worker" });
     expect(performance.now() - began).toBeLessThan(1_500);
   });
 
@@ -75,7 +75,7 @@ describe.skipIf(bus === null)("errands over NATS", () => {
     door.resolve("done");
     await closed;
     expect(await sent).toEqual({ kind: "done", body: "done" });
-    expect(await sender!.send("last", "", nobodyAsks)).toEqual({ kind: "nobody" });
+    expect(await sender!.send("last", "", nobodyAsks)).toEqual({ kind: "no_worker" });
   });
 
   test("are lost at once when their runner closes before they are done", async () => {
@@ -117,13 +117,13 @@ describe.skipIf(bus === null)("errands over NATS", () => {
   describe("the route browser of another node", () => {
     async function worker(page: Transport | null) {
       const [here, there] = await nodes(2);
-      const bodies = memoryBodies();
+      const blobs = memoryBlobs();
       const clock = systemClock();
-      if (page) await there!.serve(BROWSER_ERRAND, 2, renderErrand({ transport: page, bodies, clock }));
-      const route = remoteBrowser({ errands: here!, bodies, clock });
+      if (page) await there!.serve(BROWSER_TASK, 2, renderTask({ transport: page, blobs, clock }));
+      const route = remoteBrowser({ remoteTasks: here!, blobs, clock });
       const left: OriginAnswer[] = [];
       let may = true;
-      const visit = (url: string, enter?: (url: string) => Promise<Entry>): Promise<Transported> =>
+      const visit = (url: string, enter?: (url: string) => Promise<Admission>): Promise<TransportResult> =>
         route({
           url,
           max_bytes: 2 ** 20,
@@ -132,13 +132,13 @@ describe.skipIf(bus === null)("errands over NATS", () => {
           country: null,
           validators: null,
           signal: AbortSignal.timeout(10_000),
-          enter:
+          admit:
             enter ??
             (async () => ({
-              kind: "entered",
-              sending: () => may,
-              sent: () => {},
-              left: (answer) => void left.push(answer),
+              kind: "admitted",
+              beforeSend: () => may,
+              onSent: () => {},
+              release: (answer) => void left.push(answer),
             })),
         });
       return { visit, left, forbid: () => void (may = false) };
@@ -148,12 +148,12 @@ describe.skipIf(bus === null)("errands over NATS", () => {
     /** A browser that asks for one document and has it, of so many bytes. */
     const page =
       (bytes: number): Transport =>
-      async ({ url, enter }) => {
+      async ({ url, admit: enter }) => {
         const entry = await enter(url);
         if (entry.kind === "refused") return { kind: "refused", refusal: entry.refusal, ...gone };
-        if (!(await entry.sending()))
+        if (!(await entry.beforeSend()))
           return { kind: "failed", reason: "timeout", status: null, detail: null, ...gone };
-        entry.left({ status: 200, retry_after_s: null });
+        entry.release({ status: 200, retry_after_s: null });
         const body = Buffer.alloc(bytes, "é");
         const headers = new Map([["content-type", "text/html"]]);
         return {

@@ -1,14 +1,14 @@
 /** A service in small, started by workers.test.ts: `idle` does one task and lets go, `hang` waits to be killed. */
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
-import { type Pool, processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
+import { type PoolSettings, processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
 
-const pool: Pool = {
+const pool: PoolSettings = {
   size: 2,
   heap_mb: 64,
-  rss_most_mb: 512,
-  rss_mb: 300,
+  max_rss_mb: 512,
+  replace_above_rss_mb: 300,
   timeout_ms: 60_000,
-  replaced_after: 100,
+  max_tasks: 100,
 };
 const workers = processWorkers({
   tasks: new URL("./workers.tasks.ts", import.meta.url),

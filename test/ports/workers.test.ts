@@ -6,21 +6,21 @@ import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { inlineWorkers } from "../../cluster/adapters/workers/workers.inline.ts";
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
-import { type Pool, processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
+import { type PoolSettings, processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
 import type { Workers } from "../../cluster/ports/workers.ts";
 import { workersSuite } from "./workers.ts";
 import { tasks } from "./workers.tasks.ts";
 
-const POOL: Pool = {
+const POOL: PoolSettings = {
   size: 1,
   heap_mb: 64,
-  rss_most_mb: 512,
-  rss_mb: 300,
+  max_rss_mb: 512,
+  replace_above_rss_mb: 300,
   timeout_ms: 10_000,
-  replaced_after: 1_000,
+  max_tasks: 1_000,
 };
 
-function processes(limits: Partial<Pool> = {}, queue_limit = 1_000): Workers {
+function processes(limits: Partial<PoolSettings> = {}, queue_limit = 1_000): Workers {
   const pools = { plain: { ...POOL, ...limits } };
   const url = new URL("./workers.tasks.ts", import.meta.url);
   const workers = processWorkers({ tasks: url, pools, queue_limit, meters: silentMeters() });
@@ -117,7 +117,7 @@ describe("workers in processes", () => {
   });
 
   test("replace a child that has grown, and one that has grown old", async () => {
-    const workers = processes({ rss_most_mb: 2_000, replaced_after: 2 });
+    const workers = processes({ max_rss_mb: 2_000, max_tasks: 2 });
     const grown = await workers.run<number>("plain", { do: "grow" });
     const young = await pidOf(workers);
     expect(grown.kind === "done" && grown.value).not.toBe(young);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Said, type Service, SETUPS } from "../harness/service.ts";
+import { type HttpResponse, type Service, SETUPS } from "../harness/service.ts";
 import { article, type Web, web } from "../harness/web.ts";
 
 /** A body, and what is wrong with it: where and what, in pydantic's words. */
@@ -62,11 +62,11 @@ const MALFORMED: readonly (readonly [body: unknown, loc: readonly (string | numb
 ];
 
 /** 3-decisions.md, Running it: honoured within 5 s. */
-async function becomes(ask: () => Promise<Said>, status: number): Promise<void> {
+async function becomes(ask: () => Promise<HttpResponse>, status: number): Promise<void> {
   await expect.poll(async () => (await ask()).status, { timeout: 5_000, interval: 50 }).toBe(status);
 }
 
-const isRefused = ({ status }: Said) => status === 429;
+const isRefused = ({ status }: HttpResponse) => status === 429;
 
 describe.each(SETUPS)("access, $setup", ({ start }) => {
   let sites: Web;
@@ -82,7 +82,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
     await sites.close();
   });
 
-  const fetch = (key: string | null, headers: Readonly<Record<string, string>> = {}): Promise<Said> =>
+  const fetch = (key: string | null, headers: Readonly<Record<string, string>> = {}): Promise<HttpResponse> =>
     service.call("POST", "/v1/fetch", { key, headers, body: { url } });
   const key = async (...options: string[]): Promise<{ key: string; prefix: string }> =>
     service.trawl("key", "create", "--project", "default", ...options);
@@ -195,7 +195,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
         service.trawl("key", "create", "--project", "eager"),
       ]);
       const burst = () => Promise.all(Array.from({ length: 400 }, (_, n) => fetch((n % 2 ? one : two).key)));
-      let refused: Said[] = [];
+      let refused: HttpResponse[] = [];
       await expect
         .poll(async () => (refused = (await burst()).filter(isRefused)).length, { timeout: 15_000 })
         .toBeGreaterThan(0);

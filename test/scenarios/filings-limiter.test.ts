@@ -32,7 +32,7 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
   /** The node that grants slots. */
   async function keeper(): Promise<NodeOf> {
     for (;;) {
-      const holder = await cluster.holderOf(partitionOf("filings", "default"));
+      const holder = await cluster.ownerOf(partitionOf("filings", "default"));
       if (holder?.isRunning()) return holder;
       await sleep(100);
     }

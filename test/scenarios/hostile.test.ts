@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { answer, HOSTILE, hostileSite, type HostileSite } from "../harness/hostile-site.ts";
-import { type Fetched, type Service, SETUPS } from "../harness/service.ts";
+import { type FetchResult, type Service, SETUPS } from "../harness/service.ts";
 import { article, redirect, type Web, web } from "../harness/web.ts";
 
 const BLOCKED = "blocked_destination";
@@ -249,10 +249,10 @@ const AT_ONCE = 12;
 const MEBIBYTE = 2 ** 20;
 
 interface Played {
-  readonly fetched: Fetched;
+  readonly fetched: FetchResult;
   readonly took_ms: number;
   /** Two at once afterwards: both slots of the site are free again. */
-  readonly next: readonly Fetched[];
+  readonly next: readonly FetchResult[];
 }
 
 /** What the specification says an exchange that ends so comes to, when `direct` is the only route. */

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { readConfig } from "../../ops/config.ts";
 import { openDocuments } from "../../ops/stores.ts";
-import type { KeptJob } from "../../schemas/jobs.ts";
+import type { JobRecord } from "../../schemas/jobs.ts";
 import { client, receiver, type Receiver } from "../harness/jobs-client.ts";
 import { type Service, SETUPS } from "../harness/service.ts";
 import { article, type Site, type Web, web } from "../harness/web.ts";
@@ -23,8 +23,8 @@ interface Scene {
   readonly hook: Receiver;
 }
 
-const jobOf = async ({ documents, job_id }: Scene): Promise<KeptJob | null> =>
-  ((await documents.get("job", job_id))?.value as KeptJob | undefined) ?? null;
+const jobOf = async ({ documents, job_id }: Scene): Promise<JobRecord | null> =>
+  ((await documents.get("job", job_id))?.value as JobRecord | undefined) ?? null;
 const resultsOf = async ({ documents, job_id }: Scene) =>
   documents.list("job_results", { from: `${job_id}:`, to: `${job_id};`, limit: 100 });
 /** Pages of other jobs are there, too. */
@@ -41,7 +41,7 @@ const STEPS: Record<string, (scene: Scene) => boolean | Promise<boolean>> = {
   "a result was stored": async (scene) => (await resultsOf(scene)).length > 0,
   "an item was settled": async (scene) => ((await jobOf(scene))?.counts.done ?? 0) > 0,
   "it was completed": async (scene) => (await jobOf(scene))?.phase === "completed",
-  "its callback was sent": ({ hook }) => hook.told.length > 0,
+  "its callback was sent": ({ hook }) => hook.received.length > 0,
 };
 
 describe.each(SETUPS)("a job killed when", ({ setup, start }) => {
@@ -87,7 +87,11 @@ describe.each(SETUPS)("a job killed when", ({ setup, start }) => {
     hook.status = 204;
     await service.restart();
 
-    expect((await jobs.over(job_id, 120_000)).counts).toMatchObject({ total: ITEMS, done: ITEMS, failed: 0 });
+    expect((await jobs.finished(job_id, 120_000)).counts).toMatchObject({
+      total: ITEMS,
+      done: ITEMS,
+      failed: 0,
+    });
     const hits = urls.map((url, n) => made[n % SITES]!.hits(new URL(url).pathname));
     for (const [index, many] of hits.entries()) {
       expect(many).toBeGreaterThanOrEqual(1);
@@ -100,8 +104,8 @@ describe.each(SETUPS)("a job killed when", ({ setup, start }) => {
     const again = step === "its callback was sent" ? 2 : 1;
     const outcome = () => jobs.read(job_id).then(({ callback_status }) => callback_status);
     await expect.poll(outcome, { timeout: 60_000, interval: 200 }).toBe("delivered_204");
-    expect(hook.told).toHaveLength(again);
-    for (const told of hook.told) expect(told).toEqual(hook.told[0]);
+    expect(hook.received).toHaveLength(again);
+    for (const told of hook.received) expect(told).toEqual(hook.received[0]);
     hook.server.close();
   });
 });

@@ -43,7 +43,7 @@ describe.skipIf(missing)("a job whose nodes die", () => {
 
     await reached(100);
     // First the node that has the job itself, then the other one while the third is new.
-    const holder = await cluster.holderOf(partitionOf("job", job_id));
+    const holder = await cluster.ownerOf(partitionOf("job", job_id));
     await holder!.kill();
     await cluster.add("worker");
     await reached(350);

@@ -38,7 +38,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     ]);
     expect([said.status, said.json.created]).toEqual([202, true]);
     const { job_id } = said.json;
-    expect(await jobs.over(job_id)).toMatchObject({
+    expect(await jobs.finished(job_id)).toMatchObject({
       kind: "fetch",
       status: "completed",
       counts: { total: 4, pending: 0, queued: 0, done: 2, failed: 2, cancelled: 0 },
@@ -77,7 +77,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
       { url: `${site.origin}/batch` },
       { url: `${site.origin}/limited`, max_bytes: 15 * 2 ** 20 },
     ]);
-    await jobs.over(said.json.job_id);
+    await jobs.finished(said.json.job_id);
     const [whole, limited] = (await jobs.items(said.json.job_id)) as any[];
     expect(limited.error).toBe("too_large");
     expect(whole.result).toMatchObject({ content_kind: "pdf", bytes: body.length, pdf_page_count: 2 });
@@ -90,7 +90,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     const said = await Promise.all([0, 1, 2].map(() => service.call("POST", "/v1/batch/fetch", { body })));
     expect(said.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 202]);
     expect(new Set(said.map(({ json }) => json.job_id)).size).toBe(1);
-    expect((await jobs.over(said[0]!.json.job_id)).counts.done).toBe(300);
+    expect((await jobs.finished(said[0]!.json.job_id)).counts.done).toBe(300);
   });
 
   test("leave one slow site alone while the others go on", async () => {
@@ -108,7 +108,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     // What dominates drains at its own rate: two at once, 400 ms each.
     expect(slow.most()).toBeLessThanOrEqual(2);
     expect((await jobs.read(job_id)).status).toBe("running");
-    expect((await jobs.over(job_id)).counts.done).toBe(260);
+    expect((await jobs.finished(job_id)).counts.done).toBe(260);
   });
 
   test("are tried again while they fail for a passing reason", async () => {
@@ -117,7 +117,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
       "/": () => (asked++ === 0 ? { status: 503, body: "later" } : { body: article("At last") }),
     });
     const { job_id } = (await jobs.create([{ url: `${site.origin}/`, allow_archive: false }])).json;
-    expect((await jobs.over(job_id)).counts.done).toBe(1);
+    expect((await jobs.finished(job_id)).counts.done).toBe(1);
     expect(site.hits("/")).toBe(2);
     const [first, second] = site.arrivals.filter(({ path }) => path === "/");
     expect(second!.at_ms - first!.at_ms).toBeGreaterThanOrEqual(5_000);
@@ -144,7 +144,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     await sleep(2_500);
     const late = made.flatMap(({ arrivals }) => arrivals.filter(({ at_ms }) => at_ms > began + 2_000));
     expect(late).toEqual([]);
-    expect(hook.told).toMatchObject([
+    expect(hook.received).toMatchObject([
       { job_id, status: "cancelled", total: 400, succeeded: cancelled.counts.done, failed: 0 },
     ]);
     const done = await jobs.items(job_id, "&status=done");
@@ -156,11 +156,11 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
   test("call back when they are over, and say what came of it", async () => {
     const hook = await receiver();
     const { job_id } = (await jobs.create([{ url: pages(1, 1)[0]! }], { callback_url: hook.url })).json;
-    const { finished_at } = await jobs.over(job_id);
+    const { finished_at } = await jobs.finished(job_id);
     await expect
       .poll(async () => (await jobs.read(job_id)).callback_status, { timeout: 15_000 })
       .toBe("delivered_204");
-    expect(hook.told).toEqual([
+    expect(hook.received).toEqual([
       { job_id, kind: "fetch", status: "completed", total: 1, succeeded: 1, failed: 0, finished_at },
     ]);
     hook.server.close();
@@ -169,7 +169,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
   test("do not call back where they may not", async () => {
     const url = "http://10.1.2.3/hook";
     const { job_id } = (await jobs.create([{ url: pages(1, 1)[0]! }], { callback_url: url })).json;
-    await jobs.over(job_id);
+    await jobs.finished(job_id);
     await expect
       .poll(async () => (await jobs.read(job_id)).callback_status, { timeout: 15_000 })
       .toBe("blocked_destination");
@@ -189,13 +189,13 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     await service.kill();
     const before = await hits(urls);
     await service.restart();
-    expect((await jobs.over(job_id, 120_000)).counts).toMatchObject({ done: 400, failed: 0 });
+    expect((await jobs.finished(job_id, 120_000)).counts).toMatchObject({ done: 400, failed: 0 });
     // Only what was in flight was asked for again: four of each of ten sites, at most.
     expect((await hits(urls)) - 400).toBeLessThanOrEqual(40);
     expect(before).toBeLessThan(400);
     const { problems } = await service.trawl("job", "verify", job_id);
     expect(problems).toEqual([]);
-    await expect.poll(() => hook.told.length, { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => hook.received.length, { timeout: 30_000 }).toBe(1);
     hook.server.close();
   });
 
@@ -218,7 +218,7 @@ describe.each(SETUPS.filter(({ setup }) => setup === "embedded"))(
       const items = [{ query: "when was the lighthouse lit" }, { query: "xyzzy plugh", max_results: 3 }];
       const said = await service.call("POST", "/v1/batch/search", { body: { items, idempotency_key: "s" } });
       expect(said.status).toBe(202);
-      expect((await jobs.over(said.json.job_id)).counts).toMatchObject({ done: 2 });
+      expect((await jobs.finished(said.json.job_id)).counts).toMatchObject({ done: 2 });
       const [first, second] = (await jobs.items(said.json.job_id)) as any[];
       expect(first.result).toMatchObject({ query: items[0]!.query, provider: "metasearch", error: null });
       expect(first.result.results[0].title).toBe("The lighthouse at Skarn Head");

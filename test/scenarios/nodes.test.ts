@@ -103,9 +103,12 @@ describe.skipIf(missing)("nodes", () => {
     victim.links.bus.cut();
     const began = performance.now();
     await expect
-      .poll(async () => (await cluster.roster.nodes(300)).flatMap(({ partitions }) => partitions).length, {
-        timeout: 15_000,
-      })
+      .poll(
+        async () => (await cluster.nodeDirectory.nodes(300)).flatMap(({ partitions }) => partitions).length,
+        {
+          timeout: 15_000,
+        },
+      )
       .toBe(64);
     expect(performance.now() - began).toBeLessThan(8_000);
     for (const answer of await Promise.all(many(10).map(({ origin }) => insist(`${origin}/`))))

@@ -2,15 +2,15 @@
 import { describe, expect, test } from "vitest";
 import {
   type CachedSearch,
-  fresh,
+  freshAnswer,
   POOR_TTL_MS,
   searchKey,
   ttlOf,
   TTL_MS,
 } from "../../actors/search/cache.ts";
-import type { SearchAnswer, SearchAsk } from "../../schemas/search.ts";
+import type { SearchAnswer, SearchRequest } from "../../schemas/search.ts";
 
-const ask = (more: Partial<SearchAsk> = {}): SearchAsk => ({
+const request = (more: Partial<SearchRequest> = {}): SearchRequest => ({
   search_id: "s",
   query: "tide mill",
   language: null,
@@ -34,13 +34,13 @@ describe("two searches are the same one", () => {
     ["not of another period", { freshness: "day" as const }, false],
     ["not with other words", { query: "tide mills" }, false],
   ])("%s", (_, more, same) => {
-    expect(searchKey(ask(more)) === searchKey(ask())).toBe(same);
+    expect(searchKey(request(more)) === searchKey(request())).toBe(same);
   });
 
   test("é is é, composed or not; codes count without case", () => {
-    expect(searchKey(ask({ query: "caf\u00e9" }))).toBe(searchKey(ask({ query: "cafe\u0301" })));
-    expect(searchKey(ask({ language: "de-CH", country: "ch" }))).toBe(
-      searchKey(ask({ language: "DE-ch", country: "CH" })),
+    expect(searchKey(request({ query: "caf\u00e9" }))).toBe(searchKey(request({ query: "cafe\u0301" })));
+    expect(searchKey(request({ language: "de-CH", country: "ch" }))).toBe(
+      searchKey(request({ language: "DE-ch", country: "CH" })),
     );
   });
 });
@@ -86,15 +86,15 @@ describe("a stored answer is given", () => {
     ["to who wants more when there is so much anyway", { depth: 2 }, { max_results: 5 }, 1, true],
     ["while nothing was added to the index it came from", { revision: "7" }, {}, 1, true],
     ["not after something was", { revision: "6" }, {}, 1, false],
-  ])("%s", (_, kept, asked, age_s, given) => {
-    const answer = fresh(stored(kept), ask(asked), "7", SEARCHED_MS + age_s * 1_000);
+  ])("%s", (_, entry, options, age_s, given) => {
+    const answer = freshAnswer(stored(entry), request(options), "7", SEARCHED_MS + age_s * 1_000);
     expect(answer && { cached: answer.cached, cost_usd: answer.cost_usd, error: answer.error }).toEqual(
       given ? { cached: true, cost_usd: "0", error: null } : null,
     );
   });
 
   test("as many results as were asked for", () => {
-    expect(fresh(stored(), ask({ max_results: 2 }), null, SEARCHED_MS)!.results).toHaveLength(2);
+    expect(freshAnswer(stored(), request({ max_results: 2 }), null, SEARCHED_MS)!.results).toHaveLength(2);
   });
 });
 

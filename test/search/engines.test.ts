@@ -58,12 +58,12 @@ const sending =
 async function ask(
   kind: keyof typeof engines,
   does: Handler,
-  wishes: Partial<Question> = {},
+  overrides: Partial<Question> = {},
   within_ms = 5_000,
 ) {
   handler = does;
   asked = [];
-  const answer = await engines[kind]().ask({ ...question, ...wishes }, AbortSignal.timeout(within_ms));
+  const answer = await engines[kind]().ask({ ...question, ...overrides }, AbortSignal.timeout(within_ms));
   return { answer, urls: asked.map(({ url }) => new URL(url!, base)) };
 }
 
@@ -135,13 +135,13 @@ test("an instance that is not there is unreachable", async () => {
   const url = `http://127.0.0.1:${(nobody.address() as AddressInfo).port}`;
   nobody.close();
   await once(nobody, "close");
-  const way = undiciEgress({ judge: onlyTo(new URL(url)) });
-  const answer = await metasearchEngine({ egress: way, clock, url }).ask(
+  const engineEgress = undiciEgress({ judge: onlyTo(new URL(url)) });
+  const answer = await metasearchEngine({ egress: engineEgress, clock, url }).ask(
     question,
     AbortSignal.timeout(5_000),
   );
   expect(answer).toMatchObject({ kind: "failed", reason: "unreachable" });
-  await way.close();
+  await engineEgress.close();
 });
 
 test("what an operator named opens nothing else, not even a port beside it", async () => {
@@ -152,8 +152,8 @@ test("what an operator named opens nothing else, not even a port beside it", asy
   }).listen(0, "127.0.0.1");
   await once(neighbour, "listening");
   const url = `http://127.0.0.1:${(neighbour.address() as AddressInfo).port}`;
-  const ask_there = (way: UndiciEgress) =>
-    metasearchEngine({ egress: way, clock, url }).ask(question, AbortSignal.timeout(5_000));
+  const ask_there = (engineEgress: UndiciEgress) =>
+    metasearchEngine({ egress: engineEgress, clock, url }).ask(question, AbortSignal.timeout(5_000));
   expect(await ask_there(egress)).toMatchObject({ kind: "failed", reason: "unreachable" });
   expect(visits).toBe(0);
   // Named, it would have answered.
@@ -240,8 +240,8 @@ describe("a metasearch instance", () => {
     [{ country: "CH" }, "q=tide+mill&format=json"],
     [{ freshness: "week" }, "q=tide+mill&format=json&time_range=week"],
     [{ query: "a&b=c #d ü" }, "q=a%26b%3Dc+%23d+%C3%BC&format=json"],
-  ] as [Partial<Question>, string][])("%j is asked as %s", async (wishes, search) => {
-    const { urls } = await ask("metasearch", sending(PAGE), wishes);
+  ] as [Partial<Question>, string][])("%j is asked as %s", async (overrides, search) => {
+    const { urls } = await ask("metasearch", sending(PAGE), overrides);
     expect(urls.map((url) => `${url.pathname}${url.search}`)).toEqual([`/search?${search}`]);
   });
 
@@ -354,8 +354,8 @@ describe("the fallback API", () => {
     [{ query: "word ".repeat(90).trim() }, `q=${"word+".repeat(50).slice(0, -1)}&count=20&${ALWAYS}`],
     [{ query: `${"x".repeat(300)} ${"y".repeat(300)}` }, `q=${"x".repeat(300)}&count=20&${ALWAYS}`],
     [{ query: "x".repeat(500) }, `q=${"x".repeat(400)}&count=20&${ALWAYS}`],
-  ] as [Partial<Question>, string][])("%j is asked as %s", async (wishes, search) => {
-    const { urls } = await ask("fallback", sending({ ...PAGE, query: {} }), wishes);
+  ] as [Partial<Question>, string][])("%j is asked as %s", async (overrides, search) => {
+    const { urls } = await ask("fallback", sending({ ...PAGE, query: {} }), overrides);
     expect(urls.map((url) => `${url.pathname}${url.search}`)).toEqual([`/res/v1/web/search?${search}`]);
   });
 

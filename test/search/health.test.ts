@@ -1,10 +1,10 @@
 /** Suspension times by cause, and whose turn it is. */
 import { describe, expect, test } from "vitest";
-import { type Health, HEALTHY, nextInstance, reported } from "../../actors/search/health.ts";
+import { type Health, HEALTHY, nextInstance, recordReport } from "../../actors/search/health.ts";
 
 const NOW_MS = 1_000_000;
 const fail = (failure: string, retry_after_s: number | null = null, health: Health = HEALTHY) =>
-  reported(health, { instance: "i", failure, retry_after_s }, NOW_MS);
+  recordReport(health, { instance: "i", failure, retry_after_s }, NOW_MS);
 const seconds = ({ until_ms }: Health) => (until_ms - NOW_MS) / 1_000;
 
 describe("an instance that fails is spared", () => {
@@ -40,20 +40,20 @@ describe("an instance that fails is spared", () => {
   });
 
   test("not any more when it answers", () => {
-    expect(reported(fail("captcha"), { instance: "i", failure: null, retry_after_s: null }, NOW_MS)).toEqual(
-      HEALTHY,
-    );
+    expect(
+      recordReport(fail("captcha"), { instance: "i", failure: null, retry_after_s: null }, NOW_MS),
+    ).toEqual(HEALTHY);
   });
 
   test("and one that keeps answering changes nothing", () => {
     const ok = { instance: "i", failure: null, retry_after_s: null };
-    expect(reported(HEALTHY, ok, NOW_MS)).toBe(HEALTHY);
+    expect(recordReport(HEALTHY, ok, NOW_MS)).toBe(HEALTHY);
   });
 });
 
 describe("whose turn it is", () => {
-  const spared = { failures: 1, until_ms: NOW_MS + 1, because: "timeout" };
-  const over = { failures: 1, until_ms: NOW_MS, because: "timeout" };
+  const spared = { failures: 1, until_ms: NOW_MS + 1, reason: "timeout" };
+  const over = { failures: 1, until_ms: NOW_MS, reason: "timeout" };
   test.each([
     ["begins with the first", {}, null, [], "a"],
     ["goes on behind the last", {}, "a", [], "b"],

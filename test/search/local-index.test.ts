@@ -32,9 +32,9 @@ function oneIndex(limits: Partial<IndexLimits> = {}, path = join(folder, `${file
       published_at: null,
       ...more,
     });
-  const names = async (query: string, wishes: Partial<Question> = {}, on = index) => {
-    const asked = { query, language: null, country: null, freshness: null, max_results: 20, ...wishes };
-    const answer = await on.engine.ask(asked, new AbortController().signal);
+  const names = async (query: string, overrides: Partial<Question> = {}, on = index) => {
+    const question = { query, language: null, country: null, freshness: null, max_results: 20, ...overrides };
+    const answer = await on.engine.ask(question, new AbortController().signal);
     if (answer.kind === "failed") throw new Error(answer.detail);
     return answer.results.map(({ url }) => url.split("/").at(-1)!);
   };

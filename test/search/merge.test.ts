@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RawResult } from "../../actors/search/engine.ts";
-import { merge, poor } from "../../actors/search/merge.ts";
+import { merge, fallbackReason } from "../../actors/search/merge.ts";
 import { MAX_ENVELOPE_BYTES } from "../../cluster/ports/bus.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
@@ -182,6 +182,6 @@ describe("whether an answer is good enough", () => {
     [[engine("a", true)], 30, "captcha_engines"],
     [[engine("a", false), engine("b", true)], 1, "captcha_engines"],
   ])("engines that failed %j and %i results: %s", (unresponsive, usable, reason) => {
-    expect(poor({ kind: "answered", results: [], unresponsive, billed: 0 }, usable)).toBe(reason);
+    expect(fallbackReason({ kind: "answered", results: [], unresponsive, billed: 0 }, usable)).toBe(reason);
   });
 });

@@ -1,9 +1,9 @@
 /** A search from question to answer, on a clock that stands still: coalescing, instances in turn, the six reasons. */
 import { describe, expect, test } from "vitest";
-import { search } from "../../actors/search/actor.ts";
+import { searchActor } from "../../actors/search/actor.ts";
 import type { Engine, EngineAnswer, Question, RawResult } from "../../actors/search/engine.ts";
-import { instances } from "../../actors/search/instances.actor.ts";
-import { type Budget, MAX_INSTANCES, seek, UPSTREAM_MS } from "../../actors/search/run-search.ts";
+import { searchInstancesActor } from "../../actors/search/instances.actor.ts";
+import { type Budget, MAX_INSTANCES, runSearch, UPSTREAM_MS } from "../../actors/search/run-search.ts";
 import { searchService } from "../../actors/search/service.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
@@ -12,7 +12,7 @@ import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { type Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import { Instances, INSTANCES_KEY, type SearchAsk } from "../../schemas/search.ts";
+import { Instances, INSTANCES_KEY, type SearchRequest } from "../../schemas/search.ts";
 
 type Scripted = (question: Question, signal: AbortSignal) => EngineAnswer | Promise<EngineAnswer>;
 
@@ -24,7 +24,7 @@ const hits = (count: number, from = "a", engines = ["e1"]): RawResult[] =>
     engines,
     published: null,
   }));
-const found = (
+const answerOf = (
   count: number,
   more: Partial<Extract<EngineAnswer, { kind: "answered" }>> = {},
 ): EngineAnswer => ({
@@ -48,7 +48,7 @@ const fallbackFound = (count: number): EngineAnswer => ({
   billed: 1,
 });
 
-interface Wishes {
+interface ServiceOptions {
   readonly engines?: Record<string, Scripted>;
   readonly fallback?: Scripted;
   /** Micros left by project; absent: as much as it wants. */
@@ -58,13 +58,18 @@ interface Wishes {
   readonly clock?: ReturnType<typeof virtualClock>;
 }
 
-function oneService({ engines = { one: () => found(5) }, fallback, purses = {}, ...wishes }: Wishes = {}) {
-  const clock = wishes.clock ?? virtualClock(Date.UTC(2026, 10, 21));
-  const documents = wishes.documents ?? memoryDocuments();
+function oneService({
+  engines = { one: () => answerOf(5) },
+  fallback,
+  purses = {},
+  ...overrides
+}: ServiceOptions = {}) {
+  const clock = overrides.clock ?? virtualClock(Date.UTC(2026, 10, 21));
+  const documents = overrides.documents ?? memoryDocuments();
   const meters = silentMeters();
   const asked: string[] = [];
   const money: string[] = [];
-  const held = new Map<string, { project: string; micros: number }>();
+  const reserved = new Map<string, { project: string; micros: number }>();
   const left = new Map(Object.entries(purses));
   const scripted = (name: string, answer: Scripted): Engine => ({
     name,
@@ -79,19 +84,19 @@ function oneService({ engines = { one: () => found(5) }, fallback, purses = {}, 
         money.push(`${project} refused ${micros}`);
         return false;
       }
-      held.set(id, { project, micros });
+      reserved.set(id, { project, micros });
       left.set(project, (left.get(project) ?? Infinity) - micros);
       money.push(`${project} reserved ${micros}`);
       return true;
     },
     async settle(_, project, id, micros) {
-      left.set(project, left.get(project)! + held.get(id)!.micros - micros);
-      held.delete(id);
+      left.set(project, left.get(project)! + reserved.get(id)!.micros - micros);
+      reserved.delete(id);
       money.push(`${project} settled ${micros}`);
     },
   };
-  const revision = wishes.revision ?? (() => null);
-  const seeking = seek({
+  const revision = overrides.revision ?? (() => null);
+  const running = runSearch({
     clock,
     documents,
     meters,
@@ -99,14 +104,14 @@ function oneService({ engines = { one: () => found(5) }, fallback, purses = {}, 
     fallback: fallback ? { engine: scripted("fallback", fallback), price_micros: 5_000, budget } : null,
     revision,
   });
-  const { ask } = embedded([search(seeking), instances(Object.keys(engines))], {
+  const { ask } = embedded([searchActor(running), searchInstancesActor(Object.keys(engines))], {
     clock,
     random: seededRandom(1),
     documents,
   });
   const find = searchService({ documents, ask, clock, meters, revision });
   let number = 0;
-  const look = (wished: Partial<SearchAsk> = {}) =>
+  const look = (wished: Partial<SearchRequest> = {}) =>
     find({
       search_id: `s${number++}`,
       query: "tide mill",
@@ -119,7 +124,7 @@ function oneService({ engines = { one: () => found(5) }, fallback, purses = {}, 
       ...wished,
     });
   const health = () => ask(Instances, INSTANCES_KEY, "view", null);
-  return { clock, documents, look, asked, money, held, health };
+  return { clock, documents, look, asked, money, reserved, health };
 }
 
 const never: Scripted = () => new Promise(() => {});
@@ -145,7 +150,7 @@ describe("the cache", () => {
 
   test("is bypassed by cache_ttl_s 0, and learns from it", async () => {
     let round = 0;
-    const { look, asked } = oneService({ engines: { one: () => found(5 + round++) } });
+    const { look, asked } = oneService({ engines: { one: () => answerOf(5 + round++) } });
     await look();
     expect((await look({ cache_ttl_s: 0 })).results).toHaveLength(6);
     expect((await look()).results).toHaveLength(6);
@@ -173,7 +178,7 @@ describe("the cache", () => {
   });
 
   test("is for who wants no more than was looked for", async () => {
-    const { look, asked } = oneService({ engines: { one: ({ max_results }) => found(max_results / 2) } });
+    const { look, asked } = oneService({ engines: { one: ({ max_results }) => answerOf(max_results / 2) } });
     expect((await look({ max_results: 20 })).results).toHaveLength(10);
     expect(await look({ max_results: 10 })).toMatchObject({ cached: true });
     expect((await look({ max_results: 100 })).results).toHaveLength(50);
@@ -183,7 +188,7 @@ describe("the cache", () => {
 
   test("keeps no answer in which engines failed", async () => {
     const { look, asked } = oneService({
-      engines: { one: () => found(5, { unresponsive: [failed("e2")] }) },
+      engines: { one: () => answerOf(5, { unresponsive: [failed("e2")] }) },
     });
     await look();
     await look();
@@ -207,7 +212,7 @@ describe("the cache", () => {
 
 describe("equal searches at the same time", () => {
   test("cost one upstream request", async () => {
-    const { look, asked } = oneService({ engines: { one: () => found(5) } });
+    const { look, asked } = oneService({ engines: { one: () => answerOf(5) } });
     const answers = await Promise.all([look(), look({ query: "TIDE MILL" }), look({ project: "other" })]);
     expect(answers.map(({ results }) => results.length)).toEqual([5, 5, 5]);
     expect(asked).toEqual(["one"]);
@@ -215,7 +220,7 @@ describe("equal searches at the same time", () => {
 
   test("are paid once, by the first", async () => {
     const { look, asked, money } = oneService({
-      engines: { one: () => found(1) },
+      engines: { one: () => answerOf(1) },
       fallback: () => fallbackFound(5),
     });
     const answers = await Promise.all([look({ project: "a" }), look({ project: "b" })]);
@@ -226,7 +231,7 @@ describe("equal searches at the same time", () => {
   });
 
   test("of which one wants more are two, and who comes later joins the larger", async () => {
-    const { look, asked } = oneService({ engines: { one: ({ max_results }) => found(max_results) } });
+    const { look, asked } = oneService({ engines: { one: ({ max_results }) => answerOf(max_results) } });
     const answers = await Promise.all([look(), look({ max_results: 50 }), look({ max_results: 40 })]);
     expect(answers.map(({ results }) => results.length)).toEqual([20, 50, 40]);
     expect(asked).toHaveLength(2);
@@ -267,15 +272,15 @@ describe("the fallback is asked", () => {
     ["no_metasearch_instance", {}, { error: "no_metasearch_instance", provider: null }],
     [
       "unresponsive_engines",
-      { one: () => found(9, { unresponsive: [failed("e2"), failed("e2")] }) },
+      { one: () => answerOf(9, { unresponsive: [failed("e2"), failed("e2")] }) },
       { error: null, provider: "metasearch", unresponsive_engines: ["e2"] },
     ],
     [
       "captcha_engines",
-      { one: () => found(9, { unresponsive: [failed("e2"), failed("e3", true)] }) },
+      { one: () => answerOf(9, { unresponsive: [failed("e2"), failed("e3", true)] }) },
       { error: null, provider: "metasearch", unresponsive_engines: ["e2", "e3"] },
     ],
-    ["too_few_results", { one: () => found(2) }, { error: null, provider: "metasearch" }],
+    ["too_few_results", { one: () => answerOf(2) }, { error: null, provider: "metasearch" }],
   ];
 
   test.each(cases)("on %s", async (fallback_reason, engines, alone) => {
@@ -292,14 +297,14 @@ describe("the fallback is asked", () => {
     });
     expect(answer.results.some(({ engines: by }) => by.includes("fallback_api"))).toBe(true);
     expect(with_fallback.money).toEqual(["default reserved 5000", "default settled 5000"]);
-    expect(with_fallback.held.size).toBe(0);
+    expect(with_fallback.reserved.size).toBe(0);
     // It was paid for, so it is kept.
     expect(await with_fallback.look()).toMatchObject({ cached: true, provider: "fallback", fallback_reason });
   });
 
   test("not when three were found", async () => {
     const { look, asked } = oneService({
-      engines: { one: () => found(3) },
+      engines: { one: () => answerOf(3) },
       fallback: () => fallbackFound(5),
     });
     expect(await look()).toMatchObject({
@@ -312,7 +317,7 @@ describe("the fallback is asked", () => {
 
   test("and what both found is one list", async () => {
     const { look } = oneService({
-      engines: { one: () => found(2) },
+      engines: { one: () => answerOf(2) },
       fallback: () => ({ ...fallbackFound(0), results: hits(2, "a", ["fallback_api"]) }) as EngineAnswer,
     });
     const { results } = await look();
@@ -331,14 +336,14 @@ describe("the fallback is asked", () => {
 
 describe("an honest end", () => {
   test("nothing found is no error", async () => {
-    const { look } = oneService({ engines: { one: () => found(0) } });
+    const { look } = oneService({ engines: { one: () => answerOf(0) } });
     expect(await look()).toMatchObject({
       results: [],
       error: null,
       provider: "metasearch",
       fallback_reason: "too_few_results",
     });
-    const both = oneService({ engines: { one: () => found(0) }, fallback: () => fallbackFound(0) });
+    const both = oneService({ engines: { one: () => answerOf(0) }, fallback: () => fallbackFound(0) });
     expect(await both.look()).toMatchObject({ results: [], error: null, provider: "fallback" });
   });
 
@@ -347,7 +352,7 @@ describe("an honest end", () => {
     ["captcha_engines", true],
   ])("nothing found while engines failed is %s", async (error, captcha) => {
     const { look } = oneService({
-      engines: { one: () => found(0, { unresponsive: [failed("e1", captcha)] }) },
+      engines: { one: () => answerOf(0, { unresponsive: [failed("e1", captcha)] }) },
     });
     expect(await look()).toMatchObject({ results: [], provider: null, error, fallback_reason: error });
   });
@@ -377,7 +382,7 @@ describe("an honest end", () => {
   test("a fallback that fails leaves what the primary had, and the next may try again", async () => {
     let works = false;
     const { look } = oneService({
-      engines: { one: () => found(2) },
+      engines: { one: () => answerOf(2) },
       fallback: () => (works ? fallbackFound(5) : failure("http_429")),
     });
     expect(await look()).toMatchObject({
@@ -391,7 +396,7 @@ describe("an honest end", () => {
 
   test("a budget that is used up leaves what the primary had", async () => {
     const { look, asked } = oneService({
-      engines: { one: () => found(2) },
+      engines: { one: () => answerOf(2) },
       fallback: () => fallbackFound(5),
       purses: { default: 0 },
     });
@@ -430,7 +435,7 @@ describe("an honest end", () => {
 describe("instances", () => {
   test("take turns", async () => {
     const { look, asked } = oneService({
-      engines: { one: () => found(5), two: () => found(5), three: () => found(5) },
+      engines: { one: () => answerOf(5), two: () => answerOf(5), three: () => answerOf(5) },
     });
     for (const query of ["a", "b", "c", "d"]) await look({ query });
     expect(asked).toEqual(["one", "two", "three", "one"]);
@@ -438,14 +443,14 @@ describe("instances", () => {
 
   test("in trouble are followed by the next, and spared for a while", async () => {
     const { look, asked, clock, health } = oneService({
-      engines: { one: () => failure("http_429"), two: () => found(5) },
+      engines: { one: () => failure("http_429"), two: () => answerOf(5) },
     });
     expect(await look({ query: "a" })).toMatchObject({ provider: "metasearch", fallback_reason: null });
     await look({ query: "b" });
     expect(asked).toEqual(["one", "two", "two"]);
     expect(await health()).toEqual([
-      { instance: "one", suspended_until_ms: clock.now() + 180_000, because: "http_429" },
-      { instance: "two", suspended_until_ms: null, because: null },
+      { instance: "one", suspended_until_ms: clock.now() + 180_000, reason: "http_429" },
+      { instance: "two", suspended_until_ms: null, reason: null },
     ]);
     await clock.advance(180_000);
     await look({ query: "c" });
@@ -463,7 +468,7 @@ describe("instances", () => {
     const here = oneService({ engines: { one: () => failure("captcha") } });
     await here.look();
     const there = oneService({
-      engines: { one: () => found(5) },
+      engines: { one: () => answerOf(5) },
       documents: here.documents,
       clock: here.clock,
     });

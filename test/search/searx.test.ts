@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { metasearchEngine } from "../../actors/search/adapters/engine.metasearch.ts";
 import type { EngineAnswer, Question } from "../../actors/search/engine.ts";
-import { merge, poor } from "../../actors/search/merge.ts";
+import { merge, fallbackReason } from "../../actors/search/merge.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
 import { onlyTo } from "../../cluster/adapters/egress/upstream-proxy.ts";
@@ -32,12 +32,12 @@ describe.skipIf(!installed)("a real searx", () => {
     const egress = undiciEgress({ judge: onlyTo(new URL(server.url)) });
     started.push(server, egress);
     const engine = metasearchEngine({ egress, clock, url: server.url });
-    const ask = (wishes: Partial<Question> = {}): Promise<EngineAnswer> =>
+    const ask = (overrides: Partial<Question> = {}): Promise<EngineAnswer> =>
       engine.ask(
-        { query: "tide mill", language: null, country: null, freshness: null, max_results: 20, ...wishes },
+        { query: "tide mill", language: null, country: null, freshness: null, max_results: 20, ...overrides },
         AbortSignal.timeout(18_000),
       );
-    return { ask, asked: server.asked, said: server.said };
+    return { ask, asked: server.asked, log: server.log };
   }
 
   describe("whose engines work", () => {
@@ -67,7 +67,7 @@ describe.skipIf(!installed)("a real searx", () => {
         snippets: ["About a 0"],
         engines: ["alpha"],
       });
-      expect(poor(answer, results.length)).toBeNull();
+      expect(fallbackReason(answer, results.length)).toBeNull();
       expect(it.asked).toContain("alpha tide mill");
     });
 
@@ -86,14 +86,14 @@ describe.skipIf(!installed)("a real searx", () => {
       { query: "in swiss german", language: "de-CH" },
       { query: "of a week", freshness: "week" },
       { query: "ü & ? #x 東京" },
-    ] as const)("understands %j", async (wishes) => {
-      expect(await it.ask(wishes)).toMatchObject({ kind: "answered" });
-      expect(it.asked).toContain(`alpha ${wishes.query}`);
+    ] as const)("understands %j", async (overrides) => {
+      expect(await it.ask(overrides)).toMatchObject({ kind: "answered" });
+      expect(it.asked).toContain(`alpha ${overrides.query}`);
     });
   });
 
   test("tells captcha from other failures", async () => {
-    const { ask, said } = await instance({
+    const { ask, log } = await instance({
       alpha: () => hits("a"),
       walled: () => RECAPTCHA,
       busy: () => ({ status: 429, body: "" }),
@@ -101,7 +101,7 @@ describe.skipIf(!installed)("a real searx", () => {
       gone: () => "hang up",
     });
     const answer = await ask();
-    if (answer.kind === "failed") throw new Error(`${answer.detail}:\n${said()}`);
+    if (answer.kind === "failed") throw new Error(`${answer.detail}:\n${log()}`);
     expect(answer.results).toHaveLength(3);
     expect(answer.unresponsive.toSorted((a, b) => a.engine.localeCompare(b.engine))).toEqual([
       { engine: "broken", captcha: false },
@@ -109,6 +109,6 @@ describe.skipIf(!installed)("a real searx", () => {
       { engine: "gone", captcha: false },
       { engine: "walled", captcha: true },
     ]);
-    expect(poor(answer, 3)).toBe("captcha_engines");
+    expect(fallbackReason(answer, 3)).toBe("captcha_engines");
   });
 });

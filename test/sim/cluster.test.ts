@@ -6,7 +6,7 @@
  */
 import { Type } from "typebox";
 import { expect, inject, test } from "vitest";
-import { actor, PARKED, type ReplyTo } from "../../cluster/actor.ts";
+import { actor, DEFERRED, type ReplyTo } from "../../cluster/actor.ts";
 import { ask, contract, tell } from "../../schemas/contract.ts";
 import {
   CHANCES,
@@ -15,7 +15,7 @@ import {
   type Origins,
   simulate,
   type Subject,
-  type Surroundings,
+  type SimulatedWorld,
 } from "./scenario.ts";
 import { isRepeated, onSeed, seeds } from "./seeds.ts";
 
@@ -29,52 +29,54 @@ const Site = contract("site", {
   done: tell(Type.Object({ item: Type.String(), result: Type.String() })),
 });
 
-interface Kept {
+interface Snapshot {
   readonly results: Readonly<Record<string, string>>;
   readonly next_start_ms: number;
 }
 
 interface State {
-  kept: Kept;
+  snapshot: Snapshot;
   readonly waiting: Map<string, ReplyTo<{ item: string; result: string }>[]>;
   readonly working: Set<string>;
   /** When the last start left this node, NaN while it has not: storing what was decided may take long. */
   readonly left: { at_ms: number };
 }
 
-const site = ({ origins, now, sleep }: Surroundings) =>
-  actor(Site)<State, Kept>({
-    keep: (state) => state.kept,
+const site = ({ origins, now, sleep }: SimulatedWorld) =>
+  actor(Site)<State, Snapshot>({
+    persist: (state) => state.snapshot,
     // As just started, whoever had it before (cluster.md, section 3.7, B).
-    begin: (kept, { now_ms }) => ({
-      kept: kept ? { ...kept, next_start_ms: now_ms + GAP_MS } : { results: {}, next_start_ms: 0 },
+    activate: (snapshot, { now_ms }) => ({
+      snapshot: snapshot
+        ? { ...snapshot, next_start_ms: now_ms + GAP_MS }
+        : { results: {}, next_start_ms: 0 },
       waiting: new Map(),
       working: new Set(),
       left: { at_ms: 0 },
     }),
-    idle_ms: 30_000,
+    passivate_after_ms: 30_000,
     on: {
       take(turn, { item }) {
-        const { kept, waiting } = turn.state;
-        const result = kept.results[item];
+        const { snapshot, waiting } = turn.state;
+        const result = snapshot.results[item];
         if (result !== undefined) return { item, result };
-        waiting.set(item, [...(waiting.get(item) ?? []), turn.park()]);
-        turn.wake(Math.max(turn.now_ms, kept.next_start_ms), "next", null);
-        return PARKED;
+        waiting.set(item, [...(waiting.get(item) ?? []), turn.deferReply()]);
+        turn.setTimer(Math.max(turn.now_ms, snapshot.next_start_ms), "next", null);
+        return DEFERRED;
       },
       next(turn) {
-        const { kept, waiting, working, left } = turn.state;
+        const { snapshot, waiting, working, left } = turn.state;
         const item = [...waiting.keys()].find((name) => !working.has(name));
         if (item === undefined) return;
-        const due_ms = Math.max(kept.next_start_ms, left.at_ms + GAP_MS);
+        const due_ms = Math.max(snapshot.next_start_ms, left.at_ms + GAP_MS);
         if (turn.now_ms >= due_ms) {
-          turn.state.kept = { ...kept, next_start_ms: turn.now_ms + GAP_MS };
+          turn.state.snapshot = { ...snapshot, next_start_ms: turn.now_ms + GAP_MS };
           left.at_ms = Number.NaN;
           working.add(item);
-          turn.start("done", async (_, held) => {
+          turn.pipeToSelf("done", async (_, work) => {
             left.at_ms = now();
-            if (!held.mayStart()) throw new Error("It is somebody else's by now");
-            const start = { site: turn.key, item, at_ms: now(), held };
+            if (!work.ownsKey()) throw new Error("It is somebody else's by now");
+            const start = { site: turn.key, item, at_ms: now(), work };
             origins.starts.push(start);
             origins.running.add(start);
             // Some go on for longer than a lease, and may make further requests while they do.
@@ -83,10 +85,13 @@ const site = ({ origins, now, sleep }: Surroundings) =>
             return { item, result: `${item} of ${turn.key}` };
           });
         }
-        turn.wake(Math.max(turn.now_ms + GAP_MS / 10, turn.state.kept.next_start_ms), "next", null);
+        turn.setTimer(Math.max(turn.now_ms + GAP_MS / 10, turn.state.snapshot.next_start_ms), "next", null);
       },
       done(turn, { item, result }) {
-        turn.state.kept = { ...turn.state.kept, results: { ...turn.state.kept.results, [item]: result } };
+        turn.state.snapshot = {
+          ...turn.state.snapshot,
+          results: { ...turn.state.snapshot.results, [item]: result },
+        };
         turn.state.working.delete(item);
         for (const to of turn.state.waiting.get(item) ?? []) turn.answer(to, { item, result });
         turn.state.waiting.delete(item);
@@ -96,16 +101,17 @@ const site = ({ origins, now, sleep }: Surroundings) =>
 
 /** Whose lease still counts and who is at work for the same site. */
 function heldTwice({ running }: Origins): string | null {
-  const sites = [...running].filter(({ held }) => held.mayStart());
-  const twice = sites.find(({ site: name, held }) =>
-    sites.some((other) => other.site === name && other.held.signal !== held.signal),
+  const sites = [...running].filter(({ work }) => work.ownsKey());
+  const twice = sites.find(({ site: name, work }) =>
+    sites.some((other) => other.site === name && other.work.signal !== work.signal),
   );
   return twice ? `${twice.site} is held twice` : null;
 }
 
 const SUBJECT: Subject = {
-  actors: (surroundings) => [site(surroundings)],
-  want: async (say, key, item) => (await say(Site, key, "take", { item }, { wait_ms: 60_000 })).result,
+  actors: (world) => [site(world)],
+  want: async (client, key, item) =>
+    (await client(Site, key, "take", { item }, { timeout_ms: 60_000 })).result,
   wrong: heldTwice,
 };
 

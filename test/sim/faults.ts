@@ -54,12 +54,12 @@ export function faulty(link: Link, clock: Clock, random: Random, chances: Chance
   const bus = (real: Bus): Bus => ({
     send: (letter) =>
       call("bus_unreachable", async () => {
-        if (happens(chances.letter_repeated)) await real.send({ ...letter, once: null });
+        if (happens(chances.letter_repeated)) await real.send({ ...letter, dedup_id: null });
         return real.send(letter);
       }),
-    read: (partition, epoch, take, lost, mayOpen) =>
+    subscribe: (partition, epoch, take, lost, mayOpen) =>
       call("bus_unreachable", async () => {
-        const reading = await real.read(
+        const reading = await real.subscribe(
           partition,
           epoch,
           (delivery) => {
@@ -75,7 +75,7 @@ export function faulty(link: Link, clock: Clock, random: Random, chances: Chance
         return {
           stop: () => reading.stop(),
           remove: () => call("bus_unreachable", () => reading.remove()),
-          oldest: () => call("bus_unreachable", () => reading.oldest()),
+          oldestUnacknowledged: () => call("bus_unreachable", () => reading.oldestUnacknowledged()),
         };
       }),
     async answer(address, body) {
@@ -97,10 +97,10 @@ export function faulty(link: Link, clock: Clock, random: Random, chances: Chance
     create: (...words) => call("bus_unreachable", () => real.create(...words)),
     renew: (...words) => call("bus_unreachable", () => real.renew(...words)),
     release: (...words) => call("bus_unreachable", () => real.release(...words)),
-    present: (...words) => call("bus_unreachable", () => real.present(...words)),
-    absent: (...words) => call("bus_unreachable", () => real.absent(...words)),
+    announcePresence: (...words) => call("bus_unreachable", () => real.announcePresence(...words)),
+    removePresence: (...words) => call("bus_unreachable", () => real.removePresence(...words)),
     members: () => call("bus_unreachable", () => real.members()),
-    agree: (...words) => real.agree(...words),
+    agreeOn: (...words) => real.agreeOn(...words),
     close: async () => {},
   });
 

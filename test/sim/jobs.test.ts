@@ -4,11 +4,11 @@
  * repeats it.
  */
 import { expect, test } from "vitest";
-import { account } from "../../actors/accounts/actor.ts";
-import { job } from "../../actors/jobs/actor.ts";
+import { accountActor } from "../../actors/accounts/actor.ts";
+import { jobActor } from "../../actors/jobs/actor.ts";
 import type { ItemKind } from "../../actors/jobs/kind.ts";
-import { judge } from "../../actors/jobs/invariants.ts";
-import { scheduler } from "../../actors/jobs/scheduler.actor.ts";
+import { checkInvariants } from "../../actors/jobs/invariants.ts";
+import { schedulerActor } from "../../actors/jobs/scheduler.actor.ts";
 import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
@@ -24,7 +24,7 @@ import {
   chunkKey,
   Job,
   jobRange,
-  type KeptJob,
+  type JobRecord,
   type StoredResult,
 } from "../../schemas/jobs.ts";
 import { CHANCES } from "./scenario.ts";
@@ -55,7 +55,7 @@ async function simulate(seed: number) {
   const items = (link: Link): ItemKind => ({
     name: "fetch",
     lane: ({ url }) => URL.parse(String(url))!.hostname,
-    async run(_, { url }, { try_id }) {
+    async run(_, { url }, { attempt_id: try_id }) {
       tries.push(try_id);
       const fails = chance(20) === 0;
       await new Promise<void>((resolve) => void clock.at(clock.now() + 100 + chance(900), resolve));
@@ -65,8 +65,8 @@ async function simulate(seed: number) {
         answer: String(url),
         error: fails ? "all_tiers_failed" : null,
         bill: { category: "fetch_own", ok: !fails, bytes: 1, paid: false, cost_micros: 2 },
-        needs: [],
-        again: fails ? { because: "transient", retry_after_s: null } : null,
+        body_refs: [],
+        retry: fails ? { reason: "transient", retry_after_s: null } : null,
       };
     },
   });
@@ -78,7 +78,7 @@ async function simulate(seed: number) {
     const meters = silentMeters();
     const needs = { documents: mine, clock, random, meters, egress, kinds: [items(link)] };
     const node = await distributed(
-      owns ? [account(), scheduler(), job(needs)] : [],
+      owns ? [accountActor(), schedulerActor(), jobActor(needs)] : [],
       { clock, random, documents: mine, bus: ways.bus(bus), leases: ways.leases(leases) },
       { name: `node-${names++}`, owns },
     );
@@ -86,7 +86,7 @@ async function simulate(seed: number) {
     return { node, link };
   }
 
-  const kept = async (job_id: string) => (await documents.get("job", job_id))?.value as KeptJob | undefined;
+  const kept = async (job_id: string) => (await documents.get("job", job_id))?.value as JobRecord | undefined;
   async function check(): Promise<string[]> {
     const problems: string[] = [];
     for (const job_id of JOBS) {
@@ -98,7 +98,7 @@ async function simulate(seed: number) {
       const results = new Map(
         found.map(({ key, value }) => [Number(key.split(":")[1]), value as StoredResult] as const),
       );
-      problems.push(...judge(now, results).problems);
+      problems.push(...checkInvariants(now, results).problems);
     }
     return problems;
   }
@@ -121,13 +121,13 @@ async function simulate(seed: number) {
       project: "p",
       key_prefix: "sk_aaaaaaa",
       allowances: { search: null, fetch: null, spend: null },
-      named_by: `p:${job_id}`,
+      idempotency_doc: `p:${job_id}`,
       callback_url: HOOK,
       total: ITEMS,
       created_ms: clock.now(),
     } as const;
     const { ask } = gateway.node;
-    await insist(() => ask(Job, job_id, "open", spec, { wait_ms: 5_000 }));
+    await insist(() => ask(Job, job_id, "open", spec, { timeout_ms: 5_000 }));
     for (let from = 0; from < ITEMS; from += CHUNK_ITEMS) {
       const some = Array.from({ length: Math.min(CHUNK_ITEMS, ITEMS - from) }, (_, n) => ({
         url: `http://s${(from + n) % SITES}.example/${from + n}`,
@@ -135,8 +135,13 @@ async function simulate(seed: number) {
       const chunk: Chunk = { items: some, chars: 1 };
       await documents.put("job_items", chunkKey(job_id, from), chunk, 0);
     }
-    await documents.put("job_keys", spec.named_by, { job_id, kind: "fetch", total: ITEMS }, 0);
-    await insist(() => ask(Job, job_id, "begin", null, { wait_ms: 5_000 }));
+    await documents.put(
+      "job_idempotency_keys",
+      spec.idempotency_doc,
+      { job_id, kind: "fetch", total: ITEMS },
+      0,
+    );
+    await insist(() => ask(Job, job_id, "begin", null, { timeout_ms: 5_000 }));
   }
 
   const created = Promise.all(JOBS.map(create));
@@ -166,14 +171,14 @@ async function simulate(seed: number) {
       default:
     }
     if (step === 25)
-      cancelled = insist(() => gateway.node.ask(Job, "j3", "cancel", null, { wait_ms: 5_000 }));
+      cancelled = insist(() => gateway.node.ask(Job, "j3", "cancel", null, { timeout_ms: 5_000 }));
     await clock.advance(500);
     wrong.push(...(await check()));
   }
   for (const { link } of workers) link.cut = false;
   const isOver = async () =>
     (await Promise.all(JOBS.map(kept))).every(
-      (one) => one?.finished_ms != null && one.callback!.next_ms === null && one.tally === null,
+      (one) => one?.finished_ms != null && one.callback!.next_ms === null && one.usage_report === null,
     );
   for (let step = 0; step < 1_200 && !(await isOver()); step++) {
     await clock.advance(500);
@@ -192,7 +197,7 @@ async function simulate(seed: number) {
   const ends = await Promise.all(JOBS.map(kept));
   const { keys } = await coming(
     insist(() =>
-      gateway.node.ask(Account, "p", "usage", { month: monthOf(clock.now()) }, { wait_ms: 5_000 }),
+      gateway.node.ask(Account, "p", "usage", { month: monthOf(clock.now()) }, { timeout_ms: 5_000 }),
     ),
   );
   for (const { node } of [...workers, gateway]) await Promise.all([node.stop(100), clock.advance(2_000)]);

@@ -4,8 +4,8 @@
  */
 import { Type } from "typebox";
 import { expect, inject, test } from "vitest";
-import { domain } from "../../actors/domain/actor.ts";
-import { actor, PARKED, type ReplyTo } from "../../cluster/actor.ts";
+import { domainActor } from "../../actors/domain/actor.ts";
+import { actor, DEFERRED, type ReplyTo } from "../../cluster/actor.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { ask, contract, tell } from "../../schemas/contract.ts";
 import { Domain } from "../../schemas/domain.ts";
@@ -16,7 +16,7 @@ import {
   type Origins,
   simulate,
   type Subject,
-  type Surroundings,
+  type SimulatedWorld,
 } from "./scenario.ts";
 import { isRepeated, onSeed, seeds } from "./seeds.ts";
 
@@ -31,33 +31,33 @@ const Visit = contract(
 );
 
 /** `tells` false: a visitor that does not say when its request leaves, so that gaps count from grants. */
-const visitor = ({ origins, now, sleep, chance }: Surroundings, tells: boolean) =>
+const visitor = ({ origins, now, sleep, chance }: SimulatedWorld, tells: boolean) =>
   actor(Visit)<ReplyTo<{ item: string; result: string | null }>[]>({
-    begin: () => [],
-    idle_ms: 60_000,
+    activate: () => [],
+    passivate_after_ms: 60_000,
     on: {
       make(turn, { item }) {
-        turn.state.push(turn.park());
-        if (turn.state.length > 1) return PARKED;
+        turn.state.push(turn.deferReply());
+        if (turn.state.length > 1) return DEFERRED;
         const site = turn.key.split(" ")[0]!;
-        turn.start("made", async (say, held) => {
+        turn.pipeToSelf("made", async (client, work) => {
           const slot = { fetch_id: item, host: site, lane: "sync", wait_max_ms: 15_000 } as const;
-          const answer = await say(Domain, site, "acquire", slot);
+          const answer = await client(Domain, site, "acquire", slot);
           if (answer.kind === "refused") return { item, result: null };
-          if (!tells) await say(Domain, site, "sent", { fetch_id: item });
+          if (!tells) await client(Domain, site, "recordSent", { fetch_id: item });
           await sleep(chance(3) === 0 ? chance(1_500) : chance(30));
-          if (!held.mayStart() || held.signal.aborted)
+          if (!work.ownsKey() || work.signal.aborted)
             throw new Fault("lease_lost", "It is somebody else's by now");
-          if (tells) say(Domain, site, "sent", { fetch_id: item }).catch(() => {});
-          const start = { site, item, at_ms: now(), held };
+          if (tells) client(Domain, site, "recordSent", { fetch_id: item }).catch(() => {});
+          const start = { site, item, at_ms: now(), work };
           origins.starts.push(start);
           origins.running.add(start);
           await sleep(300);
           origins.running.delete(start);
-          await say(Domain, site, "release", { fetch_id: item, status: 200, retry_after_s: null });
+          await client(Domain, site, "release", { fetch_id: item, status: 200, retry_after_s: null });
           return { item, result: `${item} of ${site}` };
         });
-        return PARKED;
+        return DEFERRED;
       },
       made(turn, visited) {
         for (const to of turn.state) turn.answer(to, visited);
@@ -68,7 +68,7 @@ const visitor = ({ origins, now, sleep, chance }: Surroundings, tells: boolean) 
 
 function crowded({ running }: Origins): string | null {
   const sites = Map.groupBy(
-    [...running].filter(({ held }) => !held.signal.aborted),
+    [...running].filter(({ work }) => !work.signal.aborted),
     ({ site }) => site,
   );
   const most = [...sites].find(([, here]) => here.length > SLOTS);
@@ -76,12 +76,12 @@ function crowded({ running }: Origins): string | null {
 }
 
 const subject = (tells: boolean): Subject => ({
-  actors: (surroundings) => [
-    domain({ gap_ms: GAP_MS, slots: SLOTS, lease_ms: 60_000 }),
-    visitor(surroundings, tells),
+  actors: (world) => [
+    domainActor({ min_delay_ms: GAP_MS, max_concurrency: SLOTS, lease_ms: 60_000 }),
+    visitor(world, tells),
   ],
-  want: async (say, site, item) =>
-    (await say(Visit, `${site} ${item}`, "make", { item }, { wait_ms: 60_000 })).result,
+  want: async (client, site, item) =>
+    (await client(Visit, `${site} ${item}`, "make", { item }, { timeout_ms: 60_000 })).result,
   wrong: crowded,
 });
 

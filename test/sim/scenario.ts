@@ -2,7 +2,7 @@
  * What a simulated cluster goes through on one virtual clock, with faults from a seed: nodes are cut off, killed and
  * replaced while callers want items of sites. A checker looks after every step; what the items are is the subject's.
  */
-import type { Actor, Held, Say } from "../../cluster/actor.ts";
+import type { Actor, WorkContext, ActorClient } from "../../cluster/actor.ts";
 import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
@@ -27,7 +27,7 @@ export interface Start {
   readonly site: string;
   readonly item: string;
   readonly at_ms: number;
-  readonly held: Held;
+  readonly work: WorkContext;
 }
 
 /** The origins, who only write down what they see. */
@@ -36,7 +36,7 @@ export interface Origins {
   readonly running: Set<Start>;
 }
 
-export interface Surroundings {
+export interface SimulatedWorld {
   readonly origins: Origins;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
@@ -45,9 +45,9 @@ export interface Surroundings {
 }
 
 export interface Subject {
-  readonly actors: (surroundings: Surroundings) => readonly Actor[];
+  readonly actors: (world: SimulatedWorld) => readonly Actor[];
   /** What an item comes to; null: not now. Throws Fault. */
-  readonly want: (ask: Say, site: string, item: string) => Promise<string | null>;
+  readonly want: (ask: ActorClient, site: string, item: string) => Promise<string | null>;
   /** What must not be so at this moment, as a sentence; null: all is well. */
   readonly wrong: (origins: Origins) => string | null;
 }
@@ -71,15 +71,15 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
 
   async function join(owns: boolean): Promise<Member> {
     const link = { cut: false, dead: false, calm: true };
-    const ways = faulty(link, clock, random, owns ? chances : { ...chances, call_failed: 0 });
+    const faultyPorts = faulty(link, clock, random, owns ? chances : { ...chances, call_failed: 0 });
     const node = await distributed(
       owns ? subject.actors({ origins, now: () => clock.now(), sleep, chance }) : [],
       {
         clock,
         random,
-        documents: ways.documents(documents),
-        bus: ways.bus(bus),
-        leases: ways.leases(leases),
+        documents: faultyPorts.documents(documents),
+        bus: faultyPorts.bus(bus),
+        leases: faultyPorts.leases(leases),
       },
       { name: `node-${names++}`, owns },
     );

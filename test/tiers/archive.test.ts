@@ -5,14 +5,14 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { destination } from "../../actors/lib/web/destination.ts";
-import type { Refusal } from "../../actors/lib/web/transport.ts";
+import type { HopRefusal } from "../../actors/lib/web/transport.ts";
 import { archiveTransport } from "../../actors/tiers/adapters/transport.archive.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
 import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
-import { ledger } from "../harness/fake-permit.ts";
-import { found, freePort, type Program, program } from "../harness/programs.ts";
+import { permitLog } from "../harness/fake-permit.ts";
+import { findProgram, freePort, type Program, program } from "../harness/programs.ts";
 
 const USER_AGENT = "Mozilla/5.0 (compatible; trawl/test)";
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
@@ -89,7 +89,7 @@ const CAPTURES: readonly Capture[] = [
   },
 ];
 
-const wayback = found("wayback", "/opt/pywb/bin/wayback");
+const wayback = findProgram("wayback", "/opt/pywb/bin/wayback");
 
 const how =
   wayback === null ? " (not tried: python3 -m venv /opt/pywb && /opt/pywb/bin/pip install pywb)" : "";
@@ -126,7 +126,7 @@ describe.skipIf(wayback === null)(`replayed by pywb${how}`, () => {
   const route = () => archiveTransport({ egress, clock: systemClock(), archive_url, user_agent: USER_AGENT });
 
   test("is the newest copy with status 200, its bytes, its fields and its time", async () => {
-    const { go, entered, left } = ledger();
+    const { go, entered, left } = permitLog();
     const page = await go(route(), "http://gone.example/page");
     const at = ago(50);
     const stamp = at.toISOString().replaceAll(/\D/g, "").slice(0, 14);
@@ -151,7 +151,7 @@ describe.skipIf(wayback === null)(`replayed by pywb${how}`, () => {
   });
 
   test("is found by an address with a query, and is bytes as they were", async () => {
-    const page = await ledger().go(route(), "https://gone.example/paper.pdf?v=1&x=a%20b");
+    const page = await permitLog().go(route(), "https://gone.example/paper.pdf?v=1&x=a%20b");
     expect(page).toMatchObject({ kind: "page", body: Buffer.from("%PDF-1.4 \0\u0001\u0002") });
   });
 
@@ -161,7 +161,7 @@ describe.skipIf(wayback === null)(`replayed by pywb${how}`, () => {
     "http://nobody.example/",
     "http://gone.example/*",
   ])("%s is archive_not_found", async (url) => {
-    const { go, entered } = ledger();
+    const { go, entered } = permitLog();
     expect(await go(route(), url)).toMatchObject({
       kind: "failed",
       reason: "archive_not_found",
@@ -172,7 +172,7 @@ describe.skipIf(wayback === null)(`replayed by pywb${how}`, () => {
   });
 
   test("is archive_too_large beyond max_bytes", async () => {
-    expect(await ledger().go(route(), "http://gone.example/page", { max_bytes: 10 })).toMatchObject({
+    expect(await permitLog().go(route(), "http://gone.example/page", { max_bytes: 10 })).toMatchObject({
       kind: "failed",
       reason: "archive_too_large",
     });
@@ -201,7 +201,7 @@ describe("an archive that", () => {
   });
   type Answer = FakeWeb[string];
   /** `list` is what CDX answers, the rest is by address. */
-  function visit(list: Answer, rest: FakeWeb = {}, refuse?: (url: string) => Refusal | null) {
+  function visit(list: Answer, rest: FakeWeb = {}, refuse?: (url: string) => HopRefusal | null) {
     const anywhere: FakeWeb = { [`${ARCHIVE}/`]: { status: 200 }, ...rest };
     const web = fakeEgress(
       new Proxy(anywhere, {
@@ -209,7 +209,7 @@ describe("an archive that", () => {
       }),
       clock,
     );
-    const book = ledger(refuse);
+    const book = permitLog(refuse);
     const route = archiveTransport({ egress: web, clock, archive_url: ARCHIVE, user_agent: USER_AGENT });
     return { ...book, web, fetch: (signal?: AbortSignal) => book.go(route, PAGE, signal && { signal }) };
   }
@@ -334,7 +334,7 @@ describe("an archive that", () => {
     ["politeness_timeout", "archive_politeness_timeout"],
     ["timeout", "timeout"],
   ])("may not be entered (%s) is its own trouble, never the page's", async (error, reason) => {
-    const refusal: Refusal = { error, step: "robots", reason: error, retry_after_s: 9, detail: "why" };
+    const refusal: HopRefusal = { error, step: "robots", reason: error, retry_after_s: 9, detail: "why" };
     const { fetch, web } = visit({ status: 200 }, {}, () => refusal);
     expect(await fetch()).toMatchObject({ kind: "failed", reason, detail: "why" });
     expect(web.hits).toEqual([]);

@@ -28,7 +28,7 @@ describeBrowser("a page that does not mean well", (desk) => {
     const answer = await it.fetch(`${site.origin}/`);
     const next = await it.fetch(`${site.origin}/good`);
     expect(next).toMatchObject({ kind: "page", status: 200 });
-    await expect.poll(() => it.pool.now().leased, { timeout: 5_000 }).toBe(0);
+    await expect.poll(() => it.pool.stats().leased, { timeout: 5_000 }).toBe(0);
     expect(it.visits.filter(({ left }) => left.length !== 1)).toEqual([]);
     return { site, answer };
   };
@@ -41,7 +41,7 @@ describeBrowser("a page that does not mean well", (desk) => {
   ])("with %s is a timeout, and its process does not go on", async (_, script) => {
     const { answer } = await visit({ "/": { body: scripted(script) } });
     expect(answer).toMatchObject({ kind: "failed", reason: "timeout", status: 200 });
-    const [browser] = it.pool.now().browsers;
+    const [browser] = it.pool.stats().browsers;
     await expect.poll(() => living(browser!, "renderer").length, { timeout: 5_000 }).toBeLessThanOrEqual(1);
   });
 
@@ -62,11 +62,11 @@ describeBrowser("a page that does not mean well", (desk) => {
     });
     const neighbour = roomy.fetch(`${site.origin}/neighbour`);
     await site.reached("/held");
-    const [browser] = roomy.pool.now().browsers;
+    const [browser] = roomy.pool.stats().browsers;
     expect(await roomy.fetch(`${site.origin}/`)).toMatchObject({ kind: "failed", reason: "out_of_memory" });
     held.open();
     expect(await neighbour).toMatchObject({ kind: "page" });
-    expect(roomy.pool.now().browsers).toEqual([browser]);
+    expect(roomy.pool.stats().browsers).toEqual([browser]);
     await roomy.close();
   }, 60_000);
 
@@ -187,9 +187,9 @@ describeBrowser("a page that does not mean well", (desk) => {
     const short = await desk({ page: { page_ms: 4_000, settle_ms: 300 } });
     const site = short.web.site({ "/": redirect("/good"), "/good": GOOD });
     const answer = await short.fetch(`${site.origin}/`, {
-      enter: async (url) => {
+      admit: async (url) => {
         if (url.endsWith("good")) await new Promise((resolve) => setTimeout(resolve, 4_500));
-        return { kind: "entered", sending: () => true, sent: () => {}, left: () => {} };
+        return { kind: "admitted", beforeSend: () => true, onSent: () => {}, release: () => {} };
       },
     });
     expect(answer).toMatchObject({ kind: "page" });
@@ -276,7 +276,7 @@ describeBrowser("an origin that cannot be reached by a browser", (desk) => {
     const known =
       /^(?:\d{3}|timeout|too_large|too_many_redirects|blocked_destination|invalid_url|network_(?:reset|protocol|encoding|failed|refused))$/;
     expect([...ends].filter(([, word]) => !known.test(word))).toEqual([]);
-    await expect.poll(() => hasty.pool.now().leased, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => hasty.pool.stats().leased, { timeout: 10_000 }).toBe(0);
     expect(hasty.visits.filter(({ left }) => left.length !== 1)).toEqual([]);
     await hasty.close();
     await site.emptied();
@@ -308,14 +308,14 @@ describeBrowser("a browser", (desk, title) => {
     });
     const answers = [it.fetch(`${site.origin}/`), it.fetch(`${site.origin}/`)];
     await site.reached("/never", 2);
-    const [browser] = it.pool.now().browsers;
+    const [browser] = it.pool.stats().browsers;
     process.kill(browser!, "SIGKILL");
     expect(await Promise.all(answers)).toMatchObject([
       { kind: "failed", reason: "browser_crashed" },
       { kind: "failed", reason: "browser_crashed" },
     ]);
     expect(await it.fetch(`${site.origin}/good`)).toMatchObject({ kind: "page" });
-    expect(it.pool.now().browsers).not.toContain(browser);
+    expect(it.pool.stats().browsers).not.toContain(browser);
     await expect.poll(() => living(browser!)).toEqual([]);
     expect(it.visits.every(({ left }) => left.length === 1)).toBe(true);
     never.open();
@@ -326,7 +326,7 @@ describeBrowser("a browser", (desk, title) => {
     const it = await desk();
     const site = it.web.site({ "/": GOOD });
     await Promise.all([1, 2, 3].map(() => it.fetch(`${site.origin}/`)));
-    expect(it.pool.now().browsers).toHaveLength(1);
+    expect(it.pool.stats().browsers).toHaveLength(1);
     await it.close();
   });
 
@@ -334,7 +334,7 @@ describeBrowser("a browser", (desk, title) => {
     const it = await desk({ page: { settle_ms: 300 } });
     const site = it.web.site({ "/": GOOD });
     await it.fetch(`${site.origin}/`);
-    const [browser] = it.pool.now().browsers;
+    const [browser] = it.pool.stats().browsers;
     const { command } = living(browser!).find(({ pid }) => pid === browser)!;
     const lists = [...command.matchAll(/--disable-features=(\S+)/g)].map(([, names]) => names!.split(","));
     expect(lists).toHaveLength(2);
@@ -354,7 +354,7 @@ describeBrowser("a browser", (desk, title) => {
     });
     const answer = it.fetch(`${site.origin}/`);
     await site.reached("/held");
-    const [browser] = it.pool.now().browsers;
+    const [browser] = it.pool.stats().browsers;
     expect(living(browser!, "renderer")).toHaveLength(1);
     held.open();
     expect(await answer).toMatchObject({ kind: "page" });
@@ -367,7 +367,7 @@ describeBrowser("a browser", (desk, title) => {
     const seen = new Set<number>();
     for (let n = 0; n < 7; n++) {
       await it.fetch(`${site.origin}/`);
-      for (const pid of it.pool.now().browsers) seen.add(pid);
+      for (const pid of it.pool.stats().browsers) seen.add(pid);
     }
     expect(seen.size).toBe(3);
     await expect.poll(() => [...seen].filter((pid) => isAlive(pid)).length, { timeout: 5_000 }).toBe(1);
@@ -379,8 +379,8 @@ describeBrowser("a browser", (desk, title) => {
     const it = await desk({ pool: { browser_mb: 50 }, page: { settle_ms: 300 } });
     const site = it.web.site({ "/": { type: "text/plain", body: "x" } });
     await it.fetch(`${site.origin}/`);
-    const [first] = it.pool.now().browsers;
-    await expect.poll(() => it.pool.now().browsers, { timeout: 5_000 }).toEqual([]);
+    const [first] = it.pool.stats().browsers;
+    await expect.poll(() => it.pool.stats().browsers, { timeout: 5_000 }).toEqual([]);
     await expect.poll(() => living(first!), { timeout: 5_000 }).toEqual([]);
     await it.close();
   });
@@ -389,7 +389,7 @@ describeBrowser("a browser", (desk, title) => {
     const it = await desk({ pool: { close_ms: 500 }, page: { settle_ms: 300 } });
     const site = it.web.site({ "/": GOOD });
     await it.fetch(`${site.origin}/`);
-    const [browser] = it.pool.now().browsers;
+    const [browser] = it.pool.stats().browsers;
     process.kill(browser!, "SIGSTOP");
     await it.close();
     await expect.poll(() => living(browser!)).toEqual([]);
@@ -403,10 +403,10 @@ describeBrowser("a browser", (desk, title) => {
     const site = it.web.site({ "/": GOOD, "/slow": { body: scripted("setInterval(() => fetch('/'), 50)") } });
     const answer = it.fetch(`${site.origin}/slow`);
     await site.reached("/");
-    const [browser] = it.pool.now().browsers;
+    const [browser] = it.pool.stats().browsers;
     process.kill(browser!, "SIGSTOP");
     expect(await answer).toMatchObject({ kind: "failed", reason: "timeout" });
-    await expect.poll(() => it.pool.now().leased).toBe(0);
+    await expect.poll(() => it.pool.stats().leased).toBe(0);
     expect(await it.fetch(`${site.origin}/`)).toMatchObject({ kind: "page" });
     await expect.poll(() => living(browser!), { timeout: 5_000 }).toEqual([]);
     await it.close();
@@ -416,7 +416,7 @@ describeBrowser("a browser", (desk, title) => {
     const it = await desk({ pool: { idle_ms: 300 }, page: { settle_ms: 300 } });
     const site = it.web.site({ "/": GOOD });
     await it.fetch(`${site.origin}/`);
-    const [browser] = it.pool.now().browsers;
+    const [browser] = it.pool.stats().browsers;
     await expect.poll(() => living(browser!), { timeout: 5_000 }).toEqual([]);
     expect(await it.fetch(`${site.origin}/`)).toMatchObject({ kind: "page" });
     await it.close();
@@ -435,7 +435,7 @@ describeBrowser("a browser", (desk, title) => {
     await site.reached("/held");
     const left = new AbortController();
     const leaver = it.fetch(`${site.origin}/held`, { signal: left.signal });
-    await expect.poll(() => it.pool.now().waiting).toBe(1);
+    await expect.poll(() => it.pool.stats().waiting).toBe(1);
     expect(await it.fetch(`${site.origin}/held`)).toMatchObject({ kind: "failed", reason: "browser_busy" });
     left.abort();
     expect(await leaver).toMatchObject({ kind: "failed", reason: "timeout" });
@@ -460,7 +460,7 @@ describeBrowser("a browser", (desk, title) => {
       { kind: "failed", reason: "browser_unavailable" },
     ]);
     expect(answers[1]!.ms).toBeLessThan(100);
-    expect(it.pool.now()).toEqual({ leased: 0, waiting: 0, browsers: [] });
+    expect(it.pool.stats()).toEqual({ leased: 0, waiting: 0, browsers: [] });
     expect(it.visits.every(({ left }) => left.length === 1)).toBe(true);
     await it.close();
   });
@@ -489,16 +489,16 @@ describeBrowser("after sixty pages", (desk) => {
       [1, 2, 3, 4].map(async () => {
         while (next++ < 60) {
           expect(await it.fetch(`${site.origin}/`)).toMatchObject({ kind: "page" });
-          for (const pid of it.pool.now().browsers) seen.add(pid);
+          for (const pid of it.pool.stats().browsers) seen.add(pid);
         }
       }),
     );
     expect(seen.size).toBeGreaterThanOrEqual(2);
     await expect
-      .poll(() => it.pool.now(), { timeout: 10_000 })
+      .poll(() => it.pool.stats(), { timeout: 10_000 })
       .toEqual({ leased: 0, waiting: 0, browsers: [] });
     await expect.poll(() => [...seen].flatMap((pid) => living(pid)), { timeout: 10_000 }).toEqual([]);
-    await expect.poll(() => it.guard.open(), { timeout: 10_000 }).toEqual({ from_browser: 0, to_origins: 0 });
+    await expect.poll(() => it.proxy.open(), { timeout: 10_000 }).toEqual({ from_browser: 0, to_origins: 0 });
     await it.close();
   }, 120_000);
 });

@@ -9,4 +9,4 @@ const site = it.web.site({
 void it.fetch(`${site.origin}/`);
 await site.reached("/up");
 await new Promise((resolve) => setTimeout(resolve, 200));
-process.stdout.write(String(it.pool.now().browsers[0]));
+process.stdout.write(String(it.pool.stats().browsers[0]));

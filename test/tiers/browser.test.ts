@@ -1,6 +1,6 @@
 /** The route browser on pages that mean well (1-core.md: render, accept_language, user_agent, max_bytes, body_kind). */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Refusal, Transported } from "../../actors/lib/web/transport.ts";
+import type { HopRefusal, TransportResult } from "../../actors/lib/web/transport.ts";
 import { article, coded, redirect } from "../harness/web.ts";
 import { type Desk, describeBrowser } from "../harness/browser-harness.ts";
 
@@ -15,11 +15,11 @@ describeBrowser("a page in a browser", (desk) => {
   });
   afterAll(() => it.close());
 
-  const page = (answer: Transported): Extract<Transported, { kind: "page" }> => {
+  const page = (answer: TransportResult): Extract<TransportResult, { kind: "page" }> => {
     if (answer.kind !== "page") throw new Error(JSON.stringify(answer));
     return answer;
   };
-  const text = (answer: Transported): string => page(answer).body.toString();
+  const text = (answer: TransportResult): string => page(answer).body.toString();
 
   test("is what its scripts have made of it, with the status and fields the origin sent", async () => {
     const site = it.web.site({
@@ -91,7 +91,7 @@ describeBrowser("a page in a browser", (desk) => {
 
   test("ends its journey where a hop may not be taken, and the origin is not asked", async () => {
     const site = it.web.site({ "/": redirect("/private"), "/private": { body: article("Private") } });
-    const refusal: Refusal = {
+    const refusal: HopRefusal = {
       error: "robots_disallowed",
       step: "robots",
       reason: "disallowed",
@@ -100,14 +100,14 @@ describeBrowser("a page in a browser", (desk) => {
     };
     const left: (number | null)[] = [];
     const answer = await it.fetch(`${site.origin}/`, {
-      enter: async (url) =>
+      admit: async (url) =>
         url.endsWith("/private")
           ? { kind: "refused", refusal }
           : {
-              kind: "entered",
-              sending: () => true,
-              sent: () => {},
-              left: ({ status }) => void left.push(status),
+              kind: "admitted",
+              beforeSend: () => true,
+              onSent: () => {},
+              release: ({ status }) => void left.push(status),
             },
     });
     expect(answer).toMatchObject({ kind: "refused", refusal, redirects: [{ status: 302 }] });
@@ -122,14 +122,14 @@ describeBrowser("a page in a browser", (desk) => {
     const held: string[] = [];
     const answer = page(
       await it.fetch(`${site.origin}/`, {
-        enter: async (url) => {
+        admit: async (url) => {
           expect(held).toEqual([]);
           held.push(url);
           return {
-            kind: "entered",
-            sending: () => true,
-            sent: () => {},
-            left: () => void held.splice(held.indexOf(url), 1),
+            kind: "admitted",
+            beforeSend: () => true,
+            onSent: () => {},
+            release: () => void held.splice(held.indexOf(url), 1),
           };
         },
       }),
@@ -260,8 +260,8 @@ describeBrowser("a page in a browser", (desk) => {
   });
 
   test("hands its place back, with nothing left in the guard", async () => {
-    await expect.poll(() => it.pool.now()).toMatchObject({ leased: 0, waiting: 0 });
-    await expect.poll(() => it.guard.open().to_origins).toBe(0);
+    await expect.poll(() => it.pool.stats()).toMatchObject({ leased: 0, waiting: 0 });
+    await expect.poll(() => it.proxy.open().to_origins).toBe(0);
     expect(it.visits.filter(({ left }) => left.length !== 1)).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import {
   candidates,
   cdxUrl,
   isCopy,
-  isYoung,
+  isRecent,
   originalHeaders,
   readCdx,
   readReplayUrl,
@@ -135,7 +135,7 @@ describe("worth trying are", () => {
     ["20260230000000", false],
     ["", false],
   ])("%s: %s (365 days, 1-core.md, allow_archive)", (timestamp, young) => {
-    expect(isYoung(timestamp, NOW_MS)).toBe(young);
+    expect(isRecent(timestamp, NOW_MS)).toBe(young);
     expect(times([at(timestamp)])).toEqual(young ? [timestamp] : []);
   });
 });

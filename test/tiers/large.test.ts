@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { bodyReader, MAX_PDF_MS } from "../../actors/tiers/adapters/large-bodies.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
-import { type Answered, EgressError } from "../../cluster/ports/egress.ts";
+import { type ExchangeResponse, EgressError } from "../../cluster/ports/egress.ts";
 
 const MB = 2 ** 20;
 const URL = "https://example.org/report";
@@ -27,7 +27,7 @@ function answer(body: Buffer, headers: Record<string, string> = {}, hold = false
     cancel: cancelled.resolve,
     address: "192.0.2.1",
     timings: { dns_ms: 0, connect_ms: 0, tls_ms: 0, first_byte_ms: 0 },
-  } satisfies Answered;
+  } satisfies ExchangeResponse;
 }
 
 const LIMITS = { max_bytes: 2 * MB, max_pdf_bytes: 8 * MB, signal: new AbortController().signal };

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { destination } from "../../actors/lib/web/destination.ts";
-import type { Refusal } from "../../actors/lib/web/transport.ts";
+import type { HopRefusal } from "../../actors/lib/web/transport.ts";
 import { proxyTransport } from "../../actors/tiers/adapters/transport.proxy.ts";
 import { anotherSession, proxyUrl, sessionOf } from "../../actors/tiers/proxy-url.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
@@ -14,8 +14,8 @@ import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
 import type { Exchange, ExchangeRequest } from "../../cluster/ports/egress.ts";
 import { answer, type HostileSite, hostileSite, pem } from "../harness/hostile-site.ts";
-import { ledger } from "../harness/fake-permit.ts";
-import { found, freePort, type Program, program } from "../harness/programs.ts";
+import { permitLog } from "../harness/fake-permit.ts";
+import { findProgram, freePort, type Program, program } from "../harness/programs.ts";
 
 const clock = systemClock();
 const rule = destination({ allow: ["127.0.0.0/8"] });
@@ -56,7 +56,7 @@ interface Proxy {
 const PROXIES: readonly Proxy[] = [
   {
     name: "tinyproxy",
-    path: found("tinyproxy"),
+    path: findProgram("tinyproxy"),
     as_host: { kind: "page", status: 401 },
     words(folder, port) {
       const settings = [`Port ${port}`, "Listen 127.0.0.1", "LogLevel Critical", "BasicAuth name password"];
@@ -66,7 +66,7 @@ const PROXIES: readonly Proxy[] = [
   },
   {
     name: "squid",
-    path: found("squid"),
+    path: findProgram("squid"),
     words(folder, port) {
       const settings = [
         `http_port 127.0.0.1:${port}`,
@@ -109,7 +109,7 @@ describe.each(PROXIES.filter(({ path }) => path !== null))("through $name", ({ p
   });
 
   test("a page over http and one over https come as from the host itself", async () => {
-    const { go, left } = ledger();
+    const { go, left } = permitLog();
     for (const { origin } of [site, secure]) {
       expect(await go(through(address()), `${origin}/fine`)).toMatchObject({
         kind: "page",
@@ -125,8 +125,8 @@ describe.each(PROXIES.filter(({ path }) => path !== null))("through $name", ({ p
 
   test("the host sees the same fields as from the route direct, and nothing of the proxy's credentials", async () => {
     const before = secure.requests.length;
-    await ledger().go(through(address()), `${secure.origin}/fine`, { user_agent: "Somebody/1.0" });
-    await ledger().go(through(address()), `${site.origin}/plain`);
+    await permitLog().go(through(address()), `${secure.origin}/fine`, { user_agent: "Somebody/1.0" });
+    await permitLog().go(through(address()), `${site.origin}/plain`);
     const [tunnelled] = secure.requests.slice(before);
     expect(tunnelled!.headers.get("user-agent")).toBe("Somebody/1.0");
     expect(tunnelled!.raw.filter((_, at) => at % 2 === 0)).not.toContain("Via");
@@ -136,7 +136,7 @@ describe.each(PROXIES.filter(({ path }) => path !== null))("through $name", ({ p
   });
 
   test("redirects are followed hop by hop, each with leave of its own", async () => {
-    const { go, entered } = ledger();
+    const { go, entered } = permitLog();
     const page = await go(through(address()), `${site.origin}/to-secure`);
     expect(page).toMatchObject({ kind: "page", final_url: `${secure.origin}/fine` });
     expect(entered).toEqual([`${site.origin}/to-secure`, `${secure.origin}/fine`]);
@@ -144,7 +144,7 @@ describe.each(PROXIES.filter(({ path }) => path !== null))("through $name", ({ p
 
   test.each(["http", "https"])("wrong credentials are proxy_refused, over %s", async (scheme) => {
     const { origin } = scheme === "http" ? site : secure;
-    const { go, left } = ledger();
+    const { go, left } = permitLog();
     const refused = await go(through(address("nobody:wrong@")), `${origin}/fine`);
     expect(JSON.stringify(refused)).not.toContain("wrong");
     const told = { kind: "failed", reason: "proxy_refused", status: null };
@@ -154,7 +154,7 @@ describe.each(PROXIES.filter(({ path }) => path !== null))("through $name", ({ p
 
   test("a host behind it that is not there is the proxy's answer and no missing name", async () => {
     const nobody = await freePort();
-    const failed = await ledger().go(through(address()), `https://127.0.0.1:${nobody}/`);
+    const failed = await permitLog().go(through(address()), `https://127.0.0.1:${nobody}/`);
     expect(failed).toMatchObject({ kind: "failed", reason: "proxy_unreachable" });
   });
 });
@@ -192,7 +192,7 @@ describe("a proxy that", () => {
     ],
     ["breaks the tunnel", "network_reset", (socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\n")],
   ])("%s is %s, and leave is handed back", async (_, reason, play) => {
-    const { go, entered, left } = ledger();
+    const { go, entered, left } = permitLog();
     const failed = await go(through(await faulty(play)), `${secure.origin}/fine`);
     expect(failed).toMatchObject({ kind: "failed", reason, status: null, final_url: null });
     expect(left).toHaveLength(entered.length);
@@ -210,7 +210,7 @@ describe("a proxy that", () => {
     // The page's host does not trust the forger's certificate.
     const way = undiciEgress({ judge: rule });
     open.push(way);
-    const failed = await ledger().go(through(proxy, way), `${secure.origin}/fine`);
+    const failed = await permitLog().go(through(proxy, way), `${secure.origin}/fine`);
     expect(failed).toMatchObject({ kind: "failed", reason: "tls_error" });
     expect(forger.requests).toEqual([]);
   });
@@ -218,7 +218,7 @@ describe("a proxy that", () => {
   test.each(["https", "http"])("hangs ends with the caller's patience, over %s", async (scheme) => {
     const way = impatient();
     open.push(way);
-    const { go, left } = ledger();
+    const { go, left } = permitLog();
     const { origin } = scheme === "http" ? site : secure;
     const proxy = await faulty(() => {});
     const failed = await go(through(proxy, way), `${origin}/fine`, { signal: AbortSignal.timeout(300) });
@@ -234,7 +234,7 @@ describe("a proxy that", () => {
       "http://no-such-proxy.invalid:1",
       "https://127.0.0.1:1",
     ]) {
-      expect(await ledger().go(through(address), `${site.origin}/fine`)).toMatchObject({
+      expect(await permitLog().go(through(address), `${site.origin}/fine`)).toMatchObject({
         kind: "failed",
         reason: "proxy_unreachable",
         final_url: null,
@@ -248,7 +248,7 @@ describe("a proxy that", () => {
       resolve(head);
       socket.destroy();
     });
-    await ledger().go(through(proxy.replace("//", "//n%40me:p%3Ass%@")), `${secure.origin}/fine`);
+    await permitLog().go(through(proxy.replace("//", "//n%40me:p%3Ass%@")), `${secure.origin}/fine`);
     const said = Buffer.from("n@me:p:ss%").toString("base64");
     expect((await promise).split("\r\n")).toEqual([
       `CONNECT 127.0.0.1:${secure.port} HTTP/1.1`,
@@ -274,7 +274,7 @@ describe("a proxy that", () => {
     await once(server, "listening");
     open.unshift({ close: () => server.close() });
     const { port } = server.address() as AddressInfo;
-    const page = await ledger().go(through(`https://127.0.0.1:${port}`), `${secure.origin}/fine`);
+    const page = await permitLog().go(through(`https://127.0.0.1:${port}`), `${secure.origin}/fine`);
     expect(page).toMatchObject({ kind: "page", status: 200 });
   });
 });
@@ -289,7 +289,7 @@ describe("what may be asked for behind a proxy", () => {
     "http://localhost/",
     "http://metadata.internal/",
   ])("not %s, though the proxy itself is on loopback", async (url) => {
-    const { go, entered } = ledger();
+    const { go, entered } = permitLog();
     const way = undiciEgress({ judge: strict });
     open.push(way);
     const proxy = await hostileSite({});
@@ -311,7 +311,7 @@ describe("what may be asked for behind a proxy", () => {
     open.push(proxy);
     const way = undiciEgress({ judge: strict });
     open.push(way);
-    const page = await ledger().go(through(proxy.origin, way, strict), "http://page.example/a?b");
+    const page = await permitLog().go(through(proxy.origin, way, strict), "http://page.example/a?b");
     expect(page).toMatchObject({ kind: "page", status: 200, final_url: "http://page.example/a?b" });
     expect(proxy.requests).toMatchObject([{ method: "GET", path: "http://page.example/a?b" }]);
     expect(proxy.requests[0]!.headers.get("host")).toBe("page.example");
@@ -353,7 +353,7 @@ describe("sessions and countries", () => {
       "https://b.example.org/": { status: 200, body: "b" },
       "https://c.example.org/": { problem: "timeout" },
     });
-    const { go } = ledger();
+    const { go } = permitLog();
     const urls = ["https://a.example.org/", "https://b.example.org/", "https://c.example.org/"];
     for (let at = 0; at < 200; at++) await go(through(TEMPLATE, web as never), urls[at % 3]!);
     expect(web.hits).toHaveLength(200);
@@ -379,7 +379,7 @@ describe("sessions and countries", () => {
 
   test("an exit that breaks is changed once, with leave asked for again", async () => {
     const { asked, way } = broken("proxy_unreachable");
-    const { go, entered, left } = ledger();
+    const { go, entered, left } = permitLog();
     expect(await go(through(TEMPLATE, way), "https://example.org/")).toMatchObject({ kind: "page" });
     expect(exits(asked)).toEqual(
       new Set([
@@ -392,17 +392,17 @@ describe("sessions and countries", () => {
 
   test("a refusal is not asked twice, nor an address without sessions", async () => {
     const refusing = broken("proxy_refused");
-    expect(await ledger().go(through(TEMPLATE, refusing.way), "https://example.org/")).toMatchObject({
+    expect(await permitLog().go(through(TEMPLATE, refusing.way), "https://example.org/")).toMatchObject({
       reason: "proxy_refused",
     });
     const single = broken("proxy_unreachable");
-    await ledger().go(through("http://proxy.example:8000", single.way), "https://example.org/");
+    await permitLog().go(through("http://proxy.example:8000", single.way), "https://example.org/");
     expect([refusing.asked.length, single.asked.length]).toEqual([1, 1]);
   });
 });
 
 test("leave that is refused ends the journey before the proxy hears of it", async () => {
-  const refusal: Refusal = {
+  const refusal: HopRefusal = {
     error: "robots_disallowed",
     step: "robots",
     reason: "rules",
@@ -410,7 +410,7 @@ test("leave that is refused ends the journey before the proxy hears of it", asyn
     detail: "Disallow: /",
   };
   const web = fakeEgress({});
-  const { go } = ledger(() => refusal);
+  const { go } = permitLog(() => refusal);
   expect(await go(through("http://proxy.example:1", web as never), "https://example.org/")).toMatchObject({
     kind: "refused",
     refusal,

@@ -4,13 +4,13 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { destination } from "../../actors/lib/web/destination.ts";
-import type { Refusal } from "../../actors/lib/web/transport.ts";
+import type { HopRefusal } from "../../actors/lib/web/transport.ts";
 import { renderTransport } from "../../actors/tiers/adapters/transport.render.ts";
 import { problemOf, renderService, WAIT_MS } from "../../actors/tiers/render-services.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
 import { onlyTo } from "../../cluster/adapters/egress/upstream-proxy.ts";
-import { ledger } from "../harness/fake-permit.ts";
+import { permitLog } from "../harness/fake-permit.ts";
 import { freePort } from "../harness/programs.ts";
 
 const PAGE = "https://shop.example/item?id=1";
@@ -70,7 +70,7 @@ const rendered = (more: object = {}) => ({
 describe("a rendering service", () => {
   test("is asked for the page with the key, after leave of the page's host", async () => {
     says = rendered();
-    const { go, entered, left } = ledger();
+    const { go, entered, left } = permitLog();
     await go(route(), PAGE, { country: "DE" });
     expect(asked).toMatchObject([
       {
@@ -86,7 +86,7 @@ describe("a rendering service", () => {
 
   test("answers with a document, without the origin's fields", async () => {
     says = rendered({ final_url: "https://shop.example/item/1#x", difficulty: "high" });
-    const page = await ledger().go(route(), PAGE);
+    const page = await permitLog().go(route(), PAGE);
     expect(page).toMatchObject({
       kind: "page",
       status: 200,
@@ -101,7 +101,7 @@ describe("a rendering service", () => {
 
   test.each([404, 403, 503])("says what the page's status was: %i", async (status) => {
     says = rendered({ status });
-    const { go, left } = ledger();
+    const { go, left } = permitLog();
     expect(await go(route(), PAGE)).toMatchObject({ kind: "page", status });
     expect(left).toMatchObject([{ status }]);
   });
@@ -113,7 +113,7 @@ describe("a rendering service", () => {
     ["a final address that is none", { final_url: "about:blank" }, { final_url: PAGE }],
   ])("may say %s", async (_, more, expected) => {
     says = rendered(more as object);
-    const page = await ledger().go(route(), PAGE);
+    const page = await permitLog().go(route(), PAGE);
     expect(page).toMatchObject({ kind: "page", ...expected });
     expect(page).not.toHaveProperty("detail");
   });
@@ -146,7 +146,7 @@ describe("a rendering service", () => {
     "that %s is told so; the page's host is not blamed, and leave is handed back",
     async (_, next, reason) => {
       says = next;
-      const { go, left } = ledger();
+      const { go, left } = permitLog();
       const failed = await go(route(), PAGE, { max_bytes: 1_000 });
       expect(failed).toMatchObject({ kind: "failed", reason, status: null, final_url: null });
       expect(JSON.stringify(failed)).not.toContain("the-key");
@@ -156,7 +156,7 @@ describe("a rendering service", () => {
 
   test("that hangs is left when the caller's patience ends", async () => {
     says = null;
-    const { go, left } = ledger();
+    const { go, left } = permitLog();
     const failed = await go(route(), PAGE, { signal: AbortSignal.timeout(200) });
     expect(failed).toMatchObject({ kind: "failed", reason: "timeout" });
     expect(left).toHaveLength(1);
@@ -166,14 +166,14 @@ describe("a rendering service", () => {
   test("that is not there is provider_unreachable", async () => {
     const nobody = `http://127.0.0.1:${await freePort()}/`;
     const way = undiciEgress({ judge: onlyTo(new URL(nobody)) });
-    expect(await ledger().go(route(nobody, way), PAGE)).toMatchObject({ reason: "provider_unreachable" });
+    expect(await permitLog().go(route(nobody, way), PAGE)).toMatchObject({ reason: "provider_unreachable" });
     await way.close();
   });
 
   test.each(["http://127.0.0.1/", "http://169.254.169.254/", "http://localhost/", "http://10.0.0.1/"])(
     "is never sent to %s",
     async (url) => {
-      const { go, entered } = ledger();
+      const { go, entered } = permitLog();
       expect(await go(route(), url)).toMatchObject({
         kind: "refused",
         refusal: { error: "blocked_destination" },
@@ -183,15 +183,15 @@ describe("a rendering service", () => {
   );
 
   test("is not asked without leave, nor for who has left", async () => {
-    const refusal: Refusal = {
+    const refusal: HopRefusal = {
       error: "domain_busy",
       step: "politeness",
       reason: "domain_busy",
       retry_after_s: 5,
       detail: null,
     };
-    expect(await ledger(() => refusal).go(route(), PAGE)).toMatchObject({ kind: "refused", refusal });
-    expect(await ledger().go(route(), PAGE, { signal: AbortSignal.abort() })).toMatchObject({
+    expect(await permitLog(() => refusal).go(route(), PAGE)).toMatchObject({ kind: "refused", refusal });
+    expect(await permitLog().go(route(), PAGE, { signal: AbortSignal.abort() })).toMatchObject({
       reason: "timeout",
     });
     expect(asked).toEqual([]);
@@ -222,7 +222,7 @@ describe("a service is known", () => {
 
   test("by its fragment, which is not sent", async () => {
     says = { body: { success: true, data: { rawHtml: HTML, metadata: { statusCode: 200, url: PAGE } } } };
-    const page = await ledger().go(route(`${origin}/v2/scrape#firecrawl`), PAGE, { country: "de" });
+    const page = await permitLog().go(route(`${origin}/v2/scrape#firecrawl`), PAGE, { country: "de" });
     expect(page).toMatchObject({ kind: "page", status: 200, body: Buffer.from(HTML), final_url: PAGE });
     expect(asked).toMatchObject([
       {
@@ -235,7 +235,7 @@ describe("a service is known", () => {
 
   test("and asked in its own words", async () => {
     says = { body: { url: PAGE, statusCode: 404, browserHtml: HTML } };
-    const page = await ledger().go(route(`${origin}/v1/extract#zyte`), PAGE);
+    const page = await permitLog().go(route(`${origin}/v1/extract#zyte`), PAGE);
     expect(page).toMatchObject({ kind: "page", status: 404, final_url: PAGE });
     expect(asked).toMatchObject([
       { headers: { authorization: `Basic ${Buffer.from("the-key:").toString("base64")}` } },

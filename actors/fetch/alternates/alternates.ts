@@ -10,20 +10,24 @@ import { doiInUrl } from "../../lib/content/alternate-links.ts";
 import { addressOf, gramsOf, isSameTitle, saysTitle, share, wordsOf } from "../../lib/content/similarity.ts";
 import { type JoinedSites, siteOf } from "../../lib/web/url.ts";
 
-export type Source = NonNullable<PageRecord["alternate_source"]>;
+export type AlternateSource = NonNullable<PageRecord["alternate_source"]>;
 
 /** Why a copy is looked for. */
-export type Cause = "paywall" | "robots" | "gone" | "blocked";
+export type AlternateCause = "paywall" | "robots" | "gone" | "blocked";
 
-interface Wishes {
+interface AlternateOptions {
   readonly allow_alternates: boolean;
   /** A list of routes leaves out what is none of them. */
   readonly tiers: readonly unknown[] | null;
 }
 
 /** Whether a climb that came to this is worth a look elsewhere, and why. `sold`: what it saw is only a teaser. */
-export function causeOf(wishes: Wishes, error: FetchError | null, sold: boolean): Cause | null {
-  if (!wishes.allow_alternates || wishes.tiers !== null) return null;
+export function causeOf(
+  options: AlternateOptions,
+  error: FetchError | null,
+  sold: boolean,
+): AlternateCause | null {
+  if (!options.allow_alternates || options.tiers !== null) return null;
   if (error === "robots_disallowed") return "robots";
   if (error === "http_404" || error === "http_410") return "gone";
   if (error === "all_tiers_failed") return sold ? "paywall" : "blocked";
@@ -31,9 +35,9 @@ export function causeOf(wishes: Wishes, error: FetchError | null, sold: boolean)
 }
 
 /** What is known of the page that is wanted. */
-export interface Wanted {
+export interface WantedPage {
   readonly url: string;
-  readonly cause: Cause;
+  readonly cause: AlternateCause;
   /** Every address it is known by, as addressOf names them. */
   readonly addresses: readonly string[];
   readonly title: string | null;
@@ -50,7 +54,7 @@ export interface Wanted {
 }
 
 /** What was seen of it now, or what is remembered of it from when it could be read. */
-export interface Known {
+export interface KnownPage {
   readonly title: string | null;
   readonly text: string;
   readonly canonical_url: string | null;
@@ -78,11 +82,11 @@ export function leadOf(text: string, title: string | null = null): ReadonlySet<s
 
 export function wantedOf(
   url: string,
-  cause: Cause,
-  known: Known | null,
+  cause: AlternateCause,
+  known: KnownPage | null,
   leads: Extracted["leads"],
   min_text_chars: number,
-): Wanted {
+): WantedPage {
   const addresses = [url, known?.final_url, known?.canonical_url].flatMap(
     (each) => addressOf(each ?? "") ?? [],
   );
@@ -105,7 +109,7 @@ const MAX_QUERY_CHARS = 200;
 const MAX_CANDIDATES = 5;
 
 /** What to search for; null when a copy could not be told from another text. */
-export function queryOf({ lead, title, opening }: Wanted): string | null {
+export function queryOf({ lead, title, opening }: WantedPage): string | null {
   if (lead === null) return null;
   const query = title !== null && wordsOf(title).length >= 3 ? title : opening;
   return query.slice(0, MAX_QUERY_CHARS);
@@ -123,15 +127,15 @@ export const showsOthersPages = (url: string): boolean => OTHERS_PAGES.test(new 
 /** Search results that may be the same story on another site: one of each site, the best five. */
 export function candidatesOf(
   urls: readonly string[],
-  wanted: Wanted,
+  wanted: WantedPage,
   joined?: JoinedSites,
 ): readonly string[] {
-  const taken = new Set([siteOf(new URL(wanted.url).hostname, joined)]);
+  const taken_sites = new Set([siteOf(new URL(wanted.url).hostname, joined)]);
   return urls
     .filter((text) => {
       if (addressOf(text) === null || showsOthersPages(text)) return false;
       const site = siteOf(new URL(text).hostname, joined);
-      return !taken.has(site) && taken.add(site);
+      return !taken_sites.has(site) && taken_sites.add(site);
     })
     .slice(0, MAX_CANDIDATES);
 }
@@ -144,13 +148,20 @@ export interface Copy {
 }
 
 /** How a copy is known for one: by what names it, or by its words alone. */
-export type By = "identifier" | "words";
+export type MatchedBy = "identifier" | "words";
 
-export type Verdict =
+export type CopyVerdict =
   | { readonly kind: "verified"; readonly score: number }
   | {
       readonly kind: "rejected";
-      readonly why: "unreadable" | "paywall" | "others_page" | "same_site" | "short" | "no_lead" | "mismatch";
+      readonly reason:
+        | "unreadable"
+        | "paywall"
+        | "others_page"
+        | "same_site"
+        | "short"
+        | "no_lead"
+        | "mismatch";
     };
 
 /** As specified: half of the lead's 5-grams. Two reports of one case may reach 0.52; strangers stay below 0.1. */
@@ -158,25 +169,25 @@ const MIN_SCORE = 0.5;
 const READABLE: ReadonlySet<ContentKind> = new Set(["html", "pdf", "text"]);
 
 /** `elsewhere`: it must stand on another site than the page itself. */
-export function judged(
-  wanted: Wanted,
+export function judgeCopy(
+  wanted: WantedPage,
   { final_url, kind, extracted }: Copy,
-  by: By,
-  elsewhere: boolean,
+  matched_by: MatchedBy,
+  must_be_other_site: boolean,
   joined?: JoinedSites,
-): Verdict {
-  const rejected = (why: Extract<Verdict, { kind: "rejected" }>["why"]): Verdict => ({
+): CopyVerdict {
+  const rejected = (reason: Extract<CopyVerdict, { kind: "rejected" }>["reason"]): CopyVerdict => ({
     kind: "rejected",
-    why,
+    reason,
   });
   if (!READABLE.has(kind)) return rejected("unreadable");
   // Where a redirect led to counts, not where it began.
   if (showsOthersPages(final_url)) return rejected("others_page");
   const site = (url: string) => siteOf(new URL(url).hostname, joined);
-  if (elsewhere && site(final_url) === site(wanted.url)) return rejected("same_site");
+  if (must_be_other_site && site(final_url) === site(wanted.url)) return rejected("same_site");
   if (extracted.paywall === "hard" || extracted.paywall === "unknown") return rejected("paywall");
   if (extracted.text.length <= wanted.more_than_chars) return rejected("short");
-  if (by === "identifier") return { kind: "verified", score: 1 };
+  if (matched_by === "identifier") return { kind: "verified", score: 1 };
   if (wanted.lead === null) return rejected("no_lead");
   const score = share(wanted.lead, gramsOf(wordsOf(extracted.text)));
   // Rounded down, so that no score below the limit is written as one that reaches it.
@@ -186,7 +197,7 @@ export function judged(
 }
 
 /** Whether a paper found under a DOI is the one that is wanted: the page, the register and the copy say one title. */
-export function isThePaper(wanted: Wanted, registered: string | null, { extracted }: Copy): boolean {
+export function isThePaper(wanted: WantedPage, registered: string | null, { extracted }: Copy): boolean {
   if (registered === null) return false;
   if (wanted.title !== null && wanted.cause === "paywall" && !isSameTitle(wanted.title, registered))
     return false;

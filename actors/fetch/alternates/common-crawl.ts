@@ -18,7 +18,7 @@ export const crawlsUrl = (index_url: string): string => `${index_url}/collinfo.j
 
 /** Null when this is no list of crawls. */
 export function readCrawls(body: string): readonly string[] | null {
-  const list = parsed(body);
+  const list = parseJson(body);
   return Crawls.Check(list) ? list.slice(0, CRAWLS_ASKED).map(({ id }) => id) : null;
 }
 
@@ -50,7 +50,7 @@ const MAX_LINES = 1_000;
 export function newestCapture(body: string, address: string): Capture | null {
   const captures = body
     .split("\n", MAX_LINES)
-    .map(parsed)
+    .map(parseJson)
     .filter((line) => Line.Check(line))
     .filter(({ url, status, truncated, filename }) => {
       const whole = truncated === undefined || truncated === "";
@@ -77,7 +77,7 @@ export function capturedAt({ timestamp }: Capture, now_ms: number): string | nul
     : new Date(at_ms).toISOString();
 }
 
-export interface Captured {
+export interface CapturedPage {
   readonly url: string;
   readonly status: number;
   /** Names in lower case; of repeated fields the first. */
@@ -91,7 +91,7 @@ const MAX_FRAME_BYTES = 262_144;
 const MAX_PAGE_BYTES = 5 * 2 ** 20;
 
 /** The page in one gzipped WARC record, or null for anything else: broken, too large, cut off, no response. */
-export function readRecord(packed: Buffer, max_bytes: number): Captured | null {
+export function readRecord(packed: Buffer, max_bytes: number): CapturedPage | null {
   let record: Buffer;
   try {
     record = gunzipSync(packed, { maxOutputLength: MAX_PAGE_BYTES + MAX_FRAME_BYTES });
@@ -128,7 +128,7 @@ function headOf(bytes: Buffer) {
   return { first, fields, end: end + 4 };
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -5,26 +5,26 @@
  * as found, is alternates.ts.
  */
 import { LRUCache } from "lru-cache";
-import type { Say } from "../../../cluster/actor.ts";
+import type { ActorClient } from "../../../cluster/actor.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
-import type { Work } from "../../../cluster/ports/workers.ts";
-import type { ContentKind, FetchAsk } from "../../../schemas/fetch.ts";
+import type { TaskResult } from "../../../cluster/ports/workers.ts";
+import type { ContentKind, FetchRequest } from "../../../schemas/fetch.ts";
 import { challengeOf } from "../../lib/content/challenge.ts";
 import type { Extracted, ExtractTask } from "../../lib/content/extraction-result.ts";
 import { contentKindOf } from "../../lib/web/http.ts";
 import { addressOf } from "../../lib/content/similarity.ts";
-import type { Transport, Transported, TransportRequest } from "../../lib/web/transport.ts";
+import type { Transport, TransportResult, TransportRequest } from "../../lib/web/transport.ts";
 import type { JoinedSites } from "../../lib/web/url.ts";
 import {
-  type By,
+  type MatchedBy,
   candidatesOf,
   type Copy,
   isThePaper,
-  judged,
+  judgeCopy,
   queryOf,
-  type Source,
-  type Verdict,
-  type Wanted,
+  type AlternateSource,
+  type CopyVerdict,
+  type WantedPage,
 } from "./alternates.ts";
 import {
   type Capture,
@@ -37,14 +37,20 @@ import {
   readRecord,
   recordUrl,
 } from "./common-crawl.ts";
-import { type Carried, guardianAddress, guardianId, guardianQuestion, readGuardian } from "./guardian.ts";
-import { readUnpaywall, unpaywallQuestion } from "./unpaywall.ts";
+import {
+  type EmbeddedArticle,
+  guardianAddress,
+  guardianId,
+  guardianRequestUrl,
+  readGuardian,
+} from "./guardian.ts";
+import { readUnpaywall, unpaywallRequestUrl } from "./unpaywall.ts";
 
 /** Addresses of results, best first, and what the search cost in micros. Throws nothing; ends with its signal. */
 export type SearchPort = (
-  say: Say,
+  ask: ActorClient,
   query: string,
-  asker: { readonly id: string; readonly project: string; readonly language: string | null },
+  caller: { readonly id: string; readonly project: string; readonly language: string | null },
   signal: AbortSignal,
 ) => Promise<{ readonly urls: readonly string[]; readonly cost_micros: number }>;
 
@@ -58,44 +64,44 @@ export interface Sources {
   readonly user_agent: string;
 }
 
-interface Needs extends Sources {
+interface AlternateDeps extends Sources {
   /** One GET over the route `direct`: redirects hop by hop, each asked for under its own host's rules. */
   readonly read: Transport;
-  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<Work<Extracted>>;
+  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
   readonly clock: Clock;
   readonly joined?: JoinedSites;
 }
 
-type Page = Extract<Transported, { kind: "page" }>;
+type Page = Extract<TransportResult, { kind: "page" }>;
 
-export interface Quest {
-  readonly say: Say;
-  readonly wanted: Wanted;
+export interface AlternateLookup {
+  readonly ask: ActorClient;
+  readonly wanted: WantedPage;
   readonly request: Pick<
-    FetchAsk,
+    FetchRequest,
     "fetch_id" | "project" | "lane" | "accept_pdf" | "max_bytes" | "accept_language"
   >;
-  readonly enter: TransportRequest["enter"];
+  readonly admit: TransportRequest["admit"];
   readonly signal: AbortSignal;
   /** One attempt; `detail` is the copy's address. */
   readonly note: (status: number | null, reason: string, ms: number, detail: string | null) => void;
 }
 
-export interface Found {
-  readonly source: Source;
+export interface AlternateMatch {
+  readonly source: AlternateSource;
   readonly score: number;
   readonly page: Page;
   readonly kind: ContentKind;
   readonly extracted: Extracted;
 }
 
-export interface Sought {
-  readonly found: Found | null;
+export interface AlternateResult {
+  readonly match: AlternateMatch | null;
   readonly cost_micros: number;
 }
 
 /** The whole look; a caller without a deadline of its own waits 150 s for everything. */
-const MAX_SEEK_MS = 60_000;
+const MAX_LOOKUP_MS = 60_000;
 /** One request of it. */
 const MAX_READ_MS = 20_000;
 const MAX_FEED_BYTES = 5 * 2 ** 20;
@@ -108,83 +114,94 @@ const MAX_REMEMBERED_BYTES = 32 * 2 ** 20;
 
 const HTML = "text/html; charset=utf-8";
 
-export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
-  const { clock, joined, search, guardian, unpaywall, common_crawl } = needs;
-  const remembered = new LRUCache<string, { readonly page: Page; readonly until_ms: number }>({
+export function alternateFinder(deps: AlternateDeps): (lookup: AlternateLookup) => Promise<AlternateResult> {
+  const { clock, joined, search, guardian, unpaywall, common_crawl } = deps;
+  const recent_pages = new LRUCache<string, { readonly page: Page; readonly until_ms: number }>({
     maxSize: MAX_REMEMBERED_BYTES,
     sizeCalculation: ({ page }) => page.body.length + 1_024,
   });
 
-  return async (quest) => {
-    const { wanted, request } = quest;
-    const patience = new AbortController();
-    const alarm = clock.at(clock.now() + MAX_SEEK_MS, () => patience.abort());
-    const signal = AbortSignal.any([quest.signal, patience.signal]);
+  return async (lookup) => {
+    const { wanted, request } = lookup;
+    const deadline = new AbortController();
+    const timer = clock.at(clock.now() + MAX_LOOKUP_MS, () => deadline.abort());
+    const signal = AbortSignal.any([lookup.signal, deadline.signal]);
     let cost_micros = 0;
 
-    const note = (source: Source, status: number | null, outcome: string, ms: number, detail: string) =>
-      quest.note(status, `alternate_${source}${outcome === "" ? "" : `_${outcome}`}`, ms, detail);
+    const note = (
+      source: AlternateSource,
+      status: number | null,
+      outcome: string,
+      ms: number,
+      detail: string,
+    ) => lookup.note(status, `alternate_${source}${outcome === "" ? "" : `_${outcome}`}`, ms, detail);
 
     /** One GET; whatever is no 200 (206 for a range) is noted, under `shown` where the address itself is secret. */
     async function get(
-      source: Source,
+      source: AlternateSource,
       url: string,
-      options: { bytes: number; shown?: string; range?: string; anonymous?: boolean; keep?: boolean },
+      options: { bytes: number; shown_url?: string; range?: string; anonymous?: boolean; remember?: boolean },
     ): Promise<Page | null> {
-      const { bytes, shown = url, range, anonymous = false, keep = false } = options;
-      const known = keep ? remembered.get(url) : undefined;
-      if (known && clock.now() < known.until_ms) return usable(known.page);
-      const late = new AbortController();
-      const timer = clock.at(clock.now() + MAX_READ_MS, () => late.abort());
-      const result = await needs
+      const { bytes, shown_url = url, range, anonymous = false, remember = false } = options;
+      const recent = remember ? recent_pages.get(url) : undefined;
+      if (recent && clock.now() < recent.until_ms) return usable(recent.page);
+      const read_deadline = new AbortController();
+      const read_timer = clock.at(clock.now() + MAX_READ_MS, () => read_deadline.abort());
+      const result = await deps
         .read({
           url,
           max_bytes: bytes,
           accept_language: request.accept_language,
-          user_agent: anonymous ? null : needs.user_agent,
+          user_agent: anonymous ? null : deps.user_agent,
           country: null,
           validators: null,
           ...(range !== undefined && { range }),
-          signal: AbortSignal.any([signal, late.signal]),
-          enter: quest.enter,
+          signal: AbortSignal.any([signal, read_deadline.signal]),
+          admit: lookup.admit,
         })
-        .finally(() => timer[Symbol.dispose]());
+        .finally(() => read_timer[Symbol.dispose]());
       switch (result.kind) {
         case "refused":
-          note(source, null, `rejected_${refusals[result.refusal.error] ?? "refused"}`, result.ms, shown);
+          note(
+            source,
+            null,
+            `rejected_${REFUSAL_REASONS[result.refusal.error] ?? "refused"}`,
+            result.ms,
+            shown_url,
+          );
           return null;
         case "failed":
           note(
             source,
             result.status,
-            `rejected_${failures[result.reason] ?? "unreachable"}`,
+            `rejected_${FAILURE_REASONS[result.reason] ?? "unreachable"}`,
             result.ms,
-            shown,
+            shown_url,
           );
           return null;
         case "page":
-          if (keep) remembered.set(url, { page: result, until_ms: clock.now() + REMEMBERED_MS });
+          if (remember) recent_pages.set(url, { page: result, until_ms: clock.now() + REMEMBERED_MS });
           return usable(result);
       }
 
       function usable(page: Page): Page | null {
         if (page.status === (range === undefined ? 200 : 206)) return page;
-        note(source, page.status, page.status === 404 ? "not_found" : "rejected_status", page.ms, shown);
+        note(source, page.status, page.status === 404 ? "not_found" : "rejected_status", page.ms, shown_url);
         return null;
       }
     }
 
     /** Reads what may be a copy, judges it and notes the verdict. */
-    async function examined(
-      source: Source,
+    async function assess(
+      source: AlternateSource,
       page: Page,
       read: { content_type: string | null; kind: ContentKind; bytes: Buffer },
-      verdictOf: (copy: Copy) => Verdict | { readonly kind: "rejected"; readonly why: "title" },
-    ): Promise<Found | null> {
+      verdictOf: (copy: Copy) => CopyVerdict | { readonly kind: "rejected"; readonly reason: "title" },
+    ): Promise<AlternateMatch | null> {
       const { kind, content_type, bytes } = read;
       const { status, final_url, ms } = page;
       const task = { bytes, url: final_url, content_type, kind, now_ms: clock.now() };
-      const work = await needs.extract(task, signal);
+      const work = await deps.extract(task, signal);
       if (work.kind === "failed") {
         note(source, status, "rejected_unreadable", ms, final_url);
         return null;
@@ -198,10 +215,10 @@ export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
         text_chars: extracted.text.length,
       });
       const verdict = challenge
-        ? ({ kind: "rejected", why: "challenge" } as const)
+        ? ({ kind: "rejected", reason: "challenge" } as const)
         : verdictOf({ final_url, kind, extracted });
       if (verdict.kind === "rejected") {
-        note(source, status, `rejected_${verdict.why}`, ms, final_url);
+        note(source, status, `rejected_${verdict.reason}`, ms, final_url);
         return null;
       }
       note(source, status, "", ms, final_url);
@@ -209,7 +226,11 @@ export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
     }
 
     /** A page of its own, at its own address. */
-    async function visited(source: Source, url: string, verdictOf: Parameters<typeof examined>[3]) {
+    async function fetchCandidate(
+      source: AlternateSource,
+      url: string,
+      verdictOf: Parameters<typeof assess>[3],
+    ) {
       const page = await get(source, url, { bytes: request.max_bytes, anonymous: true });
       if (page === null) return null;
       const content_type = page.headers.get("content-type") ?? null;
@@ -218,11 +239,17 @@ export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
         note(source, page.status, "rejected_pdf_not_accepted", page.ms, page.final_url);
         return null;
       }
-      return examined(source, page, { content_type, kind, bytes: page.body }, verdictOf);
+      return assess(source, page, { content_type, kind, bytes: page.body }, verdictOf);
     }
 
     /** HTML that came in an envelope: judged as the page it makes, kept as it was carried. */
-    async function carried(source: Source, envelope: Page, final_url: string, item: Carried, by: By) {
+    async function assessEmbedded(
+      source: AlternateSource,
+      envelope: Page,
+      final_url: string,
+      item: EmbeddedArticle,
+      matched_by: MatchedBy,
+    ) {
       const page: Page = {
         ...envelope,
         final_url,
@@ -235,15 +262,17 @@ export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
         kind: "html" as const,
         bytes: Buffer.from(asPage(item, wanted.url)),
       };
-      const found = await examined(source, page, read, (copy) => judged(wanted, copy, by, false, joined));
+      const found = await assess(source, page, read, (copy) =>
+        judgeCopy(wanted, copy, matched_by, false, joined),
+      );
       return (
         found && { ...found, page: { ...page, headers: new Map([...page.headers, ["content-type", HTML]]) } }
       );
     }
 
-    async function inFeeds(): Promise<Found | null> {
+    async function searchFeeds(): Promise<AlternateMatch | null> {
       for (const feed of wanted.feeds) {
-        const page = await get("publisher_feed", feed, { bytes: MAX_FEED_BYTES, keep: true });
+        const page = await get("publisher_feed", feed, { bytes: MAX_FEED_BYTES, remember: true });
         if (page === null) continue;
         const content_type = page.headers.get("content-type") ?? null;
         const items = { addresses: wanted.addresses, title: wanted.title };
@@ -255,69 +284,69 @@ export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
           now_ms: clock.now(),
           items,
         };
-        const work = await needs.extract(task, signal);
+        const work = await deps.extract(task, signal);
         const found = work.kind === "done" ? (work.value.items ?? []) : [];
         if (found.length === 0) {
           const outcome = work.kind === "done" ? "not_found" : "rejected_unreadable";
           note("publisher_feed", page.status, outcome, page.ms, feed);
         }
         for (const item of found) {
-          const by = item.exact ? "identifier" : "words";
-          const copy = await carried("publisher_feed", page, page.final_url, item, by);
+          const matched_by = item.exact ? "identifier" : "words";
+          const copy = await assessEmbedded("publisher_feed", page, page.final_url, item, matched_by);
           if (copy) return copy;
         }
       }
       return null;
     }
 
-    async function inGuardian(): Promise<Found | null> {
+    async function searchGuardian(): Promise<AlternateMatch | null> {
       const id = guardian && guardianId(wanted.url);
       if (!guardian || !id) return null;
-      const shown = guardianAddress(guardian.url, id);
-      const question = guardianQuestion(guardian.url, id, guardian.key);
-      const page = await get("guardian_api", question, { bytes: MAX_ANSWER_BYTES, shown });
+      const shown_url = guardianAddress(guardian.url, id);
+      const request_url = guardianRequestUrl(guardian.url, id, guardian.key);
+      const page = await get("guardian_api", request_url, { bytes: MAX_ANSWER_BYTES, shown_url });
       if (page === null) return null;
       const item = readGuardian(page.body.toString(), id);
-      if (item) return carried("guardian_api", page, shown, item, "identifier");
-      note("guardian_api", page.status, "rejected_unreadable", page.ms, shown);
+      if (item) return assessEmbedded("guardian_api", page, shown_url, item, "identifier");
+      note("guardian_api", page.status, "rejected_unreadable", page.ms, shown_url);
       return null;
     }
 
-    async function openAccess(): Promise<Found | null> {
+    async function searchOpenAccess(): Promise<AlternateMatch | null> {
       const { doi } = wanted;
       if (!unpaywall || doi === null) return null;
-      const shown = `https://doi.org/${doi}`;
-      const question = unpaywallQuestion(unpaywall.url, doi, unpaywall.email);
-      const page = await get("open_access", question, { bytes: MAX_ANSWER_BYTES, shown });
+      const shown_url = `https://doi.org/${doi}`;
+      const request_url = unpaywallRequestUrl(unpaywall.url, doi, unpaywall.email);
+      const page = await get("open_access", request_url, { bytes: MAX_ANSWER_BYTES, shown_url });
       if (page === null) return null;
       const open = readUnpaywall(page.body.toString(), doi, request.accept_pdf);
       if (open === null || open.places.length === 0) {
-        note("open_access", page.status, open ? "not_found" : "rejected_unreadable", page.ms, shown);
+        note("open_access", page.status, open ? "not_found" : "rejected_unreadable", page.ms, shown_url);
         return null;
       }
       for (const place of open.places) {
-        const copy = await visited("open_access", place, (read) => {
-          if (!isThePaper(wanted, open.title, read)) return { kind: "rejected", why: "title" };
-          return judged(wanted, read, "identifier", false, joined);
+        const copy = await fetchCandidate("open_access", place, (read) => {
+          if (!isThePaper(wanted, open.title, read)) return { kind: "rejected", reason: "title" };
+          return judgeCopy(wanted, read, "identifier", false, joined);
         });
         if (copy) return copy;
       }
       return null;
     }
 
-    async function syndicated(): Promise<Found | null> {
+    async function searchSyndication(): Promise<AlternateMatch | null> {
       const query = queryOf(wanted);
       if (!search || query === null) return null;
       const began_ms = clock.mono();
-      const asker = { id: request.fetch_id, project: request.project, language: wanted.language };
-      const results = await search(quest.say, query, asker, signal);
+      const caller = { id: request.fetch_id, project: request.project, language: wanted.language };
+      const results = await search(lookup.ask, query, caller, signal);
       cost_micros += results.cost_micros;
       const candidates = candidatesOf(results.urls, wanted, joined);
       const ms = clock.mono() - began_ms;
-      quest.note(null, `syndication_candidates_${candidates.length}`, ms, null);
+      lookup.note(null, `syndication_candidates_${candidates.length}`, ms, null);
       for (const candidate of candidates) {
-        const copy = await visited("syndication", candidate, (read) =>
-          judged(wanted, read, "words", true, joined),
+        const copy = await fetchCandidate("syndication", candidate, (read) =>
+          judgeCopy(wanted, read, "words", true, joined),
         );
         if (copy) return copy;
         if (signal.aborted) break;
@@ -325,12 +354,12 @@ export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
       return null;
     }
 
-    async function inCommonCrawl(): Promise<Found | null> {
+    async function searchCommonCrawl(): Promise<AlternateMatch | null> {
       // What a crawler was let into is not open to everyone: never for a page that is sold.
       if (!common_crawl || request.lane !== "batch" || wanted.cause === "paywall") return null;
       const { index_url, data_url } = common_crawl;
       const source = "common_crawl";
-      const list = await get(source, crawlsUrl(index_url), { bytes: MAX_ANSWER_BYTES, keep: true });
+      const list = await get(source, crawlsUrl(index_url), { bytes: MAX_ANSWER_BYTES, remember: true });
       const crawls = list && readCrawls(list.body.toString());
       if (list && !crawls) note(source, list.status, "rejected_unreadable", list.ms, crawlsUrl(index_url));
       const address = addressOf(wanted.url)!;
@@ -372,26 +401,32 @@ export function seeker(needs: Needs): (quest: Quest) => Promise<Sought> {
         note(source, 200, "rejected_pdf_not_accepted", packed.ms, url);
         return null;
       }
-      return examined(source, page, { content_type, kind, bytes: body }, (copy) =>
-        judged(wanted, copy, "identifier", false, joined),
+      return assess(source, page, { content_type, kind, bytes: body }, (copy) =>
+        judgeCopy(wanted, copy, "identifier", false, joined),
       );
     }
 
     try {
-      for (const look of [inFeeds, inGuardian, openAccess, syndicated, inCommonCrawl]) {
+      for (const search_source of [
+        searchFeeds,
+        searchGuardian,
+        searchOpenAccess,
+        searchSyndication,
+        searchCommonCrawl,
+      ]) {
         if (signal.aborted) break;
-        const found = await look();
-        if (found) return { found, cost_micros };
+        const found = await search_source();
+        if (found) return { match: found, cost_micros };
       }
-      return { found: null, cost_micros };
+      return { match: null, cost_micros };
     } finally {
-      alarm[Symbol.dispose]();
+      timer[Symbol.dispose]();
     }
   };
 }
 
 /** What a refusal to go there is called in an attempt. */
-const refusals: Readonly<Record<string, string>> = {
+const REFUSAL_REASONS: Readonly<Record<string, string>> = {
   robots_disallowed: "robots",
   blocked_destination: "blocked_destination",
   invalid_url: "unreachable",
@@ -401,7 +436,7 @@ const refusals: Readonly<Record<string, string>> = {
   domain_unavailable: "unavailable",
   domain_dead: "unreachable",
 };
-const failures: Readonly<Record<string, string>> = { timeout: "timeout", too_large: "too_large" };
+const FAILURE_REASONS: Readonly<Record<string, string>> = { timeout: "timeout", too_large: "too_large" };
 
 /** What an envelope says about how long it is good; the rest of it is not the copy's. */
 const ENVELOPE_FIELDS: ReadonlySet<string> = new Set(["cache-control", "expires", "date", "age"]);
@@ -410,7 +445,7 @@ const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
 /** The page that carried HTML makes with what its envelope says of it, for the extraction. */
-function asPage({ title, author, published, html }: Carried, url: string): string {
+function asPage({ title, author, published, html }: EmbeddedArticle, url: string): string {
   const at_ms = Date.parse(published ?? "");
   const date = Number.isNaN(at_ms) ? null : new Date(at_ms).toISOString();
   const meta = (name: string, content: string | null) =>

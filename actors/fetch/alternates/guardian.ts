@@ -16,7 +16,7 @@ export function guardianId(url: string): string | null {
 /** The copy's address, without the key; `api_url` has no slash at its end. */
 export const guardianAddress = (api_url: string, id: string): string => `${api_url}/${id}`;
 
-export const guardianQuestion = (api_url: string, id: string, key: string): string =>
+export const guardianRequestUrl = (api_url: string, id: string, key: string): string =>
   `${guardianAddress(api_url, id)}?${new URLSearchParams({ "show-fields": "headline,byline,body", "api-key": key }).toString()}`;
 
 const Item = Type.Object({
@@ -36,7 +36,7 @@ const Item = Type.Object({
 });
 const item = Compile(Item);
 
-export interface Carried {
+export interface EmbeddedArticle {
   readonly title: string | null;
   readonly author: string | null;
   readonly published: string | null;
@@ -44,8 +44,8 @@ export interface Carried {
 }
 
 /** Null when the answer is something else, or of another item. */
-export function readGuardian(body: string, id: string): Carried | null {
-  const answer = parsed(body);
+export function readGuardian(body: string, id: string): EmbeddedArticle | null {
+  const answer = parseJson(body);
   if (!item.Check(answer)) return null;
   const { content } = (answer satisfies Static<typeof Item>).response;
   if (content.id !== id) return null;
@@ -58,7 +58,7 @@ export function readGuardian(body: string, id: string): Carried | null {
   };
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

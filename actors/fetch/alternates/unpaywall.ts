@@ -5,7 +5,7 @@ import { Nullable } from "../../../schemas/common.ts";
 import { addressOf } from "../../lib/content/similarity.ts";
 
 /** `api_url` has no slash at its end. The DOI's own slash stays one. */
-export const unpaywallQuestion = (api_url: string, doi: string, email: string): string =>
+export const unpaywallRequestUrl = (api_url: string, doi: string, email: string): string =>
   `${api_url}/${doi.split("/").map(encodeURIComponent).join("/")}?${new URLSearchParams({ email }).toString()}`;
 
 const Place = Type.Object({
@@ -22,7 +22,7 @@ const Paper = Type.Object({
 });
 const paper = Compile(Paper);
 
-export interface Open {
+export interface OpenAccessPaper {
   readonly title: string | null;
   readonly places: readonly string[];
 }
@@ -30,7 +30,7 @@ export interface Open {
 const MAX_PLACES = 3;
 
 /** Where the paper may be read, best first; null when the answer is something else, or of another paper. */
-export function readUnpaywall(body: string, doi: string, accept_pdf: boolean): Open | null {
+export function readUnpaywall(body: string, doi: string, accept_pdf: boolean): OpenAccessPaper | null {
   let answer: unknown = null;
   try {
     answer = JSON.parse(body);

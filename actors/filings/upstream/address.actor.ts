@@ -1,25 +1,25 @@
 /**
  * One address of the filing system. It gathers everyone who wants it now, has it asked for once, and answers them all;
  * who wants it otherwise (smaller, fresher) waits until that is done and then mostly finds it kept. How it is asked for
- * is journey.ts.
+ * is fetch-document.ts.
  */
-import { actor, type Held, PARKED, type ReplyTo, type Say, type Turn } from "../../../cluster/actor.ts";
-import { FilingAddress, type SourceAnswer, type SourceAsk } from "../../../schemas/filing-source.ts";
+import { actor, DEFERRED, type ReplyTo, type Turn } from "../../../cluster/actor.ts";
+import { FilingAddress, type SourceAnswer, type SourceRequest } from "../../../schemas/filing-source.ts";
+import type { FetchDocument } from "./fetch-document.ts";
 
-interface Caller {
-  readonly ask: SourceAsk & { readonly ask_id: string };
+interface WaitingCaller {
+  readonly request: SourceRequest & { readonly ask_id: string };
   readonly reply: ReplyTo<SourceAnswer>;
 }
 
 interface State {
   /** Not kept: callers whose actor moved ask again. */
-  callers: readonly Caller[];
+  callers: readonly WaitingCaller[];
   /** What is being asked for, for those with the same variant. */
-  flight: { readonly number: number; readonly variant: string } | null;
-  begun: number;
+  in_flight: { readonly number: number; readonly variant: string } | null;
+  fetches_started: number;
 }
 
-type Travel = (say: Say, held: Held, ask: SourceAsk, digest: string) => Promise<SourceAnswer>;
 type AddressTurn = Turn<State, typeof FilingAddress.operations>;
 
 /** A flight ends by itself at its deadline and says why; this is for those who joined it. */
@@ -28,59 +28,65 @@ const GRACE_MS = 500;
 const WORTH_ANOTHER_MS = 1_000;
 
 /** What makes two questions the same one. */
-const variantOf = ({ cache_ttl_s, max_bytes, kind, within }: SourceAsk): string =>
+const variantOf = ({ cache_ttl_s, max_bytes, kind, within }: SourceRequest): string =>
   JSON.stringify([cache_ttl_s, max_bytes, kind, within ?? null]);
 
-export const filingAddress = (travel: Travel) =>
+export const filingAddressActor = (fetchDocument: FetchDocument) =>
   actor(FilingAddress)<State>({
-    begin: () => ({ callers: [], flight: null, begun: 0 }),
-    idle_ms: 60_000,
+    activate: () => ({ callers: [], in_flight: null, fetches_started: 0 }),
+    passivate_after_ms: 60_000,
     on: {
-      get(turn, ask) {
+      get(turn, request) {
         // Asked again after a lost answer: the new address counts.
-        const others = turn.state.callers.filter(({ ask: { ask_id } }) => ask_id !== ask.ask_id);
-        turn.state.callers = [...others, { ask, reply: turn.park() }];
-        fly(turn, travel);
-        return PARKED;
+        const otherCallers = turn.state.callers.filter(
+          ({ request: { ask_id } }) => ask_id !== request.ask_id,
+        );
+        turn.state.callers = [...otherCallers, { request, reply: turn.deferReply() }];
+        startFetch(turn, fetchDocument);
+        return DEFERRED;
       },
 
-      fetched(turn, { flight: number, answer }) {
-        const { flight, callers } = turn.state;
-        if (flight?.number !== number) return;
-        turn.state.flight = null;
-        const isOver = answer.kind === "failed" && answer.error === "timeout";
+      fetched(turn, { fetch_number: number, answer }) {
+        const { in_flight, callers } = turn.state;
+        if (in_flight?.number !== number) return;
+        turn.state.in_flight = null;
+        const didTimeOut = answer.kind === "failed" && answer.error === "timeout";
         const served = callers.filter(
-          ({ ask }) =>
-            variantOf(ask) === flight.variant &&
-            !(isOver && ask.deadline_ms > turn.now_ms + WORTH_ANOTHER_MS),
+          ({ request }) =>
+            variantOf(request) === in_flight.variant &&
+            !(didTimeOut && request.deadline_ms > turn.now_ms + WORTH_ANOTHER_MS),
         );
         for (const { reply } of served) turn.answer(reply, answer);
         turn.state.callers = callers.filter((caller) => !served.includes(caller));
-        fly(turn, travel);
+        startFetch(turn, fetchDocument);
       },
 
-      tick: (turn) => fly(turn, travel),
+      tick: (turn) => startFetch(turn, fetchDocument),
     },
   });
 
 /** Lets the late go, and has what the first of the others wants asked for. */
-function fly(turn: AddressTurn, travel: Travel): void {
+function startFetch(turn: AddressTurn, fetchDocument: FetchDocument): void {
   const { state, now_ms, key } = turn;
-  const isLate = ({ ask }: Caller): boolean => ask.deadline_ms + GRACE_MS <= now_ms;
+  const isLate = ({ request }: WaitingCaller): boolean => request.deadline_ms + GRACE_MS <= now_ms;
   for (const { reply } of state.callers.filter(isLate))
     turn.answer(reply, failed("timeout", "The time ran out before the filing system answered", null));
   state.callers = state.callers.filter((caller) => !isLate(caller));
   const [first] = state.callers;
   if (!first) return;
-  turn.wake(Math.min(...state.callers.map(({ ask }) => ask.deadline_ms + GRACE_MS)), "tick", null);
-  if (state.flight) return;
-  const number = state.begun++;
-  state.flight = { number, variant: variantOf(first.ask) };
+  turn.setTimer(
+    Math.min(...state.callers.map(({ request }) => request.deadline_ms + GRACE_MS)),
+    "tick",
+    null,
+  );
+  if (state.in_flight) return;
+  const number = state.fetches_started++;
+  state.in_flight = { number, variant: variantOf(first.request) };
   const digest = key.slice(key.indexOf(" ") + 1);
-  const { ask_id: _, ...ask } = first.ask;
-  turn.start("fetched", async (say, held) => ({
-    flight: number,
-    answer: await travel(say, held, ask, digest),
+  const { ask_id: _, ...request } = first.request;
+  turn.pipeToSelf("fetched", async (ask, work) => ({
+    fetch_number: number,
+    answer: await fetchDocument(ask, work, request, digest),
   }));
 }
 

@@ -7,7 +7,7 @@ import type { SourceKind } from "../../../schemas/filing-source.ts";
 import { jsonScanner } from "../json-scan.ts";
 
 /** So much of a body is looked at; the pages in question are smaller than half of it. */
-export const LOOKED_AT_BYTES = 65_536;
+export const MAX_INSPECTED_BYTES = 65_536;
 const MAX_PAGE_BYTES = 32_768;
 
 /** Page A: too many requests. Page B: the identity was refused, waiting does not help. */
@@ -22,7 +22,7 @@ export function throttlePage(body: Buffer): ThrottlePage | null {
   return headings.some((heading) => heading.includes("Traffic Limit")) ? "threshold" : null;
 }
 
-export type Told =
+export type Classification =
   | { readonly kind: "content" }
   | { readonly kind: "not_modified" }
   | { readonly kind: "redirect" }
@@ -30,7 +30,7 @@ export type Told =
   | { readonly kind: "missing" }
   | { readonly kind: "throttled"; readonly reason: string }
   /** Another try may help. */
-  | { readonly kind: "broken"; readonly why: string }
+  | { readonly kind: "broken"; readonly detail: string }
   /** A status of its own: no other try will. */
   | { readonly kind: "refused" };
 
@@ -38,7 +38,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const NO_SUCH = /<Code>\s*(?:AccessDenied|NoSuchKey)\s*<\/Code>/;
 
 /** `body`: the beginning of what came with any status but 200, all of it when it is short. */
-export function toldBy(status: number, body: Buffer): Told {
+export function classify(status: number, body: Buffer): Classification {
   const page = throttlePage(body);
   if (page) return { kind: "throttled", reason: page };
   if (status === 200) return { kind: "content" };
@@ -51,22 +51,22 @@ export function toldBy(status: number, body: Buffer): Told {
       ? { kind: "missing" }
       : { kind: "throttled", reason: "http_403" };
   if (status >= 400 && status < 500) return { kind: "refused" };
-  return { kind: "broken", why: `It answered with status ${status}` };
+  return { kind: "broken", detail: `It answered with status ${status}` };
 }
 
-export type Checked =
+export type BodyAssessment =
   /** `keep` false: a partial answer, good for now. */
-  | { readonly kind: "whole"; readonly keep: boolean }
+  | { readonly kind: "whole"; readonly cacheable: boolean }
   | { readonly kind: "throttled"; readonly reason: ThrottlePage }
   /** Not what was asked for, or not all of it. */
-  | { readonly kind: "half"; readonly why: string }
+  | { readonly kind: "incomplete"; readonly detail: string }
   /** An error of the system's own in the form of an answer. */
-  | { readonly kind: "broken"; readonly why: string };
+  | { readonly kind: "broken"; readonly detail: string };
 
-export interface Check {
+export interface BodyAssessor {
   /** Not null: nothing that follows can make it good. */
-  readonly push: (piece: Buffer) => Checked | null;
-  readonly end: () => Checked;
+  readonly push: (piece: Buffer) => BodyAssessment | null;
+  readonly end: () => BodyAssessment;
 }
 
 /** Below this a document is parsed to see that it can be: 4 ms or so. */
@@ -91,13 +91,13 @@ function isJson(kind: SourceKind, path: string): boolean {
 }
 
 /** Looks at a body as it comes, so that what is wrong is never stored. */
-export function bodyCheck(kind: SourceKind, path: string): Check {
+export function bodyAssessor(kind: SourceKind, path: string): BodyAssessor {
   const json = isJson(kind, path);
   const scanner = json ? jsonScanner(0, {}) : null;
   const most = kind === "search" ? MAX_SEARCH_BYTES : json ? MAX_PARSED_BYTES : MAX_PAGE_BYTES;
   let pieces: Buffer[] = [];
   let bytes = 0;
-  let begun = false;
+  let hasBegun = false;
 
   return {
     push(piece) {
@@ -106,31 +106,33 @@ export function bodyCheck(kind: SourceKind, path: string): Check {
       else pieces = [];
       if (!scanner) return null;
       // HTML where JSON was asked for: a throttle page among it is only known at its end.
-      if (!begun) {
+      if (!hasBegun) {
         const first = /\S/.exec(piece.toString("latin1", 0, 256))?.[0];
         if (first !== undefined && first !== "{" && first !== "[" && first !== "<")
-          return { kind: "half", why: "It is no JSON" };
-        begun = first !== undefined;
+          return { kind: "incomplete", detail: "It is no JSON" };
+        hasBegun = first !== undefined;
       }
       scanner.push(piece);
       return null;
     },
     end() {
       if (bytes === 0)
-        return kind === "robots" ? { kind: "whole", keep: true } : { kind: "half", why: "It is empty" };
+        return kind === "robots"
+          ? { kind: "whole", cacheable: true }
+          : { kind: "incomplete", detail: "It is empty" };
       const body = bytes <= most ? Buffer.concat(pieces) : null;
       const page = body && throttlePage(body);
       if (page) return { kind: "throttled", reason: page };
-      if (!scanner) return { kind: "whole", keep: kind !== "page" };
-      if (!scanner.isWhole()) return { kind: "half", why: "It is no JSON, or not all of it" };
-      if (!body) return { kind: "whole", keep: true };
+      if (!scanner) return { kind: "whole", cacheable: kind !== "page" };
+      if (!scanner.isWhole()) return { kind: "incomplete", detail: "It is no JSON, or not all of it" };
+      if (!body) return { kind: "whole", cacheable: true };
       let value: unknown;
       try {
         value = JSON.parse(body.toString());
       } catch {
-        return { kind: "half", why: "It is no JSON" };
+        return { kind: "incomplete", detail: "It is no JSON" };
       }
-      return kind === "search" ? searchChecked(value as SearchLike) : { kind: "whole", keep: true };
+      return kind === "search" ? assessSearch(value as SearchLike) : { kind: "whole", cacheable: true };
     },
   };
 }
@@ -143,10 +145,13 @@ interface SearchLike {
   readonly hits?: { readonly hits?: unknown };
 }
 
-function searchChecked(value: SearchLike | null): Checked {
+function assessSearch(value: SearchLike | null): BodyAssessment {
   const hits = value?.hits?.hits;
   if (!value || !Array.isArray(hits) || (value.error !== undefined && hits.length === 0))
-    return { kind: "broken", why: "The search answered with an error" };
+    return { kind: "broken", detail: "The search answered with an error" };
   const failed = value._shards?.failed;
-  return { kind: "whole", keep: value.timed_out !== true && !(typeof failed === "number" && failed > 0) };
+  return {
+    kind: "whole",
+    cacheable: value.timed_out !== true && !(typeof failed === "number" && failed > 0),
+  };
 }

@@ -1,12 +1,12 @@
 /**
  * One answer of the filing system, from its first slot to what is kept of it: a slot for every request, redirects
  * followed within the system, the answer judged by its body before anything is stored, one more try where one can help.
- * What answers mean is answers.ts, how long they are good kept.ts; who may ask when, only the limiter knows.
+ * What answers mean is classify-response.ts, how long they are good document-cache.ts; who may ask when, only the limiter knows.
  */
-import type { Held, Say } from "../../../cluster/actor.ts";
-import type { Bodies } from "../../../cluster/ports/blobs.ts";
+import type { WorkContext, ActorClient } from "../../../cluster/actor.ts";
+import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
-import { holding } from "../../../cluster/body-refs.ts";
+import { bodyRefs } from "../../../cluster/body-refs.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import { EgressError, type EgressProblem, type Exchange } from "../../../cluster/ports/egress.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
@@ -17,23 +17,31 @@ import {
   type FilingOutcome,
   type FilingSlot,
   type SourceAnswer,
-  type SourceAsk,
+  type SourceRequest,
   type SourceKind,
 } from "../../../schemas/filing-source.ts";
 import { retryAfterSeconds } from "../../lib/web/http.ts";
-import { bodyCheck, type Checked, LOOKED_AT_BYTES, toldBy } from "./classify-response.ts";
-import type { FilingSend } from "./slot-egress.ts";
-import { type FilingHosts, isWithin, type Place } from "./hosts.ts";
-import { rulebook } from "./robots.ts";
-import { asKept, expiresAt, FILINGS, type Kept, KINDS, lookAt, tooLarge } from "./document-cache.ts";
+import { bodyAssessor, type BodyAssessment, MAX_INSPECTED_BYTES, classify } from "./classify-response.ts";
+import type { SendWithSlot } from "./slot-egress.ts";
+import { type FilingHosts, isWithin, type SourceAddress } from "./hosts.ts";
+import { filingRobots } from "./robots.ts";
+import {
+  asCachedDocument,
+  expiresAt,
+  FILING_DOCUMENTS,
+  type CachedDocument,
+  KIND_RULES,
+  lookup,
+  tooLarge,
+} from "./document-cache.ts";
 
-export interface Upstream {
+export interface FetchDocumentDeps {
   readonly clock: Clock;
   readonly documents: Documents;
-  readonly bodies: Bodies;
+  readonly blobs: Blobs;
   readonly meters: Meters;
   readonly hosts: FilingHosts;
-  readonly send: FilingSend;
+  readonly send: SendWithSlot;
   /** Whose limiter this node asks: the address its requests come from. */
   readonly egress: string;
   /** The declared operator, the User-Agent of every request. */
@@ -47,26 +55,26 @@ type Got = Extract<SourceAnswer, { kind: "got" }>;
 type Answered = Extract<Exchange, { kind: "answered" }>;
 
 /** What one try came to; `again_ms` says when another may help, null: it cannot. */
-interface Try {
+interface FetchAttempt {
   readonly answer: SourceAnswer;
-  readonly again_ms: number | null;
+  readonly retry_in_ms: number | null;
 }
 
 /** A caller waits so long for each slot (2-adapters.md, Limits). */
 const SLOT_WAIT_MS = 10_000;
 /** The limiter moved, or its store does not answer: it is asked again. */
-const LIMITER_AGAIN_MS = 200;
+const LIMITER_RETRY_MS = 200;
 const MAX_REDIRECTS = 5;
-const MAX_TRIES = 2;
+const MAX_ATTEMPTS = 2;
 const MAX_CONNECT_MS = 15_000;
 const MAX_HEADERS_MS = 30_000;
 const MAX_SILENCE_MS = 30_000;
-const BROKEN_AGAIN_MS = 1_000;
+const BROKEN_RETRY_MS = 1_000;
 const BROKEN_RETRY_S = 30;
-const HALF_RETRY_S = 60;
+const INCOMPLETE_RETRY_S = 60;
 
 /** The other side is there and cannot be talked to, or is not there: a ban can look like this, too. */
-const NOBODY: ReadonlySet<EgressProblem> = new Set([
+const UNREACHABLE_PROBLEMS: ReadonlySet<EgressProblem> = new Set([
   "network_refused",
   "network_unreachable",
   "dns_nxdomain",
@@ -74,28 +82,33 @@ const NOBODY: ReadonlySet<EgressProblem> = new Set([
   "timeout",
 ]);
 
-export type Journey = (say: Say, held: Held, ask: SourceAsk, digest: string) => Promise<SourceAnswer>;
+export type FetchDocument = (
+  ask: ActorClient,
+  work: WorkContext,
+  request: SourceRequest,
+  digest: string,
+) => Promise<SourceAnswer>;
 
-export function journey(upstream: Upstream): Journey {
-  const { clock, documents, bodies, meters, hosts, send, egress, identity } = upstream;
-  const holds = holding(documents);
-  const rules = rulebook(upstream);
+export function documentFetcher(deps: FetchDocumentDeps): FetchDocument {
+  const { clock, documents, blobs, meters, hosts, send, egress, identity } = deps;
+  const refs = bodyRefs(documents);
+  const checkRobots = filingRobots(deps);
 
-  return async (say, held, ask, digest) => {
-    const stored = asKept((await documents.get(FILINGS, digest))?.value);
-    const look = lookAt(stored, ask, clock.now());
-    if (look.kind === "hit") return look.answer;
-    const stale = look.kind === "stale" ? look.kept : null;
+  return async (ask, work, request, digest) => {
+    const stored = asCachedDocument((await documents.get(FILING_DOCUMENTS, digest))?.value);
+    const cached = lookup(stored, request, clock.now());
+    if (cached.kind === "hit") return cached.answer;
+    const stale = cached.kind === "stale" ? cached.cached : null;
 
     const deadline = new AbortController();
-    const alarm = clock.at(ask.deadline_ms, () => deadline.abort());
-    const signal = AbortSignal.any([held.signal, deadline.signal]);
-    const first_url = hosts.urlOf(ask);
-    const most_bytes = Math.min(ask.max_bytes, KINDS[ask.kind].bytes_most);
+    const deadlineTimer = clock.at(request.deadline_ms, () => deadline.abort());
+    const signal = AbortSignal.any([work.signal, deadline.signal]);
+    const first_url = hosts.urlOf(request);
+    const most_bytes = Math.min(request.max_bytes, KIND_RULES[request.kind].max_bytes);
     let redirects: Redirect[] = [];
     let requests = 0;
     let slots = 0;
-    let why = "";
+    let lastProblem = "";
 
     const failed = (
       error: string,
@@ -103,22 +116,23 @@ export function journey(upstream: Upstream): Journey {
       retry_after_s: number | null = null,
       status: number | null = null,
     ): Failed => ({ kind: "failed", error, message, retry_after_s, status, redirects, requests });
-    const final = (answer: SourceAnswer): Try => ({ answer, again_ms: null });
-    const timedOut = (): Try => final(failed("timeout", `The time ran out while ${first_url} was asked for`));
-    const broken = (what: string, status: number | null = null): Try => {
-      why = what;
+    const final = (answer: SourceAnswer): FetchAttempt => ({ answer, retry_in_ms: null });
+    const timedOut = (): FetchAttempt =>
+      final(failed("timeout", `The time ran out while ${first_url} was asked for`));
+    const broken = (what: string, status: number | null = null): FetchAttempt => {
+      lastProblem = what;
       const answer = failed("filings_unavailable", `${first_url}: ${what}`, BROKEN_RETRY_S, status);
-      return { answer, again_ms: BROKEN_AGAIN_MS };
+      return { answer, retry_in_ms: BROKEN_RETRY_MS };
     };
-    const half = (what: string, status: number): Try => {
-      why = what;
+    const incomplete = (what: string, status: number): FetchAttempt => {
+      lastProblem = what;
       return {
-        answer: failed("filings_unavailable", `${first_url}: ${what}`, HALF_RETRY_S, status),
-        again_ms: 0,
+        answer: failed("filings_unavailable", `${first_url}: ${what}`, INCOMPLETE_RETRY_S, status),
+        retry_in_ms: 0,
       };
     };
     const count = (outcome: string): void =>
-      meters.count("trawl_filings_requests_total", { kind: ask.kind, outcome });
+      meters.count("trawl_filings_requests_total", { kind: request.kind, outcome });
 
     /** Resolves when so much time has passed, or there is none left. */
     const pause = (for_ms: number): Promise<void> => {
@@ -128,27 +142,27 @@ export function journey(upstream: Upstream): Journey {
       return promise.finally(() => ring[Symbol.dispose]());
     };
 
-    interface Leave {
+    interface SlotPermit {
       readonly slot: FilingSlot;
       /** Told once; answers how long the system is left alone. */
-      readonly settle: (
+      readonly recordOutcome: (
         result: FilingOutcome["result"],
         retry_after_s?: number | null,
         reason?: string | null,
       ) => Promise<number | null>;
     }
 
-    const acquire = async (ends_ms: number): Promise<Leave | Failed> => {
+    const acquire = async (ends_ms: number): Promise<SlotPermit | Failed> => {
       const slot_id = `${digest.slice(0, 16)}.${clock.now()}.${slots++}`;
       for (;;) {
         const wait_max_ms = Math.round(Math.max(0, ends_ms - clock.now()));
         try {
-          const answer = await say(
+          const answer = await ask(
             FilingLimiter,
             egress,
             "acquire",
-            { slot_id, project: ask.project, lane: ask.lane, wait_max_ms },
-            { wait_ms: wait_max_ms + 1_000 },
+            { slot_id, project: request.project, lane: request.lane, wait_max_ms },
+            { timeout_ms: wait_max_ms + 1_000 },
           );
           if (answer.kind === "refused") {
             const { error, retry_after_s } = answer;
@@ -160,23 +174,27 @@ export function journey(upstream: Upstream): Journey {
             return error === "filings_unavailable" ? { ...refusal, paused: true } : refusal;
           }
           const { slot } = answer;
-          const settle: Leave["settle"] = async (result, retry_after_s = null, reason = null) => {
+          const recordOutcome: SlotPermit["recordOutcome"] = async (
+            result,
+            retry_after_s = null,
+            reason = null,
+          ) => {
             const outcome = { slot_id, slot, result, retry_after_s, reason };
-            return (await say(FilingLimiter, egress, "settle", outcome)).retry_after_s;
+            return (await ask(FilingLimiter, egress, "recordOutcome", outcome)).retry_after_s;
           };
-          return { slot, settle };
+          return { slot, recordOutcome };
         } catch (problem) {
-          if (!(problem instanceof Fault) || held.signal.aborted) throw problem;
-          if (signal.aborted || clock.now() + LIMITER_AGAIN_MS >= ends_ms)
+          if (!(problem instanceof Fault) || work.signal.aborted) throw problem;
+          if (signal.aborted || clock.now() + LIMITER_RETRY_MS >= ends_ms)
             return failed("rate_limited", "The filing system's limiter does not answer", 5);
-          await pause(LIMITER_AGAIN_MS);
+          await pause(LIMITER_RETRY_MS);
         }
       }
     };
 
     /** Nobody waits for this to be heard; a slot nobody settles lapses. */
-    const settleLater = (leave: Leave, result: FilingOutcome["result"]): void => {
-      leave.settle(result).catch((problem: unknown) => {
+    const recordOutcomeLater = (permit: SlotPermit, result: FilingOutcome["result"]): void => {
+      permit.recordOutcome(result).catch((problem: unknown) => {
         meters.say("warn", "Cannot hand a slot of the filing system back", { problem: String(problem) });
       });
     };
@@ -188,20 +206,20 @@ export function journey(upstream: Upstream): Journey {
     ] as const;
 
     /** One request, when its slot has come. */
-    const request = async (
+    const sendRequest = async (
       url: string,
-    ): Promise<{ readonly exchange: Exchange; readonly leave: Leave } | Failed> => {
-      const ends_ms = Math.min(ask.deadline_ms, clock.now() + SLOT_WAIT_MS);
+    ): Promise<{ readonly exchange: Exchange; readonly permit: SlotPermit } | Failed> => {
+      const ends_ms = Math.min(request.deadline_ms, clock.now() + SLOT_WAIT_MS);
       /** Kept connections that were gone when they were used. */
       let died = 0;
       for (;;) {
-        const leave = await acquire(ends_ms);
-        if ("kind" in leave) return leave;
-        if (!held.mayStart()) {
-          settleLater(leave, "dropped");
+        const permit = await acquire(ends_ms);
+        if ("kind" in permit) return permit;
+        if (!work.ownsKey()) {
+          recordOutcomeLater(permit, "dropped");
           throw new Fault("lease_lost", `Cannot ask "${url}": another node may hold it`);
         }
-        const exchange = await send(leave.slot, {
+        const exchange = await send(permit.slot, {
           url,
           method: "GET",
           headers: [
@@ -214,21 +232,21 @@ export function journey(upstream: Upstream): Journey {
           connect_timeout_ms: MAX_CONNECT_MS,
           headers_timeout_ms: MAX_HEADERS_MS,
           idle_timeout_ms: MAX_SILENCE_MS,
-          mayStart: () => held.mayStart(),
+          ownsKey: () => work.ownsKey(),
         });
-        if (exchange.kind !== "lapsed") {
+        if (exchange.kind !== "expired") {
           requests += 1;
-          return { exchange, leave };
+          return { exchange, permit };
         }
-        count("slot_lapsed");
+        count("slot_expired");
         if (exchange.was_sent) {
           requests += 1;
           died += 1;
           const detail = "Every connection dies under its request";
           if (died > 1)
-            return { exchange: { kind: "failed", problem: "network_reset", detail, ms: 0 }, leave };
+            return { exchange: { kind: "failed", problem: "network_reset", detail, ms: 0 }, permit };
         }
-        settleLater(leave, exchange.was_sent ? "answered" : "dropped");
+        recordOutcomeLater(permit, exchange.was_sent ? "answered" : "dropped");
         if (signal.aborted) return failed("timeout", `The time ran out before ${url} could be asked for`);
         // A connection that took longer than the slot was good for stands by now.
         if (clock.now() >= ends_ms)
@@ -240,12 +258,12 @@ export function journey(upstream: Upstream): Journey {
       }
     };
 
-    const throttled = async (
-      leave: Leave,
+    const turnedAway = async (
+      permit: SlotPermit,
       reason: string,
       retry_after_s: number | null,
       status: number,
-    ): Promise<Try> => {
+    ): Promise<FetchAttempt> => {
       count(`throttled_${reason}`);
       meters.say(reason === "identity_refused" ? "error" : "warn", "The filing system turned us away", {
         reason,
@@ -255,7 +273,7 @@ export function journey(upstream: Upstream): Journey {
           advice: "TRAWL_FILINGS_IDENTITY was refused: waiting does not help",
         }),
       });
-      const left_s = await leave.settle("throttled", retry_after_s, reason);
+      const left_s = await permit.recordOutcome("throttled", retry_after_s, reason);
       const message =
         reason === "identity_refused"
           ? "The filing system refused the declared identity; the operator has to change it"
@@ -265,17 +283,20 @@ export function journey(upstream: Upstream): Journey {
 
     const unanswered = (
       { problem, detail }: { readonly problem: EgressProblem; readonly detail: string },
-      leave: Leave,
+      permit: SlotPermit,
       status: number | null,
-    ): Try => {
+    ): FetchAttempt => {
       count(problem);
       if (problem === "blocked_destination" || problem === "invalid_url") {
-        settleLater(leave, "dropped");
+        recordOutcomeLater(permit, "dropped");
         return final(failed("blocked_destination", `${first_url}: ${detail}`));
       }
       const isSilent = problem === "timeout" || problem === "aborted";
-      const said = status !== null;
-      settleLater(leave, said ? "answered" : NOBODY.has(problem) || isSilent ? "unreachable" : "answered");
+      const hasAnswered = status !== null;
+      recordOutcomeLater(
+        permit,
+        hasAnswered ? "answered" : UNREACHABLE_PROBLEMS.has(problem) || isSilent ? "unreachable" : "answered",
+      );
       if (problem === "aborted") return timedOut();
       if (!isSilent) return broken(`${problem}: ${detail}`, status);
       return final(
@@ -284,27 +305,27 @@ export function journey(upstream: Upstream): Journey {
     };
 
     /** The whole body into the store, unless it is wrong; then nothing is. */
-    const read = async (
+    const storeBody = async (
       { body, cancel }: Answered,
       kind: SourceKind,
       path: string,
     ): Promise<
       | { readonly kind: "stored"; readonly sha256: string; readonly bytes: number; readonly keep: boolean }
-      | Exclude<Checked, { kind: "whole" }>
+      | Exclude<BodyAssessment, { kind: "whole" }>
       | { readonly kind: "too_large" }
       | { readonly kind: "unread"; readonly problem: EgressError }
     > => {
-      const check = bodyCheck(kind, path);
+      const check = bodyAssessor(kind, path);
       type Wrong =
-        | Exclude<Checked, { kind: "whole" }>
+        | Exclude<BodyAssessment, { kind: "whole" }>
         | { kind: "too_large" }
         | { kind: "unread"; problem: EgressError };
       let wrong: Wrong | null = null;
       let keep = true;
       let bytes = 0;
       class Stopped extends Error {}
-      const stop = (because: Wrong): never => {
-        wrong = because;
+      const stop = (reason: Wrong): never => {
+        wrong = reason;
         throw new Stopped();
       };
       async function* watched(): AsyncGenerator<Buffer> {
@@ -322,10 +343,10 @@ export function journey(upstream: Upstream): Journey {
         }
         const checked = check.end();
         if (checked.kind !== "whole") stop(checked);
-        else ({ keep } = checked);
+        else ({ cacheable: keep } = checked);
       }
       try {
-        return { kind: "stored", ...(await bodies.put(watched())), keep };
+        return { kind: "stored", ...(await blobs.put(watched())), keep };
       } catch (problem) {
         cancel();
         if (wrong) return wrong as Wrong;
@@ -333,41 +354,42 @@ export function journey(upstream: Upstream): Journey {
       }
     };
 
-    const keep = async (answer: SourceAnswer, last_modified: string | null): Promise<void> => {
+    const storeAnswer = async (answer: SourceAnswer, last_modified: string | null): Promise<void> => {
       const now_ms = clock.now();
-      const record: Kept = { answer, last_modified, validated_ms: now_ms };
-      const expires_at_ms = expiresAt(ask.kind, now_ms);
-      if (answer.kind === "got") await holds.hold([answer.sha256], `filing ${digest}`, expires_at_ms);
+      const record: CachedDocument = { answer, last_modified, validated_ms: now_ms };
+      const expires_at_ms = expiresAt(request.kind, now_ms);
+      if (answer.kind === "got") await refs.retain([answer.sha256], `filing ${digest}`, expires_at_ms);
       // Two writers at once: whoever comes second looks again, once; a cache need not win.
-      for (let again = 0; again < 2; again++) {
-        const old = await documents.get(FILINGS, digest);
-        if (await documents.put(FILINGS, digest, record, old?.version ?? 0, { expires_at_ms })) return;
+      for (let attempt = 0; attempt < 2; attempt++) {
+        const old = await documents.get(FILING_DOCUMENTS, digest);
+        if (await documents.put(FILING_DOCUMENTS, digest, record, old?.version ?? 0, { expires_at_ms }))
+          return;
       }
     };
 
-    const fresh = async (exchange: Answered, leave: Leave, url: string): Promise<Try> => {
-      const { path } = hosts.placeOf(url) ?? ask;
-      const body = await read(exchange, ask.kind, path);
+    const handleBody = async (exchange: Answered, permit: SlotPermit, url: string): Promise<FetchAttempt> => {
+      const { path } = hosts.addressOf(url) ?? request;
+      const body = await storeBody(exchange, request.kind, path);
       const { status } = exchange;
       switch (body.kind) {
         case "too_large":
-          settleLater(leave, "answered");
+          recordOutcomeLater(permit, "answered");
           count("too_large");
-          return final(tooLarge(ask.kind, most_bytes, requests));
+          return final(tooLarge(request.kind, most_bytes, requests));
         case "unread":
-          return unanswered({ problem: body.problem.problem, detail: body.problem.message }, leave, status);
+          return unanswered({ problem: body.problem.problem, detail: body.problem.message }, permit, status);
         case "throttled":
-          return throttled(leave, body.reason, retryAfterOf(exchange, clock.now()), status);
-        case "half":
-          settleLater(leave, "answered");
-          count("half");
-          return half(body.why, status);
+          return turnedAway(permit, body.reason, retryAfterOf(exchange, clock.now()), status);
+        case "incomplete":
+          recordOutcomeLater(permit, "answered");
+          count("incomplete");
+          return incomplete(body.detail, status);
         case "broken":
-          settleLater(leave, "answered");
+          recordOutcomeLater(permit, "answered");
           count("broken");
-          return broken(body.why, status);
+          return broken(body.detail, status);
         case "stored": {
-          settleLater(leave, "answered");
+          recordOutcomeLater(permit, "answered");
           const same = stale?.answer.kind === "got" && stale.answer.sha256 === body.sha256;
           count(same ? "unchanged" : "ok");
           const answer: Got = {
@@ -387,60 +409,63 @@ export function journey(upstream: Upstream): Journey {
           };
           if (body.keep) {
             const last_modified = exchange.headers.get("last-modified")?.[0] ?? null;
-            await keep({ ...answer, revalidated: false }, redirects.length > 0 ? null : last_modified);
+            await storeAnswer({ ...answer, revalidated: false }, redirects.length > 0 ? null : last_modified);
           }
           return final(answer);
         }
       }
     };
 
-    const once = async (): Promise<Try> => {
+    const attemptOnce = async (): Promise<FetchAttempt> => {
       redirects = [];
       let url = first_url;
-      let place: Place = ask;
+      let address: SourceAddress = request;
       for (;;) {
-        const verdict = await rules(say, place, ask);
+        const verdict = await checkRobots(ask, address, request);
         if (verdict.kind === "unknown") return final({ ...verdict.answer, redirects, requests });
         if (verdict.kind === "disallowed")
           return final(failed("robots_disallowed", `robots.txt of ${url} disallows it (${verdict.rule})`));
-        const sent = await request(url);
-        if (!("leave" in sent)) return final(sent);
-        const { exchange, leave } = sent;
-        if (exchange.kind === "failed") return unanswered(exchange, leave, null);
+        const sent = await sendRequest(url);
+        if (!("permit" in sent)) return final(sent);
+        const { exchange, permit } = sent;
+        if (exchange.kind === "failed") return unanswered(exchange, permit, null);
         const { status } = exchange;
-        if (status === 200) return fresh(exchange, leave, url);
+        if (status === 200) return handleBody(exchange, permit, url);
         const beginning = await beginningOf(exchange);
         if (beginning instanceof EgressError)
-          return unanswered({ problem: beginning.problem, detail: beginning.message }, leave, status);
-        const told = toldBy(status, beginning);
-        switch (told.kind) {
+          return unanswered({ problem: beginning.problem, detail: beginning.message }, permit, status);
+        const classification = classify(status, beginning);
+        switch (classification.kind) {
           case "throttled":
-            return throttled(leave, told.reason, retryAfterOf(exchange, clock.now()), status);
+            return turnedAway(permit, classification.reason, retryAfterOf(exchange, clock.now()), status);
           case "missing": {
-            settleLater(leave, "answered");
+            recordOutcomeLater(permit, "answered");
             count("missing");
             const answer: SourceAnswer = { kind: "missing", url: first_url, status, requests };
-            await keep({ ...answer, requests: 0 }, null);
+            await storeAnswer({ ...answer, requests: 0 }, null);
             return final(answer);
           }
           case "refused":
-            settleLater(leave, "answered");
+            recordOutcomeLater(permit, "answered");
             count("refused");
             return final(failed(`http_${status}`, `${url} was answered with status ${status}`, null, status));
           case "content":
           case "broken":
-            settleLater(leave, "answered");
+            recordOutcomeLater(permit, "answered");
             count("broken");
-            return broken(told.kind === "broken" ? told.why : `It answered with status ${status}`, status);
+            return broken(
+              classification.kind === "broken" ? classification.detail : `It answered with status ${status}`,
+              status,
+            );
           case "not_modified": {
-            settleLater(leave, "answered");
+            recordOutcomeLater(permit, "answered");
             count("not_modified");
             if (stale?.answer.kind !== "got") return broken("It answered 304 to nothing", status);
-            await keep(stale.answer, stale.last_modified);
+            await storeAnswer(stale.answer, stale.last_modified);
             return final({ ...stale.answer, cached: true, revalidated: true, requests });
           }
           case "redirect": {
-            settleLater(leave, "answered");
+            recordOutcomeLater(permit, "answered");
             count("redirect");
             const next = nextOf(url, exchange);
             redirects = [
@@ -451,7 +476,10 @@ export function journey(upstream: Upstream): Journey {
               return final(
                 failed("redirect_not_allowed", `${url} leads off the filing system's hosts`, null, status),
               );
-            if (ask.within !== undefined && !(next.host === ask.host && isWithin(next.path, ask.within)))
+            if (
+              request.within !== undefined &&
+              !(next.host === request.host && isWithin(next.path, request.within))
+            )
               return final(
                 failed("redirect_not_allowed", `${url} leads out of the filing's folder`, null, status),
               );
@@ -464,7 +492,7 @@ export function journey(upstream: Upstream): Journey {
                   status,
                 ),
               );
-            place = next;
+            address = next;
             url = hosts.urlOf(next);
           }
         }
@@ -472,23 +500,23 @@ export function journey(upstream: Upstream): Journey {
     };
 
     /** Where a redirect leads, null: not to the filing system. */
-    const nextOf = (url: string, { headers: fields }: Answered): Place | null => {
+    const nextOf = (url: string, { headers: fields }: Answered): SourceAddress | null => {
       const location = fields.get("location")?.[0];
       const next = location === undefined ? null : URL.parse(location, url);
-      return next && hosts.placeOf(next.href);
+      return next && hosts.addressOf(next.href);
     };
 
     try {
       for (let tries = 1; ; tries++) {
-        const { answer, again_ms } = await once();
-        if (again_ms === null || tries === MAX_TRIES || signal.aborted) return answer;
-        if (clock.now() + again_ms >= ask.deadline_ms) return answer;
+        const { answer, retry_in_ms: again_ms } = await attemptOnce();
+        if (again_ms === null || tries === MAX_ATTEMPTS || signal.aborted) return answer;
+        if (clock.now() + again_ms >= request.deadline_ms) return answer;
         const [url] = first_url.split("?");
-        meters.say("info", "The filing system is asked once more", { url, why });
+        meters.say("info", "The filing system is asked once more", { url, why: lastProblem });
         await pause(again_ms);
       }
     } finally {
-      alarm[Symbol.dispose]();
+      deadlineTimer[Symbol.dispose]();
     }
   };
 }
@@ -507,13 +535,13 @@ async function beginningOf({ body, cancel }: Answered): Promise<Buffer | EgressE
     for await (const piece of body) {
       pieces.push(piece);
       bytes += piece.length;
-      if (bytes >= LOOKED_AT_BYTES) break;
+      if (bytes >= MAX_INSPECTED_BYTES) break;
     }
   } catch (problem) {
     if (problem instanceof EgressError) return problem;
     throw problem;
   } finally {
-    if (bytes >= LOOKED_AT_BYTES) cancel();
+    if (bytes >= MAX_INSPECTED_BYTES) cancel();
   }
   return Buffer.concat(pieces);
 }

@@ -4,18 +4,18 @@
  */
 import type { SourceHost, SourceKind } from "../../../schemas/filing-source.ts";
 
-export interface Place {
+export interface SourceAddress {
   readonly host: SourceHost;
   /** Path and query. */
   readonly path: string;
 }
 
 export interface FilingHosts {
-  readonly urlOf: (place: Place) => string;
+  readonly urlOf: (address: SourceAddress) => string;
   /** Whether nobody but the adapter may ask this address. */
   readonly owns: (url: string) => boolean;
   /** Null: not the filing system's, or with a user, or at a port that is not its own. */
-  readonly placeOf: (url: string) => Place | null;
+  readonly addressOf: (url: string) => SourceAddress | null;
 }
 
 const REAL: Readonly<Record<string, SourceHost>> = {
@@ -30,35 +30,35 @@ const isDefault = ({ port }: URL): boolean => port === "";
 
 /** `bases`: absolute addresses, with or without a path before the system's own. */
 export function filingHosts(bases: Readonly<Record<SourceHost, string>>): FilingHosts {
-  const read = (["data", "www", "search"] as const).map((host) => {
+  const origins = (["data", "www", "search"] as const).map((host) => {
     const url = new URL(bases[host]);
-    return { host, origin: url.origin, before: url.pathname.replace(/\/+$/, "") };
+    return { host, origin: url.origin, prefix: url.pathname.replace(/\/+$/, "") };
   });
-  const baseOf = (url: URL): { readonly host: SourceHost; readonly before: string } | undefined =>
-    read.find(({ origin, before }) => url.origin === origin && url.pathname.startsWith(`${before}/`));
+  const baseOf = (url: URL): { readonly host: SourceHost; readonly prefix: string } | undefined =>
+    origins.find(({ origin, prefix }) => url.origin === origin && url.pathname.startsWith(`${prefix}/`));
 
   return {
     urlOf({ host, path }) {
-      const { origin, before } = read.find((base) => base.host === host)!;
-      return new URL(`${origin}${before}${path}`).href;
+      const { origin, prefix } = origins.find((base) => base.host === host)!;
+      return new URL(`${origin}${prefix}${path}`).href;
     },
     owns(text) {
       const url = URL.parse(text);
-      return url !== null && (nameOf(url) in REAL || read.some(({ origin }) => origin === url.origin));
+      return url !== null && (nameOf(url) in REAL || origins.some(({ origin }) => origin === url.origin));
     },
-    placeOf(text) {
+    addressOf(text) {
       const url = URL.parse(text);
       if (!url || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") return null;
       const base = baseOf(url);
-      if (base) return placed(base.host, url.pathname.slice(base.before.length) + url.search);
+      if (base) return unwrapViewer(base.host, url.pathname.slice(base.prefix.length) + url.search);
       const host = REAL[nameOf(url)];
-      return host && isDefault(url) ? placed(host, url.pathname + url.search) : null;
+      return host && isDefault(url) ? unwrapViewer(host, url.pathname + url.search) : null;
     },
   };
 }
 
 /** The viewer of inline XBRL is a script around the document it names: that one is meant. */
-function placed(host: SourceHost, path: string): Place {
+function unwrapViewer(host: SourceHost, path: string): SourceAddress {
   const named =
     host === "www" ? /^\/ixv?(?:iewer)?\?(?:.*&)?doc=(\/Archives\/[^&#]+)/.exec(path)?.[1] : undefined;
   return { host, path: named ?? path };
@@ -68,7 +68,7 @@ const IN_FILING = /^\/Archives\/edgar\/data\/\d+\/(?:\d{18}\/)?[^/?]+$/;
 const LISTING = /(?:-index(?:-headers)?\.html?|\/index\.json)$/;
 
 /** What stands at an address, by its form; only what is filed never changes. */
-export function kindOf({ host, path }: Place): SourceKind {
+export function kindOf({ host, path }: SourceAddress): SourceKind {
   if (host === "search") return path.startsWith("/LATEST/search-index?") ? "search" : "page";
   if (host === "data") {
     if (/^\/submissions\/[^/?]+\.json$/.test(path)) return "submissions";

@@ -8,8 +8,8 @@ export interface Waiter<Reply> {
   readonly slot_id: string;
   readonly project: string;
   readonly lane: Lane;
-  readonly asked_ms: number;
-  readonly leaves_ms: number;
+  readonly queued_ms: number;
+  readonly deadline_ms: number;
   readonly reply: Reply;
 }
 
@@ -27,13 +27,14 @@ export const emptyQueue = <Reply>(): Queue<Reply> => ({
   sync_in_row: 0,
 });
 
-const counted = (lane: Map<string, readonly unknown[]>): number =>
+const countWaiters = (lane: Map<string, readonly unknown[]>): number =>
   [...lane.values()].reduce((sum, waiters) => sum + waiters.length, 0);
 
-export const waiting = ({ lanes }: Queue<unknown>): number => counted(lanes.sync) + counted(lanes.batch);
+export const queueLength = ({ lanes }: Queue<unknown>): number =>
+  countWaiters(lanes.sync) + countWaiters(lanes.batch);
 
 /** Asked again with the same id: the new address counts, the place stays. */
-export function join<Reply>(queue: Queue<Reply>, waiter: Waiter<Reply>): void {
+export function enqueue<Reply>(queue: Queue<Reply>, waiter: Waiter<Reply>): void {
   const { lanes } = queue;
   const waiters = lanes[waiter.lane].get(waiter.project) ?? [];
   lanes[waiter.lane].set(waiter.project, waiters);
@@ -60,41 +61,42 @@ export function takeNext<Reply>(queue: Queue<Reply>): Waiter<Reply> | undefined 
 /** Takes out everyone for whom this is so. */
 export function takeIf<Reply>(
   { lanes }: Queue<Reply>,
-  leaves: (waiter: Waiter<Reply>) => boolean,
+  matches: (waiter: Waiter<Reply>) => boolean,
 ): Waiter<Reply>[] {
-  const gone: Waiter<Reply>[] = [];
+  const removed: Waiter<Reply>[] = [];
   for (const lane of [lanes.sync, lanes.batch])
     for (const [project, waiters] of lane) {
-      const left = waiters.filter(leaves);
-      if (left.length === 0) continue;
-      gone.push(...left);
-      const rest = waiters.filter((waiter) => !left.includes(waiter));
-      if (rest.length === 0) lane.delete(project);
-      else lane.set(project, rest);
+      const matching = waiters.filter(matches);
+      if (matching.length === 0) continue;
+      removed.push(...matching);
+      const remaining = waiters.filter((waiter) => !matching.includes(waiter));
+      if (remaining.length === 0) lane.delete(project);
+      else lane.set(project, remaining);
     }
-  return gone;
+  return removed;
 }
 
 /** When the first of them loses patience; Infinity when nobody waits. */
-export const firstLeaves = ({ lanes }: Queue<unknown>): number =>
+export const nextDeadline = ({ lanes }: Queue<unknown>): number =>
   Math.min(
     ...[lanes.sync, lanes.batch].flatMap((lane) =>
-      [...lane.values()].flatMap((waiters) => waiters.map(({ leaves_ms }) => leaves_ms)),
+      [...lane.values()].flatMap((waiters) => waiters.map(({ deadline_ms }) => deadline_ms)),
     ),
   );
 
 /** How many would be served before a caller who came now, as far as those who wait already tell. */
-export function ahead({ lanes, sync_in_row }: Queue<unknown>, lane: Lane, project: string): number {
+export function countAhead({ lanes, sync_in_row }: Queue<unknown>, lane: Lane, project: string): number {
   const projects = [...lanes[lane].keys()];
   const mine = lanes[lane].get(project)?.length ?? 0;
-  const place = mine > 0 ? projects.indexOf(project) : projects.length;
-  const before = [...lanes[lane].values()].reduce(
-    (sum, { length }, at) => sum + (at === place ? mine : Math.min(length, mine + (at < place ? 1 : 0))),
+  const position = mine > 0 ? projects.indexOf(project) : projects.length;
+  const inLane = [...lanes[lane].values()].reduce(
+    (sum, { length }, at) =>
+      sum + (at === position ? mine : Math.min(length, mine + (at < position ? 1 : 0))),
     0,
   );
   const crossing =
     lane === "sync"
-      ? Math.min(counted(lanes.batch), Math.floor((before + sync_in_row) / MAX_SYNC_IN_ROW))
-      : Math.min(counted(lanes.sync), MAX_SYNC_IN_ROW * (before + 1) - sync_in_row);
-  return before + Math.max(0, crossing);
+      ? Math.min(countWaiters(lanes.batch), Math.floor((inLane + sync_in_row) / MAX_SYNC_IN_ROW))
+      : Math.min(countWaiters(lanes.sync), MAX_SYNC_IN_ROW * (inLane + 1) - sync_in_row);
+  return inLane + Math.max(0, crossing);
 }

@@ -11,38 +11,38 @@ import type { FilingHosts } from "./hosts.ts";
  * `lapsed`: there is no answer, and the slot is lost; `was_sent` when the request left and died with a connection that
  * had been kept too long.
  */
-export type Sent = Exchange | { readonly kind: "lapsed"; readonly was_sent: boolean };
+export type SlotExchange = Exchange | { readonly kind: "expired"; readonly was_sent: boolean };
 
-export type FilingRequest = Omit<ExchangeRequest, "sending"> & {
+export type SlotEgressRequest = Omit<ExchangeRequest, "sending"> & {
   /** Asked immediately before the request leaves, as the slot's time is. */
-  readonly mayStart: () => boolean;
+  readonly ownsKey: () => boolean;
 };
-export type FilingSend = (slot: FilingSlot, request: FilingRequest) => Promise<Sent>;
+export type SendWithSlot = (slot: FilingSlot, request: SlotEgressRequest) => Promise<SlotExchange>;
 
 /** Each slot sends once, within its time, looked at again when the connection stands. */
-export function filingSend(egress: Egress, clock: Clock): FilingSend {
+export function sendWithSlot(egress: Egress, clock: Clock): SendWithSlot {
   const used = new WeakSet<FilingSlot>();
   return async (slot, request) => {
-    const { mayStart, ...asked } = request;
+    const { ownsKey, ...exchangeRequest } = request;
     if (used.has(slot)) throw new TypeError(`Cannot ask "${request.url}": the slot was used before`);
     used.add(slot);
-    const isIn = (): boolean => clock.now() >= slot.slot_ms && clock.now() <= slot.not_after_ms;
-    if (!isIn()) return { kind: "lapsed", was_sent: false };
+    const isSlotOpen = (): boolean => clock.now() >= slot.slot_ms && clock.now() <= slot.not_after_ms;
+    if (!isSlotOpen()) return { kind: "expired", was_sent: false };
     let was_sent = false;
     let isLate = false;
     const sending = (): boolean => {
       // Asked a second time, a kept connection had died: the system may have counted the first.
-      isLate = was_sent || !isIn() || !mayStart();
+      isLate = was_sent || !isSlotOpen() || !ownsKey();
       was_sent ||= !isLate;
       return !isLate;
     };
-    const exchange = await egress.exchange({ ...asked, sending });
-    return exchange.kind === "failed" && isLate ? { kind: "lapsed", was_sent } : exchange;
+    const exchange = await egress.exchange({ ...exchangeRequest, beforeSend: sending });
+    return exchange.kind === "failed" && isLate ? { kind: "expired", was_sent } : exchange;
   };
 }
 
 /** For everybody else. Redirects to the filing system are handed over before it is asked (actors/fetch). */
-export const withoutFilings = (egress: Egress, { owns }: Pick<FilingHosts, "owns">): Egress => ({
+export const denyFilingHosts = (egress: Egress, { owns }: Pick<FilingHosts, "owns">): Egress => ({
   close: () => egress.close(),
   async exchange(request) {
     if (!owns(request.url)) return egress.exchange(request);

@@ -67,11 +67,11 @@ export function surveyOf(tree: Tree, linked: LinkedData, url: string): Survey {
   const lines = toLines(page, unseenInline(page));
   const chosen = chooseArticle(page);
   const inside = linesIn(page, lines, chosen);
-  const kept = new Set(articleLines(inside, tree.title));
+  const trimmed = new Set(articleLines(inside, tree.title));
   const prose = new Set<number>();
   let prose_chars = 0;
   for (const [i, line] of lines.entries())
-    if (kept.has(line)) {
+    if (trimmed.has(line)) {
       prose.add(i);
       prose_chars += line.text.length;
     }
@@ -116,7 +116,7 @@ export function readHtml(
   const closed = isDeclaredClosed(tree, linked);
   const unseen = unseenAnywhere(page);
   const captioned = captions(page);
-  const said = new Set<string>();
+  const lineTexts = new Set<string>();
   const read = lines.flatMap(({ node, tag, text }, i) => {
     // What a page sells is never taken from where nobody sees it.
     if (!some || !picked[i] || (closed && unseen[node])) return [];
@@ -124,16 +124,16 @@ export function readHtml(
     // A carousel's clones, a heading set twice for wide and narrow screens. One paragraph after itself is meant so.
     const above = lines[i - 1];
     const beside = above?.text === text && tree.parent[above.node] === tree.parent[node];
-    if (text.length > REPEATED_CHARS && !REPEATING.has(tag) && !beside && said.has(text)) return [];
-    said.add(text);
+    if (text.length > REPEATED_CHARS && !REPEATING.has(tag) && !beside && lineTexts.has(text)) return [];
+    lineTexts.add(text);
     return [i];
   });
   // What a gate says is no text; it is heard by readPaywall.
-  const gates = findGates({ tree, words: page.words, unseen, lines, kept: read });
-  const kept = read.filter(
+  const gates = findGates({ tree, words: page.words, unseen, lines, article_lines: read });
+  const reliable = read.filter(
     (i) => !gates.some((gate) => lines[i]!.node >= gate && lines[i]!.node < tree.end[gate]!),
   );
-  const shown = linesText(kept.map((i) => lines[i]!));
+  const shown = linesText(reliable.map((i) => lines[i]!));
   const first_prose = lines.findIndex((line, i) => prose.has(i) && line.text.length > 60);
   const { title, meta, about } = readMeta(
     tree,
@@ -160,7 +160,7 @@ export function readHtml(
     unseen,
     gates,
     lines,
-    kept,
+    article_lines: reliable,
     text_chars: text.length,
     word_count,
   });

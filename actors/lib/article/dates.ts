@@ -156,18 +156,18 @@ function partsOf(raw: string, language: string | null): Parts | null {
     };
   }
   if (/^(?:19|20)\d{2}$/.test(text)) return { year: Number(text) };
-  const after = (match: RegExpExecArray): Pick<Parts, "time" | "zone"> =>
+  const rest = (match: RegExpExecArray): Pick<Parts, "time" | "zone"> =>
     timeOf(text.slice(match.index + match[0].length, match.index + match[0].length + 40));
   found = DAY_NAME_YEAR.exec(text);
   let month = found && MONTHS.get(found[2]!.toLowerCase());
-  if (found && month) return { year: Number(found[3]), month, day: Number(found[1]), ...after(found) };
+  if (found && month) return { year: Number(found[3]), month, day: Number(found[1]), ...rest(found) };
   found = NAME_DAY_YEAR.exec(text);
   month = found && MONTHS.get(found[1]!.toLowerCase());
-  if (found && month) return { year: Number(found[3]), month, day: Number(found[2]), ...after(found) };
+  if (found && month) return { year: Number(found[3]), month, day: Number(found[2]), ...rest(found) };
   found = NUMBERS.exec(text);
   if (found) {
     const order = dayMonth(Number(found[1]), Number(found[3]), found[2]!, language);
-    return order && { year: Number(found[4]), month: order[1], day: order[0], ...after(found) };
+    return order && { year: Number(found[4]), month: order[1], day: order[0], ...rest(found) };
   }
   found = ASIAN.exec(text);
   if (found)
@@ -178,7 +178,7 @@ function partsOf(raw: string, language: string | null): Parts | null {
     };
   found = /(?<!\d)((?:19|20)\d{2})-(\d{2})-(\d{2})(?!\d)/.exec(text);
   if (found)
-    return { year: Number(found[1]), month: Number(found[2]), day: Number(found[3]), ...after(found) };
+    return { year: Number(found[1]), month: Number(found[2]), day: Number(found[3]), ...rest(found) };
   // "Thu Jan 05 10:00:00 +0000 2023"
   found = /(?<!\p{L})(\p{L}{3,9})\s+(\d{1,2})\s+(\d{1,2}:\d{2}:\d{2})\s+(\S{1,6}\s+)?((?:19|20)\d{2})$/u.exec(
     text,

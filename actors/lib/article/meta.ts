@@ -204,7 +204,7 @@ function cut(text: string, chars_max: number): string {
   return space > chars_max / 2 ? short.slice(0, space) : short;
 }
 
-const some = (value: string | null | undefined): string | null => {
+const nonEmpty = (value: string | null | undefined): string | null => {
   const text = value ? unmarked(value) : "";
   return text === "" ? null : text;
 };
@@ -254,12 +254,12 @@ export function readMeta(
   const website = linked.nodes.find((node) => isLdType(node, /^WebSite$/));
   const publisherLd = about && ldNames(about["publisher"], linked)[0];
   const site =
-    some(meta("og:site_name")) ??
-    some(website && ldText(website["name"])) ??
-    some(meta("application-name", "apple-mobile-web-app-title"));
+    nonEmpty(meta("og:site_name")) ??
+    nonEmpty(website && ldText(website["name"])) ??
+    nonEmpty(meta("application-name", "apple-mobile-web-app-title"));
   const publisher =
-    some(publisherLd && !/^https?:/.test(publisherLd) ? publisherLd : null) ??
-    some(meta("dc.publisher", "citation_publisher", "publisher"));
+    nonEmpty(publisherLd && !/^https?:/.test(publisherLd) ? publisherLd : null) ??
+    nonEmpty(meta("dc.publisher", "citation_publisher", "publisher"));
   const visible = lookAround(tree, words, unseen);
 
   const named = (names: readonly string[]): string[] => names.flatMap((name) => every.get(name) ?? []);
@@ -376,9 +376,9 @@ export function readMeta(
     ...visible.dates.modified,
   ]);
   const description =
-    some(meta("description", "og:description")) ??
-    some(about && ldText(about["description"])) ??
-    some(meta("twitter:description", "dc.description"));
+    nonEmpty(meta("description", "og:description")) ??
+    nonEmpty(about && ldText(about["description"])) ??
+    nonEmpty(meta("twitter:description", "dc.description"));
 
   return {
     about,
@@ -393,8 +393,8 @@ export function readMeta(
       site_name: site,
       description: description && cut(description, DESCRIPTION_CHARS_MAX),
       section:
-        some(about && ldText(about["articleSection"])) ??
-        some(meta("article:section", "parsely-section", "section", "cxenseparse:category")),
+        nonEmpty(about && ldText(about["articleSection"])) ??
+        nonEmpty(meta("article:section", "parsely-section", "section", "cxenseparse:category")),
     },
   };
 }

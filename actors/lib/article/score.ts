@@ -37,8 +37,8 @@ export function readTrees(text: string): Trees {
       column.push(-1);
       border.push(Number(token) / 1_000);
       right.push(0);
-      const asked = open.pop();
-      if (asked !== undefined) right[asked] = node + 1;
+      const parent = open.pop();
+      if (parent !== undefined) right[parent] = node + 1;
     }
   }
   return {

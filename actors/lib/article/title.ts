@@ -103,9 +103,9 @@ export interface TitleCandidate {
 }
 
 /** How many of a text's words, of those with three letters or more, are in a text or among words. */
-function alike(text: string, there: string | readonly string[]): number {
+function alike(text: string, target: string | readonly string[]): number {
   const of = folded(text).match(/[\p{L}\p{N}]{3,}/gu) ?? [];
-  return share(of, (word) => there.includes(word));
+  return share(of, (word) => target.includes(word));
 }
 
 const share = (words: readonly string[], is: (word: string) => boolean): number =>
@@ -114,7 +114,7 @@ const share = (words: readonly string[], is: (word: string) => boolean): number 
 /** The first of these meta elements that says something. */
 export type Meta = (...names: readonly string[]) => string | null;
 
-interface Place {
+interface TitlePlace {
   /** In a header, a footer, navigation, a margin or a dialog. */
   readonly framed: boolean;
   /** In what the page calls its main part or an article. */
@@ -137,7 +137,7 @@ function linkOf(tree: Tree, heading: number): string | undefined {
   return undefined;
 }
 
-function placeOf(tree: Tree, heading: number, here: URL | null): Place {
+function placeOf(tree: Tree, heading: number, here: URL | null): TitlePlace {
   let framed = false;
   let main = false;
   for (let up = tree.parent[heading]!; up > 0; up = tree.parent[up]!) {
@@ -188,7 +188,7 @@ export function titleCandidates(
     meta("og:type")?.toLowerCase() === "article" || (about !== null && isLdType(about, ARTICLE_TYPES));
   const h1s: string[] = [];
   let h2: string | null = null;
-  const places = new Map<string, Place>();
+  const places = new Map<string, TitlePlace>();
   for (let i = 0; i < tree.tag.length && h1s.length < MAX_HEADINGS; i += 1) {
     const tag = tree.tag[i];
     if ((tag !== "h1" && (tag !== "h2" || h2 !== null)) || unseen[i]) continue;
@@ -207,8 +207,8 @@ export function titleCandidates(
     const clean = text ? headed(text).slice(0, TITLE_CHARS_MAX) : "";
     if (clean.length < 3) return;
     const key = folded(clean);
-    const known = found.get(key);
-    if (known) known.from.add(from);
+    const candidate = found.get(key);
+    if (candidate) candidate.from.add(from);
     else found.set(key, { text: clean, from: new Set([from]) });
   };
   h1s.forEach((text, n) => add(text, n === 0 ? "h1" : "h1+"));
@@ -216,15 +216,15 @@ export function titleCandidates(
   const opened = h1s[0]?.split(SEPARATORS) ?? [];
   if (opened.length > 1) add(opened[0], "h1 first");
   add(h2, "h2");
-  for (const [said, from] of [
+  for (const [sourceTexts, from] of [
     [og, "og"],
     [tree.title, "title"],
     [headline, "ld"],
     [twitter, "twitter"],
     [cited, "cited"],
   ] as const) {
-    if (!said) continue;
-    const text = said.slice(0, DECLARED_CHARS_MAX);
+    if (!sourceTexts) continue;
+    const text = sourceTexts.slice(0, DECLARED_CHARS_MAX);
     // What the title element says is text; elsewhere markup was written into a value.
     const whole = from === "title" ? text : unmarked(text);
     add(whole, from);
@@ -240,12 +240,12 @@ export function titleCandidates(
 
   const wholeTitle = letters(tree.title);
   const wholeOg = letters(og ?? "");
-  const headingsSaid = h1s.map(letters);
+  const headingTexts = h1s.map(letters);
   const { slug } = site;
   const isShop = kind === "product" || kind === "collection" || kind === "listing";
   const isService = kind === "service";
-  const opening = headingsSaid[0] ?? "";
-  const everySaid = [wholeTitle, wholeOg, letters(headline ?? ""), letters(twitter ?? ""), ...headingsSaid];
+  const opening = headingTexts[0] ?? "";
+  const allTexts = [wholeTitle, wholeOg, letters(headline ?? ""), letters(twitter ?? ""), ...headingTexts];
   const isHome = slug.length === 0;
   const depth = site.address?.pathname.split("/").filter((part) => part !== "").length ?? 0;
   const seen = seenAlone(
@@ -284,8 +284,8 @@ export function titleCandidates(
       cited: is("cited"),
       in_title: Number(wholeTitle.includes(bare)),
       in_og: Number(wholeOg !== "" && wholeOg.includes(bare)),
-      in_heading: Number(headingsSaid.some((said) => said.includes(bare))),
-      has_heading: Number(headingsSaid.some((said) => said.length > 5 && bare.includes(said))),
+      in_heading: Number(headingTexts.some((heading) => heading.includes(bare))),
+      has_heading: Number(headingTexts.some((heading) => heading.length > 5 && bare.includes(heading))),
       heading_in_title: Number(isHeading && wholeTitle.includes(bare)),
       heading_alike: isHeading ? alike(text, folded(`${tree.title} ${og ?? ""}`)) : 0,
       site: Number(isSite(text, site)),
@@ -331,7 +331,7 @@ export function titleCandidates(
       homeward: Number(place?.homeward ?? false),
       deep_heading: isHeading ? Math.min(depth, 5) / 5 : 0,
       like_h1: Number(bare === opening && !isHeading),
-      said: Math.min(everySaid.filter((each) => each.includes(bare)).length, 5) / 5,
+      said: Math.min(allTexts.filter((each) => each.includes(bare)).length, 5) / 5,
       seen: Math.min(seen.get(bare) ?? 0, 3) / 3,
       sells: Number(/^(?:shop|buy|discover|explore|browse)\b/i.test(text)),
       signs: Number(/[*®™]/.test(text)),

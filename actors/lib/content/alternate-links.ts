@@ -72,8 +72,8 @@ function doiIn(tree: Tree, nodes: readonly LdNode[]): string | null {
   for (const node of nodes) {
     if (!isLdType(node, /Article|Report|Thesis|Chapter|CreativeWork/)) continue;
     for (const value of [node["doi"], node["identifier"], node["sameAs"], node["@id"]].flat()) {
-      const said = typeof value === "object" && value !== null ? (value as LdNode)["value"] : value;
-      const doi = asDoi(ldText(said));
+      const text = typeof value === "object" && value !== null ? (value as LdNode)["value"] : value;
+      const doi = asDoi(ldText(text));
       if (doi) return doi;
     }
   }

@@ -88,8 +88,8 @@ const ROWS = {
   },
   vercel: {
     header: (page) => {
-      const said = from(page, "x-vercel-mitigated");
-      return said === "challenge" ? "challenge" : said === "deny" ? "block" : null;
+      const mitigation = from(page, "x-vercel-mitigated");
+      return mitigation === "challenge" ? "challenge" : mitigation === "deny" ? "block" : null;
     },
     marks: [{ in: "title", like: /^vercel security checkpoint$/i, kind: "challenge" }],
   },

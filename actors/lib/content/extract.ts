@@ -8,11 +8,11 @@ import { charsetOf, decodeText } from "./charset.ts";
 import type { Extracted, ExtractTask } from "./extraction-result.ts";
 import { cutText, readPlain, soundText, MAX_TEXT_CHARS } from "./text-document.ts";
 
-type Read = (task: ExtractTask, elapsed_ms: () => number) => Promise<Extracted>;
+type Extractor = (task: ExtractTask, elapsed_ms: () => number) => Promise<Extracted>;
 
 /** Each loads its own parsers, once, in the child that runs it: pdf.js alone costs a child 20 MB and 0.1 s. */
 export const tasks = {
-  page: async (): Promise<Read> => {
+  page: async (): Promise<Extractor> => {
     const { readHtml } = await import("../article/article.ts");
     const { readLeads } = await import("./alternate-links.ts");
     const { findItems } = await import("./feed.ts");
@@ -27,7 +27,7 @@ export const tasks = {
       return task.kind === "html" ? readAsHtml(task, readHtml, readLeads) : readAsItIs(task);
     };
   },
-  pdf: async (): Promise<Read> => {
+  pdf: async (): Promise<Extractor> => {
     const { readPdf } = await import("./pdf.ts");
     return async (task, elapsed_ms) => {
       const { title, pages, page_count, text, truncated, note } = await readPdf(task.bytes, elapsed_ms);
@@ -129,9 +129,9 @@ function readAsItIs(task: ExtractTask): Extracted {
 
 /** JSON-LD can spell half a surrogate pair, and no store takes one. */
 function soundMeta(meta: ArticleMeta): ArticleMeta {
-  const sound = Object.entries(meta).map(([name, said]) => [
+  const sound = Object.entries(meta).map(([name, value]) => [
     name,
-    typeof said === "string" ? soundText(said) : said,
+    typeof value === "string" ? soundText(value) : value,
   ]);
   return Object.fromEntries(sound) as ArticleMeta;
 }

@@ -67,8 +67,8 @@ const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
 /** Exact ones first, at most three. */
-export function findItems(feed: string, wish: FeedWish): FeedItem[] {
-  const found: FeedItem[] = [];
+export function findItems(feed: string, wanted: FeedWish): FeedItem[] {
+  const feedItems: FeedItem[] = [];
   let items = 0;
   let draft: Draft | null = null;
   let field: string | null = null;
@@ -138,16 +138,16 @@ export function findItems(feed: string, wish: FeedWish): FeedItem[] {
           return;
         }
         if (name !== "item" && name !== "entry") return;
-        const item = itemOf(draft, wish);
+        const item = itemOf(draft, wanted);
         draft = null;
-        if (item && (item.exact || found.length < MAX_ALIKE)) found.push(item);
+        if (item && (item.exact || feedItems.length < MAX_ALIKE)) feedItems.push(item);
       },
     },
     { xmlMode: true, decodeEntities: true },
   );
   parser.write(feed);
   parser.end();
-  return found.toSorted((a, b) => Number(b.exact) - Number(a.exact)).slice(0, MAX_FOUND);
+  return feedItems.toSorted((a, b) => Number(b.exact) - Number(a.exact)).slice(0, MAX_FOUND);
 }
 
 function itemOf(draft: Draft, { addresses, title }: FeedWish): FeedItem | null {

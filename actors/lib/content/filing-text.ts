@@ -49,17 +49,17 @@ export function readFiled(html: string, chars_most: number): FiledText {
   let depth = 0;
 
   const end = (): void => {
-    const said = line
+    const text_line = line
       .replaceAll(/[^\S\t]+/gu, " ")
       .replaceAll(/ ?\t[ \t]*/g, "\t")
       .replaceAll(/^\s+|\s+$/gu, "");
     line = "";
     open_cell = false;
-    if (said === "") return;
-    if (chars + said.length + 1 > chars_most) truncated = true;
+    if (text_line === "") return;
+    if (chars + text_line.length + 1 > chars_most) truncated = true;
     if (truncated) return;
-    chars += said.length + 1;
-    lines.push(said);
+    chars += text_line.length + 1;
+    lines.push(text_line);
   };
 
   const gap = (): void => {

@@ -33,7 +33,7 @@ export interface PaywallPage {
   readonly gates: readonly number[];
   readonly lines: readonly PaywallLine[];
   /** Indexes of the lines that are text, ascending. */
-  readonly kept: readonly number[];
+  readonly article_lines: readonly number[];
   readonly text_chars: number;
   readonly word_count: number;
 }
@@ -176,9 +176,9 @@ export function isDeclaredClosed(tree: Tree, linked: LinkedData): boolean {
 
 /** The elements a simple selector names: its last part, by id, by class or by tag and class. */
 function selected(tree: Tree, selector: string): number[] {
-  const found: number[] = [];
-  for (const one of selector.split(",").slice(0, 10)) {
-    const last = one
+  const elements: number[] = [];
+  for (const part of selector.split(",").slice(0, 10)) {
+    const last = part
       .trim()
       .split(/[\s>+~]+/)
       .at(-1)!;
@@ -187,25 +187,27 @@ function selected(tree: Tree, selector: string): number[] {
     const tag = match[1]?.toLowerCase();
     const names = match[2]!.match(/[.#][\w-]+/g) ?? [];
     if (!tag && names.length === 0) continue;
-    for (let i = 1; i < tree.tag.length && found.length < 50; i += 1) {
+    for (let i = 1; i < tree.tag.length && elements.length < 50; i += 1) {
       if (tree.tag[i] === "#text" || (tag && tree.tag[i] !== tag)) continue;
       const attributes = tree.attributes[i];
       const classes = attributes?.["class"]?.split(/\s+/) ?? [];
       const fits = names.every((name) =>
         name[0] === "#" ? attributes?.["id"] === name.slice(1) : classes.includes(name.slice(1)),
       );
-      if (fits && (tag || names.length > 0)) found.push(i);
+      if (fits && (tag || names.length > 0)) elements.push(i);
     }
   }
-  return found;
+  return elements;
 }
 
 /** Gates: elements named as one, seen, with words in them, not before the text and not around it. */
-export function findGates(page: Pick<PaywallPage, "tree" | "words" | "unseen" | "lines" | "kept">): number[] {
-  const { tree, words, unseen, lines, kept } = page;
-  const first = kept.length > 0 ? lines[kept[0]!]!.node : 0;
+export function findGates(
+  page: Pick<PaywallPage, "tree" | "words" | "unseen" | "lines" | "article_lines">,
+): number[] {
+  const { tree, words, unseen, lines, article_lines } = page;
+  const first = article_lines.length > 0 ? lines[article_lines[0]!]!.node : 0;
   let text_chars = 0;
-  for (const i of kept) text_chars += lines[i]!.text.length;
+  for (const i of article_lines) text_chars += lines[i]!.text.length;
   const gates: number[] = [];
   for (let i = Math.max(1, first); i < tree.tag.length; i += 1) {
     if (words[i]!.length < 6 || unseen[i] || tree.tag[i] === "body" || tree.tag[i] === "html") continue;
@@ -227,7 +229,7 @@ function visibleChars(tree: Tree, unseen: Uint8Array, node: number): number {
 }
 
 export function readPaywall(page: PaywallPage): PaywallReading {
-  const { tree, linked, about, unseen, gates, lines, kept, text_chars, word_count } = page;
+  const { tree, linked, about, unseen, gates, lines, article_lines, text_chars, word_count } = page;
   const evidence = new Set<string>();
   const { not_free, free, parts } = declaredIn(tree, linked);
   if (not_free) evidence.add("jsonld_not_free");
@@ -252,17 +254,17 @@ export function readPaywall(page: PaywallPage): PaywallReading {
 
   const gate = gates.length > 0;
   if (gate) evidence.add("paywall_markup");
-  const first_kept = kept.length > 0 ? lines[kept[0]!]!.node : 0;
-  const last_kept = kept.length > 0 ? lines[kept.at(-1)!]!.node : 0;
+  const first_kept = article_lines.length > 0 ? lines[article_lines[0]!]!.node : 0;
+  const last_kept = article_lines.length > 0 ? lines[article_lines.at(-1)!]!.node : 0;
   let faded = false;
-  for (let i = 1; i < tree.tag.length && kept.length > 0 && !faded; i += 1) {
+  for (let i = 1; i < tree.tag.length && article_lines.length > 0 && !faded; i += 1) {
     const words = page.words[i]!;
     if (words.length < 6 || unseen[i] || tree.tag[i] === "body" || tree.tag[i] === "html") continue;
     // Over the end of the text, or laid behind it.
     faded = tree.end[i]! > last_kept && (i <= last_kept || i > first_kept) && FADE_NAME.test(words);
   }
 
-  const last = kept.length > 0 ? kept.at(-1)! : -1;
+  const last = article_lines.length > 0 ? article_lines.at(-1)! : -1;
   let behind = 0;
   const judged: string[] = [];
   for (const [i, line] of lines.entries()) {

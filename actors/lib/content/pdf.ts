@@ -158,8 +158,8 @@ export function isTitle(title: string): boolean {
 
 async function titleOf(document: Document): Promise<string | null> {
   const { info, metadata } = await document.getMetadata().catch(() => ({ info: {}, metadata: null }));
-  const said = [(info as { Title?: unknown }).Title, metadata?.get("dc:title")];
-  for (const title of said) {
+  const titles = [(info as { Title?: unknown }).Title, metadata?.get("dc:title")];
+  for (const title of titles) {
     if (typeof title !== "string") continue;
     const clean = soundText(title.replaceAll("\u0000", "")).replace(/\s+/g, " ").trim().slice(0, 1_000);
     if (isTitle(clean)) return clean;

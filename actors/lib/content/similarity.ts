@@ -46,10 +46,12 @@ const MIN_TITLE_SHARE = 0.8;
  * Whether these can be titles of one piece: nearly all words of the shorter one are in the longer one, which may name
  * its site besides. One or two words alone say too little, so they must be the whole title.
  */
-export function isSameTitle(one: string, other: string): boolean {
-  const [short, long] = [new Set(wordsOf(one)), new Set(wordsOf(other))].toSorted((a, b) => a.size - b.size);
+export function isSameTitle(first: string, second: string): boolean {
+  const [short, long] = [new Set(wordsOf(first)), new Set(wordsOf(second))].toSorted(
+    (a, b) => a.size - b.size,
+  );
   if (short!.size < MIN_TITLE_WORDS)
-    return short!.size > 0 && wordsOf(one).join(" ") === wordsOf(other).join(" ");
+    return short!.size > 0 && wordsOf(first).join(" ") === wordsOf(second).join(" ");
   return share(short!, long!) >= MIN_TITLE_SHARE;
 }
 

@@ -122,13 +122,13 @@ export function destination({ allow = [], own = [] }: DestinationOptions = {}): 
   });
 
   const address: Destination["address"] = (text, port) => {
-    const given = readAddress(text);
-    if (given === null || REFUSED_PORTS.has(port)) return "blocked_destination";
-    const lifted = allowances.some((range) => within(given, range));
-    if (!lifted && !isGlobal(given)) return "blocked_destination";
-    const isHere = given.range() === "loopback" || given.range() === "unspecified";
+    const parsed = readAddress(text);
+    if (parsed === null || REFUSED_PORTS.has(port)) return "blocked_destination";
+    const lifted = allowances.some((range) => within(parsed, range));
+    if (!lifted && !isGlobal(parsed)) return "blocked_destination";
+    const isHere = parsed.range() === "loopback" || parsed.range() === "unspecified";
     const isOwn = ours.some(
-      (mine) => mine.port === port && (mine.address === given.toString() || (mine.every && isHere)),
+      (mine) => mine.port === port && (mine.address === parsed.toString() || (mine.every && isHere)),
     );
     return isOwn ? "blocked_destination" : "allowed";
   };

@@ -6,7 +6,7 @@ import { MIMEType } from "whatwg-mimetype";
 import type { ContentKind } from "../../../schemas/fetch.ts";
 
 /** The origin's fields a caller may see (1-core.md, FetchResponse.headers). Never cookies. */
-const KEPT = [
+const EXPOSED = [
   "content-type",
   "content-length",
   "content-language",
@@ -21,19 +21,19 @@ const KEPT = [
 ] as const;
 
 /** Longer values are cut: Link fields of some origins run to tens of kilobytes. */
-const KEPT_VALUE_CHARS = 8_192;
+const MAX_EXPOSED_CHARS = 8_192;
 
 /** A field's value as it may be stored and shown: no control characters, not endless. */
 const sanitised = (value: string): string =>
   value
-    .slice(0, KEPT_VALUE_CHARS)
+    .slice(0, MAX_EXPOSED_CHARS)
     .replaceAll(/\p{Cc}+/gu, " ")
     .trim();
 
 /** The allowlisted fields of an answer, names in lower case. */
-export function keptHeaders(headers: ReadonlyMap<string, string>): Record<string, string> {
+export function exposedHeaders(headers: ReadonlyMap<string, string>): Record<string, string> {
   return Object.fromEntries(
-    KEPT.flatMap((name) => (headers.has(name) ? [[name, sanitised(headers.get(name)!)]] : [])),
+    EXPOSED.flatMap((name) => (headers.has(name) ? [[name, sanitised(headers.get(name)!)]] : [])),
   );
 }
 
@@ -169,7 +169,7 @@ function typeOf(content_type: string): MIMEType | null {
   return (
     content_type
       .split(",")
-      .map((one) => MIMEType.parse(one))
+      .map((value) => MIMEType.parse(value))
       .findLast((type) => type !== null) ?? null
   );
 }

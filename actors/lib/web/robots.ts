@@ -32,7 +32,7 @@ const DISALLOW_KEYS: ReadonlySet<string> = new Set([
 ]);
 
 interface Group {
-  seen: boolean;
+  is_present: boolean;
   readonly rules: RobotsRule[];
   crawl_delay_ms: number | null;
 }
@@ -42,11 +42,11 @@ interface Group {
  * `bytes` is the file with one character for each byte ("latin1"), so that no encoding can lose what a rule says.
  */
 export function parseRobots(bytes: string, crawler_name: string): RobotsRules {
-  const own: Group = { seen: false, rules: [], crawl_delay_ms: null };
-  const everyone: Group = { seen: false, rules: [], crawl_delay_ms: null };
+  const own: Group = { is_present: false, rules: [], crawl_delay_ms: null };
+  const everyone: Group = { is_present: false, rules: [], crawl_delay_ms: null };
   const name = crawler_name.toLowerCase();
-  let named: readonly Group[] = [];
-  let naming = false;
+  let groups: readonly Group[] = [];
+  let isNaming = false;
 
   let number = 0;
   for (const line of lines(bytes)) {
@@ -56,29 +56,29 @@ export function parseRobots(bytes: string, crawler_name: string): RobotsRules {
     const { key, value } = field;
     if (USER_AGENT_KEYS.has(key)) {
       const group = isEveryone(value) ? everyone : productOf(value) === name ? own : null;
-      if (!naming) named = [];
-      naming = true;
+      if (!isNaming) groups = [];
+      isNaming = true;
       if (group === null) continue;
-      group.seen = true;
-      if (!named.includes(group)) named = [...named, group];
+      group.is_present = true;
+      if (!groups.includes(group)) groups = [...groups, group];
     } else if (key === "allow" || DISALLOW_KEYS.has(key)) {
-      naming = false;
-      for (const group of named) addRule(group, key === "allow", value, number);
+      isNaming = false;
+      for (const group of groups) addRule(group, key === "allow", value, number);
     } else if (key === "crawl-delay") {
       // Not a rule of the RFC, so, as any other record, it neither ends nor begins a group (section 2.2.4).
       const delay_ms = crawlDelay(value);
       if (delay_ms === null) continue;
-      for (const group of named) group.crawl_delay_ms = Math.max(group.crawl_delay_ms ?? 0, delay_ms);
+      for (const group of groups) group.crawl_delay_ms = Math.max(group.crawl_delay_ms ?? 0, delay_ms);
     }
   }
 
-  const group = own.seen ? own : everyone;
+  const group = own.is_present ? own : everyone;
   const { crawl_delay_ms } = group;
   // Section 2.2.2: the longest pattern wins, and of two equally long ones the allowing.
   const rules = group.rules.toSorted(
     (a, b) => b.pattern.length - a.pattern.length || Number(b.allow) - Number(a.allow) || a.line - b.line,
   );
-  return { group: own.seen ? crawler_name : everyone.seen ? "*" : null, rules, crawl_delay_ms };
+  return { group: own.is_present ? crawler_name : everyone.is_present ? "*" : null, rules, crawl_delay_ms };
 }
 
 export interface RobotsVerdict {
@@ -116,9 +116,9 @@ function matches(path: string, pattern: string): boolean {
   const last = anchored ? later.pop() : undefined;
   let at = first.length;
   for (const piece of later) {
-    const found = path.indexOf(piece, at);
-    if (found === -1) return false;
-    at = found + piece.length;
+    const index = path.indexOf(piece, at);
+    if (index === -1) return false;
+    at = index + piece.length;
   }
   if (!anchored) return true;
   if (last === undefined) return path.length === at;

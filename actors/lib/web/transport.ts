@@ -20,17 +20,17 @@ export interface TransportRequest {
    * origin. Refusals end the journey. Granted slots are handed back by `left`. `sending` is asked immediately before
    * the request leaves (false, and it must not leave any more), `sent` is told when it has left: gaps count from there.
    */
-  readonly enter: (url: string) => Promise<Entry>;
+  readonly admit: (url: string) => Promise<Admission>;
 }
 
-export type Entry =
+export type Admission =
   | {
-      readonly kind: "entered";
-      readonly sending: () => boolean | Promise<boolean>;
-      readonly sent: () => void;
-      readonly left: (answer: OriginAnswer) => void;
+      readonly kind: "admitted";
+      readonly beforeSend: () => boolean | Promise<boolean>;
+      readonly onSent: () => void;
+      readonly release: (answer: OriginAnswer) => void;
     }
-  | { readonly kind: "refused"; readonly refusal: Refusal };
+  | { readonly kind: "refused"; readonly refusal: HopRefusal };
 
 /** What the origin said, for the domain's pace. */
 export interface OriginAnswer {
@@ -39,7 +39,7 @@ export interface OriginAnswer {
 }
 
 /** Why a hop may not be taken: a FetchError, the pseudo-step it is recorded under, and a sentence. */
-export interface Refusal {
+export interface HopRefusal {
   readonly error: string;
   readonly step: "robots" | "politeness" | "dns" | "egress";
   readonly reason: string;
@@ -47,7 +47,7 @@ export interface Refusal {
   readonly detail: string | null;
 }
 
-export type Transported =
+export type TransportResult =
   | {
       readonly kind: "page";
       readonly final_url: string;
@@ -75,11 +75,11 @@ export type Transported =
     }
   | {
       readonly kind: "refused";
-      readonly refusal: Refusal;
+      readonly refusal: HopRefusal;
       readonly redirects: readonly Redirect[];
       readonly final_url: string | null;
       readonly ms: number;
     };
 
 /** Never throws but for bugs; ends at the latest when its signal does. */
-export type Transport = (request: TransportRequest) => Promise<Transported>;
+export type Transport = (request: TransportRequest) => Promise<TransportResult>;

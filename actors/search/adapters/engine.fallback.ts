@@ -15,7 +15,7 @@ const MAX_QUERY_WORDS = 50;
 
 const PERIODS: Readonly<Record<Period, string>> = { day: "pd", week: "pw", month: "pm", year: "py" };
 
-interface Needs {
+interface FallbackEngineDeps {
   readonly egress: Egress;
   readonly clock: Clock;
   /** The endpoint itself, for example https://api.search.brave.com/res/v1/web/search */
@@ -23,7 +23,7 @@ interface Needs {
   readonly key: string | null;
 }
 
-export function fallbackEngine({ egress, clock, url: configured, key }: Needs): Engine {
+export function fallbackEngine({ egress, clock, url: configured, key }: FallbackEngineDeps): Engine {
   const { origin, pathname } = new URL(configured);
   return {
     name: `${origin}${pathname}`,
@@ -36,7 +36,7 @@ export function fallbackEngine({ egress, clock, url: configured, key }: Needs): 
         const [language, region] = (question.language ?? "").split("-") as [string, string?];
         const country = question.country ?? region;
         const left = question.max_results - page * FALLBACK_PAGE;
-        url.searchParams.set("q", cut(question.query));
+        url.searchParams.set("q", cutQuery(question.query));
         url.searchParams.set("count", String(Math.min(FALLBACK_PAGE, left)));
         if (page > 0) url.searchParams.set("offset", String(page));
         if (question.freshness !== null) url.searchParams.set("freshness", PERIODS[question.freshness]);
@@ -61,19 +61,19 @@ export function fallbackEngine({ egress, clock, url: configured, key }: Needs): 
   };
 }
 
-function cut(query: string): string {
+function cutQuery(query: string): string {
   const words = query.split(" ").slice(0, MAX_QUERY_WORDS).join(" ");
   if (words.length <= MAX_QUERY_CHARS) return words;
   const end = words.lastIndexOf(" ", MAX_QUERY_CHARS);
   return words.slice(0, end > 0 ? end : MAX_QUERY_CHARS);
 }
 
-type Page =
+type ResultPage =
   | { readonly kind: "answered"; readonly results: readonly RawResult[]; readonly more: boolean }
   | Extract<EngineAnswer, { kind: "failed" }>;
 
 /** Who finds nothing leaves `web` out; an error or another API has neither it nor the query it answers. */
-function readPage(value: unknown): Page {
+function readPage(value: unknown): ResultPage {
   if (!isRecord(value)) return failed("invalid_answer", "JSON that is no object");
   const { web, query } = value;
   const list = isRecord(web) ? web["results"] : undefined;
@@ -90,10 +90,10 @@ function readPage(value: unknown): Page {
     return [
       {
         url,
-        title: plain(textOf(raw["title"])),
+        title: plainText(textOf(raw["title"])),
         snippets: [textOf(raw["description"]), ...textsOf(raw["extra_snippets"])].flatMap((text) => {
-          const said = plain(text);
-          return said === null ? [] : [said];
+          const plain_text = plainText(text);
+          return plain_text === null ? [] : [plain_text];
         }),
         engines: ["fallback_api"],
         // `age` is for people ("2 days ago"); page_age is a time.
@@ -110,7 +110,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }; // prettier-ignore
 
 /** Texts come with <strong> and the entities of HTML, also where decorations are declined. */
-function plain(text: string | null): string | null {
+function plainText(text: string | null): string | null {
   return (
     text &&
     text

@@ -44,14 +44,14 @@ export interface IndexLimits {
   readonly chars: number;
   /** Of one page; the rest is not searched. */
   readonly text_chars: number;
-  readonly kept_ms: number;
+  readonly retention_ms: number;
 }
 
 const LIMITS: IndexLimits = {
   pages: 100_000,
   chars: 256 * 2 ** 20,
   text_chars: 50_000,
-  kept_ms: 30 * 86_400_000,
+  retention_ms: 30 * 86_400_000,
 };
 /** Pages removed in one go to make room. */
 const MAX_EVICT = 256;
@@ -94,7 +94,7 @@ const RANKED = `SELECT * FROM (SELECT rowid AS id, bm25(words, ${TITLE_WEIGHT}, 
   WHERE words MATCH ? ORDER BY rowid DESC LIMIT ${COMMON_PAGES})`;
 const DAY_MS = 86_400_000;
 
-interface Needs {
+interface LocalIndexDeps {
   readonly path: string;
   readonly clock: Clock;
   readonly meters: Meters;
@@ -111,8 +111,8 @@ type Change =
   | { readonly kind: "add"; readonly page: IndexedPage }
   | { readonly kind: "remove"; readonly url: string };
 
-export function localIndex({ path, clock, meters, limits: given }: Needs): LocalIndex {
-  const limits = { ...LIMITS, ...given };
+export function localIndex({ path, clock, meters, limits: overrides }: LocalIndexDeps): LocalIndex {
+  const limits = { ...LIMITS, ...overrides };
   mkdirSync(dirname(path), { recursive: true });
   const database = new DatabaseSync(path);
   database.exec(SCHEMA);
@@ -130,7 +130,7 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
   const howMany = database.prepare(
     `SELECT count(*) AS n FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${COMMON_PAGES + 1})`,
   );
-  const shown = database.prepare(
+  const selectHit = database.prepare(
     `SELECT url, published_at, words.title AS title, snippet(words, 1, '', '', ' … ', ${SNIPPET_TOKENS}) AS snippet
      FROM words JOIN pages ON pages.id = words.rowid WHERE words MATCH ? AND words.rowid = ?`,
   );
@@ -150,8 +150,8 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
   }
 
   function drop(key: string): void {
-    const known = find.get(key);
-    if (known) forget(idOf(known), Number(known["chars"]));
+    const existing = find.get(key);
+    if (existing) forget(idOf(existing), Number(existing["chars"]));
   }
 
   function put(page: IndexedPage, key: string): void {
@@ -176,7 +176,7 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
   }
 
   function evict(): void {
-    const before_ms = clock.now() - limits.kept_ms;
+    const before_ms = clock.now() - limits.retention_ms;
     for (const row of oldest.all()) {
       if (count <= limits.pages && chars <= limits.chars && Number(row["stored_ms"]) >= before_ms) return;
       forget(idOf(row), Number(row["chars"]));
@@ -184,7 +184,7 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
   }
 
   function transaction(work: () => void): void {
-    const before = { revision, chars, count };
+    const previous = { revision, chars, count };
     try {
       database.exec("BEGIN IMMEDIATE");
       work();
@@ -193,7 +193,7 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
       database.exec("COMMIT");
       meters.gauge("trawl_search_index_pages", {}, count);
     } catch (problem) {
-      ({ revision, chars, count } = before);
+      ({ revision, chars, count } = previous);
       if (database.isOpen && database.isTransaction) database.exec("ROLLBACK");
       // A page that cannot be found is stored all the same.
       meters.say("warn", "Cannot write the search index", { problem: String(problem) });
@@ -237,23 +237,23 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
         values.push(clock.now() - PERIOD_DAYS[freshness] * DAY_MS);
       }
       try {
-        const rare = terms.filter((term) => Number(howMany.get(term)!["n"]) <= COMMON_PAGES);
-        const telling = rare.length > 0 ? rare : terms;
+        const rarest = terms.filter((term) => Number(howMany.get(term)!["n"]) <= COMMON_PAGES);
+        const rareTerms = rarest.length > 0 ? rarest : terms;
         // A page's BM25 is the sum of its words'. Ranked first and shown after: a snippet takes longer than a rank.
         const ranked = database
           .prepare(
-            `SELECT pages.id FROM (${telling.map(() => RANKED).join(" UNION ALL ")}) AS hits
+            `SELECT pages.id FROM (${rareTerms.map(() => RANKED).join(" UNION ALL ")}) AS hits
              JOIN pages ON pages.id = hits.id ${conditions.length > 0 ? "WHERE" : ""} ${conditions.join(" AND ")}
              GROUP BY pages.id HAVING count(*) >= ? ORDER BY sum(score) LIMIT ?`,
           )
-          .all(...telling, ...values, leastOf(telling.length), max_results);
+          .all(...rareTerms, ...values, minTerms(rareTerms.length), max_results);
         const results = ranked.map((row): RawResult => {
-          const found = shown.get(telling.join(" OR "), idOf(row))!;
-          const snippet = String(found["snippet"]);
-          const published = found["published_at"];
+          const hit = selectHit.get(rareTerms.join(" OR "), idOf(row))!;
+          const snippet = String(hit["snippet"]);
+          const published = hit["published_at"];
           return {
-            url: String(found["url"]),
-            title: String(found["title"]) || null,
+            url: String(hit["url"]),
+            title: String(hit["title"]) || null,
             snippets: snippet === "" ? [] : [snippet],
             engines: [LOCAL_INDEX],
             published: typeof published === "string" ? published : null,
@@ -273,10 +273,10 @@ export function localIndex({ path, clock, meters, limits: given }: Needs): Local
     unpin(keep) {
       flush();
       const keys = new Set(keep.map((url) => normaliseUrl(new URL(url))));
-      const gone = pinned.all().filter(({ key }) => !keys.has(String(key)));
-      if (gone.length === 0) return;
+      const removed = pinned.all().filter(({ key }) => !keys.has(String(key)));
+      if (removed.length === 0) return;
       transaction(() => {
-        for (const row of gone) forget(idOf(row), Number(row["chars"]));
+        for (const row of removed) forget(idOf(row), Number(row["chars"]));
       });
     },
     revision() {
@@ -310,4 +310,4 @@ function termsOf(query: string): string[] {
 }
 
 /** How many of so many terms a page must have: 1 of 1, 2 of 2, 2 of 3, 3 of 5, … Little words are among them. */
-const leastOf = (terms: number): number => (terms <= 2 ? terms : Math.ceil(terms * 0.6));
+const minTerms = (terms: number): number => (terms <= 2 ? terms : Math.ceil(terms * 0.6));

@@ -12,7 +12,7 @@ const PAGE = 20;
 const MAX_PAGES = 5;
 const MAX_RESULTS = 300;
 
-interface Needs {
+interface MetasearchEngineDeps {
   readonly egress: Egress;
   readonly clock: Clock;
   /** As it is configured: with or without a path, a user part for basic authentication. */
@@ -25,7 +25,7 @@ export function instanceName(configured: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/(?:search\/?)?$/, "");
 }
 
-export function metasearchEngine({ egress, clock, url: configured }: Needs): Engine {
+export function metasearchEngine({ egress, clock, url: configured }: MetasearchEngineDeps): Engine {
   const name = instanceName(configured);
   const headers: [string, string][] = [
     ["User-Agent", "trawl"],
@@ -56,7 +56,7 @@ export function metasearchEngine({ egress, clock, url: configured }: Needs): Eng
         const read = got.kind === "json" ? readPage(got.value) : got;
         if (read.kind === "failed") {
           // What the first page said stands, whatever becomes of the others.
-          if (page === 1) return explained(read);
+          if (page === 1) return withHint(read);
           break;
         }
         for (const each of read.unresponsive)
@@ -85,7 +85,7 @@ function languageOf(language: string | null, country: string | null): string | n
   return place == null ? tongue.toLowerCase() : `${tongue.toLowerCase()}-${place.toUpperCase()}`;
 }
 
-const explained = (read: Extract<EngineAnswer, { kind: "failed" }>): EngineAnswer =>
+const withHint = (read: Extract<EngineAnswer, { kind: "failed" }>): EngineAnswer =>
   read.reason === "http_403"
     ? { ...read, detail: `${read.detail}: JSON may not be enabled (search.formats in its settings.yml)` }
     : read;
@@ -112,17 +112,17 @@ function readPage(value: unknown): EngineAnswer {
       },
     ];
   });
-  const told = Array.isArray(value["unresponsive_engines"]) ? value["unresponsive_engines"] : [];
+  const failures = Array.isArray(value["unresponsive_engines"]) ? value["unresponsive_engines"] : [];
   return {
     kind: "answered",
     results,
-    unresponsive: told.slice(0, 100).flatMap((each): Unresponsive[] => {
+    unresponsive: failures.slice(0, 100).flatMap((each): Unresponsive[] => {
       // [name, why]; some versions say the name alone.
       const [engine, why] = Array.isArray(each) ? each : [each, null];
-      const named = textOf(engine);
-      return named === null
+      const engine_name = textOf(engine);
+      return engine_name === null
         ? []
-        : [{ engine: named.slice(0, 60), captcha: /captcha/i.test(textOf(why) ?? "") }];
+        : [{ engine: engine_name.slice(0, 60), captcha: /captcha/i.test(textOf(why) ?? "") }];
     }),
     billed: 0,
   };

@@ -8,14 +8,14 @@ import { challengeOf } from "../../lib/content/challenge.ts";
 import { retryAfterSeconds } from "../../lib/web/http.ts";
 import type { EngineAnswer } from "../engine.ts";
 
-export type Failed = Extract<EngineAnswer, { kind: "failed" }>;
-export type Got = { readonly kind: "json"; readonly value: unknown } | Failed;
+export type EngineFailed = Extract<EngineAnswer, { kind: "failed" }>;
+export type JsonResult = { readonly kind: "json"; readonly value: unknown } | EngineFailed;
 
 export const failed = (
   reason: EngineFailure,
   detail: string,
   retry_after_s: number | null = null,
-): Failed => ({
+): EngineFailed => ({
   kind: "failed",
   reason,
   retry_after_s,
@@ -29,7 +29,7 @@ const CHALLENGE_BYTES = 65_536;
 const CONNECT_MS = 5_000;
 
 /** What a broken exchange is called; everything else is `unreachable`. */
-const NAMED: Readonly<Partial<Record<EgressProblem, EngineFailure>>> = {
+const FAILURES: Readonly<Partial<Record<EgressProblem, EngineFailure>>> = {
   timeout: "timeout",
   aborted: "timeout",
   network_protocol: "invalid_answer",
@@ -42,7 +42,7 @@ export async function getJson(
   headers: readonly (readonly [string, string])[],
   signal: AbortSignal,
   now_ms: number,
-): Promise<Got> {
+): Promise<JsonResult> {
   try {
     const exchange = await egress.exchange({
       url: url.href,
@@ -52,10 +52,10 @@ export async function getJson(
       connect_timeout_ms: CONNECT_MS,
     });
     if (exchange.kind === "failed")
-      return failed(NAMED[exchange.problem] ?? "unreachable", exchange.detail || exchange.problem);
+      return failed(FAILURES[exchange.problem] ?? "unreachable", exchange.detail || exchange.problem);
     const { status } = exchange;
     const retry_after_s = retryAfterSeconds(exchange.headers.get("retry-after")?.[0], now_ms);
-    const bytes = await collected(exchange.body);
+    const bytes = await readBody(exchange.body);
     if (bytes === null) {
       exchange.cancel();
       return failed("invalid_answer", `more than ${MAX_BODY_BYTES} bytes`);
@@ -82,22 +82,22 @@ export async function getJson(
       `http_${status}`,
       location === undefined
         ? `status ${status}`
-        : `status ${status}, which leads to ${shown(location, url)}`,
+        : `status ${status}, which leads to ${withoutQuery(location, url)}`,
       retry_after_s,
     );
   } catch (problem) {
     if (!(problem instanceof EgressError)) throw problem;
-    return failed(NAMED[problem.problem] ?? "unreachable", problem.message);
+    return failed(FAILURES[problem.problem] ?? "unreachable", problem.message);
   }
 }
 
 /** Where a redirect leads, without what was asked. */
-function shown(location: string, base: URL): string {
+function withoutQuery(location: string, base: URL): string {
   const url = URL.parse(location, base.href);
   return url ? `${url.origin}${url.pathname}` : "nowhere";
 }
 
-async function collected(body: AsyncIterable<Buffer>): Promise<Buffer | null> {
+async function readBody(body: AsyncIterable<Buffer>): Promise<Buffer | null> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of body) {

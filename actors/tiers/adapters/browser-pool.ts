@@ -16,7 +16,7 @@ import {
   chromium,
   type Page,
 } from "playwright-core";
-import type { Guard, Pass } from "../../../cluster/ports/egress-proxy.ts";
+import type { EgressProxy, ProxySession } from "../../../cluster/ports/egress-proxy.ts";
 import type { Meters } from "../../../cluster/ports/meters.ts";
 import type { Chromium } from "./chromium.ts";
 
@@ -43,31 +43,31 @@ export interface PoolLimits {
 }
 
 /** A lease that did not come about. */
-export interface NoPlace {
+export interface LeaseFailure {
   readonly kind: "failed";
   readonly reason: "browser_busy" | "browser_unavailable" | "browser_crashed" | "timeout";
   readonly detail: string;
 }
 
 /** Why a page ended without being asked to. */
-export type PageEnd = "browser_crashed" | "out_of_memory";
+export type PageEndReason = "browser_crashed" | "out_of_memory";
 
-export interface Lease {
+export interface PageLease {
   readonly kind: "leased";
   readonly context: BrowserContext;
   readonly page: Page;
   readonly cdp: CDPSession;
-  readonly pass: Pass;
+  readonly session: ProxySession;
   /** Resolves when the page, or the browser under it, is gone before its time. */
-  readonly ended: Promise<PageEnd>;
+  readonly ended: Promise<PageEndReason>;
   /** Hands the place back. The answer need not wait for it. */
   readonly release: () => Promise<void>;
 }
 
 export interface BrowserPool {
-  readonly lease: (options: BrowserContextOptions, signal: AbortSignal) => Promise<Lease | NoPlace>;
+  readonly lease: (options: BrowserContextOptions, signal: AbortSignal) => Promise<PageLease | LeaseFailure>;
   /** Places taken, those who wait, and the browsers by their process. */
-  readonly now: () => {
+  readonly stats: () => {
     readonly leased: number;
     readonly waiting: number;
     readonly browsers: readonly number[];
@@ -77,7 +77,7 @@ export interface BrowserPool {
 
 export interface PoolOptions {
   readonly chromium: Chromium;
-  readonly guard: Guard;
+  readonly proxy: EgressProxy;
   readonly meters: Meters;
   readonly limits?: Partial<PoolLimits>;
 }
@@ -109,138 +109,152 @@ const LIMITS: PoolLimits = {
 };
 
 /** Memory of pages is looked at this often while there are any. */
-const LOOK_MS = 500;
+const MEMORY_CHECK_MS = 500;
 /** Measuring a whole browser reads a file of each of its processes, so not after every page. */
 const MEASURE_MS = 5_000;
 /** A browser that does not start is tried again after 1, 2, 4 … 32 s; until then the answer is at hand. */
-const REST_MS = 1_000;
+const MIN_RESTART_DELAY_MS = 1_000;
 const DETAIL_CHARS = 300;
 
 /** A lease as its browser knows it: how to tell it that it is over. */
-type Tenant = (end: PageEnd) => void;
+type OnPageEnd = (end: PageEndReason) => void;
 
-interface Host {
+interface PooledBrowser {
   readonly browser: Browser;
   readonly cdp: CDPSession;
   /** Of the browser process, which leads its process group. */
   readonly pid: number;
   /** What it calls itself, less the "Headless" and the small numbers: as a browser does, and the route `direct`. */
   readonly user_agent: string;
-  readonly leases: Set<Tenant>;
+  readonly on_page_end: Set<OnPageEnd>;
   pages: number;
   /** Gets no more pages, and ends with its last one. */
-  is_condemned: boolean;
+  is_replaced: boolean;
   /** When a page was ended for its memory. */
-  starved_ms: number;
+  page_killed_ms: number;
   measured_ms: number;
 }
 
 interface Waiter {
-  readonly resolve: (placed: NoPlace | null) => void;
-  readonly forget: () => void;
+  readonly resolve: (failure: LeaseFailure | null) => void;
+  readonly stopWaiting: () => void;
 }
 
-const noPlace = (reason: NoPlace["reason"], detail: string): NoPlace => ({ kind: "failed", reason, detail });
+const leaseFailure = (reason: LeaseFailure["reason"], detail: string): LeaseFailure => ({
+  kind: "failed",
+  reason,
+  detail,
+});
 
-export function browserPool({ chromium: found, guard, meters, limits: given }: PoolOptions): BrowserPool {
-  const limits: PoolLimits = { ...LIMITS, ...given };
-  const hosts = new Set<Host>();
+export function browserPool({
+  chromium: executable,
+  proxy,
+  meters,
+  limits: overrides,
+}: PoolOptions): BrowserPool {
+  const limits: PoolLimits = { ...LIMITS, ...overrides };
+  const browsers = new Set<PooledBrowser>();
   const waiting: Waiter[] = [];
   const ending = new Set<Promise<void>>();
   let leased = 0;
-  let launching: Promise<Host> | undefined;
+  let launching: Promise<PooledBrowser> | undefined;
   let failures = 0;
-  let resting_until_ms = 0;
+  let restart_after_ms = 0;
   let last_failure = "";
-  let looking: NodeJS.Timeout | undefined;
-  let idle: NodeJS.Timeout | undefined;
+  let memory_check: NodeJS.Timeout | undefined;
+  let idle_timer: NodeJS.Timeout | undefined;
   let is_closed = false;
 
   /** A place, or why there is none. Every place taken is handed back by `leave`. */
-  function place(signal: AbortSignal): Promise<NoPlace | null> {
-    if (is_closed) return Promise.resolve(noPlace("browser_unavailable", "The service is ending"));
-    if (signal.aborted) return Promise.resolve(noPlace("timeout", "The caller left"));
+  function acquireSlot(signal: AbortSignal): Promise<LeaseFailure | null> {
+    if (is_closed) return Promise.resolve(leaseFailure("browser_unavailable", "The service is ending"));
+    if (signal.aborted) return Promise.resolve(leaseFailure("timeout", "The caller left"));
     if (leased < limits.pages) {
       leased++;
-      told();
+      onLeasedChanged();
       return Promise.resolve(null);
     }
     if (waiting.length >= limits.waiting) {
-      return Promise.resolve(noPlace("browser_busy", `${waiting.length} pages wait for a browser`));
+      return Promise.resolve(leaseFailure("browser_busy", `${waiting.length} pages wait for a browser`));
     }
     return new Promise((resolve) => {
-      const giveUp = (answer: NoPlace) => {
+      const giveUp = (answer: LeaseFailure) => {
         waiting.splice(waiting.indexOf(waiter), 1);
-        waiter.forget();
+        waiter.stopWaiting();
         resolve(answer);
       };
-      const left = () => giveUp(noPlace("timeout", "The caller left before a browser had a place"));
+      const onAbort = () => giveUp(leaseFailure("timeout", "The caller left before a browser had a place"));
       const timer = setTimeout(
-        () => giveUp(noPlace("browser_busy", `No browser had a place within ${limits.wait_ms} ms`)),
+        () => giveUp(leaseFailure("browser_busy", `No browser had a place within ${limits.wait_ms} ms`)),
         limits.wait_ms,
       );
       const waiter: Waiter = {
         resolve,
-        forget() {
+        stopWaiting() {
           clearTimeout(timer);
-          signal.removeEventListener("abort", left);
+          signal.removeEventListener("abort", onAbort);
         },
       };
-      signal.addEventListener("abort", left, { once: true });
+      signal.addEventListener("abort", onAbort, { once: true });
       waiting.push(waiter);
     });
   }
 
-  function leave(): void {
+  function releaseSlot(): void {
     const next = waiting.shift();
     if (next) {
-      next.forget();
+      next.stopWaiting();
       next.resolve(null);
       return;
     }
     leased--;
-    told();
+    onLeasedChanged();
     if (leased === 0 && !is_closed) {
-      idle = setTimeout(() => void retire(), limits.idle_ms);
-      idle.unref();
+      idle_timer = setTimeout(() => void closeIdle(), limits.idle_ms);
+      idle_timer.unref();
     }
   }
 
-  function told(): void {
+  function onLeasedChanged(): void {
     meters.gauge("trawl_browser_pages", {}, leased);
-    if (leased > 0) clearTimeout(idle);
-    if (leased > 0 && !looking) {
-      looking = setInterval(() => void look(), LOOK_MS);
-      looking.unref();
+    if (leased > 0) clearTimeout(idle_timer);
+    if (leased > 0 && !memory_check) {
+      memory_check = setInterval(() => void endLargePages(), MEMORY_CHECK_MS);
+      memory_check.unref();
     }
     if (leased === 0) {
-      clearInterval(looking);
-      looking = undefined;
+      clearInterval(memory_check);
+      memory_check = undefined;
     }
   }
 
   /** The browser for the next page: one that has not been condemned, else a new one, started once for all who wait. */
-  async function host(): Promise<Host> {
-    const ready = [...hosts].find(({ is_condemned, browser }) => !is_condemned && browser.isConnected());
+  async function browserForPage(): Promise<PooledBrowser> {
+    const ready = [...browsers].find(
+      ({ is_replaced: is_condemned, browser }) => !is_condemned && browser.isConnected(),
+    );
     if (ready) return ready;
-    if (performance.now() < resting_until_ms) throw new Error(last_failure);
+    if (performance.now() < restart_after_ms) throw new Error(last_failure);
     launching ??= launch()
       .then((started) => {
         failures = 0;
         return started;
       })
       .catch((problem: unknown) => {
-        resting_until_ms = performance.now() + REST_MS * 2 ** Math.min(failures++, 5);
+        restart_after_ms = performance.now() + MIN_RESTART_DELAY_MS * 2 ** Math.min(failures++, 5);
         last_failure = firstLine(problem);
-        meters.say("error", "Cannot start a browser", { chromium: found.sentence, problem: last_failure });
+        meters.say("error", "Cannot start a browser", {
+          chromium: executable.sentence,
+          problem: last_failure,
+        });
         throw problem;
       })
       .finally(() => (launching = undefined));
     return launching;
   }
 
-  async function launch(): Promise<Host> {
-    const { path, env } = await found.ready();
+  async function launch(): Promise<PooledBrowser> {
+    const { path, env } = await executable.ready();
     const isRoot = process.getuid?.() === 0;
     const browser = await chromium.launch({
       executablePath: path,
@@ -248,7 +262,7 @@ export function browserPool({ chromium: found, guard, meters, limits: given }: P
       headless: true,
       // Chromium refuses to run sandboxed as root. Everywhere else a sandbox that cannot be had is a failure.
       chromiumSandbox: !isRoot,
-      args: flags(guard.url),
+      args: flags(proxy.url),
       // Windows nobody asked for: Chromium keeps them from opening, unless it is told to let them.
       ignoreDefaultArgs: ["--disable-popup-blocking"],
       handleSIGINT: false,
@@ -260,159 +274,160 @@ export function browserPool({ chromium: found, guard, meters, limits: given }: P
     const { processInfo } = await cdp.send("SystemInfo.getProcessInfo");
     const pid = processInfo.find(({ type }) => type === "browser")!.id;
     const { userAgent } = await cdp.send("Browser.getVersion");
-    const started: Host = {
+    const launched: PooledBrowser = {
       browser,
       cdp,
       pid,
       user_agent: userAgent.replace(/(?:Headless)?Chrome\/(\d+)[\d.]*/, "Chrome/$1.0.0.0"),
-      leases: new Set(),
+      on_page_end: new Set(),
       pages: 0,
-      is_condemned: false,
-      starved_ms: -Infinity,
+      is_replaced: false,
+      page_killed_ms: -Infinity,
       measured_ms: -Infinity,
     };
-    hosts.add(started);
+    browsers.add(launched);
     browser.on("disconnected", () => {
-      if (hosts.delete(started)) meters.count("trawl_browser_ends_total", { reason: "crashed" });
-      for (const ended of started.leases) ended("browser_crashed");
+      if (browsers.delete(launched)) meters.count("trawl_browser_ends_total", { reason: "crashed" });
+      for (const ended of launched.on_page_end) ended("browser_crashed");
       killGroup(pid);
     });
     meters.say("info", "Started a browser", {
-      chromium: found.sentence,
+      chromium: executable.sentence,
       version: browser.version(),
       sandbox: isRoot ? "none: Chromium has none when it is started as root" : "on",
     });
-    if (is_closed) await end(started, "closed");
-    return started;
+    if (is_closed) await closeBrowser(launched, "closed");
+    return launched;
   }
 
-  function condemn(one: Host, reason: "pages" | "memory" | "hung"): void {
-    if (one.is_condemned) return;
-    one.is_condemned = true;
+  function markForReplacement(pooled: PooledBrowser, reason: "pages" | "memory" | "hung"): void {
+    if (pooled.is_replaced) return;
+    pooled.is_replaced = true;
     meters.count("trawl_browser_ends_total", { reason });
-    meters.say("info", "A browser is replaced", { reason, pages: one.pages });
-    if (one.leases.size === 0) void end(one);
+    meters.say("info", "A browser is replaced", { reason, pages: pooled.pages });
+    if (pooled.on_page_end.size === 0) void closeBrowser(pooled);
   }
 
   /** Closes a browser, by force when it does not go, and its whole process group in any case. */
-  function end(one: Host, reason?: "idle" | "closed"): Promise<void> {
-    if (!hosts.delete(one)) return Promise.resolve();
+  function closeBrowser(pooled: PooledBrowser, reason?: "idle" | "closed"): Promise<void> {
+    if (!browsers.delete(pooled)) return Promise.resolve();
     if (reason) meters.count("trawl_browser_ends_total", { reason });
-    const closing = one.browser.close();
-    const gone = within(closing, limits.close_ms)
+    const closing = pooled.browser.close();
+    const ended = withTimeout(closing, limits.close_ms)
       .then(async (closed) => {
-        if (closed !== LATE) return;
-        killGroup(one.pid);
+        if (closed !== TIMED_OUT) return;
+        killGroup(pooled.pid);
         // It learns of the process's end, and puts the profile away.
-        await within(closing, limits.close_ms);
+        await withTimeout(closing, limits.close_ms);
       })
-      .then(() => void ending.delete(gone));
-    ending.add(gone);
-    return gone;
+      .then(() => void ending.delete(ended));
+    ending.add(ended);
+    return ended;
   }
 
-  async function retire(): Promise<void> {
-    if (leased === 0) await Promise.all([...hosts].map((one) => end(one, "idle")));
+  async function closeIdle(): Promise<void> {
+    if (leased === 0) await Promise.all([...browsers].map((pooled) => closeBrowser(pooled, "idle")));
   }
 
   /** Pages that hold too much memory end; so does, after its last page, a browser that does. */
-  async function look(): Promise<void> {
+  async function endLargePages(): Promise<void> {
     if (process.platform !== "linux") return;
     await Promise.all(
-      [...hosts].map(async (one) => {
-        for (const { type, id } of await processesOf(one)) {
+      [...browsers].map(async (pooled) => {
+        for (const { type, id } of await processesOf(pooled)) {
           if (type !== "renderer" || residentMb(id) <= limits.page_mb) continue;
-          one.starved_ms = performance.now();
+          pooled.page_killed_ms = performance.now();
           kill(id);
         }
       }),
     );
   }
 
-  async function measure(one: Host): Promise<void> {
-    if (process.platform !== "linux" || performance.now() - one.measured_ms < MEASURE_MS) return;
-    one.measured_ms = performance.now();
-    const total_mb = (await processesOf(one)).reduce((sum, { id }) => sum + proportionalMb(id), 0);
-    if (total_mb > limits.browser_mb) condemn(one, "memory");
+  async function checkBrowserMemory(pooled: PooledBrowser): Promise<void> {
+    if (process.platform !== "linux" || performance.now() - pooled.measured_ms < MEASURE_MS) return;
+    pooled.measured_ms = performance.now();
+    const total_mb = (await processesOf(pooled)).reduce((sum, { id }) => sum + proportionalMb(id), 0);
+    if (total_mb > limits.browser_mb) markForReplacement(pooled, "memory");
   }
 
   /** A context and a page in a browser, in the place that was taken; the place is handed back when they cannot be had. */
-  async function open(options: BrowserContextOptions): Promise<Lease | NoPlace> {
-    let one: Host;
+  async function openPage(options: BrowserContextOptions): Promise<PageLease | LeaseFailure> {
+    let pooled: PooledBrowser;
     try {
-      one = await host();
+      pooled = await browserForPage();
     } catch (problem) {
-      leave();
-      return noPlace("browser_unavailable", firstLine(problem));
+      releaseSlot();
+      return leaseFailure("browser_unavailable", firstLine(problem));
     }
-    const pass = guard.admit({ received_bytes: limits.received_bytes });
-    const { promise: ended, resolve: tenant } = Promise.withResolvers<PageEnd>();
-    one.leases.add(tenant);
-    if (++one.pages >= limits.pages_per_browser) condemn(one, "pages");
+    const session = proxy.openSession({ received_bytes: limits.received_bytes });
+    const { promise: ended, resolve: onPageEnd } = Promise.withResolvers<PageEndReason>();
+    pooled.on_page_end.add(onPageEnd);
+    if (++pooled.pages >= limits.pages_per_browser) markForReplacement(pooled, "pages");
     let context: BrowserContext | undefined;
     const release = async () => {
-      pass.revoke();
-      if (context && (await within(context.close(), limits.close_ms)) === LATE) condemn(one, "hung");
-      one.leases.delete(tenant);
-      if (one.is_condemned && one.leases.size === 0) void end(one);
-      else void measure(one);
-      leave();
+      session.close();
+      if (context && (await withTimeout(context.close(), limits.close_ms)) === TIMED_OUT)
+        markForReplacement(pooled, "hung");
+      pooled.on_page_end.delete(onPageEnd);
+      if (pooled.is_replaced && pooled.on_page_end.size === 0) void closeBrowser(pooled);
+      else void checkBrowserMemory(pooled);
+      releaseSlot();
     };
     const opening = (async () => {
-      context = await one.browser.newContext({
+      context = await pooled.browser.newContext({
         serviceWorkers: "block",
         acceptDownloads: false,
         reducedMotion: "reduce",
-        userAgent: one.user_agent,
+        userAgent: pooled.user_agent,
         ...options,
       });
-      await context.addInitScript(withoutPeers);
+      await context.addInitScript(removeWebRtc);
       const page = await context.newPage();
       page.on("crash", () => {
-        const was_ended = performance.now() - one.starved_ms < 4 * LOOK_MS;
-        tenant(was_ended ? "out_of_memory" : "browser_crashed");
+        const was_ended = performance.now() - pooled.page_killed_ms < 4 * MEMORY_CHECK_MS;
+        onPageEnd(was_ended ? "out_of_memory" : "browser_crashed");
       });
       return { context, page, cdp: await context.newCDPSession(page) };
     })();
-    const opened = await within(opening, limits.launch_ms);
-    if (opened !== LATE && opened !== null) {
-      return { kind: "leased", ...opened, pass, ended, release: once(release) };
+    const opened = await withTimeout(opening, limits.launch_ms);
+    if (opened !== TIMED_OUT && opened !== null) {
+      return { kind: "leased", ...opened, session, ended, release: once(release) };
     }
-    if (opened === LATE) condemn(one, "hung");
+    if (opened === TIMED_OUT) markForReplacement(pooled, "hung");
     await release();
-    return noPlace("browser_crashed", "The browser did not open a page");
+    return leaseFailure("browser_crashed", "The browser did not open a page");
   }
 
   return {
     async lease(options, signal) {
-      const refused = await place(signal);
-      if (refused) return refused;
-      const opening = open(options);
-      const opened = await before(opening, signal);
-      if (opened !== LATE) return opened;
-      void opening.then((late) => (late.kind === "leased" ? late.release() : undefined));
-      return noPlace("timeout", "The caller left before a browser had started");
+      const failure = await acquireSlot(signal);
+      if (failure) return failure;
+      const opening = openPage(options);
+      const opened = await untilAborted(opening, signal);
+      if (opened !== TIMED_OUT) return opened;
+      void opening.then((lease) => (lease.kind === "leased" ? lease.release() : undefined));
+      return leaseFailure("timeout", "The caller left before a browser had started");
     },
-    now: () => ({ leased, waiting: waiting.length, browsers: [...hosts].map(({ pid }) => pid) }),
+    stats: () => ({ leased, waiting: waiting.length, browsers: [...browsers].map(({ pid }) => pid) }),
     async close() {
       is_closed = true;
-      clearTimeout(idle);
-      clearInterval(looking);
+      clearTimeout(idle_timer);
+      clearInterval(memory_check);
       for (const waiter of waiting.splice(0)) {
-        waiter.forget();
-        waiter.resolve(noPlace("browser_unavailable", "The service is ending"));
+        waiter.stopWaiting();
+        waiter.resolve(leaseFailure("browser_unavailable", "The service is ending"));
       }
       await launching?.catch(() => {});
-      await Promise.all([...hosts].map((one) => end(one, "closed")));
+      await Promise.all([...browsers].map((pooled) => closeBrowser(pooled, "closed")));
       await Promise.all(ending);
     },
   };
 }
 
 /** Nothing goes out but through the guard, and nothing is asked of anybody but by the page. */
-function flags(guard_url: string): string[] {
+function flags(proxy_url: string): string[] {
   return [
-    `--proxy-server=${new URL(guard_url).host}`,
+    `--proxy-server=${new URL(proxy_url).host}`,
     // Without this Chromium goes to loopback by itself.
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
@@ -461,7 +476,7 @@ export const FEATURES_OFF = [
  * Runs in every frame before its own scripts. The headless shell has no policy for WebRTC, and its UDP would go past
  * the guard to any address; no page that is read needs peers. Tested in frames of every making (browser-guard.test.ts).
  */
-function withoutPeers(): void {
+function removeWebRtc(): void {
   for (const name of [
     "RTCPeerConnection",
     "webkitRTCPeerConnection",
@@ -472,13 +487,13 @@ function withoutPeers(): void {
   }
 }
 
-const LATE = Symbol("late");
+const TIMED_OUT = Symbol("late");
 
 /** What the work came to, null when it failed, or that it is not done in time. */
-async function within<T>(work: Promise<T>, most_ms: number): Promise<T | null | typeof LATE> {
+async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T | null | typeof TIMED_OUT> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<typeof LATE>((resolve) => {
-    timer = setTimeout(() => resolve(LATE), most_ms);
+  const late = new Promise<typeof TIMED_OUT>((resolve) => {
+    timer = setTimeout(() => resolve(TIMED_OUT), timeout_ms);
   });
   const done = await Promise.race([work.catch(() => null), late]);
   clearTimeout(timer);
@@ -486,19 +501,19 @@ async function within<T>(work: Promise<T>, most_ms: number): Promise<T | null | 
 }
 
 /** What the work came to, or that the signal was first. */
-async function before<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof LATE> {
-  const { promise, resolve } = Promise.withResolvers<typeof LATE>();
-  const left = () => resolve(LATE);
-  signal.addEventListener("abort", left, { once: true });
-  if (signal.aborted) left();
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof TIMED_OUT> {
+  const { promise, resolve } = Promise.withResolvers<typeof TIMED_OUT>();
+  const onAbort = () => resolve(TIMED_OUT);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
   const done = await Promise.race([work, promise]);
-  signal.removeEventListener("abort", left);
+  signal.removeEventListener("abort", onAbort);
   return done;
 }
 
-async function processesOf({ cdp }: Host): Promise<readonly { type: string; id: number }[]> {
-  const known = await within(cdp.send("SystemInfo.getProcessInfo"), LOOK_MS);
-  return known === LATE || known === null ? [] : known.processInfo;
+async function processesOf({ cdp }: PooledBrowser): Promise<readonly { type: string; id: number }[]> {
+  const info = await withTimeout(cdp.send("SystemInfo.getProcessInfo"), MEMORY_CHECK_MS);
+  return info === TIMED_OUT || info === null ? [] : info.processInfo;
 }
 
 function once(work: () => Promise<void>): () => Promise<void> {

@@ -26,7 +26,7 @@ export interface Chromium {
   readonly ready: () => Promise<Executable>;
 }
 
-export interface ChromiumPlaces {
+export interface ChromiumOptions {
   /** TRAWL_CHROMIUM_PATH; null: whichever there is. What is no program (the word "none") means no browser at all. */
   readonly path: string | null;
   /** Where the one from npm is unpacked (190 MB), and what every browser has for a home. */
@@ -62,10 +62,10 @@ export function findChromium({
   path,
   folder,
   system = SYSTEM[process.platform] ?? [],
-  archives = packed(),
-}: ChromiumPlaces): Chromium | null {
+  archives = npmArchives(),
+}: ChromiumOptions): Chromium | null {
   const home = { HOME: folder, LANG: "C.UTF-8" };
-  const found = (at: string, from: "setting" | "system"): Chromium => ({
+  const chromiumAt = (at: string, from: "setting" | "system"): Chromium => ({
     from,
     sentence: `Chromium at ${at}`,
     ready: async () => {
@@ -74,16 +74,16 @@ export function findChromium({
     },
   });
   // Who names a browser gets that one or none: another would be a surprise, and a way to be rid of all was wanted.
-  if (path !== null) return isProgram(path) ? found(path, "setting") : null;
+  if (path !== null) return isProgram(path) ? chromiumAt(path, "setting") : null;
   const installed = system.find(isProgram);
-  if (installed !== undefined) return found(installed, "system");
+  if (installed !== undefined) return chromiumAt(installed, "system");
   if (archives === null) return null;
   let unpacking: Promise<Executable> | undefined;
   return {
     from: "npm",
     sentence: "Chromium from npm",
     ready: () =>
-      (unpacking ??= unpacked(archives, folder, home).catch((problem: unknown) => {
+      (unpacking ??= unpackFromNpm(archives, folder, home).catch((problem: unknown) => {
         unpacking = undefined;
         throw problem;
       })),
@@ -100,7 +100,7 @@ function isProgram(path: string): boolean {
 }
 
 /** The archives of @sparticuz/chromium, which are of Linux on x64. */
-function packed(): string | null {
+function npmArchives(): string | null {
   if (process.platform !== "linux" || process.arch !== "x64") return null;
   try {
     const module = createRequire(import.meta.url).resolve("@sparticuz/chromium");
@@ -115,46 +115,49 @@ function packed(): string | null {
  * The package's own unpacking goes to fixed names in the shared temporary folder, where anybody may have put a program
  * before, and takes a half-written one for whole. Here it goes to a folder of ours, and appears there all at once.
  */
-async function unpacked(
+async function unpackFromNpm(
   archives: string,
   folder: string,
   home: Readonly<Record<string, string>>,
 ): Promise<Executable> {
-  const place = join(folder, `npm-${statSync(join(archives, "chromium.br")).size}`);
-  if (!existsSync(place)) {
-    const making = `${place}.${process.pid}`;
-    await mkdir(making, { recursive: true, mode: 0o700 });
+  const target = join(folder, `npm-${statSync(join(archives, "chromium.br")).size}`);
+  if (!existsSync(target)) {
+    const temporary = `${target}.${process.pid}`;
+    await mkdir(temporary, { recursive: true, mode: 0o700 });
     try {
       await inflate(
         join(archives, "chromium.br"),
-        createWriteStream(join(making, "chromium"), { mode: 0o700 }),
+        createWriteStream(join(temporary, "chromium"), { mode: 0o700 }),
       );
       for (const [archive, into] of [
         ["swiftshader.tar.br", "."],
         ["al2023.tar.br", "."],
         ["fonts.tar.br", "fonts"],
       ] as const) {
-        await inflate(join(archives, archive), extract(join(making, into)));
+        await inflate(join(archives, archive), extract(join(temporary, into)));
       }
-      await rename(making, place);
+      await rename(temporary, target);
     } catch (problem) {
-      await rm(making, { recursive: true, force: true });
+      await rm(temporary, { recursive: true, force: true });
       // Another process may have been first.
-      if (!existsSync(place)) throw problem;
+      if (!existsSync(target)) throw problem;
     }
   }
-  const path = join(place, "chromium");
-  const fonts = existsSync("/etc/fonts/fonts.conf") ? {} : { FONTCONFIG_PATH: join(place, "fonts") };
-  const plain = { ...home, ...fonts };
+  const path = join(target, "chromium");
+  const fonts = existsSync("/etc/fonts/fonts.conf") ? {} : { FONTCONFIG_PATH: join(target, "fonts") };
+  const plain_env = { ...home, ...fonts };
   // A bare system lacks NSS and a few more: the package brings them, but where they are installed those are newer.
-  const helped = { ...plain, LD_LIBRARY_PATH: join(place, "lib") };
-  const works = [plain, helped].find((env) => runs(path, env).status === 0);
-  if (!works) throw new Error(`Cannot run "${path}": ${runs(path, helped).stderr.trim().slice(0, 300)}`);
-  return { path, env: works };
+  const bundled_libraries_env = { ...plain_env, LD_LIBRARY_PATH: join(target, "lib") };
+  const working_env = [plain_env, bundled_libraries_env].find((env) => tryRun(path, env).status === 0);
+  if (!working_env)
+    throw new Error(
+      `Cannot run "${path}": ${tryRun(path, bundled_libraries_env).stderr.trim().slice(0, 300)}`,
+    );
+  return { path, env: working_env };
 }
 
 const inflate = (archive: string, into: NodeJS.WritableStream): Promise<void> =>
   pipeline(createReadStream(archive), createBrotliDecompress({ chunkSize: 2 ** 20 }), into);
 
-const runs = (path: string, env: Readonly<Record<string, string>>) =>
+const tryRun = (path: string, env: Readonly<Record<string, string>>) =>
   spawnSync(path, ["--version"], { env, encoding: "utf8", timeout: 20_000 });

@@ -3,85 +3,89 @@
  * a time of its own, and only so many large ones are collected at once.
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
-import { type Answered, EgressError } from "../../../cluster/ports/egress.ts";
+import { type ExchangeResponse, EgressError } from "../../../cluster/ports/egress.ts";
 import { contentKindOf } from "../../lib/web/http.ts";
 import type { TransportRequest } from "../../lib/web/transport.ts";
-import { collected } from "./one-request.ts";
+import { collectBody } from "./one-request.ts";
 
 /** A PDF that has not come whole in this time (1-core.md, `timeout`). */
 export const MAX_PDF_MS = 300_000;
 /** Two of the largest; the next one waits, and its origin with it. */
-const AT_ONCE_BYTES = 400 * 2 ** 20;
+const MAX_LARGE_BYTES_AT_ONCE = 400 * 2 ** 20;
 
 type Limits = Pick<TransportRequest, "max_bytes" | "max_pdf_bytes" | "signal">;
-type TooMuch = "too_large" | "pdf_download_timeout";
+type SizeProblem = "too_large" | "pdf_download_timeout";
 
 /** The whole body of an answer from `url`, or why not. Throws what reading it throws. */
-export type ReadBody = (exchange: Answered, url: string, limits: Limits) => Promise<Buffer | TooMuch>;
+export type ReadBody = (
+  exchange: ExchangeResponse,
+  url: string,
+  limits: Limits,
+) => Promise<Buffer | SizeProblem>;
 
 /** A sentence for the attempt. */
-export const tooMuch = (what: TooMuch, { max_bytes, max_pdf_bytes = max_bytes }: Limits): string =>
+export const sizeDetail = (what: SizeProblem, { max_bytes, max_pdf_bytes = max_bytes }: Limits): string =>
   what === "too_large"
     ? `It is larger than ${max_bytes} bytes${max_pdf_bytes > max_bytes ? `, or a PDF of more than ${max_pdf_bytes}` : ""}`
     : `The PDF did not come within ${MAX_PDF_MS / 1_000} s`;
 
 export function bodyReader(clock: Clock): ReadBody {
-  const places = room(AT_ONCE_BYTES);
+  const budget = byteBudget(MAX_LARGE_BYTES_AT_ONCE);
 
   return async (exchange, url, { max_bytes, max_pdf_bytes = max_bytes, signal }) => {
     const content_type = exchange.headers.get("content-type")?.join(", ") ?? null;
-    const said = Number(exchange.headers.get("content-length")?.[0] ?? Number.NaN);
-    let refused: TooMuch | null = null;
-    let has_room = false;
+    const declared_length = Number(exchange.headers.get("content-length")?.[0] ?? Number.NaN);
+    let problem_found: SizeProblem | null = null;
+    let is_reserved = false;
     /** What was set up while reading, to be ended with it. */
-    const ends: (() => void)[] = [];
+    const cleanups: (() => void)[] = [];
 
-    async function* within(): AsyncGenerator<Buffer> {
+    async function* limited(): AsyncGenerator<Buffer> {
       let is_pdf = false;
       let total = 0;
       for await (const piece of exchange.body) {
         if (total === 0 && piece.length > 0 && contentKindOf(content_type, piece, url) === "pdf") {
           is_pdf = true;
           const alarm = clock.at(clock.now() + MAX_PDF_MS, () => {
-            refused = "pdf_download_timeout";
+            problem_found = "pdf_download_timeout";
             exchange.cancel();
           });
-          ends.push(() => alarm[Symbol.dispose]());
+          cleanups.push(() => alarm[Symbol.dispose]());
         }
         total += piece.length;
-        const is_large = total > max_bytes || said > max_bytes;
+        const is_large = total > max_bytes || declared_length > max_bytes;
         if (is_large && (!is_pdf || total > max_pdf_bytes)) {
-          refused = "too_large";
+          problem_found = "too_large";
           return;
         }
-        if (is_large && !has_room) {
-          ends.push(await places.enter(Math.max(total, said || max_pdf_bytes), signal));
-          has_room = true;
+        if (is_large && !is_reserved) {
+          cleanups.push(await budget.reserve(Math.max(total, declared_length || max_pdf_bytes), signal));
+          is_reserved = true;
         }
         yield piece;
       }
     }
 
     try {
-      const body = await collected({ ...exchange, body: within() }, Math.max(max_bytes, max_pdf_bytes));
-      return refused ?? body ?? "too_large";
+      const body = await collectBody({ ...exchange, body: limited() }, Math.max(max_bytes, max_pdf_bytes));
+      return problem_found ?? body ?? "too_large";
     } catch (problem) {
-      if (refused !== null && problem instanceof EgressError) return refused;
+      if (problem_found !== null && problem instanceof EgressError) return problem_found;
       throw problem;
     } finally {
-      for (const end of ends) end();
+      for (const end of cleanups) end();
     }
   };
 }
 
 /** So many bytes for all; who finds no room waits for those before him. One alone always finds some. */
-function room(bytes: number) {
+function byteBudget(bytes: number) {
   const waiting: (() => void)[] = [];
-  let taken = 0;
+  let reserved = 0;
   return {
     /** Throws EgressError "aborted" when the signal comes first. */
-    async enter(wanted: number, signal: AbortSignal): Promise<() => void> {
-      while (taken > 0 && taken + wanted > bytes) {
+    async reserve(bytes_needed: number, signal: AbortSignal): Promise<() => void> {
+      while (reserved > 0 && reserved + bytes_needed > bytes) {
         const { promise, resolve } = Promise.withResolvers<void>();
         waiting.push(resolve);
         signal.addEventListener("abort", () => resolve(), { once: true });
@@ -89,9 +93,9 @@ function room(bytes: number) {
         if (signal.aborted)
           throw new EgressError("aborted", "The deadline passed while other large files were read");
       }
-      taken += wanted;
+      reserved += bytes_needed;
       return () => {
-        taken -= wanted;
+        reserved -= bytes_needed;
         for (const wake of waiting.splice(0)) wake();
       };
     },

@@ -2,37 +2,38 @@
  * What every route does for one request to somebody: ask leave, wait no longer than its signal, read a body within
  * its limit, name what went wrong. Where to go and what to say is the route's own.
  */
-import type { Answered, EgressProblem } from "../../../cluster/ports/egress.ts";
-import type { Entry, Refusal, TransportRequest } from "../../lib/web/transport.ts";
+import type { ExchangeResponse, EgressProblem } from "../../../cluster/ports/egress.ts";
+import type { Admission, HopRefusal, TransportRequest } from "../../lib/web/transport.ts";
 
 /** Asks leave for one hop. Null when the signal came first; leave granted after that is handed back at once. */
-export function entered(
-  { enter, signal }: Pick<TransportRequest, "enter" | "signal">,
+export function admitted(
+  { admit: enter, signal }: Pick<TransportRequest, "admit" | "signal">,
   url: string,
-): Promise<Entry | null> {
+): Promise<Admission | null> {
   return new Promise((resolve, reject) => {
-    const giveUp = () => resolve(null);
+    const onAbort = () => resolve(null);
     if (signal.aborted) {
-      giveUp();
+      onAbort();
       return;
     }
-    signal.addEventListener("abort", giveUp, { once: true });
-    enter(url).then((entry) => {
-      signal.removeEventListener("abort", giveUp);
-      if (signal.aborted && entry.kind === "entered") entry.left({ status: null, retry_after_s: null });
-      resolve(signal.aborted ? null : entry);
+    signal.addEventListener("abort", onAbort, { once: true });
+    enter(url).then((admission) => {
+      signal.removeEventListener("abort", onAbort);
+      if (signal.aborted && admission.kind === "admitted")
+        admission.release({ status: null, retry_after_s: null });
+      resolve(signal.aborted ? null : admission);
     }, reject);
   });
 }
 
 /** Leave as the way out asks for it. What is not known at once, as in a browser elsewhere, is no leave for it. */
-export const leaveOf = ({ sending, sent }: Extract<Entry, { kind: "entered" }>) => ({
-  sending: () => sending() === true,
-  sent,
+export const sendHooks = ({ beforeSend, onSent }: Extract<Admission, { kind: "admitted" }>) => ({
+  beforeSend: () => beforeSend() === true,
+  sent: onSent,
 });
 
 /** A destination nobody may be sent to. */
-export const outOfBounds = (error: EgressProblem): Refusal => ({
+export const destinationRefusal = (error: EgressProblem): HopRefusal => ({
   error,
   step: "egress",
   reason: error,
@@ -44,10 +45,11 @@ export const outOfBounds = (error: EgressProblem): Refusal => ({
 export const reasonOf = (problem: EgressProblem): string => (problem === "aborted" ? "timeout" : problem);
 
 /** A Location as it was sent, less a user part. */
-export const shown = (location: string): string => location.replace(/^([a-z]+:)?[/\\]{2}[^/\\?#]*@/i, "$1//");
+export const withoutUserInfo = (location: string): string =>
+  location.replace(/^([a-z]+:)?[/\\]{2}[^/\\?#]*@/i, "$1//");
 
 /** Repeated fields in one, as RFC 9110 (5.3) lets them be joined. */
-export const joined = (headers: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, string> =>
+export const joinHeaders = (headers: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, string> =>
   new Map([...headers].map(([name, values]) => [name, values.join(", ")]));
 
 const PIECE_BYTES = 65_536;
@@ -57,18 +59,18 @@ const MAX_PIECE_BYTES = 1_048_576;
  * The whole body, or null when it is longer than allowed. A body of known length is read into its one place. Else
  * pieces are filled and joined once: small pieces of an origin that sends byte by byte cost what they hold.
  */
-export async function collected(exchange: Answered, max_bytes: number): Promise<Buffer | null> {
+export async function collectBody(exchange: ExchangeResponse, max_bytes: number): Promise<Buffer | null> {
   const isCoded = exchange.headers
     .get("content-encoding")
     ?.some((coding) => !/^\s*(?:identity)?\s*$/i.test(coding));
-  const said = Number(exchange.headers.get("content-length")?.[0] ?? Number.NaN);
-  const length = !isCoded && Number.isSafeInteger(said) ? said : null;
+  const declared = Number(exchange.headers.get("content-length")?.[0] ?? Number.NaN);
+  const length = !isCoded && Number.isSafeInteger(declared) ? declared : null;
   if (length !== null && length > max_bytes) {
     exchange.cancel();
     return null;
   }
-  const full: Buffer[] = [];
-  let place = Buffer.alloc(0);
+  const chunks: Buffer[] = [];
+  let chunk = Buffer.alloc(0);
   let filled = 0;
   let total = 0;
   for await (const piece of exchange.body) {
@@ -76,17 +78,17 @@ export async function collected(exchange: Answered, max_bytes: number): Promise<
     if (total > max_bytes) return null;
     let from = 0;
     while (from < piece.length) {
-      if (filled === place.length) {
-        if (filled > 0) full.push(place);
-        const next = Math.min(MAX_PIECE_BYTES, Math.max(PIECE_BYTES, 2 * place.length));
-        place = Buffer.allocUnsafeSlow(place.length === 0 && length ? length : next);
+      if (filled === chunk.length) {
+        if (filled > 0) chunks.push(chunk);
+        const next = Math.min(MAX_PIECE_BYTES, Math.max(PIECE_BYTES, 2 * chunk.length));
+        chunk = Buffer.allocUnsafeSlow(chunk.length === 0 && length ? length : next);
         filled = 0;
       }
-      const copied = piece.copy(place, filled, from);
+      const copied = piece.copy(chunk, filled, from);
       filled += copied;
       from += copied;
     }
   }
-  if (full.length === 0) return place.subarray(0, filled);
-  return Buffer.concat([...full, place.subarray(0, filled)], total);
+  if (chunks.length === 0) return chunk.subarray(0, filled);
+  return Buffer.concat([...chunks, chunk.subarray(0, filled)], total);
 }

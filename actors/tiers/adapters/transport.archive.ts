@@ -6,20 +6,20 @@
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import {
-  type Answered,
+  type ExchangeResponse,
   type Egress,
   EgressError,
   type EgressProblem,
 } from "../../../cluster/ports/egress.ts";
 import type { Redirect } from "../../../schemas/fetch.ts";
 import { retryAfterSeconds } from "../../lib/web/http.ts";
-import type { Transport, Transported, TransportRequest } from "../../lib/web/transport.ts";
+import type { Transport, TransportResult, TransportRequest } from "../../lib/web/transport.ts";
 import {
   archivedAt,
   candidates,
   cdxUrl,
   isCopy,
-  isYoung,
+  isRecent,
   originalHeaders,
   readCdx,
   readReplayUrl,
@@ -27,8 +27,8 @@ import {
   replayUrl,
   type Snapshot,
 } from "../cdx.ts";
-import { collected, entered, joined, leaveOf } from "./one-request.ts";
-import { bodyReader, type ReadBody, tooMuch } from "./large-bodies.ts";
+import { collectBody, admitted, joinHeaders, sendHooks } from "./one-request.ts";
+import { bodyReader, type ReadBody, sizeDetail } from "./large-bodies.ts";
 
 export interface ArchiveOptions {
   readonly egress: Egress;
@@ -48,7 +48,7 @@ const MAX_LISTING_BYTES = 1_048_576;
 const MAX_REDIRECTS = 5;
 
 /** What one request to the archive came to; `failed` ends the visit. */
-type Asked =
+type ArchiveAnswer =
   | {
       readonly kind: "answered";
       readonly status: number;
@@ -73,16 +73,16 @@ const failure = (reason: string, status: number | null, detail: string | null): 
 
 export function archiveTransport({ egress, clock, archive_url, user_agent }: ArchiveOptions): Transport {
   const readBody = bodyReader(clock);
-  const readListing = async (exchange: Answered) =>
-    (await collected(exchange, MAX_LISTING_BYTES)) ?? "too_large";
+  const readListing = async (exchange: ExchangeResponse) =>
+    (await collectBody(exchange, MAX_LISTING_BYTES)) ?? "too_large";
 
   /** Asks once, with leave. A redirect's body is not read. */
-  async function ask(
+  async function requestArchive(
     url: string,
-    read: (exchange: Answered) => ReturnType<ReadBody>,
-    wishes: Pick<TransportRequest, "enter" | "signal">,
-  ): Promise<Asked> {
-    const entry = await entered(wishes, url);
+    read: (exchange: ExchangeResponse) => ReturnType<ReadBody>,
+    caller: Pick<TransportRequest, "admit" | "signal">,
+  ): Promise<ArchiveAnswer> {
+    const entry = await admitted(caller, url);
     if (entry === null) return failure("timeout", null, "The archive was not reached in time");
     if (entry.kind === "refused") {
       const { error, detail } = entry.refusal;
@@ -98,13 +98,13 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
           ["User-Agent", user_agent],
           ["Accept", "*/*"],
         ],
-        signal: wishes.signal,
-        ...leaveOf(entry),
+        signal: caller.signal,
+        ...sendHooks(entry),
         headers_timeout_ms: HEADERS_TIMEOUT_MS,
       });
       if (exchange.kind === "failed") return failure(reasonOf(exchange.problem), null, exchange.detail);
       ({ status } = exchange);
-      const headers = joined(exchange.headers);
+      const headers = joinHeaders(exchange.headers);
       retry_after_s = retryAfterSeconds(headers.get("retry-after"), clock.now());
       if (status >= 300) {
         exchange.cancel();
@@ -115,12 +115,12 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
       if (problem instanceof EgressError) return failure(reasonOf(problem.problem), status, problem.message);
       throw problem;
     } finally {
-      entry.left({ status, retry_after_s });
+      entry.release({ status, retry_after_s });
     }
   }
 
-  async function list(url: string, wishes: Pick<TransportRequest, "enter" | "signal">) {
-    const listing = await ask(cdxUrl(archive_url, url, clock.now()), readListing, wishes);
+  async function list(url: string, caller: Pick<TransportRequest, "admit" | "signal">) {
+    const listing = await requestArchive(cdxUrl(archive_url, url, clock.now()), readListing, caller);
     if (listing.kind === "failed") return listing;
     const { status, body } = listing;
     // Archives say of a page they do not know either nothing or that it was not found.
@@ -137,23 +137,23 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
     let copy: Pick<Snapshot, "timestamp" | "original"> = snapshot;
     for (;;) {
       const url = replayUrl(archive_url, copy);
-      const read = (exchange: Answered) => readBody(exchange, copy.original, { ...request, signal });
-      const answer = await ask(url, read, { enter: request.enter, signal });
+      const read = (exchange: ExchangeResponse) => readBody(exchange, copy.original, { ...request, signal });
+      const answer = await requestArchive(url, read, { admit: request.admit, signal });
       if (answer.kind === "failed") return answer;
       const { status, headers, body } = answer;
       if (status === 429) return refusedWith(status);
       if (status >= 300 && status < 400) {
         const location = headers.get("location") ?? "";
         const next = readReplayUrl(archive_url, URL.parse(location, url)?.href ?? "");
-        if (!next || !isYoung(next.timestamp, clock.now()) || redirects.length >= MAX_REDIRECTS) return null;
+        if (!next || !isRecent(next.timestamp, clock.now()) || redirects.length >= MAX_REDIRECTS) return null;
         redirects.push({ url, status, location });
         copy = next;
         continue;
       }
       const timestamp = replayedTimestamp(headers, copy.timestamp);
-      if (status !== 200 || !isYoung(timestamp, clock.now())) return null;
+      if (status !== 200 || !isRecent(timestamp, clock.now())) return null;
       if (body === null) return null;
-      if (typeof body === "string") return failure(`archive_${body}`, status, tooMuch(body, request));
+      if (typeof body === "string") return failure(`archive_${body}`, status, sizeDetail(body, request));
       // What is listed of a copy says nothing of the one a redirect led to.
       const listed = redirects.length === 0 ? snapshot : { ...copy, mime: null, digest: null };
       if (!isCopy(headers, body, listed)) return null;
@@ -171,7 +171,7 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
   }
 
   async function visit(request: TransportRequest, signal: AbortSignal) {
-    const listing = await list(request.url, { enter: request.enter, signal });
+    const listing = await list(request.url, { admit: request.admit, signal });
     if (listing.kind === "failed") return listing;
     const { copies } = listing;
     for (const snapshot of copies) {
@@ -183,12 +183,12 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
     return failure("archive_not_found", null, detail);
   }
 
-  return async (request): Promise<Transported> => {
+  return async (request): Promise<TransportResult> => {
     const began_ms = clock.mono();
-    const patience = new AbortController();
-    const alarm = clock.at(clock.now() + MAX_VISIT_MS, () => patience.abort());
+    const deadline = new AbortController();
+    const alarm = clock.at(clock.now() + MAX_VISIT_MS, () => deadline.abort());
     try {
-      const found = await visit(request, AbortSignal.any([request.signal, patience.signal]));
+      const found = await visit(request, AbortSignal.any([request.signal, deadline.signal]));
       const ms = Math.round(clock.mono() - began_ms);
       return found.kind === "page" ? { ...found, ms } : { ...found, redirects: [], final_url: null, ms };
     } finally {

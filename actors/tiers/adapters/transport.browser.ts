@@ -15,16 +15,16 @@ import type { Redirect } from "../../../schemas/fetch.ts";
 import type { Destination } from "../../lib/web/destination.ts";
 import { contentKindOf, retryAfterSeconds } from "../../lib/web/http.ts";
 import type {
-  Entry,
+  Admission,
   OriginAnswer,
-  Refusal,
+  HopRefusal,
   Transport,
-  Transported,
+  TransportResult,
   TransportRequest,
 } from "../../lib/web/transport.ts";
 import { parseUrl, siteOf } from "../../lib/web/url.ts";
-import type { BrowserPool, Lease } from "./browser-pool.ts";
-import { entered, outOfBounds, shown } from "./one-request.ts";
+import type { BrowserPool, PageLease } from "./browser-pool.ts";
+import { admitted, destinationRefusal, withoutUserInfo } from "./one-request.ts";
 
 export interface PageLimits {
   /** For one page, from its first request to its bytes; waiting for leave does not count. */
@@ -63,12 +63,12 @@ const MAX_DOCUMENTS = 11;
 const REDIRECTING: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const OUT_OF_BOUNDS: ReadonlySet<string> = new Set<EgressProblem>(["blocked_destination", "invalid_url"]);
 /** What the guard says instead of an origin, to who asks it for plain http. */
-const GUARD_STATUSES: ReadonlySet<number> = new Set([400, 403, 502, 504]);
+const PROXY_ERROR_STATUSES: ReadonlySet<number> = new Set([400, 403, 502, 504]);
 const PIECE_BYTES = 2 ** 20;
 
 /** Loaded for the eye only; an origin need not send them. */
-const UNSEEN = ["Image", "Media", "Font", "Ping"] as const;
-const UNSEEN_KINDS: ReadonlySet<string> = new Set(["image", "media", "font", "ping"]);
+const SKIPPED_TYPES = ["Image", "Media", "Font", "Ping"] as const;
+const SKIPPED_KINDS: ReadonlySet<string> = new Set(["image", "media", "font", "ping"]);
 
 const NET_ERRORS: readonly (readonly [RegExp, string])[] = [
   [/ERR_(?:CERT|SSL|BAD_SSL|ECH)_/, "tls_error"],
@@ -86,9 +86,9 @@ const NET_ERRORS: readonly (readonly [RegExp, string])[] = [
   [/ERR_(?:PROXY|NO_SUPPORTED_PROXIES|MANDATORY_PROXY)/, "browser_unavailable"],
 ];
 
-export function browserTransport({ pool, clock, destination, limits: given }: BrowserOptions): Transport {
-  const limits: PageLimits = { ...LIMITS, ...given };
-  const spacing = spacer(clock);
+export function browserTransport({ pool, clock, destination, limits: overrides }: BrowserOptions): Transport {
+  const limits: PageLimits = { ...LIMITS, ...overrides };
+  const spacing = requestSpacing(clock);
 
   return async (request) => {
     const began_ms = clock.mono();
@@ -96,12 +96,12 @@ export function browserTransport({ pool, clock, destination, limits: given }: Br
     const bare = () => ({ redirects: [], final_url: null, ms: Math.round(clock.mono() - began_ms) });
     const judged = destination.url(first);
     if (judged === "blocked_destination" || judged === "invalid_url") {
-      return { kind: "refused", refusal: outOfBounds(judged), ...bare() };
+      return { kind: "refused", refusal: destinationRefusal(judged), ...bare() };
     }
     // Before a browser: whoever waits for a busy domain must not keep a place from the others.
-    const entry = await entered(request, first);
+    const entry = await admitted(request, first);
     if (entry === null) {
-      const detail = "The deadline passed before the page could be asked for";
+      const detail = "The deadline passed before the page could be requested";
       return { kind: "failed", reason: "timeout", status: null, detail, ...bare() };
     }
     if (entry.kind === "refused") return { kind: "refused", refusal: entry.refusal, ...bare() };
@@ -115,14 +115,14 @@ export function browserTransport({ pool, clock, destination, limits: given }: Br
       request.signal,
     );
     if (lease.kind === "failed") {
-      hop.leave();
+      hop.release();
       return { kind: "failed", reason: lease.reason, status: null, detail: lease.detail, ...bare() };
     }
-    const visit = visitOf({ request, lease, hop, began_ms, clock, destination, limits, spacing });
+    const visit = pageVisit({ request, lease, hop, began_ms, clock, destination, limits, spacing });
     try {
       return await visit.result();
     } finally {
-      visit.over();
+      visit.close();
       // The answer does not wait for the browser to clear up.
       void lease.release();
     }
@@ -132,38 +132,42 @@ export function browserTransport({ pool, clock, destination, limits: given }: Br
 /** Leave to ask for one document, handed back once. */
 interface Hop {
   readonly url: string;
-  readonly entered_ms: number;
+  readonly admitted_ms: number;
   answer: OriginAnswer;
-  readonly sending: () => boolean | Promise<boolean>;
-  readonly sent: () => void;
-  readonly leave: () => void;
+  readonly beforeSend: () => boolean | Promise<boolean>;
+  readonly onSent: () => void;
+  readonly release: () => void;
 }
 
-function hopOf(url: string, { sending, sent, left }: Extract<Entry, { kind: "entered" }>, clock: Clock): Hop {
-  let is_left = false;
+function hopOf(
+  url: string,
+  { beforeSend, onSent, release }: Extract<Admission, { kind: "admitted" }>,
+  clock: Clock,
+): Hop {
+  let is_released = false;
   const hop: Hop = {
     url,
-    entered_ms: clock.mono(),
+    admitted_ms: clock.mono(),
     answer: { status: null, retry_after_s: null },
-    sending,
-    sent,
-    leave() {
-      if (!is_left) left(hop.answer);
-      is_left = true;
+    beforeSend,
+    onSent,
+    release() {
+      if (!is_released) release(hop.answer);
+      is_released = true;
     },
   };
   return hop;
 }
 
-interface Surroundings {
+interface PageVisitDeps {
   readonly request: TransportRequest;
-  readonly lease: Lease;
+  readonly lease: PageLease;
   readonly hop: Hop;
   readonly began_ms: number;
   readonly clock: Clock;
   readonly destination: Destination;
   readonly limits: PageLimits;
-  readonly spacing: Spacing;
+  readonly spacing: RequestSpacing;
 }
 
 interface Field {
@@ -183,27 +187,27 @@ interface Paused {
 }
 
 /** One page in one context, from its first request to what came of it. */
-function visitOf({
+function pageVisit({
   request,
   lease,
-  hop: first,
+  hop: first_hop,
   began_ms,
   clock,
   destination,
   limits,
   spacing,
-}: Surroundings) {
-  const { page, cdp, context, pass } = lease;
+}: PageVisitDeps) {
+  const { page, cdp, context, session } = lease;
   const redirects: Redirect[] = [];
-  const end = Promise.withResolvers<Transported>();
+  const end = Promise.withResolvers<TransportResult>();
   let is_over = false;
-  let hop = first;
+  let hop = first_hop;
   let main_frame: string | undefined;
   /** Documents asked for, and those that were let in as pages. */
-  let asked = 0;
+  let documents = 0;
   let pages = 0;
   /** Documents that wait for leave or for their answer just now. */
-  let moving = 0;
+  let pending_documents = 0;
   let origin: {
     readonly url: string;
     readonly status: number;
@@ -226,9 +230,9 @@ function visitOf({
       ...common(),
     });
   };
-  const refused = (refusal: Refusal) => end.resolve({ kind: "refused", refusal, ...common() });
+  const refused = (refusal: HopRefusal) => end.resolve({ kind: "refused", refusal, ...common() });
 
-  const patience = stopwatch(limits.page_ms, () =>
+  const page_timer = pausableTimeout(limits.page_ms, () =>
     failed("timeout", `The page was not done within ${limits.page_ms} ms`),
   );
   const onAbort = () => failed("timeout", "The deadline passed while the page was rendered");
@@ -239,83 +243,87 @@ function visitOf({
   );
 
   /** A document of the main frame before it is asked for. */
-  async function leaving(event: Paused): Promise<void> {
-    if (asked++ > 0) {
+  async function onDocumentRequest(event: Paused): Promise<void> {
+    if (documents++ > 0) {
       const next = parseUrl(event.request.url)?.href ?? null;
-      if (asked > MAX_DOCUMENTS)
+      if (documents > MAX_DOCUMENTS)
         return failed("too_many_redirects", `More than ${MAX_DOCUMENTS - 1} redirects`);
       const judged = next === null ? "invalid_url" : destination.url(next);
-      if (judged === "blocked_destination" || judged === "invalid_url") return refused(outOfBounds(judged));
+      if (judged === "blocked_destination" || judged === "invalid_url")
+        return refused(destinationRefusal(judged));
       // The slot of the page before: to hold it and wait for another of the same domain would be to wait for ever.
-      hop.leave();
-      patience.pause();
-      let entry: Entry | null;
+      hop.release();
+      page_timer.pause();
+      let entry: Admission | null;
       try {
-        entry = await entered(request, next!);
+        entry = await admitted(request, next!);
       } catch (problem) {
         end.reject(problem);
         return;
       } finally {
-        patience.resume();
+        page_timer.resume();
       }
       if (entry === null) return failed("timeout", "The deadline passed before a redirect could be followed");
       if (entry.kind === "refused") return refused(entry.refusal);
       hop = hopOf(next!, entry, clock);
-      if (is_over) return hop.leave();
+      if (is_over) return hop.release();
     }
-    patience.pause();
-    await spacing.turn(hop.url, hop.entered_ms);
-    patience.resume();
-    if (!(await hop.sending()))
-      return failed("timeout", "The leave to ask for the page had lapsed before a browser asked");
-    await cdp.send("Fetch.continueRequest", { requestId: event.requestId, ...asWished(request, event) });
-    hop.sent();
+    page_timer.pause();
+    await spacing.wait(hop.url, hop.admitted_ms);
+    page_timer.resume();
+    if (!(await hop.beforeSend()))
+      return failed("timeout", "The permit for the page had expired before a browser could send the request");
+    await cdp.send("Fetch.continueRequest", {
+      requestId: event.requestId,
+      ...withAcceptLanguage(request, event),
+    });
+    hop.onSent();
   }
 
   /** A document of the main frame when its head has come. */
-  async function arrived({
+  async function onDocumentResponse({
     requestId,
     responseStatusCode: status,
     responseHeaders = [],
   }: Paused): Promise<void> {
-    const go = () => cdp.send("Fetch.continueRequest", { requestId });
-    const stop = () => cdp.send("Fetch.failRequest", { requestId, errorReason: "Aborted" });
+    const continueRequest = () => cdp.send("Fetch.continueRequest", { requestId });
+    const failRequest = () => cdp.send("Fetch.failRequest", { requestId, errorReason: "Aborted" });
     // What went wrong is told by what the navigation throws.
-    if (status === undefined) return void (await go());
-    const problem = GUARD_STATUSES.has(status) ? pass.refusal(new URL(hop.url).host) : null;
+    if (status === undefined) return void (await continueRequest());
+    const problem = PROXY_ERROR_STATUSES.has(status) ? session.failureFor(new URL(hop.url).host) : null;
     if (problem !== null) {
-      broke(problem);
-      return void (await stop());
+      failWith(problem);
+      return void (await failRequest());
     }
     const headers = fieldsOf(responseHeaders);
     const retry_after_s = retryAfterSeconds(headers.get("retry-after"), clock.now());
     hop.answer = { ...hop.answer, status, retry_after_s };
     const location = REDIRECTING.has(status) ? headers.get("location")?.trim() : "";
     if (location) {
-      redirects.push({ url: hop.url, status, location: shown(location) });
-      hop.leave();
-      return void (await go());
+      redirects.push({ url: hop.url, status, location: withoutUserInfo(location) });
+      hop.release();
+      return void (await continueRequest());
     }
-    const here = { url: hop.url, status, headers };
+    const document = { url: hop.url, status, headers };
     const type = headers.get("content-type")?.split(";", 1)[0]!.trim().toLowerCase() ?? "";
     const isFile = /^\s*attachment/i.test(headers.get("content-disposition") ?? "");
     const isPage = !isFile && (type === "text/html" || type === "application/xhtml+xml");
     if (isPage && status !== 204 && status !== 205) {
-      origin = here;
+      origin = document;
       pages++;
-      if (!tooLong(headers)) return void (await go());
+      if (!tooLong(headers)) return void (await continueRequest());
       failed("too_large", `The page is larger than ${request.max_bytes} bytes`);
-      return void (await stop());
+      return void (await failRequest());
     }
     // A page that sends a file after itself is still the page; its file was not asked for.
     if (pages > 0) {
-      hop.leave();
-      return void (await stop());
+      hop.release();
+      return void (await failRequest());
     }
-    origin = here;
+    origin = document;
     const body = tooLong(headers) ? null : await bodyOf(requestId);
     if (body === null) failed("too_large", `The answer is larger than ${request.max_bytes} bytes`);
-    else if (type === "" && !isFile && contentKindOf(null, body, here.url) === "html") {
+    else if (type === "" && !isFile && contentKindOf(null, body, document.url) === "html") {
       pages++;
       await cdp.send("Fetch.fulfillRequest", {
         requestId,
@@ -328,8 +336,15 @@ function visitOf({
       });
       return;
     } else
-      end.resolve({ kind: "page", ...here, body, body_kind: "origin", ...common(), final_url: here.url });
-    await stop();
+      end.resolve({
+        kind: "page",
+        ...document,
+        body,
+        body_kind: "origin",
+        ...common(),
+        final_url: document.url,
+      });
+    await failRequest();
   }
 
   /** The length an origin declares, where nothing was compressed. */
@@ -353,15 +368,15 @@ function visitOf({
     return Buffer.concat(pieces, total);
   }
 
-  function broke(problem: EgressProblem): void {
-    if (OUT_OF_BOUNDS.has(problem)) refused(outOfBounds(problem));
+  function failWith(problem: EgressProblem): void {
+    if (OUT_OF_BOUNDS.has(problem)) refused(destinationRefusal(problem));
     else failed(problem === "aborted" ? "timeout" : problem, null);
   }
 
   /** A navigation that came to nothing, by Chromium's name for it. */
-  function failedAs(text: string): void {
-    const problem = pass.refusal(new URL(hop.url).host);
-    if (problem !== null) return broke(problem);
+  function failNavigation(text: string): void {
+    const problem = session.failureFor(new URL(hop.url).host);
+    if (problem !== null) return failWith(problem);
     const name = /ERR_[A-Z0-9_]+/.exec(text)?.[0] ?? "";
     // An error without a page of its own: Chromium would show one of its making.
     if (name === "ERR_HTTP_RESPONSE_CODE_FAILURE" && origin !== null) {
@@ -377,7 +392,7 @@ function visitOf({
       });
       return;
     }
-    if (name === "ERR_UNSAFE_PORT") return refused(outOfBounds("blocked_destination"));
+    if (name === "ERR_UNSAFE_PORT") return refused(destinationRefusal("blocked_destination"));
     failed(NET_ERRORS.find(([pattern]) => pattern.test(name))?.[1] ?? "network_failed", name || null);
   }
 
@@ -394,42 +409,42 @@ function visitOf({
       return;
     }
     const isAsked = event.responseStatusCode === undefined && event.responseErrorReason === undefined;
-    moving++;
-    (isAsked ? leaving(event) : arrived(event))
+    pending_documents++;
+    (isAsked ? onDocumentRequest(event) : onDocumentResponse(event))
       // The page may have left the request, or the browser the page; what that comes to is told elsewhere.
       .catch(() => {})
-      .finally(() => void moving--);
+      .finally(() => void pending_documents--);
   }
 
-  async function prepared(): Promise<void> {
+  async function prepare(): Promise<void> {
     cdp.on("Fetch.requestPaused", onPaused);
-    const shownTo = new Set<string>();
+    const authenticated = new Set<string>();
     cdp.on("Fetch.authRequired", ({ requestId, authChallenge: { source } }) => {
       // Once: a pass that is not taken has been revoked.
-      const isOurs = source === "Proxy" && !shownTo.has(requestId);
-      shownTo.add(requestId);
+      const isOurs = source === "Proxy" && !authenticated.has(requestId);
+      authenticated.add(requestId);
       const authChallengeResponse = isOurs
-        ? { response: "ProvideCredentials" as const, username: pass.username, password: pass.password }
+        ? { response: "ProvideCredentials" as const, username: session.username, password: session.password }
         : { response: "CancelAuth" as const };
       cdp.send("Fetch.continueWithAuth", { requestId, authChallengeResponse }).catch(() => {});
     });
-    page.on("request", (one) => {
-      if (UNSEEN_KINDS.has(one.resourceType()) || ++requests !== limits.requests) return;
+    page.on("request", (resource_request) => {
+      if (SKIPPED_KINDS.has(resource_request.resourceType()) || ++requests !== limits.requests) return;
       context.setOffline(true).catch(() => {});
     });
-    page.on("requestfailed", (one) => {
-      if (!one.isNavigationRequest() || isInFrame(one)) return;
-      const text = one.failure()?.errorText ?? "";
+    page.on("requestfailed", (resource_request) => {
+      if (!resource_request.isNavigationRequest() || isInFrame(resource_request)) return;
+      const text = resource_request.failure()?.errorText ?? "";
       // Ours, or a navigation that another has overtaken.
-      if (!/ERR_(?:ABORTED|BLOCKED_BY_CLIENT|HTTP_RESPONSE_CODE_FAILURE)/.test(text)) failedAs(text);
+      if (!/ERR_(?:ABORTED|BLOCKED_BY_CLIENT|HTTP_RESPONSE_CODE_FAILURE)/.test(text)) failNavigation(text);
     });
     page.on("dialog", (dialog) => {
       dialog.dismiss().catch(() => {});
       if (++dialogs > limits.dialogs)
         failed("timeout", `The page opened more than ${limits.dialogs} dialogs`);
     });
-    context.on("page", (other) => {
-      if (other !== page) other.close().catch(() => {});
+    context.on("page", (opened) => {
+      if (opened !== page) opened.close().catch(() => {});
     });
     const sends: Promise<unknown>[] = [
       cdp.send("Fetch.enable", {
@@ -438,7 +453,7 @@ function visitOf({
           { resourceType: "Document", requestStage: "Request" },
           { resourceType: "Document", requestStage: "Response" },
           { urlPattern: "*/favicon.ico", resourceType: "Other" },
-          ...UNSEEN.map((resourceType) => ({ resourceType })),
+          ...SKIPPED_TYPES.map((resourceType) => ({ resourceType })),
         ],
       }),
     ];
@@ -454,20 +469,20 @@ function visitOf({
     await Promise.all(sends);
   }
 
-  async function rendered(): Promise<void> {
-    await prepared();
+  async function render(): Promise<void> {
+    await prepare();
     try {
       await page.goto(hop.url, { waitUntil: "commit", timeout: 0 });
     } catch (problem) {
       const text = problem instanceof Error ? problem.message : String(problem);
-      if (!text.includes("interrupted by another navigation")) return failedAs(text);
+      if (!text.includes("interrupted by another navigation")) return failNavigation(text);
     }
     while (!is_over) {
-      const before = asked;
+      const documents_before = documents;
       await page.waitForLoadState("domcontentloaded", { timeout: limits.parse_ms }).catch(() => {});
       await page.waitForLoadState("networkidle", { timeout: limits.settle_ms }).catch(() => {});
-      const read = moving > 0 || asked !== before ? null : await serialised();
-      if (read === null || moving > 0 || asked !== before) {
+      const read = pending_documents > 0 || documents !== documents_before ? null : await readDocument();
+      if (read === null || pending_documents > 0 || documents !== documents_before) {
         await pause(20);
         continue;
       }
@@ -490,49 +505,49 @@ function visitOf({
   }
 
   /** The document as text, read where no script of the page can have its hands in; null when it has just gone. */
-  async function serialised(): Promise<Serialised | null> {
+  async function readDocument(): Promise<SerializedDocument | null> {
     const reading = (async () => {
       const { executionContextId } = await cdp.send("Page.createIsolatedWorld", { frameId: main_frame! });
       const { result } = await cdp.send("Runtime.evaluate", {
-        expression: `(${serialise.toString()})(${request.max_bytes})`,
+        expression: `(${serializeDocument.toString()})(${request.max_bytes})`,
         contextId: executionContextId,
         returnByValue: true,
       });
-      return (result.value as Serialised | undefined) ?? null;
+      return (result.value as SerializedDocument | undefined) ?? null;
     })().catch(() => null);
-    const late = pause(limits.read_ms).then((): typeof LATE => LATE);
+    const late = pause(limits.read_ms).then((): typeof TIMED_OUT => TIMED_OUT);
     const read = await Promise.race([reading, late]);
-    if (read !== LATE) return read;
+    if (read !== TIMED_OUT) return read;
     failed("timeout", "A script of the page did not end");
     return null;
   }
 
   return {
-    result(): Promise<Transported> {
-      rendered().catch((problem: unknown) => {
+    result(): Promise<TransportResult> {
+      render().catch((problem: unknown) => {
         // The browser may have gone: then that is what it came to, and it was told first.
         failed("browser_crashed", problem instanceof Error ? problem.message.split("\n", 1)[0]! : null);
       });
       return end.promise;
     },
-    over() {
+    close() {
       is_over = true;
-      patience.stop();
+      page_timer.stop();
       request.signal.removeEventListener("abort", onAbort);
-      hop.leave();
+      hop.release();
     },
   };
 }
 
-const LATE: unique symbol = Symbol("late");
+const TIMED_OUT: unique symbol = Symbol("late");
 
 /** Null: the document has more characters than the answer may have bytes, and was not sent. */
-interface Serialised {
+interface SerializedDocument {
   readonly html: string | null;
 }
 
 /** Runs in the page, so it knows nothing from here. */
-function serialise(max_chars: number): Serialised {
+function serializeDocument(max_chars: number): SerializedDocument {
   const { doctype, documentElement } = document;
   const ids = doctype && (doctype.publicId || doctype.systemId);
   const type = doctype
@@ -557,14 +572,21 @@ function isInFrame(request: { frame: () => { parentFrame: () => unknown } }): bo
 }
 
 /** The language fields of the main request as the caller wrote them: Chromium would send the locale alone. */
-function asWished({ accept_language }: TransportRequest, { request }: Paused): { headers?: Field[] } {
+function withAcceptLanguage(
+  { accept_language }: TransportRequest,
+  { request }: Paused,
+): { headers?: Field[] } {
   if (accept_language === null) return {};
-  const others = Object.entries(request.headers).filter(([name]) => name.toLowerCase() !== "accept-language");
+  const other_headers = Object.entries(request.headers).filter(
+    ([name]) => name.toLowerCase() !== "accept-language",
+  );
   return {
-    headers: [...others, ["Accept-Language", fieldValue(accept_language)] as const].map(([name, value]) => ({
-      name,
-      value,
-    })),
+    headers: [...other_headers, ["Accept-Language", fieldValue(accept_language)] as const].map(
+      ([name, value]) => ({
+        name,
+        value,
+      }),
+    ),
   };
 }
 
@@ -585,10 +607,10 @@ function languagesOf(accept_language: string | null): string[] {
 function fieldsOf(fields: readonly Field[]): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (const { name, value } of fields) {
-    const known = headers.get(name.toLowerCase());
+    const existing = headers.get(name.toLowerCase());
     // Chromium joins repeated fields by line breaks.
-    const said = value.replaceAll("\n", ", ");
-    headers.set(name.toLowerCase(), known === undefined ? said : `${known}, ${said}`);
+    const joined = value.replaceAll("\n", ", ");
+    headers.set(name.toLowerCase(), existing === undefined ? joined : `${existing}, ${joined}`);
   }
   return headers;
 }
@@ -596,21 +618,21 @@ function fieldsOf(fields: readonly Field[]): ReadonlyMap<string, string> {
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** A time limit that can be stopped and go on. */
-function stopwatch(most_ms: number, late: () => void) {
-  let left_ms = most_ms;
+function pausableTimeout(timeout_ms: number, onTimeout: () => void) {
+  let remaining_ms = timeout_ms;
   let since_ms = performance.now();
   let is_stopped = false;
-  let timer: NodeJS.Timeout | undefined = setTimeout(late, left_ms);
+  let timer: NodeJS.Timeout | undefined = setTimeout(onTimeout, remaining_ms);
   return {
     pause() {
       clearTimeout(timer);
       timer = undefined;
-      left_ms -= performance.now() - since_ms;
+      remaining_ms -= performance.now() - since_ms;
     },
     resume() {
       if (is_stopped) return;
       since_ms = performance.now();
-      timer = setTimeout(late, Math.max(0, left_ms));
+      timer = setTimeout(onTimeout, Math.max(0, remaining_ms));
     },
     stop() {
       is_stopped = true;
@@ -619,31 +641,31 @@ function stopwatch(most_ms: number, late: () => void) {
   };
 }
 
-interface Spacing {
-  readonly turn: (url: string, entered_ms: number) => Promise<void>;
+interface RequestSpacing {
+  readonly wait: (url: string, admitted_ms: number) => Promise<void>;
 }
 
 /** Sites remembered at once; those asked last go last. */
 const MAX_SITES = 10_000;
 /** No page waits longer than this for its distance: it keeps a place meanwhile. The default gap of a domain. */
-const SPACE_MS = 500;
+const MAX_SPACING_MS = 500;
 
 /**
  * Between leave and request a page may wait for a browser, and two of one site may come to it at once. They are asked
  * for as far apart as they were let in, up to half a second; their slots bound how many they can be.
  */
-function spacer(clock: Clock): Spacing {
-  const last = new Map<string, { readonly entered_ms: number; readonly asked_ms: number }>();
+function requestSpacing(clock: Clock): RequestSpacing {
+  const last_by_site = new Map<string, { readonly entered_ms: number; readonly sent_ms: number }>();
   return {
-    async turn(url, entered_ms) {
+    async wait(url, admitted_ms) {
       const site = siteOf(new URL(url).hostname);
-      const before = last.get(site);
+      const previous = last_by_site.get(site);
       const now_ms = clock.mono();
-      const apart_ms = before ? before.asked_ms + Math.abs(entered_ms - before.entered_ms) - now_ms : 0;
-      const wait_ms = Math.max(0, Math.min(SPACE_MS, apart_ms));
-      last.delete(site);
-      last.set(site, { entered_ms, asked_ms: now_ms + wait_ms });
-      if (last.size > MAX_SITES) last.delete(last.keys().next().value!);
+      const apart_ms = previous ? previous.sent_ms + Math.abs(admitted_ms - previous.entered_ms) - now_ms : 0;
+      const wait_ms = Math.max(0, Math.min(MAX_SPACING_MS, apart_ms));
+      last_by_site.delete(site);
+      last_by_site.set(site, { entered_ms: admitted_ms, sent_ms: now_ms + wait_ms });
+      if (last_by_site.size > MAX_SITES) last_by_site.delete(last_by_site.keys().next().value!);
       if (wait_ms > 0) await pause(wait_ms);
     },
   };

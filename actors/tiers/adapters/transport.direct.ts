@@ -11,9 +11,16 @@ import type { Redirect } from "../../../schemas/fetch.ts";
 import type { Destination } from "../../lib/web/destination.ts";
 import { retryAfterSeconds } from "../../lib/web/http.ts";
 import { parseUrl } from "../../lib/web/url.ts";
-import type { Refusal, Transport, Transported, TransportRequest } from "../../lib/web/transport.ts";
-import { entered, joined, leaveOf, outOfBounds, reasonOf, shown } from "./one-request.ts";
-import { bodyReader, tooMuch } from "./large-bodies.ts";
+import type { HopRefusal, Transport, TransportResult, TransportRequest } from "../../lib/web/transport.ts";
+import {
+  admitted,
+  joinHeaders,
+  sendHooks,
+  destinationRefusal,
+  reasonOf,
+  withoutUserInfo,
+} from "./one-request.ts";
+import { bodyReader, sizeDetail } from "./large-bodies.ts";
 
 export interface DirectOptions {
   readonly egress: Egress;
@@ -70,26 +77,27 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
     let final_url: string | null = null;
 
     const common = () => ({ redirects, final_url, ms: Math.round(clock.mono() - began_ms) });
-    const failed = (reason: string, detail: string | null): Transported => ({
+    const failed = (reason: string, detail: string | null): TransportResult => ({
       kind: "failed",
       reason,
       status,
       detail,
       ...common(),
     });
-    const refused = (refusal: Refusal): Transported => ({ kind: "refused", refusal, ...common() });
+    const refused = (refusal: HopRefusal): TransportResult => ({ kind: "refused", refusal, ...common() });
 
     while (true) {
       const judged = destination.url(url);
-      if (judged === "blocked_destination" || judged === "invalid_url") return refused(outOfBounds(judged));
+      if (judged === "blocked_destination" || judged === "invalid_url")
+        return refused(destinationRefusal(judged));
       // The same request again would be answered the same: only a cookie given on the way can change it.
       const visit = `${url} ${cookies.for(url)}`;
       if (seen.has(visit)) return failed("too_many_redirects", `The redirects lead back to ${url}`);
       seen.add(visit);
       status = null;
 
-      const entry = await entered(request, url);
-      if (entry === null) return failed("timeout", "The deadline passed before the page could be asked for");
+      const entry = await admitted(request, url);
+      if (entry === null) return failed("timeout", "The deadline passed before the page could be requested");
       if (entry.kind === "refused") return refused(entry.refusal);
 
       let retry_after_s: number | null = null;
@@ -100,11 +108,11 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
           method: "GET",
           headers: fieldsFor(request, url, cookies),
           signal: request.signal,
-          ...leaveOf(entry),
+          ...sendHooks(entry),
           ...(proxy_url !== undefined && { via: { proxy_url } }),
         });
         if (exchange.kind === "failed") {
-          if (OUT_OF_BOUNDS.has(exchange.problem)) return refused(outOfBounds(exchange.problem));
+          if (OUT_OF_BOUNDS.has(exchange.problem)) return refused(destinationRefusal(exchange.problem));
           return failed(reasonOf(exchange.problem), exchange.detail);
         }
         status = answered = exchange.status;
@@ -114,11 +122,11 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
         const location = REDIRECTING.has(status) ? exchange.headers.get("location")?.[0]?.trim() : "";
         if (!location) {
           const body = await readBody(exchange, url, request);
-          if (typeof body === "string") return failed(body, tooMuch(body, request));
+          if (typeof body === "string") return failed(body, sizeDetail(body, request));
           return {
             kind: "page",
             status,
-            headers: joined(exchange.headers),
+            headers: joinHeaders(exchange.headers),
             body,
             body_kind: "origin",
             ...common(),
@@ -128,8 +136,8 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
         exchange.cancel();
         cookies.keep(url, exchange.headers.get("set-cookie") ?? []);
         const next = readable(location, url);
-        redirects.push({ url, status, location: shown(location) });
-        if (next === null) return refused(outOfBounds("invalid_url"));
+        redirects.push({ url, status, location: withoutUserInfo(location) });
+        if (next === null) return refused(destinationRefusal("invalid_url"));
         if (redirects.length > MAX_REDIRECTS) {
           return failed("too_many_redirects", `More than ${MAX_REDIRECTS} redirects`);
         }
@@ -138,7 +146,7 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
         if (problem instanceof EgressError) return failed(reasonOf(problem.problem), problem.message);
         throw problem;
       } finally {
-        entry.left({ status: answered, retry_after_s });
+        entry.release({ status: answered, retry_after_s });
       }
     }
   };

@@ -7,10 +7,10 @@
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import { type Egress, EgressError, type EgressProblem } from "../../../cluster/ports/egress.ts";
 import type { Destination } from "../../lib/web/destination.ts";
-import type { Transport, Transported } from "../../lib/web/transport.ts";
+import type { Transport, TransportResult } from "../../lib/web/transport.ts";
 import { parseUrl } from "../../lib/web/url.ts";
 import { problemOf, renderService } from "../render-services.ts";
-import { collected, entered, leaveOf, outOfBounds } from "./one-request.ts";
+import { collectBody, admitted, sendHooks, destinationRefusal } from "./one-request.ts";
 
 export interface RenderOptions {
   /** Leads to the service, which may be private: an operator named it. */
@@ -42,10 +42,10 @@ export function renderTransport({
     ...(render_key === undefined ? [] : service.headers(render_key)),
   ] as const;
 
-  return async ({ url, country, max_bytes, signal, enter }): Promise<Transported> => {
+  return async ({ url, country, max_bytes, signal, admit: enter }): Promise<TransportResult> => {
     const began_ms = clock.mono();
     const rest = () => ({ redirects: [], final_url: null, ms: Math.round(clock.mono() - began_ms) });
-    const failed = (reason: string, detail: string | null): Transported => ({
+    const failed = (reason: string, detail: string | null): TransportResult => ({
       kind: "failed",
       reason,
       status: null,
@@ -55,10 +55,10 @@ export function renderTransport({
 
     const judged = destination.url(url);
     if (judged === "blocked_destination" || judged === "invalid_url") {
-      return { kind: "refused", refusal: outOfBounds(judged), ...rest() };
+      return { kind: "refused", refusal: destinationRefusal(judged), ...rest() };
     }
-    const entry = await entered({ enter, signal }, url);
-    if (entry === null) return failed("timeout", "The deadline passed before the page could be asked for");
+    const entry = await admitted({ admit: enter, signal }, url);
+    if (entry === null) return failed("timeout", "The deadline passed before the page could be requested");
     if (entry.kind === "refused") return { kind: "refused", refusal: entry.refusal, ...rest() };
 
     let seen: number | null = null;
@@ -69,7 +69,7 @@ export function renderTransport({
         headers,
         body: Buffer.from(JSON.stringify(service.body({ url, country }))),
         signal,
-        ...leaveOf(entry),
+        ...sendHooks(entry),
         headers_timeout_ms: MAX_RENDER_MS,
       });
       if (exchange.kind === "failed") return failed(reasonOf(exchange.problem), exchange.detail);
@@ -78,7 +78,7 @@ export function renderTransport({
         const reason = problemOf(exchange.status, service);
         return failed(reason, `The rendering service answered ${exchange.status}`);
       }
-      const bytes = await collected(exchange, MAX_ESCAPED * max_bytes + AROUND_BYTES);
+      const bytes = await collectBody(exchange, MAX_ESCAPED * max_bytes + AROUND_BYTES);
       if (bytes === null) return failed("too_large", `The page is larger than ${max_bytes} bytes`);
       const rendered = service.read(parsed(bytes));
       if (rendered === null) {
@@ -101,7 +101,7 @@ export function renderTransport({
       if (problem instanceof EgressError) return failed(reasonOf(problem.problem), problem.message);
       throw problem;
     } finally {
-      entry.left({ status: seen, retry_after_s: null });
+      entry.release({ status: seen, retry_after_s: null });
     }
   };
 }

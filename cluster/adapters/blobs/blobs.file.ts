@@ -18,19 +18,19 @@ import {
 } from "node:fs";
 import { access, mkdir, open, readdir, readFile, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { AGAIN_MS, type Bodies, type ByteRange, type StoredBody } from "../../ports/blobs.ts";
+import { TOUCH_AFTER_MS, type Blobs, type ByteRange, type StoredBlob } from "../../ports/blobs.ts";
 import { Fault } from "../../ports/fault.ts";
 import {
-  FIRST_BYTES,
-  helps,
-  packing,
-  packSmall,
+  SAMPLE_BYTES,
+  isCompressible,
+  compressStream,
+  compressSmall,
   readPieces,
   slices,
-  type Source,
-  sourceOf,
-  unpack,
-  unpacking,
+  type ContentSource,
+  contentSource,
+  decompressWhole,
+  decompressRange,
 } from "../documents/compression.ts";
 
 /** A skippable frame (RFC 8878, 3.1.2) with the size of the body as eight bytes, little-endian. */
@@ -47,34 +47,34 @@ function frame(bytes: number): Buffer {
   return written;
 }
 
-const missing = (problem: unknown): boolean => (problem as NodeJS.ErrnoException).code === "ENOENT";
+const isMissing = (problem: unknown): boolean => (problem as NodeJS.ErrnoException).code === "ENOENT";
 
-async function orNull<T>(wanted: Promise<T>): Promise<T | null> {
+async function nullIfMissing<T>(work: Promise<T>): Promise<T | null> {
   try {
-    return await wanted;
+    return await work;
   } catch (problem) {
-    if (missing(problem)) return null;
+    if (isMissing(problem)) return null;
     throw problem;
   }
 }
 
 /** Storing it again counts as storing it. */
-function renew(path: string, mtimeMs: number): void {
+function touch(path: string, mtimeMs: number): void {
   const now = new Date();
-  if (now.getTime() - mtimeMs > AGAIN_MS) utimesSync(path, now, now);
+  if (now.getTime() - mtimeMs > TOUCH_AFTER_MS) utimesSync(path, now, now);
 }
 
-async function move(from: string, to: string): Promise<void> {
+async function moveFile(from: string, to: string): Promise<void> {
   try {
     await rename(from, to);
   } catch (problem) {
-    if (!missing(problem)) throw problem;
+    if (!isMissing(problem)) throw problem;
     await mkdir(dirname(to), { recursive: true });
     await rename(from, to);
   }
 }
 
-async function* readPlain(path: string, range: ByteRange): AsyncGenerator<Buffer> {
+async function* readUncompressed(path: string, range: ByteRange): AsyncGenerator<Buffer> {
   const handle = await open(path);
   try {
     yield* readPieces(handle, range);
@@ -83,15 +83,15 @@ async function* readPlain(path: string, range: ByteRange): AsyncGenerator<Buffer
   }
 }
 
-const readPacked = (path: string, range: ByteRange): AsyncGenerator<Buffer> =>
-  unpacking(createReadStream(path, { start: FRAME_BYTES, highWaterMark: FIRST_BYTES }), range);
+const readCompressed = (path: string, range: ByteRange): AsyncGenerator<Buffer> =>
+  decompressRange(createReadStream(path, { start: FRAME_BYTES, highWaterMark: SAMPLE_BYTES }), range);
 
 async function* readSmall(path: string, bytes: number, { first, last }: ByteRange): AsyncGenerator<Buffer> {
-  const whole = await unpack((await readFile(path)).subarray(FRAME_BYTES), bytes);
+  const whole = await decompressWhole((await readFile(path)).subarray(FRAME_BYTES), bytes);
   yield whole.subarray(first, last + 1);
 }
 
-export function fileBodies(folder: string): Bodies {
+export function fileBlobs(folder: string): Blobs {
   const unfinished = join(folder, "unfinished");
   mkdirSync(unfinished, { recursive: true });
   for (const name of readdirSync(unfinished)) {
@@ -105,26 +105,27 @@ export function fileBodies(folder: string): Bodies {
 
   const newPath = (): string => join(unfinished, randomBytes(12).toString("hex"));
 
-  async function faultless<T>(what: string, wanted: Promise<T>): Promise<T> {
+  async function orFault<T>(what: string, work: Promise<T>): Promise<T> {
     try {
-      return await wanted;
+      return await work;
     } catch (cause) {
       if (cause instanceof Fault) throw cause;
       throw new Fault("bodies_unreachable", `Cannot ${what} in "${folder}"`, { cause });
     }
   }
 
-  interface Found {
+  interface StoredFile {
     readonly path: string;
     readonly bytes: number;
     readonly packed: boolean;
     readonly stored_ms: number;
   }
 
-  async function find(sha256: string): Promise<Found | null> {
-    const there = await orNull(stat(plain(sha256)));
-    if (there) return { path: plain(sha256), bytes: there.size, packed: false, stored_ms: there.mtimeMs };
-    const handle = await orNull(open(packed(sha256)));
+  async function find(sha256: string): Promise<StoredFile | null> {
+    const plain_stat = await nullIfMissing(stat(plain(sha256)));
+    if (plain_stat)
+      return { path: plain(sha256), bytes: plain_stat.size, packed: false, stored_ms: plain_stat.mtimeMs };
+    const handle = await nullIfMissing(open(packed(sha256)));
     if (!handle) return null;
     try {
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(FRAME_BYTES), 0, FRAME_BYTES, 0);
@@ -139,19 +140,19 @@ export function fileBodies(folder: string): Bodies {
   }
 
   /** Writes a new file and gives it its name; what goes wrong leaves nothing behind. */
-  async function place(
-    write: (handle: FileHandle) => Promise<{ to: string; body: StoredBody }>,
-  ): Promise<StoredBody> {
+  async function storeFile(
+    write: (handle: FileHandle) => Promise<{ to: string; body: StoredBlob }>,
+  ): Promise<StoredBlob> {
     const path = newPath();
     const handle = await open(path, "wx");
     try {
       const { to, body } = await write(handle);
       await handle.close();
-      const there = await find(body.sha256);
-      if (there) {
-        renew(there.path, there.stored_ms);
+      const existing = await find(body.sha256);
+      if (existing) {
+        touch(existing.path, existing.stored_ms);
         await rm(path, { force: true });
-      } else await move(path, to);
+      } else await moveFile(path, to);
       return body;
     } catch (problem) {
       await handle.close().catch(() => {});
@@ -164,16 +165,16 @@ export function fileBodies(folder: string): Bodies {
    * At most FIRST_BYTES, at once: these go to the page cache of the system in 0.1 ms, and by way of the thread pool in
    * 0.7. What a power cut left torn is written again.
    */
-  function putSmall(content: Buffer): StoredBody {
+  function putSmall(content: Buffer): StoredBlob {
     const sha256 = createHash("sha256").update(content).digest("hex");
-    const small = packSmall(content, FRAME_BYTES);
+    const small = compressSmall(content, FRAME_BYTES);
     const pieces = small ? [frame(content.length), small] : [content];
     const to = small ? packed(sha256) : plain(sha256);
     const body = { sha256, bytes: content.length };
     const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-    const there = statSync(to, { throwIfNoEntry: false });
-    if (there?.size === bytes) {
-      renew(to, there.mtimeMs);
+    const existing = statSync(to, { throwIfNoEntry: false });
+    if (existing?.size === bytes) {
+      touch(to, existing.mtimeMs);
       return body;
     }
     const path = newPath();
@@ -182,7 +183,7 @@ export function fileBodies(folder: string): Bodies {
       try {
         renameSync(path, to);
       } catch (problem) {
-        if (!missing(problem)) throw problem;
+        if (!isMissing(problem)) throw problem;
         mkdirSync(dirname(to), { recursive: true });
         renameSync(path, to);
       }
@@ -194,18 +195,18 @@ export function fileBodies(folder: string): Bodies {
   }
 
   /** Looks and removes at one go, so that nobody in this process stores it in between. */
-  function removeNow(sha256: string, stored_before_ms: number): boolean {
+  function removeSync(sha256: string, stored_before_ms: number): boolean {
     let removed = false;
     for (const path of [plain(sha256), packed(sha256)]) {
-      const there = statSync(path, { throwIfNoEntry: false });
-      if (!there || there.mtimeMs >= stored_before_ms) continue;
+      const existing = statSync(path, { throwIfNoEntry: false });
+      if (!existing || existing.mtimeMs >= stored_before_ms) continue;
       rmSync(path, { force: true });
       removed = true;
     }
     return removed;
   }
 
-  async function putStream(first: Buffer, source: Source): Promise<StoredBody> {
+  async function putStream(first: Buffer, source: ContentSource): Promise<StoredBlob> {
     const digest = createHash("sha256");
     let bytes = 0;
     async function* content(): AsyncGenerator<Buffer> {
@@ -215,13 +216,14 @@ export function fileBodies(folder: string): Bodies {
         yield piece;
       }
     }
-    const helped = helps(first, FRAME_BYTES);
-    return place(async (handle) => {
-      if (helped) await handle.writeFile(frame(0));
-      for await (const piece of helped ? packing(content()) : content()) await handle.writeFile(piece);
-      if (helped) await handle.write(frame(bytes), 0, FRAME_BYTES, 0);
+    const compressed = isCompressible(first, FRAME_BYTES);
+    return storeFile(async (handle) => {
+      if (compressed) await handle.writeFile(frame(0));
+      for await (const piece of compressed ? compressStream(content()) : content())
+        await handle.writeFile(piece);
+      if (compressed) await handle.write(frame(bytes), 0, FRAME_BYTES, 0);
       const sha256 = digest.digest("hex");
-      return { to: helped ? packed(sha256) : plain(sha256), body: { sha256, bytes } };
+      return { to: compressed ? packed(sha256) : plain(sha256), body: { sha256, bytes } };
     });
   }
 
@@ -235,44 +237,44 @@ export function fileBodies(folder: string): Bodies {
 
   return {
     async put(content) {
-      if (Buffer.isBuffer(content) && content.length <= FIRST_BYTES)
-        return faultless("store a body", (async () => putSmall(content))());
-      const source = sourceOf(Buffer.isBuffer(content) ? slices(content) : content);
+      if (Buffer.isBuffer(content) && content.length <= SAMPLE_BYTES)
+        return orFault("store a body", (async () => putSmall(content))());
+      const source = contentSource(Buffer.isBuffer(content) ? slices(content) : content);
       try {
-        const { first, ended } = await source.readFirst(FIRST_BYTES);
+        const { first, ended } = await source.readFirst(SAMPLE_BYTES);
         return await (ended ? putSmall(first) : putStream(first, source));
       } catch (cause) {
-        await source.leave();
-        if (source.threw(cause) || cause instanceof Fault) throw cause;
+        await source.release();
+        if (source.isOwnError(cause) || cause instanceof Fault) throw cause;
         throw new Fault("bodies_unreachable", `Cannot store a body in "${folder}"`, { cause });
       }
     },
     async head(sha256) {
-      const there = await faultless(`find body "${sha256}"`, find(sha256));
-      return there && { bytes: there.bytes };
+      const file = await orFault(`find body "${sha256}"`, find(sha256));
+      return file && { bytes: file.bytes };
     },
     async get(sha256, range) {
-      const there = await faultless(`find body "${sha256}"`, find(sha256));
-      if (!there) return null;
-      const wanted = range ?? { first: 0, last: there.bytes - 1 };
-      if (!there.packed) return read(sha256, readPlain(there.path, wanted));
+      const file = await orFault(`find body "${sha256}"`, find(sha256));
+      if (!file) return null;
+      const wanted_range = range ?? { first: 0, last: file.bytes - 1 };
+      if (!file.packed) return read(sha256, readUncompressed(file.path, wanted_range));
       return read(
         sha256,
-        there.bytes <= FIRST_BYTES
-          ? readSmall(there.path, there.bytes, wanted)
-          : readPacked(there.path, wanted),
+        file.bytes <= SAMPLE_BYTES
+          ? readSmall(file.path, file.bytes, wanted_range)
+          : readCompressed(file.path, wanted_range),
       );
     },
     remove: (sha256, stored_before_ms = Infinity) =>
-      faultless(`remove body "${sha256}"`, (async () => removeNow(sha256, stored_before_ms))()),
+      orFault(`remove body "${sha256}"`, (async () => removeSync(sha256, stored_before_ms))()),
     async *list(prefix) {
-      const names = (await faultless("list bodies", orNull(readdir(join(folder, prefix))))) ?? [];
+      const names = (await orFault("list bodies", nullIfMissing(readdir(join(folder, prefix))))) ?? [];
       for (const name of names) {
-        const there = await faultless("list bodies", orNull(stat(join(folder, prefix, name))));
-        if (there) yield { sha256: name.slice(0, 64), stored_ms: there.mtimeMs };
+        const file = await orFault("list bodies", nullIfMissing(stat(join(folder, prefix, name))));
+        if (file) yield { sha256: name.slice(0, 64), stored_ms: file.mtimeMs };
       }
     },
-    ping: () => faultless("find anything", access(unfinished)),
+    ping: () => orFault("find anything", access(unfinished)),
     close: async () => {},
   };
 }

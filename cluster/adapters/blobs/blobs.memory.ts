@@ -1,6 +1,6 @@
 /** Bodies in a map: for tests, and for the simulator. */
 import { createHash } from "node:crypto";
-import type { Bodies } from "../../ports/blobs.ts";
+import type { Blobs } from "../../ports/blobs.ts";
 
 const PIECE_BYTES = 2 ** 20;
 
@@ -8,7 +8,7 @@ async function* pieces(whole: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < whole.length; at += PIECE_BYTES) yield whole.subarray(at, at + PIECE_BYTES);
 }
 
-export function memoryBodies(): Bodies {
+export function memoryBlobs(): Blobs {
   const stored = new Map<string, { readonly whole: Buffer; readonly stored_ms: number }>();
   return {
     async put(content) {
@@ -18,8 +18,8 @@ export function memoryBodies(): Bodies {
       return { sha256, bytes: whole.length };
     },
     async head(sha256) {
-      const there = stored.get(sha256);
-      return there ? { bytes: there.whole.length } : null;
+      const body = stored.get(sha256);
+      return body ? { bytes: body.whole.length } : null;
     },
     async get(sha256, range) {
       const whole = stored.get(sha256)?.whole;

@@ -24,19 +24,19 @@ import {
   S3Client,
   S3ServiceException,
 } from "@aws-sdk/client-s3";
-import { AGAIN_MS, type Bodies, type ByteRange, type StoredBody } from "../../ports/blobs.ts";
+import { TOUCH_AFTER_MS, type Blobs, type ByteRange, type StoredBlob } from "../../ports/blobs.ts";
 import { Fault } from "../../ports/fault.ts";
 import {
-  FIRST_BYTES,
-  helps,
-  pack,
-  packing,
+  SAMPLE_BYTES,
+  isCompressible,
+  compressWhole,
+  compressStream,
   readPieces,
   slices,
-  sourceOf,
-  type Source,
-  unpack,
-  unpacking,
+  contentSource,
+  type ContentSource,
+  decompressWhole,
+  decompressRange,
 } from "../documents/compression.ts";
 
 /** Until the server answers, second and third tries of the SDK included; what is uploaded has more. */
@@ -48,13 +48,13 @@ const PIECE_MS = 10_000;
 /** An answer that nobody begins to read within this time is let go, or its connection would be lost. */
 const UNREAD_MS = 30_000;
 /** Bodies up to this size are held in memory on their way in. */
-const HELD_BYTES = 2 ** 20;
+const MAX_IN_MEMORY_BYTES = 2 ** 20;
 /** Slow readers hold one each. */
 const MAX_CONNECTIONS = 256;
 
 /** What the SDK has to say comes as an error, or on the terminal if it is not told otherwise. */
-const quiet = (): void => {};
-const SILENT = { trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet };
+const ignore = (): void => {};
+const SILENT_LOGGER = { trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 export interface S3Options {
   readonly bucket: string;
@@ -72,8 +72,8 @@ export interface S3Options {
 }
 
 /** What is uploaded, in memory or in a file. */
-interface Parcel {
-  readonly body: StoredBody;
+interface Upload {
+  readonly body: StoredBlob;
   readonly coding: "zstd" | "none";
   readonly content: Buffer | FileHandle;
   readonly bytes: number;
@@ -83,7 +83,7 @@ interface Parcel {
 type Answer = Pick<GetObjectCommandOutput, "Body" | "Metadata" | "ContentLength">;
 
 /** What was put there by someone else is what it is. */
-const describe = ({ Metadata, ContentLength = 0 }: Answer) => ({
+const metadataOf = ({ Metadata, ContentLength = 0 }: Answer) => ({
   packed: Metadata?.["coding"] === "zstd",
   bytes: Number(Metadata?.["bytes"] ?? ContentLength),
 });
@@ -92,7 +92,7 @@ const describe = ({ Metadata, ContentLength = 0 }: Answer) => ({
 const storedMs = (last_modified: Date | undefined): number => last_modified?.getTime() ?? Date.now();
 
 /** A missing bucket is no missing body, as far as the server says so: not in answers to HEAD, which have no words. */
-const missing = (problem: unknown): boolean =>
+const isMissing = (problem: unknown): boolean =>
   problem instanceof S3ServiceException &&
   problem.$metadata.httpStatusCode === 404 &&
   !(problem instanceof NoSuchBucket) &&
@@ -105,7 +105,7 @@ const isFinal = (problem: unknown): boolean =>
 const digestOf = (content: Buffer) => createHash("sha256").update(content).digest();
 
 /** An answer piece by piece; a server that falls silent is a fault of its own, a reader who takes his time is not. */
-async function* steadily(answer: Readable): AsyncGenerator<Buffer> {
+async function* readWithTimeout(answer: Readable): AsyncGenerator<Buffer> {
   const pieces = answer[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   try {
     while (true) {
@@ -126,13 +126,13 @@ async function* slice(whole: Buffer, { first, last }: ByteRange): AsyncGenerator
   yield* slices(whole.subarray(first, last + 1));
 }
 
-export function s3Bodies({ bucket, prefix, endpoint, region, credentials, spool }: S3Options): Bodies {
+export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }: S3Options): Blobs {
   const client = new S3Client({
     region: region ?? "us-east-1",
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
     ...(credentials === undefined ? {} : { credentials }),
     maxAttempts: 3,
-    logger: SILENT,
+    logger: SILENT_LOGGER,
     requestHandler: {
       connectionTimeout: CONNECT_MS,
       httpAgent: { maxSockets: MAX_CONNECTIONS },
@@ -144,30 +144,30 @@ export function s3Bodies({ bucket, prefix, endpoint, region, credentials, spool 
   });
   // What it would tell nobody it works out anyway, at a tenth of an upload's cost.
   client.middlewareStack.remove("loggerMiddleware");
-  const place = `s3://${bucket}${prefix === "" ? "" : `/${prefix}`}`;
+  const location = `s3://${bucket}${prefix === "" ? "" : `/${prefix}`}`;
   const at = (sha256: string) => ({ Bucket: bucket, Key: prefix === "" ? sha256 : `${prefix}/${sha256}` });
 
   function fault(what: string, cause: unknown): Fault {
     if (cause instanceof Fault) return cause;
     const status = cause instanceof S3ServiceException ? cause.$metadata.httpStatusCode : undefined;
-    const told = status === undefined ? "" : `: it answered ${status}`;
-    return new Fault("bodies_unreachable", `Cannot ${what} in "${place}"${told}`, { cause });
+    const answered = status === undefined ? "" : `: it answered ${status}`;
+    return new Fault("bodies_unreachable", `Cannot ${what} in "${location}"${answered}`, { cause });
   }
 
   async function reach<T>(
     what: string,
-    ask: (signal: AbortSignal) => Promise<T>,
+    command: (signal: AbortSignal) => Promise<T>,
     within_ms = ANSWER_MS,
   ): Promise<T> {
-    const patience = new AbortController();
+    const deadline = new AbortController();
     const timer = setTimeout(
-      () => patience.abort(new Error(`There was no answer within ${within_ms / 1_000} s`)),
+      () => deadline.abort(new Error(`There was no answer within ${within_ms / 1_000} s`)),
       within_ms,
     );
     try {
-      return await ask(patience.signal);
+      return await command(deadline.signal);
     } catch (cause) {
-      throw fault(what, patience.signal.aborted ? patience.signal.reason : cause);
+      throw fault(what, deadline.signal.aborted ? deadline.signal.reason : cause);
     } finally {
       // The answer may go on for longer.
       clearTimeout(timer);
@@ -175,47 +175,47 @@ export function s3Bodies({ bucket, prefix, endpoint, region, credentials, spool 
   }
 
   /** Null where there is none. */
-  async function find<T>(what: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
+  async function find<T>(what: string, command: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
     return reach(what, (signal) =>
-      ask(signal).catch((problem: unknown) => {
-        if (missing(problem)) return null;
+      command(signal).catch((problem: unknown) => {
+        if (isMissing(problem)) return null;
         throw problem;
       }),
     );
   }
 
-  const look = (sha256: string) =>
+  const headObject = (sha256: string) =>
     find(`find body "${sha256}"`, (abortSignal) =>
       client.send(new HeadObjectCommand(at(sha256)), { abortSignal }),
     );
 
-  const load = (sha256: string, Range?: string): Promise<Answer | null> =>
+  const getObject = (sha256: string, Range?: string): Promise<Answer | null> =>
     find(`read body "${sha256}"`, (abortSignal) =>
       client.send(new GetObjectCommand({ ...at(sha256), ...(Range === undefined ? {} : { Range }) }), {
         abortSignal,
       }),
     );
 
-  async function upload(parcel: Parcel): Promise<StoredBody> {
-    const within_ms = ANSWER_MS + (parcel.bytes / 2 ** 20) * UPLOAD_MS_PER_MB;
+  async function upload(upload_request: Upload): Promise<StoredBlob> {
+    const within_ms = ANSWER_MS + (upload_request.bytes / 2 ** 20) * UPLOAD_MS_PER_MB;
     await reach(
       "store a body",
       async (signal) => {
         try {
-          await send(parcel, signal);
+          await send(upload_request, signal);
         } catch (problem) {
           // The SDK tries by itself what is in memory; a stream it cannot begin again.
-          if (Buffer.isBuffer(parcel.content) || signal.aborted || isFinal(problem)) throw problem;
-          await send(parcel, signal);
+          if (Buffer.isBuffer(upload_request.content) || signal.aborted || isFinal(problem)) throw problem;
+          await send(upload_request, signal);
         }
       },
       within_ms,
     );
-    return parcel.body;
+    return upload_request.body;
   }
 
   async function send(
-    { body, coding, content, bytes, sha256_base64 }: Parcel,
+    { body, coding, content, bytes, sha256_base64 }: Upload,
     abortSignal: AbortSignal,
   ): Promise<void> {
     const Body = Buffer.isBuffer(content)
@@ -236,10 +236,10 @@ export function s3Bodies({ bucket, prefix, endpoint, region, credentials, spool 
     }
   }
 
-  async function putWhole(content: Buffer): Promise<StoredBody> {
+  async function putWhole(content: Buffer): Promise<StoredBlob> {
     const digest = digestOf(content);
     const body = { sha256: digest.toString("hex"), bytes: content.length };
-    const packed = await pack(content);
+    const packed = await compressWhole(content);
     const stored = packed ?? content;
     return upload({
       body,
@@ -250,23 +250,23 @@ export function s3Bodies({ bucket, prefix, endpoint, region, credentials, spool 
     });
   }
 
-  async function putSpooled(first: Buffer, source: Source): Promise<StoredBody> {
+  async function putSpooled(first: Buffer, source: ContentSource): Promise<StoredBlob> {
     const path = join(spool, `trawl-${randomBytes(12).toString("hex")}`);
     const handle = await open(path, "wx+");
     try {
       // From here on it has no name, so that nobody need clear it away.
       await rm(path);
-      const parcel = await writeSpool(handle, first, source);
-      const there = await look(parcel.body.sha256);
-      return there && Date.now() - storedMs(there.LastModified) < AGAIN_MS
-        ? parcel.body
-        : await upload(parcel);
+      const spooled = await writeSpool(handle, first, source);
+      const existing = await headObject(spooled.body.sha256);
+      return existing && Date.now() - storedMs(existing.LastModified) < TOUCH_AFTER_MS
+        ? spooled.body
+        : await upload(spooled);
     } finally {
       await handle.close();
     }
   }
 
-  async function writeSpool(handle: FileHandle, first: Buffer, source: Source): Promise<Parcel> {
+  async function writeSpool(handle: FileHandle, first: Buffer, source: ContentSource): Promise<Upload> {
     const [plain, stored] = [createHash("sha256"), createHash("sha256")];
     let [bytes, stored_bytes] = [0, 0];
     async function* content(): AsyncGenerator<Buffer> {
@@ -276,19 +276,19 @@ export function s3Bodies({ bucket, prefix, endpoint, region, credentials, spool 
         yield piece;
       }
     }
-    const helped = helps(first);
-    for await (const piece of helped ? packing(content()) : content()) {
-      if (helped) stored.update(piece);
+    const compressed = isCompressible(first);
+    for await (const piece of compressed ? compressStream(content()) : content()) {
+      if (compressed) stored.update(piece);
       stored_bytes += piece.length;
       await handle.writeFile(piece);
     }
     const digest = plain.digest();
     return {
       body: { sha256: digest.toString("hex"), bytes },
-      coding: helped ? "zstd" : "none",
+      coding: compressed ? "zstd" : "none",
       content: handle,
       bytes: stored_bytes,
-      sha256_base64: (helped ? stored.digest() : digest).toString("base64"),
+      sha256_base64: (compressed ? stored.digest() : digest).toString("base64"),
     };
   }
 
@@ -301,18 +301,18 @@ export function s3Bodies({ bucket, prefix, endpoint, region, credentials, spool 
   }
 
   /** What an answer comes to, `wanted` being a part of the whole body, which `answer` holds. */
-  async function openWhole(
+  async function openBody(
     sha256: string,
     answer: Answer,
-    wanted?: ByteRange,
+    range_wanted?: ByteRange,
   ): Promise<AsyncGenerator<Buffer>> {
-    const { packed, bytes } = describe(answer);
+    const { packed, bytes } = metadataOf(answer);
     const stream = answer.Body as Readable;
-    const range = wanted ?? { first: 0, last: bytes - 1 };
-    if ((answer.ContentLength ?? Infinity) <= FIRST_BYTES && bytes <= HELD_BYTES) {
+    const range = range_wanted ?? { first: 0, last: bytes - 1 };
+    if ((answer.ContentLength ?? Infinity) <= SAMPLE_BYTES && bytes <= MAX_IN_MEMORY_BYTES) {
       const content = await reach(`read body "${sha256}"`, async () => {
-        const stored = Buffer.concat(await Array.fromAsync(steadily(stream)));
-        return packed ? unpack(stored, bytes) : stored;
+        const stored = Buffer.concat(await Array.fromAsync(readWithTimeout(stream)));
+        return packed ? decompressWhole(stored, bytes) : stored;
       });
       return slice(content, range);
     }
@@ -320,40 +320,40 @@ export function s3Bodies({ bucket, prefix, endpoint, region, credentials, spool 
     stream.on("error", () => {});
     const unread = setTimeout(() => stream.destroy(), UNREAD_MS);
     unread.unref();
-    async function* begun(): AsyncGenerator<Buffer> {
+    async function* started(): AsyncGenerator<Buffer> {
       clearTimeout(unread);
-      const pieces = steadily(stream);
-      yield* packed ? unpacking(Readable.from(pieces, { objectMode: false }), range) : pieces;
+      const pieces = readWithTimeout(stream);
+      yield* packed ? decompressRange(Readable.from(pieces, { objectMode: false }), range) : pieces;
     }
-    return read(sha256, begun());
+    return read(sha256, started());
   }
 
   return {
     async put(content) {
-      if (Buffer.isBuffer(content) && content.length <= HELD_BYTES) return putWhole(content);
-      const source = sourceOf(Buffer.isBuffer(content) ? slices(content) : content);
+      if (Buffer.isBuffer(content) && content.length <= MAX_IN_MEMORY_BYTES) return putWhole(content);
+      const source = contentSource(Buffer.isBuffer(content) ? slices(content) : content);
       try {
-        const { first, ended } = await source.readFirst(HELD_BYTES);
+        const { first, ended } = await source.readFirst(MAX_IN_MEMORY_BYTES);
         return await (ended ? putWhole(first) : putSpooled(first, source));
       } catch (cause) {
-        await source.leave();
-        throw source.threw(cause) ? cause : fault("store a body", cause);
+        await source.release();
+        throw source.isOwnError(cause) ? cause : fault("store a body", cause);
       }
     },
     async head(sha256) {
-      const there = await look(sha256);
-      return there && { bytes: describe(there).bytes };
+      const existing = await headObject(sha256);
+      return existing && { bytes: metadataOf(existing).bytes };
     },
     async get(sha256, range) {
-      const there = range === undefined ? null : await look(sha256);
-      if (range !== undefined && !there) return null;
-      const parted = there !== null && !describe(there).packed;
-      const answer = await load(sha256, parted ? `bytes=${range!.first}-${range!.last}` : undefined);
-      return answer && openWhole(sha256, answer, parted ? undefined : range);
+      const existing = range === undefined ? null : await headObject(sha256);
+      if (range !== undefined && !existing) return null;
+      const is_partial = existing !== null && !metadataOf(existing).packed;
+      const answer = await getObject(sha256, is_partial ? `bytes=${range!.first}-${range!.last}` : undefined);
+      return answer && openBody(sha256, answer, is_partial ? undefined : range);
     },
     async remove(sha256, stored_before_ms = Infinity) {
-      const there = await look(sha256);
-      if (!there || storedMs(there.LastModified) >= stored_before_ms) return false;
+      const existing = await headObject(sha256);
+      if (!existing || storedMs(existing.LastModified) >= stored_before_ms) return false;
       await find(`remove body "${sha256}"`, (abortSignal) =>
         client.send(new DeleteObjectCommand(at(sha256)), { abortSignal }),
       );

@@ -6,33 +6,33 @@ import {
   type Bus,
   type Delivery,
   type Inbox,
-  type Letter,
+  type Envelope,
   MAX_ENVELOPE_BYTES,
-  ONCE_MS,
-  type Reading,
+  DEDUP_WINDOW_MS,
+  type Subscription,
   type Stream,
-  SYNC_AGE_MS,
-  MAX_UNREAD,
-  MAX_WRAPPING_BYTES,
+  MAX_SYNC_AGE_MS,
+  MAX_MAILBOX_LENGTH,
+  MAX_ENVELOPE_OVERHEAD_BYTES,
 } from "../../ports/bus.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { Fault } from "../../ports/fault.ts";
 
 interface Stored {
-  readonly letter: Letter;
+  readonly envelope: Envelope;
   readonly order: number;
   readonly sent_ms: number;
   /** The epoch it was handed to, or 0. */
-  held_by: number;
+  delivered_to: number;
 }
 
-const idOf = ({ letter, order }: Stored): string => `${letter.stream}:${order}`;
+const idOf = ({ envelope, order }: Stored): string => `${envelope.stream}:${order}`;
 
 interface Reader {
   readonly epoch: number;
-  readonly take: (delivery: Delivery) => void;
-  readonly lost: () => void;
-  reading: boolean;
+  readonly deliver: (delivery: Delivery) => void;
+  readonly onLost: () => void;
+  is_reading: boolean;
 }
 
 interface Partition {
@@ -42,20 +42,20 @@ interface Partition {
 
 const STREAMS: readonly Stream[] = ["sync", "work"];
 
-function measure(what: string, body: string): void {
+function assertSize(what: string, body: string): void {
   const bytes = Buffer.byteLength(body);
-  if (bytes > MAX_ENVELOPE_BYTES + MAX_WRAPPING_BYTES)
+  if (bytes > MAX_ENVELOPE_BYTES + MAX_ENVELOPE_OVERHEAD_BYTES)
     throw new Fault(
       "message_too_large",
       `Cannot send ${what}: ${bytes} bytes are more than ${MAX_ENVELOPE_BYTES}`,
     );
 }
 
-const mailbox = ({ stream, name, key }: Letter): string => `${stream} ${name} ${key}`;
+const mailboxOf = ({ stream, name, key }: Envelope): string => `${stream} ${name} ${key}`;
 
 export function memoryBus(clock: Clock): Bus {
   const partitions = new Map<number, Partition>();
-  const unread = new Map<string, number>();
+  const mailbox_lengths = new Map<string, number>();
   /** When each `once` was first seen, per stream, oldest first. */
   const seen = new Map<Stream, Map<string, number>>(STREAMS.map((stream) => [stream, new Map()]));
   const inboxes = new Map<string, (token: string, body: string) => void>();
@@ -63,46 +63,46 @@ export function memoryBus(clock: Clock): Bus {
   let boxes = 0;
 
   function partitionAt(partition: number): Partition {
-    const known = partitions.get(partition);
-    if (known) return known;
-    const fresh: Partition = { stored: new Map(), reader: null };
-    partitions.set(partition, fresh);
-    return fresh;
+    const existing = partitions.get(partition);
+    if (existing) return existing;
+    const created: Partition = { stored: new Map(), reader: null };
+    partitions.set(partition, created);
+    return created;
   }
 
-  function repeated({ stream, once }: Letter, now_ms: number): boolean {
+  function isDuplicate({ stream, dedup_id: once }: Envelope, now_ms: number): boolean {
     if (once === null) return false;
-    const before = seen.get(stream)!;
-    for (const [id, at_ms] of before) {
-      if (now_ms - at_ms < ONCE_MS[stream]) break;
-      before.delete(id);
+    const recent = seen.get(stream)!;
+    for (const [id, at_ms] of recent) {
+      if (now_ms - at_ms < DEDUP_WINDOW_MS[stream]) break;
+      recent.delete(id);
     }
-    if (before.has(once)) return true;
-    before.set(once, now_ms);
+    if (recent.has(once)) return true;
+    recent.set(once, now_ms);
     return false;
   }
 
-  function remove(partition: Partition, { order: at, letter }: Stored): void {
+  function remove(partition: Partition, { order: at, envelope }: Stored): void {
     if (!partition.stored.delete(at)) return;
-    const left = unread.get(mailbox(letter))! - 1;
-    if (left === 0) unread.delete(mailbox(letter));
-    else unread.set(mailbox(letter), left);
+    const remaining = mailbox_lengths.get(mailboxOf(envelope))! - 1;
+    if (remaining === 0) mailbox_lengths.delete(mailboxOf(envelope));
+    else mailbox_lengths.set(mailboxOf(envelope), remaining);
   }
 
-  function handOut(partition: Partition): void {
+  function deliverWaiting(partition: Partition): void {
     const { reader } = partition;
-    if (!reader?.reading) return;
+    if (!reader?.is_reading) return;
     const now_ms = clock.now();
     for (const stored of partition.stored.values()) {
-      if (stored.held_by === reader.epoch) continue;
-      if (stored.letter.stream === "sync" && now_ms - stored.sent_ms >= SYNC_AGE_MS) {
+      if (stored.delivered_to === reader.epoch) continue;
+      if (stored.envelope.stream === "sync" && now_ms - stored.sent_ms >= MAX_SYNC_AGE_MS) {
         remove(partition, stored);
         continue;
       }
-      stored.held_by = reader.epoch;
-      reader.take({
+      stored.delivered_to = reader.epoch;
+      reader.deliver({
         id: idOf(stored),
-        letter: stored.letter,
+        envelope: stored.envelope,
         async acknowledge() {
           if (partition.reader !== reader) return false;
           remove(partition, stored);
@@ -113,53 +113,56 @@ export function memoryBus(clock: Clock): Bus {
   }
 
   return {
-    async send(letter) {
-      measure(`"${letter.name}/${letter.key}" a letter`, letter.body);
+    async send(envelope) {
+      assertSize(`a message to "${envelope.name}/${envelope.key}"`, envelope.body);
       const now_ms = clock.now();
-      const count = unread.get(mailbox(letter)) ?? 0;
-      if (count >= MAX_UNREAD[letter.stream])
+      const count = mailbox_lengths.get(mailboxOf(envelope)) ?? 0;
+      if (count >= MAX_MAILBOX_LENGTH[envelope.stream])
         throw new Fault(
           "mailbox_full",
-          `Cannot reach "${letter.name}/${letter.key}": ${count} letters wait there`,
+          `Cannot reach "${envelope.name}/${envelope.key}": ${count} messages wait there`,
         );
-      if (repeated(letter, now_ms)) return false;
-      const partition = partitionAt(letter.partition);
-      const stored = { letter, order: order++, sent_ms: now_ms, held_by: 0 };
+      if (isDuplicate(envelope, now_ms)) return false;
+      const partition = partitionAt(envelope.partition);
+      const stored: Stored = { envelope, order: order++, sent_ms: now_ms, delivered_to: 0 };
       partition.stored.set(stored.order, stored);
-      unread.set(mailbox(letter), count + 1);
-      queueMicrotask(() => handOut(partition));
+      mailbox_lengths.set(mailboxOf(envelope), count + 1);
+      queueMicrotask(() => deliverWaiting(partition));
       return true;
     },
 
-    async read(number, epoch, take, lost, mayOpen) {
+    async subscribe(number, epoch, deliver, onLost, isLeaseValid) {
       const partition = partitionAt(number);
-      const before = partition.reader;
-      if (before && before.epoch > epoch)
+      const previous = partition.reader;
+      if (previous && previous.epoch > epoch)
         throw new Fault("lease_lost", `Cannot read partition ${number}: a newer owner is at work`);
       partition.reader = null;
-      before?.lost();
-      if (!mayOpen()) throw new Fault("lease_lost", `Cannot read partition ${number}: too slow to begin`);
-      const reader: Reader = { epoch, take, lost, reading: true };
+      previous?.onLost();
+      if (!isLeaseValid())
+        throw new Fault("lease_lost", `Cannot read partition ${number}: too slow to begin`);
+      const reader: Reader = { epoch, deliver, onLost, is_reading: true };
       partition.reader = reader;
-      queueMicrotask(() => handOut(partition));
-      const reading: Reading = {
-        stop: () => void (reader.reading = false),
+      queueMicrotask(() => deliverWaiting(partition));
+      const subscription: Subscription = {
+        stop: () => void (reader.is_reading = false),
         async remove() {
-          reader.reading = false;
+          reader.is_reading = false;
           if (partition.reader !== reader) return;
           partition.reader = null;
         },
-        async oldest() {
-          const held = [...partition.stored.values()].filter(({ held_by }) => held_by === epoch);
-          const first = STREAMS.map((stream) => held.find(({ letter }) => letter.stream === stream));
+        async oldestUnacknowledged() {
+          const delivered = [...partition.stored.values()].filter(
+            ({ delivered_to: held_by }) => held_by === epoch,
+          );
+          const first = STREAMS.map((stream) => delivered.find(({ envelope }) => envelope.stream === stream));
           return first.filter((stored) => stored !== undefined).map(idOf);
         },
       };
-      return reading;
+      return subscription;
     },
 
     async answer(address, body) {
-      measure("an answer", body);
+      assertSize("an answer", body);
       const dot = address.lastIndexOf(".");
       const receive = inboxes.get(address.slice(0, dot));
       if (receive) queueMicrotask(() => receive(address.slice(dot + 1), body));

@@ -21,14 +21,14 @@ import {
   type Bus,
   type Delivery,
   type Inbox,
-  type Letter,
+  type Envelope,
   MAX_ENVELOPE_BYTES,
-  ONCE_MS,
-  type Reading,
+  DEDUP_WINDOW_MS,
+  type Subscription,
   type Stream,
-  SYNC_AGE_MS,
-  MAX_UNREAD,
-  MAX_WRAPPING_BYTES,
+  MAX_SYNC_AGE_MS,
+  MAX_MAILBOX_LENGTH,
+  MAX_ENVELOPE_OVERHEAD_BYTES,
 } from "../../ports/bus.ts";
 import { Fault } from "../../ports/fault.ts";
 import type { Meters } from "../../ports/meters.ts";
@@ -36,7 +36,7 @@ import { linkNats, type NatsLink, unreachable } from "./connection.nats.ts";
 
 export const STREAMS: readonly Stream[] = ["sync", "work"];
 /** As subjects begin. */
-const LETTER = { sync: "s", work: "w" } as const;
+const SUBJECT_TOKEN = { sync: "s", work: "w" } as const;
 
 export const streamName = (cluster: string, stream: Stream): string => `${cluster}-${stream.toUpperCase()}`;
 const CONSUMER = /^p(\d+)-e(\d+)$/;
@@ -52,18 +52,18 @@ export function readConsumerName(name: string): { partition: number; epoch: numb
 /** A stream that is full refuses: nothing else bounds what all actors together have waiting. */
 const MAX_STREAM_BYTES: Readonly<Record<Stream, number>> = { sync: 256 * 2 ** 20, work: 2 ** 30 };
 /** The whole of a message: body, wrapping, and names in its head. */
-const MAX_MESSAGE_BYTES = MAX_ENVELOPE_BYTES + MAX_WRAPPING_BYTES + 16 * 1024;
+const MAX_MESSAGE_BYTES = MAX_ENVELOPE_BYTES + MAX_ENVELOPE_OVERHEAD_BYTES + 16 * 1024;
 /** An hour: a new epoch redelivers, not a timer. */
 const ACK_WAIT_MS = 3_600_000;
 const MAX_UNACKNOWLEDGED = 5_000;
 /** Of one partition and stream, asked for ahead. */
-const MAX_READ = 500;
+const MAX_PREFETCH = 500;
 /** A lost pull is noticed after this. */
 const PULL_MS = 5_000;
 const ACK_ANSWER_MS = 1_000;
 
 /** Codes of the server; texts change (cluster.md, section 16). */
-const STORE_REFUSED = 10_077;
+const STORE_FAILED = 10_077;
 const FILTER_TAKEN = 10_100;
 const CONSUMER_GONE = 10_014;
 const STREAM_DIFFERS = 10_058;
@@ -84,22 +84,22 @@ export function tokenOf(key: string): string {
 function configOf({ name, replicas }: NatsLink, stream: Stream): Partial<StreamConfig> & { name: string } {
   return {
     name: streamName(name, stream),
-    subjects: [`${name}.${LETTER[stream]}.>`],
+    subjects: [`${name}.${SUBJECT_TOKEN[stream]}.>`],
     retention: RetentionPolicy.Workqueue,
     // A memory stream dies with its server; alone, one that is on disk comes back with its consumers.
     storage: stream === "sync" && replicas > 1 ? StorageType.Memory : StorageType.File,
     num_replicas: replicas,
     discard: DiscardPolicy.New,
     discard_new_per_subject: true,
-    max_msgs_per_subject: MAX_UNREAD[stream],
+    max_msgs_per_subject: MAX_MAILBOX_LENGTH[stream],
     max_bytes: MAX_STREAM_BYTES[stream],
     max_msg_size: MAX_MESSAGE_BYTES,
-    max_age: stream === "sync" ? nanos(SYNC_AGE_MS) : 0,
-    duplicate_window: nanos(ONCE_MS[stream]),
+    max_age: stream === "sync" ? nanos(MAX_SYNC_AGE_MS) : 0,
+    duplicate_window: nanos(DEDUP_WINDOW_MS[stream]),
   };
 }
 
-async function prepare(link: NatsLink): Promise<void> {
+async function prepareStreams(link: NatsLink): Promise<void> {
   for (const stream of STREAMS) {
     const config = configOf(link, stream);
     try {
@@ -115,7 +115,7 @@ async function prepare(link: NatsLink): Promise<void> {
 }
 
 /** Everything but the body goes into the head, as text that needs no escaping. */
-function headOf({ key, reply_to, deadline_ms, once }: Letter): MsgHdrs {
+function headOf({ key, reply_to, deadline_ms, dedup_id: once }: Envelope): MsgHdrs {
   const head = headers();
   head.set("Trawl-Key", encodeURIComponent(key));
   if (reply_to !== null) head.set("Trawl-Reply", encodeURIComponent(reply_to));
@@ -124,27 +124,27 @@ function headOf({ key, reply_to, deadline_ms, once }: Letter): MsgHdrs {
   return head;
 }
 
-function letterOf(stream: Stream, partition: number, { subject, headers: head, data }: JsMsg): Letter {
-  const said = (name: string): string | null => {
+function envelopeOf(stream: Stream, partition: number, { subject, headers: head, data }: JsMsg): Envelope {
+  const header = (name: string): string | null => {
     const text = head?.get(name) ?? "";
     return text === "" ? null : decodeURIComponent(text);
   };
-  const deadline = said("Trawl-Deadline");
+  const deadline = header("Trawl-Deadline");
   return {
     stream,
     partition,
     name: subject.split(".").at(-2)!,
-    key: said("Trawl-Key") ?? "",
+    key: header("Trawl-Key") ?? "",
     body: Buffer.from(data.buffer, data.byteOffset, data.length).toString(),
-    once: said("Nats-Msg-Id"),
-    reply_to: said("Trawl-Reply"),
+    dedup_id: header("Nats-Msg-Id"),
+    reply_to: header("Trawl-Reply"),
     deadline_ms: deadline === null ? null : Number(deadline),
   };
 }
 
-function measured(what: string, body: string): Buffer {
+function encodeBody(what: string, body: string): Buffer {
   const bytes = Buffer.from(body);
-  if (bytes.length > MAX_ENVELOPE_BYTES + MAX_WRAPPING_BYTES)
+  if (bytes.length > MAX_ENVELOPE_BYTES + MAX_ENVELOPE_OVERHEAD_BYTES)
     throw new Fault(
       "message_too_large",
       `Cannot send ${what}: ${bytes.length} bytes are more than ${MAX_ENVELOPE_BYTES}`,
@@ -155,12 +155,14 @@ function measured(what: string, body: string): Buffer {
 export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
   const link = await linkNats(address, { purpose: "bus", ...(meters && { meters }) });
   const { nc, js, jsm, name: cluster } = link;
-  await prepare(link).catch(async (problem: unknown) => {
+  await prepareStreams(link).catch(async (problem: unknown) => {
     await link.close();
     throw problem;
   });
   // In case a cluster of servers came back without what it had in memory.
-  link.onBack(() => prepare(link).catch((problem: Error) => meters?.say("error", problem.message)));
+  link.onReconnect(() =>
+    prepareStreams(link).catch((problem: Error) => meters?.say("error", problem.message)),
+  );
 
   // --- who reads ------------------------------------------------------------------------------------------------
 
@@ -188,7 +190,7 @@ export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
     sync: { running: Promise.resolve(), next: null },
     work: { running: Promise.resolve(), next: null },
   };
-  function listed(stream: Stream): Promise<readonly string[]> {
+  function listConsumers(stream: Stream): Promise<readonly string[]> {
     const state = listing[stream];
     state.next ??= state.running.then(() => {
       state.next = null;
@@ -199,7 +201,7 @@ export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
     return state.next;
   }
 
-  async function forget(stream: Stream, consumer: string): Promise<void> {
+  async function deleteConsumer(stream: Stream, consumer: string): Promise<void> {
     try {
       await jsm.consumers.delete(streamName(cluster, stream), consumer);
     } catch (problem) {
@@ -208,72 +210,76 @@ export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
   }
 
   /** Deletes the consumers of older epochs; what they had not acknowledged comes back. */
-  async function depose(stream: Stream, partition: number, epoch: number): Promise<void> {
-    for (const consumer of await listed(stream)) {
-      const whose = readConsumerName(consumer);
-      if (whose?.partition !== partition || whose.epoch === epoch) continue;
-      if (whose.epoch > epoch)
+  async function deleteOlderConsumers(stream: Stream, partition: number, epoch: number): Promise<void> {
+    for (const consumer of await listConsumers(stream)) {
+      const owner = readConsumerName(consumer);
+      if (owner?.partition !== partition || owner.epoch === epoch) continue;
+      if (owner.epoch > epoch)
         throw new Fault("lease_lost", `Cannot read partition ${partition}: a newer owner is at work`);
-      await forget(stream, consumer);
+      await deleteConsumer(stream, consumer);
     }
   }
 
-  const configured = (stream: Stream, partition: number, epoch: number): Partial<ConsumerConfig> => ({
+  const consumerConfig = (stream: Stream, partition: number, epoch: number): Partial<ConsumerConfig> => ({
     durable_name: consumerName(partition, epoch),
-    filter_subject: `${cluster}.${LETTER[stream]}.${partition}.>`,
+    filter_subject: `${cluster}.${SUBJECT_TOKEN[stream]}.${partition}.>`,
     ack_policy: AckPolicy.Explicit,
     ack_wait: nanos(ACK_WAIT_MS),
     max_ack_pending: MAX_UNACKNOWLEDGED,
   });
 
   async function acknowledge(reply: string): Promise<boolean> {
-    await link.up(ACK_ANSWER_MS);
+    await link.connected(ACK_ANSWER_MS);
     try {
       // Not ack(), which says nothing, nor ackAck(), which sends only once (cluster.md, section 16).
       await nc.request(reply, "+ACK", { timeout: ACK_ANSWER_MS });
       return true;
     } catch (problem) {
       if (problem instanceof RequestError && problem.isNoResponders()) return false;
-      throw unreachable("acknowledge a letter", problem);
+      throw unreachable("acknowledge a message", problem);
     }
   }
 
-  async function read(
+  async function subscribe(
     partition: number,
     epoch: number,
-    take: (delivery: Delivery) => void,
-    lost: () => void,
-    mayOpen: () => boolean,
-  ): Promise<Reading> {
+    deliver: (delivery: Delivery) => void,
+    onLost: () => void,
+    isLeaseValid: () => boolean,
+  ): Promise<Subscription> {
     const name = consumerName(partition, epoch);
-    await link.up();
-    await Promise.all(STREAMS.map((stream) => depose(stream, partition, epoch)));
-    if (!mayOpen()) throw new Fault("lease_lost", `Cannot read partition ${partition}: too slow to begin`);
+    await link.connected();
+    await Promise.all(STREAMS.map((stream) => deleteOlderConsumers(stream, partition, epoch)));
+    if (!isLeaseValid())
+      throw new Fault("lease_lost", `Cannot read partition ${partition}: too slow to begin`);
 
     const pulls: { stop(): void }[] = [];
-    let over = false;
+    let stopped = false;
     const stop = (): void => {
-      over = true;
+      stopped = true;
       for (const pull of pulls) pull.stop();
     };
     const remove = async (): Promise<void> => {
       stop();
-      await Promise.all(STREAMS.map((stream) => forget(stream, name)));
+      await Promise.all(STREAMS.map((stream) => deleteConsumer(stream, name)));
     };
 
     async function open(stream: Stream): Promise<void> {
-      const info = await jsm.consumers.add(streamName(cluster, stream), configured(stream, partition, epoch));
+      const info = await jsm.consumers.add(
+        streamName(cluster, stream),
+        consumerConfig(stream, partition, epoch),
+      );
       const messages = await js.consumers.getConsumerFromInfo(info).consume({
-        max_messages: MAX_READ,
+        max_messages: MAX_PREFETCH,
         expires: PULL_MS,
         abort_on_missing_resource: true,
         callback(message: JsMsg) {
-          if (over) return;
+          if (stopped) return;
           // It is not in the type, but every message of a consumer has it.
           const { reply } = message as JsMsg & { readonly reply: string };
-          take({
+          deliver({
             id: idOf(stream, message.info.deliverySequence),
-            letter: letterOf(stream, partition, message),
+            envelope: envelopeOf(stream, partition, message),
             acknowledge: () => acknowledge(reply),
           });
         },
@@ -281,9 +287,9 @@ export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
       pulls.push(messages);
       void messages.closed().then(() => {
         // It ends by our own stop, too.
-        if (over) return;
+        if (stopped) return;
         stop();
-        lost();
+        onLost();
       });
     }
 
@@ -298,13 +304,13 @@ export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
 
     return {
       stop,
-      remove: () => said(`leave partition ${partition}`, remove()),
-      oldest: () => said(`look at partition ${partition}`, oldest(name)),
+      remove: () => orUnreachable(`leave partition ${partition}`, remove()),
+      oldestUnacknowledged: () => orUnreachable(`look at partition ${partition}`, oldestUnacknowledged(name)),
     };
   }
 
   /** What is acknowledged without a gap ends at the floor. */
-  async function oldest(consumer: string): Promise<string[]> {
+  async function oldestUnacknowledged(consumer: string): Promise<string[]> {
     const looks = STREAMS.map(async (stream) => {
       const { num_ack_pending, ack_floor } = await jsm.consumers.info(streamName(cluster, stream), consumer);
       return num_ack_pending === 0 ? [] : [idOf(stream, ack_floor.consumer_seq + 1)];
@@ -312,7 +318,7 @@ export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
     return (await Promise.all(looks)).flat();
   }
 
-  async function said<T>(what: string, work: Promise<T>): Promise<T> {
+  async function orUnreachable<T>(what: string, work: Promise<T>): Promise<T> {
     try {
       return await work;
     } catch (problem) {
@@ -322,30 +328,30 @@ export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
 
   // --- sending ----------------------------------------------------------------------------------------------------
 
-  async function send(letter: Letter): Promise<boolean> {
-    const { stream, partition, name, key } = letter;
-    const body = measured(`"${name}/${key}" a letter`, letter.body);
-    const back = link.up();
-    if (back) await back;
+  async function send(envelope: Envelope): Promise<boolean> {
+    const { stream, partition, name, key } = envelope;
+    const body = encodeBody(`a message to "${name}/${key}"`, envelope.body);
+    const reconnected = link.connected();
+    if (reconnected) await reconnected;
     try {
-      const subject = `${cluster}.${LETTER[stream]}.${partition}.${name}.${tokenOf(key)}`;
-      const { duplicate } = await js.publish(subject, body, { headers: headOf(letter) });
+      const subject = `${cluster}.${SUBJECT_TOKEN[stream]}.${partition}.${name}.${tokenOf(key)}`;
+      const { duplicate } = await js.publish(subject, body, { headers: headOf(envelope) });
       return !duplicate;
     } catch (problem) {
-      if (codeOf(problem) === STORE_REFUSED && (problem as Error).message.includes(SUBJECT_FULL))
+      if (codeOf(problem) === STORE_FAILED && (problem as Error).message.includes(SUBJECT_FULL))
         throw new Fault(
           "mailbox_full",
-          `Cannot reach "${name}/${key}": ${MAX_UNREAD[stream]} letters wait there`,
+          `Cannot reach "${name}/${key}": ${MAX_MAILBOX_LENGTH[stream]} messages wait there`,
         );
-      throw unreachable(`send a letter to "${name}/${key}"`, problem);
+      throw unreachable(`send a message to "${name}/${key}"`, problem);
     }
   }
 
-  const answer = async (address_: string, body: string): Promise<void> => {
+  const answer = async (reply_address: string, body: string): Promise<void> => {
     // Nothing is awaited before this: an acknowledgement that follows must not overtake it.
-    const bytes = measured("an answer", body);
+    const bytes = encodeBody("an answer", body);
     try {
-      nc.publish(address_, bytes);
+      nc.publish(reply_address, bytes);
     } catch (problem) {
       throw unreachable("send an answer", problem);
     }
@@ -360,7 +366,7 @@ export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
       },
     });
     // So that an answer to the first question finds it.
-    await said("open an inbox", nc.flush());
+    await orUnreachable("open an inbox", nc.flush());
     return {
       address: (token) => `${base}.${token}`,
       close: async () => subscription.unsubscribe(),
@@ -369,14 +375,17 @@ export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
 
   return {
     send,
-    read: (partition, epoch, take, lost, mayOpen) =>
-      said(`read partition ${partition}`, read(partition, epoch, take, lost, mayOpen)),
+    subscribe: (partition, epoch, deliver, onLost, isLeaseValid) =>
+      orUnreachable(
+        `read partition ${partition}`,
+        subscribe(partition, epoch, deliver, onLost, isLeaseValid),
+      ),
     answer,
     inbox,
-    onReconnect: (call) => link.onBack(call),
+    onReconnect: (call) => link.onReconnect(call),
     async ping() {
-      await link.up(0);
-      await said("reach NATS", jsm.getAccountInfo());
+      await link.connected(0);
+      await orUnreachable("reach NATS", jsm.getAccountInfo());
     },
     close: () => link.close(),
   };

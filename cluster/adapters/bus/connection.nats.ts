@@ -20,21 +20,21 @@ export interface NatsLink {
   /** Servers that each keep a copy; 1 where there is one server. */
   readonly replicas: 1 | 3;
   /** Resolves when the connection stands; throws Fault bus_unreachable when it does not come back in time. */
-  readonly up: (within_ms?: number) => void | Promise<void>;
+  readonly connected: (within_ms?: number) => void | Promise<void>;
   /** Calls back when it was away and is back; in the order of registration, each awaited. */
-  readonly onBack: (call: () => void | Promise<void>) => void;
+  readonly onReconnect: (call: () => void | Promise<void>) => void;
   readonly close: () => Promise<void>;
 }
 
 /** What a server must be: older ones lose acknowledged messages in crashes (cluster.md, sections 2 and 11). */
-const AT_LEAST = [2, 12] as const;
+const MIN_VERSION = [2, 12] as const;
 /** One JetStream call; less than a lease's time. */
 export const CALL_MS = 2_000;
-const MANAGER_TRIES = 5;
+const MAX_MANAGER_ATTEMPTS = 5;
 /** How long a first connection may take. */
 const CONNECT_MS = 5_000;
 /** A server that comes back within it goes unnoticed. */
-const BACK_MS = 2_000;
+const RECONNECT_WAIT_MS = 2_000;
 /** Calls that wait for the connection; the next one is refused at once. */
 const MAX_WAITING = 1_000;
 /** A link that is dead without saying so is noticed after two of these. */
@@ -47,7 +47,7 @@ interface Address {
   readonly options: ConnectionOptions;
 }
 
-function read(address: string): Address {
+function parseAddress(address: string): Address {
   const urls = address.split(",").map((part) => new URL(part.trim()));
   const paths = [...new Set(urls.map(({ pathname }) => pathname.slice(1)).filter((path) => path !== ""))];
   const name = paths[0] ?? "trawl";
@@ -79,11 +79,11 @@ export const unreachable = (what: string, cause: unknown): Fault =>
 
 /** A server that is busy answers late; one without JetStream says so at once. */
 async function managerOf(nc: NatsConnection): Promise<JetStreamManager> {
-  for (let tries = 1; ; tries++) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await jetstreamManager(nc, { timeout: CALL_MS });
     } catch (problem) {
-      if (tries === MANAGER_TRIES || !(problem instanceof TimeoutError)) throw problem;
+      if (attempt === MAX_MANAGER_ATTEMPTS || !(problem instanceof TimeoutError)) throw problem;
     }
   }
 }
@@ -92,7 +92,7 @@ export async function linkNats(
   address: string,
   { purpose, meters }: { readonly purpose: string; readonly meters?: Meters },
 ): Promise<NatsLink> {
-  const { servers, name, options } = read(address);
+  const { servers, name, options } = parseAddress(address);
   const where = servers.join(", ");
   const nc = await connect({
     ...options,
@@ -111,41 +111,41 @@ export async function linkNats(
 
   const version = nc.info?.version ?? "0";
   const [major, minor] = version.split(".").map(Number) as [number, number];
-  if (major < AT_LEAST[0] || (major === AT_LEAST[0] && minor < AT_LEAST[1])) {
+  if (major < MIN_VERSION[0] || (major === MIN_VERSION[0] && minor < MIN_VERSION[1])) {
     await nc.close();
-    throw new Error(`Cannot use NATS ${version} at ${where}: it must be ${AT_LEAST.join(".")} or newer`);
+    throw new Error(`Cannot use NATS ${version} at ${where}: it must be ${MIN_VERSION.join(".")} or newer`);
   }
   const jsm = await managerOf(nc).catch(async (problem: unknown) => {
     await nc.close();
     throw unreachable(`use NATS at ${where}, whose JetStream must be on (nats-server -js)`, problem);
   });
 
-  let connected = true;
+  let is_connected = true;
   let waiting: (() => void)[] = [];
-  const backs: (() => void | Promise<void>)[] = [];
+  const on_reconnect: (() => void | Promise<void>)[] = [];
 
   async function watch(): Promise<void> {
     for await (const { type } of nc.status()) {
       if (type === "disconnect") {
-        if (connected) meters?.say("warn", "NATS is away", { purpose });
-        connected = false;
+        if (is_connected) meters?.say("warn", "NATS is away", { purpose });
+        is_connected = false;
       } else if (type === "reconnect") {
-        connected = true;
+        is_connected = true;
         meters?.say("info", "NATS is back", { purpose });
         for (const resolve of waiting.splice(0)) resolve();
-        for (const call of backs) await call();
+        for (const call of on_reconnect) await call();
       }
     }
-    connected = false;
+    is_connected = false;
   }
   void watch();
 
-  async function back(within_ms: number): Promise<void> {
+  async function untilConnected(within_ms: number): Promise<void> {
     if (nc.isClosed() || waiting.length >= MAX_WAITING)
       throw new Fault("bus_unreachable", `Cannot reach NATS at ${where}: not connected`);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(() => {
-      waiting = waiting.filter((other) => other !== resolve);
+      waiting = waiting.filter((waiter) => waiter !== resolve);
       reject(new Fault("bus_unreachable", `Cannot reach NATS at ${where}: not connected`));
     }, within_ms);
     waiting.push(resolve);
@@ -162,11 +162,11 @@ export async function linkNats(
     js: jetstream(nc, { timeout: CALL_MS }),
     name,
     replicas: nc.info?.cluster === undefined ? 1 : 3,
-    up: (within_ms = BACK_MS) => (connected ? undefined : back(within_ms)),
-    onBack: (call) => void backs.push(call),
+    connected: (within_ms = RECONNECT_WAIT_MS) => (is_connected ? undefined : untilConnected(within_ms)),
+    onReconnect: (call) => void on_reconnect.push(call),
     async close() {
       // Draining sends what is still to be sent, but waits for ever for a server that is away.
-      if (connected && !nc.isClosed()) await nc.drain().catch(() => nc.close());
+      if (is_connected && !nc.isClosed()) await nc.drain().catch(() => nc.close());
       else await nc.close();
     },
   };

@@ -3,15 +3,15 @@ import assert from "node:assert/strict";
 import {
   MAX_DOCUMENT_BYTES,
   type Documents,
-  type Entry,
-  type Extra,
+  type DocumentEntry,
+  type PutOptions,
   type Versioned,
 } from "../../ports/documents.ts";
 
 interface Stored {
   readonly text: string;
   readonly version: number;
-  readonly extra: Extra | undefined;
+  readonly options: PutOptions | undefined;
 }
 
 interface Collection {
@@ -24,16 +24,19 @@ interface Collection {
 export function compareKeys(a: string, b: string): number {
   const shared = Math.min(a.length, b.length);
   for (let i = 0; i < shared; i++) {
-    const [one, other] = [a.charCodeAt(i), b.charCodeAt(i)];
-    if (one === other) continue;
-    const [onePair, otherPair] = [one >= 0xd800 && one < 0xe000, other >= 0xd800 && other < 0xe000];
-    return onePair === otherPair ? one - other : onePair ? 1 : -1;
+    const [left, right] = [a.charCodeAt(i), b.charCodeAt(i)];
+    if (left === right) continue;
+    const [isLeftSurrogate, isRightSurrogate] = [
+      left >= 0xd800 && left < 0xe000,
+      right >= 0xd800 && right < 0xe000,
+    ];
+    return isLeftSurrogate === isRightSurrogate ? left - right : isLeftSurrogate ? 1 : -1;
   }
   return a.length - b.length;
 }
 
 /** The place of the first key that is not below this one. */
-function placeOf(keys: readonly string[], key: string): number {
+function indexOfKey(keys: readonly string[], key: string): number {
   let [low, high] = [0, keys.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -50,18 +53,18 @@ export function memoryDocuments(): Documents {
   const collections = new Map<string, Collection>();
 
   function collectionOf(name: string): Collection {
-    const known = collections.get(name);
-    if (known) return known;
-    const fresh: Collection = { documents: new Map(), keys: null };
-    collections.set(name, fresh);
-    return fresh;
+    const existing = collections.get(name);
+    if (existing) return existing;
+    const created: Collection = { documents: new Map(), keys: null };
+    collections.set(name, created);
+    return created;
   }
 
   function keysOf(collection: Collection, from: string | undefined, to: string | undefined): string[] {
     collection.keys ??= [...collection.documents.keys()].toSorted(compareKeys);
     return collection.keys.slice(
-      from === undefined ? 0 : placeOf(collection.keys, from),
-      to === undefined ? undefined : placeOf(collection.keys, to),
+      from === undefined ? 0 : indexOfKey(collection.keys, from),
+      to === undefined ? undefined : indexOfKey(collection.keys, to),
     );
   }
 
@@ -76,13 +79,13 @@ export function memoryDocuments(): Documents {
       assert(keys.length <= 1_000, "At most 1,000 documents are read at once");
       return keys.map((key) => read(collections.get(collection)?.documents.get(key)));
     },
-    async put(collection, key, value, version, extra) {
+    async put(collection, key, value, version, options) {
       const text = JSON.stringify(value);
       assert(Buffer.byteLength(text) <= MAX_DOCUMENT_BYTES, `Document "${collection}/${key}" is too large`);
       const into = collectionOf(collection);
       if ((into.documents.get(key)?.version ?? 0) !== version) return false;
       if (version === 0) into.keys = null;
-      into.documents.set(key, { text, version: version + 1, extra });
+      into.documents.set(key, { text, version: version + 1, options });
       return true;
     },
     async remove(collection, key, version) {
@@ -93,16 +96,16 @@ export function memoryDocuments(): Documents {
     },
     async list(collection, { tag, from, to, limit, reverse }) {
       assert(limit >= 1 && limit <= 1_000, "Between 1 and 1,000 documents are listed at once");
-      const among = collectionOf(collection);
-      const keys = keysOf(among, from, to);
-      const found: Entry[] = [];
+      const stored_in = collectionOf(collection);
+      const keys = keysOf(stored_in, from, to);
+      const entries: DocumentEntry[] = [];
       for (const key of reverse ? keys.toReversed() : keys) {
-        const stored = among.documents.get(key)!;
-        if (tag !== undefined && stored.extra?.tag !== tag) continue;
-        found.push({ key, ...read(stored)! });
-        if (found.length === limit) break;
+        const stored = stored_in.documents.get(key)!;
+        if (tag !== undefined && stored.options?.tag !== tag) continue;
+        entries.push({ key, ...read(stored)! });
+        if (entries.length === limit) break;
       }
-      return found;
+      return entries;
     },
     async removeRange(collection, from, to) {
       const among = collectionOf(collection);
@@ -110,16 +113,16 @@ export function memoryDocuments(): Documents {
       for (const key of keys) drop(among, key);
       return keys.length;
     },
-    async forget(collection, before_ms, limit) {
+    async removeExpired(collection, before_ms, limit) {
       const among = collectionOf(collection);
-      let gone = 0;
-      for (const [key, { extra }] of among.documents) {
-        if (gone === limit) break;
+      let removed = 0;
+      for (const [key, { options: extra }] of among.documents) {
+        if (removed === limit) break;
         if (extra?.expires_at_ms === undefined || extra.expires_at_ms >= before_ms) continue;
         drop(among, key);
-        gone++;
+        removed++;
       }
-      return gone;
+      return removed;
     },
     ping: async () => {},
     close: async () => {},

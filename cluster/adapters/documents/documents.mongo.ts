@@ -22,22 +22,27 @@ import {
   ObjectId,
   type WriteConcernSettings,
 } from "mongodb";
-import { MAX_DOCUMENT_BYTES, type Documents, type Extra, type Versioned } from "../../ports/documents.ts";
+import {
+  MAX_DOCUMENT_BYTES,
+  type Documents,
+  type PutOptions,
+  type Versioned,
+} from "../../ports/documents.ts";
 import { Fault } from "../../ports/fault.ts";
 
 /** How long one command may take. */
 const COMMAND_MS = 5_000;
 /** How long the driver looks for a server or a free connection; a server that comes back within it goes unnoticed. */
-const REACH_MS = 3_000;
+const CONNECT_MS = 3_000;
 /**
  * After so long without an answer the driver is taken anew: the monitor of 7.9 stands still for ever after some restarts
  * of a server, and says nobody is there.
  */
-const RENEW_MS = 10_000;
+const RECREATE_CLIENT_MS = 10_000;
 /** How long a write waits for those before it. */
-const WAIT_MS = 3_000;
+const MAX_QUEUED_MS = 3_000;
 /** A batch that is not answered within it holds up the next ones no longer, except those of its own documents. */
-const HELD_UP_MS = 300;
+const SLOW_BATCH_MS = 300;
 /** Batches of one collection under way at once, when some hang. */
 const BATCHES_AT_ONCE = 4;
 /** Writes that wait on this node, in all collections; the next one is refused at once. */
@@ -47,7 +52,7 @@ const MAX_BATCH = 100;
 const MAX_BATCH_BYTES = 4 * 2 ** 20;
 const MAX_KEYS = 1_000;
 /** Reads gathered into one command; a document among them that is large keeps the others waiting. */
-const MAX_GATHERED = 50;
+const MAX_READS_PER_COMMAND = 50;
 const DUPLICATE_KEY = 11_000;
 
 /** What an operator says in the address comes before these. */
@@ -56,13 +61,13 @@ const DEFAULTS: MongoClientOptions = {
   // Only a replica set can, and only then the address says so.
   retryWrites: false,
   maxPoolSize: 32,
-  connectTimeoutMS: REACH_MS,
-  serverSelectionTimeoutMS: REACH_MS,
-  waitQueueTimeoutMS: REACH_MS,
+  connectTimeoutMS: CONNECT_MS,
+  serverSelectionTimeoutMS: CONNECT_MS,
+  waitQueueTimeoutMS: CONNECT_MS,
   socketTimeoutMS: COMMAND_MS,
 };
-const SAFE = { w: "majority", journal: true } as const;
-const QUICK = { w: 1 } as const;
+const MAJORITY = { w: "majority", journal: true } as const;
+const ONE_SERVER = { w: 1 } as const;
 
 interface Stored {
   readonly _id: string;
@@ -74,29 +79,29 @@ interface Stored {
   readonly expires_at?: number;
 }
 
-interface Write {
+interface PendingWrite {
   readonly document: Stored;
-  readonly asked_ms: number;
-  readonly resolve: (won: boolean) => void;
+  readonly queued_ms: number;
+  readonly resolve: (stored: boolean) => void;
   readonly reject: (fault: Fault) => void;
 }
 
-interface Read {
+interface PendingRead {
   readonly key: string;
   readonly resolve: (found: Versioned | null) => void;
   readonly reject: (fault: Fault) => void;
 }
 
 /** The writes of one collection. */
-interface Lane {
+interface WriteQueue {
   readonly name: string;
-  waiting: Write[];
+  waiting: PendingWrite[];
   /** Keys of what is under way. */
-  readonly busy: Set<string>;
+  readonly in_flight: Set<string>;
   /** Ends when nothing waits any more; null when nothing does. */
-  working: Promise<void> | null;
+  draining: Promise<void> | null;
   /** Its indexes were made, or are being made. */
-  ready: Promise<unknown> | null;
+  indexes: Promise<unknown> | null;
 }
 
 export interface MongoOptions {
@@ -112,8 +117,8 @@ const versioned = ({ v, json }: Pick<Stored, "v" | "json">): Versioned => ({
 });
 
 /** A copy for each who asks: one of them may change his. */
-const of = (there: ReadonlyMap<string, Stored>, key: string): Versioned | null => {
-  const document = there.get(key);
+const versionedOf = (stored_by_key: ReadonlyMap<string, Stored>, key: string): Versioned | null => {
+  const document = stored_by_key.get(key);
   return document ? versioned(document) : null;
 };
 
@@ -123,44 +128,44 @@ const between = (from: string | undefined, to: string | undefined) => ({
 });
 
 /** As MongoDB would have it: the order of all writers who write the same keys must be one, or they wait for each other. */
-const byKey = (a: Write, b: Write): number => (a.document._id < b.document._id ? -1 : 1);
+const byKey = (a: PendingWrite, b: PendingWrite): number => (a.document._id < b.document._id ? -1 : 1);
 
-function within<T>(wanted: Promise<T>): Promise<T> {
+function orTimeout<T>(work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
       () => reject(new Error(`There was no answer within ${COMMAND_MS / 1_000} s`)),
       COMMAND_MS,
     );
-    wanted.then(resolve, reject).finally(() => clearTimeout(timer));
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
 
 /** Resolves with the first of them, or when the time is over. */
-function firstOf(works: Iterable<Promise<void>>, most_ms: number): Promise<void> {
+function firstSettled(batches: Iterable<Promise<void>>, timeout_ms: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, most_ms);
-  return Promise.race([promise, ...works]).finally(() => clearTimeout(timer));
+  const timer = setTimeout(resolve, timeout_ms);
+  return Promise.race([promise, ...batches]).finally(() => clearTimeout(timer));
 }
 
 /** Refusals of single writes are an answer, too. */
 const isAnswer = (problem: unknown): boolean => problem instanceof MongoServerError;
 
 /** The next writes to go, the oldest first, no two of one key: what becomes of the first decides the second. */
-function takeBatch(lane: Lane): Write[] {
-  const keys = new Set(lane.busy);
+function nextBatch(lane: WriteQueue): PendingWrite[] {
+  const keys = new Set(lane.in_flight);
   let bytes = 0;
-  const [taken, left]: [Write[], Write[]] = [[], []];
+  const [taken, remaining]: [PendingWrite[], PendingWrite[]] = [[], []];
   for (const write of lane.waiting) {
     const { _id, json } = write.document;
     const fits = taken.length === 0 || (taken.length < MAX_BATCH && bytes + json.length <= MAX_BATCH_BYTES);
-    if (!fits || keys.has(_id)) left.push(write);
+    if (!fits || keys.has(_id)) remaining.push(write);
     else {
       taken.push(write);
       bytes += json.length;
     }
     keys.add(_id);
   }
-  lane.waiting = left;
+  lane.waiting = remaining;
   return taken.toSorted(byKey);
 }
 
@@ -184,27 +189,27 @@ interface WriteAnswer {
 async function sendBatch(
   command: (command: Document) => Promise<Document>,
   name: string,
-  batch: readonly Write[],
+  batch: readonly PendingWrite[],
   writeConcern: WriteConcernSettings,
 ): Promise<BulkOutcome> {
   const errors = new Map<number, { code: number; errmsg?: string | undefined }>();
-  const places = [...batch.keys()];
+  const indexes = [...batch.keys()];
   const how = { ordered: false, writeConcern } as const;
   async function send(part: readonly number[], what: (documents: readonly Stored[]) => Document) {
     if (part.length === 0) return 0;
-    const told = await command({ ...what(part.map((place) => batch[place]!.document)), ...how });
-    const { n, writeErrors = [], writeConcernError } = told as unknown as WriteAnswer;
+    const reply = await command({ ...what(part.map((index) => batch[index]!.document)), ...how });
+    const { n, writeErrors = [], writeConcernError } = reply as unknown as WriteAnswer;
     if (writeConcernError) throw new Error(`It was not replicated: ${writeConcernError.errmsg}`);
     for (const { index, code, errmsg } of writeErrors) errors.set(part[index]!, { code, errmsg });
     return n;
   }
   const [, matched] = await Promise.all([
     send(
-      places.filter((place) => batch[place]!.document.v === 1),
+      indexes.filter((index) => batch[index]!.document.v === 1),
       (documents) => ({ insert: name, documents }),
     ),
     send(
-      places.filter((place) => batch[place]!.document.v > 1),
+      indexes.filter((index) => batch[index]!.document.v > 1),
       (documents) => ({
         update: name,
         updates: documents.map(({ _id, ...u }) => ({ q: { _id, v: u.v - 1 }, u })),
@@ -215,17 +220,17 @@ async function sendBatch(
 }
 
 function connect(address: string): MongoClient {
-  const said = new Set(
+  const given = new Set(
     [...new URLSearchParams(address.split("?")[1]).keys()].map((name) => name.toLowerCase()),
   );
-  const defaults = Object.entries(DEFAULTS).filter(([name]) => !said.has(name.toLowerCase()));
+  const defaults = Object.entries(DEFAULTS).filter(([name]) => !given.has(name.toLowerCase()));
   try {
     return new MongoClient(address, Object.fromEntries(defaults));
   } catch (problem) {
     // The driver quotes the address, and in it the password.
-    const told = (problem as Error).message.replaceAll(address, "…");
+    const message = (problem as Error).message.replaceAll(address, "…");
     // oxlint-disable-next-line preserve-caught-error
-    throw new TypeError(`Cannot use the address of MongoDB: ${told}`);
+    throw new TypeError(`Cannot use the address of MongoDB: ${message}`);
   }
 }
 
@@ -234,61 +239,65 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
   let client = connect(address);
   const name_of_database = /^[^:]+:\/\/[^/]+\/([^/?]+)/.exec(address)?.[1] ?? "trawl";
   let database = client.db(name_of_database);
-  const place = `${client.options.srvHost ?? client.options.hosts.join(",")}/${database.databaseName}`;
-  const lanes = new Map<string, Lane>();
-  const gathering = new Map<string, Read[]>();
+  const location = `${client.options.srvHost ?? client.options.hosts.join(",")}/${database.databaseName}`;
+  const write_queues = new Map<string, WriteQueue>();
+  const pending_reads = new Map<string, PendingRead[]>();
   let waiting = 0;
   let closed = false;
   /** When the first command of those that all came to nothing did; null: the last one was answered. */
-  let unheard_ms: number | null = null;
+  let silent_since_ms: number | null = null;
 
   const collectionOf = (name: string): Collection<Stored> => database.collection<Stored>(name);
 
   /** A command's answer, in time. */
-  async function inTime<T>(wanted: Promise<T>): Promise<T> {
+  async function withTimeout<T>(work: Promise<T>): Promise<T> {
     try {
-      const answered = await within(wanted);
-      unheard_ms = null;
-      return answered;
+      const reply = await orTimeout(work);
+      silent_since_ms = null;
+      return reply;
     } catch (problem) {
-      if (isAnswer(problem)) unheard_ms = null;
-      else unheard();
+      if (isAnswer(problem)) silent_since_ms = null;
+      else onSilence();
       throw problem;
     }
   }
 
-  function unheard(): void {
+  function onSilence(): void {
     const now_ms = performance.now();
-    unheard_ms ??= now_ms;
-    if (closed || now_ms - unheard_ms < RENEW_MS) return;
-    unheard_ms = now_ms;
-    const before = client;
+    silent_since_ms ??= now_ms;
+    if (closed || now_ms - silent_since_ms < RECREATE_CLIENT_MS) return;
+    silent_since_ms = now_ms;
+    const previous = client;
     client = connect(address);
     database = client.db(name_of_database);
-    void before.close().catch(() => {});
+    void previous.close().catch(() => {});
   }
 
   const fault = (what: string, cause?: unknown): Fault =>
-    new Fault("documents_unreachable", `Cannot ${what} in "${place}"`, cause === undefined ? {} : { cause });
+    new Fault(
+      "documents_unreachable",
+      `Cannot ${what} in "${location}"`,
+      cause === undefined ? {} : { cause },
+    );
 
   /** One command. */
   async function reach<T>(what: string, command: () => Promise<T>): Promise<T> {
     if (closed) throw fault(what, new Error("It was closed"));
     try {
-      return await inTime(command());
+      return await withTimeout(command());
     } catch (cause) {
       throw fault(what, cause);
     }
   }
 
-  const concernOf = (name: string) => (rebuildable.includes(name) ? QUICK : SAFE);
+  const concernOf = (name: string) => (rebuildable.includes(name) ? ONE_SERVER : MAJORITY);
 
-  function laneOf(name: string): Lane {
-    const known = lanes.get(name);
-    if (known) return known;
-    const fresh: Lane = { name, waiting: [], busy: new Set(), working: null, ready: null };
-    lanes.set(name, fresh);
-    return fresh;
+  function writeQueueOf(name: string): WriteQueue {
+    const existing = write_queues.get(name);
+    if (existing) return existing;
+    const created: WriteQueue = { name, waiting: [], in_flight: new Set(), draining: null, indexes: null };
+    write_queues.set(name, created);
+    return created;
   }
 
   function write(name: string, document: Stored): Promise<boolean> {
@@ -296,44 +305,47 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
     if (closed) return Promise.reject(fault(what, new Error("It was closed")));
     if (waiting >= MAX_WAITING)
       return Promise.reject(fault(what, new Error(`${MAX_WAITING} writes are waiting`)));
-    const lane = laneOf(name);
+    const lane = writeQueueOf(name);
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     waiting++;
-    lane.waiting.push({ document, asked_ms: performance.now(), resolve, reject });
-    lane.working ??= work(lane);
+    lane.waiting.push({ document, queued_ms: performance.now(), resolve, reject });
+    lane.draining ??= drainQueue(lane);
     return promise.finally(() => waiting--);
   }
 
-  async function work(lane: Lane): Promise<void> {
+  async function drainQueue(lane: WriteQueue): Promise<void> {
     // What else is asked for in this tick shall go along.
     await new Promise(setImmediate);
     const running = new Set<Promise<void>>();
     while (lane.waiting.length > 0 || running.size > 0) {
-      const oldest_ms = performance.now() - WAIT_MS;
-      const late = lane.waiting.filter(({ asked_ms }) => asked_ms < oldest_ms);
-      if (late.length > 0) lane.waiting = lane.waiting.filter(({ asked_ms }) => asked_ms >= oldest_ms);
-      for (const { document, reject } of late)
-        reject(fault(`write "${lane.name}/${document._id}"`, new Error(`It waited ${WAIT_MS / 1_000} s`)));
-      const batch = running.size < BATCHES_AT_ONCE ? takeBatch(lane) : [];
+      const oldest_ms = performance.now() - MAX_QUEUED_MS;
+      const expired = lane.waiting.filter(({ queued_ms: asked_ms }) => asked_ms < oldest_ms);
+      if (expired.length > 0)
+        lane.waiting = lane.waiting.filter(({ queued_ms: asked_ms }) => asked_ms >= oldest_ms);
+      for (const { document, reject } of expired)
+        reject(
+          fault(`write "${lane.name}/${document._id}"`, new Error(`It waited ${MAX_QUEUED_MS / 1_000} s`)),
+        );
+      const batch = running.size < BATCHES_AT_ONCE ? nextBatch(lane) : [];
       if (batch.length > 0) {
-        for (const { document } of batch) lane.busy.add(document._id);
-        const one = writeBatch(lane, batch).finally(() => {
-          for (const { document } of batch) lane.busy.delete(document._id);
-          running.delete(one);
+        for (const { document } of batch) lane.in_flight.add(document._id);
+        const sending = writeBatch(lane, batch).finally(() => {
+          for (const { document } of batch) lane.in_flight.delete(document._id);
+          running.delete(sending);
         });
-        running.add(one);
+        running.add(sending);
       }
-      if (running.size > 0) await firstOf(running, HELD_UP_MS);
+      if (running.size > 0) await firstSettled(running, SLOW_BATCH_MS);
     }
-    lane.working = null;
+    lane.draining = null;
   }
 
   /** Everyone who waits for this batch hears what came of it. */
-  async function writeBatch(lane: Lane, batch: readonly Write[]): Promise<void> {
+  async function writeBatch(lane: WriteQueue, batch: readonly PendingWrite[]): Promise<void> {
     const { name } = lane;
     try {
       await prepare(lane);
-      const send = (command: Document) => inTime(database.command(command));
+      const send = (command: Document) => withTimeout(database.command(command));
       const outcome = await sendBatch(send, name, batch, concernOf(name));
       for (const [index, { code, errmsg }] of outcome.errors) {
         const { document, resolve, reject } = batch[index]!;
@@ -344,7 +356,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
         if (document.v === 1 && !outcome.errors.has(index)) resolve(true);
       const replaced = batch.filter(({ document }, index) => document.v > 1 && !outcome.errors.has(index));
       if (outcome.matched === replaced.length) for (const { resolve } of replaced) resolve(true);
-      else await tellApart(name, replaced, outcome.matched);
+      else await resolveAmbiguous(name, replaced, outcome.matched);
     } catch (cause) {
       // Those who have their answer do not hear this.
       const problem = fault(`write ${batch.length} documents of "${name}"`, cause);
@@ -356,39 +368,43 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
    * Some lost, and the server says only how many won. A document that bears my mark is mine. One that does not, and
    * has gone further or away since, may have been mine for a moment: then the number decides, as long as it can.
    */
-  async function tellApart(name: string, batch: readonly Write[], won: number): Promise<void> {
+  async function resolveAmbiguous(name: string, batch: readonly PendingWrite[], won: number): Promise<void> {
     const keys = batch.map(({ document }) => document._id);
-    const found = await inTime(
+    const found = await withTimeout(
       collectionOf(name)
         .find({ _id: { $in: keys } }, { projection: { v: 1, w: 1 } })
         .toArray(),
     );
-    const there = new Map(found.map((document) => [document._id, document]));
-    const mine = batch.filter(({ document }) => there.get(document._id)?.w.equals(document.w));
-    const open = batch.filter(({ document }) => (there.get(document._id)?.v ?? Infinity) > document.v);
-    const rest = won - mine.length;
+    const stored_by_key = new Map(found.map((document) => [document._id, document]));
+    const mine = batch.filter(({ document }) => stored_by_key.get(document._id)?.w.equals(document.w));
+    const unknown = batch.filter(
+      ({ document }) => (stored_by_key.get(document._id)?.v ?? Infinity) > document.v,
+    );
+    const unaccounted = won - mine.length;
     for (const { resolve } of mine) resolve(true);
-    if (rest === open.length) for (const { resolve } of open) resolve(true);
-    else if (rest !== 0)
-      for (const { document, reject } of open)
+    if (unaccounted === unknown.length) for (const { resolve } of unknown) resolve(true);
+    else if (unaccounted !== 0)
+      for (const { document, reject } of unknown)
         reject(
           fault(
             `write "${name}/${document._id}"`,
-            new Error("Others wrote it at the same moment, and whether I did cannot be told"),
+            new Error(
+              "Another writer stored it at the same moment, and it is not known whether this write was stored",
+            ),
           ),
         );
     // Whoever has not heard by now lost.
     for (const { resolve } of batch) resolve(false);
   }
 
-  async function prepare(lane: Lane): Promise<void> {
-    lane.ready ??= inTime(
+  async function prepare(lane: WriteQueue): Promise<void> {
+    lane.indexes ??= withTimeout(
       collectionOf(lane.name).createIndexes([{ key: { tag: 1, _id: 1 } }, { key: { expires_at: 1 } }]),
     );
     try {
-      await lane.ready;
+      await lane.indexes;
     } catch (problem) {
-      lane.ready = null;
+      lane.indexes = null;
       throw problem;
     }
   }
@@ -427,38 +443,38 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
     return new Map(found.map((document) => [document._id, document]));
   }
 
-  async function answer(name: string, reads: readonly Read[]): Promise<void> {
+  async function answer(name: string, reads: readonly PendingRead[]): Promise<void> {
     try {
-      const there = await load(
+      const stored_by_key = await load(
         name,
         reads.map(({ key }) => key),
       );
-      for (const { key, resolve } of reads) resolve(of(there, key));
+      for (const { key, resolve } of reads) resolve(versionedOf(stored_by_key, key));
     } catch (problem) {
       for (const { reject } of reads) reject(problem as Fault);
     }
   }
 
-  const stored = (key: string, json: string, version: number, extra: Extra = {}): Stored => ({
+  const stored = (key: string, json: string, version: number, options: PutOptions = {}): Stored => ({
     _id: key,
     v: version + 1,
     w: new ObjectId(),
     json,
-    ...(extra.tag === undefined ? {} : { tag: extra.tag }),
-    ...(extra.expires_at_ms === undefined ? {} : { expires_at: extra.expires_at_ms }),
+    ...(options.tag === undefined ? {} : { tag: options.tag }),
+    ...(options.expires_at_ms === undefined ? {} : { expires_at: options.expires_at_ms }),
   });
 
   return {
     get(collection, key) {
       if (closed) return Promise.reject(fault(`read "${collection}/${key}"`, new Error("It was closed")));
       const { promise, resolve, reject } = Promise.withResolvers<Versioned | null>();
-      const reads = gathering.get(collection) ?? [];
+      const reads = pending_reads.get(collection) ?? [];
       if (reads.push({ key, resolve, reject }) === 1) {
-        gathering.set(collection, reads);
+        pending_reads.set(collection, reads);
         setImmediate(() => {
-          gathering.delete(collection);
-          for (let from = 0; from < reads.length; from += MAX_GATHERED)
-            void answer(collection, reads.slice(from, from + MAX_GATHERED));
+          pending_reads.delete(collection);
+          for (let from = 0; from < reads.length; from += MAX_READS_PER_COMMAND)
+            void answer(collection, reads.slice(from, from + MAX_READS_PER_COMMAND));
         });
       }
       return promise;
@@ -466,13 +482,13 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
     async getMany(collection, keys) {
       assert(keys.length <= MAX_KEYS, "At most 1,000 documents are read at once");
       if (keys.length === 0) return [];
-      const there = await load(collection, keys);
-      return keys.map((key) => of(there, key));
+      const stored_by_key = await load(collection, keys);
+      return keys.map((key) => versionedOf(stored_by_key, key));
     },
-    async put(collection, key, value, version, extra) {
+    async put(collection, key, value, version, options) {
       const json = JSON.stringify(value);
       assert(Buffer.byteLength(json) <= MAX_DOCUMENT_BYTES, `Document "${collection}/${key}" is too large`);
-      return write(collection, stored(key, json, version, extra));
+      return write(collection, stored(key, json, version, options));
     },
     async remove(collection, key, version) {
       if (version === 0) return false;
@@ -483,11 +499,11 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
     },
     async list(collection, { tag, from, to, limit, reverse }) {
       assert(limit >= 1 && limit <= MAX_KEYS, "Between 1 and 1,000 documents are listed at once");
-      const keyed = from === undefined && to === undefined ? {} : { _id: between(from, to) };
+      const key_filter = from === undefined && to === undefined ? {} : { _id: between(from, to) };
       const found = await readAll(
         `list "${collection}"`,
         collectionOf(collection)
-          .find({ ...(tag === undefined ? {} : { tag }), ...keyed }, READ)
+          .find({ ...(tag === undefined ? {} : { tag }), ...key_filter }, READ)
           .sort({ _id: reverse ? -1 : 1 })
           .limit(limit),
       );
@@ -506,28 +522,28 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
         );
         return keys[MAX_KEYS]?._id;
       };
-      let gone = 0;
+      let removed = 0;
       for (let first: string | undefined = from; first !== undefined;) {
         const next = await nextAfter(first);
-        const portion = { _id: between(first, next ?? to) };
+        const filter = { _id: between(first, next ?? to) };
         const { deletedCount } = await reach(what, () =>
-          documents.deleteMany(portion, { writeConcern: concernOf(collection) }),
+          documents.deleteMany(filter, { writeConcern: concernOf(collection) }),
         );
-        gone += deletedCount;
+        removed += deletedCount;
         first = next;
       }
-      return gone;
+      return removed;
     },
-    async forget(collection, before_ms, limit) {
+    async removeExpired(collection, before_ms, limit) {
       const documents = collectionOf(collection);
       const what = `forget what expired of "${collection}"`;
       const expired = { expires_at: { $lt: before_ms } };
-      let gone = 0;
-      for (let left = limit; left > 0; left -= MAX_KEYS) {
+      let removed = 0;
+      for (let remaining = limit; remaining > 0; remaining -= MAX_KEYS) {
         const found = await reach(what, () =>
           documents
             .find(expired, { projection: { _id: 1 } })
-            .limit(Math.min(left, MAX_KEYS))
+            .limit(Math.min(remaining, MAX_KEYS))
             .toArray(),
         );
         if (found.length === 0) break;
@@ -536,14 +552,14 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
           // Only if it still is: someone may have prolonged it meanwhile.
           documents.deleteMany({ _id: { $in: keys }, ...expired }, { writeConcern: concernOf(collection) }),
         );
-        gone += deletedCount;
+        removed += deletedCount;
       }
-      return gone;
+      return removed;
     },
     ping: async () => void (await reach("ask", () => database.command({ ping: 1 }))),
     async close() {
       closed = true;
-      for (const lane of lanes.values()) await lane.working;
+      for (const lane of write_queues.values()) await lane.draining;
       await client.close();
     },
   };

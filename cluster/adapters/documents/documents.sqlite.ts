@@ -46,11 +46,11 @@ export function sqliteDocuments(path: string): Documents {
   database.exec(SCHEMA);
   const prepared = new Map<string, StatementSync>();
   const sql = (text: string): StatementSync => {
-    const known = prepared.get(text);
-    if (known) return known;
-    const fresh = database.prepare(text);
-    prepared.set(text, fresh);
-    return fresh;
+    const existing = prepared.get(text);
+    if (existing) return existing;
+    const created = database.prepare(text);
+    prepared.set(text, created);
+    return created;
   };
   const read = database.prepare("SELECT version, value FROM documents WHERE collection = ? AND key = ?");
   const create = database.prepare("INSERT OR IGNORE INTO documents VALUES (?, ?, 1, ?, ?, ?)");
@@ -90,7 +90,7 @@ export function sqliteDocuments(path: string): Documents {
     });
   }
 
-  function reading<T>(what: string, run: () => T): T {
+  function orFault<T>(what: string, run: () => T): T {
     try {
       return run();
     } catch (cause) {
@@ -100,17 +100,17 @@ export function sqliteDocuments(path: string): Documents {
 
   return {
     get: async (collection, key) =>
-      reading(`read "${collection}/${key}"`, () => versioned(read.get(collection, key))),
+      orFault(`read "${collection}/${key}"`, () => versioned(read.get(collection, key))),
     async getMany(collection, keys) {
       assert(keys.length <= 1_000, "At most 1,000 documents are read at once");
-      return reading(`read ${keys.length} of "${collection}"`, () =>
+      return orFault(`read ${keys.length} of "${collection}"`, () =>
         keys.map((key) => versioned(read.get(collection, key))),
       );
     },
-    async put(collection, key, value, version, extra) {
+    async put(collection, key, value, version, options) {
       const text = JSON.stringify(value);
       assert(Buffer.byteLength(text) <= MAX_DOCUMENT_BYTES, `Document "${collection}/${key}" is too large`);
-      const [tag, expires] = [extra?.tag ?? null, extra?.expires_at_ms ?? null];
+      const [tag, expires] = [options?.tag ?? null, options?.expires_at_ms ?? null];
       const changed = await write(() =>
         Number(
           (version === 0
@@ -135,7 +135,7 @@ export function sqliteDocuments(path: string): Documents {
       const given = conditions.filter(([, value]) => value !== undefined);
       const where = ["collection = ?", ...given.map(([text]) => text)].join(" AND ");
       const text = `SELECT key, version, value FROM documents WHERE ${where} ORDER BY key ${reverse ? "DESC" : "ASC"} LIMIT ?`;
-      return reading(`list "${collection}"`, () =>
+      return orFault(`list "${collection}"`, () =>
         sql(text)
           .all(collection, ...given.map(([, value]) => value!), limit)
           .map((row) => ({ key: String(row["key"]), ...versioned(row)! })),
@@ -145,14 +145,14 @@ export function sqliteDocuments(path: string): Documents {
       const statement = sql("DELETE FROM documents WHERE collection = ? AND key >= ? AND key < ?");
       return write(() => Number(statement.run(collection, from, to).changes));
     },
-    forget(collection, before_ms, limit) {
+    removeExpired(collection, before_ms, limit) {
       const statement = sql(
         `DELETE FROM documents WHERE rowid IN
          (SELECT rowid FROM documents WHERE collection = ? AND expires_at_ms < ? LIMIT ?)`,
       );
       return write(() => Number(statement.run(collection, before_ms, limit).changes));
     },
-    ping: async () => reading("ask", () => void sql("SELECT 1").get()),
+    ping: async () => orFault("ask", () => void sql("SELECT 1").get()),
     async close() {
       if (waiting.length > 0) flush();
       database.close();

@@ -37,9 +37,9 @@ export function codingsOf(fields: readonly string[]): string[] {
     .map((coding) => coding.trim().toLowerCase())
     .map((coding) => ALIASES[coding] ?? coding)
     .filter((coding) => coding !== "" && coding !== "identity");
-  const strange = codings.find((coding) => !Object.hasOwn(DECODERS, coding));
-  if (strange !== undefined) {
-    throw new EgressError("network_encoding", `Cannot decode the content coding "${strange.slice(0, 40)}"`);
+  const unknown = codings.find((coding) => !Object.hasOwn(DECODERS, coding));
+  if (unknown !== undefined) {
+    throw new EgressError("network_encoding", `Cannot decode the content coding "${unknown.slice(0, 40)}"`);
   }
   if (codings.length > MAX_CODINGS) {
     throw new EgressError("network_encoding", `Cannot decode ${codings.length} content codings in a row`);
@@ -48,11 +48,13 @@ export function codingsOf(fields: readonly string[]): string[] {
 }
 
 /** The content without its codings. Throws EgressError: its source's, or `network_encoding`. */
-export function decoded(source: AsyncIterable<Buffer>, codings: readonly string[]): AsyncIterable<Buffer> {
-  return codings.toReversed().reduce<AsyncIterable<Buffer>>((coded, coding) => undone(coded, coding), source);
+export function decodeBody(source: AsyncIterable<Buffer>, codings: readonly string[]): AsyncIterable<Buffer> {
+  return codings
+    .toReversed()
+    .reduce<AsyncIterable<Buffer>>((coded, coding) => decodeOne(coded, coding), source);
 }
 
-async function* undone(source: AsyncIterable<Buffer>, coding: string): AsyncGenerator<Buffer> {
+async function* decodeOne(source: AsyncIterable<Buffer>, coding: string): AsyncGenerator<Buffer> {
   // Made of the first piece: nothing at all under a coding is nothing (HEAD, a 304, an empty page).
   let decoder: Decoder | undefined;
   try {

@@ -52,9 +52,9 @@ export function fakeEgress(web: FakeWeb, clock?: Clock): FakeEgress {
   return {
     hits,
     async exchange(request) {
-      if (request.sending && !request.sending())
+      if (request.beforeSend && !request.beforeSend())
         return { kind: "failed", problem: "aborted", connected: true, detail: "aborted", ms: 0 };
-      request.sent?.();
+      request.onSent?.();
       hits.push({ url: request.url, at_ms: clock?.now() ?? 0, request });
       const answer = answerTo(request);
       const began_ms = clock?.now() ?? 0;
@@ -69,10 +69,10 @@ export function fakeEgress(web: FakeWeb, clock?: Clock): FakeEgress {
         }) as const;
       if (request.signal.aborted) return failed("aborted", true);
       if ("problem" in answer) return failed(answer.problem, answer.connected ?? false);
-      let let_go = false;
+      let is_cancelled = false;
       async function* body(pieces: Iterable<Buffer>, breaks: EgressProblem | undefined) {
         for (const piece of pieces) {
-          if (request.signal.aborted || let_go) throw new EgressError("aborted", "Cannot read on");
+          if (request.signal.aborted || is_cancelled) throw new EgressError("aborted", "Cannot read on");
           yield piece;
         }
         if (breaks) throw new EgressError(breaks, "Cannot read on");
@@ -85,7 +85,7 @@ export function fakeEgress(web: FakeWeb, clock?: Clock): FakeEgress {
         status,
         headers: new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]])),
         body: body(pieces, breaks),
-        cancel: () => void (let_go = true),
+        cancel: () => void (is_cancelled = true),
         address: "192.0.2.1",
         timings: TIMINGS,
       };

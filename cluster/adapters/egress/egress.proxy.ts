@@ -18,7 +18,7 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { EgressError, type EgressProblem } from "../../ports/egress.ts";
-import type { Guard, Pass, PassLimits } from "../../ports/egress-proxy.ts";
+import type { EgressProxy, ProxySession, SessionLimits } from "../../ports/egress-proxy.ts";
 import { codeOf, connector, type Judge } from "./pinned-connect.ts";
 
 export interface EgressProxyOptions {
@@ -47,20 +47,20 @@ const LIMITS: ProxyLimits = {
   received_bytes: 256 * 2 ** 20,
 };
 
-const PASS_LIMITS: PassLimits = { connections: 128, received_bytes: 256 * 2 ** 20 };
+const SESSION_LIMITS: SessionLimits = { connections: 128, received_bytes: 256 * 2 ** 20 };
 
-export interface EgressProxy extends Guard {
+export interface EgressProxyServer extends EgressProxy {
   readonly open: () => { readonly from_browser: number; readonly to_origins: number };
 }
 
 /** What is known of a pass while it holds. */
-interface Held {
-  readonly limits: PassLimits;
+interface SessionState {
+  readonly limits: SessionLimits;
   readonly refusals: Map<string, EgressProblem>;
   /** Of connections that have gone. */
   received_bytes: number;
-  readonly outer: Set<Socket>;
-  readonly inner: Set<Duplex>;
+  readonly origin_sockets: Set<Socket>;
+  readonly browser_sockets: Set<Duplex>;
   /** Connections for plain http, kept open for the next request of the same page. */
   readonly agent: Agent;
 }
@@ -93,73 +93,76 @@ const STATUS_OF: Readonly<Partial<Record<EgressProblem, number>>> = {
   timeout: 504,
 };
 
-export async function egressProxy(options: EgressProxyOptions): Promise<EgressProxy> {
+export async function egressProxy(options: EgressProxyOptions): Promise<EgressProxyServer> {
   const limits: ProxyLimits = { ...LIMITS, ...options.limits };
-  const out = connector(options.judge, options.dns_servers ?? []);
-  const inner = new Set<Socket>();
-  const outer = new Set<Socket>();
+  const connections = connector(options.judge, options.dns_servers ?? []);
+  const browser_sockets = new Set<Socket>();
+  const origin_sockets = new Set<Socket>();
   /** By what a browser sends in Proxy-Authorization. */
-  const passes = new Map<string, Held>();
+  const sessions = new Map<string, SessionState>();
 
-  function admit(given: Partial<PassLimits> = {}): Pass {
+  function openSession(overrides: Partial<SessionLimits> = {}): ProxySession {
     const [username, password] = [randomBytes(12).toString("hex"), randomBytes(24).toString("hex")];
     const key = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
-    const held: Held = {
-      limits: { ...PASS_LIMITS, ...given },
+    const session: SessionState = {
+      limits: { ...SESSION_LIMITS, ...overrides },
       refusals: new Map(),
       received_bytes: 0,
-      outer: new Set(),
-      inner: new Set(),
-      agent: new GuardedAgent(async (url) => {
-        const socket = await opened(url, held);
-        limitReceived(socket, held);
+      origin_sockets: new Set(),
+      browser_sockets: new Set(),
+      agent: new SessionAgent(async (url) => {
+        const socket = await connectForSession(url, session);
+        limitReceived(socket, session);
         return socket;
       }),
     };
-    passes.set(key, held);
+    sessions.set(key, session);
     return {
       username,
       password,
-      received_bytes: () => received(held),
-      refusal: (host) => held.refusals.get(host) ?? null,
-      revoke() {
-        passes.delete(key);
-        cut(held);
+      received_bytes: () => receivedBytes(session),
+      failureFor: (host) => session.refusals.get(host) ?? null,
+      close() {
+        sessions.delete(key);
+        closeSession(session);
       },
     };
   }
 
   /** The pass a request came with; a connection that is kept open between requests is remembered as its. */
-  function passOf(request: IncomingMessage, near: Duplex): Held | null {
-    const held = passes.get(request.headers["proxy-authorization"] ?? "");
-    if (!held) return null;
-    if (!held.inner.has(near)) {
-      held.inner.add(near);
-      near.once("close", () => held.inner.delete(near));
+  function sessionOf(request: IncomingMessage, near: Duplex): SessionState | null {
+    const session = sessions.get(request.headers["proxy-authorization"] ?? "");
+    if (!session) return null;
+    if (!session.browser_sockets.has(near)) {
+      session.browser_sockets.add(near);
+      near.once("close", () => session.browser_sockets.delete(near));
     }
-    return held;
+    return session;
   }
 
   /** A connection to where the browser wants to go, cut at its limits and, when it is that one's alone, with `near`. */
-  async function opened(url: URL, held: Held, near?: Duplex): Promise<Socket> {
-    if (held.outer.size >= held.limits.connections || received(held) > held.limits.received_bytes) {
+  async function connectForSession(url: URL, session: SessionState, near?: Duplex): Promise<Socket> {
+    if (
+      session.origin_sockets.size >= session.limits.connections ||
+      receivedBytes(session) > session.limits.received_bytes
+    ) {
       throw new EgressError("network_refused", `Cannot connect to "${url.host}": the page has had its share`);
     }
     const stop = new AbortController();
-    const late = () => stop.abort(new EgressError("timeout", `Cannot connect to "${url.host}" in time`));
-    const gone = () => stop.abort(new EgressError("aborted", "The browser has gone"));
-    const timer = setTimeout(late, limits.connect_timeout_ms);
-    near?.once("close", gone);
+    const onTimeout = () => stop.abort(new EgressError("timeout", `Cannot connect to "${url.host}" in time`));
+    const onBrowserGone = () => stop.abort(new EgressError("aborted", "The browser has gone"));
+    const timer = setTimeout(onTimeout, limits.connect_timeout_ms);
+    near?.once("close", onBrowserGone);
     try {
-      const { socket } = await out.open(url, stop.signal);
-      outer.add(socket);
-      held.outer.add(socket);
-      held.refusals.delete(url.host);
+      const { socket } = await connections.open(url, stop.signal);
+      origin_sockets.add(socket);
+      session.origin_sockets.add(socket);
+      session.refusals.delete(url.host);
       const cutSocket = () => void socket.destroy();
       socket.once("close", () => {
-        outer.delete(socket);
-        held.outer.delete(socket);
-        held.received_bytes += socket.bytesRead;
+        origin_sockets.delete(socket);
+        session.origin_sockets.delete(socket);
+        session.received_bytes += socket.bytesRead;
         near?.off("close", cutSocket);
       });
       near?.once("close", cutSocket);
@@ -168,20 +171,20 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
     } catch (reason) {
       const { problem } = asEgressError(reason);
       if (problem !== "aborted") {
-        remember(held, url, problem);
+        recordFailure(session, url, problem);
         options.onRefused?.(url.host, problem);
       }
       throw reason;
     } finally {
       clearTimeout(timer);
-      near?.off("close", gone);
+      near?.off("close", onBrowserGone);
     }
   }
 
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
     const near = request.socket;
-    const held = passOf(request, near);
-    if (!held) {
+    const session = sessionOf(request, near);
+    if (!session) {
       response.writeHead(407, CHALLENGE).end();
       return;
     }
@@ -195,7 +198,7 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
       const { problem } = asEgressError(reason);
       if (response.headersSent) near.destroy();
       else {
-        remember(held, url, problem);
+        recordFailure(session, url, problem);
         response.writeHead(STATUS_OF[problem] ?? 502, { connection: "close" }).end();
       }
     };
@@ -203,15 +206,15 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
     const forward = (isFirst: boolean): void => {
       const forwarded = ask(
         {
-          agent: held.agent,
+          agent: session.agent,
           host: url.hostname,
           port: url.port || 80,
           method: request.method,
           path: `${url.pathname}${url.search}`,
-          headers: { ...passedOn(request.headers), host: url.host },
+          headers: { ...forwardedHeaders(request.headers), host: url.host },
         },
         (answer) => {
-          response.writeHead(answer.statusCode!, passedOn(answer.headers));
+          response.writeHead(answer.statusCode!, forwardedHeaders(answer.headers));
           answer.pipe(response);
           answer.on("error", refuse);
         },
@@ -234,8 +237,8 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
 
   server.on("connect", (request: IncomingMessage, near: Duplex, head: Buffer) => {
     near.on("error", () => {});
-    const held = passOf(request, near);
-    if (!held) {
+    const session = sessionOf(request, near);
+    if (!session) {
       const field = Object.entries(CHALLENGE).map((pair) => pair.join(": "));
       near.end(
         `HTTP/1.1 407 Refused\r\n${field.join("\r\n")}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
@@ -251,8 +254,8 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
       refuse(new EgressError("invalid_url", "Cannot read the authority"));
       return;
     }
-    opened(url, held, near).then((socket) => {
-      limitReceived(socket, held);
+    connectForSession(url, session, near).then((socket) => {
+      limitReceived(socket, session);
       near.write("HTTP/1.1 200 Connection established\r\n\r\n");
       if (head.length > 0) socket.write(head);
       near.pipe(socket);
@@ -264,18 +267,18 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
 
   server.on("connection", (socket) => {
     socket.on("error", () => {});
-    if (inner.size >= limits.connections) {
+    if (browser_sockets.size >= limits.connections) {
       socket.end("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
       return;
     }
-    inner.add(socket);
-    socket.once("close", () => inner.delete(socket));
+    browser_sockets.add(socket);
+    socket.once("close", () => browser_sockets.delete(socket));
   });
 
-  function limitReceived(socket: Socket, held: Held): void {
+  function limitReceived(socket: Socket, session: SessionState): void {
     socket.on("data", () => {
       if (socket.bytesRead > limits.received_bytes) socket.destroy();
-      else if (received(held) > held.limits.received_bytes) cut(held);
+      else if (receivedBytes(session) > session.limits.received_bytes) closeSession(session);
     });
   }
 
@@ -289,24 +292,26 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    admit,
-    open: () => ({ from_browser: inner.size, to_origins: outer.size }),
+    openSession,
+    open: () => ({ from_browser: browser_sockets.size, to_origins: origin_sockets.size }),
     async close() {
-      out.close();
+      connections.close();
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
       // Tunnels are no longer the server's to wait for.
-      const gone = [...inner, ...outer].map((socket) => once(socket.destroy(), "close"));
-      await Promise.all([closed, ...gone]);
+      const sockets_closed = [...browser_sockets, ...origin_sockets].map((socket) =>
+        once(socket.destroy(), "close"),
+      );
+      await Promise.all([closed, ...sockets_closed]);
     },
   };
 }
 
 /** All its connections have brought, those that are open included. */
-const received = ({ received_bytes, outer }: Held): number =>
+const receivedBytes = ({ received_bytes, origin_sockets: outer }: SessionState): number =>
   [...outer].reduce((sum, socket) => sum + socket.bytesRead, received_bytes);
 
 /** Keeps connections that come about elsewhere. */
-class GuardedAgent extends Agent {
+class SessionAgent extends Agent {
   readonly #open: (url: URL) => Promise<Socket>;
 
   constructor(open: (url: URL) => Promise<Socket>) {
@@ -333,12 +338,12 @@ class GuardedAgent extends Agent {
   }
 }
 
-function remember({ refusals }: Held, { host }: URL, problem: EgressProblem): void {
+function recordFailure({ refusals }: SessionState, { host }: URL, problem: EgressProblem): void {
   if (refusals.size >= MAX_REFUSALS) refusals.delete(refusals.keys().next().value!);
   refusals.set(host, problem);
 }
 
-function cut({ inner, outer, agent }: Held): void {
+function closeSession({ browser_sockets: inner, origin_sockets: outer, agent }: SessionState): void {
   agent.destroy();
   for (const socket of [...inner, ...outer]) socket.destroy();
 }
@@ -348,7 +353,7 @@ function authority(text: string): URL | null {
   return /^[^/?#@\\\s]+:\d{1,5}$/.test(text) ? URL.parse(`https://${text}/`) : null;
 }
 
-const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders => {
+const forwardedHeaders = (headers: IncomingHttpHeaders): IncomingHttpHeaders => {
   const named = new Set((headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase()));
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !HOP_FIELDS.has(name) && !named.has(name)),

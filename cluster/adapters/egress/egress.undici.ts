@@ -16,7 +16,7 @@ import {
   type Timings,
 } from "../../ports/egress.ts";
 import { codeOf, connector, hostOf, type Judge, secure } from "./pinned-connect.ts";
-import { codingsOf, decoded } from "./decode.ts";
+import { codingsOf, decodeBody } from "./decode.ts";
 import { throughProxy } from "./upstream-proxy.ts";
 
 export interface UndiciEgressOptions {
@@ -86,7 +86,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   let isClosed = false;
 
   /** Waits until there is room for one more exchange. */
-  async function admitted(life: Life): Promise<void> {
+  async function waitForSlot(life: ExchangeLifetime): Promise<void> {
     if (exchanges < limits.exchanges) {
       exchanges += 1;
       return;
@@ -98,7 +98,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   }
 
   /** Hands the place of an ended exchange to whoever waits longest. */
-  function leave(): void {
+  function releaseSlot(): void {
     const next = waiting.values().next().value;
     if (!next) {
       exchanges -= 1;
@@ -108,7 +108,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     next();
   }
 
-  function drop(connection: Connection): void {
+  function closeConnection(connection: Connection): void {
     clearTimeout(connection.alarm);
     idle.delete(connection);
     connections.delete(connection);
@@ -118,36 +118,36 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   }
 
   /** Keeps a connection whose exchange came to its proper end, within the limits. */
-  function keep(connection: Connection): void {
+  function keepIdle(connection: Connection): void {
     if (isClosed || !connection.isReusable || connection.socket.destroyed) {
-      drop(connection);
+      closeConnection(connection);
       return;
     }
-    connection.alarm = setTimeout(() => drop(connection), limits.idle_ms).unref();
+    connection.alarm = setTimeout(() => closeConnection(connection), limits.idle_ms).unref();
     idle.add(connection);
-    const neighbours = [...idle].filter(({ way }) => way === connection.way);
+    const same_way = [...idle].filter(({ route: way }) => way === connection.route);
     const surplus =
-      neighbours.length > limits.idle_per_origin
-        ? neighbours[0]
+      same_way.length > limits.idle_per_origin
+        ? same_way[0]
         : idle.size > limits.idle
           ? idle.values().next().value
           : undefined;
-    if (surplus) drop(surplus);
+    if (surplus) closeConnection(surplus);
   }
 
-  function kept(way: string): Connection | undefined {
-    const connection = [...idle].findLast((one) => one.way === way);
+  function takeIdle(way: string): Connection | undefined {
+    const connection = [...idle].findLast((candidate) => candidate.route === way);
     if (!connection) return undefined;
     clearTimeout(connection.alarm);
     idle.delete(connection);
     return connection;
   }
 
-  async function connected(
+  async function openConnection(
     url: URL,
     { via }: ExchangeRequest,
-    life: Life,
-    onTaken: () => void,
+    life: ExchangeLifetime,
+    onAccepted: () => void,
   ): Promise<Connection> {
     const ca = options.ca ?? [];
     const judged = via && options.judge.url(url.href);
@@ -157,7 +157,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     const opened = via
       ? await throughProxy(connects, via.proxy_url, url, ca, life.signal)
       : { ...(await connects.open(url, life.signal)), fields: [] };
-    onTaken();
+    onAccepted();
     const began = performance.now();
     const socket =
       url.protocol === "https:"
@@ -172,7 +172,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
           )
         : opened.socket;
     const connection: Connection = {
-      way: wayOf(url, via),
+      route: routeKey(url, via),
       isAbsolute: via !== undefined && url.protocol === "http:",
       fields: opened.fields,
       client: clientOver(url.origin, socket, limits),
@@ -195,12 +195,12 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
 
   async function exchange(request: ExchangeRequest): Promise<Exchange> {
     const began = performance.now();
-    const life = new Life(request.signal);
-    let isTaken = false;
+    const life = new ExchangeLifetime(request.signal);
+    let isAccepted = false;
     const fail = (reason: unknown): Exchange => {
-      const { problem, message } = explained(reason);
+      const { problem, message } = asEgressError(reason);
       const ms = Math.round(performance.now() - began);
-      return { kind: "failed", problem, connected: isTaken, detail: message, ms };
+      return { kind: "failed", problem, connected: isAccepted, detail: message, ms };
     };
     const url = URL.parse(request.url);
     if (!url) {
@@ -211,30 +211,30 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
       life.end();
       return fail(new EgressError("aborted", "Cannot start an exchange: the way out is closed"));
     }
-    let isIn = false;
+    let hasSlot = false;
     const end = () => {
-      if (isIn) leave();
-      isIn = false;
+      if (hasSlot) releaseSlot();
+      hasSlot = false;
       life.end();
     };
     try {
       life.arm(request.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, `Cannot connect to "${url.host}" in time`);
-      await admitted(life);
-      isIn = true;
+      await waitForSlot(life);
+      hasSlot = true;
       // A POST is never sent twice, and a kept connection may die under it unseen: it gets a fresh one.
-      const again = request.method === "POST" ? undefined : kept(wayOf(url, request.via));
-      if (again) {
-        isTaken = true;
+      const reused = request.method === "POST" ? undefined : takeIdle(routeKey(url, request.via));
+      if (reused) {
+        isAccepted = true;
         try {
-          return await converse(request, url, again, life, end);
+          return await converse(request, url, reused, life, end);
         } catch (problem) {
-          if (life.signal.aborted || explained(problem).problem !== "network_reset") throw problem;
+          if (life.signal.aborted || asEgressError(problem).problem !== "network_reset") throw problem;
         }
-        isTaken = false;
+        isAccepted = false;
         life.arm(request.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, `Cannot connect to "${url.host}" in time`);
       }
-      const fresh = await connected(url, request, life, () => (isTaken = true));
-      return await converse(request, url, fresh, life, end);
+      const connection = await openConnection(url, request, life, () => (isAccepted = true));
+      return await converse(request, url, connection, life, end);
     } catch (problem) {
       end();
       if (problem instanceof TypeError) throw problem;
@@ -247,20 +247,20 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     request: ExchangeRequest,
     url: URL,
     connection: Connection,
-    life: Life,
+    life: ExchangeLifetime,
     end: () => void,
   ): Promise<Exchange> {
     const timings = connection.isUsed ? { dns_ms: 0, connect_ms: 0, tls_ms: 0 } : connection.timings;
     connection.isUsed = true;
     const sent = performance.now();
-    const inlet = new Inlet(life, request.idle_timeout_ms ?? IDLE_TIMEOUT_MS);
+    const inlet = new BodyStream(life, request.idle_timeout_ms ?? IDLE_TIMEOUT_MS);
     life.arm(request.headers_timeout_ms ?? HEADERS_TIMEOUT_MS, `"${url.host}" did not answer in time`);
     let isDone = false;
     const done = (isWhole: boolean) => {
       if (isDone) return;
       isDone = true;
-      if (isWhole) keep(connection);
-      else drop(connection);
+      if (isWhole) keepIdle(connection);
+      else closeConnection(connection);
     };
     try {
       const head = await life.until<Head>((resolve, reject) => {
@@ -276,14 +276,14 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
               inlet.controller = controller;
               // From here on undici writes it before anything else happens: no earlier moment will do, since a process
               // may stand still for long at any other.
-              if (request.sending?.() === false) {
+              if (request.beforeSend?.() === false) {
                 const { host } = url;
                 controller.abort(
                   new EgressError("aborted", `Cannot ask "${host}": it may not be asked any more`),
                 );
                 return;
               }
-              if (request.sent) process.nextTick(request.sent);
+              if (request.onSent) process.nextTick(request.onSent);
             },
             onResponseStart: (controller, status, fields) => {
               // Early hints and their like: the answer is still to come, and its time runs on.
@@ -326,7 +326,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
         kind: "answered",
         status: head.status,
         headers: head.headers,
-        body: readOnce(decoded(inlet, codings), stop),
+        body: readUntilEnd(decodeBody(inlet, codings), stop),
         cancel: stop,
         address: connection.address,
         timings: rounded({ ...timings, first_byte_ms }),
@@ -343,16 +343,17 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     async close() {
       isClosed = true;
       connects.close();
-      for (const connection of connections) drop(connection);
+      for (const connection of connections) closeConnection(connection);
     },
   };
 }
 
 /** What a kept connection can be used for again: an origin, and the proxy on the way to it. */
-const wayOf = ({ origin }: URL, via: ExchangeRequest["via"]): string => `${origin} ${via?.proxy_url ?? ""}`;
+const routeKey = ({ origin }: URL, via: ExchangeRequest["via"]): string =>
+  `${origin} ${via?.proxy_url ?? ""}`;
 
 interface Connection {
-  readonly way: string;
+  readonly route: string;
   /** Requests name the whole URL: there is a proxy at the other end. */
   readonly isAbsolute: boolean;
   /** What goes to the proxy with every request. */
@@ -397,17 +398,17 @@ function clientOver(origin: string, socket: Socket, limits: EgressLimits): Clien
 }
 
 /** How long an exchange may last: the caller's signal and one timer at a time, told to everyone who waits. */
-class Life {
+class ExchangeLifetime {
   readonly #controller = new AbortController();
   readonly #caller: AbortSignal;
-  readonly #leave: () => void;
+  readonly #onCallerAbort: () => void;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(caller: AbortSignal) {
     this.#caller = caller;
-    this.#leave = () => this.stop(new EgressError("aborted", "The exchange was ended by its caller"));
-    caller.addEventListener("abort", this.#leave);
-    if (caller.aborted) this.#leave();
+    this.#onCallerAbort = () => this.stop(new EgressError("aborted", "The exchange was ended by its caller"));
+    caller.addEventListener("abort", this.#onCallerAbort);
+    if (caller.aborted) this.#onCallerAbort();
   }
 
   get signal(): AbortSignal {
@@ -432,7 +433,7 @@ class Life {
   /** Nothing waits any more. */
   end(): void {
     clearTimeout(this.#timer);
-    this.#caller.removeEventListener("abort", this.#leave);
+    this.#caller.removeEventListener("abort", this.#onCallerAbort);
   }
 
   /** Waits for what `begin` settles, or for the end of this life; then what `begin` returned is called. */
@@ -464,14 +465,14 @@ class Life {
 }
 
 /** More is not held for a reader who is slow; then the origin has to wait. */
-const HELD_BYTES = 65_536;
+const MAX_BUFFERED_BYTES = 65_536;
 
 /**
  * A body as it comes. What arrives together is handed out together: an origin that sends a byte a chunk would
  * otherwise cost a turn of the loop for each.
  */
-class Inlet implements AsyncIterable<Buffer> {
-  readonly #life: Life;
+class BodyStream implements AsyncIterable<Buffer> {
+  readonly #life: ExchangeLifetime;
   readonly #idle_ms: number;
   #pieces: Buffer[] = [];
   #held_bytes = 0;
@@ -481,7 +482,7 @@ class Inlet implements AsyncIterable<Buffer> {
   controller: Dispatcher.DispatchController | undefined;
   #onEnd: ((isWhole: boolean) => void) | undefined;
 
-  constructor(life: Life, idle_ms: number) {
+  constructor(life: ExchangeLifetime, idle_ms: number) {
     this.#life = life;
     this.#idle_ms = idle_ms;
     life.signal.addEventListener("abort", () => this.fail(life.signal.reason), { once: true });
@@ -497,7 +498,7 @@ class Inlet implements AsyncIterable<Buffer> {
     if (piece.length === 0 || this.#end !== "open") return;
     this.#pieces.push(piece);
     this.#held_bytes += piece.length;
-    if (this.#held_bytes >= HELD_BYTES) this.controller?.pause();
+    if (this.#held_bytes >= MAX_BUFFERED_BYTES) this.controller?.pause();
     this.#wake?.();
   }
 
@@ -546,12 +547,12 @@ class Inlet implements AsyncIterable<Buffer> {
 }
 
 /** Reads once, in EgressErrors; whoever stops early lets the connection go. */
-function readOnce(pieces: AsyncIterable<Buffer>, stop: () => void): AsyncIterable<Buffer> {
+function readUntilEnd(pieces: AsyncIterable<Buffer>, stop: () => void): AsyncIterable<Buffer> {
   async function* read(): AsyncGenerator<Buffer> {
     try {
       for await (const piece of pieces) yield piece;
     } catch (problem) {
-      throw explained(problem);
+      throw asEgressError(problem);
     } finally {
       stop();
     }
@@ -580,7 +581,7 @@ function headersOf(raw: object): ReadonlyMap<string, readonly string[]> {
     return headers;
   }
   for (const [name, value] of Object.entries(raw)) {
-    for (const one of Array.isArray(value) ? value : [value]) add(name, one);
+    for (const entry of Array.isArray(value) ? value : [value]) add(name, entry);
   }
   return headers;
 }
@@ -614,7 +615,7 @@ const PROBLEMS: readonly (readonly [EgressProblem, RegExp, string])[] = [
   ["network_reset", /(?:)/, "broke off"],
 ];
 
-function explained(problem: unknown): EgressError {
+function asEgressError(problem: unknown): EgressError {
   if (problem instanceof EgressError) return problem;
   const code = codeOf(problem);
   // The parser's errors may have a number for a code, and one code for the end of a socket covers two more.

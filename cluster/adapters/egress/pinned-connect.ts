@@ -14,7 +14,7 @@ export interface Judge {
   readonly address: (address: string, port: number) => "allowed" | "blocked_destination";
 }
 
-export interface Opened {
+export interface OpenedConnection {
   readonly socket: Socket;
   /** The judged address the socket is connected to. */
   readonly address: string;
@@ -27,7 +27,7 @@ export interface Connector {
    * A connection to the host and port of an http(s) URL, or an EgressError. The signal's reason, which must be an
    * EgressError, is what an ended wait is told. `judged` stands in for the rule where an operator named the endpoint.
    */
-  readonly open: (url: URL, signal: AbortSignal, judged?: Judge) => Promise<Opened>;
+  readonly open: (url: URL, signal: AbortSignal, judged?: Judge) => Promise<OpenedConnection>;
   readonly close: () => void;
 }
 
@@ -64,7 +64,7 @@ type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 export function connector(rule: Judge, dns_servers: readonly string[]): Connector {
   const resolver = new Resolver({ timeout: DNS_TRY_MS, tries: 2 });
   if (dns_servers.length > 0) resolver.setServers(dns_servers);
-  const resolve = dns_servers.length > 0 ? askServers(resolver) : askSystem(resolver);
+  const resolve = dns_servers.length > 0 ? queryServers(resolver) : querySystem(resolver);
 
   return {
     async open(url, signal, judge = rule) {
@@ -72,20 +72,23 @@ export function connector(rule: Judge, dns_servers: readonly string[]): Connecto
       if (verdict === "invalid_url") {
         throw new EgressError("invalid_url", `Cannot connect to "${url.host}": this is no http(s) URL`);
       }
-      if (verdict === "blocked_destination") throw blocked(url);
+      if (verdict === "blocked_destination") throw blockedError(url);
       const host = hostOf(url);
       const port = portOf(url);
       const began = performance.now();
       const addresses: readonly LookupAddress[] =
-        verdict === "resolve" ? await raced(resolve(host), signal) : [{ address: host, family: isIP(host) }];
+        verdict === "resolve"
+          ? await orAborted(resolve(host), signal)
+          : [{ address: host, family: isIP(host) }];
       const resolved = performance.now();
-      if (addresses.some(({ address }) => judge.address(address, port) !== "allowed")) throw blocked(url);
+      if (addresses.some(({ address }) => judge.address(address, port) !== "allowed"))
+        throw blockedError(url);
       const socket = await dial(addresses, host, port, signal);
       // Whatever was resolved and judged: this is where the bytes would go.
       const address = socket.remoteAddress;
       if (address === undefined || judge.address(address, port) !== "allowed") {
         socket.destroy();
-        throw address === undefined ? new EgressError("network_reset", closedEarly(host)) : blocked(url);
+        throw address === undefined ? new EgressError("network_reset", closedEarly(host)) : blockedError(url);
       }
       return { socket, address, dns_ms: resolved - began, connect_ms: performance.now() - resolved };
     },
@@ -102,12 +105,12 @@ export function portOf(url: URL): number {
 }
 
 /** Says nothing of where the name led: the answer travels to whoever asked. */
-const blocked = (url: URL): EgressError =>
+const blockedError = (url: URL): EgressError =>
   new EgressError("blocked_destination", `Cannot connect to "${url.host}": it is not a public destination`);
 
 const closedEarly = (host: string): string => `Cannot connect to "${host}": the connection was closed`;
 
-function askServers(resolver: Resolver): Resolve {
+function queryServers(resolver: Resolver): Resolve {
   return async (name) => {
     const [ipv6, ipv4] = await Promise.allSettled([resolver.resolve6(name), resolver.resolve4(name)]);
     const addresses = [
@@ -117,12 +120,12 @@ function askServers(resolver: Resolver): Resolve {
     if (addresses.length > 0) return addresses;
     const codes = [ipv6, ipv4].map((answer) => (answer.status === "rejected" ? codeOf(answer.reason) : ""));
     // "No such name" holds for every kind of record, "no such record" only for one.
-    const code = ["ENOTFOUND", "ENODATA"].find((known) => codes.includes(known)) ?? codes[1];
-    throw unresolved(name, code ?? "");
+    const code = ["ENOTFOUND", "ENODATA"].find((dns_code) => codes.includes(dns_code)) ?? codes[1];
+    throw resolveError(name, code ?? "");
   };
 }
 
-function askSystem(resolver: Resolver): Resolve {
+function querySystem(resolver: Resolver): Resolve {
   return async (name) => {
     try {
       return await lookup(name, { all: true, order: "verbatim" });
@@ -133,20 +136,20 @@ function askSystem(resolver: Resolver): Resolve {
         code === "ENOTFOUND" &&
         (await resolver.resolve4(name).then(
           () => true,
-          (doubt: unknown) => codeOf(doubt) === "ENODATA",
+          (second: unknown) => codeOf(second) === "ENODATA",
         ));
-      throw unresolved(name, nameExists ? "ENODATA" : code);
+      throw resolveError(name, nameExists ? "ENODATA" : code);
     }
   };
 }
 
-function unresolved(name: string, code: string): EgressError {
+function resolveError(name: string, code: string): EgressError {
   if (code === "ENOTFOUND") {
     return new EgressError("dns_nxdomain", `Cannot resolve "${name}": there is no such name`);
   }
-  const because =
+  const reason =
     code === "ENODATA" ? "the name has no address" : `the resolver answered ${code || "nothing"}`;
-  return new EgressError("dns_error", `Cannot resolve "${name}": ${because}`);
+  return new EgressError("dns_error", `Cannot resolve "${name}": ${reason}`);
 }
 
 /** Connects to one of the addresses, the first that answers. */
@@ -167,7 +170,7 @@ function dial(
       else answer(null, addresses[0]!.address, addresses[0]!.family);
     },
   });
-  return ready(socket, "connect", host, unconnected, signal);
+  return ready(socket, "connect", host, connectError, signal);
 }
 
 /** Waits for the event that says a socket is ready; destroys it when that fails or the signal ends the wait. */
@@ -179,17 +182,17 @@ function ready<S extends Socket>(
   signal: AbortSignal,
 ): Promise<S> {
   return new Promise((resolve, reject) => {
-    const leave = () => {
+    const stopListening = () => {
       signal.removeEventListener("abort", onAbort);
       socket.off(event, onReady).off("error", onError).off("close", onClose);
     };
     const fail = (error: EgressError) => {
-      leave();
+      stopListening();
       socket.destroy();
       reject(error);
     };
     const onReady = () => {
-      leave();
+      stopListening();
       resolve(socket);
     };
     const onError = (problem: unknown) => fail(explained(host, problem));
@@ -209,13 +212,13 @@ const CONNECT_PROBLEMS: readonly (readonly [EgressProblem, readonly string[], st
   ["timeout", ["ETIMEDOUT"], "it does not answer"],
 ];
 
-function unconnected(host: string, problem: unknown): EgressError {
+function connectError(host: string, problem: unknown): EgressError {
   const problems = problem instanceof AggregateError ? (problem.errors as unknown[]) : [problem];
   const codes = problems.map(codeOf);
-  const known = CONNECT_PROBLEMS.find(([, meant]) => meant.some((code) => codes.includes(code)));
-  const [kind, , because] = known ?? ["network_unreachable", [], "it cannot be reached"];
+  const entry = CONNECT_PROBLEMS.find(([, meant]) => meant.some((code) => codes.includes(code)));
+  const [kind, , reason] = entry ?? ["network_unreachable", [], "it cannot be reached"];
   // The cause names addresses, so it stays behind.
-  return new EgressError(kind, `Cannot connect to "${host}": ${because}`);
+  return new EgressError(kind, `Cannot connect to "${host}": ${reason}`);
 }
 
 export interface TlsOptions {
@@ -243,14 +246,14 @@ export async function secure(
     ...(ca.length > 0 ? { ca: [...getCACertificates("default"), ...ca] } : {}),
   });
   try {
-    return await ready(tls, "secureConnect", host, unsecured, signal);
+    return await ready(tls, "secureConnect", host, tlsError, signal);
   } catch (problem) {
     socket.destroy();
     throw problem;
   }
 }
 
-function unsecured(host: string, problem: unknown): EgressError {
+function tlsError(host: string, problem: unknown): EgressError {
   const code = codeOf(problem);
   if (code === "ECONNRESET" || code === "EPIPE") return new EgressError("network_reset", closedEarly(host));
   return new EgressError(
@@ -266,7 +269,7 @@ export function codeOf(problem: unknown): string {
 }
 
 /** The work, or the signal's reason as soon as it comes. */
-function raced<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason as EgressError);
     signal.addEventListener("abort", stop, { once: true });

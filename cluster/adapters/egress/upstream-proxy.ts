@@ -5,7 +5,15 @@
  */
 import { isIP, type Socket } from "node:net";
 import { EgressError } from "../../ports/egress.ts";
-import { codeOf, type Connector, hostOf, type Judge, type Opened, portOf, secure } from "./pinned-connect.ts";
+import {
+  codeOf,
+  type Connector,
+  hostOf,
+  type Judge,
+  type OpenedConnection,
+  portOf,
+  secure,
+} from "./pinned-connect.ts";
 
 /** The head of an answer to CONNECT; a proxy that says more is none. */
 const MAX_HEAD_BYTES = 16_384;
@@ -22,11 +30,11 @@ export function onlyTo(endpoint: URL): Judge {
       if (url?.hostname !== endpoint.hostname || portOf(url) !== port) return "blocked_destination";
       return isIP(hostOf(url)) === 0 ? "resolve" : "allowed";
     },
-    address: (_, asked) => (asked === port ? "allowed" : "blocked_destination"),
+    address: (_, requested_port) => (requested_port === port ? "allowed" : "blocked_destination"),
   };
 }
 
-export interface Through extends Opened {
+export interface ProxiedConnection extends OpenedConnection {
   /** What a request in absolute form has to carry; none through a tunnel. */
   readonly fields: readonly (readonly [string, string])[];
 }
@@ -38,16 +46,16 @@ export async function throughProxy(
   url: URL,
   ca: readonly string[],
   signal: AbortSignal,
-): Promise<Through> {
+): Promise<ProxiedConnection> {
   const proxy = URL.parse(proxy_url);
   if (!proxy || (proxy.protocol !== "http:" && proxy.protocol !== "https:")) {
     throw new EgressError("proxy_unreachable", "Cannot reach the proxy: its address is no http(s) URL");
   }
-  const opened = await reached(open(new URL(proxy.origin), signal, onlyTo(proxy)), signal);
+  const opened = await orProxyUnreachable(open(new URL(proxy.origin), signal, onlyTo(proxy)), signal);
   const { socket } =
     proxy.protocol === "https:"
       ? {
-          socket: await reached(
+          socket: await orProxyUnreachable(
             secure(opened.socket, hostOf(proxy), { protocols: ["http/1.1"], ca }, signal),
             signal,
           ),
@@ -62,7 +70,7 @@ export async function throughProxy(
   if (authorization) lines.push(`Proxy-Authorization: ${authorization}`);
   try {
     socket.write(`${lines.join("\r\n")}\r\n\r\n`);
-    admit(await head(socket, signal), url.host);
+    assertTunnelOpen(await readHead(socket, signal), url.host);
   } catch (problem) {
     socket.destroy();
     throw problem;
@@ -71,23 +79,23 @@ export async function throughProxy(
 }
 
 /** Whatever kept us from the proxy says nothing of the page's host, so it must not be told as if it did. */
-async function reached<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+async function orProxyUnreachable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await work;
   } catch (problem) {
     if (signal.aborted) throw signal.reason;
-    const because = problem instanceof EgressError ? problem.problem : codeOf(problem);
-    throw new EgressError("proxy_unreachable", `Cannot reach the proxy: ${because}`);
+    const reason = problem instanceof EgressError ? problem.problem : codeOf(problem);
+    throw new EgressError("proxy_unreachable", `Cannot reach the proxy: ${reason}`);
   }
 }
 
 function credentialsOf({ username, password }: URL): string | null {
   if (username === "" && password === "") return null;
-  return `Basic ${Buffer.from(`${unescaped(username)}:${unescaped(password)}`).toString("base64")}`;
+  return `Basic ${Buffer.from(`${decodeEscapes(username)}:${decodeEscapes(password)}`).toString("base64")}`;
 }
 
 /** Escapes that are none stand for themselves: passwords are pasted as they are. */
-function unescaped(text: string): string {
+function decodeEscapes(text: string): string {
   return text.replaceAll(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
     try {
       return decodeURIComponent(escapes);
@@ -98,7 +106,7 @@ function unescaped(text: string): string {
 }
 
 /** Throws unless the proxy let us through. */
-function admit(answer: Buffer, host: string): void {
+function assertTunnelOpen(answer: Buffer, host: string): void {
   const end = answer.indexOf("\r\n\r\n") + 4;
   const status = Number(/^HTTP\/1\.[01] (\d{3})[ \r]/.exec(answer.toString("latin1", 0, 64))?.[1] ?? 0);
   if (status === 0) {
@@ -117,15 +125,15 @@ function admit(answer: Buffer, host: string): void {
 }
 
 /** Everything up to the end of the head, and what came with it. */
-function head(socket: Socket, signal: AbortSignal): Promise<Buffer> {
+function readHead(socket: Socket, signal: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let got = Buffer.alloc(0);
-    const leave = () => {
+    const stopListening = () => {
       signal.removeEventListener("abort", onAbort);
       socket.off("readable", onReadable).off("close", onClose).off("end", onClose);
     };
     const fail = (error: EgressError) => {
-      leave();
+      stopListening();
       reject(error);
     };
     const onAbort = () => fail(signal.reason as EgressError);
@@ -136,7 +144,7 @@ function head(socket: Socket, signal: AbortSignal): Promise<Buffer> {
       if (piece === null) return;
       got = Buffer.concat([got, piece]);
       if (got.includes("\r\n\r\n")) {
-        leave();
+        stopListening();
         resolve(got);
       } else if (got.length > MAX_HEAD_BYTES) {
         fail(new EgressError("network_protocol", "Cannot use the proxy: its answer does not end"));

@@ -8,7 +8,7 @@
 import { JetStreamApiError, StorageType } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import { Fault } from "../../ports/fault.ts";
-import { type Lease, type Leases, presenceOf } from "../../ports/leases.ts";
+import { type Lease, type Leases, presenceTtlMs } from "../../ports/leases.ts";
 import type { Meters } from "../../ports/meters.ts";
 import { linkNats, type NatsLink, unreachable } from "../bus/connection.nats.ts";
 
@@ -17,8 +17,8 @@ const TTL_MS = 3_000;
 /** Twice the time between two renewals, which is less than the margin leaves of the lease. */
 const RENEWAL_MS = 1_600;
 /** A renewal that meets its own earlier one is tried again with what it finds. */
-const RENEWALS = 3;
-const WRONG_SEQUENCE: ReadonlySet<number> = new Set([10_071, 10_164]);
+const MAX_RENEWAL_ATTEMPTS = 3;
+const WRONG_SEQUENCE_CODES: ReadonlySet<number> = new Set([10_071, 10_164]);
 /** Room for 8,000 generations of a million million revisions each. */
 const GENERATION = 2 ** 40;
 
@@ -29,8 +29,8 @@ type BucketName = (typeof BUCKETS)[number];
 /** The stream a bucket is kept in. */
 export const bucketStream = (cluster: string, bucket: BucketName): string => `KV_${cluster}-${bucket}`;
 
-const isTaken = (problem: unknown): boolean =>
-  problem instanceof JetStreamApiError && WRONG_SEQUENCE.has(problem.code);
+const isWrongRevision = (problem: unknown): boolean =>
+  problem instanceof JetStreamApiError && WRONG_SEQUENCE_CODES.has(problem.code);
 
 export async function natsLeases(
   address: string,
@@ -57,18 +57,18 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
       allow_direct: false,
       ...(ttl && { ttl }),
     });
-  const [own, present, settings] = await Promise.all([
+  const [own, members, settings] = await Promise.all([
     bucket("own", ttl_ms),
-    bucket("members", presenceOf(ttl_ms)),
+    bucket("members", presenceTtlMs(ttl_ms)),
     bucket("cfg"),
   ]);
   const members_stream = bucketStream(cluster, "members");
   const members_prefix = `$KV.${cluster}-members.`;
   let generation = 0;
 
-  async function asked<T>(what: string, call: () => Promise<T>): Promise<T> {
+  async function orUnreachable<T>(what: string, call: () => Promise<T>): Promise<T> {
     try {
-      await link.up(RENEWAL_MS);
+      await link.connected(RENEWAL_MS);
       return await call();
     } catch (problem) {
       if (problem instanceof Fault) throw problem;
@@ -78,20 +78,20 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
 
   const key = (partition: number): string => `p${partition}`;
   /** Of an epoch, what the bucket knows. */
-  const nameOf = (node: string, { epoch }: Lease): string => `${node}/${epoch}`;
+  const ownerValue = (node: string, { epoch }: Lease): string => `${node}/${epoch}`;
 
-  async function renewed(partition: number, node: string, lease: Lease): Promise<number | null> {
+  async function renewLease(partition: number, node: string, lease: Lease): Promise<number | null> {
     let { revision } = lease;
-    for (let n = 0; n < RENEWALS; n++) {
+    for (let n = 0; n < MAX_RENEWAL_ATTEMPTS; n++) {
       try {
-        return await own.update(key(partition), nameOf(node, lease), revision, RENEWAL_MS);
+        return await own.update(key(partition), ownerValue(node, lease), revision, RENEWAL_MS);
       } catch (problem) {
-        if (!isTaken(problem)) throw problem;
+        if (!isWrongRevision(problem)) throw problem;
       }
       // An earlier renewal may have arrived though its answer did not. It began the lease's time, so renew on top of it.
-      const held = await own.get(key(partition));
-      if (held?.string() !== nameOf(node, lease)) return null;
-      revision = held.revision;
+      const current = await own.get(key(partition));
+      if (current?.string() !== ownerValue(node, lease)) return null;
+      revision = current.revision;
     }
     return null;
   }
@@ -100,49 +100,50 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
     ttl_ms,
 
     create: (partition, node) =>
-      asked(`claim partition ${partition}`, async () => {
+      orUnreachable(`claim partition ${partition}`, async () => {
         try {
           const revision = await own.create(key(partition), node);
           return { epoch: generation * GENERATION + revision, revision };
         } catch (problem) {
-          if (isTaken(problem)) return null;
+          if (isWrongRevision(problem)) return null;
           throw problem;
         }
       }),
 
     renew: (partition, node, lease) =>
-      asked(`renew partition ${partition}`, async () => {
-        const revision = await renewed(partition, node, lease);
+      orUnreachable(`renew partition ${partition}`, async () => {
+        const revision = await renewLease(partition, node, lease);
         return revision === null ? { kind: "lost" } : { kind: "renewed", revision };
       }),
 
     release: (partition, { revision }) =>
-      asked(`release partition ${partition}`, async () => {
+      orUnreachable(`release partition ${partition}`, async () => {
         try {
           await own.delete(key(partition), { previousSeq: revision });
         } catch (problem) {
-          if (!isTaken(problem)) throw problem;
+          if (!isWrongRevision(problem)) throw problem;
         }
       }),
 
-    present: (node) => asked("say that this node is there", async () => void (await present.put(node, ""))),
+    announcePresence: (node) =>
+      orUnreachable("say that this node is there", async () => void (await members.put(node, ""))),
     // Without a marker, which would be one more name for everybody to read.
-    absent: (node) =>
-      asked("say that this node leaves", async () => {
+    removePresence: (node) =>
+      orUnreachable("say that this node leaves", async () => {
         await jsm.streams.purge(members_stream, { filter: `${members_prefix}${node}` });
       }),
     members: () =>
-      asked("see who is there", async () => {
+      orUnreachable("see who is there", async () => {
         const { state } = await jsm.streams.info(members_stream, { subjects_filter: `${members_prefix}>` });
         return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(members_prefix.length));
       }),
 
-    agree: (name, value) =>
-      asked(`agree on "${name}"`, async () => {
+    agreeOn: (name, value) =>
+      orUnreachable(`agree on "${name}"`, async () => {
         const agreed = await settings.create(name, value).then(
           () => value,
           async (problem: unknown) => {
-            if (!isTaken(problem)) throw problem;
+            if (!isWrongRevision(problem)) throw problem;
             return (await settings.get(name))?.string() ?? value;
           },
         );

@@ -4,37 +4,40 @@
  */
 import { createInbox, headers, NoRespondersError, RequestError, type Subscription } from "nats";
 import { MAX_ENVELOPE_BYTES } from "../../ports/bus.ts";
-import type { ErrandEnd, Errands } from "../../ports/role-workers.ts";
+import type { RemoteTaskResult, RemoteTasks } from "../../ports/role-workers.ts";
 import { Fault } from "../../ports/fault.ts";
 import type { Meters } from "../../ports/meters.ts";
 import { linkNats, unreachable } from "../bus/connection.nats.ts";
 
-const GROUP = "errands";
+const GROUP = "remote-tasks";
 const REPLY_TO = "Trawl-Reply";
 /** Taking an errand is a matter of milliseconds. */
-const TAKEN_MS = 2_000;
+const ACCEPT_TIMEOUT_MS = 2_000;
 /** All are busy: asked again after this, so often; then somebody else may have an idea. */
-const AGAIN_MS = 250;
-const TRIES = 20;
-const BEAT_MS = 2_000;
-const SILENT_MS = 7_000;
+const RETRY_AFTER_MS = 250;
+const MAX_ATTEMPTS = 20;
+const HEARTBEAT_MS = 2_000;
+const HEARTBEAT_TIMEOUT_MS = 7_000;
 const BUSY = "busy";
 /** The longest page. */
 const CLOSE_MS = 30_000;
 
-const isNobody = (problem: unknown): boolean =>
+const hasNoResponder = (problem: unknown): boolean =>
   problem instanceof NoRespondersError || (problem instanceof RequestError && problem.isNoResponders());
 
-function fitting(words: string): string {
-  if (Buffer.byteLength(words) > MAX_ENVELOPE_BYTES)
-    throw new Fault("message_too_large", `Cannot run an errand with more than ${MAX_ENVELOPE_BYTES} bytes`);
-  return words;
+function assertFits(text: string): string {
+  if (Buffer.byteLength(text) > MAX_ENVELOPE_BYTES)
+    throw new Fault(
+      "message_too_large",
+      `Cannot send a remote task with more than ${MAX_ENVELOPE_BYTES} bytes`,
+    );
+  return text;
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-export async function natsErrands(address: string, meters?: Meters): Promise<Errands> {
-  const link = await linkNats(address, { purpose: "errands", ...(meters && { meters }) });
+export async function natsRemoteTasks(address: string, meters?: Meters): Promise<RemoteTasks> {
+  const link = await linkNats(address, { purpose: "remote tasks", ...(meters && { meters }) });
   const { nc, name: cluster } = link;
   const subjectOf = (kind: string): string => `${cluster}.e.${kind}`;
   const serving: Subscription[] = [];
@@ -42,59 +45,61 @@ export async function natsErrands(address: string, meters?: Meters): Promise<Err
   const running = new Map<Promise<void>, () => void>();
 
   /** Whoever waits for words that cannot be said any more is told by the silence. */
-  function say(subject: string, words = ""): void {
-    if (!nc.isClosed()) nc.publish(subject, words);
+  function publish(subject: string, text = ""): void {
+    if (!nc.isClosed()) nc.publish(subject, text);
   }
 
   return {
-    async serve(kind, most, run) {
+    async serve(kind, max_concurrency, run) {
       let busy = 0;
       const subscription = nc.subscribe(subjectOf(kind), {
         queue: GROUP,
         callback(problem, message) {
-          const home = message.headers?.get(REPLY_TO);
-          if (problem || !home) return;
-          if (busy >= most) return void message.respond(BUSY);
+          const reply_to = message.headers?.get(REPLY_TO);
+          if (problem || !reply_to) return;
+          if (busy >= max_concurrency) return void message.respond(BUSY);
           busy++;
-          const left = new AbortController();
+          const abort = new AbortController();
           const control = createInbox();
-          const stops = nc.subscribe(control, { max: 1, callback: () => left.abort() });
+          const stops = nc.subscribe(control, { max: 1, callback: () => abort.abort() });
           message.respond(control);
-          const beat = setInterval(() => say(`${home}.beat`), BEAT_MS);
-          const errand = {
+          const heartbeat = setInterval(() => publish(`${reply_to}.beat`), HEARTBEAT_MS);
+          const task = {
             body: message.string(),
-            signal: left.signal,
+            signal: abort.signal,
             ask: async (question: string, wait_ms: number) => {
               try {
-                return (await nc.request(`${home}.ask`, fitting(question), { timeout: wait_ms })).string();
+                return (
+                  await nc.request(`${reply_to}.ask`, assertFits(question), { timeout: wait_ms })
+                ).string();
               } catch (cause) {
                 if (cause instanceof Fault) throw cause;
-                throw new Fault("no_answer", `Cannot ask who sent an errand "${kind}"`, { cause });
+                throw new Fault("no_answer", `Cannot ask the caller of the remote task "${kind}"`, { cause });
               }
             },
           };
           const ended = Promise.withResolvers<void>();
-          const over = (words: () => void): void => {
+          const finish = (publishEnd: () => void): void => {
             if (!running.delete(ended.promise)) return;
-            clearInterval(beat);
+            clearInterval(heartbeat);
             stops.unsubscribe();
             busy--;
-            words();
+            publishEnd();
             ended.resolve();
           };
-          const lost = (): void => over(() => say(`${home}.lost`));
+          const publishLost = (): void => finish(() => publish(`${reply_to}.lost`));
           running.set(ended.promise, () => {
-            left.abort();
-            lost();
+            abort.abort();
+            publishLost();
           });
           Promise.resolve()
-            .then(() => run(errand))
-            .then((body) => over(() => say(`${home}.done`, fitting(body))))
+            .then(() => run(task))
+            .then((body) => finish(() => publish(`${reply_to}.done`, assertFits(body))))
             .catch((cause: unknown) => {
-              if (!left.signal.aborted)
-                meters?.say("warn", "An errand came to nothing", { kind, problem: cause });
-              say(`${home}.lost`);
-              lost();
+              if (!abort.signal.aborted)
+                meters?.say("warn", "A remote task failed", { kind, problem: cause });
+              publish(`${reply_to}.lost`);
+              publishLost();
             });
         },
       });
@@ -103,23 +108,23 @@ export async function natsErrands(address: string, meters?: Meters): Promise<Err
     },
 
     async send(kind, body, { answer, signal }) {
-      await link.up();
-      const home = createInbox();
-      const end = Promise.withResolvers<ErrandEnd>();
+      await link.connected();
+      const reply_to = createInbox();
+      const end = Promise.withResolvers<RemoteTaskResult>();
       let silence: NodeJS.Timeout | undefined;
-      const heard = (): void => {
+      const onSignOfLife = (): void => {
         clearTimeout(silence);
-        silence = setTimeout(() => end.resolve({ kind: "lost" }), SILENT_MS);
+        silence = setTimeout(() => end.resolve({ kind: "lost" }), HEARTBEAT_TIMEOUT_MS);
       };
-      const inbox = nc.subscribe(`${home}.*`, {
+      const inbox = nc.subscribe(`${reply_to}.*`, {
         callback(problem, message) {
           if (problem) return;
-          heard();
-          switch (message.subject.slice(home.length + 1)) {
+          onSignOfLife();
+          switch (message.subject.slice(reply_to.length + 1)) {
             case "ask":
               // Who gets no answer is told by time.
               void answer(message.string()).then(
-                (words) => message.respond(fitting(words)),
+                (text) => message.respond(assertFits(text)),
                 () => {},
               );
               break;
@@ -132,22 +137,22 @@ export async function natsErrands(address: string, meters?: Meters): Promise<Err
           }
         },
       });
-      const leave = (): void => end.resolve({ kind: "lost" });
-      signal.addEventListener("abort", leave, { once: true });
-      const about = headers();
-      about.set(REPLY_TO, home);
+      const onAbort = (): void => end.resolve({ kind: "lost" });
+      signal.addEventListener("abort", onAbort, { once: true });
+      const task_headers = headers();
+      task_headers.set(REPLY_TO, reply_to);
       try {
-        for (let tries = 0; tries < TRIES && !signal.aborted; tries++) {
-          const taken = await nc.request(subjectOf(kind), fitting(body), {
-            timeout: TAKEN_MS,
-            headers: about,
+        for (let attempt = 0; attempt < MAX_ATTEMPTS && !signal.aborted; attempt++) {
+          const accepted = await nc.request(subjectOf(kind), assertFits(body), {
+            timeout: ACCEPT_TIMEOUT_MS,
+            headers: task_headers,
           });
-          const control = taken.string();
+          const control = accepted.string();
           if (control === BUSY) {
-            await pause(AGAIN_MS);
+            await pause(RETRY_AFTER_MS);
             continue;
           }
-          heard();
+          onSignOfLife();
           const ended = await end.promise;
           if (ended.kind === "lost") nc.publish(control);
           return ended;
@@ -155,23 +160,23 @@ export async function natsErrands(address: string, meters?: Meters): Promise<Err
         return { kind: signal.aborted ? "lost" : "busy" };
       } catch (problem) {
         if (problem instanceof Fault) throw problem;
-        if (isNobody(problem)) return { kind: "nobody" };
-        throw unreachable(`send an errand "${kind}"`, problem);
+        if (hasNoResponder(problem)) return { kind: "no_worker" };
+        throw unreachable(`send the remote task "${kind}"`, problem);
       } finally {
         clearTimeout(silence);
-        signal.removeEventListener("abort", leave);
+        signal.removeEventListener("abort", onAbort);
         inbox.unsubscribe();
       }
     },
 
     async close(within_ms = CLOSE_MS) {
       for (const subscription of serving) subscription.unsubscribe();
-      let late: NodeJS.Timeout | undefined;
+      let timer: NodeJS.Timeout | undefined;
       const limit = new Promise<void>((resolve) => {
-        late = setTimeout(resolve, within_ms);
+        timer = setTimeout(resolve, within_ms);
       });
       await Promise.race([limit, Promise.all(running.keys())]);
-      clearTimeout(late);
+      clearTimeout(timer);
       for (const end of running.values()) end();
       await link.close();
     },

@@ -12,19 +12,19 @@ interface Shape {
 type Labels = Readonly<Record<string, string>>;
 
 /** One line of the text format. */
-interface Line {
+interface SampleLine {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
   readonly metricName?: string;
 }
 
 /** What the registry asks of a metric. */
-interface Read<Kind extends string> {
+interface MetricSnapshot<Kind extends string> {
   readonly name: string;
   readonly help: string;
   readonly type: Kind;
   readonly aggregator: "sum";
-  readonly values: readonly Line[];
+  readonly values: readonly SampleLine[];
 }
 
 interface Branch<Cell> {
@@ -33,8 +33,8 @@ interface Branch<Cell> {
 }
 
 /** The cells of a metric, one for each combination of label values. Without labels there is one from the beginning. */
-function cells<Cell>(names: readonly string[], fresh: () => Cell) {
-  const root: Branch<Cell> = { next: new Map(), cell: names.length === 0 ? fresh() : null };
+function cells<Cell>(names: readonly string[], create: () => Cell) {
+  const root: Branch<Cell> = { next: new Map(), cell: names.length === 0 ? create() : null };
   const all: { readonly labels: Labels; readonly cell: Cell }[] = [];
   if (root.cell) all.push({ labels: {}, cell: root.cell });
   const of = (labels: Labels): Cell => {
@@ -46,7 +46,7 @@ function cells<Cell>(names: readonly string[], fresh: () => Cell) {
       at = next;
     }
     if (at.cell) return at.cell;
-    const cell = (at.cell = fresh());
+    const cell = (at.cell = create());
     all.push({ labels: Object.fromEntries(names.map((name) => [name, labels[name]!])), cell });
     return cell;
   };
@@ -58,7 +58,7 @@ export function counter({ name, help, labels: names }: Shape) {
   return {
     name,
     add: (labels: Labels, by: number): void => void (of(labels).value += by),
-    async get(): Promise<Read<"counter">> {
+    async get(): Promise<MetricSnapshot<"counter">> {
       const values = all.map(({ labels, cell }) => ({ labels, value: cell.value }));
       return { name, help, type: "counter", aggregator: "sum", values };
     },
@@ -70,7 +70,7 @@ export function histogram({ name, help, labels: names, buckets }: Shape & { buck
   // Of each bucket what fell into it alone; the last is beyond all. Summed up when it is read.
   const { all, of } = cells(names, () => ({
     sum: 0,
-    fell: Array.from({ length: buckets.length + 1 }, () => 0),
+    counts: Array.from({ length: buckets.length + 1 }, () => 0),
   }));
   return {
     name,
@@ -78,13 +78,13 @@ export function histogram({ name, help, labels: names, buckets }: Shape & { buck
       const cell = of(labels);
       let bucket = 0;
       while (bucket < buckets.length && value > buckets[bucket]!) bucket++;
-      cell.fell[bucket]!++;
+      cell.counts[bucket]!++;
       cell.sum += value;
     },
-    async get(): Promise<Read<"histogram">> {
-      const values = all.flatMap(({ labels, cell }): Line[] => {
+    async get(): Promise<MetricSnapshot<"histogram">> {
+      const values = all.flatMap(({ labels, cell }): SampleLine[] => {
         let count = 0;
-        const lines: Line[] = cell.fell.map((fell, bucket) => ({
+        const lines: SampleLine[] = cell.counts.map((fell, bucket) => ({
           metricName: `${name}_bucket`,
           labels: { le: buckets[bucket] ?? "+Inf", ...labels },
           value: (count += fell),

@@ -1,12 +1,12 @@
 /** Date, the monotonic clock and one timer for all alarms, nowhere else. */
 import type { Clock } from "../../ports/clock.ts";
-import { alarms } from "./timer-heap.ts";
+import { timerHeap } from "./timer-heap.ts";
 
 /** The longest sleep: wall time may be set back or forward meanwhile, and a timer would not notice. */
-const LOOK_MS = 10_000;
+const MAX_SLEEP_MS = 10_000;
 
 export function systemClock(): Clock {
-  const waiting = alarms();
+  const waiting = timerHeap();
   let timer: NodeJS.Timeout | undefined;
   let rings_ms = Infinity;
 
@@ -16,7 +16,7 @@ export function systemClock(): Clock {
     if (next && next.at_ms >= rings_ms) return;
     clearTimeout(timer);
     rings_ms = next ? next.at_ms : Infinity;
-    if (next) timer = setTimeout(ring, Math.min(Math.max(0, next.at_ms - Date.now()), LOOK_MS));
+    if (next) timer = setTimeout(ring, Math.min(Math.max(0, next.at_ms - Date.now()), MAX_SLEEP_MS));
   }
 
   function ring(): void {

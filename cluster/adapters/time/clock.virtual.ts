@@ -1,7 +1,7 @@
 /** A clock that stands still until a test moves it. Alarms ring in time order, then in the order they were set. */
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../ports/clock.ts";
-import { alarms } from "./timer-heap.ts";
+import { timerHeap } from "./timer-heap.ts";
 
 export interface VirtualClock extends Clock {
   /** Moves time forward, ringing every alarm on the way and letting each one's work settle. */
@@ -17,7 +17,7 @@ export async function settled(): Promise<void> {
 
 export function virtualClock(start_ms = 0): VirtualClock {
   let now_ms = start_ms;
-  const waiting = alarms();
+  const waiting = timerHeap();
   return {
     now: () => now_ms,
     mono: () => now_ms - start_ms,

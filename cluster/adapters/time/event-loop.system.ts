@@ -1,7 +1,7 @@
 /** One round of the event loop. */
 import { setImmediate as round } from "node:timers/promises";
-import type { Breathe } from "../../ports/event-loop.ts";
+import type { YieldToEventLoop } from "../../ports/event-loop.ts";
 
-export const breathe: Breathe = async () => {
+export const yieldToEventLoop: YieldToEventLoop = async () => {
   await round();
 };

@@ -2,32 +2,32 @@
  * Calls waiting for their time: a binary heap, for both clocks. Equal times ring in the order they were set.
  * It knows nothing of timers; whoever holds it asks what is due (cluster.md, section 15: exact, 68 bytes each).
  */
-export interface Alarm extends Disposable {
+export interface Timer extends Disposable {
   readonly at_ms: number;
   readonly call: () => void;
 }
 
-interface Entry extends Alarm {
+interface HeapEntry extends Timer {
   readonly order: number;
   cancelled: boolean;
 }
 
-export interface Alarms {
-  set(at_ms: number, call: () => void): Alarm;
+export interface TimerHeap {
+  set(at_ms: number, call: () => void): Timer;
   /** The next one, left in place; undefined when none waits. */
-  first(): Alarm | undefined;
+  first(): Timer | undefined;
   /** Takes the next one out when its time has come. */
-  due(now_ms: number): Alarm | undefined;
+  due(now_ms: number): Timer | undefined;
 }
 
 /** Cancelled entries stay in the heap until they come up or outnumber the others by this many. */
 const SLACK = 1_024;
 
-const before = (a: Entry, b: Entry): boolean =>
+const isBefore = (a: HeapEntry, b: HeapEntry): boolean =>
   a.at_ms < b.at_ms || (a.at_ms === b.at_ms && a.order < b.order);
 
-export function alarms(): Alarms {
-  let heap: Entry[] = [];
+export function timerHeap(): TimerHeap {
+  let heap: HeapEntry[] = [];
   let order = 0;
   let cancelled = 0;
 
@@ -37,8 +37,8 @@ export function alarms(): Alarms {
     for (;;) {
       let child = 2 * at + 1;
       if (child >= heap.length) break;
-      if (child + 1 < heap.length && before(heap[child + 1]!, heap[child]!)) child++;
-      if (!before(heap[child]!, entry)) break;
+      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
+      if (!isBefore(heap[child]!, entry)) break;
       heap[at] = heap[child]!;
       at = child;
     }
@@ -50,14 +50,14 @@ export function alarms(): Alarms {
     let at = from;
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      if (!before(entry, heap[parent]!)) break;
+      if (!isBefore(entry, heap[parent]!)) break;
       heap[at] = heap[parent]!;
       at = parent;
     }
     heap[at] = entry;
   }
 
-  function pop(): Entry {
+  function pop(): HeapEntry {
     const top = heap[0]!;
     const last = heap.pop()!;
     if (heap.length > 0) {
@@ -73,7 +73,7 @@ export function alarms(): Alarms {
     for (let at = (heap.length >> 1) - 1; at >= 0; at--) sink(at);
   }
 
-  function first(): Entry | undefined {
+  function first(): HeapEntry | undefined {
     while (heap.length > 0 && heap[0]!.cancelled) {
       pop();
       cancelled--;
@@ -81,7 +81,7 @@ export function alarms(): Alarms {
     return heap[0];
   }
 
-  function cancel(this: Entry): void {
+  function cancel(this: HeapEntry): void {
     if (this.cancelled) return;
     this.cancelled = true;
     cancelled++;
@@ -90,7 +90,7 @@ export function alarms(): Alarms {
 
   return {
     set(at_ms, call) {
-      const entry: Entry = { at_ms, call, order: order++, cancelled: false, [Symbol.dispose]: cancel };
+      const entry: HeapEntry = { at_ms, call, order: order++, cancelled: false, [Symbol.dispose]: cancel };
       heap.push(entry);
       rise(heap.length - 1);
       return entry;

@@ -2,13 +2,13 @@
  * Tasks here and now, for tests. What is thrown is kept apart as everywhere; a hang, a memory eaten up or an exit
  * takes the caller along, so `timeout`, `out_of_memory`, `crashed` and `full` never happen here.
  */
-import type { Task, Tasks, Work, Workers } from "../../ports/workers.ts";
+import type { Task, Tasks, TaskResult, Workers } from "../../ports/workers.ts";
 
 export function inlineWorkers(tasks: Tasks): Workers {
   const loaded = new Map<string, Promise<Task>>();
   let closed = false;
   return {
-    async run<T>(name: string, message: unknown, signal?: AbortSignal): Promise<Work<T>> {
+    async run<T>(name: string, message: unknown, signal?: AbortSignal): Promise<TaskResult<T>> {
       if (closed) return { kind: "failed", reason: "aborted", detail: "The workers are closed" };
       if (signal?.aborted) return { kind: "failed", reason: "aborted", detail: "The caller left" };
       try {

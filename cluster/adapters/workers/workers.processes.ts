@@ -16,59 +16,63 @@ import { readFileSync, realpathSync } from "node:fs";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Meters } from "../../ports/meters.ts";
-import type { Work, WorkFailure, Workers } from "../../ports/workers.ts";
+import type { TaskResult, TaskFailure, Workers } from "../../ports/workers.ts";
 import type { Order, Report } from "./workers.child.ts";
 
-export interface Pool {
+export interface PoolSettings {
   /** Children at once, each with one task. */
   readonly size: number;
   /** JavaScript's heap of a child; beyond it the task ends as out_of_memory. */
   readonly heap_mb: number;
   /** All resident memory of a child while it works, buffers included (Linux only): beyond it, the same. */
-  readonly rss_most_mb: number;
+  readonly max_rss_mb: number;
   /** Resident memory above which a child is replaced after its task. */
-  readonly rss_mb: number;
+  readonly replace_above_rss_mb: number;
   /** From the message sent to the answer; then the child is killed. */
   readonly timeout_ms: number;
   /** Tasks after which a child is replaced: what a library leaks ends here. */
-  readonly replaced_after: number;
+  readonly max_tasks: number;
 }
 
 interface Options {
   /** The module that exports `tasks` (Tasks, in cluster/ports/workers.ts); it lies in the project. */
   readonly tasks: URL;
   /** By the names of the tasks. */
-  readonly pools: Readonly<Record<string, Pool>>;
+  readonly pools: Readonly<Record<string, PoolSettings>>;
   /** Tasks of one pool that may wait; one more is answered `full`. They hold their messages in memory. */
   readonly queue_limit: number;
   readonly meters: Meters;
 }
 
 const PIPED_BYTES = 65_536;
-const READY_MS = 15_000;
+const START_TIMEOUT_MS = 15_000;
 /** A child costs 75 ms (180 with pdf.js) of CPU to start: so long may an aborted task go on before it is killed. */
 const ABORT_GRACE_MS = 250;
 const RSS_EVERY_MS = 100;
 /** Children that cannot start are tried again after 1, 2, 4 … 32 s. */
-const REST_MS = 1_000;
+const MIN_RESTART_DELAY_MS = 1_000;
 const DETAIL_CHARS = 500;
 
-interface Job {
+interface PendingTask {
   readonly message: unknown;
-  readonly answer: (work: Work<never>) => void;
+  readonly answer: (work: TaskResult<never>) => void;
 }
 
 interface Child {
   readonly process: ChildProcess;
   state: "starting" | "idle" | "busy";
   /** Null while idle, and while busy with what nobody waits for any more. */
-  job: Job | null;
+  job: PendingTask | null;
   tasks: number;
   errors: string;
   timers: NodeJS.Timeout[];
 }
 
-const failed = (reason: WorkFailure, detail: string): Work<never> => ({ kind: "failed", reason, detail });
+const failed = (reason: TaskFailure, detail: string): TaskResult<never> => ({
+  kind: "failed",
+  reason,
+  detail,
+});
 
 export function processWorkers({ tasks, pools, queue_limit, meters }: Options): Workers {
   const start = starter(tasks);
@@ -79,7 +83,7 @@ export function processWorkers({ tasks, pools, queue_limit, meters }: Options): 
     ]),
   );
   return {
-    async run<T>(task: string, message: unknown, signal?: AbortSignal): Promise<Work<T>> {
+    async run<T>(task: string, message: unknown, signal?: AbortSignal): Promise<TaskResult<T>> {
       const its = open.get(task);
       return its ? its.run(message, signal) : failed("threw", `Cannot run "${task}": there is no such task`);
     },
@@ -87,105 +91,113 @@ export function processWorkers({ tasks, pools, queue_limit, meters }: Options): 
   };
 }
 
-function pool(limits: Pool, queue_limit: number, start: () => ChildProcess, meters: Meters) {
+function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProcess, meters: Meters) {
   const children = new Set<Child>();
   const alive = new Set<Promise<void>>();
-  const waiting: Job[] = [];
+  const waiting: PendingTask[] = [];
   let deaths_in_a_row = 0;
-  let resting: NodeJS.Timeout | undefined;
+  let restart_timer: NodeJS.Timeout | undefined;
   let closed = false;
 
-  function fill(): void {
-    if (closed || resting) return;
-    while (children.size < limits.size) begin();
+  function startMissing(): void {
+    if (closed || restart_timer) return;
+    while (children.size < limits.size) startChild();
   }
 
-  function begin(): void {
+  function startChild(): void {
     const child: Child = { process: start(), state: "starting", job: null, tasks: 0, errors: "", timers: [] };
     children.add(child);
-    const its = child.process;
+    const child_process = child.process;
     const ended = Promise.withResolvers<void>();
     alive.add(ended.promise);
     void ended.promise.then(() => alive.delete(ended.promise));
-    its.on("message", (report: Report) => heard(child, report));
-    its.on("error", (cause) => died(child, String(cause)));
-    its.on("close", (code, signal) => {
+    child_process.on("message", (report: Report) => onReport(child, report));
+    child_process.on("error", (cause) => onDeath(child, String(cause)));
+    child_process.on("close", (code, signal) => {
       ended.resolve();
-      died(child, signal ? `ended by ${signal}` : `ended with code ${code}`, signal);
+      onDeath(child, signal ? `ended by ${signal}` : `ended with code ${code}`, signal);
     });
-    its.stderr!.setEncoding("utf8").on("data", (text: string) => {
+    child_process.stderr!.setEncoding("utf8").on("data", (text: string) => {
       child.errors = (child.errors + text).slice(-4_096);
     });
-    for (const stream of [its.stderr!, its.stdio[3] as Socket]) stream.on("error", () => {});
+    for (const stream of [child_process.stderr!, child_process.stdio[3] as Socket])
+      stream.on("error", () => {});
     // An idle pool keeps nobody from ending; a task's deadline does.
-    for (const held of [its, its.channel, its.stderr as Socket, its.stdio[3] as Socket]) held?.unref();
-    child.timers.push(setTimeout(() => died(child, `not ready in ${READY_MS} ms`), READY_MS));
+    for (const handle of [
+      child_process,
+      child_process.channel,
+      child_process.stderr as Socket,
+      child_process.stdio[3] as Socket,
+    ])
+      handle?.unref();
+    child.timers.push(
+      setTimeout(() => onDeath(child, `not ready in ${START_TIMEOUT_MS} ms`), START_TIMEOUT_MS),
+    );
   }
 
-  function heard(child: Child, report: Report): void {
+  function onReport(child: Child, report: Report): void {
     if (!children.has(child)) return;
-    rest(child);
+    markIdle(child);
     if (report.kind === "ready") {
       deaths_in_a_row = 0;
-      return next();
+      return assignWaiting();
     }
     child.tasks++;
     const { job } = child;
     child.job = null;
-    if (report.rss_mb > limits.rss_mb || child.tasks >= limits.replaced_after) drop(child);
+    if (report.rss_mb > limits.replace_above_rss_mb || child.tasks >= limits.max_tasks) removeChild(child);
     if (report.kind === "done") job?.answer({ kind: "done", value: report.value as never });
     else job?.answer(failed("threw", report.detail));
-    next();
+    assignWaiting();
   }
 
   /** Of itself, or never came to life. What was killed here is no longer among the children. */
-  function died(child: Child, how: string, signal: NodeJS.Signals | null = null): void {
+  function onDeath(child: Child, cause: string, signal: NodeJS.Signals | null = null): void {
     if (!children.has(child)) return;
     const { state, job, errors } = child;
-    const said = errors.split("\n").find((line) => /\bFATAL ERROR\b|^\w*Error\b/.test(line)) ?? "";
-    const detail = `${how}: ${said.trim()}`.slice(0, DETAIL_CHARS);
+    const error_line = errors.split("\n").find((line) => /\bFATAL ERROR\b|^\w*Error\b/.test(line)) ?? "";
+    const detail = `${cause}: ${error_line.trim()}`.slice(0, DETAIL_CHARS);
     // A kill that is not ours is the kernel's, when the machine or the container has no memory left.
-    const starved = signal === "SIGKILL" || /out of memory|allocation failed/i.test(errors);
-    job?.answer(failed(starved ? "out_of_memory" : "crashed", detail));
-    drop(child, state === "starting");
-    if (state === "busy") return next();
+    const is_out_of_memory = signal === "SIGKILL" || /out of memory|allocation failed/i.test(errors);
+    job?.answer(failed(is_out_of_memory ? "out_of_memory" : "crashed", detail));
+    removeChild(child, state === "starting");
+    if (state === "busy") return assignWaiting();
     meters.say("warn", "A child of the workers died", { state, detail });
     if (children.size > 0 || state !== "starting") return;
-    for (const hopeless of waiting.splice(0))
-      hopeless.answer(failed("crashed", `Cannot start a child: ${detail}`));
+    for (const task of waiting.splice(0)) task.answer(failed("crashed", `Cannot start a child: ${detail}`));
   }
 
-  function rest(child: Child): void {
+  function markIdle(child: Child): void {
     for (const timer of child.timers.splice(0)) clearTimeout(timer);
     child.state = "idle";
   }
 
-  function drop(child: Child, start_later = false): void {
-    rest(child);
+  function removeChild(child: Child, delayed = false): void {
+    markIdle(child);
     children.delete(child);
     child.process.kill("SIGKILL");
-    if (start_later && !closed && !resting) {
-      resting = setTimeout(
+    if (delayed && !closed && !restart_timer) {
+      restart_timer = setTimeout(
         () => {
-          resting = undefined;
-          fill();
+          restart_timer = undefined;
+          startMissing();
         },
-        REST_MS * 2 ** Math.min(deaths_in_a_row++, 5),
+        MIN_RESTART_DELAY_MS * 2 ** Math.min(deaths_in_a_row++, 5),
       );
-      resting.unref();
+      restart_timer.unref();
     }
-    fill();
+    startMissing();
   }
 
   function idle(): Child | undefined {
     return [...children].find(({ state }) => state === "idle");
   }
 
-  function next(): void {
-    for (let child = idle(); child && waiting.length > 0; child = idle()) hand(child, waiting.shift()!);
+  function assignWaiting(): void {
+    for (let child = idle(); child && waiting.length > 0; child = idle()) assign(child, waiting.shift()!);
   }
 
-  function hand(child: Child, job: Job): void {
+  function assign(child: Child, job: PendingTask): void {
     const { order, bytes } = orderOf(job.message);
     try {
       // The callback takes the error of a child that died just now; its end is heard of anyway.
@@ -198,62 +210,62 @@ function pool(limits: Pool, queue_limit: number, start: () => ChildProcess, mete
     child.state = "busy";
     child.job = job;
     child.timers.push(
-      setTimeout(() => cut(child, "timeout", `not done in ${limits.timeout_ms} ms`), limits.timeout_ms),
+      setTimeout(() => killChild(child, "timeout", `not done in ${limits.timeout_ms} ms`), limits.timeout_ms),
       setInterval(() => {
         const rss_mb = rssMb(child.process.pid!);
-        if (rss_mb > limits.rss_most_mb) cut(child, "out_of_memory", `holds ${Math.round(rss_mb)} MB`);
+        if (rss_mb > limits.max_rss_mb) killChild(child, "out_of_memory", `holds ${Math.round(rss_mb)} MB`);
       }, RSS_EVERY_MS),
     );
   }
 
-  function cut(child: Child, reason: WorkFailure, detail: string): void {
+  function killChild(child: Child, reason: TaskFailure, detail: string): void {
     child.job?.answer(failed(reason, detail));
-    drop(child);
-    next();
+    removeChild(child);
+    assignWaiting();
   }
 
-  function leave(job: Job): void {
-    const place = waiting.indexOf(job);
-    if (place >= 0) waiting.splice(place, 1);
-    const child = [...children].find((one) => one.job === job);
+  function onAbort(job: PendingTask): void {
+    const index = waiting.indexOf(job);
+    if (index >= 0) waiting.splice(index, 1);
+    const child = [...children].find((candidate) => candidate.job === job);
     if (child) {
       child.job = null;
-      child.timers.push(setTimeout(() => cut(child, "aborted", ""), ABORT_GRACE_MS));
+      child.timers.push(setTimeout(() => killChild(child, "aborted", ""), ABORT_GRACE_MS));
     }
     job.answer(failed("aborted", "The caller left"));
   }
 
-  fill();
+  startMissing();
   return {
-    run<T>(message: unknown, signal?: AbortSignal): Promise<Work<T>> {
+    run<T>(message: unknown, signal?: AbortSignal): Promise<TaskResult<T>> {
       if (closed) return Promise.resolve(failed("aborted", "The workers are closed"));
       if (signal?.aborted) return Promise.resolve(failed("aborted", "The caller left"));
       const free = idle();
       if (!free && waiting.length >= queue_limit) {
         return Promise.resolve(failed("full", `${waiting.length} tasks are waiting`));
       }
-      const answered = Promise.withResolvers<Work<T>>();
-      const left = () => leave(job);
-      const job: Job = {
+      const answered = Promise.withResolvers<TaskResult<T>>();
+      const onSignal = () => onAbort(job);
+      const job: PendingTask = {
         message,
         answer: (work) => {
-          signal?.removeEventListener("abort", left);
+          signal?.removeEventListener("abort", onSignal);
           answered.resolve(work);
         },
       };
-      signal?.addEventListener("abort", left, { once: true });
-      if (free) hand(free, job);
+      signal?.addEventListener("abort", onSignal, { once: true });
+      if (free) assign(free, job);
       else waiting.push(job);
       return answered.promise;
     },
     async close(): Promise<void> {
       closed = true;
-      clearTimeout(resting);
+      clearTimeout(restart_timer);
       for (const job of waiting.splice(0)) job.answer(failed("aborted", "The workers are closed"));
       for (const child of children) {
         child.process.ref();
         child.job?.answer(failed("aborted", "The workers are closed"));
-        drop(child);
+        removeChild(child);
       }
       await Promise.all(alive);
     },
@@ -263,18 +275,20 @@ function pool(limits: Pool, queue_limit: number, start: () => ChildProcess, mete
 /** The message without its long bytes, and those. */
 function orderOf(message: unknown): { order: Order; bytes: readonly Buffer[] } {
   const fields = message !== null && typeof message === "object" ? Object.entries(message) : [];
-  const long = fields.filter(
+  const long_fields = fields.filter(
     (field): field is [string, Uint8Array] =>
       field[1] instanceof Uint8Array && field[1].byteLength >= PIPED_BYTES,
   );
-  if (long.length === 0) return { order: { message, piped: [] }, bytes: [] };
-  const kept = fields.filter(([field]) => !long.some(([name]) => name === field));
+  if (long_fields.length === 0) return { order: { message, piped: [] }, bytes: [] };
+  const short_fields = fields.filter(([field]) => !long_fields.some(([name]) => name === field));
   return {
     order: {
-      message: Object.fromEntries(kept),
-      piped: long.map(([field, { byteLength }]) => ({ field, bytes: byteLength })),
+      message: Object.fromEntries(short_fields),
+      piped: long_fields.map(([field, { byteLength }]) => ({ field, bytes: byteLength })),
     },
-    bytes: long.map(([, { buffer, byteOffset, byteLength }]) => Buffer.from(buffer, byteOffset, byteLength)),
+    bytes: long_fields.map(([, { buffer, byteOffset, byteLength }]) =>
+      Buffer.from(buffer, byteOffset, byteLength),
+    ),
   };
 }
 
@@ -294,7 +308,7 @@ function rssMb(pid: number): number {
  * writing, no processes, no native code). Where setpriv is at hand the kernel kills it with its parent, so that not
  * even a task that hangs outlives a parent killed by SIGKILL; elsewhere it ends when its task does.
  */
-function starter(tasks: URL): (name: string, limits: Pool) => ChildProcess {
+function starter(tasks: URL): (name: string, limits: PoolSettings) => ChildProcess {
   const program = fileURLToPath(new URL("./workers.child.ts", import.meta.url));
   const root = fileURLToPath(new URL("../../..", import.meta.url));
   const readable = new Set([root, realpathSync(root), realpathSync(`${root}node_modules`)]);

@@ -8,8 +8,8 @@ export async function makeBucket(name: string, config: S3ClientConfig): Promise<
   try {
     await client.send(new CreateBucketCommand({ Bucket: name }));
   } catch (problem) {
-    const there = problem instanceof S3ServiceException && problem.$metadata.httpStatusCode === 409;
-    if (!there) throw problem;
+    const doesExist = problem instanceof S3ServiceException && problem.$metadata.httpStatusCode === 409;
+    if (!doesExist) throw problem;
   } finally {
     client.destroy();
   }

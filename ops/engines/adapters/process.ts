@@ -28,7 +28,7 @@ const mortal = (command: readonly string[]): readonly string[] =>
 
 interface Tree {
   /** Resolves when nothing of it is left. */
-  readonly gone: Promise<void>;
+  readonly exited: Promise<void>;
   ended(): boolean;
   signal(name: NodeJS.Signals): void;
   /** Resolves when no thread of it runs any more, or at once where the system does not say. */
@@ -71,7 +71,7 @@ function launch(command: readonly string[], log: string): Tree {
   child.once("exit", end).once("close", over.resolve);
   child.once("error", () => (end(), over.resolve())); // there is no such program
   return {
-    gone: over.promise,
+    exited: over.promise,
     ended: () => ended,
     signal(name) {
       if (child.pid !== undefined && !ended) process.kill(-child.pid, name);
@@ -162,7 +162,7 @@ async function bringUp(program: Program, data: string, port: number, log: string
   }
   const late = !tree.ended();
   tree.signal("SIGKILL");
-  await tree.gone;
+  await tree.exited;
   const problem = late ? `no answer within ${START_MAX_MS / 1_000} s` : "it ended";
   throw new Error(`Cannot start ${program.title}: ${problem}: ${await lastWords(log)}`);
 }
@@ -191,16 +191,16 @@ export async function start(program: Program): Promise<Engine> {
   let running = tree;
   let wanted = true;
   const failed = Promise.withResolvers<void>();
-  const watch = (one: Tree) =>
-    void one.gone.then(() => {
-      if (wanted && one === running) failed.resolve();
+  const watch = (watched: Tree) =>
+    void watched.exited.then(() => {
+      if (wanted && watched === running) failed.resolve();
     });
   watch(running);
 
   async function kill(): Promise<void> {
     wanted = false;
     running.signal("SIGKILL");
-    await running.gone;
+    await running.exited;
   }
   return {
     name: program.name,
