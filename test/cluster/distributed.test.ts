@@ -126,7 +126,7 @@ describe("nodes of one cluster", () => {
     await clock.advance(1_000);
     const odd = {
       ...memoryLeases(clock),
-      agree: async (name: string) => (name === "partitions" ? "32" : name),
+      agreeOn: async (name: string) => (name === "partitions" ? "32" : name),
     };
     await expect(join({ mine: odd })).rejects.toThrow('its "partitions" is 32');
   });
