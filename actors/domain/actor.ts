@@ -1,14 +1,13 @@
 /**
  * The domain actor: one per registrable domain, asked before every request to one of its hosts.
  *
- * It keeps a Politeness and remembers a queue of callers; every rule is in politeness.ts. A caller who cannot start at
- * once is parked, and `serve` answers: a slot when one is due, or a refusal when the domain closes or the caller's
- * patience runs out. It never fetches, and it answers everyone.
+ * Its state is a Politeness, which is stored, and a queue of callers, which is not; the rules are politeness.ts. A caller
+ * that cannot have a slot at once waits, and is answered by a later turn: with a slot when one is due, or with a refusal
+ * when the domain closes or the caller's deadline passes. The actor sends no requests itself.
  */
 import { actor, DEFERRED, type ReplyTo, type Turn } from "../../cluster/actor.ts";
 import { Domain, type DomainView, type SlotAnswer, GRANT_TTL_MS } from "../../schemas/domain.ts";
 import {
-  aheadOf,
   clear,
   refusalFor,
   setDelay,
@@ -33,44 +32,55 @@ import {
   withoutSlot,
 } from "./politeness.ts";
 import {
-  type Waiter,
-  emptyQueue,
+  aheadOf,
+  emptyLaneQueue,
+  enqueue,
+  extendDeadline,
+  type LaneQueue,
+  type LaneWaiter,
   nextDeadline,
-  join,
-  joinAgain,
-  type Queue,
-  takeIf,
+  sizeOf,
   takeExpired,
+  takeIf,
   takeNext,
-  waiting,
-} from "./queue.ts";
+} from "../lib/lane-queue.ts";
 
 /**
- * Beyond so many waiting callers a domain is busy, whatever they expect. Fewer than the runtime's 500 open questions of
- * one actor, so that a caller hears domain_busy and when to come back, and not of a fault.
+ * With so many callers waiting the domain is busy, however short the wait. Fewer than the 500 open asks that the runtime
+ * allows one actor, so that a caller is told domain_busy and when to come back, instead of a fault.
  */
 const MAX_QUEUE = 400;
-/** A fetch that asks again and again while it waits. */
+/** Limit for a fetch that asks again and again while it waits. */
 const MAX_REPLIES = 8;
 
 type Reply = ReplyTo<SlotAnswer>;
 
+/** A caller in the queue; its id is the fetch's. All callers of a lane have one share: they are served as they come. */
+interface Waiter extends LaneWaiter {
+  readonly host: string;
+  readonly asked_ms: number;
+  /** More than one when the same fetch asked again. */
+  readonly replies: Reply[];
+}
+
+const SHARE = "";
+
 interface State {
-  /** Kept: a domain that moves to another node is as polite there as it was here. */
+  /** Stored: a domain that moves to another node is as polite there. */
   politeness: Politeness;
-  /** Not kept: callers whose domain moved ask again. */
-  readonly queue: Queue<Reply>;
-  /** Not kept: grants whose request has not left yet, and when they were given. While there is a gap, one at most. */
+  /** Not stored: callers whose domain moved to another node ask again. */
+  readonly queue: LaneQueue<Waiter>;
+  /** Not stored: grants whose request has not been sent, with their time. One at most, where there is a delay. */
   readonly unsent: Map<string, number>;
-  /** Not kept before the next grant: when the last request left. Whoever takes over counts a recent start as made then. */
+  /** When the last request was sent. Stored with the next grant; a new owner node counts a recent start as made now. */
   sent_ms: number;
 }
 
 type DomainTurn = Turn<State, typeof Domain.operations>;
 
 /**
- * `sites` gives single domains a pace of their own (the profile site's). Defaults of the pace: 500 ms, 2 slots
- * (3-decisions.md, Running it) and LEASE_MS.
+ * `defaults` are the limits of every domain (as configured: 500 ms, 2 at once, LEASE_MS); `overrides` those of single
+ * domains, by name.
  */
 export function domainActor(
   defaults: PolitenessLimits,
@@ -78,11 +88,11 @@ export function domainActor(
 ) {
   const limitsOf = (site: string): PolitenessLimits => ({ ...defaults, ...overrides[site] });
   /**
-   * Slots this process has granted and not had back, and whether their request has left: they outlive an activation,
-   * the process's death they do not.
+   * Slots this process has granted that are not released, and whether their request has been sent. They outlive an
+   * activation, not the process.
    */
   const granted = new Map<string, "unsent" | "sent">();
-  /** How long the last few took from grant to leaving, of all sites: what that takes is this process's affair. */
+  /** Times from grant to send of the last requests to all sites: they depend on this process, not on the site. */
   let send_delays: readonly number[] = [];
   let send_delay_ms = 0;
 
@@ -95,7 +105,7 @@ export function domainActor(
       const unsent = politeness.leases
         .filter(({ fetch_id }) => granted.get(fetch_id) === "unsent")
         .map(({ fetch_id }) => [fetch_id, now_ms] as const);
-      return { politeness, queue: emptyQueue(), unsent: new Map(unsent), sent_ms: 0 };
+      return { politeness, queue: emptyLaneQueue(), unsent: new Map(unsent), sent_ms: 0 };
     },
     passivate_after_ms: 10 * 60_000,
     on: {
@@ -105,15 +115,15 @@ export function domainActor(
         const limits = limitsOf(turn.key);
         if (unsent.has(fetch_id) && hasSlot(politeness, fetch_id, now_ms))
           return { kind: "granted", waited_ms: 0 };
-        // Its request left, and it wants another: begun anew elsewhere. The slot is its own, the gap is not.
-        const place = hasSlot(politeness, fetch_id, now_ms) ? "again" : lane;
+        // The fetch began again on another node after its request was sent. It keeps its slot, but waits for the delay.
+        const urgent = hasSlot(politeness, fetch_id, now_ms);
         const refusal = refusalFor(politeness, host, now_ms);
         if (refusal) return refusal;
 
         const existing = queue.byId.get(fetch_id);
-        const isFull = queue.byId.size >= MAX_QUEUE;
-        const callers_ahead = place === "again" ? queue.again.size : aheadOf(lane, waiting(queue));
-        const counted = place === "again" ? withoutSlot(politeness, fetch_id) : politeness;
+        const isFull = sizeOf(queue) >= MAX_QUEUE;
+        const callers_ahead = urgent ? queue.urgent.size : aheadOf(queue, lane, SHARE);
+        const counted = urgent ? withoutSlot(politeness, fetch_id) : politeness;
         const expected_ms = expectedWait(counted, limits, now_ms, callers_ahead, send_delay_ms);
         if (existing ? existing.replies.length >= MAX_REPLIES : isFull || expected_ms > wait_max_ms) {
           return refused("domain_busy", expected_ms);
@@ -121,8 +131,14 @@ export function domainActor(
 
         const deadline_ms = now_ms + wait_max_ms;
         const reply = turn.deferReply<SlotAnswer>();
-        if (existing) joinAgain(queue, existing, reply, deadline_ms);
-        else join(queue, { fetch_id, host, lane, asked_ms: now_ms, deadline_ms, replies: [reply] }, place);
+        if (existing) {
+          existing.replies.push(reply);
+          extendDeadline(queue, existing, deadline_ms);
+        } else {
+          const id = fetch_id;
+          const waiter = { id, host, lane, share: SHARE, asked_ms: now_ms, deadline_ms, replies: [reply] };
+          enqueue(queue, waiter, { urgent });
+        }
         turn.state.politeness = counted;
         grantDueSlots(turn, limits);
         return DEFERRED;
@@ -144,13 +160,13 @@ export function domainActor(
         const { now_ms, state } = turn;
         const limits = limitsOf(turn.key);
         const { paused_until_ms } = state.politeness;
-        // Who says nothing when it leaves is counted when it has come back.
+        // A request that was never reported as sent counts from its answer.
         if (state.unsent.delete(message.fetch_id) && message.status !== null) state.sent_ms = now_ms;
         state.politeness = releaseSlot(state.politeness, limits, now_ms, message);
         granted.delete(message.fetch_id);
         const { paused_until_ms: until_ms } = state.politeness;
         if (until_ms > paused_until_ms) {
-          // Certain by now: their wait cannot end in time.
+          // The domain opens after the deadline of these callers.
           const refusal = refused("domain_busy", until_ms - now_ms);
           refuse(
             turn,
@@ -195,11 +211,11 @@ export function domainActor(
     },
   });
 
-  /** Answers everyone who can be answered now, then sleeps until the next one can. */
+  /** Answers every caller that can be answered now, and sets the timer for the next. */
   function grantDueSlots(turn: DomainTurn, limits: PolitenessLimits): void {
     const { state, now_ms } = turn;
     const { queue } = state;
-    if (queue.byId.size === 0) return;
+    if (sizeOf(queue) === 0) return;
     const refusal = skipRefusal(state.politeness, now_ms);
     if (refusal) {
       refuse(
@@ -210,7 +226,7 @@ export function domainActor(
       return;
     }
 
-    // Whoever left before this moment would not use the slot; whoever leaves at this moment still may.
+    // A caller whose deadline has passed would not use its slot; a caller whose deadline is now still may.
     refuseExpired(turn, limits, now_ms - 1);
     let due_ms = nextGrantAt(state, limits, now_ms);
     for (; due_ms <= now_ms; due_ms = nextGrantAt(state, limits, now_ms)) {
@@ -218,28 +234,28 @@ export function domainActor(
       if (!waiter) return;
       for (const lease of state.politeness.leases)
         if (lease.lapses_ms <= now_ms) granted.delete(lease.fetch_id);
-      state.politeness = grantSlot(state.politeness, limits, now_ms, waiter);
-      state.unsent.set(waiter.fetch_id, now_ms);
-      granted.set(waiter.fetch_id, "unsent");
+      const { id: fetch_id, host } = waiter;
+      state.politeness = grantSlot(state.politeness, limits, now_ms, { fetch_id, host });
+      state.unsent.set(fetch_id, now_ms);
+      granted.set(fetch_id, "unsent");
       for (const reply of waiter.replies) {
         turn.answer(reply, { kind: "granted", waited_ms: Math.floor(now_ms - waiter.asked_ms) });
       }
     }
     refuseExpired(turn, limits, now_ms);
-    const next = nextDeadline(queue);
-    if (next) turn.setTimer(Math.min(due_ms, next.deadline_ms), "tick", null);
+    if (sizeOf(queue) > 0) turn.setTimer(Math.min(due_ms, nextDeadline(queue)), "tick", null);
   }
 
   function refuseExpired(turn: DomainTurn, limits: PolitenessLimits, at_ms: number): void {
     const { state, now_ms } = turn;
     const expired = takeExpired(state.queue, at_ms);
     if (expired.length === 0) return;
-    const expected_ms = expectedWait(state.politeness, limits, now_ms, state.queue.byId.size, send_delay_ms);
+    const expected_ms = expectedWait(state.politeness, limits, now_ms, sizeOf(state.queue), send_delay_ms);
     refuse(turn, expired, refused("politeness_timeout", expected_ms));
   }
 }
 
-/** The earliest time of the next grant: what was granted has left or is void, its gap has passed, a slot is free. */
+/** The earliest time of the next grant: each granted request is sent or void, the delay has passed, a slot is free. */
 function nextGrantAt(
   { politeness, unsent, sent_ms }: State,
   limits: PolitenessLimits,
@@ -252,7 +268,7 @@ function nextGrantAt(
   return Math.max(due_ms, Math.max(...unsent.values()) + GRANT_TTL_MS);
 }
 
-function refuse(turn: DomainTurn, waiters: readonly Waiter<Reply>[], refusal: SlotRefusal): void {
+function refuse(turn: DomainTurn, waiters: readonly Waiter[], refusal: SlotRefusal): void {
   for (const { replies } of waiters) for (const reply of replies) turn.answer(reply, refusal);
 }
 
@@ -264,7 +280,7 @@ function view({ key, now_ms, state }: DomainTurn, limits: PolitenessLimits): Dom
     min_delay_ms: delayOf(politeness, limits, now_ms),
     max_concurrency: limits.max_concurrency,
     in_flight: politeness.leases.filter((lease) => lease.lapses_ms > now_ms).length,
-    waiting: queue.byId.size,
+    waiting: sizeOf(queue),
     failures: politeness.failures,
     skip_until: text(politeness.skip_until_ms),
     paused_until: text(politeness.paused_until_ms),

@@ -1,22 +1,18 @@
 /**
- * Every rule of how one domain is treated: when the next request may start, how long a caller must expect to wait,
- * and what is learned from how it went. Functions of their arguments: no clock, no bus, no store, no queue.
- *
- * What is to be done is in 3-decisions.md (Core) and 1-core.md (Fetch errors); numbers that stand nowhere else are
- * explained here.
+ * The rules of politeness towards one domain: when the next request may start, how long a caller must expect to wait,
+ * and what the domain learns from each answer. Pure functions: no clock, no bus, no store, no queue.
  */
 import assert from "node:assert/strict";
 import type { FetchOutcome, SlotAnswer, SlotRelease, SlotRequest } from "../../schemas/domain.ts";
 
 export interface PolitenessLimits {
-  /** Starts are at least this far apart. Default 500 ms; when too small, sites block all of us. */
+  /** Requests are at least this far apart. Default 500 ms; when too small, sites block the crawler. */
   readonly min_delay_ms: number;
   /** Requests in flight at once. Default 2. */
   readonly max_concurrency: number;
   /**
-   * A slot that is not handed back within this time is taken back. It must outlast the longest exchange, a PDF that
-   * may take 5 min to download (1-core.md, Fetch errors: timeout), or a domain sees more requests than slots; when
-   * too large, a slot lost on the way is missed for longer.
+   * A slot that is not released within this time is free again. It must outlast the longest exchange, a PDF that may
+   * take 5 min to download, or a domain sees more requests than slots; when too large, a lost slot is missing for longer.
    */
   readonly lease_ms: number;
 }
@@ -31,35 +27,35 @@ interface Lease {
   readonly lapses_ms: number;
 }
 
-/** A host name that was not found. */
+/** A host name that does not exist (NXDOMAIN). */
 interface NxdomainRecord {
   readonly host: string;
   readonly fetch_id: string;
   readonly at_ms: number;
-  /** 0 for a name that was missed only once. */
+  /** 0 for a name that was reported only once. */
   readonly dead_until_ms: number;
 }
 
-/** What robots.txt of one origin asks of us; the domain keeps the longest of its origins. */
+/** The Crawl-delay that robots.txt of one origin asks for; the longest of a domain's origins counts. */
 interface CrawlDelay {
   readonly origin: string;
   readonly crawl_delay_ms: number;
   readonly until_ms: number;
 }
 
-/** Everything a domain is remembered by. Stored whole whenever it changes, so every list in it is short. */
+/** The stored state of a domain. It is stored whole whenever it changes, so every list in it is short. */
 export interface Politeness {
   readonly leases: readonly Lease[];
   readonly last_start_ms: number | null;
-  /** Moving estimate of how long a slot is held; 0 before the first one came back. */
+  /** Moving estimate of the time from grant to release of a slot; 0 before the first release. */
   readonly slot_ms: number;
   readonly crawl_delays: readonly CrawlDelay[];
-  /** The gap that 429s have led to; 0 when there were none. */
+  /** The delay between requests that 429 answers have led to; 0 when there were none. */
   readonly backoff_ms: number;
   readonly backed_off_at_ms: number;
-  /** A Retry-After closes the whole domain until then. */
+  /** Until when a Retry-After closes the whole domain. */
   readonly paused_until_ms: number;
-  /** Consecutive fetches in which every route failed, and the last of them by name. */
+  /** Consecutive fetches in which every route failed, and the ids of the last of them. */
   readonly failures: number;
   readonly failed_fetch_ids: readonly string[];
   readonly skip_until_ms: number;
@@ -87,64 +83,60 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** Three failed fetches in a row close the domain; each failure after that closes it for longer. */
 const FAILURES_TO_SKIP = 3;
 const SKIPS_MS = [10 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 6 * HOUR_MS] as const;
-/** So many failures are remembered by name, because a tell may arrive twice. */
+/** Ids of failed fetches that are remembered, because a tell may arrive twice. */
 const MAX_FAILED = 8;
 
-/** A name missing twice within this time is dead for as long again. */
+/** A name that is reported twice within this time is dead for as long again. */
 const DEAD_MS = 6 * HOUR_MS;
-/** A site with more missing names forgets those it would forget first anyway. */
+/** A site with more missing names forgets the oldest. */
 const MAX_MISSING = 64;
 
-/** The longest a Retry-After is obeyed, and the longest gap that 429s lead to. */
+/** The longest time a Retry-After is obeyed, and the longest delay that 429 answers lead to. */
 const MAX_PAUSE_MS = 15 * MINUTE_MS;
-/** The first 429 makes the gap at least this long, also where the operator set none. */
+/** The first 429 makes the delay at least this long, also where the operator set none. */
 const MIN_BACKOFF_MS = SECOND_MS;
-/** What each answer leaves of a gap lengthened by 429s: 15 min are 1 s again after 31 answers. */
+/** What each good answer leaves of a back-off: 15 min are 1 s again after 31 answers. */
 const BACKOFF_DECAY = 0.8;
-/** Without another 429 a lengthened gap is forgotten after this, for a domain that nobody visits cannot shrink it. */
+/** A back-off ends after this time without a 429: only answers shrink it, and a domain without traffic has none. */
 const BACKOFF_TTL_MS = 6 * HOUR_MS;
 
-/** robots.txt is read anew every 24 h; an origin nobody has visited for twice that asks for nothing any more. */
+/** robots.txt is read again every 24 h; the Crawl-delay of an origin without requests for twice that is forgotten. */
 const CRAWL_DELAY_TTL_MS = 48 * HOUR_MS;
 const MAX_DELAYS = 16;
 
-/** How much one exchange moves the estimate of how long a slot is held. */
+/** How much one release moves the estimate `slot_ms`. */
 const SLOT_TIME_WEIGHT = 0.2;
 
 const MAX_SEND_DELAYS = 31;
 const MIN_SEND_DELAYS = 3;
 
-/** Clocks count whole milliseconds: what is stamped t happened before t + 1, and a wait counted from it ends later. */
+/** Clocks count whole milliseconds: an event stamped t happened before t + 1, so a wait counted from it ends later. */
 const CLOCK_STEP_MS = 1;
 
-/** A start read back counts as recent within this time, whatever the clocks of two nodes think. */
+/** A stored start counts as recent within this time, however much the clocks of two nodes differ. */
 const RECENT_START_MS = MINUTE_MS;
-/** What is left of a slot whose node is gone: its sockets are closed or about to be (cluster.md, section 3.7). */
+/** How long a slot that another node granted still counts: a node that loses a key aborts its requests at once. */
 const ORPHANED_LEASE_MS = 10 * SECOND_MS;
 
-/** Synchronous callers served for each batch caller, when both wait. */
-export const SYNC_PER_BATCH = 4;
-
-export type Lane = SlotRequest["lane"];
 export type SlotRefusal = Extract<SlotAnswer, { kind: "refused" }>;
 
 export function refused(error: SlotRefusal["error"], for_ms: number): SlotRefusal {
   return { kind: "refused", error, retry_after_s: Math.max(1, Math.ceil(for_ms / SECOND_MS)) };
 }
 
-/** Why this host is not asked at the moment, or null when it may be. */
+/** The refusal for a request to this host now; null when it may be granted. */
 export function refusalFor(politeness: Politeness, host: string, now_ms: number): SlotRefusal | null {
   const dead = politeness.nxdomains.find((name) => name.host === host && name.dead_until_ms > now_ms);
   if (dead) return refused("domain_dead", dead.dead_until_ms - now_ms);
   return skipRefusal(politeness, now_ms);
 }
 
-/** Why none of this domain's hosts is asked at the moment, or null. */
+/** The refusal for every host of a domain that is skipped now; null when it is not. */
 export function skipRefusal({ skip_until_ms }: Politeness, now_ms: number): SlotRefusal | null {
   return skip_until_ms > now_ms ? refused("domain_unavailable", skip_until_ms - now_ms) : null;
 }
 
-/** The time between two starts as it is now: the operator's, the site's own wish, or what 429s have led to. */
+/** The delay between two requests now: the longest of the operator's limit, the site's Crawl-delay and the back-off. */
 export function delayOf(politeness: Politeness, limits: PolitenessLimits, now_ms: number): number {
   const active_backoff_ms = now_ms - politeness.backed_off_at_ms < BACKOFF_TTL_MS ? politeness.backoff_ms : 0;
   return Math.max(limits.min_delay_ms, active_backoff_ms, crawlDelayOf(politeness, now_ms));
@@ -154,7 +146,7 @@ function crawlDelayOf({ crawl_delays }: Politeness, now_ms: number): number {
   return Math.max(0, ...crawl_delays.map((delay) => (delay.until_ms > now_ms ? delay.crawl_delay_ms : 0)));
 }
 
-/** When the gap has passed and no Retry-After closes the domain. */
+/** The earliest time at which the delay has passed and no Retry-After closes the domain. */
 function openAt(politeness: Politeness, limits: PolitenessLimits, now_ms: number): number {
   const delay_ms = delayOf(politeness, limits, now_ms);
   const { last_start_ms, paused_until_ms } = politeness;
@@ -166,7 +158,7 @@ function openAt(politeness: Politeness, limits: PolitenessLimits, now_ms: number
 const inFlight = ({ leases }: Politeness, now_ms: number): readonly Lease[] =>
   leases.filter((lease) => lease.lapses_ms > now_ms);
 
-/** The earliest time the next caller may start: the gap has passed and a slot is free, or lapses. */
+/** The earliest time of the next grant: the delay has passed and a slot is free, or its lease lapses. */
 export function dueAt(politeness: Politeness, limits: PolitenessLimits, now_ms: number): number {
   const open_ms = openAt(politeness, limits, now_ms);
   const leases = inFlight(politeness, now_ms);
@@ -175,10 +167,10 @@ export function dueAt(politeness: Politeness, limits: PolitenessLimits, now_ms: 
 }
 
 /**
- * How long a caller with so many ahead must expect to wait. Between two starts lies the gap or, when that is longer,
- * what a slot is held for, shared by the slots. A slot held longer than usual is expected to last as much longer
- * again as it has already, so a domain that hangs soon says domain_busy instead of keeping people waiting. A gap counts
- * from when a request has left: `leaving_ms` after its slot was granted, as these usually do here.
+ * How long a caller with `ahead` others before it must expect to wait. Two grants are apart by the delay or, if longer,
+ * by the usual time of a slot divided by the number of slots. A slot that has lasted longer than usual is expected to
+ * last as much longer again, so a domain whose requests hang soon answers domain_busy. The delay counts from the moment a
+ * request is sent, which is `send_delay_ms` after its grant.
  */
 export function expectedWait(
   politeness: Politeness,
@@ -199,33 +191,17 @@ export function expectedWait(
   return Math.max(0, first_ms) + ahead * Math.max(between_ms, slot_ms / limits.max_concurrency);
 }
 
-/** The last few times it took a request to leave, with one more. */
+/** The last few times from grant to send, with one more. */
 export const withSendDelay = (send_delays: readonly number[], took_ms: number): readonly number[] =>
   [...send_delays, took_ms].slice(-MAX_SEND_DELAYS);
 
-/** The middle one: a first request that waits for a name and a connection says nothing of the next. 0 for too few. */
+/** The median, because a first request waits for name and connection as the next do not; 0 for too few. */
 export function medianSendDelay(send_delays: readonly number[]): number {
   if (send_delays.length < MIN_SEND_DELAYS) return 0;
   return send_delays.toSorted((a, b) => a - b)[Math.floor(send_delays.length / 2)]!;
 }
 
-/** How many are served before a caller who joins now. */
-export function aheadOf(lane: Lane, waiting: Readonly<Record<Lane, number>>): number {
-  switch (lane) {
-    case "sync":
-      return waiting.sync + Math.min(waiting.batch, Math.floor(waiting.sync / SYNC_PER_BATCH));
-    case "batch":
-      return waiting.batch + Math.min(waiting.sync, (waiting.batch + 1) * SYNC_PER_BATCH);
-  }
-}
-
-/** Whose turn it is, after so many synchronous callers were served in a row while batch work waited. */
-export function nextLane(waiting: Readonly<Record<Lane, number>>, sync_in_row: number): Lane {
-  if (waiting.batch === 0) return "sync";
-  return waiting.sync === 0 || sync_in_row >= SYNC_PER_BATCH ? "batch" : "sync";
-}
-
-/** Whether this fetch has a slot already: a caller who asks again is not counted twice. */
+/** Whether this fetch has a slot already: a caller that asks again is not counted twice. */
 export function hasSlot({ leases }: Politeness, fetch_id: string, now_ms: number): boolean {
   return leases.some((lease) => lease.fetch_id === fetch_id && lease.lapses_ms > now_ms);
 }
@@ -242,7 +218,7 @@ export function grantSlot(
   return { ...politeness, leases: [...leases, lease], last_start_ms: now_ms };
 }
 
-/** A request left at sent_ms, later than its slot was granted: the gap counts from there. */
+/** After a request was sent at `sent_ms`, later than its grant: the delay counts from there. */
 export function delayFromSend(politeness: Politeness, sent_ms: number): Politeness {
   const { last_start_ms } = politeness;
   return last_start_ms === null || sent_ms <= last_start_ms
@@ -250,12 +226,12 @@ export function delayFromSend(politeness: Politeness, sent_ms: number): Politene
     : { ...politeness, last_start_ms: sent_ms };
 }
 
-/** Without the slot this fetch holds: whoever begins anew is let in anew. */
+/** Without the slot of this fetch, which asks for another one. */
 export function withoutSlot(politeness: Politeness, fetch_id: string): Politeness {
   return { ...politeness, leases: politeness.leases.filter((lease) => lease.fetch_id !== fetch_id) };
 }
 
-/** Takes a slot back and learns from what the origin said. A slot that lapsed and was taken back teaches nothing. */
+/** Frees a slot and learns from the origin's answer. The release of a lapsed slot changes nothing. */
 export function releaseSlot(
   politeness: Politeness,
   limits: PolitenessLimits,
@@ -270,7 +246,7 @@ export function releaseSlot(
     ...politeness,
     leases: politeness.leases.filter((active) => active !== lease),
     slot_ms: slot_ms === 0 ? took_ms : Math.round(slot_ms + SLOT_TIME_WEIGHT * (took_ms - slot_ms)),
-    // Whoever answers exists.
+    // A host that answers exists.
     nxdomains:
       status === null ? politeness.nxdomains : politeness.nxdomains.filter(({ host }) => host !== lease.host),
   };
@@ -285,24 +261,24 @@ function pauseFor(politeness: Politeness, now_ms: number, pause_ms: number): Pol
   return { ...politeness, paused_until_ms: Math.max(politeness.paused_until_ms, until_ms) };
 }
 
-/** Doubles the gap, once for all requests that were under way when it was doubled. */
+/** Doubles the delay, once for all requests that were under way when it was doubled. */
 function backOff(politeness: Politeness, limits: PolitenessLimits, now_ms: number, lease: Lease): Politeness {
   if (politeness.backoff_ms > 0 && lease.started_ms <= politeness.backed_off_at_ms) return politeness;
   const doubled_ms = Math.max(MIN_BACKOFF_MS, 2 * delayOf(politeness, limits, now_ms));
   return { ...politeness, backoff_ms: Math.min(doubled_ms, MAX_PAUSE_MS), backed_off_at_ms: now_ms };
 }
 
-/** Each answer takes a fifth off what 429s have added to the gap, until the usual one is reached. */
+/** Each good answer takes a fifth off the back-off, until the usual delay is reached. */
 function recover(politeness: Politeness, limits: PolitenessLimits, now_ms: number): Politeness {
   if (politeness.backoff_ms === 0) return politeness;
   const usual_ms = Math.max(limits.min_delay_ms, crawlDelayOf(politeness, now_ms));
   const backoff_ms = Math.floor(politeness.backoff_ms * BACKOFF_DECAY);
-  // Below a second with no usual gap at all: nothing left to shrink.
+  // Without a usual delay a back-off of less than half a second ends.
   const isOver = backoff_ms <= usual_ms || backoff_ms < MIN_BACKOFF_MS / 2;
   return { ...politeness, backoff_ms: isOver ? 0 : backoff_ms };
 }
 
-/** What a whole fetch came to: a failure in a row may close the domain, any success opens it. */
+/** The outcome of a whole fetch: failures in a row make the domain skipped, any answer ends that. */
 export function recordOutcome(
   politeness: Politeness,
   now_ms: number,
@@ -315,7 +291,7 @@ export function recordOutcome(
       if (politeness.failures === 0 && politeness.skip_until_ms === 0) return politeness;
       return { ...politeness, failures: 0, failed_fetch_ids: [], skip_until_ms: 0 };
     case "every_route_failed": {
-      // What began before the domain was closed tells nothing new: two at once must not climb two steps.
+      // A fetch that began before the domain was skipped says nothing new: two at once must not take two steps.
       if (skipRefusal(politeness, now_ms) || politeness.failed_fetch_ids.includes(fetch_id))
         return politeness;
       const failures = politeness.failures + 1;
@@ -331,7 +307,7 @@ export function recordOutcome(
   }
 }
 
-/** A name was not found (NXDOMAIN): the second fetch within 6 h that says so makes it dead for 6 h. */
+/** After NXDOMAIN for a host: the second fetch within 6 h that reports it makes the host dead for 6 h. */
 export function afterNxdomain(
   politeness: Politeness,
   now_ms: number,
@@ -348,7 +324,7 @@ export function afterNxdomain(
 const forgetAt = ({ at_ms, dead_until_ms }: NxdomainRecord): number =>
   Math.max(at_ms + DEAD_MS, dead_until_ms);
 
-/** What robots.txt of one origin asks for; null or 0 lifts it. */
+/** The Crawl-delay of one origin; null or 0 removes it. */
 export function setDelay(
   politeness: Politeness,
   now_ms: number,
@@ -363,22 +339,22 @@ export function setDelay(
       : { ...politeness, crawl_delays: others };
   }
   const delay = { origin, crawl_delay_ms, until_ms: now_ms + CRAWL_DELAY_TTL_MS };
-  // The longest ones are those that count.
+  // Only the longest delay counts, so the shorter ones may be forgotten.
   const crawl_delays = [...others, delay]
     .toSorted((a, b) => b.crawl_delay_ms - a.crawl_delay_ms)
     .slice(0, MAX_DELAYS);
   return { ...politeness, crawl_delays };
 }
 
-/** An operator's word: failures, skips and dead hosts are forgotten. What the site asked for is not. */
+/** Forgets failures, skips and dead hosts, for an operator. Crawl-delay and Retry-After stay. */
 export function clear(politeness: Politeness): Politeness {
   return { ...politeness, failures: 0, failed_fetch_ids: [], skip_until_ms: 0, nxdomains: [] };
 }
 
 /**
- * As read back, perhaps on another node with another clock. A recent start counts as one made this moment, so the
- * worst is one gap too many, and no stored time can close the domain for longer than its rule could. Slots that
- * `isOurs` does not know were granted by a node that is gone: what it had in flight ends with it.
+ * The stored state at activation, perhaps on another node with another clock. A recent start counts as one made now:
+ * the delay is at most one too long, never too short. No stored time closes the domain for longer than its rule allows.
+ * Slots that `isOurs` does not know were granted by another node, whose requests end with its ownership.
  */
 export function restore(
   snapshot: Politeness,
@@ -398,7 +374,7 @@ export function restore(
   }));
   return {
     ...snapshot,
-    // A node with fewer slots than the last one had counts the youngest.
+    // With fewer slots than the last owner node had, the youngest leases count.
     leases: leases.slice(-limits.max_concurrency),
     last_start_ms: isRecent ? now_ms : last_start_ms,
     backed_off_at_ms: Math.min(snapshot.backed_off_at_ms, now_ms),

@@ -1,14 +1,12 @@
 /**
- * What robots.txt of one origin is known to say, and for how long. Functions of their arguments; the file itself is
- * understood in actors/lib/web/robots.ts and read by robots.actor.ts.
- *
- * What a status means is in 3-decisions.md (Core, robots.txt) and RFC 9309, section 2.3.1.
+ * What is known of robots.txt of one origin, and for how long it is believed. Pure functions; the file is parsed by
+ * actors/lib/web/robots.ts and read by robots.actor.ts. The meaning of a status follows RFC 9309, section 2.3.1.
  */
 import type { EgressProblem } from "../../cluster/ports/egress.ts";
 import type { RobotsAnswer, RobotsReadResult, RobotsRules } from "../../schemas/domain.ts";
 import { judgeRobots } from "../lib/web/robots.ts";
 
-/** What was read last, and when. Kept; a crawler of another name reads for itself. */
+/** The last copy that was read, and when. Stored; a crawler of another name reads its own. */
 export interface RobotsCopy {
   readonly crawler_name: string;
   readonly read_at_ms: number;
@@ -18,7 +16,7 @@ export interface RobotsCopy {
 
 export interface RobotsMemory {
   readonly copy: RobotsCopy | null;
-  /** Why it could not be read since. Not kept: a new activation may try at once. */
+  /** Why it could not be read since then. Not stored: a new activation may try at once. */
   readonly failure: RecentFailure | null;
 }
 
@@ -30,13 +28,13 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** RFC 9309, section 2.4: a copy is used for 24 h without asking. */
+/** RFC 9309, section 2.4: a copy is used for 24 h without another read. */
 const FRESH_MS = 24 * HOUR_MS;
-/** And for 30 days when there is nobody to ask. */
+/** And for 30 days while the origin cannot be read. */
 const LAST_COPY_MS = 30 * 24 * HOUR_MS;
 /**
- * How long a failed read is believed. Five minutes are what a busy site needs to be left in peace; a host nobody
- * reached is believed for less, because while it is, its pages may be tried without rules.
+ * How long a failed read counts before the next one. Five minutes leave a busy site in peace; an unreachable host counts
+ * for less, because meanwhile its pages may be requested without rules.
  */
 const FAILURE_TTL_MS = {
   unreadable: 5 * MINUTE_MS,
@@ -44,12 +42,12 @@ const FAILURE_TTL_MS = {
   host_unreachable: 30 * SECOND_MS,
 } as const;
 
-/** A file without a group for anyone. */
+/** The rules of a file without any group. */
 export const NO_RULES: RobotsRules = { group: null, rules: [], crawl_delay_ms: null };
 
 export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** What a final status says: a file of rules, none, or that the rules cannot be known at the moment. */
+/** What a final status means: rules, no rules, or rules that cannot be known now. */
 export function interpretStatus(status: number): "rules" | "none" | "unreadable" {
   if (status >= 200 && status < 300) return "rules";
   if (status >= 400 && status < 500 && status !== 429) return "none";
@@ -57,8 +55,9 @@ export function interpretStatus(status: number): "rules" | "none" | "unreadable"
 }
 
 /**
- * What an exchange that failed says: nobody is there, so the ladder may find out; or somebody is, and did not let us
- * read, so the door is closed. A time-out is the latter unless it is known that no connection came about.
+ * What a failed exchange means. Without a connection the host is unreachable, and the routes of the ladder may find out
+ * more; with one the rules are unreadable, so everything is disallowed. A timeout means the latter, unless it is known
+ * that there was no connection.
  */
 const FAILURES = {
   invalid_url: "host_unreachable",
@@ -82,7 +81,7 @@ export function readFailure(problem: EgressProblem, connected: boolean | undefin
   return kind === "blocked" ? { kind } : { kind, reason: problem };
 }
 
-/** What was remembered, and what a read came to. */
+/** The memory after a read. */
 export function afterRead(
   memory: RobotsMemory,
   result: Exclude<RobotsReadResult, { kind: "no_slot" }>,
@@ -100,7 +99,7 @@ export function afterRead(
   }
 }
 
-/** Whether a URL may be read by what is known now; null when robots.txt must be read first. */
+/** Whether a URL is allowed by what is known now; null when robots.txt must be read first. */
 export function answerFor({ copy, failure }: RobotsMemory, url: URL, now_ms: number): RobotsAnswer | null {
   // RFC 9309, section 2.2.2: the file itself is always allowed.
   if (url.pathname === "/robots.txt") return { kind: "allowed", reason: "rules" };
@@ -108,7 +107,7 @@ export function answerFor({ copy, failure }: RobotsMemory, url: URL, now_ms: num
   if (copy && age_ms < FRESH_MS) return byRules(copy, url);
   if (!failure || failure.until_ms <= now_ms) return null;
   if (failure.kind === "blocked") return { kind: "blocked", error: "blocked_destination" };
-  // Also for a host that cannot be reached: it may be back before it is asked for its rules again.
+  // Also for an unreachable host: it may be back before its rules are read again.
   if (copy && age_ms < LAST_COPY_MS) return byRules(copy, url);
   switch (failure.kind) {
     case "host_unreachable":
@@ -122,7 +121,7 @@ export function answerFor({ copy, failure }: RobotsMemory, url: URL, now_ms: num
   }
 }
 
-/** Longer patterns are cut in what people read. */
+/** Longer patterns are cut in messages. */
 const MAX_QUOTED_CHARS = 200;
 
 function byRules({ rules, read_at_ms }: RobotsCopy, url: URL): RobotsAnswer {

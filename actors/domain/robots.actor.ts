@@ -1,10 +1,10 @@
 /**
- * The robots actor: one per origin, beside the domain actor of its site. It reads /robots.txt once for everyone who
- * asks meanwhile, in a polite slot of whichever site it is led to, and answers what may be read.
+ * The robots actor: one per origin, on the node of its site's domain actor. It reads /robots.txt once for all checks
+ * that arrive meanwhile, in a slot of whichever site a redirect leads to, and answers whether a URL is allowed.
  *
- * How long an answer is believed is robots-state.ts, what a file says actors/lib/web/robots.ts. It keeps the lines that
- * apply to this crawler with its own state rather than in a document apart: they are written once a day, and whoever
- * wakes the actor needs them at once. It never retries: whoever asks later does.
+ * How long a copy is believed is robots-state.ts; what a file says is actors/lib/web/robots.ts. The lines that apply to
+ * this crawler are part of the actor's stored state: they are written once a day, and every activation needs them at
+ * once. A failed read is not retried; a later check reads again.
  */
 import assert from "node:assert/strict";
 import {
@@ -28,6 +28,14 @@ import {
   GRANT_TTL_MS,
   type RequestSent,
 } from "../../schemas/domain.ts";
+import {
+  type Coalescer,
+  type CoalescerRules,
+  complete,
+  emptyCoalescer,
+  join,
+  type Run,
+} from "../lib/coalescer.ts";
 import { retryAfterSeconds } from "../lib/web/http.ts";
 import { parseRobots, MAX_ROBOTS_BYTES } from "../lib/web/robots.ts";
 import { type JoinedSites, originOf, parseUrl, siteOf } from "../lib/web/url.ts";
@@ -45,24 +53,24 @@ import {
 export interface RobotsDeps {
   readonly egress: Egress;
   readonly clock: Clock;
-  /** The name looked for in robots.txt. */
+  /** The name that robots.txt addresses this crawler by. */
   readonly crawler_name: string;
   /** The User-Agent this crawler declares when it reads robots.txt. */
   readonly user_agent: string;
-  /** Sites an operator joined, as everybody who names sites knows them. */
+  /** Hosts that the operator counts as one site. */
   readonly joined?: JoinedSites;
-  /** Told of every request as it leaves. Must not wait or throw. Default: nobody is. */
+  /** Called when a request is sent. Must not wait or throw. */
   readonly onRequestSent?: (sent: RequestSent) => void;
 }
 
-/** RFC 9309, section 2.3.1.2: at least five; after that the file counts as unavailable, so there are no rules. */
+/** RFC 9309, section 2.3.1.2: at least five; with one more the file counts as unavailable, so there are no rules. */
 const MAX_REDIRECTS = 5;
 /** All exchanges of one read together, without the wait for slots. */
 const MAX_READ_MS = 15_000;
 const MAX_CONNECT_MS = 10_000;
-/** A read stands in a domain's queue as long as a synchronous call does (3-decisions.md, Core). */
+/** A read waits for a slot as long as a synchronous fetch does. */
 const SLOT_WAIT_MS = 15_000;
-/** Beyond so many who wait for one read the domain is busy; fewer than the runtime's 500 open questions of one actor. */
+/** With so many checks waiting for one read the domain is busy; fewer than the runtime's 500 open asks of one actor. */
 const MAX_PENDING_CHECKS = 400;
 
 interface PendingCheck {
@@ -70,10 +78,19 @@ interface PendingCheck {
   readonly reply: ReplyTo<RobotsAnswer>;
 }
 
+/** The read that answers several checks: in the name of the check that can wait longest for a slot. */
+const RULES: CoalescerRules<PendingCheck, RobotsRequest> = {
+  max_runs: 1,
+  max_callers: MAX_PENDING_CHECKS,
+  serves: () => true,
+  requestFor: (checks) =>
+    checks.toSorted((a, b) => b.request.wait_max_ms - a.request.wait_max_ms)[0]!.request,
+};
+
 interface State {
   memory: RobotsMemory;
-  /** Who waits for the read under way. Not kept: callers whose actor moved ask again. */
-  pending: PendingCheck[];
+  /** Checks that wait for a read. Not stored: callers whose actor moved to another node ask again. */
+  pending: Coalescer<PendingCheck, RobotsRequest>;
 }
 
 type RobotsTurn = Turn<State, typeof Robots.operations>;
@@ -81,12 +98,12 @@ type RobotsTurn = Turn<State, typeof Robots.operations>;
 export function robotsActor(deps: RobotsDeps) {
   const { crawler_name } = deps;
   /**
-   * Rules on their way from the read that found them to the turn that keeps them, by actor: a file may be longer than
-   * a message, and what a read comes to never leaves this process.
+   * By actor: rules on their way from the read that parsed them to the turn that stores them. A file may be longer
+   * than a message, and the result of a read never leaves this process.
    */
   const parsed = new Map<string, RobotsRules>();
 
-  function startRead(turn: RobotsTurn, { fetch_id, wait_max_ms }: RobotsRequest): void {
+  function startRead(turn: RobotsTurn, { request: { fetch_id, wait_max_ms } }: Run<RobotsRequest>): void {
     const { key } = turn;
     turn.pipeToSelf("loaded", (ask, work) =>
       readRobots(deps, ask, work, {
@@ -103,54 +120,59 @@ export function robotsActor(deps: RobotsDeps) {
     activate(snapshot, { key, now_ms }) {
       parsed.delete(key);
       const own = snapshot?.crawler_name === crawler_name ? snapshot : null;
-      // Written by a node whose clock was ahead, it would stay fresh for longer.
+      // A copy from a node whose clock is ahead would stay fresh for longer.
       const copy = own && own.read_at_ms > now_ms ? { ...own, read_at_ms: now_ms } : own;
-      return { memory: { copy, failure: null }, pending: [] };
+      return { memory: { copy, failure: null }, pending: emptyCoalescer() };
     },
     passivate_after_ms: 10 * 60_000,
     on: {
       check(turn, request) {
-        const { memory, pending } = turn.state;
-        const answer = answerFor(memory, urlOf(turn.key, request.url), turn.now_ms);
+        const answer = answerFor(turn.state.memory, urlOf(turn.key, request.url), turn.now_ms);
         if (answer) return answer;
-        if (pending.length >= MAX_PENDING_CHECKS) {
-          return { kind: "refused", error: "domain_busy", retry_after_s: SLOT_WAIT_MS / 1_000 };
+        const check = { request, reply: turn.deferReply<RobotsAnswer>() };
+        const joined = join(turn.state.pending, RULES, check);
+        if (!joined) {
+          const retry_after_s = SLOT_WAIT_MS / 1_000;
+          turn.answer(check.reply, { kind: "refused", error: "domain_busy", retry_after_s });
+          return DEFERRED;
         }
-        pending.push({ request, reply: turn.deferReply() });
-        if (pending.length === 1) startRead(turn, request);
+        turn.state.pending = joined.coalescer;
+        if (joined.started) startRead(turn, joined.started);
         return DEFERRED;
       },
 
-      loaded(turn, outcome) {
+      loaded(turn, result) {
         const { state, key, now_ms } = turn;
-        const { pending } = state;
         const rules = parsed.get(key) ?? NO_RULES;
         parsed.delete(key);
-        state.pending = [];
-        if (outcome.kind === "no_slot") {
-          const { error, retry_after_s, wait_max_ms } = outcome;
-          for (const check of pending) {
-            // Those who would have waited longer than the one who asked first have a read of their own.
-            const would_wait_ms = Math.min(check.request.wait_max_ms, SLOT_WAIT_MS);
-            if (would_wait_ms > wait_max_ms && isQueueRefusal(error)) state.pending.push(check);
-            else turn.answer(check.reply, { kind: "refused", error, retry_after_s });
-          }
-          const longest = state.pending.toSorted((a, b) => b.request.wait_max_ms - a.request.wait_max_ms)[0];
-          if (longest) startRead(turn, longest.request);
+        // A check that would have waited longer for a slot than the read did gets a read of its own.
+        const isServed = ({ request }: PendingCheck): boolean =>
+          result.kind !== "no_slot" ||
+          !isQueueRefusal(result.error) ||
+          Math.min(request.wait_max_ms, SLOT_WAIT_MS) <= result.wait_max_ms;
+        const [read] = state.pending.runs;
+        const completed = read && complete(state.pending, RULES, read.run, isServed);
+        assert(completed, "A read ends once");
+        state.pending = completed.coalescer;
+        for (const started of completed.started) startRead(turn, started);
+        if (result.kind === "no_slot") {
+          const { error, retry_after_s } = result;
+          for (const { reply } of completed.served)
+            turn.answer(reply, { kind: "refused", error, retry_after_s });
           return;
         }
 
         const previous_delay_ms = state.memory.copy?.rules.crawl_delay_ms ?? null;
-        state.memory = afterRead(state.memory, outcome, rules, crawler_name, now_ms);
+        state.memory = afterRead(state.memory, result, rules, crawler_name, now_ms);
         const { site, origin } = partsOf(key);
         const crawl_delay_ms = state.memory.copy?.rules.crawl_delay_ms ?? null;
-        if (outcome.kind === "read" && (previous_delay_ms !== null || crawl_delay_ms !== null)) {
-          // Said before the answers, so that the page waits as long as the rules just read ask for.
+        if (result.kind === "read" && (previous_delay_ms !== null || crawl_delay_ms !== null)) {
+          // Told before the answers are, so that the page waits as long as the rules just read ask for.
           turn.tell(Domain, site, "setCrawlDelay", { origin, crawl_delay_ms });
         }
-        for (const { request, reply } of pending) {
+        for (const { request, reply } of completed.served) {
           const answer = answerFor(state.memory, urlOf(key, request.url), now_ms);
-          assert(answer, "What was just read answers everyone");
+          assert(answer, "The rules just read answer every check");
           turn.answer(reply, answer);
         }
       },
@@ -195,7 +217,7 @@ async function readRobots(
     const host = url.hostname;
     const target_site = host === first_url.hostname ? site : siteOf(host, deps.joined);
     const fetch_id = `${request.fetch_id}.${hop}`;
-    // Ahead of batch work, whoever asked: it is one request a day, and others may be waiting for it.
+    // In the synchronous lane also for batch work: it is one request a day, and other checks may wait for it.
     const slot = await ask(Domain, target_site, "acquire", { fetch_id, host, lane: "sync", wait_max_ms });
     if (slot.kind === "refused") {
       const { error, retry_after_s } = slot;
@@ -211,7 +233,7 @@ async function readRobots(
       return !isLost && clock.mono() < void_ms;
     };
     const onSent = (): void => {
-      // Untold, the domain waits until the slot is handed back.
+      // If this message is lost, the domain waits until the slot is released.
       ask(Domain, target_site, "recordSent", { fetch_id }).catch(() => {});
       deps.onRequestSent?.({ domain: target_site, fetch_id, epoch: work.epoch });
     };
@@ -242,7 +264,7 @@ async function readRobots(
       if (REDIRECTS.has(status)) {
         exchange.cancel();
         const next = parseUrl(exchange.headers.get("location")?.[0] ?? "", url);
-        // A redirect to nowhere, or one too many, is as good as no file.
+        // A redirect to nowhere, or one too many, counts as no file.
         if (!next || !exchange.headers.has("location") || hop === MAX_REDIRECTS)
           return { kind: "read", status };
         url = next;
@@ -265,13 +287,13 @@ async function readRobots(
     } finally {
       timer[Symbol.dispose]();
       remaining_ms -= clock.now() - began_ms;
-      // A slot that is not handed back lapses; that is no reason to have read for nothing.
+      // A slot that is not released lapses; the read counts all the same.
       await ask(Domain, target_site, "release", { fetch_id, status, retry_after_s }).catch(() => {});
     }
   }
 }
 
-/** What of a body is parsed, one character for each byte; a byte more says that there was more. */
+/** The part of a body that is parsed, one character for each byte; one byte more shows that the file goes on. */
 async function startOf({ body }: Extract<Exchange, { kind: "answered" }>): Promise<string> {
   const pieces: Buffer[] = [];
   let bytes = 0;

@@ -1,48 +1,52 @@
 /**
- * The fetch actor: one per cache key. It gathers everyone who wants the same page now, has the ladder climbed once
- * for each variant of the question, and gives them all the same answer. It never opens a socket (climb.ts) and
- * decides no route (ladder.ts).
+ * The fetch actor: one per cache key. Callers that want the same page at the same time share one run of the pipeline,
+ * one run for each variant of the request, and get the same answer. It opens no socket (pipeline.ts) and decides no
+ * route (ladder.ts); the rule of sharing is actors/lib/coalescer.ts.
  */
 import {
   actor,
-  type WorkContext,
+  type ActorClient,
   DEFERRED,
   type ReplyTo,
-  type ActorClient,
   type Turn,
+  type WorkContext,
 } from "../../cluster/actor.ts";
 import type { Versioned } from "../../cluster/ports/documents.ts";
 import { EMPTY_RECORD, Fetch, type FetchAnswer, type FetchRequest } from "../../schemas/fetch.ts";
+import {
+  callersOf,
+  type Coalescer,
+  type CoalescerRules,
+  complete,
+  emptyCoalescer,
+  join,
+  MIN_RERUN_MS,
+  remove,
+  type Run,
+} from "../lib/coalescer.ts";
 import { asCachedPage, type CachedPage, freshness, type Freshness, variantOf } from "./freshness.ts";
 
 interface Caller {
-  readonly fetch_id: string;
-  readonly project: string;
-  readonly lane: FetchRequest["lane"];
-  readonly deadline_ms: number;
-  readonly hard_deadline: boolean;
+  readonly variant: string;
+  readonly request: FetchRequest;
   readonly reply: ReplyTo<FetchAnswer>;
 }
 
-interface ActiveRun {
-  readonly run: number;
-  readonly request: FetchRequest;
-  readonly callers: readonly Caller[];
-  /** Ends it early, when nobody wants it any more. */
-  readonly stop: AbortController;
-}
+/** What one run fetches: the request of its first caller, with the longest deadline and the faster lane of all. */
+type Shared = Pick<Caller, "variant" | "request">;
 
 interface State {
-  /** Climbs under way by variant. Not kept: callers whose actor moved ask again. */
-  active: ReadonlyMap<string, ActiveRun>;
-  run_count: number;
+  /** Not stored: callers whose actor moved to another node ask again. */
+  callers: Coalescer<Caller, Shared>;
+  /** By run: ends it early, when its last caller has cancelled. */
+  aborts: ReadonlyMap<number, AbortController>;
 }
 
 export interface FetchDeps {
   readonly runFetch: (
     ask: ActorClient,
     work: WorkContext,
-    runFetch: {
+    run: {
       readonly request: FetchRequest;
       readonly digest: string;
       readonly stored: Promise<Versioned | null>;
@@ -55,146 +59,133 @@ export interface FetchDeps {
   readonly now: () => number;
 }
 
-/** More callers for one page than this are told to come back: they would all be answered, but not remembered. */
+/** Beyond so many callers of one run the next is answered domain_busy. */
 const MAX_CALLERS = 5_000;
-/** A caller whose patience outlasts a climb that ran into its own deadline by this much gets a climb of its own. */
-const MIN_RERUN_MS = 1_000;
+
+const RULES: CoalescerRules<Caller, Shared> = {
+  max_callers: MAX_CALLERS,
+  // A caller asks again after a lost answer: the new reply address counts.
+  idOf: ({ request }) => request.fetch_id,
+  serves: ({ variant }, caller) => variant === caller.variant,
+  requestFor([first, ...others], previous) {
+    if (!previous) return first;
+    // Callers that another run left over: in the name of one whose project paid before, if there is one.
+    const callers = [first, ...others];
+    const { variant, request } = previous;
+    const payer = callers.find((caller) => caller.request.project === request.project) ?? first;
+    const { fetch_id, project } = payer.request;
+    const deadline_ms = Math.max(...callers.map((caller) => caller.request.deadline_ms));
+    const lane = callers.some((caller) => caller.request.lane === "sync") ? "sync" : "batch";
+    return { variant, request: { ...request, fetch_id, project, lane, deadline_ms } };
+  },
+};
 
 type FetchTurn = Turn<State, typeof Fetch.operations>;
 
 export const fetchActor = (deps: FetchDeps) =>
   actor(Fetch)<State>({
-    activate: () => ({ active: new Map(), run_count: 0 }),
+    activate: () => ({ callers: emptyCoalescer(), aborts: new Map() }),
     passivate_after_ms: 60_000,
     on: {
       get(turn, request) {
-        const variant = variantOf(request);
-        const existing = turn.state.active.get(variant);
-        const callers = existing?.callers ?? [];
-        if (callers.length >= MAX_CALLERS) return busy();
-        const caller: Caller = {
-          fetch_id: request.fetch_id,
-          project: request.project,
-          lane: request.lane,
-          deadline_ms: request.deadline_ms,
-          hard_deadline: request.hard_deadline,
-          reply: turn.deferReply(),
-        };
-        // Asked again after a lost answer: the new address counts.
-        const others = callers.filter(({ fetch_id }) => fetch_id !== caller.fetch_id);
-        if (existing) remember(turn, variant, { ...existing, callers: [...others, caller] });
-        else startRun(turn, variant, request, [caller], deps);
+        const reply = turn.deferReply<FetchAnswer>();
+        const joined = join(turn.state.callers, RULES, { variant: variantOf(request), request, reply });
+        if (!joined) {
+          turn.answer(reply, busy());
+          return DEFERRED;
+        }
+        turn.state.callers = joined.coalescer;
+        if (joined.started) startRun(turn, joined.started, deps);
         setDeadlineTimer(turn);
         return DEFERRED;
       },
 
       cancel(turn, { fetch_id }) {
-        for (const [variant, active] of turn.state.active) {
-          const leaving = active.callers.filter((caller) => caller.fetch_id === fetch_id);
-          if (leaving.length === 0) continue;
-          for (const caller of leaving) turn.answer(caller.reply, timedOut());
-          const callers = active.callers.filter((caller) => !leaving.includes(caller));
-          if (callers.length === 0) active.stop.abort();
-          remember(turn, variant, { ...active, callers });
-        }
+        const cancelled = remove(turn.state.callers, ({ request }) => request.fetch_id === fetch_id);
+        turn.state.callers = cancelled.coalescer;
+        for (const { reply } of cancelled.removed) turn.answer(reply, timedOut());
+        for (const { run } of cancelled.abandoned) turn.state.aborts.get(run)?.abort();
       },
 
       completed(turn, { run, answer }) {
-        const match = [...turn.state.active].find(([, active]) => active.run === run);
-        if (!match) return;
-        const [variant, { request, callers, stop }] = match;
-        const needsOwnRun = (caller: Caller) =>
-          // It ended because all others had left.
-          stop.signal.aborted ||
-          (answer.error === "timeout" && caller.deadline_ms > turn.now_ms + MIN_RERUN_MS) ||
-          (lackedBudget(answer) && caller.project !== request.project) ||
-          // Common Crawl answers batches only (1-core.md, alternate_source).
-          (answer.record.alternate_source === "common_crawl" && caller.lane === "sync");
-        const { left: remaining = [], served = [] } = Object.groupBy(callers, (caller) =>
-          needsOwnRun(caller) ? "left" : "served",
-        );
-        // Money was spent once, so one of them tells of it: whoever's budget paid, if they are still there.
-        const payer =
-          served.find(({ fetch_id }) => fetch_id === request.fetch_id) ??
-          served.find(({ project }) => project === request.project) ??
-          served[0];
+        const isCancelled = turn.state.aborts.get(run)?.signal.aborted === true;
+        const isServed = (caller: Caller, { request }: Shared): boolean =>
+          // A caller joined after the last one had cancelled.
+          !isCancelled && !needsOwnRun(caller.request, request, answer, turn.now_ms);
+        const completed = complete(turn.state.callers, RULES, run, isServed);
+        if (!completed) return;
+        const aborts = new Map(turn.state.aborts);
+        aborts.delete(run);
+        turn.state = { callers: completed.coalescer, aborts };
+        const payer = payerOf(completed.served, completed.request.request);
         const shared = { ...answer, cost_usd: "0" };
-        for (const caller of served) turn.answer(caller.reply, caller === payer ? answer : shared);
-        forget(turn, variant);
-        const [first] = remaining;
-        if (!first) return;
-        const deadline_ms = Math.max(...remaining.map((caller) => caller.deadline_ms));
-        const { fetch_id, project } = remaining.find((caller) => caller.project === request.project) ?? first;
-        const lane = remaining.some((caller) => caller.lane === "sync") ? "sync" : "batch";
-        startRun(turn, variant, { ...request, fetch_id, project, lane, deadline_ms }, remaining, deps);
+        for (const caller of completed.served) turn.answer(caller.reply, caller === payer ? answer : shared);
+        for (const started of completed.started) startRun(turn, started, deps);
       },
 
       tick(turn) {
-        for (const [variant, active] of turn.state.active) {
-          const expired = active.callers.filter((caller) => isExpired(caller, turn.now_ms));
-          if (expired.length === 0) continue;
-          for (const caller of expired) turn.answer(caller.reply, timedOut());
-          const callers = active.callers.filter((caller) => !expired.includes(caller));
-          remember(turn, variant, { ...active, callers });
-        }
+        const expired = remove(turn.state.callers, ({ request }) => expiryOf(request) <= turn.now_ms);
+        turn.state.callers = expired.coalescer;
+        for (const { reply } of expired.removed) turn.answer(reply, timedOut());
         setDeadlineTimer(turn);
       },
     },
   });
 
-function startRun(
-  turn: FetchTurn,
-  variant: string,
-  request: FetchRequest,
-  callers: readonly Caller[],
-  deps: FetchDeps,
-): void {
-  const run = turn.state.run_count++;
+function startRun(turn: FetchTurn, { run, request: { request } }: Run<Shared>, deps: FetchDeps): void {
   const digest = turn.key.slice(turn.key.indexOf(" ") + 1);
-  const stop = new AbortController();
-  remember(turn, variant, { run: run, request, callers, stop });
+  const abort = new AbortController();
+  turn.state.aborts = new Map(turn.state.aborts).set(run, abort);
   turn.pipeToSelf("completed", async (ask, work) => {
     const stored = deps.loadStored(digest);
-    // Whoever wants nothing of it need not wait for it; what goes wrong is heard when it is needed.
+    // A run that needs nothing of it does not wait for it; a failure is reported where it is needed.
     stored.catch(() => {});
     const page = request.cache_ttl_s === 0 ? null : asCachedPage((await stored)?.value);
     const fresh: Freshness = freshness(page, request, deps.now());
-    if (fresh.kind === "hit") return { run: run, answer: fresh.answer };
+    if (fresh.kind === "hit") return { run, answer: fresh.answer };
     const stale = fresh.kind === "stale" ? fresh.page : null;
-    return {
-      run: run,
-      answer: await deps.runFetch(ask, work, { request, digest, stored, stale, cancelled: stop.signal }),
-    };
+    const fetched = { request, digest, stored, stale, cancelled: abort.signal };
+    return { run, answer: await deps.runFetch(ask, work, fetched) };
   });
 }
 
-/** No page, and money would have taken another route: somebody else's budget may have some. */
-const lackedBudget = ({ error, attempts }: FetchAnswer): boolean =>
-  error !== null && attempts.some(({ reason }) => reason === "budget_exhausted");
-
-function remember(turn: FetchTurn, variant: string, active: ActiveRun): void {
-  turn.state = { ...turn.state, active: new Map(turn.state.active).set(variant, active) };
+/** Whether the answer of a shared run is none for this caller, so that it gets a run of its own. */
+function needsOwnRun(
+  caller: FetchRequest,
+  shared: FetchRequest,
+  { error, attempts, record }: FetchAnswer,
+  now_ms: number,
+): boolean {
+  if (error === "timeout" && caller.deadline_ms > now_ms + MIN_RERUN_MS) return true;
+  // No page, and money would have taken another route: another project's budget may have some.
+  const lackedBudget = error !== null && attempts.some(({ reason }) => reason === "budget_exhausted");
+  if (lackedBudget && caller.project !== shared.project) return true;
+  // Copies from Common Crawl answer batch items only.
+  return record.alternate_source === "common_crawl" && caller.lane === "sync";
 }
 
-function forget(turn: FetchTurn, variant: string): void {
-  const active = new Map(turn.state.active);
-  active.delete(variant);
-  turn.state = { ...turn.state, active };
-}
+/**
+ * The caller whose answer carries the cost, which was spent once: the one whose request was run, or one of its project,
+ * or the first.
+ */
+const payerOf = (served: readonly Caller[], { fetch_id, project }: FetchRequest): Caller | undefined =>
+  served.find(({ request }) => request.fetch_id === fetch_id) ??
+  served.find(({ request }) => request.project === project) ??
+  served[0];
 
-/** A climb with a deadline of its own ends by itself, and says what it tried; this is for those who joined it. */
+/** A run with a deadline of its own ends by itself and says what it tried; this is for callers that joined it. */
 const GRACE_MS = 1_000;
-const isExpired = (caller: Caller, now_ms: number): boolean =>
-  caller.hard_deadline && caller.deadline_ms + GRACE_MS <= now_ms;
+
+/** When a caller is answered without a page; a request without timeout_s waits as long as its run takes. */
+const expiryOf = ({ hard_deadline, deadline_ms }: FetchRequest): number =>
+  hard_deadline ? deadline_ms + GRACE_MS : Infinity;
 
 function setDeadlineTimer(turn: FetchTurn): void {
-  const deadlines = [...turn.state.active.values()].flatMap(({ callers }) =>
-    callers.filter(({ hard_deadline }) => hard_deadline).map(({ deadline_ms }) => deadline_ms + GRACE_MS),
-  );
-  if (deadlines.length > 0) turn.setTimer(Math.min(...deadlines), "tick", null);
+  const next_ms = Math.min(...callersOf(turn.state.callers).map(({ request }) => expiryOf(request)));
+  if (next_ms < Infinity) turn.setTimer(next_ms, "tick", null);
 }
 
-/** An answer without a page: the step that ended it stands in its attempts. */
+/** An answer without a page; its only attempt names the step that ended it. */
 function failedAnswer(
   error: string,
   step: string,

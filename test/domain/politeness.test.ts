@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
   delayFromSend,
-  aheadOf,
   clear,
   refusalFor,
   setDelay,
@@ -12,7 +11,6 @@ import {
   delayOf,
   LEASE_MS,
   afterNxdomain,
-  nextLane,
   type Politeness,
   refused,
   releaseSlot,
@@ -354,30 +352,6 @@ describe("the expected wait (3-decisions.md, Core: domain_busy)", () => {
   test("the estimate follows what slots are held for", () => {
     expect(after(1_000, UNTOUCHED).slot_ms).toBe(1_000);
     expect(after(2_000, after(1_000, UNTOUCHED)).slot_ms).toBe(1_200);
-  });
-});
-
-describe("lanes (3-decisions.md, Core: synchronous first, at most 4 to 1)", () => {
-  test.each([
-    [{ sync: 1, batch: 0 }, 9, "sync"],
-    [{ sync: 0, batch: 1 }, 0, "batch"],
-    [{ sync: 1, batch: 1 }, 0, "sync"],
-    [{ sync: 1, batch: 1 }, 3, "sync"],
-    [{ sync: 1, batch: 1 }, 4, "batch"],
-  ] as const)("of %o after %s in a row it is the turn of %s", (waiting, row, lane) => {
-    expect(nextLane(waiting, row)).toBe(lane);
-  });
-
-  test.each([
-    ["sync", { sync: 0, batch: 100 }, 0],
-    ["sync", { sync: 8, batch: 100 }, 10],
-    ["sync", { sync: 8, batch: 1 }, 9],
-    ["batch", { sync: 0, batch: 3 }, 3],
-    ["batch", { sync: 100, batch: 0 }, 4],
-    ["batch", { sync: 100, batch: 3 }, 19],
-    ["batch", { sync: 2, batch: 3 }, 5],
-  ] as const)("who joins %s finds of %o ahead %s", (lane, waiting, ahead) => {
-    expect(aheadOf(lane, waiting)).toBe(ahead);
   });
 });
 
