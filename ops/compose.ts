@@ -352,7 +352,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const routes: Route[] = [
     ...fetchRoutes({
       ...pages,
-      isOperatorUrl: handed.owns,
+      isOperatorUrl: handed.isReserved,
       decode: decodeText,
       blobs,
       bodyGrants: bodyGrants,
@@ -377,7 +377,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       random,
       meters,
       kinds: [
-        fetchBatch({ blobs, decode: decodeText, isOperatorUrl: handed.owns }),
+        fetchBatch({ blobs, decode: decodeText, isOperatorUrl: handed.isReserved }),
         searchBatch,
         filingsBatch({ blobs, decode: decodeText }, checkFilingsItem),
       ],

@@ -2,7 +2,7 @@
  * The search part of the assembly: which instances are asked, by which way out, and the built-in index where none is
  * configured. compose.ts puts it into the cluster and the gateway.
  */
-import type { StoredPage } from "../actors/fetch/pipeline.ts";
+import type { StoredPage } from "../actors/fetch/run.ts";
 import { refusesIndexing } from "../actors/lib/content/noindex.ts";
 import { searchActor } from "../actors/search/actor.ts";
 import { fallbackEngine } from "../actors/search/adapters/engine.fallback.ts";

@@ -1,6 +1,6 @@
 /**
- * When a stored page may answer a request, when it is worth asking the origin about it, and when it is kept
- * (3-decisions.md, Core: the page cache). Pure: the time comes in.
+ * The rules of the page cache: when a stored page may answer a request, when the origin is asked whether it changed, and
+ * how long it is stored. Pure functions.
  */
 import { createHash } from "node:crypto";
 import { type Static, Type } from "typebox";
@@ -15,18 +15,18 @@ import {
 } from "../../schemas/fetch.ts";
 import { isThin, routesOf } from "./ladder.ts";
 
-/** A page as the cache keeps it, in the collection "pages" under the digest of its cache key. */
+/** A cached page, in the collection "pages" under the digest of its cache key. */
 export const CachedPage = Type.Object({
   url: Type.String(),
   record: PageRecord,
   /**
-   * Routes that were tried before this page was settled for, `source` among them when open copies were looked for: a
-   * thin page or a teaser answers nobody who would try more.
+   * Routes that were tried before this page was accepted, `source` among them when open copies were searched for: a
+   * thin page or a teaser answers no request that would try more.
    */
   tried: Type.Array(Type.Enum([...TIERS, "source"])),
-  /** When the origin last vouched for it, Unix milliseconds. */
+  /** When the origin last sent or confirmed it, Unix milliseconds. */
   validated_ms: Type.Number(),
-  /** How long the cache takes it for fresh by itself. */
+  /** How long it counts as fresh when the request does not say. */
   ttl_ms: Type.Number(),
 });
 export type CachedPage = Static<typeof CachedPage>;
@@ -34,7 +34,7 @@ const cachedPage = Compile(CachedPage);
 
 export type Freshness =
   | { readonly kind: "hit"; readonly answer: FetchAnswer }
-  /** Too old, but the origin can be asked whether it changed. */
+  /** Too old, but the origin can be asked whether it changed (a conditional request). */
   | { readonly kind: "stale"; readonly page: CachedPage }
   | { readonly kind: "miss" };
 
@@ -44,12 +44,12 @@ const HOUR_MS = 60 * MINUTE_MS;
 export const TTL_MS = 24 * HOUR_MS;
 /** An origin's max-age shortens it, but never below this. */
 const MIN_TTL_MS = 5 * MINUTE_MS;
-/** How long an entry is kept after it stopped being fresh, for conditional requests. */
+/** How long a page is stored after it stopped being fresh, for conditional requests. */
 export const STALE_TTL_MS = 7 * 24 * HOUR_MS;
 
 /**
- * What a stored page is found by: the normalised URL and what changes the page. Tiers, sizes and times are not
- * part of it; whether an entry fits a request is decided in `freshness`.
+ * The cache key: the normalised URL and what changes the page. Tiers, sizes and times are not part of it; whether a
+ * stored page fits a request is decided by `freshness`.
  */
 export function cacheKey(normalised_url: string, request: FetchRequest): string {
   const varies = [
@@ -63,13 +63,13 @@ export function cacheKey(normalised_url: string, request: FetchRequest): string 
     .digest("hex");
 }
 
-/** What makes two requests in flight the same one: everything but whose they are and how long they wait. */
+/** Requests with the same variant share one run: they differ only in their caller and its deadline. */
 export function variantOf(request: FetchRequest): string {
   const { fetch_id: _, deadline_ms: _d, hard_deadline: _h, project: _p, lane: _l, ...same } = request;
   return JSON.stringify(same, Object.keys(same).toSorted());
 }
 
-/** Reads what the store gave; what is not a page of this form (an older one) is as good as nothing. */
+/** Null for a stored value of another form, as an earlier version wrote it. */
 export function asCachedPage(value: unknown): CachedPage | null {
   return cachedPage.Check(value) ? value : null;
 }
@@ -85,7 +85,7 @@ export function freshness(stored: CachedPage | null, request: FetchRequest, now_
   return isRevalidatable ? { kind: "stale", page: stored } : { kind: "miss" };
 }
 
-/** Whether this page is one the request could have come to by its own routes. */
+/** Whether the request could have come to this page by its own routes. */
 function couldAnswer({ record, tried }: CachedPage, request: FetchRequest): boolean {
   const routes = routesOf(request);
   const allows_copies = request.allow_alternates && request.tiers === null;
@@ -119,7 +119,7 @@ export function fromCache(record: PageRecord, request: FetchRequest): FetchAnswe
   };
 }
 
-/** The record of a page that may not be handed out: where it was, not what it says. */
+/** The record of a page that the request does not accept: where it was, not what it says. */
 function withoutContent(record: PageRecord): PageRecord {
   return {
     ...EMPTY_RECORD,
@@ -133,7 +133,7 @@ function withoutContent(record: PageRecord): PageRecord {
   };
 }
 
-/** How long a page just retrieved may answer, or null when the origin wants it kept nowhere. */
+/** How long a page just retrieved counts as fresh; null when the origin forbids storing it. */
 export function ttlOf(cache: {
   readonly no_store: boolean;
   readonly max_age_s: number | null;
@@ -143,7 +143,7 @@ export function ttlOf(cache: {
   return Math.min(TTL_MS, Math.max(MIN_TTL_MS, cache.max_age_s * 1_000));
 }
 
-/** A fresh good page is not replaced by a thinner one or by somebody's copy of it. */
+/** Whether a page just retrieved may replace the stored one: a fresh good page is not replaced by a thinner one or a copy. */
 export function mayReplace(
   existing: CachedPage | null,
   candidate: PageRecord,
@@ -154,7 +154,7 @@ export function mayReplace(
   const rank = (tier: PageRecord["tier"]) =>
     tier === null || tier === "source" ? 9 : TIERS.indexOf(tier as Tier);
   const isCopy = (record: PageRecord) => rank(record.tier) >= 9 || record.tier === "archive";
-  // Anything is worth more than a teaser, also somebody's open copy, whichever came first.
+  // Any page is worth more than a teaser, also an open copy, whichever came first.
   if (candidate.paywall === "hard" || existing.record.paywall === "hard")
     return existing.record.paywall === "hard";
   if (isCopy(candidate) && !isCopy(existing.record)) return false;

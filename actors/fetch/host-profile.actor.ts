@@ -1,6 +1,6 @@
 /**
- * The lessons actor: one per host, beside its domain. It remembers over fetches and nodes what lessons.ts makes of
- * them; a host that taught nothing leaves nothing in the store. It decides no route: ladder.ts does.
+ * The host profile actor: one per host, on the node of its domain. It stores what host-profile.ts concludes from the
+ * fetches of the host; for a host without observations nothing is stored. It decides no route: ladder.ts does.
  */
 import { actor } from "../../cluster/actor.ts";
 import { HostProfile as Contract } from "../../schemas/fetch.ts";

@@ -1,6 +1,6 @@
 /**
- * What a host teaches about premium routes: that it is served through nothing else, or that it refuses them, too. Three
- * fetches in a row teach it, time makes it forgotten, and the next fetch after that is a test. Pure: time comes in.
+ * What fetches show of a host: that only premium routes serve it, or that it refuses these, too. Three fetches in a row
+ * show it, it is believed for a time, and the first fetch after that is a test. Pure functions.
  */
 import {
   type PremiumAdvice,
@@ -11,7 +11,7 @@ import {
 import type { Outcome, Tried } from "./ladder.ts";
 
 export interface HostProfile {
-  /** Fetches in a row that only a premium route brought home. */
+  /** Fetches in a row that only a premium route served. */
   readonly premium_only: number;
   readonly required_until_ms: number;
   /** Fetches in a row in which the site blocked every premium route that was tried. */
@@ -26,14 +26,14 @@ export const EMPTY_PROFILE: HostProfile = {
   refused_until_ms: 0,
 };
 
-/** The specification's own measure: a domain is skipped after three fetches, too. */
+/** As many as failed fetches make a domain skipped. */
 const OBSERVATIONS_NEEDED = 3;
-/** Longer, and a host that opens again costs money for nothing; shorter, and it is asked in vain more often. */
+/** When too large, a host that opens again costs money for nothing; when too small, it blocks more requests. */
 const REQUIRED_MS = 24 * 3_600_000;
-/** The longest skip of a domain. */
+/** As long as the longest skip of a domain. */
 const REFUSED_MS = 6 * 3_600_000;
 
-/** What a finished climb shows of its host; null: nothing. */
+/** What a finished run shows of its host; null: nothing. */
 export function observe(tried: readonly Tried[]): Observation | null {
   const attemptsOn = (tiers: readonly string[]) => tried.filter(({ tier }) => tiers.includes(tier));
   const served = ({ outcome }: Tried) => outcome.kind === "page" || outcome.kind === "definitive";
@@ -44,7 +44,7 @@ export function observe(tried: readonly Tried[]): Observation | null {
     const blocked = own.filter(({ outcome }) => outcome.kind === "blocked");
     return blocked.length > 0 ? "premium_only" : "premium_served";
   }
-  // A provider's own trouble says nothing of the site; neither does silence.
+  // A provider's own failure says nothing of the host; neither does a missing answer.
   const refused = premium.filter(({ outcome }) => refuses(outcome));
   return refused.length > 0 && refused.length === premium.filter(({ outcome }) => wasAsked(outcome)).length
     ? "premium_blocked"

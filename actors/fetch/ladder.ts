@@ -1,6 +1,6 @@
 /**
- * Which route comes next, or what the answer is: one pure decision over the request, what the domain has learned
- * and what was tried (1-core.md, POST /v1/fetch). It fetches nothing and knows no page, only outcomes.
+ * The ladder: which route comes next, or what the answer is. One pure decision over the request, what is known of the
+ * host, and the outcomes of the routes that were taken; it sees no page.
  */
 import { isPremium, type PremiumAdvice as Lesson, type Tier, TIERS } from "../../schemas/fetch.ts";
 import type { FetchError } from "../../schemas/errors.ts";
@@ -14,7 +14,7 @@ export interface RouteOptions {
   readonly min_text_chars: number;
 }
 
-/** What one route came to. */
+/** The outcome of one route. */
 export type Outcome =
   /** A page with a good status. Only HTML can be thin. */
   | { readonly kind: "page"; readonly text_chars: number; readonly html: boolean }
@@ -24,12 +24,12 @@ export type Outcome =
   | { readonly kind: "blocked"; readonly status: number | null }
   /** The host name does not exist, `dead` when it was seen missing before; only an archive can help. */
   | { readonly kind: "no_host"; readonly dead: boolean }
-  /** The route itself could not serve: not configured, over budget, refused by this host before, nothing archived. */
+  /** The route could not serve: it is not configured, over budget or refused by this host, or has no archived copy. */
   | {
       readonly kind: "unavailable";
       readonly reason: "not_configured" | "budget_exhausted" | "refused" | "not_found" | "failed";
     }
-  /** No route may or can change this: too_large, robots_disallowed, blocked_destination, domain_busy … */
+  /** No other route may or can change this: too_large, robots_disallowed, blocked_destination, domain_busy … */
   | { readonly kind: "final"; readonly error: FetchError };
 
 export interface Tried {
@@ -37,11 +37,11 @@ export interface Tried {
   readonly outcome: Outcome;
 }
 
-/** What earlier fetches taught about this host. */
+/** What earlier fetches have shown of this host. */
 export interface RouteHints {
   /** The cheapest route that has worked where cheaper ones were blocked; null: begin at the bottom. */
   readonly start: Tier | null;
-  /** Whether premium routes are the only ones that serve it, or are refused as well. */
+  /** Whether only premium routes serve it, or it refuses these as well. */
   readonly premium: Lesson["premium"];
 }
 
@@ -57,7 +57,7 @@ const RENDER: Readonly<Record<RouteOptions["render"], readonly Tier[]>> = {
   never: ["direct", "archive", "proxy"],
   always: ["browser", "proxy_render"],
 };
-/** Routes from our own addresses: what a host blocks that is served only through premium routes. */
+/** Routes from this crawler's own addresses, which a host blocks that only premium routes serve. */
 const OWN: readonly Tier[] = ["direct", "browser"];
 
 /** The routes a request may take, in ladder order. Empty: no_tier_allowed. */
@@ -107,7 +107,7 @@ export function nextStep(options: RouteOptions, hints: RouteHints, tried: readon
     return answerStep(missing.outcome.dead ? "domain_dead" : "all_tiers_failed", null);
   }
 
-  // A learned start left cheaper routes out; they come after the dearer ones have failed, never before.
+  // Cheaper routes that the hints skipped come after the dearer ones have failed, never before.
   const next = routes.find((tier) => TIERS.indexOf(tier) > TIERS.indexOf(last.tier) && untried(tier));
   const skipped = next ?? routes.find(untried);
   if (skipped) return { kind: "route", tier: skipped };

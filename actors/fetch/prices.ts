@@ -2,14 +2,14 @@
 import { toMicros } from "../../schemas/accounts.ts";
 import { PREMIUM_TIERS, type PremiumTier } from "../../schemas/fetch.ts";
 
-/** Of rendering, a harder page may have a price of its own. */
+/** A rendered page may have a price by its difficulty. */
 const NAMES = [...PREMIUM_TIERS, "proxy_render.low", "proxy_render.medium", "proxy_render.high"] as const;
 type PriceName = (typeof NAMES)[number];
 
 /** Micros an attempt; a name that is absent costs what its route costs, a route that is absent nothing. */
 export type Prices = Readonly<Partial<Record<PriceName, number>>>;
 
-/** "proxy=0.002" as a name and micros; null for what is none. */
+/** "proxy=0.002" as a name and micros; null when it is not of this form. */
 export function readPrice(text: string): readonly [PriceName, number] | null {
   const [said = "", amount = ""] = text.split("=", 2).map((part) => part.trim());
   const name = NAMES.find((known) => known === said);
@@ -20,15 +20,15 @@ export function readPrice(text: string): readonly [PriceName, number] | null {
 export const readPrices = (list: readonly string[]): Prices =>
   Object.fromEntries(list.map((text) => readPrice(text)).filter((price) => price !== null));
 
-/** The most an attempt can cost: so much is reserved before it. */
+/** The highest cost of an attempt, which is reserved before it. */
 export function priceMost(prices: Prices, tier: PremiumTier): number {
   const named = NAMES.filter((name) => name === tier || name.startsWith(`${tier}.`));
   return Math.max(0, ...named.map((name) => prices[name] ?? 0));
 }
 
 /**
- * Reasons behind which no provider has done anything it charges for: it was not asked, was not there, or refused.
- * Everything else has used it, whatever came back.
+ * Reasons after which the provider charges nothing: it was not asked, not reachable, or refused. With any other reason
+ * the attempt counts as used, whatever came back.
  */
 const FREE: ReadonlySet<string> = new Set([
   "proxy_unreachable",
@@ -40,7 +40,7 @@ const FREE: ReadonlySet<string> = new Set([
   "provider_failed",
 ]);
 
-/** What an attempt cost; `difficulty` is the attempt's detail where rendering told it. */
+/** What an attempt cost; `difficulty` is the attempt's detail, where the rendering service tells it. */
 export function priceOf(
   prices: Prices,
   tier: PremiumTier,

@@ -1,9 +1,9 @@
 /**
- * Pages of a system that has a door of its own (the filing system): no route asks its hosts, whoever reads through the
- * door is handed in. What an ordinary fetch is led to by a redirect is handed over at that hop.
+ * Hosts that another system reads, within its own limits (the filing system): no route of the pipeline sends them a
+ * request. A fetch of such an address, or one that is redirected to it, is delegated to that system.
  */
-import type { TransportResult } from "../lib/web/transport.ts";
 import type { FetchRequest } from "../../schemas/fetch.ts";
+import type { TransportResult } from "../lib/web/transport.ts";
 
 export interface ReservedRequest {
   readonly url: string;
@@ -20,7 +20,7 @@ export type ReservedResult =
       readonly page: Extract<TransportResult, { kind: "page" }>;
       readonly cached: boolean;
       readonly revalidated: boolean;
-      /** How long it may be kept here, too; null: as any page. */
+      /** The longest time the page may count as fresh in the page cache; null: as any page. */
       readonly fresh_ms: number | null;
       readonly retrieved_at: string;
     }
@@ -36,12 +36,12 @@ export type ReservedResult =
     };
 
 export interface ReservedHosts {
-  readonly owns: (url: string) => boolean;
+  readonly isReserved: (url: string) => boolean;
   /** Throws Fault and nothing else. */
-  readonly read: (request: ReservedRequest) => Promise<ReservedResult>;
+  readonly fetch: (request: ReservedRequest) => Promise<ReservedResult>;
 }
 
-/** What its hosts are asked with does not depend on who wants it: the same page for everybody. */
+/** The same page for every caller: nothing that a caller chooses reaches the host. */
 export const withoutCallerChoices = (request: FetchRequest): FetchRequest => ({
   ...request,
   user_agent: null,
@@ -49,6 +49,6 @@ export const withoutCallerChoices = (request: FetchRequest): FetchRequest => ({
   country: null,
 });
 
-/** It is read in one way only. */
+/** Whether the request allows the one route by which reserved hosts are read. */
 export const canDelegate = ({ render, tiers }: FetchRequest): boolean =>
   render !== "always" && (tiers === null || tiers.includes("direct"));

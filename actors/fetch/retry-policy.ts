@@ -1,16 +1,16 @@
 /**
- * Whether a fetch of a batch that came to an error is worth another try (1-core.md, Fetch errors: connection errors,
- * politeness timeouts and provider rate limits are). Functions of their arguments.
+ * Whether an item of a batch whose fetch failed is fetched again: after connection errors, politeness timeouts and rate
+ * limits of providers it is. Pure functions.
  */
 import type { FetchAnswer } from "../../schemas/fetch.ts";
 import type { RetryAdvice } from "../../schemas/jobs.ts";
 
-/** What passes by itself: no connection, no answer, an origin or a provider that is overloaded. */
+/** Failures that pass by themselves: no connection, no answer, an origin or a provider that is overloaded. */
 const TRANSIENT = /^(?:network_|dns_error|timeout$|http_(?:408|429|5\d\d)$|proxy_|provider_|browser_)/;
-/** A domain may be closed for hours; nobody waits longer than this for it to open. */
+/** A domain may be skipped for hours; an item waits no longer than this for it. */
 const MAX_CLOSED_S = 15 * 60;
 
-/** What is known of the item beside the answer. */
+/** The state of the item beside the answer. */
 export interface ItemState {
   /** Tries before this one. */
   readonly attempts: number;
@@ -29,7 +29,7 @@ export function retryForFetch(
     case "filings_unavailable":
       return { reason: "busy", retry_after_s };
     case "domain_unavailable":
-      // It was closed by others before this item had its turn; who closed it knows enough.
+      // Other fetches failed before the first attempt of this item; an item that was tried is not tried again.
       return item.attempts === 0 && (retry_after_s ?? 0) <= MAX_CLOSED_S
         ? { reason: "transient", retry_after_s }
         : null;
@@ -39,10 +39,10 @@ export function retryForFetch(
         : null;
     case "premium_route_required":
     case "no_tier_allowed":
-      // Nothing was asked of the site, so there is nothing to cool down from.
+      // No request was sent to the site, so there is nothing to cool down from.
       return item.premium_later ? { reason: "blocked", retry_after_s: 0 } : null;
     case "all_tiers_failed": {
-      // What an archive says is nothing about the site.
+      // The failure of an archive or of a source of copies says nothing of the site.
       const own = attempts.filter(({ tier }) => tier !== "archive" && tier !== "source");
       if (own.some(({ reason }) => TRANSIENT.test(reason))) return { reason: "transient", retry_after_s };
       return item.premium_later ? { reason: "blocked", retry_after_s: null } : null;

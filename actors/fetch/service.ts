@@ -1,7 +1,7 @@
 /**
- * The way from a caller's question to its answer: the page cache where it can answer, else the Fetch actor of that
- * page. Pages asked for again and again are kept in memory and looked up anew once a second, so a page that another
- * node stored is seen a second later at most; how old an answer may be is judged at every request (freshness.ts).
+ * The entry of a fetch request: the page cache answers it where it can, else the Fetch actor of the page. Stored pages
+ * that are requested often stay in memory and are looked up once a second, so a page that another node stored is seen a
+ * second later at most; whether a page is fresh enough is decided at every request (freshness.ts).
  */
 import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../../cluster/actor.ts";
@@ -20,14 +20,15 @@ interface FetchServiceDeps {
   readonly clock: Clock;
   readonly meters: Meters;
   readonly joined?: JoinedSites;
-  /** Whose pages are the same for everybody. Default: nobody's. */
-  readonly reservedHosts?: Pick<ReservedHosts, "owns">;
+  /** Hosts whose pages are the same for every caller. Default: none. */
+  readonly reservedHosts?: Pick<ReservedHosts, "isReserved">;
 }
 
 export interface FetchService {
   /**
-   * The same as `fetch`, for work that asks with a voice of its own. After `signal` it waits no longer than the climb
-   * takes to notice, and no request leaves for it any more, unless somebody else wants the page.
+   * The same as `fetch`, for background work of an actor, which has a client of its own. After `signal` the request is
+   * cancelled: it is answered as soon as the run notices, and no request is sent for it unless another caller wants the
+   * page.
    */
   readonly fetchWith: (
     client: ActorClient,
@@ -36,7 +37,7 @@ export interface FetchService {
   ) => Promise<FetchAnswer>;
   /** Throws Fault. */
   readonly fetch: (request: FetchRequest) => Promise<FetchAnswer>;
-  /** Whether this answer, given by `fetch` to this very request, is what the cache would say now. Does not wait. */
+  /** Whether the cache would give the same answer now as `fetch` gave to this very request. Does not wait. */
   readonly isCurrent: (request: FetchRequest, answer: FetchAnswer, now_ms: number) => boolean;
 }
 
@@ -50,7 +51,7 @@ const LOOK_EVERY_MS = 1_000;
 /** Pages kept in memory, by the length of their inline texts and a kilobyte or two for the rest. */
 const MAX_SEEN_CHARS = 32 * 2 ** 20;
 const RECORD_CHARS = 2_048;
-/** The asker's patience outlasts the caller's a little, so that the caller's own deadline speaks. */
+/** How much longer an ask waits than its caller, so that the actor's answer about the deadline arrives first. */
 const GRACE_MS = 20_000;
 
 export function fetchService({
@@ -76,7 +77,7 @@ export function fetchService({
       .then((stored) => {
         const previous = cached.peek(digest)?.page ?? null;
         const found = asCachedPage(stored?.value);
-        // The same page stays the same object, so that what was written from it stays true.
+        // The same page stays the same object, so that responses written from it stay valid.
         const same = previous !== null && found !== null && previous.validated_ms === found.validated_ms;
         const page = same ? previous : found;
         cached.set(digest, { page, looked_up_ms: clock.mono() });
@@ -94,8 +95,8 @@ export function fetchService({
   ): Promise<FetchAnswer> {
     const url = parseUrl(original.url);
     if (url === null) return INVALID_URL;
-    const isReserved = reservedHosts?.owns(url.href) ?? false;
-    // Elsewhere a user name is left out unseen; there its owner shall know.
+    const isReserved = reservedHosts?.isReserved(url.href) ?? false;
+    // A user name in a URL is dropped silently, except towards a reserved host, where the caller is told.
     if (isReserved && /^[a-z]+:[/\\]*[^/?#\\]*@/i.test(original.url.trim())) return NAMED_USER;
     const request = isReserved ? withoutCallerChoices(original) : original;
     const normalised = normaliseUrl(url);

@@ -84,5 +84,5 @@ export function filingPages({ source, hosts, blobs, clock }: FetchBridgeDeps) {
     }
   }
 
-  return { owns: hosts.owns, read };
+  return { isReserved: hosts.owns, fetch: read };
 }

@@ -1,7 +1,7 @@
 /**
- * Which open copies of a page are looked for elsewhere, and when one is verified (1-core.md, allow_alternates;
- * content.md 10). Pure. It never helps around a paywall: only what is published openly counts, a copy that is sold
- * itself does not, nor what archives, caches and reader services hold of somebody's sold page.
+ * Which open copies of a page are searched for (allow_alternates), and when one counts as verified. Pure functions. A
+ * copy never gets around a paywall: it must be published openly by a publisher of its own. A copy that is sold does not
+ * count, nor what archives, caches and reader services show of a page that is sold.
  */
 import type { FetchError } from "../../../schemas/errors.ts";
 import type { ContentKind, PageRecord } from "../../../schemas/fetch.ts";
@@ -12,16 +12,16 @@ import { type JoinedSites, siteOf } from "../../lib/web/url.ts";
 
 export type AlternateSource = NonNullable<PageRecord["alternate_source"]>;
 
-/** Why a copy is looked for. */
+/** Why a copy is searched for. */
 export type AlternateCause = "paywall" | "robots" | "gone" | "blocked";
 
 interface AlternateOptions {
   readonly allow_alternates: boolean;
-  /** A list of routes leaves out what is none of them. */
+  /** With a list of routes no copy is searched for: a source is no route. */
   readonly tiers: readonly unknown[] | null;
 }
 
-/** Whether a climb that came to this is worth a look elsewhere, and why. `sold`: what it saw is only a teaser. */
+/** Why a copy is searched for after a run with this error; null: it is not. `sold`: the page is only a teaser. */
 export function causeOf(
   options: AlternateOptions,
   error: FetchError | null,
@@ -34,26 +34,26 @@ export function causeOf(
   return sold && (error === null || error === "http_401" || error === "http_402") ? "paywall" : null;
 }
 
-/** What is known of the page that is wanted. */
+/** What is known of the page whose copy is searched for. */
 export interface WantedPage {
   readonly url: string;
   readonly cause: AlternateCause;
-  /** Every address it is known by, as addressOf names them. */
+  /** Every address of it that is known, as `addressOf` writes them. */
   readonly addresses: readonly string[];
   readonly title: string | null;
   readonly language: string | null;
-  /** Word 5-grams of its beginning; null: too little of it is known to tell a copy by. */
+  /** Word 5-grams of its beginning; null: too little of it is known to recognise a copy. */
   readonly lead: ReadonlySet<string> | null;
   /** Its first words, for a search when it has no title. */
   readonly opening: string;
   readonly doi: string | null;
-  /** As the page declares them, or the page that says it is not there. None are guessed: that would be visits in vain. */
+  /** As the page declares them, or the error page in its place. None are guessed. */
   readonly feeds: readonly string[];
-  /** A copy must have more text than this; shorter, and it is as much a teaser as what we have. */
+  /** A copy must have more text than this, or it is a teaser as well. */
   readonly more_than_chars: number;
 }
 
-/** What was seen of it now, or what is remembered of it from when it could be read. */
+/** The page as this run saw it, or as the cache has it from a time when it could be read. */
 export interface KnownPage {
   readonly title: string | null;
   readonly text: string;
@@ -67,7 +67,7 @@ const MIN_LEAD_WORDS = 40;
 const MIN_LEAD_GRAMS = 20;
 const LONGER_THAN_TEASER = 1.5;
 
-/** A text's words, less its title where it begins with that: another site may have given it another. */
+/** The words of a text without its title at the beginning: another site may give it another title. */
 function wordsBelow(title: string | null, text: string): readonly string[] {
   const [heading, words] = [wordsOf(title ?? ""), wordsOf(text)];
   return words.slice(heading.every((word, at) => words[at] === word) ? heading.length : 0);
@@ -108,7 +108,7 @@ export function wantedOf(
 const MAX_QUERY_CHARS = 200;
 const MAX_CANDIDATES = 5;
 
-/** What to search for; null when a copy could not be told from another text. */
+/** The search query; null when a copy could not be told from another text. */
 export function queryOf({ lead, title, opening }: WantedPage): string | null {
   if (lead === null) return null;
   const query = title !== null && wordsOf(title).length >= 3 ? title : opening;
@@ -116,8 +116,8 @@ export function queryOf({ lead, title, opening }: WantedPage): string | null {
 }
 
 /**
- * Whoever shows other sites' pages: archives and caches, translators and readers that fetch a page in somebody's
- * place, and who takes down walls. What stands there was not published by who may.
+ * Services that show pages of other sites: archives, caches, translators, readers that fetch a page for a user, and
+ * services that remove paywalls. They do not publish those pages with a right of their own.
  */
 const OTHERS_PAGES =
   /^(?:(?:[a-z0-9-]+\.)*(?:archive\.(?:org|is|today|ph|md|li|vn|fo)|archive-it\.org|webcitation\.org|perma\.cc|ghostarchive\.org|12ft\.[a-z]+|13ft\.[a-z]+|1ft\.io|smry\.ai|outline\.com|txtify\.it|removepaywalls?\.[a-z]+|paywallreader\.com|bypasspaywalls?\.[a-z]+|freedium\.[a-z]+|freedium-mirror\.[a-z]+|readmedium\.com|scribe\.rip|translate\.goog|jina\.ai|printfriendly\.com|proxysite\.com|sci-hub\.[a-z]+|libgen\.[a-z]+|z-lib\.[a-z]+)|webcache\.googleusercontent\.com|cc\.bingj\.com|translate\.google(?:\.[a-z]+)+|cachedview\.[a-z]+)$/i;
@@ -140,14 +140,14 @@ export function candidatesOf(
     .slice(0, MAX_CANDIDATES);
 }
 
-/** A copy as it was read. */
+/** A copy as it was extracted. */
 export interface Copy {
   readonly final_url: string;
   readonly kind: ContentKind;
   readonly extracted: Extracted;
 }
 
-/** How a copy is known for one: by what names it, or by its words alone. */
+/** How a copy is recognised: by an identifier of the page, or by its words alone. */
 export type MatchedBy = "identifier" | "words";
 
 export type CopyVerdict =
@@ -164,7 +164,7 @@ export type CopyVerdict =
         | "mismatch";
     };
 
-/** As specified: half of the lead's 5-grams. Two reports of one case may reach 0.52; strangers stay below 0.1. */
+/** Half of the lead's 5-grams. Two reports of one case may reach 0.52; unrelated texts stay below 0.1. */
 const MIN_SCORE = 0.5;
 const READABLE: ReadonlySet<ContentKind> = new Set(["html", "pdf", "text"]);
 
@@ -181,7 +181,7 @@ export function judgeCopy(
     reason,
   });
   if (!READABLE.has(kind)) return rejected("unreadable");
-  // Where a redirect led to counts, not where it began.
+  // The address after redirects counts.
   if (showsOthersPages(final_url)) return rejected("others_page");
   const site = (url: string) => siteOf(new URL(url).hostname, joined);
   if (must_be_other_site && site(final_url) === site(wanted.url)) return rejected("same_site");
@@ -196,7 +196,7 @@ export function judgeCopy(
     : { kind: "verified", score: Math.floor(score * 1e4) / 1e4 };
 }
 
-/** Whether a paper found under a DOI is the one that is wanted: the page, the register and the copy say one title. */
+/** Whether a paper found under a DOI is the one searched for: page, register and copy have the same title. */
 export function isThePaper(wanted: WantedPage, registered: string | null, { extracted }: Copy): boolean {
   if (registered === null) return false;
   if (wanted.title !== null && wanted.cause === "paywall" && !isSameTitle(wanted.title, registered))

@@ -1,0 +1,101 @@
+/**
+ * Admission of one request to an origin, the first or a redirect hop: robots.txt allows it, the Domain actor grants a
+ * slot, and this node still owns the key. Every granted slot is released once, whatever comes of the request.
+ */
+import { Fault } from "../../cluster/ports/fault.ts";
+import { Domain, GRANT_TTL_MS, Robots } from "../../schemas/domain.ts";
+import type { Admission, HopRefusal } from "../lib/web/transport.ts";
+import { originOf, siteOf } from "../lib/web/url.ts";
+import type { PipelineDeps, RunState } from "./run.ts";
+
+/** The longest that a synchronous caller and a batch item wait in a domain's queue. */
+const SLOT_WAIT_MS = { sync: 15_000, batch: 60_000 } as const;
+
+/** The refusal of a hop to a reserved host. It ends the route; no client sees it. */
+export const DELEGATED = "delegated";
+
+type AdmissionDeps = Pick<PipelineDeps, "clock" | "meters" | "joined" | "onRequestSent" | "reservedHosts">;
+
+/** Asks for one request. Throws Fault lease_lost when another node may own the key. */
+export async function admit(deps: AdmissionDeps, run: RunState, url: string): Promise<Admission> {
+  if (deps.reservedHosts?.isReserved(url)) {
+    run.delegated_url = url;
+    return refuse(DELEGATED, "egress");
+  }
+  const { ask, request, signal, work } = run;
+  const { lane } = request;
+  const host = new URL(url).hostname;
+  const site = siteOf(host, deps.joined);
+  const fetch_id = `${request.fetch_id}.${++run.hops}`;
+  const wait_max_ms = Math.max(0, Math.min(SLOT_WAIT_MS[lane], run.deadline_ms - deps.clock.now()));
+
+  const robots = { url, fetch_id: `${fetch_id}r`, lane, wait_max_ms };
+  const rules = await ask(Robots, `${site} ${originOf(url)}`, "check", robots);
+  switch (rules.kind) {
+    case "allowed":
+      break;
+    case "disallowed":
+      return refuse("robots_disallowed", "robots", { reason: rules.reason, detail: rules.detail });
+    case "blocked":
+      return refuse("blocked_destination", "egress");
+    case "refused":
+      return refuse(rules.error, "politeness", { retry_after_s: rules.retry_after_s });
+  }
+  const slot = await ask(Domain, site, "acquire", { fetch_id, host, lane, wait_max_ms });
+  if (slot.kind === "refused") return refuse(slot.error, "politeness", { retry_after_s: slot.retry_after_s });
+
+  const admission = admitted(deps, run, { site, fetch_id, void_ms: deps.clock.mono() + GRANT_TTL_MS });
+  const ownsKey = work.ownsKey();
+  if (ownsKey && !signal.aborted) return admission;
+  admission.release({ status: null, retry_after_s: null });
+  if (!ownsKey) throw new Fault("lease_lost", `Cannot fetch from "${site}": another node may hold it`);
+  return refuse("timeout", "politeness");
+}
+
+interface Grant {
+  readonly site: string;
+  readonly fetch_id: string;
+  /** On the monotonic clock: the grant is void from here on. */
+  readonly void_ms: number;
+}
+
+/** The hooks of an admitted request. */
+function admitted(
+  { clock, meters, onRequestSent }: AdmissionDeps,
+  run: RunState,
+  { site, fetch_id, void_ms }: Grant,
+): Extract<Admission, { kind: "admitted" }> {
+  const { ask, work, signal } = run;
+  let isSending = false;
+  const onUndelivered = (problem: unknown) => {
+    // A slot that is not released lapses; the domain is only slower for it.
+    meters.say("warn", "Cannot release a slot", { domain: site, problem: String(problem) });
+  };
+  const onSent = (): void => {
+    isSending = false;
+    ask(Domain, site, "recordSent", { fetch_id }).catch(onUndelivered);
+    onRequestSent?.({ domain: site, fetch_id, epoch: work.epoch });
+  };
+  return {
+    kind: "admitted",
+    beforeSend() {
+      run.isLost ||= !work.ownsKey();
+      isSending = !run.isLost && !signal.aborted && clock.mono() < void_ms;
+      return isSending;
+    },
+    onSent,
+    release({ status, retry_after_s }) {
+      // The request may have been sent, and broken off before the transport could say so.
+      if (isSending) onSent();
+      ask(Domain, site, "release", { fetch_id, status, retry_after_s }).catch(onUndelivered);
+    },
+  };
+}
+
+/** The refusal of a hop; its reason is the error where nothing more is known. */
+function refuse(error: string, step: HopRefusal["step"], more: Partial<HopRefusal> = {}): Admission {
+  return {
+    kind: "refused",
+    refusal: { error, step, reason: error, retry_after_s: null, detail: null, ...more },
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * What a page is worth that a route brought: its bytes are extracted outside this process, then judged as a page, a
+ * challenge, a block, the origin's last word, or a document that the request does not accept.
+ */
+import type { TaskFailure } from "../../cluster/ports/workers.ts";
+import type { Tier } from "../../schemas/fetch.ts";
+import { challengeOf } from "../lib/content/challenge.ts";
+import { cutOff } from "../lib/content/extract.ts";
+import type { Extracted } from "../lib/content/extraction-result.ts";
+import { contentKindOf } from "../lib/web/http.ts";
+import { isBlocking, isThin, type Outcome } from "./ladder.ts";
+import { contentTypeOf, type PageStore } from "./page-store.ts";
+import {
+  assertOwned,
+  type Candidate,
+  type PipelineDeps,
+  recordAttempt,
+  type RunState,
+  type TransportPage,
+} from "./run.ts";
+
+/** Failures of an extraction that say nothing of the document. */
+const UNREAD_REASONS: ReadonlySet<string> = new Set<TaskFailure>(["aborted", "full"]);
+/** Challenges are recognised by the beginning of a page. */
+const CHALLENGE_BYTES = 65_536;
+
+/**
+ * `isTrusted`: the system that read the page knows its origin, so it is no challenge, and a filed document is read as
+ * such.
+ */
+export async function assess(
+  deps: Pick<PipelineDeps, "clock" | "meters" | "extract">,
+  store: PageStore,
+  run: RunState,
+  tier: Tier,
+  page: TransportPage,
+  { isTrusted = false }: { readonly isTrusted?: boolean } = {},
+): Promise<Candidate> {
+  const { request } = run;
+  const { status } = page;
+  const content_type = contentTypeOf(page);
+  const kind = contentKindOf(content_type, page.body, page.final_url);
+  const judged = (outcome: Outcome, reason: string, detail: string | null, extracted: Extracted | null) => {
+    recordAttempt(run, tier, status, reason, page.ms, detail ?? page.detail ?? null);
+    return { tier, outcome, page, kind, extracted };
+  };
+  if (kind === "pdf" && !request.accept_pdf)
+    return judged({ kind: "final", error: "pdf_not_accepted" }, "pdf_not_accepted", null, null);
+
+  // Most likely the answer, so it is stored while it is extracted. Unneeded bytes are collected, as nothing refers to them.
+  if (status === 200) store.putBody(page.body).catch(() => {});
+  const task = {
+    bytes: page.body,
+    url: page.final_url,
+    content_type,
+    kind,
+    now_ms: deps.clock.now(),
+    // An error page may still name its site's feed.
+    leads: status >= 400,
+    filed: isTrusted,
+  };
+  const result = await deps.extract(task, run.signal);
+  assertOwned(run);
+  const extracted = result.kind === "done" ? result.value : cutOff(task, result.reason);
+  if (result.kind === "failed") {
+    const { reason } = result;
+    if (UNREAD_REASONS.has(reason)) run.unread.add(extracted);
+    deps.meters.count("trawl_work_failures_total", { task: kind, reason });
+    deps.meters.say("warn", "Cannot read a document", { kind, reason, bytes: page.body.length });
+  }
+  const text_chars = extracted.text.length;
+  const challenge = isTrusted
+    ? null
+    : challengeOf({
+        status,
+        headers: page.headers,
+        // Some vendors refuse in plain text or JSON.
+        body_start:
+          kind === "pdf" || kind === "binary" ? "" : page.body.toString("latin1", 0, CHALLENGE_BYTES),
+        bytes: page.body.length,
+        text_chars,
+      });
+  if (challenge)
+    return judged({ kind: "blocked", status }, `challenge_${challenge.vendor}`, challenge.kind, extracted);
+  if (isBlocking(status)) return judged({ kind: "blocked", status }, `http_${status}`, null, extracted);
+  if (status >= 400) return judged({ kind: "definitive", status }, `http_${status}`, null, extracted);
+  // A document that could not be extracted is no thin page: a browser would fail on it as well.
+  const outcome = { kind: "page", text_chars, html: kind === "html" && result.kind === "done" } as const;
+  const reason = extracted.paywall === "hard" ? "paywall" : isThin(outcome, request) ? "thin_content" : "ok";
+  return judged(outcome, reason, extracted.note, extracted);
+}

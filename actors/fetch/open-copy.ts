@@ -1,0 +1,85 @@
+/**
+ * The end of a run that has no whole page: whether an open copy of it is searched elsewhere, what is known of the page
+ * by then, and how a copy becomes the record of the answer. The search itself is alternates/find-alternate.ts.
+ */
+import type { FetchError } from "../../schemas/errors.ts";
+import type { PageRecord } from "../../schemas/fetch.ts";
+import { doiInUrl } from "../lib/content/alternate-links.ts";
+import type { TransportRequest } from "../lib/web/transport.ts";
+import { causeOf, type KnownPage, wantedOf } from "./alternates/alternates.ts";
+import type { AlternateLookup, AlternateMatch, AlternateResult } from "./alternates/find-alternate.ts";
+import { asCachedPage } from "./freshness.ts";
+import type { PageDraft, PageStore } from "./page-store.ts";
+import { type Candidate, isSold, type PipelineDeps, recordAttempt, type RunState } from "./run.ts";
+
+export type FindAlternate = (lookup: AlternateLookup) => Promise<AlternateResult>;
+
+/** An open copy of a page that is sold, closed to this crawler, gone or blocked; null when none is searched or found. */
+export async function findOpenCopy(
+  { documents, meters }: Pick<PipelineDeps, "documents" | "meters">,
+  findAlternate: FindAlternate,
+  run: RunState,
+  admit: TransportRequest["admit"],
+  error: FetchError | null,
+  best: Candidate | null,
+): Promise<AlternateMatch | null> {
+  const { ask, request, signal } = run;
+  const teaser = teaserOf(run, best);
+  const cause = causeOf(request, error, teaser !== null);
+  if (cause === null || signal.aborted) return null;
+  const seen = cause === "paywall" ? (teaser?.extracted ?? null) : null;
+  const known: KnownPage | null = seen
+    ? { ...seen, final_url: teaser?.page?.final_url ?? null, ...declaredOf(seen.meta) }
+    : storedVersion((await documents.get("pages", run.digest))?.value);
+  const leads = seen?.leads ?? best?.extracted?.leads;
+  const { match, cost_micros } = await findAlternate({
+    ask,
+    wanted: wantedOf(request.url, cause, known, leads, request.min_text_chars),
+    request,
+    admit,
+    signal,
+    note(status, reason, ms, detail) {
+      recordAttempt(run, "source", status, reason, ms, detail);
+      meters.count("trawl_fetch_attempts_total", { tier: "source", reason });
+    },
+  });
+  run.spent_micros += cost_micros;
+  run.isSearched = !signal.aborted;
+  return match;
+}
+
+/** A copy as the page's record: under the address that was requested, with where it was found. */
+export function draftOfCopy(store: PageStore, run: RunState, match: AlternateMatch): PageDraft {
+  const outcome = { kind: "unavailable", reason: "failed" } as const;
+  const { record, contents } = store.draftOf(run, { ...match, tier: "direct", outcome });
+  const origin = { alternate_of: run.request.url, alternate_source: match.source, match_score: match.score };
+  return { record: { ...record, tier: "source", ...origin }, contents };
+}
+
+/** What a teaser links to; of a page that could not be read, the paper its address names. */
+export function primarySourcesOf(
+  run: RunState,
+  error: FetchError | null,
+  best: Candidate | null,
+): PageRecord["primary_sources"] {
+  const teaser = teaserOf(run, best) ?? run.tried.findLast(isSold);
+  if (teaser) return [...(teaser.extracted?.leads?.primary_sources ?? [])];
+  if (causeOf({ allow_alternates: true, tiers: null }, error, false) === null) return [];
+  const doi = doiInUrl(run.request.url);
+  return doi === null ? [] : [{ url: `https://doi.org/${doi}`, kind: "doi", text: null }];
+}
+
+/** The page that is answered with, when it is a teaser; without one, the last teaser that a route brought. */
+const teaserOf = ({ tried }: RunState, best: Candidate | null): Candidate | null =>
+  best ? (isSold(best) ? best : null) : (tried.findLast(isSold) ?? null);
+
+/** The version that was stored when the page could be read: its title and beginning tell a copy. */
+function storedVersion(value: unknown): KnownPage | null {
+  const record = asCachedPage(value)?.record;
+  return record?.text ? { ...record, text: record.text, ...declaredOf(record.meta) } : null;
+}
+
+const declaredOf = (meta: PageRecord["meta"]) => ({
+  canonical_url: meta?.canonical_url ?? null,
+  language: meta?.language ?? null,
+});

@@ -1,0 +1,186 @@
+/**
+ * How a page becomes a record and is stored: the bytes it names first, then the references that keep them, then the
+ * page itself in the cache, if the origin lets it be cached and no better page is there.
+ */
+import { createHash } from "node:crypto";
+import { bodyRefs } from "../../cluster/body-refs.ts";
+import type { Versioned } from "../../cluster/ports/documents.ts";
+import {
+  EMPTY_RECORD,
+  type FetchAnswer,
+  type PageRecord,
+  TEXT_INLINE_BYTES,
+  textDigests,
+  TIERS,
+} from "../../schemas/fetch.ts";
+import { exposedHeaders, freshnessOf } from "../lib/web/http.ts";
+import { asCachedPage, type CachedPage, fromCache, mayReplace, STALE_TTL_MS, ttlOf } from "./freshness.ts";
+import type { Candidate, PipelineDeps, RunState, TransportPage } from "./run.ts";
+
+/** A page's record, and the contents it names by digest, which may not be stored yet. */
+export interface PageDraft {
+  readonly record: PageRecord;
+  readonly contents: readonly Buffer[];
+}
+
+export const EMPTY_DRAFT: PageDraft = { record: EMPTY_RECORD, contents: [] };
+
+export interface CacheOptions {
+  /** The stored page that a 304 renews; null for a page that was retrieved. */
+  readonly renewed?: CachedPage | null;
+  /** The longest time the page counts as fresh. Default: as the origin says. */
+  readonly max_fresh_ms?: number;
+}
+
+export interface PageStore {
+  /** Stores one content; the same buffer is stored once. */
+  readonly putBody: (content: Buffer) => Promise<unknown>;
+  readonly putBodies: (contents: readonly Buffer[]) => Promise<unknown>;
+  readonly draftOf: (run: RunState, candidate: Candidate) => PageDraft;
+  /** Stores what the record names, then the page in the cache. Whether the page was cached. */
+  readonly cache: (
+    run: RunState,
+    draft: PageDraft,
+    headers: ReadonlyMap<string, string>,
+    options?: CacheOptions,
+  ) => Promise<boolean>;
+  /** The stored page after the origin said that it has not changed. */
+  readonly revalidate: (run: RunState, stale: CachedPage, response: TransportPage) => Promise<FetchAnswer>;
+}
+
+/** Two runs write one page at the same time: the second reads again and tries twice more; a cache need not win. */
+const MAX_CACHE_WRITES = 3;
+
+export function pageStore({
+  clock,
+  documents,
+  blobs,
+}: Pick<PipelineDeps, "clock" | "documents" | "blobs">): PageStore {
+  const refs = bodyRefs(documents);
+  const writes = new WeakMap<Buffer, Promise<unknown>>();
+
+  const putBody = (content: Buffer): Promise<unknown> => {
+    const write = writes.get(content) ?? blobs.put(content);
+    writes.set(content, write);
+    return write;
+  };
+
+  const putBodies = (contents: readonly Buffer[]): Promise<unknown> => Promise.all(contents.map(putBody));
+
+  async function cache(
+    run: RunState,
+    { record, contents }: PageDraft,
+    headers: ReadonlyMap<string, string>,
+    { renewed = null, max_fresh_ms = Infinity }: CacheOptions = {},
+  ): Promise<boolean> {
+    const { request, digest } = run;
+    const now_ms = clock.now();
+    const origin_ttl_ms = ttlOf(freshnessOf(headers, now_ms));
+    const mayCache = (existing: Versioned | null): boolean =>
+      renewed !== null || mayReplace(asCachedPage(existing?.value), record, request, now_ms);
+    let existing = await run.stored;
+    if (origin_ttl_ms === null || !mayCache(existing)) {
+      await putBodies(contents);
+      return false;
+    }
+    const ttl_ms = Math.min(origin_ttl_ms, max_fresh_ms);
+    const tried = renewed?.tried ?? triedRoutes(run);
+    const page: CachedPage = { url: request.url, record, tried, validated_ms: now_ms, ttl_ms };
+    const expires_at_ms = now_ms + ttl_ms + STALE_TTL_MS;
+    await Promise.all([
+      putBodies(contents),
+      refs.retain([record.sha256, ...textDigests(record)], `page ${digest}`, expires_at_ms),
+    ]);
+    for (let write = 1; ; write++) {
+      if (await documents.put("pages", digest, page, existing?.version ?? 0, { expires_at_ms })) return true;
+      if (write === MAX_CACHE_WRITES) return false;
+      existing = await documents.get("pages", digest);
+      if (!mayCache(existing)) return false;
+    }
+  }
+
+  return {
+    putBody,
+    putBodies,
+    cache,
+    draftOf: (run, candidate) => draftOf(run, candidate, clock.now()),
+
+    async revalidate(run, stale, { headers }) {
+      // RFC 9111, section 4.3.4: what a 304 says replaces what was stored.
+      const renewed_headers = exposedHeaders(headers);
+      const { record: stored } = stale;
+      const record: PageRecord = {
+        ...stored,
+        headers: { ...stored.headers, ...renewed_headers, ...contentHeaders(stored.headers) },
+        etag: headers.get("etag") ?? stored.etag,
+        last_modified: headers.get("last-modified") ?? stored.last_modified,
+      };
+      const merged = new Map<string, string>(Object.entries({ ...stored.headers, ...renewed_headers }));
+      await cache(run, { record, contents: [] }, merged, { renewed: stale });
+      return { ...fromCache(record, run.request), attempts: run.attempts, revalidated: true };
+    },
+  };
+}
+
+/** The type of the bytes: a serialised document is UTF-8 whatever the origin called its own bytes. */
+export const contentTypeOf = (page: TransportPage): string | null =>
+  page.body_kind === "rendered_dom" ? "text/html; charset=utf-8" : (page.headers.get("content-type") ?? null);
+
+/** Headers that describe the stored bytes, so a 304 does not change them. */
+const contentHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("content-")));
+
+/** Routes tried before this page was accepted; `source` when open copies were searched for. */
+const triedRoutes = ({ tried, isSearched }: RunState): CachedPage["tried"] => [
+  ...TIERS.filter((tier) => tried.some((candidate) => candidate.tier === tier)),
+  ...(isSearched ? (["source"] as const) : []),
+];
+
+/** Why an archived copy is there instead of the page; null when the page is only blocked. */
+function archiveReason(tried: readonly Candidate[]): PageRecord["served_from_archive_because"] {
+  if (tried.some(({ outcome }) => outcome.kind === "no_host")) return "domain_dead";
+  return tried.some(({ outcome }) => outcome.kind === "definitive") ? "not_found" : null;
+}
+
+function draftOf({ tried }: RunState, { tier, page, kind, extracted }: Candidate, now_ms: number): PageDraft {
+  if (page === null) return EMPTY_DRAFT;
+  const contents: Buffer[] = [];
+  const add = (content: Buffer): string => {
+    contents.push(content);
+    return createHash("sha256").update(content).digest("hex");
+  };
+  const text = extracted?.text ?? "";
+  const isLong = Buffer.byteLength(text) > TEXT_INLINE_BYTES;
+  const record: PageRecord = {
+    ...EMPTY_RECORD,
+    final_url: page.final_url,
+    redirects: [...page.redirects],
+    status: page.status,
+    content_type: contentTypeOf(page),
+    origin_content_type: page.headers.get("content-type") ?? null,
+    headers: exposedHeaders(page.headers),
+    tier,
+    content_kind: kind,
+    charset: extracted?.charset ?? null,
+    title: extracted?.title ?? null,
+    meta: extracted?.meta ?? null,
+    text: isLong ? null : text,
+    text_sha256: isLong ? add(Buffer.from(text)) : null,
+    text_chars: text.length,
+    text_truncated: extracted?.text_truncated ?? false,
+    pdf_pages_sha256: extracted?.pdf_pages ? add(Buffer.from(JSON.stringify(extracted.pdf_pages))) : null,
+    pdf_page_count: extracted?.pdf_page_count ?? null,
+    sha256: add(page.body),
+    bytes: page.body.length,
+    body_kind: page.body_kind,
+    etag: page.headers.get("etag") ?? null,
+    last_modified: page.headers.get("last-modified") ?? null,
+    retrieved_at: new Date(now_ms).toISOString(),
+    archived_at: page.archived_at ?? null,
+    served_from_archive_because: tier === "archive" ? archiveReason(tried) : null,
+    paywall: extracted?.paywall ?? null,
+    paywall_evidence: [...(extracted?.paywall_evidence ?? [])],
+    text_complete: extracted?.paywall ? extracted.paywall !== "hard" : null,
+  };
+  return { record, contents };
+}

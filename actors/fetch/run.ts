@@ -1,0 +1,191 @@
+/**
+ * One run of the fetch pipeline: what it was started with, and the record of what has come of it so far. The other
+ * files of the pipeline read and write this record; it lives in the process that runs it and is never stored or sent.
+ */
+import type { ActorClient, WorkContext } from "../../cluster/actor.ts";
+import type { Blobs } from "../../cluster/ports/blobs.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Documents, Versioned } from "../../cluster/ports/documents.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import type { Meters } from "../../cluster/ports/meters.ts";
+import type { TaskResult } from "../../cluster/ports/workers.ts";
+import { fromMicros } from "../../schemas/accounts.ts";
+import type { RequestSent } from "../../schemas/domain.ts";
+import type {
+  Attempt,
+  ContentKind,
+  FetchAnswer,
+  FetchRequest,
+  PageRecord,
+  Tier,
+} from "../../schemas/fetch.ts";
+import { isPremium } from "../../schemas/fetch.ts";
+import type { Extracted, ExtractTask } from "../lib/content/extraction-result.ts";
+import type { HopRefusal, Transport, TransportResult } from "../lib/web/transport.ts";
+import { type JoinedSites, siteOf } from "../lib/web/url.ts";
+import type { Sources } from "./alternates/find-alternate.ts";
+import type { CachedPage } from "./freshness.ts";
+import { NO_HINTS, type Outcome, type RouteHints } from "./ladder.ts";
+import type { Prices } from "./prices.ts";
+import type { ReservedHosts } from "./reserved-hosts.ts";
+
+export interface PipelineDeps {
+  readonly clock: Clock;
+  readonly documents: Documents;
+  readonly blobs: Blobs;
+  readonly meters: Meters;
+  /** A route that is absent is answered with `not_configured`. */
+  readonly routes: Readonly<Partial<Record<Tier, Transport>>>;
+  /** Hosts that the operator counts as one site. */
+  readonly joined?: JoinedSites;
+  /** Reads a document's bytes outside this process. */
+  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
+  /** Called with each page that was stored. Must not wait or throw. */
+  readonly onPageStored?: (page: StoredPage) => void;
+  /** Called with each address whose origin says that there is nothing: 404, 410. Must not wait or throw. */
+  readonly onGone?: (url: string) => void;
+  /** Called when a request to an origin is sent. Must not wait or throw. */
+  readonly onRequestSent?: (sent: RequestSent) => void;
+  /** What an attempt on a premium route costs. Default: nothing. */
+  readonly prices?: Prices;
+  /** What a project may spend on premium routes in a month, in micros; null: no limit. Default: no limit. */
+  readonly budgetOf?: (project: string) => Promise<number | null>;
+  /** Hosts that another system reads, with limits of its own. Default: none. */
+  readonly reservedHosts?: ReservedHosts;
+  /** Where open copies of unavailable pages are searched, over the route `direct`. Default: nowhere. */
+  readonly sources?: Sources;
+}
+
+/** A page that was stored, whole, for the search index. */
+export interface StoredPage {
+  /** The address that was requested; the address where the page was found is in the record. */
+  readonly url: string;
+  readonly record: PageRecord;
+  readonly text: string;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Buffer;
+}
+
+/** What a run is started with. */
+export interface FetchRun {
+  readonly request: FetchRequest;
+  /** The digest under which the page is cached; the second word of the actor's key. */
+  readonly digest: string;
+  /** What was stored under the digest when the run began, or null. */
+  readonly stored: Promise<Versioned | null>;
+  /** A stored page to revalidate with the origin, or null. */
+  readonly stale: CachedPage | null;
+  /** Aborts when every caller has cancelled: the run ends as if its time had run out. Default: never. */
+  readonly cancelled?: AbortSignal;
+}
+
+export type TransportPage = Extract<TransportResult, { kind: "page" }>;
+
+/** What one route came to, with the page it brought. */
+export interface Candidate {
+  readonly tier: Tier;
+  readonly outcome: Outcome;
+  readonly page: TransportPage | null;
+  readonly kind: ContentKind | null;
+  readonly extracted: Extracted | null;
+}
+
+export interface RunState extends Omit<FetchRun, "cancelled"> {
+  readonly ask: ActorClient;
+  readonly work: WorkContext;
+  /** Aborts at the deadline, when every caller has cancelled, or when this node loses the key. */
+  readonly signal: AbortSignal;
+  readonly host: string;
+  /** The site whose Domain actor hears the outcome of the run. */
+  readonly site: string;
+  readonly began_ms: number;
+  readonly deadline_ms: number;
+  /** Everything that was tried, in order, as the answer lists it. */
+  readonly attempts: Attempt[];
+  /** What each route came to, in order, as the ladder decides on it. */
+  readonly tried: Candidate[];
+  /** Texts missing only because this process had no time or no room to extract them: such a page is not cached. */
+  readonly unread: Set<Extracted>;
+  hints: RouteHints;
+  /** The last refusal of a hop. */
+  refusal: HopRefusal | null;
+  /** Requests admitted so far; each has an id of its own. */
+  hops: number;
+  /** Whether a request was not sent because another node may own the domain. */
+  isLost: boolean;
+  spent_micros: number;
+  /** The address on a reserved host that a redirect led to; "" for none. */
+  delegated_url: string;
+  /** Whether every source of open copies has been searched, so that a cached page need not try again. */
+  isSearched: boolean;
+}
+
+/** The record of a run that begins. */
+export function newRun(
+  started: Omit<FetchRun, "cancelled">,
+  context: Pick<RunState, "ask" | "work" | "signal" | "began_ms" | "deadline_ms">,
+  { joined, sources, routes }: Pick<PipelineDeps, "joined" | "sources" | "routes">,
+): RunState {
+  const host = new URL(started.request.url).hostname;
+  return {
+    ...started,
+    ...context,
+    host,
+    site: siteOf(host, joined),
+    attempts: [],
+    tried: [],
+    unread: new Set(),
+    hints: NO_HINTS,
+    refusal: null,
+    hops: 0,
+    isLost: false,
+    spent_micros: 0,
+    delegated_url: "",
+    isSearched: !sources || !routes.direct,
+  };
+}
+
+export function recordAttempt(
+  { attempts }: RunState,
+  tier: string,
+  status: number | null,
+  reason: string,
+  ms: number,
+  detail: string | null,
+): void {
+  attempts.push({ tier, status, reason, ms: Math.round(ms), detail });
+}
+
+/**
+ * Throws when another node may own the domain. What was broken off then looks like a site that does not answer, and a
+ * document like one without a text: nothing of it may be stored or told. The new owner begins anew.
+ */
+export function assertOwned({ isLost, work, site }: RunState): void {
+  if (isLost || work.signal.aborted)
+    throw new Fault("lease_lost", `Cannot fetch from "${site}": another node may hold it`);
+}
+
+/** The fields of an answer that a run fills in the same way whatever it came to. */
+export const answerOf = (run: RunState, record: PageRecord): FetchAnswer => ({
+  record,
+  attempts: run.attempts,
+  cached: false,
+  revalidated: false,
+  cost_usd: run.spent_micros === 0 ? "0" : fromMicros(run.spent_micros),
+  error: null,
+  error_detail: null,
+  retry_after_s: null,
+  premium_routes_tried: run.tried.some(({ tier, outcome }) => isPremium(tier) && wasTaken(outcome)),
+});
+
+/** Whether the provider of a premium route was asked at all. */
+const wasTaken = (outcome: Outcome): boolean =>
+  outcome.kind !== "unavailable" || outcome.reason === "failed" || outcome.reason === "not_found";
+
+/** Only a teaser came, and the rest is for sale. An error page sells nothing, whatever it says. */
+export const isSold = ({ outcome, extracted }: Candidate): boolean => {
+  if (extracted?.paywall !== "hard") return false;
+  if (outcome.kind === "page") return true;
+  const status = outcome.kind === "definitive" || outcome.kind === "blocked" ? outcome.status : null;
+  return status === 401 || status === 402 || status === 403;
+};
