@@ -1,0 +1,98 @@
+/**
+ * How long a function may be. Over 150 lines it is one algorithm, says so in its comment, and stands in this list;
+ * anything else that long holds several ideas and becomes several functions.
+ */
+import { readFileSync } from "node:fs";
+import { glob } from "node:fs/promises";
+import { parseSync, Visitor } from "oxc-parser";
+import { expect, test } from "vitest";
+
+const MAX_LINES = 150;
+
+/** A file and the function's name, and the one thing it does. */
+const ALGORITHMS: Readonly<Record<string, string>> = {
+  "actors/domain/actor.ts domainActor":
+    "the operations of one actor: slots, outcomes, delays, operators' orders",
+  "actors/fetch/alternates/find-alternate.ts alternateFinder":
+    "the search for an open copy, source by source",
+  "actors/fetch/alternates/find-alternate.ts (unnamed)": "the search itself, over the sources it was given",
+  "actors/filings/name-index.ts nameIndex": "a trigram index within a bound of memory",
+  "actors/filings/service.ts filingsService": "seven operations",
+  "actors/filings/upstream/fetch-document.ts documentFetcher":
+    "one document: slots, redirects, retries, judgement",
+  "actors/filings/upstream/fetch-document.ts (unnamed)": "the same, for one request",
+  "actors/filings/upstream/limiter.actor.ts filingLimiterActor": "the operations of one token bucket",
+  "actors/jobs/actor.ts jobActor": "the operations of a job",
+  "actors/jobs/frontier.ts frontier": "which item is next: lanes by site, pauses, cool-downs",
+  "actors/lib/article/meta.ts readMeta": "what a page's head says of it, one source after another",
+  "actors/lib/article/title.ts titleCandidates": "candidates for a title and the features of each",
+  "actors/lib/article/tree.ts buildTree": "a tree of blocks from a stream of tags, without recursion",
+  "actors/search/adapters/engine.local.sqlite.ts localIndex":
+    "one full-text index: its statements and what runs them",
+  "actors/search/run-search.ts runSearch": "instances in their order until one answers",
+  "actors/tiers/adapters/browser-pool.ts browserPool": "browsers started, lent, counted, recycled and killed",
+  "actors/tiers/adapters/transport.browser.ts pageVisit":
+    "one visit of one page, from navigation to its text",
+  "cluster/adapters/blobs/blobs.file.ts fileBlobs": "a content-addressed store in files",
+  "cluster/adapters/blobs/blobs.s3.ts s3Blobs": "a content-addressed store in a bucket",
+  "cluster/adapters/bus/bus.nats.ts natsBus": "streams, consumers and acknowledgements of one connection",
+  "cluster/adapters/documents/documents.mongo.ts mongoDocuments": "group commit with one writer per document",
+  "cluster/adapters/egress/egress.proxy.ts egressProxy": "one proxy server: CONNECT, plain requests, limits",
+  "cluster/adapters/egress/egress.undici.ts undiciEgress":
+    "one exchange with an origin, from the address to the last byte",
+  "cluster/adapters/workers/workers.processes.ts pool":
+    "child processes: tasks handed out, limits enforced, children replaced",
+  "cluster/distributed.ts distributed": "asks, tells and readers of one node",
+  "cluster/node.ts node": "the scheduler of one node's actors",
+  "cluster/ownership.ts ownership": "which partitions a node holds: claims, renewals, hand-offs",
+  "gateway/batch.ts batchRoute": "one batch request, from its first byte to the job",
+  "gateway/metering.ts metering": "usage counted for each key and reported once",
+  "gateway/rates.ts sharedRates": "one node's share of each key's rate",
+  "gateway/routes/filings.ts filingsRoutes": "a table of routes",
+  "gateway/server.ts server": "one request, from its head to the end of its answer",
+  "ops/compose.ts assemble": "every part of a node is opened and connected",
+};
+
+interface LongFunction {
+  readonly name: string;
+  readonly lines: number;
+}
+
+/** Functions of one source text that are longer than MAX_LINES, with the name they are bound to. */
+function longFunctions(file: string, text: string): LongFunction[] {
+  const { program, errors } = parseSync(file, text);
+  expect(errors).toEqual([]);
+  const long: LongFunction[] = [];
+  const check = (name: string, start: number, end: number): void => {
+    const lines = text.slice(start, end).split("\n").length;
+    if (lines > MAX_LINES) long.push({ name, lines });
+  };
+  const nameOf = (node: { type: string; start: number }): string =>
+    text
+      .slice(0, node.start)
+      .match(/(?:const|let)\s+(\w+)[^=;]*=\s*(?:async\s*)?$|(\w+)\s*:\s*(?:async\s*)?$/)
+      ?.slice(1)
+      .find(Boolean) ?? "(unnamed)";
+  new Visitor({
+    FunctionDeclaration: (node) => check(node.id?.name ?? "(default)", node.start, node.end),
+    ArrowFunctionExpression: (node) => check(nameOf(node), node.start, node.end),
+    FunctionExpression: (node) => check(nameOf(node), node.start, node.end),
+  }).visit(program);
+  return long;
+}
+
+const tops = ["schemas", "cluster", "actors", "gateway", "ops"];
+const files = await Array.fromAsync(glob(tops.map((top) => `${top}/**/*.ts`)));
+
+test("a function over 150 lines is one algorithm and stands in the list", () => {
+  const long = files
+    .toSorted()
+    .flatMap((file) => longFunctions(file, readFileSync(file, "utf8")).map(({ name }) => `${file} ${name}`));
+  expect(long.toSorted()).toEqual(Object.keys(ALGORITHMS).toSorted());
+});
+
+test("the lines of a function are counted from its first to its last", () => {
+  const body = (lines: number) => `export const long = () => {\n${"  f();\n".repeat(lines - 2)}};\n`;
+  expect(longFunctions("a.ts", body(MAX_LINES))).toEqual([]);
+  expect(longFunctions("a.ts", body(MAX_LINES + 1))).toEqual([{ name: "long", lines: MAX_LINES + 1 }]);
+});
