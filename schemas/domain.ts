@@ -1,11 +1,11 @@
 /**
- * How a fetch asks a domain for leave, and what it tells it afterwards. One Domain actor per registrable
- * domain (3-decisions.md, Core); one Robots actor per origin beside it on the same node.
+ * The contracts of politeness: how a fetch asks a domain for a slot and reports what became of it (Domain, one actor per
+ * registrable domain), and how it asks whether robots.txt allows a URL (Robots, one actor per origin on the same node).
  */
 import { type Static, Type } from "typebox";
 import { ask, contract, tell } from "./contract.ts";
 
-/** A fetch asks its domain for a slot before it touches the network. */
+/** A fetch asks for a slot before each request to an origin. */
 export const SlotRequest = Type.Object({
   /** Asking again with the same id while the slot is held is answered with that slot. */
   fetch_id: Type.String(),
@@ -13,7 +13,7 @@ export const SlotRequest = Type.Object({
   host: Type.String(),
   /** Synchronous calls go before batch work, at most 4 to 1. */
   lane: Type.Enum(["sync", "batch"]),
-  /** How long the caller can wait. A longer queue answers domain_busy at once. */
+  /** How long the caller can wait. When the expected wait is longer, the answer is domain_busy at once. */
   wait_max_ms: Type.Integer({ minimum: 0 }),
 });
 export type SlotRequest = Static<typeof SlotRequest>;
@@ -21,7 +21,7 @@ export type SlotRequest = Static<typeof SlotRequest>;
 export const SlotAnswer = Type.Union([
   Type.Object({
     kind: Type.Literal("granted"),
-    /** How long the caller stood in the queue. */
+    /** How long the caller waited in the queue. */
     waited_ms: Type.Integer(),
   }),
   Type.Object({
@@ -34,35 +34,34 @@ export const SlotAnswer = Type.Union([
 export type SlotAnswer = Static<typeof SlotAnswer>;
 
 /**
- * A grant is void when its request has not left within this time: the domain waits no longer for it to be sent. Longer
- * than a browser may take to have a place and to start (15 and 30 s); when too large, a caller that vanished between
- * grant and request holds up others.
+ * A grant is void when its request has not been sent within this time. It must be longer than a browser may take for a
+ * place and its start (15 and 30 s); when too large, a caller that is lost between grant and request delays others.
  */
 export const GRANT_TTL_MS = 50_000;
 
-/** A request that leaves, for whoever keeps books. */
+/** A request that is sent, for the request audit. */
 export interface RequestSent {
-  /** The site whose slot it has. */
+  /** The site whose slot the request has. */
   readonly domain: string;
   readonly fetch_id: string;
-  /** Of the partition the work belongs to. */
+  /** The fencing epoch of the partition that the work belongs to. */
   readonly epoch: number;
 }
 
 /**
- * Hands one slot back when its exchange is over: every request to the origin (each redirect hop, robots.txt)
- * takes one. Every grant is released once; one that is not lapses.
+ * Releases one slot when its exchange is over: every request to an origin (each redirect hop, robots.txt) takes one.
+ * Every grant is released once; a grant that is not released lapses.
  */
 export const SlotRelease = Type.Object({
   fetch_id: Type.String(),
-  /** The origin's status, null when it gave none. */
+  /** The origin's status; null without an answer. */
   status: Type.Union([Type.Integer(), Type.Null()]),
-  /** What a Retry-After on 429 or 503 asked for, in seconds; null when there was none. */
+  /** The Retry-After of a 429 or 503, in seconds; null when there was none. */
   retry_after_s: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
 });
 export type SlotRelease = Static<typeof SlotRelease>;
 
-/** What became of a whole fetch, for the streak of failures, skips and dead hosts. */
+/** The outcome of a whole fetch, for failures in a row and skips. */
 export const FetchOutcome = Type.Object({
   fetch_id: Type.String(),
   host: Type.String(),
@@ -70,7 +69,7 @@ export const FetchOutcome = Type.Object({
 });
 export type FetchOutcome = Static<typeof FetchOutcome>;
 
-/** What an operator sees of a domain. */
+/** The state of a domain, for an operator. */
 export const DomainView = Type.Object({
   domain: Type.String(),
   min_delay_ms: Type.Integer(),
@@ -85,22 +84,22 @@ export const DomainView = Type.Object({
 });
 export type DomainView = Static<typeof DomainView>;
 
-/** One actor per registrable domain decides who may fetch from it, and when. */
+/** One actor per registrable domain grants the slots for requests to it. */
 export const Domain = contract("domain", {
   acquire: ask(SlotRequest, SlotAnswer),
   /**
-   * The request has left. The next gap is counted from here and nobody is granted a slot before, so that nothing that
-   * happens between grant and request (a store, a name server, a handshake, a busy machine) shortens a gap.
+   * The request has been sent. The delay counts from here and no slot is granted before, so that nothing between grant
+   * and request (a store, a name server, a handshake, a busy machine) makes two requests closer than the delay.
    */
   recordSent: tell(Type.Object({ fetch_id: Type.String() })),
   release: tell(SlotRelease),
   recordOutcome: tell(FetchOutcome),
-  /** The name was not found. Asked, because the second time within 6 h makes the host dead for this very fetch. */
+  /** The name does not exist. An ask, because the second report within 6 h makes the host dead for this very fetch. */
   reportNxdomain: ask(
     Type.Object({ fetch_id: Type.String(), host: Type.String() }),
     Type.Object({ dead: Type.Boolean() }),
   ),
-  /** robots.txt of one origin asked for a longer gap (already capped at 30 s); null lifts it. */
+  /** robots.txt of one origin asks for a longer delay (already capped at 30 s); null removes it. */
   setCrawlDelay: tell(
     Type.Object({
       origin: Type.String(),
@@ -108,9 +107,9 @@ export const Domain = contract("domain", {
     }),
   ),
   view: ask(Type.Null(), DomainView),
-  /** Forgets failures, skips and dead hosts: an operator's word. */
+  /** Forgets failures, skips and dead hosts, for an operator. */
   clear: ask(Type.Null(), DomainView),
-  /** The actor's own alarm clock: a start is due, a caller's patience or a lease ran out. */
+  /** The actor's own timer: a grant is due, a caller's deadline has passed, or a lease has lapsed. */
   tick: tell(Type.Null()),
 });
 
@@ -123,7 +122,7 @@ export const RobotsRule = Type.Object({
 });
 export type RobotsRule = Static<typeof RobotsRule>;
 
-/** What one robots.txt says to this crawler: the lines of the group that applies to it, and no others. */
+/** What one robots.txt says to this crawler: only the lines of the group that applies to it. */
 export const RobotsRules = Type.Object({
   /** "*", the crawler's own name, or null when no group applies. */
   group: Type.Union([Type.String(), Type.Null()]),
@@ -144,12 +143,12 @@ export const RobotsRequest = Type.Object({
 export type RobotsRequest = Static<typeof RobotsRequest>;
 
 export const RobotsAnswer = Type.Union([
-  /** `host_unreachable`: nobody answered for the rules either, so the ladder decides. */
+  /** `host_unreachable`: robots.txt could not be requested either, so the routes may find out more. */
   Type.Object({
     kind: Type.Literal("allowed"),
     reason: Type.Enum(["rules", "no_rules", "host_unreachable"]),
   }),
-  /** `detail` quotes the rule line, or says when a last copy could not be had. */
+  /** `detail` quotes the rule, or says that there is no copy of the last 30 days. */
   Type.Object({
     kind: Type.Literal("disallowed"),
     reason: Type.Enum(["rules", "robots_unreachable"]),
@@ -165,23 +164,23 @@ export const RobotsAnswer = Type.Union([
 ]);
 export type RobotsAnswer = Static<typeof RobotsAnswer>;
 
-/** What reading /robots.txt came to; the actor's own message. */
+/** The result of reading /robots.txt; the actor's own message. */
 export const RobotsReadResult = Type.Union([
   /**
-   * A file, or the certainty that there is none (4xx except 429). Its rules may be longer than a message; they are
-   * handed over within the process that read them.
+   * A file, or the certainty that there is none (4xx except 429). Its rules may be longer than a message, so they stay in
+   * the process that read them.
    */
   Type.Object({ kind: Type.Literal("read"), status: Type.Integer() }),
-  /** 429, 5xx, a refused or broken read: the last copy counts, else the door is closed. */
+  /** 429, 5xx, a broken read: the last copy counts; without one everything is disallowed. */
   Type.Object({ kind: Type.Literal("unreadable"), reason: Type.String() }),
-  /** No connection at all: left to the ladder. */
+  /** No connection at all: the routes may find out more. */
   Type.Object({ kind: Type.Literal("host_unreachable"), reason: Type.String() }),
   Type.Object({ kind: Type.Literal("blocked") }),
   Type.Object({
     kind: Type.Literal("no_slot"),
     error: Type.Enum(["domain_busy", "domain_unavailable", "domain_dead", "politeness_timeout"]),
     retry_after_s: Type.Integer({ minimum: 1 }),
-    /** How long the read would have stood in the queue. */
+    /** How long the read could wait in the queue. */
     wait_max_ms: Type.Integer(),
   }),
 ]);

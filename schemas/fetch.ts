@@ -1,6 +1,6 @@
 /**
- * POST /v1/fetch: what is asked, what is answered (1-core.md, FetchBody and FetchResponse), and what the
- * Fetch actor says: never a page itself, always a record that names its bytes and, when they are long, its texts.
+ * POST /v1/fetch: its body and its response, and the contracts of the Fetch actor and the host profile. A page never
+ * travels in a message: a record names its bytes by digest and, when they are long, its texts.
  */
 import { type Static, Type } from "typebox";
 import { BillingCategory, Nullable, Sha256 } from "./common.ts";
@@ -17,7 +17,7 @@ export const isPremium = (tier: string): tier is PremiumTier =>
   PREMIUM_TIERS.some((premium) => premium === tier);
 
 export const MAX_BYTES_DEFAULT = 15_728_640;
-/** Of a PDF, as an item of a batch that sets no max_bytes. */
+/** The limit for a PDF, in a batch item without max_bytes. */
 export const BATCH_PDF_BYTES_DEFAULT = 209_715_200;
 export const MAX_BYTES_CEILING = 52_428_800;
 export const MIN_TEXT_CHARS_DEFAULT = 500;
@@ -25,7 +25,7 @@ export const MIN_TIMEOUT_S = 5;
 export const MAX_TIMEOUT_S = 150;
 
 export const FetchBody = Type.Object({
-  /** Anything that is no http(s) URL is answered with the error invalid_url, not refused. */
+  /** A text that is no http(s) URL is answered with the error invalid_url, not refused. */
   url: Type.String({ minLength: 1, maxLength: 8192 }),
   render: Type.Optional(Type.Enum(["auto", "never", "always"], { default: "auto" })),
   max_bytes: Type.Optional(
@@ -63,7 +63,10 @@ export type Attempt = Static<typeof Attempt>;
 export const PdfPage = Type.Object({ page: Type.Integer({ minimum: 1 }), text: Type.String() });
 export type PdfPage = Static<typeof PdfPage>;
 
-/** What a page says of itself; each field null when it does not. Forms: 1-core.md, ArticleMeta. */
+/**
+ * What a page says of itself; a field is null when it does not. Several authors are separated by "; ". Times are ISO 8601:
+ * UTC with a Z, without a zone when the page gives none, or only a date, a month or a year. Languages are BCP 47.
+ */
 export const ArticleMeta = Type.Object({
   author: Nullable(Type.String()),
   published_at: Nullable(Type.String()),
@@ -91,12 +94,12 @@ export const PrimarySource = Type.Object({
 export type PrimarySource = Static<typeof PrimarySource>;
 
 /**
- * A page as it was retrieved, in the form in which it is cached and travels between nodes. Everything of the
- * response but what belongs to one call (request id, cached, cost) and the long texts, which are named here
- * and read from the body store where the answer is written.
+ * A page as it was retrieved, in the form in which it is cached and sent between nodes: everything of the response
+ * except what belongs to one call (request id, cached, cost) and the long texts, which are named by digest here and read
+ * from the body store when the response is written.
  */
 export const PageRecord = Type.Object({
-  /** After redirects; for an archived copy the copy's address. */
+  /** The address after redirects; for an archived copy the address of the copy. */
   final_url: Nullable(Type.String()),
   redirects: Type.Array(Redirect),
   status: Nullable(Type.Integer()),
@@ -109,7 +112,7 @@ export const PageRecord = Type.Object({
   charset: Nullable(Type.String()),
   title: Nullable(Type.String()),
   meta: Nullable(ArticleMeta),
-  /** The retained text when it is short enough to travel (TEXT_INLINE_BYTES), else null and in text_sha256. */
+  /** The text when it is at most TEXT_INLINE_BYTES long; a longer one is null here and named by text_sha256. */
   text: Nullable(Type.String()),
   text_sha256: Nullable(Sha256),
   text_chars: Type.Integer(),
@@ -137,11 +140,11 @@ export const PageRecord = Type.Object({
 });
 export type PageRecord = Static<typeof PageRecord>;
 
-/** Digests of the stored bodies that hold what is too long to stand in a record. */
+/** Digests of the stored texts that are too long for a record. */
 export const textDigests = ({ text_sha256, pdf_pages_sha256 }: PageRecord): readonly string[] =>
   [text_sha256, pdf_pages_sha256].filter((sha256) => sha256 !== null);
 
-/** A record of nothing: what an answer without a page carries. */
+/** The record of an answer without a page. */
 export const EMPTY_RECORD: PageRecord = {
   final_url: null,
   redirects: [],
@@ -177,16 +180,16 @@ export const EMPTY_RECORD: PageRecord = {
   primary_sources: [],
 };
 
-/** Texts of at most so many UTF-8 bytes travel inside the record; longer ones go to the body store. */
+/** Texts of at most so many UTF-8 bytes are part of the record; longer ones go to the body store. */
 export const TEXT_INLINE_BYTES = 65_536;
 
-/** What the gateway asks of the Fetch actor: the body with its defaults filled in, and what the plan allows. */
+/** The request to the Fetch actor: the body of the call with its defaults filled in. */
 export const FetchRequest = Type.Object({
   fetch_id: Type.String(),
   url: Type.String(),
   render: Type.Enum(["auto", "never", "always"]),
   max_bytes: Type.Integer(),
-  /** The same of a PDF. */
+  /** The same limit for a PDF. */
   max_pdf_bytes: Type.Integer(),
   accept_pdf: Type.Boolean(),
   cache_ttl_s: Nullable(Type.Integer()),
@@ -199,21 +202,21 @@ export const FetchRequest = Type.Object({
   user_agent: Nullable(Type.String()),
   accept_language: Nullable(Type.String()),
   lane: Type.Enum(["sync", "batch"]),
-  /** Whose call it is: its budget pays for premium routes. */
+  /** The project of the caller, whose budget pays for premium routes. */
   project: Type.String(),
-  /** When the caller's patience ends, Unix milliseconds; the work may go on into the cache. */
+  /** How long the caller waits, Unix milliseconds; the run may go on into the cache. */
   deadline_ms: Type.Integer(),
-  /** Whether timeout_s was given: then the deadline ends the work, too. */
+  /** Whether timeout_s was given: then the deadline ends the run, too. */
   hard_deadline: Type.Boolean(),
   /**
-   * The same will be asked again with premium routes, after a pause: that every route failed is not said of the domain
-   * for a climb without them. Left out: it is as it stands.
+   * The same page will be requested again with premium routes, after a pause: the domain is not told that every route
+   * failed. Default: it is told.
    */
   premium_later: Type.Optional(Type.Boolean()),
 });
 export type FetchRequest = Static<typeof FetchRequest>;
 
-/** What a fetch came to. The record is that of the best page there is, also beside an error. */
+/** The result of a fetch. The record is that of the best page there is, also beside an error. */
 export const FetchAnswer = Type.Object({
   record: PageRecord,
   attempts: Type.Array(Attempt),
@@ -230,13 +233,13 @@ export type FetchAnswer = Static<typeof FetchAnswer>;
 
 /**
  * One actor per cache key; its key is "<site> <digest of the cache key>", so that it lives beside its Domain.
- * `climbed` and the rest are its own messages.
+ * `completed` and `tick` are its own messages.
  */
 export const Fetch = contract(
   "fetch",
   {
     get: ask(FetchRequest, FetchAnswer),
-    /** This caller is answered at once, with a timeout; when it was the last, the climb ends and nothing more is sent. */
+    /** Answers this caller at once, with a timeout; without other callers the run ends and no more requests are sent. */
     cancel: tell(Type.Object({ fetch_id: Type.String() })),
     completed: tell(Type.Object({ run: Type.Integer(), answer: FetchAnswer })),
     tick: tell(Type.Null()),
@@ -245,8 +248,7 @@ export const Fetch = contract(
 );
 
 /**
- * What earlier fetches taught about a host: `required`, it is served only through premium routes; `refused`, it
- * blocks them, too.
+ * What earlier fetches have shown of a host: `required`, only premium routes serve it; `refused`, it blocks these, too.
  */
 export const PremiumAdvice = Type.Object({ premium: Type.Enum(["unknown", "required", "refused"]) });
 export type PremiumAdvice = Static<typeof PremiumAdvice>;
@@ -260,12 +262,12 @@ export const Observation = Type.Enum([
 ]);
 export type Observation = Static<typeof Observation>;
 
-/** What a host taught, for an operator. */
+/** The profile of a host, for an operator. */
 export const HostProfileView = Type.Object({
   premium: PremiumAdvice.properties.premium,
-  /** Until when that is believed; null while it is unknown. */
+  /** Until when `premium` is believed; null while it is unknown. */
   until: Nullable(Type.String()),
-  /** Fetches in a row that only a premium route brought home. */
+  /** Fetches in a row that only a premium route served. */
   premium_only: Type.Integer(),
   /** Fetches in a row in which the site blocked every premium route that was tried. */
   premium_blocked: Type.Integer(),
@@ -279,20 +281,20 @@ export const HostProfile = contract(
     recall: ask(Type.Null(), PremiumAdvice),
     recordObservation: tell(Observation),
     view: ask(Type.Null(), HostProfileView),
-    /** Forgets everything: an operator's word. */
+    /** Forgets everything, for an operator. */
     clear: ask(Type.Null(), HostProfileView),
   },
   "domain",
 );
 
-/** Everything remembered of a domain: what its Domain actor says, and what each of its hosts taught. */
+/** Everything stored of a domain: the view of its Domain actor and the profiles of its hosts. */
 export const DomainMemory = Type.Object({
   ...DomainView.properties,
   hosts: Type.Array(Type.Object({ host: Type.String(), ...HostProfileView.properties })),
 });
 export type DomainMemory = Static<typeof DomainMemory>;
 
-/** The answer to a client, field by field as the specification has it. */
+/** The response to a client; its fields and their order are part of the public API. */
 export const FetchResponse = Type.Object({
   url: Type.String(),
   final_url: Nullable(Type.String()),

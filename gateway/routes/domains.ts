@@ -1,6 +1,6 @@
 /**
- * What the service remembers of a domain, for who runs it: GET shows it, DELETE has it forgotten. No part of the public
- * API (1-core.md knows no such path): the command `trawl domain` is its client. Pages and bodies are not touched.
+ * The stored state of a domain, for the operator: GET shows it, DELETE clears it. Not a part of the public API; its
+ * client is the command `trawl domain`. Pages and bodies are not touched.
  */
 import { Type } from "typebox";
 import type { ActorClient } from "../../cluster/actor.ts";
@@ -12,9 +12,9 @@ import { type Answer, type Call, type Route, route } from "../route.ts";
 
 export interface DomainRoutesDeps {
   readonly ask: ActorClient;
-  /** The site whose politeness a host shares; null for what is no host. */
+  /** The site that a host belongs to; null for a text that is no host name. */
   readonly siteOf: (host: string) => string | null;
-  /** Hosts of a site that taught something, at most so many. Throws Fault. */
+  /** Hosts of a site that have a profile, at most `limit`. Throws Fault. */
   readonly hostsOf: (site: string, limit: number) => Promise<readonly string[]>;
 }
 
@@ -28,7 +28,7 @@ const OperatorOnly = Type.Object({
   detail: Type.Object({ error: Type.Literal("operator_only"), message: Type.String() }),
 });
 
-/** An external customer's admin runs an account, not the service. */
+/** The operator's account admin; an external customer's admin is not an operator. */
 const isOperator = ({ grant: { key, customer } }: Caller): boolean =>
   key.role === "account_admin" && !customer.external;
 

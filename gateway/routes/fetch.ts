@@ -1,7 +1,7 @@
 /**
- * POST /v1/fetch: a checked body to the question the Fetch actor is asked, and what it came to as a FetchResponse
- * (1-core.md). It waits for the answer and gives up in time; whether a page is fresh, and how one is got, is decided
- * elsewhere and handed in. Answers from the cache that were written before are sent again without writing them anew.
+ * POST /v1/fetch: turns a validated body into the request to the Fetch actor, waits for the answer within the call's
+ * deadline, and writes it as a FetchResponse. Whether a page is fresh, and how one is fetched, is decided by the services
+ * it is given. Responses from the cache stay in memory and are sent again without being written again.
  */
 import assert from "node:assert/strict";
 import { LRUCache } from "lru-cache";
@@ -33,19 +33,19 @@ import { type Answer, type Call, type Route, route, type Shortcut } from "../rou
 
 export interface FetchServices {
   /**
-   * The whole fetch: cache, or the Fetch actor. `signal` aborts when nobody waits any more; the work may go on
-   * into the cache. Throws Fault; `mailbox_full` is answered as domain_busy.
+   * The whole fetch: from the cache or by the Fetch actor. `signal` aborts when the client does not wait any more; the
+   * work may go on into the cache. Throws Fault; `mailbox_full` is answered as domain_busy.
    */
   readonly fetch: (request: FetchRequest, signal: AbortSignal) => Promise<FetchAnswer>;
   /**
-   * Whether the same question, asked at this moment, would be answered by the cache with this very record. It gets
-   * the objects that `fetch` was given and gave, so it may know them by identity; it is called for every cached
-   * request and must not wait. Left out: every answer is written afresh.
+   * Whether the cache would answer the same request now with this very record. It is given the same objects as `fetch`
+   * was given and returned, so it may compare them by identity; it is called for every cached request and must not wait.
+   * Default: every response is written anew.
    */
   readonly isCurrent?: (request: FetchRequest, answer: FetchAnswer, now_ms: number) => boolean;
-  /** Whose pages are asked for as the operator: a user_agent is ignored there. Default: nobody's. */
+  /** Whether an address is requested with the operator's User-Agent only, so that `user_agent` is ignored. Default: none. */
   readonly isOperatorUrl?: (url: string) => boolean;
-  /** Bytes to text by WHATWG name, as the extraction decoded them. */
+  /** Decodes bytes by the WHATWG name of their encoding, as the extraction does. */
   readonly decode: (bytes: Buffer, charset: string) => string;
   readonly blobs: Blobs;
   readonly bodyGrants: BodyGrants;
@@ -56,15 +56,15 @@ export interface FetchServices {
 /** How long a call waits beyond its timeout_s. */
 export const WAIT_BEYOND_TIMEOUT_MS = 15_000;
 
-/** Bodies longer than this are seldom sent twice letter for letter. */
+/** Longer request bodies are seldom sent twice without a change. */
 const REMEMBERED_BODY_BYTES = 4_096;
-/** Written answers kept in memory, all of them together and one at most. */
+/** Written responses in memory: all of them together, and one at most. */
 const MAX_WRITTEN_BYTES = 64 * 2 ** 20;
 const WRITTEN_BYTES_EACH = 2 * 2 ** 20;
 
 type FetchCall = Call<null, null, FetchBody>;
 
-/** An answer of the cache as it was sent, but for its request id, which each answer has for itself. */
+/** A response from the cache as it was sent; only its request id differs between responses. */
 interface Written {
   readonly request: FetchRequest;
   readonly answer: FetchAnswer;
@@ -73,7 +73,7 @@ interface Written {
   readonly bill: Bill;
 }
 
-/** What one writes may not be shown to all: external customers do not see what it cost. */
+/** External customers have written responses of their own: they do not see what a fetch cost. */
 const keyOf = (bytes: Buffer, external: boolean): string => (external ? "x" : "i") + bytes.toString("latin1");
 
 export function fetchRoutes(services: FetchServices): readonly Route[] {
@@ -121,7 +121,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     await grantBody(bodyGrants, caller.grant.project.name, answer.record);
     const texts = await textsOf(services, answer.record, body.include_html !== false);
     const reply = write(call, answer, texts);
-    // A user agent is allowed or not by project; what was written for one may not be sent to another.
+    // A user agent is allowed by project, so a response for one project may not be sent to another.
     if (isCurrent && answer.cached && answer.error === null && body.user_agent == null)
       remember(call, external, request, answer, reply);
     return reply;
@@ -135,10 +135,10 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     { body, bill }: Answer,
   ): void {
     if (asked.length > REMEMBERED_BODY_BYTES || !Buffer.isBuffer(body) || !bill) return;
-    // Behind it come the quote and the brace: request_id is the last field.
+    // request_id is the last field, so only the quote and the brace follow it.
     const id_at = body.length - 2 - REQUEST_ID_CHARS;
     assert(body.toString("latin1", id_at, id_at + REQUEST_ID_CHARS) === request_id);
-    // A copy: these very bytes may still be on their way to the one who asked.
+    // A copy, because these bytes may still be on their way to the client.
     written.set(keyOf(asked, external), { request, answer, bytes: Buffer.from(body), id_at, bill });
   }
 
@@ -198,7 +198,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
 
 const HIT = { outcome: "ok", cached: "true", category: "fetch_cached" } as const;
 
-/** Longer answers are not taken by a socket at once, so nobody can have them to himself: they go as they stand. */
+/** A socket takes longer responses in parts, so their buffer cannot be lent: they are sent in pieces. */
 const MAX_BORROWED_BYTES = 64 * 1024;
 
 function resend({ bytes, id_at }: Written, request_id: string): Answer {
@@ -219,7 +219,7 @@ async function* concat(...pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* pieces;
 }
 
-/** First that the project retrieved the body, then its address: who reads it may come back for it at once. */
+/** Grants the project access to a body before its address is sent: the client may request the body at once. */
 export async function grantBody(
   bodyGrants: BodyGrants,
   project: string,
@@ -231,7 +231,7 @@ export async function grantBody(
   await bodyGrants.record(project, { sha256, content_type, body_kind });
 }
 
-/** Items of a batch: the HTML is left out unless an item wants it. */
+/** Items of a batch: without HTML, unless an item asks for it. */
 export const fetchBatch = (
   services: Pick<FetchServices, "blobs" | "decode" | "isOperatorUrl">,
 ): BatchKind => ({
@@ -244,7 +244,7 @@ export const fetchBatch = (
     return {
       ...rest,
       ...(include_html === true && { include_html }),
-      // Left out, it is another limit for a PDF.
+      // Without max_bytes a PDF has another limit.
       ...(typeof max_bytes === "number" && { max_bytes }),
       ...((item as AliasedBody).allow_premium === false && { allow_paid: false }),
     };
@@ -263,13 +263,13 @@ export const fetchBatch = (
   },
 });
 
-/** Whether a text is an http or https URL at all; which destinations are allowed is judged where it is fetched. */
+/** Whether a text is an http or https URL; which destinations are allowed is judged when it is fetched. */
 function isWebAddress(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && (url.protocol === "http:" || url.protocol === "https:");
 }
 
-/** The specification writes allow_paid this way in some listings: either says no. */
+/** `allow_premium` is an alias of `allow_paid`: either of them set to false forbids premium routes. */
 interface AliasedBody {
   readonly allow_premium?: unknown;
 }
@@ -279,11 +279,11 @@ interface CallerContext {
   readonly project: string;
   readonly lane: FetchRequest["lane"];
   readonly now_ms: number;
-  /** How long it waits when timeout_s is not given. */
+  /** How long the caller waits when timeout_s is not given. */
   readonly wait_ms: number;
 }
 
-/** The question, its defaults filled in. The id names the fetch: one request, one place in the queue. */
+/** The request to the Fetch actor, with defaults filled in. Its id names the fetch: one place in each queue. */
 export function fetchRequestOf(
   body: FetchBody,
   { fetch_id, project, lane, now_ms, wait_ms }: CallerContext,
@@ -312,7 +312,7 @@ export function fetchRequestOf(
   };
 }
 
-/** The long parts of a page, read from where they are stored. */
+/** The long parts of a page, read from the body store. */
 interface Texts {
   readonly html: string | null;
   readonly text: string;
@@ -340,7 +340,7 @@ export async function textsOf(
   };
 }
 
-/** The record names it, so it must be there; when it is not, the store has lost it and may find it again. */
+/** A body that a record names must be there; when it is not, the store has failed. */
 async function readAll(blobs: Blobs, sha256: string): Promise<Buffer> {
   const pieces = await blobs.get(sha256);
   if (pieces === null) throw new Fault("bodies_unreachable", `Cannot read body "${sha256}": it is not there`);
@@ -364,7 +364,7 @@ interface Reader {
   readonly external: boolean;
 }
 
-/** Field by field as the specification lists them; request_id stays last, see `remember`. */
+/** The order of the fields is that of FetchResponse; request_id must be the last, see `remember`. */
 export function responseOf(
   { url, include_html }: FetchBody,
   answer: FetchAnswer,
@@ -418,11 +418,11 @@ export function responseOf(
   };
 }
 
-/** A label from a closed set: `http_404` and its like are folded. */
+/** The outcome as a label from a closed set: `http_404` becomes `http_4xx`. */
 const outcomeOf = (error: string | null): string =>
   error === null ? "ok" : error.startsWith("http_") ? `http_${error.charAt(5)}xx` : error;
 
-/** Errors the gateway knows by itself. */
+/** Answers that the gateway gives itself. */
 const failedAnswer = (
   error: FetchError,
   error_detail: string,
@@ -442,7 +442,7 @@ const failedAnswer = (
 const INVALID_URL = failedAnswer("invalid_url", "The url is no http or https URL", null);
 const BUSY = failedAnswer("domain_busy", "Too many requests wait for this page", 5);
 
-/** A full mailbox is a page too many wait for, in the words of a fetch. */
+/** A full mailbox means that too many callers wait for this page. */
 function asBusy(problem: unknown): FetchAnswer {
   if (problem instanceof Fault && problem.code === "mailbox_full") return BUSY;
   throw problem;

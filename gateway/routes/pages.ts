@@ -1,11 +1,11 @@
-/** What people and their tools read: the page at `/` and the machine-readable description of everything. */
+/** The home page at `/` for people, and the OpenAPI document of the whole API for tools. */
 import { Type } from "typebox";
 import { openRoute, type Route } from "../route.ts";
 
 export interface PageRoutesDeps {
-  /** The OpenAPI document, once all routes are known. */
+  /** The OpenAPI document; called after all routes are known. */
   readonly document: () => object;
-  /** The address clients see, known once it is listened on. */
+  /** The address that clients use; called after the server listens. */
   readonly public_url: () => string;
   readonly version: string;
 }

@@ -70,7 +70,7 @@ export function auditCommand(context: Context): Command {
 const describe = ({ fetch_id, node, epoch }: AuditedRequest): string =>
   `${fetch_id} by ${node} (epoch ${epoch})`;
 
-/** 2-adapters.md, part B. */
+/** The profile site asks for at most one request a second. */
 const PROFILES_MIN_DELAY_MS = 1_000;
 
 function span(text: string): number {

@@ -1,4 +1,4 @@
-/** trawl domain NAME [--clear]: what a running service remembers of a domain, and how it is made to forget. */
+/** trawl domain NAME [--clear]: shows what a running service has stored of a domain, or clears it. */
 import type { Command } from "commander";
 import type { DomainMemory } from "../../schemas/fetch.ts";
 import { type ClientOptions, clientCommand, exchange, errorOf, service } from "./client.ts";

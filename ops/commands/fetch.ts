@@ -1,6 +1,6 @@
 /**
- * trawl fetch URL: a client of POST /v1/fetch. The page's text on standard output, the routes that were tried on
- * standard error.
+ * trawl fetch URL: a client of POST /v1/fetch. It prints the page's text on standard output and the routes that were
+ * tried on standard error.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type FetchBody, type FetchResponse, TIERS, type Tier } from "../../schemas/fetch.ts";
@@ -89,7 +89,7 @@ function bodyOf(url: string, options: FetchOptions): FetchBody {
   };
 }
 
-/** What happened, one line for each route and one for the whole. */
+/** One line for each attempt and one for the result. */
 function describe(page: FetchResponse): string[] {
   const attempts = page.attempts.map(
     ({ tier, status, reason, ms, detail }) =>

@@ -168,7 +168,7 @@ export type CopyVerdict =
 const MIN_SCORE = 0.5;
 const READABLE: ReadonlySet<ContentKind> = new Set(["html", "pdf", "text"]);
 
-/** `elsewhere`: it must stand on another site than the page itself. */
+/** `must_be_other_site`: the copy must be on another site than the page. */
 export function judgeCopy(
   wanted: WantedPage,
   { final_url, kind, extracted }: Copy,

@@ -1,6 +1,6 @@
 /**
- * Captures in Common Crawl: its list of crawls, its index (CDXJ, one JSON object a line), and the WARC record that one
- * range of one file holds. Pure but for unpacking gzip; every length is limited before it is believed.
+ * Captures in Common Crawl: its list of crawls, its index (CDXJ, one JSON object a line), and the WARC record in one
+ * range of one file. Pure functions, except for gzip; every length is limited before it is used.
  */
 import { gunzipSync } from "node:zlib";
 import { Type } from "typebox";
@@ -16,7 +16,7 @@ const CRAWLS_ASKED = 2;
 
 export const crawlsUrl = (index_url: string): string => `${index_url}/collinfo.json`;
 
-/** Null when this is no list of crawls. */
+/** The newest crawls; null when the body is no list of crawls. */
 export function readCrawls(body: string): readonly string[] | null {
   const list = parseJson(body);
   return Crawls.Check(list) ? list.slice(0, CRAWLS_ASKED).map(({ id }) => id) : null;
@@ -68,7 +68,7 @@ export const rangeOf = ({ offset, length }: Capture): string => `bytes=${offset}
 
 const YEAR_MS = 365 * 86_400_000;
 
-/** When it was taken, or null for what is no time, lies ahead or is older than a year. */
+/** The time of the capture; null when it is no time, in the future or older than a year. */
 export function capturedAt({ timestamp }: Capture, now_ms: number): string | null {
   const at = timestamp.replace(/^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/, "$1-$2-$3T$4:$5:$6Z");
   const at_ms = Date.parse(at);
@@ -85,9 +85,9 @@ export interface CapturedPage {
   readonly body: Buffer;
 }
 
-/** Of the record around the page. */
+/** The WARC and HTTP headers around the page. */
 const MAX_FRAME_BYTES = 262_144;
-/** The crawl keeps 5 MiB of a page at most: what is unpacked here and now takes some 20 ms. */
+/** Common Crawl stores 5 MiB of a page at most, which gzip unpacks in about 20 ms, on this thread. */
 const MAX_PAGE_BYTES = 5 * 2 ** 20;
 
 /** The page in one gzipped WARC record, or null for anything else: broken, too large, cut off, no response. */
@@ -109,7 +109,7 @@ export function readRecord(packed: Buffer, max_bytes: number): CapturedPage | nu
   const http = headOf(block);
   const status = Number(/^HTTP\/[\d.]+ (\d{3})(?: |$)/.exec(http?.first ?? "")?.[1]);
   if (!http || !Number.isInteger(status)) return null;
-  // The crawler stores bodies decoded and says so in fields of its own; what is still coded would have to be guessed at.
+  // Common Crawl stores decoded bodies and renames these fields; a body that is still encoded is not decoded here.
   if (http.fields.has("content-encoding") || http.fields.has("transfer-encoding")) return null;
   const body = block.subarray(http.end);
   return body.length > max_bytes ? null : { url, status, headers: http.fields, body: Buffer.from(body) };

@@ -1,8 +1,8 @@
 /**
- * The look for an open copy elsewhere, source by source until one is verified: the publisher's feed, the Guardian's
+ * The search for an open copy of a page, source by source until one is verified: the publisher's feed, the Guardian's
  * API, an open-access copy by DOI, the same story on another site, and for batches Common Crawl. Every request is one
- * polite GET under the rules of its own host; everything asked leaves an attempt. What is looked for, and what counts
- * as found, is alternates.ts.
+ * polite GET under the rules of its own host, and every one is listed in `attempts`. What is searched for, and what
+ * counts as verified, is alternates.ts.
  */
 import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../../../cluster/actor.ts";
@@ -46,7 +46,7 @@ import {
 } from "./guardian.ts";
 import { readUnpaywall, unpaywallRequestUrl } from "./unpaywall.ts";
 
-/** Addresses of results, best first, and what the search cost in micros. Throws nothing; ends with its signal. */
+/** Addresses of results, best first, and the cost of the search in micros. Never throws; ends with its signal. */
 export type SearchPort = (
   ask: ActorClient,
   query: string,
@@ -54,18 +54,18 @@ export type SearchPort = (
   signal: AbortSignal,
 ) => Promise<{ readonly urls: readonly string[]; readonly cost_micros: number }>;
 
-/** Who may be asked beside the publisher itself; what is left out is not. Addresses have no slash at their end. */
+/** The configured sources beside the publisher itself. Addresses do not end with a slash. */
 export interface Sources {
   readonly search?: SearchPort;
   readonly guardian?: { readonly url: string; readonly key: string };
   readonly unpaywall?: { readonly url: string; readonly email: string };
   readonly common_crawl?: { readonly index_url: string; readonly data_url: string };
-  /** Who asks registers and indexes: they want to know. Pages are asked for as any page. */
+  /** The User-Agent for registers and indexes, which ask for a contact. Pages are requested as any page. */
   readonly user_agent: string;
 }
 
 interface AlternateDeps extends Sources {
-  /** One GET over the route `direct`: redirects hop by hop, each asked for under its own host's rules. */
+  /** One GET over the route `direct`: each redirect hop is admitted under the rules of its own host. */
   readonly read: Transport;
   readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
   readonly clock: Clock;
@@ -83,7 +83,7 @@ export interface AlternateLookup {
   >;
   readonly admit: TransportRequest["admit"];
   readonly signal: AbortSignal;
-  /** One attempt; `detail` is the copy's address. */
+  /** Records one attempt; `detail` is the address of the copy. */
   readonly note: (status: number | null, reason: string, ms: number, detail: string | null) => void;
 }
 
@@ -100,15 +100,15 @@ export interface AlternateResult {
   readonly cost_micros: number;
 }
 
-/** The whole look; a caller without a deadline of its own waits 150 s for everything. */
+/** The whole search; a caller without timeout_s waits 150 s for everything. */
 const MAX_LOOKUP_MS = 60_000;
-/** One request of it. */
+/** One request of the search. */
 const MAX_READ_MS = 20_000;
 const MAX_FEED_BYTES = 5 * 2 ** 20;
-/** Answers of registers and indexes. */
+/** One answer of a register or an index. */
 const MAX_ANSWER_BYTES = 2 * 2 ** 20;
 
-/** A batch over one publisher reads its feed once, and not for every page; the same for the list of crawls. */
+/** Feeds and the list of crawls are remembered: a batch over one publisher reads its feed once, not for every page. */
 const REMEMBERED_MS = 10 * 60_000;
 const MAX_REMEMBERED_BYTES = 32 * 2 ** 20;
 
@@ -136,7 +136,7 @@ export function alternateFinder(deps: AlternateDeps): (lookup: AlternateLookup) 
       detail: string,
     ) => lookup.note(status, `alternate_${source}${outcome === "" ? "" : `_${outcome}`}`, ms, detail);
 
-    /** One GET; whatever is no 200 (206 for a range) is noted, under `shown` where the address itself is secret. */
+    /** One GET. A status other than 200 (206 for a range) is recorded, as `shown` where the address contains a key. */
     async function get(
       source: AlternateSource,
       url: string,
@@ -191,7 +191,7 @@ export function alternateFinder(deps: AlternateDeps): (lookup: AlternateLookup) 
       }
     }
 
-    /** Reads what may be a copy, judges it and notes the verdict. */
+    /** Extracts what may be a copy, judges it and records the verdict. */
     async function assess(
       source: AlternateSource,
       page: Page,
@@ -225,7 +225,7 @@ export function alternateFinder(deps: AlternateDeps): (lookup: AlternateLookup) 
       return { source, score: verdict.score, page, kind, extracted };
     }
 
-    /** A page of its own, at its own address. */
+    /** A candidate that is a page at an address of its own. */
     async function fetchCandidate(
       source: AlternateSource,
       url: string,
@@ -242,7 +242,7 @@ export function alternateFinder(deps: AlternateDeps): (lookup: AlternateLookup) 
       return assess(source, page, { content_type, kind, bytes: page.body }, verdictOf);
     }
 
-    /** HTML that came in an envelope: judged as the page it makes, kept as it was carried. */
+    /** An article inside a feed or an API answer: judged as the page it makes, stored as it came. */
     async function assessEmbedded(
       source: AlternateSource,
       envelope: Page,
@@ -355,7 +355,7 @@ export function alternateFinder(deps: AlternateDeps): (lookup: AlternateLookup) 
     }
 
     async function searchCommonCrawl(): Promise<AlternateMatch | null> {
-      // What a crawler was let into is not open to everyone: never for a page that is sold.
+      // Never for a page that is sold: a site may show its pages to a crawler and sell them to readers.
       if (!common_crawl || request.lane !== "batch" || wanted.cause === "paywall") return null;
       const { index_url, data_url } = common_crawl;
       const source = "common_crawl";
@@ -425,7 +425,7 @@ export function alternateFinder(deps: AlternateDeps): (lookup: AlternateLookup) 
   };
 }
 
-/** What a refusal to go there is called in an attempt. */
+/** The reason of an attempt whose request was refused, by the error of the refusal. */
 const REFUSAL_REASONS: Readonly<Record<string, string>> = {
   robots_disallowed: "robots",
   blocked_destination: "blocked_destination",
@@ -438,13 +438,13 @@ const REFUSAL_REASONS: Readonly<Record<string, string>> = {
 };
 const FAILURE_REASONS: Readonly<Record<string, string>> = { timeout: "timeout", too_large: "too_large" };
 
-/** What an envelope says about how long it is good; the rest of it is not the copy's. */
+/** Headers of a feed or an API answer that tell how long its content is fresh; the others do not describe the copy. */
 const ENVELOPE_FIELDS: ReadonlySet<string> = new Set(["cache-control", "expires", "date", "age"]);
 
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
-/** The page that carried HTML makes with what its envelope says of it, for the extraction. */
+/** The HTML page for the extraction, from an embedded article and what its feed or API says of it. */
 function asPage({ title, author, published, html }: EmbeddedArticle, url: string): string {
   const at_ms = Date.parse(published ?? "");
   const date = Number.isNaN(at_ms) ? null : new Date(at_ms).toISOString();

@@ -1,10 +1,10 @@
-/** The Guardian's open API as an open copy of its own articles: which address asks for one, what its answer holds. Pure. */
+/** The Guardian's open API, as a source of its own articles: the request's address and the parsed answer. Pure functions. */
 import { type Static, Type } from "typebox";
 import { Compile } from "typebox/compile";
 
 const HOSTS = /^(?:www\.|amp\.|m\.)?(?:theguardian\.com|guardian\.co\.uk)$/i;
 
-/** The item's id, which is the path of its page: `world/2026/nov/20/some-story`. Null: not the Guardian's, or no article. */
+/** The article's id, which is the path of its page: `world/2026/nov/20/some-story`. Null for other sites and pages. */
 export function guardianId(url: string): string | null {
   const { hostname, pathname } = new URL(url);
   const id = pathname.replaceAll(/^\/+|\/+$/g, "");
@@ -13,7 +13,7 @@ export function guardianId(url: string): string | null {
     : null;
 }
 
-/** The copy's address, without the key; `api_url` has no slash at its end. */
+/** The address of the copy, without the key; `api_url` does not end with a slash. */
 export const guardianAddress = (api_url: string, id: string): string => `${api_url}/${id}`;
 
 export const guardianRequestUrl = (api_url: string, id: string, key: string): string =>
@@ -43,7 +43,7 @@ export interface EmbeddedArticle {
   readonly html: string;
 }
 
-/** Null when the answer is something else, or of another item. */
+/** Null when the answer is of another form or another article. */
 export function readGuardian(body: string, id: string): EmbeddedArticle | null {
   const answer = parseJson(body);
   if (!item.Check(answer)) return null;

@@ -1,10 +1,10 @@
-/** Open copies of papers by DOI, from a register of the Unpaywall shape (v2): how it is asked, what its answer says. Pure. */
+/** Open copies of papers by DOI, from a register with the API of Unpaywall (v2): request and answer. Pure functions. */
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
 import { Nullable } from "../../../schemas/common.ts";
 import { addressOf } from "../../lib/content/similarity.ts";
 
-/** `api_url` has no slash at its end. The DOI's own slash stays one. */
+/** `api_url` does not end with a slash. The slash of a DOI is not escaped. */
 export const unpaywallRequestUrl = (api_url: string, doi: string, email: string): string =>
   `${api_url}/${doi.split("/").map(encodeURIComponent).join("/")}?${new URLSearchParams({ email }).toString()}`;
 
@@ -29,7 +29,7 @@ export interface OpenAccessPaper {
 
 const MAX_PLACES = 3;
 
-/** Where the paper may be read, best first; null when the answer is something else, or of another paper. */
+/** Where the paper can be read, best first; null when the answer is of another form or another paper. */
 export function readUnpaywall(body: string, doi: string, accept_pdf: boolean): OpenAccessPaper | null {
   let answer: unknown = null;
   try {

@@ -1,23 +1,23 @@
 /**
- * robots.txt by RFC 9309: a file to the lines that apply to one crawler, and those lines to a verdict on an address.
- * No I/O, no regular expression made from a file's content, and no work that grows faster than file times address.
+ * robots.txt by RFC 9309: parses a file to the lines that apply to one crawler, and judges an address by those lines.
+ * No I/O, no regular expression from the content of a file, and no work that grows faster than file times address.
  *
- * It departs from the RFC where the world does, and only to be kinder to the author's meaning: a missing colon, usual
- * misspellings, a byte order mark, `Allow: …/index.html` for its folder, `Crawl-delay` (capped). What to do when
- * there is no file to read is robots-state.ts in actors/domain.
+ * It accepts more than the RFC where files do: a missing colon, usual misspellings, a byte order mark,
+ * `Allow: …/index.html` for its folder, `Crawl-delay` (capped). What a missing or unreadable file means is
+ * robots-state.ts in actors/domain.
  */
 import type { RobotsRule, RobotsRules } from "../../../schemas/domain.ts";
 import { normaliseEscapes } from "./url.ts";
 
-/** RFC 9309, section 2.5: at least so much must be parsed. What comes later does not exist. */
+/** RFC 9309, section 2.5: a crawler must parse at least so much. The rest of a longer file is ignored. */
 export const MAX_ROBOTS_BYTES = 500 * 1024;
-/** Eight times the longest address old browsers took; the rest of a line does not exist. */
+/** Eight times the longest address of old browsers; the rest of a longer line is ignored. */
 const MAX_LINE_BYTES = 16_663;
-/** Longer delays are meant for another kind of crawler (3-decisions.md, Core). */
+/** Longer delays are meant for crawlers that read a whole site; this one reads single pages. */
 const MAX_CRAWL_DELAY_MS = 30_000;
 /**
- * Characters compared for one verdict. An honest file costs some thousands, the largest ones a million; a file that
- * would cost more than this disallows. The worst found within it (long pieces that nearly fit) takes half a second.
+ * Characters compared for one verdict. A usual file costs some thousands, the largest ones a million; a file that would
+ * cost more than this disallows everything. The slowest case below it (long pieces that nearly match) takes 0.5 s.
  */
 const MAX_COMPARED_CHARS = 5_000_000;
 
@@ -125,7 +125,7 @@ function matches(path: string, pattern: string): boolean {
   return path.length - last.length >= at && path.endsWith(last);
 }
 
-/** What patterns and paths have in common when they are compared: one spelling, ASCII only (section 2.2.2). */
+/** The form in which patterns and paths are compared: one spelling, ASCII only (section 2.2.2). */
 function comparable(text: string): string {
   const ascii = text.replaceAll(
     /[^\x21-\x7e]|["'<>\\^`{|}]/g,
@@ -139,7 +139,7 @@ function addRule(group: Group, allow: boolean, value: string, line: number): voi
   if (value === "") return;
   const plain = comparable(value);
   const open = plain.slice(0, -1).replaceAll("$", "%24");
-  // Without the copy each pattern would hold on to the whole file it is a part of.
+  // Without the copy each pattern would keep the whole file in memory that it is a part of.
   const pattern = Buffer.from(open + plain.slice(-1), "latin1").toString("latin1");
   group.rules.push({ allow, pattern, line });
   if (allow && /\/index\.html?$/.test(pattern.slice(-11))) {
@@ -181,7 +181,7 @@ function fieldOf(line: string): { readonly key: string; readonly value: string }
 function* lines(bytes: string): Generator<string> {
   let text = bytes.slice(/^(?:\xef(?:\xbb\xbf?)?)?/.exec(bytes)![0].length);
   if (bytes.length > MAX_ROBOTS_BYTES) {
-    // A rule cut short says something else than it did ("Allow: /" for "Allow: /public"), so its line goes, too.
+    // A rule that is cut means something else ("Allow: /" for "Allow: /public"), so its whole line is dropped.
     text = text.slice(0, MAX_ROBOTS_BYTES);
     text = text.slice(0, Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1);
   }

@@ -1,24 +1,25 @@
-/** One route's way to a page: a request to raw bytes, or a reason why not. Every route has an adapter of this. */
+/** A transport is one route to a page: from a request to raw bytes, or a reason without them. Each route has an adapter. */
 import type { Redirect } from "../../../schemas/fetch.ts";
 
 export interface TransportRequest {
   readonly url: string;
   /** Decoded bytes; the transport stops reading beyond them. */
   readonly max_bytes: number;
-  /** The same for what turns out to be a PDF. Left out: as for everything else. */
+  /** The same limit for a PDF. Default: `max_bytes`. */
   readonly max_pdf_bytes?: number;
   readonly accept_language: string | null;
   readonly user_agent: string | null;
   readonly country: string | null;
   /** For a conditional GET; null for a plain one. */
   readonly validators: { readonly etag: string | null; readonly last_modified: string | null } | null;
-  /** Only this part of it, as a Range field says it; the route `direct` knows it. Left out: the whole. */
+  /** A part of the resource, as a Range header writes it; only the route `direct` supports it. Default: the whole. */
   readonly range?: string;
   readonly signal: AbortSignal;
   /**
-   * Asked before each request to an origin, the first and every redirect hop: robots, slot and fence of that
-   * origin. Refusals end the journey. Granted slots are handed back by `left`. `sending` is asked immediately before
-   * the request leaves (false, and it must not leave any more), `sent` is told when it has left: gaps count from there.
+   * Called before each request to an origin, the first and every redirect hop: robots.txt, a slot, and ownership of the
+   * key. A refusal ends the route. Of an admitted request `beforeSend` is called immediately before it is sent (false:
+   * it must not be sent any more), `onSent` when it has been sent (the delay to the next one counts from there), and
+   * `release` once when its exchange is over, which frees the slot.
    */
   readonly admit: (url: string) => Promise<Admission>;
 }
@@ -32,13 +33,13 @@ export type Admission =
     }
   | { readonly kind: "refused"; readonly refusal: HopRefusal };
 
-/** What the origin said, for the domain's pace. */
+/** The origin's answer, as the domain learns from it. */
 export interface OriginAnswer {
   readonly status: number | null;
   readonly retry_after_s: number | null;
 }
 
-/** Why a hop may not be taken: a FetchError, the pseudo-step it is recorded under, and a sentence. */
+/** Why a request is not admitted: a FetchError, the step of the attempt that records it, and a sentence. */
 export interface HopRefusal {
   readonly error: string;
   readonly step: "robots" | "politeness" | "dns" | "egress";
@@ -57,9 +58,9 @@ export type TransportResult =
       readonly headers: ReadonlyMap<string, string>;
       readonly body: Buffer;
       readonly body_kind: "origin" | "rendered_dom";
-      /** Of the route archive: when the copy was taken, ISO 8601. */
+      /** When an archived copy was taken, ISO 8601. */
       readonly archived_at?: string;
-      /** For the attempt: how hard rendering was (low, medium, high). */
+      /** For the attempt: the difficulty of rendering (low, medium, high). */
       readonly detail?: string;
       readonly ms: number;
     }
@@ -81,5 +82,5 @@ export type TransportResult =
       readonly ms: number;
     };
 
-/** Never throws but for bugs; ends at the latest when its signal does. */
+/** Throws only when there is a bug; ends with its signal at the latest. */
 export type Transport = (request: TransportRequest) => Promise<TransportResult>;
