@@ -155,8 +155,8 @@ const contenders = {
   lean: (address: (n: number) => string) => loop(address, [`--disable-features=${FEATURES_OFF.join(",")}`]),
   ours: route,
 } as const;
-type Who = keyof typeof contenders;
-const WHO = Object.keys(contenders) as Who[];
+type Contender = keyof typeof contenders;
+const CONTENDERS = Object.keys(contenders) as Contender[];
 
 async function memory(port: number): Promise<void> {
   const pages = Number(values["memory-pages"]);
@@ -207,25 +207,27 @@ async function said<T>(child: ChildProcess): Promise<T> {
 
 async function rates(port: number) {
   const address = addressAt(port);
-  const laps: Record<Who, Lap[]> = { plain: [], lean: [], ours: [] };
+  const laps: Record<Contender, Lap[]> = { plain: [], lean: [], ours: [] };
   for (let round = 0; round < Number(values.rounds); round++) {
-    for (const who of round % 2 === 0 ? WHO : WHO.toReversed()) {
-      const { one, close } = await contenders[who](address);
-      laps[who].push(await lap(Number(values.pages), one));
+    for (const contender of round % 2 === 0 ? CONTENDERS : CONTENDERS.toReversed()) {
+      const { one, close } = await contenders[contender](address);
+      laps[contender].push(await lap(Number(values.pages), one));
       await close();
-      console.error(round, who, laps[who].at(-1));
+      console.error(round, contender, laps[contender].at(-1));
     }
   }
-  const told = (of: keyof Lap, who: Who) => Number(median(laps[who].map((one) => one[of])).toFixed(3));
-  const each = WHO.map((who) => [
-    who,
+  const medianOf = (of: keyof Lap, contender: Contender) =>
+    Number(median(laps[contender].map((one) => one[of])).toFixed(3));
+  const each = CONTENDERS.map((contender) => [
+    contender,
     {
-      pages_per_min: told("pages_per_min", who),
-      cpu_s_per_page: told("cpu_s_per_page", who),
-      of_node: told("of_node", who),
+      pages_per_min: medianOf("pages_per_min", contender),
+      cpu_s_per_page: medianOf("cpu_s_per_page", contender),
+      of_node: medianOf("of_node", contender),
     },
   ]);
-  const beside = (who: Who) => told("pages_per_min", "ours") / told("pages_per_min", who);
+  const beside = (contender: Contender) =>
+    medianOf("pages_per_min", "ours") / medianOf("pages_per_min", contender);
   return { ...Object.fromEntries(each), rate: beside("plain"), rate_beside_lean: beside("lean") };
 }
 

@@ -1,6 +1,6 @@
 /**
  * Learns the weights in actors/lib/article/model.ts from the gold pages: boosted trees over the numbers of
- * article-features.ts, a line of a page being one example. Seeded and without dependencies, so that the same pages give
+ * actors/lib/article/features.ts, a line of a page being one example. Seeded and without dependencies, so that the same pages give
  * the same weights. It prints what trees learned on one half are worth on the other, then learns on all and writes.
  *
  *   node bench/extraction.train.ts [--root folder] [--trees n] [--leaves n] [--rate x] [--folds n] [--articles] [--texts file] [--write]
@@ -271,7 +271,7 @@ function grow(
 }
 
 /** Rows fall left below the border. */
-export function climb(tree: Grown, rows: Float32Array, start: number): number {
+export function treeScore(tree: Grown, rows: Float32Array, start: number): number {
   let node = 0;
   while (tree.column[node]! >= 0)
     node = rows[start + tree.column[node]!]! < tree.border[node]! ? tree.left[node]! : tree.right[node]!;
@@ -369,7 +369,7 @@ function learn(of: (example: Example) => boolean): { trees: Grown[]; bias: numbe
     trees.push(tree);
     for (const at of members) {
       const { part, start } = flatRow(at);
-      scores[at]! += climb(tree, part, start);
+      scores[at]! += treeScore(tree, part, start);
     }
   }
   return { trees, bias };
@@ -391,7 +391,7 @@ function judge(
     const chances: number[] = [];
     for (let start = 0; start < rows.length; start += of_width) {
       let score = model.bias;
-      for (const tree of model.trees) score += climb(tree, rows, start);
+      for (const tree of model.trees) score += treeScore(tree, rows, start);
       chances.push(1 / (1 + Math.exp(-score)));
     }
     return chances;
@@ -443,7 +443,7 @@ if (options.articles) {
   );
 }
 
-/** Preorder, as article-score.ts reads it. */
+/** Preorder, as actors/lib/article/score.ts reads it. */
 function preorder(tree: Grown): string {
   const tokens: string[] = [];
   const open = [0];
@@ -465,7 +465,7 @@ if (options.write) {
   writeFileSync(
     new URL("../actors/lib/article/model.ts", import.meta.url),
     `/**
- * Weights, learned and not written: boosted trees over the numbers of article-features.ts, read by article-score.ts.
+ * Weights, learned and not written: boosted trees over the numbers of actors/lib/article/features.ts, read by actors/lib/article/score.ts.
  * Made by \`node bench/extraction.train.ts --write\` from gold pages (WCXB by M. Foley, CC-BY-4.0; article-extraction-benchmark,
  * MIT) of which no text is in here. Changing a feature means learning again.
  */

@@ -82,7 +82,7 @@ function madeSubmissions(rows: number): Buffer {
 
 const at = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-const told = (values_ms: readonly number[]) => {
+const summary = (values_ms: readonly number[]) => {
   const sorted = values_ms.toSorted((a, b) => a - b);
   const round = (ms: number): number => Math.round(ms * 1_000) / 1_000;
   return {
@@ -108,7 +108,7 @@ async function watched<T>(work: (slices: number[]) => Promise<T>) {
   return {
     wall_ms: Math.round(performance.now() - began),
     cpu_ms: Math.round((user + system) / 1_000),
-    slices_cpu: told(slices),
+    slices_cpu: summary(slices),
     loop: {
       p50_ms: loop(delays.percentile(50)),
       p99_ms: loop(delays.percentile(99)),
@@ -268,7 +268,7 @@ async function hold(path: (cik: string) => string, content: Buffer, count: numbe
       times.push(cpuMs() - began_ms);
       if (seen.size > 0) found++;
     }
-    return { ...told(times), found_share: found / times.length };
+    return { ...summary(times), found_share: found / times.length };
   };
   const some = (): string => names[pick(NAMES)]!;
   results["names"] = {
@@ -292,7 +292,7 @@ async function hold(path: (cik: string) => string, content: Buffer, count: numbe
     joined.indexOf(`${word()}Q${word()}`);
     plain.push(cpuMs() - began_ms);
   }
-  results["names_by_indexof_none"] = told(plain);
+  results["names_by_indexof_none"] = summary(plain);
 }
 
 console.log(JSON.stringify(results, null, 2));

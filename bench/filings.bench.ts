@@ -1,6 +1,6 @@
 /**
  * node bench/filings.bench.ts [slots [cases]]: how many requests reach the filing system in the worst sliding second, as the
- * system itself sees it, and how long one waits who asks while nobody else does.
+ * system itself sees it, and how long a single caller waits.
  *
  * Owners are processes of their own, each with a limiter that believes to be the only one of its egress, on one document
  * store; the system is a server on loopback that notes when each request's head came. Everything is real time: 10,000
@@ -86,7 +86,7 @@ async function own(egress: string, address: string, system: string): Promise<nev
     }
   };
   await Promise.all(Array.from({ length: WAITING }, caller));
-  throw new Error("Nobody asks any more");
+  throw new Error("Every caller has ended");
 }
 
 const quantile = (sorted: readonly number[], q: number): number =>
@@ -242,17 +242,17 @@ async function main(slots: number, wanted: RegExp): Promise<void> {
     child.kill("SIGKILL");
   }
   console.log(
-    "\n| saturated | slots used | worst second as sent | as it arrived | a second on average | longest gap ms |\n| --- | ---: | ---: | ---: | ---: | ---: |",
+    "\n| saturated | slots used | worst second as sent | as it arrived | a second on average | longest delay ms |\n| --- | ---: | ---: | ---: | ---: | ---: |",
   );
   let worst = 0;
   for (const [egress, title] of Object.entries(cases)) {
     const moments = arrivals.get(egress) ?? [];
     const per_s = ((moments.length - 1) * 1_000) / (moments.at(-1)! - moments[0]!);
-    const gap = Math.max(...moments.slice(1).map((at, n) => at - moments[n]!));
+    const delay = Math.max(...moments.slice(1).map((at, n) => at - moments[n]!));
     const sent = worstSecond((left.get(egress) ?? []).toSorted((a, b) => a - b));
     worst = Math.max(worst, sent);
     console.log(
-      `| ${title} | ${moments.length} | ${sent} | ${worstSecond(moments)} | ${per_s.toFixed(2)} | ${gap.toFixed(0)} |`,
+      `| ${title} | ${moments.length} | ${sent} | ${worstSecond(moments)} | ${per_s.toFixed(2)} | ${delay.toFixed(0)} |`,
     );
   }
   await Promise.all(disturbances.map((one) => Promise.race([one, sleep(100)])));

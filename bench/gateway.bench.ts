@@ -2,7 +2,7 @@
  * node bench/gateway.bench.ts [--runs 3] [--seconds 4] [--write]: cached fetches through the whole gateway (key,
  * limits, metering, request id, log level info) beside two bare uWebSockets.js: `echo` is sent the answer's bytes and
  * sends them back, `send` is sent the same request and sends the answer's bytes, which it has ready. Requests per second
- * of the server's CPU; needs wrk. What else the machine does only ever adds to a run, so the best of each is told beside
+ * of the server's CPU; needs wrk. What else the machine does only ever adds to a run, so the best of each is printed beside
  * the median. The wall figure is wrk's and shares the machine.
  */
 import { execFileSync } from "node:child_process";
@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { request } from "undici";
-import { answering, cpuSeconds, machine, median, pinned, service, type Started } from "./harness.ts";
+import { answering, cpuSeconds, machine, median, pinned, service, type StartedService } from "./harness.ts";
 
 const { values } = parseArgs({
   options: {
@@ -52,7 +52,7 @@ interface Load {
   readonly per_s: number;
 }
 
-function load({ pid }: Started, url: string, headers: Record<string, string>, body: string): Load {
+function load({ pid }: StartedService, url: string, headers: Record<string, string>, body: string): Load {
   const script = join(folder, "post.lua");
   const lines = Object.entries(headers).map(([name, value]) => `wrk.headers["${name}"] = "${value}"`);
   const file = join(folder, "body");

@@ -59,14 +59,18 @@ function childrenOf(pid: number): readonly number[] {
     .map(Number);
 }
 
-export interface Started {
+export interface StartedService {
   readonly pid: number;
   readonly child: ChildProcess;
   readonly stop: () => Promise<void>;
 }
 
 /** A program on one core, its log thrown away. */
-export function pinned(core: number, args: readonly string[], env: Record<string, string> = {}): Started {
+export function pinned(
+  core: number,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): StartedService {
   const child = spawn(
     "taskset",
     ["-c", String(core), process.execPath, "--disable-warning=ExperimentalWarning", ...args],
@@ -101,7 +105,7 @@ export async function answering(url: string): Promise<void> {
   throw new Error(`Cannot reach "${url}"`);
 }
 
-export interface Service extends Started {
+export interface Service extends StartedService {
   /** Of its data. */
   readonly folder: string;
   readonly url: string;

@@ -13,7 +13,15 @@ import { parseArgs } from "node:util";
 import { listenNode } from "../gateway/adapters/http.node.ts";
 import { loadUws } from "../gateway/adapters/http.uws.ts";
 import type { Admission, Admit, Listen, Reply } from "../gateway/http.ts";
-import { answering, cpuSeconds, machine, median, pinned, residentMb, type Started } from "./harness.ts";
+import {
+  answering,
+  cpuSeconds,
+  machine,
+  median,
+  pinned,
+  residentMb,
+  type StartedService,
+} from "./harness.ts";
 
 const { values } = parseArgs({
   options: {
@@ -80,7 +88,7 @@ interface Load {
   readonly per_s: number;
 }
 
-function load(server: Started, port: number, script: string): Load {
+function load(server: StartedService, port: number, script: string): Load {
   const before = cpuSeconds(server.pid);
   const wrk = ["-c", "0", "wrk", "-t1", `-c${AT_ONCE}`, `-d${values.seconds}s`, "-s", script];
   const text = execFileSync("taskset", [...wrk, `http://127.0.0.1:${port}/v1/search`]).toString();

@@ -157,7 +157,7 @@ async function politely() {
   const { job_id } = await create(served, paged);
   await finished(served, job_id);
   const wall_s = (Date.now() - began_ms) / 1_000;
-  // What left and when is told once a second.
+  // The origin reports once a second which requests arrived and when.
   await sleep(2_500);
   const documents = sqliteDocuments(`${served.folder}/documents.sqlite`);
   const starts = await readRequests(documents, began_ms, Date.now());

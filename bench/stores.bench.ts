@@ -87,21 +87,21 @@ async function documentsBench(store: string, documents: Documents): Promise<void
     ["large", large, 200],
   ] as const) {
     const at = (round: number) => `${name}-${round}`;
-    const told = { store, document: name };
+    const row = { store, document: name };
     const key = (n: number) => `k${n}`;
-    await rounds({ ...told, does: "put new, 64 at a time" }, (round) =>
+    await rounds({ ...row, does: "put new, 64 at a time" }, (round) =>
       measure(many, 64, (n) => documents.put(at(round), key(n), value, 0)),
     );
-    await rounds({ ...told, does: "replace, 64 at a time" }, (round) =>
+    await rounds({ ...row, does: "replace, 64 at a time" }, (round) =>
       measure(many, 64, (n) => documents.put(at(round), key(n), value, 1)),
     );
-    await rounds({ ...told, does: "replace, one at a time" }, (round) =>
+    await rounds({ ...row, does: "replace, one at a time" }, (round) =>
       measure(many / 10, 1, (n) => documents.put(at(round), key(n), value, 2)),
     );
-    await rounds({ ...told, does: "get, 64 at a time" }, (round) =>
+    await rounds({ ...row, does: "get, 64 at a time" }, (round) =>
       measure(many, 64, (n) => documents.get(at(round), key(n))),
     );
-    await rounds({ ...told, does: "get 100 at once" }, (round) =>
+    await rounds({ ...row, does: "get 100 at once" }, (round) =>
       measure(many / 100, 1, (n) =>
         documents.getMany(
           at(round),

@@ -127,7 +127,7 @@ if (options.write)
   writeFileSync(
     "actors/lib/article/title-model.ts",
     `/**
- * Weights, learned and not written: one for each number of a title's candidate, in the order of article-title.ts.
+ * Weights, learned and not written: one for each number of a title's candidate, in the order of actors/lib/article/title.ts.
  * Made by \`node bench/title.train.ts --write\` from gold titles (WCXB by M. Foley, CC-BY-4.0) of which none is in here.
  */
 export const TITLE_WEIGHTS: readonly number[] = [${all.map((weight) => Number(weight.toFixed(3))).join(", ")}];

@@ -2,7 +2,7 @@
  * node bench/turn.bench.ts [memory|sqlite] [FILE]: how many turns a core can think, store and speak, and what an idle
  * actor weighs. A visit is a slot asked for and handed back, both stored; 64 visitors, 1,000 sites.
  *
- * The actor is a stand-in for a domain with its gap at nothing, so that the runtime is measured and not its rules.
+ * The actor is a stand-in for a domain with a delay of 0, so that the runtime is measured and not its rules.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,14 +27,14 @@ const Gate = contract("gate", {
   release: tell(Type.Object({ fetch_id: Type.String() })),
 });
 
-interface Kept {
+interface Snapshot {
   readonly leases: readonly { readonly fetch_id: string; readonly lapses_ms: number }[];
   readonly next_start_ms: number;
   readonly failures: number;
   readonly skip_until_ms: number;
 }
 
-const gate = actor(Gate)<{ kept: Kept }, Kept>({
+const gate = actor(Gate)<{ kept: Snapshot }, Snapshot>({
   persist: (state) => state.kept,
   activate: (kept) => ({ kept: kept ?? { leases: [], next_start_ms: 0, failures: 0, skip_until_ms: 0 } }),
   passivate_after_ms: 600_000,

@@ -1,6 +1,6 @@
 /**
- * What the service relies on, asked of each real engine: the dialect of cluster.md section 10 for documents, section 2
- * and 4 for the bus, 18.6 for bodies. These are the engines' promises; the adapters have suites of their own.
+ * What the service relies on, asked of each real engine: the queries and writes of the document store, the
+ * streams and buckets of the bus, and the conditional writes of the blob store. These are the engines' promises; the adapters have suites of their own.
  */
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";

@@ -47,7 +47,7 @@ const HOLDERS: Record<string, RegExp> = {
 
 const IMPORT = /^(?:import|export)\s[^;]*?\bfrom\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm;
 
-/** actors/tiers/adapters/x.ts stands on "actors/star/adapters", actors/tiers/actor.ts on "actors/star". */
+/** A file in actors/tiers/adapters/ is on the floor "actors/star/adapters", one in actors/tiers/ on "actors/star". */
 function floorOf(path: string): string {
   const [top, second, third] = dirname(path).split("/") as [string, string?, string?];
   const names = [`${top}/*/${third}`, `${top}/${second}`, second ? `${top}/*` : top, top];

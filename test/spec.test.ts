@@ -1,5 +1,5 @@
 /**
- * The specification's tables as data (1-core.md: Errors, Limits, Billing categories, fields), held against the
+ * The specification's tables as data (errors, limits, billing categories, fields), held against the
  * schemas both ways: a code, a field or a limit that is on one side only is named here.
  */
 import { existsSync, readFileSync } from "node:fs";
@@ -186,7 +186,7 @@ describe("fields", () => {
 const CORE = "../shared/spec/1-core.md";
 const ADAPTERS = "../shared/spec/2-adapters.md";
 
-/** Filing-system errors beside those of a fetch (2-adapters.md, Errors). */
+/** Filing-system errors beside those of a fetch, from the table of errors of the specification. */
 const FILINGS_RETRY = {
   unknown_identifier: "no",
   not_registered_filer: "changed",
