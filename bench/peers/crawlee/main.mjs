@@ -1,4 +1,4 @@
-// crawlee's Cheerio crawler set to the same concurrency, delay and retries as Trawl: title and links of every page. Its addresses come
+// crawlee's Cheerio crawler with 64 requests at once and no retries: title and links of every page. Its addresses come
 // from PAGES HOSTS PORT, or, with "-", from standard input.
 import { readFileSync } from "node:fs";
 import { CheerioCrawler, Configuration, log, LogLevel } from "@crawlee/cheerio";
