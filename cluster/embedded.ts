@@ -1,13 +1,15 @@
 /**
- * Assembly: the whole cluster in one process. No bus and no leases, one holding that has every key.
+ * Assembly: the whole cluster in one process. No bus and no leases, one shard with every key.
  *
- * Messages are measured, copied and checked all the same, so what works here works across a wire. Nothing survives
- * the process but what actors keep: a message in a mailbox is gone with it, and who has duties is found in the store.
+ * Messages are checked and copied as if they were sent, so what works here works between nodes. Only snapshots survive
+ * the process: a message in a mailbox is gone with it, and reminders are found in the store.
  */
 import type { Contract, MessageOf, ReplyOf } from "../schemas/contract.ts";
 import type { Actor, AskOptions, ActorClient } from "./actor.ts";
 import { validatorsOf, copyOverWire } from "./wire.ts";
-import { node, type NodeStats, localEntry } from "./node.ts";
+import { node } from "./node.ts";
+import { localEntry } from "./node-state.ts";
+import type { NodeStats } from "./passivation.ts";
 import { PARTITIONS } from "./placement.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
@@ -27,18 +29,18 @@ export interface ClusterDeps {
 export interface Cluster {
   /** For an ask the answer; for a tell nothing, once it cannot be lost any more. */
   readonly ask: ActorClient;
-  /** Resolves when everybody with duties has been found; rejects with a Fault when the store did not answer. */
+  /** Resolves when the stored reminders have been found; rejects with a Fault when the store did not answer. */
   readonly recovered: Promise<void>;
   /**
-   * Hears nothing new from outside, answers who asked already, starts no more work, lets what is in flight end; after
-   * limit_ms whatever is left is aborted and told so. Default 10 s.
+   * Takes nothing new from outside the actors, answers the callers that asked already, starts no more background work
+   * and lets what is in flight end. After limit_ms the rest is aborted and its callers get a fault. Default 10 s.
    */
   readonly stop: (limit_ms?: number) => Promise<void>;
   readonly stats: () => NodeStats & { readonly pending_asks: number };
 }
 
 const STOP_MS = 10_000;
-/** A tell to a full mailbox is tried again this often, for ten seconds; then it is lost and counted. */
+/** A tell to a full mailbox is sent again this often, for ten seconds; then it is lost and counted. */
 const TELL_RETRY_MS = 250;
 const MAX_TELL_RETRIES = 40;
 
@@ -107,7 +109,7 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
   const localNode = node(actors, { ...deps, meters }, { reply: pending.resolve, tell });
   const shard = localNode.openShard({ ownsKeys: () => true, epoch: 0, ask: clientFor(false) });
   const recovered = shard.recover(Array.from({ length: PARTITIONS }, (_, partition) => partition));
-  // Whoever starts the node waits for it; a test that does not care must not break by it.
+  // The caller may wait for it; a test that does not must not fail by it.
   recovered.catch(nothing);
 
   async function stop(limit_ms = STOP_MS): Promise<void> {

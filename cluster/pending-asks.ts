@@ -1,8 +1,8 @@
 /**
- * What this process has asked and not been answered: one promise for each ask, which ends when its timeout passes.
- * Both assemblies keep their books with it; how an ask travels is theirs.
+ * The asks of this process that have no answer yet: a promise each, which a reply, a fault or its timeout settles.
+ * Both assemblies use it; how an ask travels is theirs.
  */
-import type { Outcome } from "./node.ts";
+import type { Outcome } from "./node-state.ts";
 import type { Clock } from "./ports/clock.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Meters } from "./ports/meters.ts";
@@ -12,7 +12,7 @@ export const ASK_TIMEOUT_MS = 160_000;
 export interface PendingAsk {
   readonly promise: Promise<any>;
   readonly deadline_ms: number;
-  /** Asked by the gateway or a command, not by work of this node. */
+  /** Asked by the gateway or a command, not by background work of this node. */
   readonly isExternal: boolean;
   readonly resolve: (reply: any) => void;
   readonly reject: (problem: unknown) => void;
@@ -22,11 +22,11 @@ export interface PendingAsk {
 export interface PendingAsks {
   readonly get: (token: string) => PendingAsk | undefined;
   readonly open: (token: string, what: string, timeout_ms: number, isExternal: boolean) => PendingAsk;
-  /** Answers it; nothing happens when it is answered already or too late. */
+  /** Settles an ask with its outcome; nothing happens when it is settled already. */
   readonly resolve: (token: string, outcome: Outcome) => void;
-  /** It was never asked: a mistake of the asker's. */
+  /** The ask was never sent: a mistake of the caller's. */
   readonly reject: (token: string, problem: unknown) => void;
-  /** Resolves when nothing that was asked from outside is open. */
+  /** Resolves when no external ask is open. */
   readonly drained: () => Promise<void>;
   readonly size: () => number;
 }

@@ -1,9 +1,9 @@
 /**
  * Where a key lives: its partition, and which node should own that. The functions are part of the stored format:
- * change them and every document's tag and every message in flight is in the wrong place (cluster.md, section 3.2).
+ * change them and every document's tag and every message in flight is in the wrong place.
  */
 
-/** For the life of a cluster. */
+/** The same for the life of a cluster; a node with another number may not join. */
 export const PARTITIONS = 64;
 
 /** FNV-1a over the UTF-8 bytes, finished by Murmur3's 32-bit finaliser. */
@@ -21,11 +21,11 @@ export function siteOf(key: string): string {
   return end === -1 ? key : key.slice(0, end);
 }
 
-/** Actors of one place and site are neighbours: a slot is granted and used on one node. */
-export const partitionOf = (place: string, key: string): number =>
-  hash(`${place}:${siteOf(key)}`) % PARTITIONS;
+/** Keys with the same `shard_by` and site are neighbours: a slot is granted and used on one node. */
+export const partitionOf = (shard_by: string, key: string): number =>
+  hash(`${shard_by}:${siteOf(key)}`) % PARTITIONS;
 
-/** Who should own a partition: a hint by rendezvous hash. Who does is decided by the lease alone. */
+/** The node that should own a partition, by rendezvous hash: a hint on which all nodes agree. The lease alone decides. */
 export function ownerOf(partition: number, nodes: Iterable<string>): string | null {
   let owner: string | null = null;
   let most = -1;

@@ -1,6 +1,6 @@
 /**
- * A message as it travels: it fits its contract, it is JSON, and it is not too long. The same rules hold inside one
- * process, so that a live object or a Date cannot slip through there and fail on a wire.
+ * A message on its way: it fits its contract, it is JSON, and it is not too long. The same rules hold inside one
+ * process, so that a live object or a Date cannot slip through there and fail between two nodes.
  */
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
@@ -35,25 +35,41 @@ function compileValidator(schema: TSchema): Validator {
   };
 }
 
-const validators = new WeakMap<object, OperationValidators>();
+const cache = new WeakMap<Operation, OperationValidators>();
 
-/** What an operation of this contract carries and answers; an assertion fails when there is no such operation. */
-export function validatorsOf(of: Contract<unknown>, operation: string): OperationValidators {
-  const declared = (of.operations as Readonly<Record<string, Operation>>)[operation];
-  if (!declared)
-    throw new TypeError(`Cannot address "${of.name}.${operation}": its contract has no such operation`);
-  const existing = validators.get(declared);
+function compileOperation(operation: Operation): OperationValidators {
+  const existing = cache.get(operation);
   if (existing) return existing;
-  const { kind, message } = declared;
-  const compiled_validators = {
-    kind,
-    message: compileValidator(message),
-    reply: kind === "ask" ? compileValidator(declared.reply) : null,
+  const validators: OperationValidators = {
+    kind: operation.kind,
+    message: compileValidator(operation.message),
+    reply: operation.kind === "ask" ? compileValidator(operation.reply) : null,
   };
-  validators.set(declared, compiled_validators);
-  return compiled_validators;
+  cache.set(operation, validators);
+  return validators;
 }
 
+type Operations = Readonly<Record<string, Operation>>;
+
+/** What a public operation carries and answers; throws TypeError when callers have no such operation. */
+export function validatorsOf(of: Contract<unknown>, operation: string): OperationValidators {
+  const declared = (of.operations as Operations)[operation];
+  if (declared) return compileOperation(declared);
+  if ((of.own as Operations)[operation])
+    throw new TypeError(`Cannot address "${of.name}.${operation}": only the actor itself sends it`);
+  throw new TypeError(`Cannot address "${of.name}.${operation}": its contract has no such operation`);
+}
+
+/** Of everything the actor handles: its operations and its own messages. */
+export const allValidatorsOf = ({ operations, own }: Contract<unknown>): Map<string, OperationValidators> =>
+  new Map(
+    Object.entries({ ...(operations as Operations), ...(own as Operations) }).map(([name, operation]) => [
+      name,
+      compileOperation(operation),
+    ]),
+  );
+
+/** Throws Fault message_too_large. */
 function assertSize(what: string, text: string): void {
   // A UTF-16 unit takes at most three bytes, so most texts need no counting.
   if (text.length * 3 <= MAX_ENVELOPE_BYTES) return;
@@ -65,14 +81,14 @@ function assertSize(what: string, text: string): void {
     );
 }
 
-/** Says no when it does not fit: a mistake in our code, hence no Fault. */
-export function assertFits<T>(what: string, { check, describeErrors: complaint }: Validator, value: T): T {
+/** Returns the value, or throws TypeError when it does not fit: a mistake in our code, hence no Fault. */
+export function assertFits<T>(what: string, { check, describeErrors }: Validator, value: T): T {
   if (!check(value))
-    throw new TypeError(`Cannot send ${what}: it does not fit its contract (${complaint(value)})`);
+    throw new TypeError(`Cannot send ${what}: it does not fit its contract (${describeErrors(value)})`);
   return value;
 }
 
-/** What comes out at the other end of a wire: a copy, measured and checked. */
+/** What comes out at the other end of a wire: a copy, with its size and shape checked. */
 export function copyOverWire(what: string, expected: Validator, value: unknown): unknown {
   if (value === null || typeof value === "boolean") return assertFits(what, expected, value);
   const text = JSON.stringify(value) as string | undefined;

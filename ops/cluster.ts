@@ -1,6 +1,6 @@
 /**
  * How this process is part of a cluster: alone, with everything in memory between its actors, or as one of many nodes
- * over NATS. compose.ts hands in the actors and gets back somebody to ask.
+ * over NATS. compose.ts hands in the actors and gets back the cluster to ask.
  */
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -15,16 +15,16 @@ import type { Config } from "./config.ts";
 
 export interface Membership {
   readonly cluster: Cluster;
-  /** This node, unlike every other and every earlier one. */
+  /** The name of this node, unlike that of every other and every earlier one. */
   readonly node: string;
   /** What /ready asks, by name. */
   readonly checks: Readonly<Record<string, { readonly ping: () => Promise<void>; readonly gates: boolean }>>;
-  /** Whether others listen on the same port. */
+  /** Whether other nodes listen on the same port. */
   readonly isShared: boolean;
   readonly ownedPartitions: () => readonly { readonly partition: number; readonly epoch: number }[];
   /** From now on `trawl nodes` and `trawl drain` find this node. */
   readonly announce: (admin: NodeAdmin) => Promise<void>;
-  /** Throws when somebody listens there who is none of this cluster's. */
+  /** Throws when another program than a node of this cluster listens there. */
   readonly claimSharedPort: (host: string, port: number, address: string) => Promise<void>;
   /** After the cluster was stopped. */
   readonly close: () => Promise<void>;
@@ -32,7 +32,7 @@ export interface Membership {
 
 export type RoleName = Config["cluster"]["roles"][number];
 
-/** What of a configuration cannot work, as one sentence; null when all is well. */
+/** Why roles, bus and stores of a configuration do not fit together, as one sentence; null when they do. */
 export function topologyProblem({ cluster, storage }: Config): string | null {
   const missing = (["gateway", "worker"] as const).find((role) => !cluster.roles.includes(role));
   if (cluster.bus === "memory")
@@ -42,7 +42,7 @@ export function topologyProblem({ cluster, storage }: Config): string | null {
   if (storage.documents.startsWith("sqlite"))
     return "TRAWL_BUS is NATS, so nodes must share their documents: set TRAWL_DOCUMENTS to mongodb://…";
   if (storage.blobs === "file")
-    return "TRAWL_BUS is NATS, so nodes must share their bodies: set TRAWL_BLOBS to s3://…, or to file:PATH that all of them see";
+    return "TRAWL_BUS is NATS, so nodes must share their bodies: set TRAWL_BLOBS to s3://…, or to a file:PATH on a disk that all nodes share";
   return null;
 }
 
@@ -95,7 +95,7 @@ export async function join(
       close: async () => {},
     };
   }
-  // Loaded when they are named: one process starts without them.
+  // Loaded when the bus is NATS: one process starts without them.
   const [{ natsBus }, { natsLeases }] = await Promise.all([
     import("../cluster/adapters/bus/bus.nats.ts"),
     import("../cluster/adapters/leases/leases.nats.ts"),
@@ -117,11 +117,11 @@ export async function join(
       ownedPartitions: cluster.ownedPartitions,
       announce: (admin) => nodeDirectory.serve(node, admin),
       async claimSharedPort(host, port, at) {
-        // The system would let a stranger in and give him half of the connections.
+        // With SO_REUSEPORT the system would give half of the connections to the other program.
         if (!(await isListening(host, port))) return;
         const otherNodes = (await nodeDirectory.nodes()).filter((other) => other.node !== node);
         if (!otherNodes.some(({ address: theirs }) => theirs === at))
-          throw new Error(`Cannot listen on ${host}:${port}: the address is taken by somebody else`);
+          throw new Error(`Cannot listen on ${host}:${port}: another program listens there`);
       },
       close,
     };

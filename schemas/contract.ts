@@ -13,7 +13,7 @@ export interface Ask<Message, Reply> {
   readonly [R]?: Reply;
 }
 
-/** A message that is not. */
+/** A message that is not answered. */
 export interface Tell<Message> {
   readonly kind: "tell";
   readonly message: TSchema;
@@ -25,26 +25,43 @@ export type MessageOf<Op> = Op extends Ask<infer Message, any> | Tell<infer Mess
 export type ReplyOf<Op> = Op extends Ask<any, infer Reply> ? Reply : void;
 
 /** What an actor understands. */
-export interface Contract<O> {
+export interface Contract<Operations, Own = unknown> {
   readonly name: string;
-  readonly operations: O;
+  /** What every caller may ask and tell. */
+  readonly operations: Operations;
+  /** What only the actor sends itself: by a timer, by background work, by a reminder. */
+  readonly own: Own;
   /**
-   * Actors of one place and site live on one node. The site is the key up to its first space:
-   * "example.org" and "example.org 5f1c…" with the place "domain" are neighbours, so that a slot is granted
-   * and used in one process. Left out, the place is the contract's name.
+   * Keys with the same `shard_by` and site live on one node. The site is the key up to its first space, so
+   * "example.org" and "example.org 5f1c…", both sharded by "domain", are neighbours: a slot is granted and used in one
+   * process. Default: the contract's name.
    */
   readonly shard_by: string;
 }
 
+interface ContractOptions {
+  readonly shard_by?: string;
+}
+
 /**
- * O is left unconstrained on purpose: a constraint would reach into ask() as a contextual type and make the
+ * Operations is left unconstrained on purpose: a constraint would reach into ask() as a contextual type and make the
  * compiler run Static<> backwards, which costs a second of checking for each contract.
  */
-export const contract = <O>(name: string, operations: O, shard_by = name): Contract<O> => ({
-  name,
-  operations,
-  shard_by,
-});
+export function contract<Operations>(name: string, operations: Operations): Contract<Operations, {}>;
+export function contract<Operations, Own>(
+  name: string,
+  operations: Operations,
+  own: Own,
+  options?: ContractOptions,
+): Contract<Operations, Own>;
+export function contract(
+  name: string,
+  operations: unknown,
+  own: unknown = {},
+  { shard_by = name }: ContractOptions = {},
+): Contract<unknown> {
+  return { name, operations, own, shard_by };
+}
 
 export const ask = <Message extends TSchema, Reply extends TSchema>(
   message: Message,

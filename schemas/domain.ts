@@ -85,33 +85,38 @@ export const DomainView = Type.Object({
 export type DomainView = Static<typeof DomainView>;
 
 /** One actor per registrable domain grants the slots for requests to it. */
-export const Domain = contract("domain", {
-  acquire: ask(SlotRequest, SlotAnswer),
-  /**
-   * The request has been sent. The delay counts from here and no slot is granted before, so that nothing between grant
-   * and request (a store, a name server, a handshake, a busy machine) makes two requests closer than the delay.
-   */
-  recordSent: tell(Type.Object({ fetch_id: Type.String() })),
-  release: tell(SlotRelease),
-  recordOutcome: tell(FetchOutcome),
-  /** The name does not exist. An ask, because the second report within 6 h makes the host dead for this very fetch. */
-  reportNxdomain: ask(
-    Type.Object({ fetch_id: Type.String(), host: Type.String() }),
-    Type.Object({ dead: Type.Boolean() }),
-  ),
-  /** robots.txt of one origin asks for a longer delay (already capped at 30 s); null removes it. */
-  setCrawlDelay: tell(
-    Type.Object({
-      origin: Type.String(),
-      crawl_delay_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
-    }),
-  ),
-  view: ask(Type.Null(), DomainView),
-  /** Forgets failures, skips and dead hosts, for an operator. */
-  clear: ask(Type.Null(), DomainView),
-  /** The actor's own timer: a grant is due, a caller's deadline has passed, or a lease has lapsed. */
-  tick: tell(Type.Null()),
-});
+export const Domain = contract(
+  "domain",
+  {
+    acquire: ask(SlotRequest, SlotAnswer),
+    /**
+     * The request has been sent. The delay counts from here and no slot is granted before, so that nothing between grant
+     * and request (a store, a name server, a handshake, a busy machine) makes two requests closer than the delay.
+     */
+    recordSent: tell(Type.Object({ fetch_id: Type.String() })),
+    release: tell(SlotRelease),
+    recordOutcome: tell(FetchOutcome),
+    /** The name does not exist. An ask, because the second report within 6 h makes the host dead for this very fetch. */
+    reportNxdomain: ask(
+      Type.Object({ fetch_id: Type.String(), host: Type.String() }),
+      Type.Object({ dead: Type.Boolean() }),
+    ),
+    /** robots.txt of one origin asks for a longer delay (already capped at 30 s); null removes it. */
+    setCrawlDelay: tell(
+      Type.Object({
+        origin: Type.String(),
+        crawl_delay_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+      }),
+    ),
+    view: ask(Type.Null(), DomainView),
+    /** Forgets failures, skips and dead hosts, for an operator. */
+    clear: ask(Type.Null(), DomainView),
+  },
+  {
+    /** A grant is due, a caller's deadline has passed, or a lease has lapsed. */
+    tick: tell(Type.Null()),
+  },
+);
 
 /** One Allow or Disallow line of robots.txt, its pattern percent-normalised as paths are before they are compared. */
 export const RobotsRule = Type.Object({
@@ -189,9 +194,7 @@ export type RobotsReadResult = Static<typeof RobotsReadResult>;
 /** One actor per origin; its key is "<site> <origin>", for example "example.org https://www.example.org". */
 export const Robots = contract(
   "robots",
-  {
-    check: ask(RobotsRequest, RobotsAnswer),
-    loaded: tell(RobotsReadResult),
-  },
-  "domain",
+  { check: ask(RobotsRequest, RobotsAnswer) },
+  { loaded: tell(RobotsReadResult) },
+  { shard_by: "domain" },
 );

@@ -241,10 +241,12 @@ export const Fetch = contract(
     get: ask(FetchRequest, FetchAnswer),
     /** Answers this caller at once, with a timeout; without other callers the run ends and no more requests are sent. */
     cancel: tell(Type.Object({ fetch_id: Type.String() })),
+  },
+  {
     completed: tell(Type.Object({ run: Type.Integer(), answer: FetchAnswer })),
     tick: tell(Type.Null()),
   },
-  "domain",
+  { shard_by: "domain" },
 );
 
 /**
@@ -284,7 +286,8 @@ export const HostProfile = contract(
     /** Forgets everything, for an operator. */
     clear: ask(Type.Null(), HostProfileView),
   },
-  "domain",
+  {},
+  { shard_by: "domain" },
 );
 
 /** Everything stored of a domain: the view of its Domain actor and the profiles of its hosts. */

@@ -98,10 +98,12 @@ export const FilingAddress = contract(
   "filing_address",
   {
     get: ask(Type.Object({ ask_id: Type.String(), ...SourceRequest.properties }), SourceAnswer),
+  },
+  {
     fetched: tell(Type.Object({ fetch_number: Type.Integer(), answer: SourceAnswer })),
     tick: tell(Type.Null()),
   },
-  "filings",
+  { shard_by: "filings" },
 );
 
 export const FilingSlotRequest = Type.Object({
@@ -192,11 +194,12 @@ export const FilingLimiter = contract(
     /** Answered with how long the system is left alone now, null: it is not. */
     recordOutcome: ask(FilingOutcome, Type.Object({ retry_after_s: Nullable(Type.Integer({ minimum: 1 })) })),
     view: ask(Type.Null(), FilingLimiterView),
-    /** Its own: what came of asking the slot store, of telling it, and its alarm clock. */
-    /** Null: the slot store cannot be read or written, so nobody may send anything. */
+  },
+  {
+    /** Null: the slot store cannot be read or written, so no request may be sent. */
     refilled: tell(Nullable(FilingSlotRefill)),
     recorded: tell(Type.Object({ reply_to: Type.String(), pause: FilingPause })),
     tick: tell(Type.Null()),
   },
-  "filings",
+  { shard_by: "filings" },
 );

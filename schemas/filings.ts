@@ -393,7 +393,8 @@ export const FilingTextRequest = Type.Object({
 export type FilingTextRequest = Static<typeof FilingTextRequest>;
 
 /** One actor per document's bytes, on the nodes that read documents; its key is their digest. */
-export const FilingTextExtractor = contract("filing_text", {
-  extract: ask(FilingTextRequest, FilingText),
-  extracted: tell(Type.Object({ extraction: Type.Integer(), text: FilingText })),
-});
+export const FilingTextExtractor = contract(
+  "filing_text",
+  { extract: ask(FilingTextRequest, FilingText) },
+  { extracted: tell(Type.Object({ extraction: Type.Integer(), text: FilingText })) },
+);

@@ -245,27 +245,31 @@ export const AttemptOutcome = Type.Union([
 export type AttemptOutcome = Static<typeof AttemptOutcome>;
 
 /** One actor per job, the only writer of `job/<job_id>`; its key is the job's id. Whoever reads needs no turn of it. */
-export const Job = contract("job", {
-  /** Before its items are written. Asked again it changes nothing. */
-  open: ask(JobSpec, Type.Object({ is_opened: Type.Boolean() })),
-  /** After they are, and its idempotency key names it. False: there is no such job. */
-  begin: ask(Type.Null(), Type.Object({ exists: Type.Boolean() })),
-  /** Another job has the key: this one goes. */
-  abandon: tell(Type.Null()),
-  /** Answered when nothing of it is in flight any more, 1.5 s at most. False: there is no such job. */
-  cancel: ask(Type.Null(), Type.Object({ exists: Type.Boolean() })),
-  /** Its duty, also its heartbeat: goes on from what is stored. */
-  resume: tell(Type.Null()),
-  /** Its alarm, and what came of what it started. */
-  tick: tell(Type.Null()),
-  claimChecked: tell(Type.Object({ is_claimed: Nullable(Type.Boolean()) })),
-  itemsLoaded: tell(Type.Object({ problem: Nullable(Type.String()) })),
-  sharesGranted: tell(Type.Object({ window: Nullable(Type.Integer()) })),
-  attemptFinished: tell(AttemptOutcome),
-  usageReported: tell(Type.Object({ sequence: Nullable(Type.Integer()) })),
-  callbackDelivered: tell(Type.Object({ attempt: Type.Integer(), status: Type.String() })),
-  purged: tell(Type.Object({ is_purged: Type.Boolean() })),
-});
+export const Job = contract(
+  "job",
+  {
+    /** Before its items are written. Asked again it changes nothing. */
+    open: ask(JobSpec, Type.Object({ is_opened: Type.Boolean() })),
+    /** After they are, and its idempotency key names it. False: there is no such job. */
+    begin: ask(Type.Null(), Type.Object({ exists: Type.Boolean() })),
+    /** Another job has the key: this one goes. */
+    abandon: tell(Type.Null()),
+    /** Answered when nothing of it is in flight any more, 1.5 s at most. False: there is no such job. */
+    cancel: ask(Type.Null(), Type.Object({ exists: Type.Boolean() })),
+  },
+  {
+    /** Its reminder and its heartbeat: goes on from what is stored. */
+    resume: tell(Type.Null()),
+    tick: tell(Type.Null()),
+    claimChecked: tell(Type.Object({ is_claimed: Nullable(Type.Boolean()) })),
+    itemsLoaded: tell(Type.Object({ problem: Nullable(Type.String()) })),
+    sharesGranted: tell(Type.Object({ window: Nullable(Type.Integer()) })),
+    attemptFinished: tell(AttemptOutcome),
+    usageReported: tell(Type.Object({ sequence: Nullable(Type.Integer()) })),
+    callbackDelivered: tell(Type.Object({ attempt: Type.Integer(), status: Type.String() })),
+    purged: tell(Type.Object({ is_purged: Type.Boolean() })),
+  },
+);
 
 /** One for the cluster: how many items each running job may have in flight. It keeps nothing: jobs ask every second. */
 export const Scheduler = contract("scheduler", {

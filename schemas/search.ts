@@ -98,17 +98,20 @@ export const SearchAnswer = Type.Object({
 export type SearchAnswer = Static<typeof SearchAnswer>;
 
 /** One actor per query: its key is the digest of what makes two searches the same. */
-export const Search = contract("search", {
-  get: ask(SearchRequest, SearchAnswer),
-  completed: tell(
-    Type.Object({
-      search: Type.Integer(),
-      answer: SearchAnswer,
-      /** The project whose budget kept the fallback from being asked: another's may allow it. */
-      refused_project: Nullable(Type.String()),
-    }),
-  ),
-});
+export const Search = contract(
+  "search",
+  { get: ask(SearchRequest, SearchAnswer) },
+  {
+    completed: tell(
+      Type.Object({
+        search: Type.Integer(),
+        answer: SearchAnswer,
+        /** The project whose budget kept the fallback from being asked: another's may allow it. */
+        refused_project: Nullable(Type.String()),
+      }),
+    ),
+  },
+);
 
 /** Why one upstream gave no answer; `http_<status>` for a status that is none. */
 export type EngineFailure = "timeout" | "unreachable" | "invalid_answer" | "captcha" | `http_${number}`;

@@ -50,7 +50,7 @@ const GATEWAY_RETENTION_MS = 24 * 60 * 60_000;
 /** A gateway that holds something says so every second; what one that is gone held comes back after the longest request. */
 const IN_FLIGHT_TTL_MS = 200_000;
 
-type AccountTurn = Turn<State, typeof Account.operations>;
+type AccountTurn = Turn<State, typeof Account.own>;
 
 export const accountActor = () =>
   actor(Account)<State, AccountSnapshot>({

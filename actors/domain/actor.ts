@@ -76,7 +76,7 @@ interface State {
   sent_ms: number;
 }
 
-type DomainTurn = Turn<State, typeof Domain.operations>;
+type DomainTurn = Turn<State, typeof Domain.own>;
 
 /**
  * `defaults` are the limits of every domain (as configured: 500 ms, 2 at once, LEASE_MS); `overrides` those of single

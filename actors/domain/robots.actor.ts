@@ -93,7 +93,7 @@ interface State {
   pending: Coalescer<PendingCheck, RobotsRequest>;
 }
 
-type RobotsTurn = Turn<State, typeof Robots.operations>;
+type RobotsTurn = Turn<State, typeof Robots.own>;
 
 export function robotsActor(deps: RobotsDeps) {
   const { crawler_name } = deps;

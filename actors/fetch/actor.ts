@@ -80,7 +80,7 @@ const RULES: CoalescerRules<Caller, Shared> = {
   },
 };
 
-type FetchTurn = Turn<State, typeof Fetch.operations>;
+type FetchTurn = Turn<State, typeof Fetch.own>;
 
 export const fetchActor = (deps: FetchDeps) =>
   actor(Fetch)<State>({

@@ -106,7 +106,7 @@ const RESULTS_AT_ONCE = 100;
 /** Documents removed in one go. Results are read before, for the bodies they hold: a few megabytes each at most. */
 const REMOVED_AT_ONCE = 50;
 
-type JobTurn = Turn<State, typeof Job.operations>;
+type JobTurn = Turn<State, typeof Job.own>;
 
 export function jobActor(deps: JobDeps) {
   const { documents, clock, random, meters, egress } = deps;

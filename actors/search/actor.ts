@@ -53,7 +53,7 @@ type RunSearch = (
   request: SearchRequest,
   digest: string,
 ) => Promise<SearchOutcome>;
-type SearchTurn = Turn<State, typeof Search.operations>;
+type SearchTurn = Turn<State, typeof Search.own>;
 
 export const searchActor = (runSearch: RunSearch) =>
   actor(Search)<State>({

@@ -1,4 +1,4 @@
-/** Several nodes over one bus, one set of leases and one store, on one clock (cluster.md, sections 3 and 6). */
+/** Several nodes over one bus, one set of leases and one store, on one clock. */
 import { describe, expect, test } from "vitest";
 import type { WorkContext, ActorClient } from "../../cluster/actor.ts";
 import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
@@ -33,8 +33,8 @@ function world() {
         get(target, name) {
           const member = (target as Record<string | symbol, unknown>)[name];
           if (typeof member !== "function") return member;
-          return (...words: unknown[]): unknown => {
-            if (!link.cut) return (member as (...all: unknown[]) => unknown).apply(target, words);
+          return (...args: unknown[]): unknown => {
+            if (!link.cut) return (member as (...all: unknown[]) => unknown).apply(target, args);
             return Promise.reject(new Fault("bus_unreachable", "Cut off"));
           };
         },
@@ -61,32 +61,32 @@ function world() {
 const partitionsOf = (...all: DistributedCluster[]) => all.flatMap((node) => [...node.partitions()]);
 const readFar: Work = (ask) => ask(Counter, "far", "read", null);
 const key = (n: number) => `k${n}`;
-/** A key whose partition that node holds. */
+/** A key whose partition that node owns. */
 const keyOn = (node: DistributedCluster, not = "") => {
   const own = new Set(node.partitions());
   const found = Array.from({ length: 2_000 }, (_, n) => key(n)).find(
     (name) => name !== not && own.has(partitionOf("counter", name)),
   );
-  if (found === undefined) throw new Error("That node holds nothing");
+  if (found === undefined) throw new Error("That node owns nothing");
   return found;
 };
 
 describe("nodes of one cluster", () => {
-  test("share the partitions, each held once, and share them again when one joins", async () => {
+  test("share the partitions, each owned once, and share them again when one joins", async () => {
     const { clock, join } = world();
-    const one = await join();
-    await one.recovered;
-    expect(partitionsOf(one)).toHaveLength(PARTITIONS);
-    const two = await join();
-    const three = await join();
+    const first = await join();
+    await first.recovered;
+    expect(partitionsOf(first)).toHaveLength(PARTITIONS);
+    const second = await join();
+    const third = await join();
     await clock.advance(20_000);
-    expect(partitionsOf(one, two, three).toSorted((a, b) => a - b)).toEqual(
+    expect(partitionsOf(first, second, third).toSorted((a, b) => a - b)).toEqual(
       Array.from({ length: PARTITIONS }, (_, n) => n),
     );
-    for (const node of [one, two, three]) expect(node.partitions().length).toBeGreaterThan(8);
+    for (const node of [first, second, third]) expect(node.partitions().length).toBeGreaterThan(8);
   });
 
-  test("answer a gateway, which holds nothing, from wherever the key lives", async () => {
+  test("answer a gateway, which owns nothing, from wherever the key lives", async () => {
     const { clock, join } = world();
     const workers = [await join(), await join()];
     const gateway = await join({ owns: false });
@@ -134,30 +134,30 @@ describe("nodes of one cluster", () => {
 
 async function cutOff(work?: Work) {
   const all = world();
-  const [one, two] = [await all.join({ work: work! }), await all.join({ work: work! })];
+  const [first, second] = [await all.join({ work: work! }), await all.join({ work: work! })];
   const gateway = await all.join({ owns: false });
   await all.clock.advance(10_000);
-  return { ...all, one, two, gateway, here: keyOn(one) };
+  return { ...all, first, second, gateway, here: keyOn(first) };
 }
 
 describe("a node that is cut off", () => {
-  test("may start nothing from before its lease runs out, and the other one takes over", async () => {
+  test("owns nothing from before its lease runs out, and the other one takes over", async () => {
     const contexts: WorkContext[] = [];
-    const { clock, one, two, gateway, here } = await cutOff(async (_, context) => {
+    const { clock, first, second, gateway, here } = await cutOff(async (_, context) => {
       contexts.push(context);
       return new Promise(() => {});
     });
     gateway.ask(Counter, here, "work", null).catch(() => {});
     await clock.advance(0);
     expect(contexts[0]!.ownsKey()).toBe(true);
-    one.link.cut = true;
+    first.link.cut = true;
     await clock.advance(3_000);
     expect(contexts[0]!.ownsKey()).toBe(false);
     await clock.advance(3_000);
     expect(contexts[0]!.signal.aborted).toBe(true);
-    expect(partitionsOf(one)).toEqual([]);
-    expect(partitionsOf(two)).toHaveLength(PARTITIONS);
-    // Redelivered: the question is worked on where its key lives now.
+    expect(partitionsOf(first)).toEqual([]);
+    expect(partitionsOf(second)).toHaveLength(PARTITIONS);
+    // Redelivered: the ask is worked on where its key lives now.
     expect(contexts).toHaveLength(2);
     expect(contexts[1]!.ownsKey()).toBe(true);
   });
@@ -165,13 +165,13 @@ describe("a node that is cut off", () => {
   test("never overlaps with its successor, whatever moment it is cut", async () => {
     for (let cut_ms = 0; cut_ms < 1_600; cut_ms += 200) {
       const contexts: WorkContext[] = [];
-      const { clock, one, gateway, here } = await cutOff(async (_, context) => {
+      const { clock, first, gateway, here } = await cutOff(async (_, context) => {
         contexts.push(context);
         return new Promise(() => {});
       });
       gateway.ask(Counter, here, "work", null).catch(() => {});
       await clock.advance(cut_ms);
-      one.link.cut = true;
+      first.link.cut = true;
       for (let n = 0; n < 80; n++) {
         await clock.advance(100);
         expect(contexts.filter((context) => context.ownsKey()).length).toBeLessThanOrEqual(1);
@@ -180,23 +180,23 @@ describe("a node that is cut off", () => {
     }
   });
 
-  test("leaves its questions to the next owner, who answers them", async () => {
-    const { clock, one, gateway, here } = await cutOff();
-    const parked = gateway.ask(Counter, here, "wait", null);
+  test("leaves its asks to the next owner, which answers them", async () => {
+    const { clock, first, gateway, here } = await cutOff();
+    const deferred = gateway.ask(Counter, here, "wait", null);
     await clock.advance(0);
-    one.link.cut = true;
+    first.link.cut = true;
     await clock.advance(6_000);
     void gateway.ask(Counter, here, "release", null);
     await clock.advance(0);
-    expect(await parked).toEqual({ count: 0 });
+    expect(await deferred).toEqual({ count: 0 });
   });
 
-  test("goes on from what was kept, and what its late owner still stores is refused", async () => {
-    const { clock, one, gateway, here, documents } = await cutOff();
+  test("goes on from the snapshot, and what its late owner still stores is refused", async () => {
+    const { clock, first, gateway, here, documents } = await cutOff();
     const before = gateway.ask(Counter, here, "add", { by: 5 });
     await clock.advance(0);
     await before;
-    one.link.cut = true;
+    first.link.cut = true;
     await clock.advance(6_000);
     const after = gateway.ask(Counter, here, "add", { by: 1 });
     await clock.advance(0);
@@ -204,54 +204,54 @@ describe("a node that is cut off", () => {
     expect(await documents.put("counter", here, { count: 99, reminder_ms: null }, 1)).toBe(false);
   });
 
-  test("has its duties done by the next", async () => {
-    const { clock, one, two, gateway, here } = await cutOff();
+  test("leaves its reminders to the next owner", async () => {
+    const { clock, first, second, gateway, here } = await cutOff();
     void gateway.ask(Counter, here, "setReminder", { at_ms: clock.now() + 8_000 });
     await clock.advance(0);
-    one.link.cut = true;
+    first.link.cut = true;
     await clock.advance(9_000);
-    expect(one.trace.reminders).toEqual([]);
-    expect(two.trace.reminders).toHaveLength(1);
+    expect(first.trace.reminders).toEqual([]);
+    expect(second.trace.reminders).toHaveLength(1);
   });
 
   test("comes back as one of them", async () => {
-    const { clock, one, two } = await cutOff();
-    const before = one.partitions().toSorted((a, b) => a - b);
-    one.link.cut = true;
+    const { clock, first, second } = await cutOff();
+    const before = first.partitions().toSorted((a, b) => a - b);
+    first.link.cut = true;
     await clock.advance(10_000);
-    one.link.cut = false;
+    first.link.cut = false;
     await clock.advance(20_000);
-    expect(one.partitions().toSorted((a, b) => a - b)).toEqual(before);
-    expect(partitionsOf(one, two)).toHaveLength(PARTITIONS);
+    expect(first.partitions().toSorted((a, b) => a - b)).toEqual(before);
+    expect(partitionsOf(first, second)).toHaveLength(PARTITIONS);
   });
 });
 
 describe("a node that stops", () => {
-  test("hands everything over at once, without waiting for a lease to run out", async () => {
+  test("hands everything off at once, without waiting for a lease to run out", async () => {
     const { clock, join } = world();
-    const [one, two] = [await join(), await join()];
+    const [first, second] = [await join(), await join()];
     await clock.advance(10_000);
-    const stopped = one.stop();
+    const stopped = first.stop();
     await clock.advance(1_000);
     await stopped;
-    expect(partitionsOf(one)).toEqual([]);
-    expect(partitionsOf(two)).toHaveLength(PARTITIONS);
+    expect(partitionsOf(first)).toEqual([]);
+    expect(partitionsOf(second)).toHaveLength(PARTITIONS);
   });
 
-  test("lets work in flight end and answers; who only waits is answered by the next", async () => {
+  test("lets work in flight end and answers; deferred asks are answered by the next owner", async () => {
     const { clock, join } = world();
     const done = Promise.withResolvers<{ count: number }>();
     const contexts: WorkContext[] = [];
     const work: Work = async (_, context) => (contexts.push(context), done.promise);
-    const [one, two] = [await join({ work }), await join({ work })];
+    const [first, second] = [await join({ work }), await join({ work })];
     const gateway = await join({ owns: false });
     await clock.advance(10_000);
-    const here = keyOn(one);
+    const here = keyOn(first);
     const working = gateway.ask(Counter, here, "work", null);
-    const other = keyOn(one, here);
+    const other = keyOn(first, here);
     const waiting = gateway.ask(Counter, other, "wait", null);
     await clock.advance(0);
-    const stopped = one.stop();
+    const stopped = first.stop();
     await clock.advance(1_000);
     expect(contexts[0]!.ownsKey()).toBe(false);
     expect(contexts[0]!.signal.aborted).toBe(false);
@@ -259,7 +259,7 @@ describe("a node that stops", () => {
     await clock.advance(1_000);
     expect(await working).toEqual({ count: 3 });
     await stopped;
-    expect(two.partitions()).toHaveLength(PARTITIONS);
+    expect(second.partitions()).toHaveLength(PARTITIONS);
     void gateway.ask(Counter, other, "release", null);
     await clock.advance(0);
     expect(await waiting).toEqual({ count: 0 });
@@ -274,10 +274,10 @@ describe("a node that stops", () => {
       await ask(Counter, "site neighbour", "note", { by: 5 });
       return { count: 1 };
     };
-    const [one, two] = [await join({ work }), await join({ work })];
+    const [first, second] = [await join({ work }), await join({ work })];
     const gateway = await join({ owns: false });
     await clock.advance(10_000);
-    const owner = one.partitions().includes(partitionOf("counter", "site")) ? one : two;
+    const owner = first.partitions().includes(partitionOf("counter", "site")) ? first : second;
     const working = gateway.ask(Counter, "site", "work", null);
     await clock.advance(0);
     const stopped = owner.stop();
@@ -286,25 +286,25 @@ describe("a node that stops", () => {
     await clock.advance(1_000);
     expect(await working).toEqual({ count: 1 });
     await stopped;
-    const told = gateway.ask(Counter, "site neighbour", "read", null);
+    const note = gateway.ask(Counter, "site neighbour", "read", null);
     await clock.advance(0);
-    expect(await told).toEqual({ count: 5 });
+    expect(await note).toEqual({ count: 5 });
   });
 
-  test("does not let others wait for slow work: after ten seconds it is begun again elsewhere", async () => {
+  test("does not let callers wait for slow work: after ten seconds the next owner begins it again", async () => {
     const { clock, join } = world();
     const contexts: WorkContext[] = [];
     const work: Work = async (_, context) => {
       contexts.push(context);
       return contexts.length === 1 ? new Promise(() => {}) : { count: 2 };
     };
-    const [one, two] = [await join({ work }), await join({ work })];
+    const [first, second] = [await join({ work }), await join({ work })];
     const gateway = await join({ owns: false });
     await clock.advance(10_000);
-    const here = keyOn(one);
+    const here = keyOn(first);
     const slow = gateway.ask(Counter, here, "work", null);
     await clock.advance(0);
-    const stopped = one.stop(160_000);
+    const stopped = first.stop(160_000);
     await clock.advance(1_000);
     // Another key of the same partition, asked while it moves.
     const neighbour = gateway.ask(Counter, `${here} neighbour`, "add", { by: 1 });
@@ -313,43 +313,43 @@ describe("a node that stops", () => {
     expect(await slow).toEqual({ count: 2 });
     expect(contexts[0]!.signal.aborted).toBe(true);
     await stopped;
-    expect(two.partitions()).toHaveLength(PARTITIONS);
+    expect(second.partitions()).toHaveLength(PARTITIONS);
   });
 
   test("does not keep work waiting for a neighbour that is moving", async () => {
     const { clock, join } = world();
-    let heard: unknown;
+    let failure: unknown;
     const gate = Promise.withResolvers<void>();
     const work: Work = async (ask) => {
       await gate.promise;
       return ask(Counter, "site neighbour", "read", null).catch((problem: unknown) => {
-        heard = problem;
+        failure = problem;
         throw problem;
       });
     };
-    const one = await join({ work });
+    const first = await join({ work });
     await clock.advance(1_000);
-    one.ask(Counter, "site", "work", null, { timeout_ms: 100 }).catch(() => {});
+    first.ask(Counter, "site", "work", null, { timeout_ms: 100 }).catch(() => {});
     await clock.advance(200);
-    const stopped = one.stop(60_000);
+    const stopped = first.stop(60_000);
     await clock.advance(100);
     gate.resolve();
     await clock.advance(100);
-    expect(heard).toMatchObject({ code: "lease_lost" });
+    expect(failure).toMatchObject({ code: "lease_lost" });
     await stopped;
   });
 });
 
 describe("an answer that was lost", () => {
-  test("is asked for again after ten seconds, and the question is not worked on twice", async () => {
+  test("is asked for again after ten seconds, and the ask is not worked on twice", async () => {
     const { clock, join } = world();
-    const one = await join();
+    const first = await join();
     const gateway = await join({ owns: false });
     await clock.advance(2_000);
-    one.link.cut = true;
+    first.link.cut = true;
     const answer = gateway.ask(Counter, "a", "add", { by: 1 });
     await clock.advance(500);
-    one.link.cut = false;
+    first.link.cut = false;
     await clock.advance(12_000);
     expect(await answer).toEqual({ count: 1 });
     const read = gateway.ask(Counter, "a", "read", null);
@@ -358,28 +358,28 @@ describe("an answer that was lost", () => {
   });
 });
 
-describe("a letter that was lost on its way from the bus", () => {
+describe("an envelope that was lost on its way from the bus", () => {
   async function lost() {
     const { clock, join } = world();
-    const one = await join();
+    const first = await join();
     const gateway = await join({ owns: false });
     await clock.advance(2_000);
-    one.line.losing = true;
+    first.line.losing = true;
     await gateway.ask(Counter, "a", "note", { by: 1 });
     await settled();
-    one.line.losing = false;
+    first.line.losing = false;
     const count = async (): Promise<number> => {
       const read = gateway.ask(Counter, "a", "read", null);
       await clock.advance(1);
       return (await read).count;
     };
     expect(await count()).toBe(0);
-    return { clock, one, count };
+    return { clock, first, count };
   }
 
   test("is found within seconds of the connection's return", async () => {
-    const { clock, one, count } = await lost();
-    one.line.back();
+    const { clock, first, count } = await lost();
+    first.line.back();
     await clock.advance(10_000);
     expect(await count()).toBe(1);
   });
@@ -391,17 +391,17 @@ describe("a letter that was lost on its way from the bus", () => {
   });
 });
 
-test("a question that was given up is heard when it is asked once more", async () => {
+test("an ask that timed out is handled when it is sent once more", async () => {
   const { clock, join } = world();
-  const one = await join();
+  const first = await join();
   const gateway = await join({ owns: false });
   await clock.advance(2_000);
   const same = { timeout_ms: 5_000, idempotency_id: "the same" };
-  one.line.losing = true;
+  first.line.losing = true;
   const given_up = gateway.ask(Counter, "a", "add", { by: 1 }, same).catch(({ code }: Fault) => code);
   await clock.advance(6_000);
   expect(await given_up).toBe("no_answer");
-  one.line.losing = false;
+  first.line.losing = false;
   const again = gateway.ask(Counter, "a", "add", { by: 1 }, same);
   await clock.advance(100);
   expect(await again).toEqual({ count: 1 });

@@ -1,4 +1,4 @@
-/** What the runtime promises an actor (architecture.md, section 5.2), seen from outside an embedded node. */
+/** What the runtime promises an actor, seen from outside an embedded node (cluster/README.md). */
 import { describe, expect, test } from "vitest";
 import type { WorkContext, ActorClient } from "../../cluster/actor.ts";
 import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
@@ -6,13 +6,13 @@ import { memoryDocuments } from "../../cluster/adapters/documents/documents.memo
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import { MAX_ASKS, MAX_TELLS } from "../../cluster/node.ts";
+import { MAX_ASKS, MAX_TELLS } from "../../cluster/shard.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Counter, counterActor, type Trace } from "../harness/counter.actor.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 
-function one({
+function startNode({
   clock = virtualClock(START_MS),
   documents = memoryDocuments(),
   meters = silentMeters(),
@@ -52,18 +52,18 @@ async function pending(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe("a turn", () => {
-  test("says nothing before what it kept is stored", async () => {
+  test("answers nothing before its snapshot is stored", async () => {
     const { documents, letThrough } = slowly();
-    const { add } = one({ documents });
+    const { add } = startNode({ documents });
     const answer = add(1);
     expect(await pending(answer)).toBe(true);
     letThrough();
     expect(await answer).toEqual({ count: 1 });
   });
 
-  test("tells others nothing either", async () => {
+  test("tells other actors nothing either", async () => {
     const { documents, letThrough } = slowly();
-    const { ask, read } = one({ documents });
+    const { ask, read } = startNode({ documents });
     void ask(Counter, "a", "note", { by: 1 });
     void ask(Counter, "a", "pass", { to: "b", by: 5 });
     await settled();
@@ -73,8 +73,8 @@ describe("a turn", () => {
     expect(await read("b")).toEqual({ count: 5 });
   });
 
-  test("begins when the one before is stored, in the order of the questions", async () => {
-    const { add } = one();
+  test("begins when the one before is stored, in the order of the asks", async () => {
+    const { add } = startNode();
     expect(await Promise.all([add(1), add(10), add(100)])).toEqual([
       { count: 1 },
       { count: 11 },
@@ -82,16 +82,16 @@ describe("a turn", () => {
     ]);
   });
 
-  test("stores nothing when nothing that is kept changed", async () => {
-    const { add, read, documents } = one();
+  test("stores nothing when the snapshot did not change", async () => {
+    const { add, read, documents } = startNode();
     await add(1);
     await read();
     await read();
     expect(await documents.get("counter", "a")).toMatchObject({ version: 1 });
   });
 
-  test("hands out copies, so that nobody shares memory", async () => {
-    const { ask } = one();
+  test("hands out copies, so that no two actors share memory", async () => {
+    const { ask } = startNode();
     const message = { text: "before" };
     const answer = ask(Counter, "a", "echo", message);
     message.text = "after";
@@ -100,47 +100,47 @@ describe("a turn", () => {
 });
 
 describe("an actor that moved to another node", () => {
-  test("answers no one where it was", async () => {
+  test("answers no caller where it was", async () => {
     const documents = { ...memoryDocuments(), put: async () => false };
-    const { add } = one({ documents });
+    const { add } = startNode({ documents });
     await expect(add(1)).rejects.toMatchObject({ code: "no_answer", cause: { code: "lease_lost" } });
   });
 
   test("goes on where it is now from what was stored", async () => {
-    const here = one();
+    const here = startNode();
     await here.add(5);
-    const there = one({ documents: here.documents, clock: here.clock });
+    const there = startNode({ documents: here.documents, clock: here.clock });
     expect(await there.add(1)).toEqual({ count: 6 });
     await expect(here.add(1)).rejects.toMatchObject({ cause: { code: "lease_lost" } });
     expect(await here.add(1)).toEqual({ count: 7 });
   });
 });
 
-describe("a question", () => {
-  test("waits until it is answered, when it is parked", async () => {
-    const { ask } = one();
+describe("an ask", () => {
+  test("waits until it is answered, when its reply is deferred", async () => {
+    const { ask } = startNode();
     const answers = [ask(Counter, "a", "wait", null), ask(Counter, "a", "wait", null)];
     expect(await pending(answers[0]!)).toBe(true);
     await ask(Counter, "a", "release", null);
     expect(await Promise.all(answers)).toEqual([{ count: 0 }, { count: 0 }]);
   });
 
-  test("ends with no_answer when its time is over, 160 s unless the asker says so", async () => {
-    const { ask, clock, stats } = one();
-    const patient = ask(Counter, "a", "wait", null);
-    const hasty = ask(Counter, "a", "wait", null, { timeout_ms: 1_000 });
-    hasty.catch(() => {});
+  test("ends with no_answer when its time is over, 160 s unless the caller says so", async () => {
+    const { ask, clock, stats } = startNode();
+    const longAsk = ask(Counter, "a", "wait", null);
+    const shortAsk = ask(Counter, "a", "wait", null, { timeout_ms: 1_000 });
+    shortAsk.catch(() => {});
     await clock.advance(1_000);
-    await expect(hasty).rejects.toMatchObject({ name: "Fault", code: "no_answer" });
-    expect(await pending(patient)).toBe(true);
-    patient.catch(() => {});
+    await expect(shortAsk).rejects.toMatchObject({ name: "Fault", code: "no_answer" });
+    expect(await pending(longAsk)).toBe(true);
+    longAsk.catch(() => {});
     await clock.advance(159_000);
-    await expect(patient).rejects.toMatchObject({ code: "no_answer" });
+    await expect(longAsk).rejects.toMatchObject({ code: "no_answer" });
     expect(stats().pending_asks).toBe(0);
   });
 
-  test("asked again under the same id while it is open is the same question", async () => {
-    const { ask } = one();
+  test("sent again under the same id while it is open is the same ask", async () => {
+    const { ask } = startNode();
     const first = ask(Counter, "a", "add", { by: 1 }, { idempotency_id: "x" });
     const second = ask(Counter, "a", "add", { by: 1 }, { idempotency_id: "x" });
     expect(await Promise.all([first, second])).toEqual([{ count: 1 }, { count: 1 }]);
@@ -148,12 +148,18 @@ describe("a question", () => {
     expect(await other).toEqual({ count: 1 });
   });
 
-  test("asked again under the same id when it was answered is answered the same", async () => {
-    const { ask, add } = one();
+  test("sent again under the same id after its answer gets the same answer", async () => {
+    const { ask, add } = startNode();
     await ask(Counter, "a", "add", { by: 1 }, { idempotency_id: "x" });
     await add(10);
     expect(await ask(Counter, "a", "add", { by: 1 }, { idempotency_id: "x" })).toEqual({ count: 1 });
     expect(await add(0)).toEqual({ count: 11 });
+  });
+
+  test("for a message that the actor sends itself is refused", async () => {
+    const { ask } = startNode();
+    const forged = ask(Counter, "a", "timerFired" as never, null as never);
+    await expect(forged).rejects.toThrow("only the actor itself sends it");
   });
 
   test.each([
@@ -161,18 +167,18 @@ describe("a question", () => {
     ["lacks what it must have", {}, TypeError],
     ["would not be the same after a wire", { by: new Date(0) }, TypeError],
   ])("that %s is refused", async (_, message, kind) => {
-    const { ask } = one();
+    const { ask } = startNode();
     await expect(ask(Counter, "a", "add", message as never)).rejects.toThrow(kind);
   });
 
-  test("for an actor or an operation that nobody knows is a mistake, not a fault", async () => {
-    const { ask } = one();
+  test("for an unknown actor or operation is a mistake, not a fault", async () => {
+    const { ask } = startNode();
     await expect(ask({ ...Counter, name: "nobody" }, "a", "read", null)).rejects.toThrow('"nobody"');
     await expect(ask(Counter, "a", "raed" as never, null as never)).rejects.toThrow("no such operation");
   });
 
   test("of more than 256 KB is refused with message_too_large", async () => {
-    const { ask } = one();
+    const { ask } = startNode();
     const fits = "x".repeat(256 * 1024 - 11);
     expect(await ask(Counter, "a", "echo", { text: fits })).toEqual({ text: fits });
     const fault = { code: "message_too_large" };
@@ -182,8 +188,8 @@ describe("a question", () => {
 });
 
 describe("a mailbox", () => {
-  test("refuses a question beyond its limit, and takes the next when one was answered", async () => {
-    const { ask, read } = one();
+  test("refuses an ask beyond its limit, and takes the next after an answer", async () => {
+    const { ask, read } = startNode();
     const waiting = Array.from({ length: MAX_ASKS }, () => ask(Counter, "a", "wait", null));
     await settled();
     await expect(read()).rejects.toMatchObject({ name: "Fault", code: "mailbox_full" });
@@ -193,9 +199,9 @@ describe("a mailbox", () => {
     expect(await read()).toEqual({ count: 0 });
   });
 
-  test("that is full of what other actors told it is told again a little later", async () => {
+  test("that is full of tells gets the next one a little later", async () => {
     const { documents, letThrough } = slowly();
-    const { ask, clock, add, meters } = one({ documents });
+    const { ask, clock, add, meters } = startNode({ documents });
     void add(0, "b");
     void ask(Counter, "b", "note", { by: 1 });
     for (let n = 0; n < MAX_TELLS + 10; n++) void ask(Counter, `c${n % 10}`, "pass", { to: "b", by: 1 });
@@ -208,8 +214,8 @@ describe("a mailbox", () => {
 });
 
 describe("a turn that breaks", () => {
-  test("tells its asker, is counted and logged without the message, and leaves the memory as it was", async () => {
-    const { ask, add, read, meters } = one();
+  test("fails its ask, is counted and logged without the message, and leaves the state as it was", async () => {
+    const { ask, add, read, meters } = startNode();
     await add(3);
     await expect(ask(Counter, "a", "break", { how: "s3cret" })).rejects.toMatchObject({
       code: "no_answer",
@@ -227,17 +233,17 @@ describe("a turn that breaks", () => {
     ["does not fit its contract", "badly", { name: "TypeError" }],
     ["is longer than a message may be", "hugely", { code: "message_too_large" }],
   ])("because its answer %s stores nothing", async (_, how, cause) => {
-    const { ask, read } = one();
+    const { ask, read } = startNode();
     await expect(ask(Counter, "a", "break", { how })).rejects.toMatchObject({ code: "no_answer", cause });
     expect(await read()).toEqual({ count: 0 });
   });
 
-  test("tells everyone who was parked, and goes on with those who still wait in the mailbox", async () => {
-    const { ask, add } = one();
-    const parked = ask(Counter, "a", "wait", null);
+  test("fails every deferred ask, and goes on with what still waits in the mailbox", async () => {
+    const { ask, add } = startNode();
+    const deferred = ask(Counter, "a", "wait", null);
     const broken = ask(Counter, "a", "break", { how: "" });
     const behind = add(1);
-    const ends = await Promise.allSettled([parked, broken, behind]);
+    const ends = await Promise.allSettled([deferred, broken, behind]);
     expect(ends).toMatchObject([
       { reason: { code: "no_answer" } },
       { reason: { code: "no_answer" } },
@@ -247,9 +253,9 @@ describe("a turn that breaks", () => {
 
   test.each([
     [4, "1 s later it has done it", { count: 1 }, 4],
-    [5, "then it is given up", { count: 0 }, 5],
+    [5, "then it is dead-lettered", { count: 0 }, 5],
   ])("on a tell is tried again every 250 ms, and after %i breaks %s", async (times, _, count, failures) => {
-    const { ask, read, clock, meters, trace } = one();
+    const { ask, read, clock, meters, trace } = startNode();
     await ask(Counter, "b", "trip", { to: "a", times });
     await settled();
     expect(trace.stumbles).toBe(1);
@@ -261,14 +267,14 @@ describe("a turn that breaks", () => {
     expect(meters.counts.get("trawl_actor_failures_total counter")).toBe(failures);
   });
 
-  test("because the store does not answer tells its asker so, and nothing was done", async () => {
+  test("because the store does not answer fails its ask, and nothing was done", async () => {
     const store = memoryDocuments();
     let down = true;
     const put: typeof store.put = async (...write) => {
       if (down) throw new Fault("documents_unreachable", "Cannot write");
       return store.put(...write);
     };
-    const { add } = one({ documents: { ...store, put } });
+    const { add } = startNode({ documents: { ...store, put } });
     await expect(add(1)).rejects.toMatchObject({
       code: "no_answer",
       cause: { code: "documents_unreachable" },
@@ -277,14 +283,14 @@ describe("a turn that breaks", () => {
     expect(await add(1)).toEqual({ count: 1 });
   });
 
-  test("because its memory cannot be read keeps what it was told until it can", async () => {
+  test("because its snapshot cannot be read keeps its tells until it can", async () => {
     const store = memoryDocuments();
     let down = true;
     const get: typeof store.get = async (...read) => {
       if (down) throw new Fault("documents_unreachable", "Cannot read");
       return store.get(...read);
     };
-    const { ask, read, clock } = one({ documents: { ...store, get } });
+    const { ask, read, clock } = startNode({ documents: { ...store, get } });
     void ask(Counter, "b", "pass", { to: "a", by: 5 }).catch(() => {});
     await expect(read("c")).rejects.toMatchObject({ cause: { code: "documents_unreachable" } });
     down = false;
@@ -294,10 +300,10 @@ describe("a turn that breaks", () => {
   });
 });
 
-describe("work that was started", () => {
+describe("background work", () => {
   test("comes back as a message of the actor's own", async () => {
     const done = Promise.withResolvers<{ count: number }>();
-    const { ask, read } = one({ work: () => done.promise });
+    const { ask, read } = startNode({ work: () => done.promise });
     const answer = ask(Counter, "a", "work", null);
     expect(await pending(answer)).toBe(true);
     expect(await read()).toEqual({ count: 0 });
@@ -305,15 +311,15 @@ describe("work that was started", () => {
     expect(await answer).toEqual({ count: 9 });
   });
 
-  test("may ask others and wait for them", async () => {
-    const { ask, add } = one({ work: (client) => client(Counter, "b", "read", null) });
+  test("may ask other actors and wait for them", async () => {
+    const { ask, add } = startNode({ work: (client) => client(Counter, "b", "read", null) });
     await add(4, "b");
     expect(await ask(Counter, "a", "work", null)).toEqual({ count: 4 });
   });
 
-  test("that breaks ends the activation: everyone parked is told, the next begins afresh", async () => {
+  test("that breaks ends the activation: every deferred ask fails, the next activation begins afresh", async () => {
     let broken = true;
-    const { ask, add, trace } = one({
+    const { ask, add, trace } = startNode({
       work: async () => {
         if (broken) throw new RangeError("Invalid route");
         return { count: 2 };
@@ -329,15 +335,15 @@ describe("work that was started", () => {
     expect(await add(1)).toEqual({ count: 1 });
   });
 
-  test("that comes to something its contract does not know breaks, too", async () => {
-    const { ask } = one({ work: async () => ({ count: "many" }) as never });
+  test("whose result does not fit its contract breaks, too", async () => {
+    const { ask } = startNode({ work: async () => ({ count: "many" }) as never });
     await expect(ask(Counter, "a", "work", null)).rejects.toMatchObject({ cause: { name: "TypeError" } });
   });
 
-  test("is aborted when its activation ended, and what it comes to is forgotten", async () => {
+  test("is aborted when its activation ended, and its result is forgotten", async () => {
     const contexts: WorkContext[] = [];
     const done = Promise.withResolvers<{ count: number }>();
-    const { ask, add } = one({
+    const { ask, add } = startNode({
       work(_, context) {
         contexts.push(context);
         return done.promise;
@@ -356,9 +362,9 @@ describe("work that was started", () => {
   });
 });
 
-describe("an alarm", () => {
-  test("rings as a message, and setting it again replaces it", async () => {
-    const { ask, clock } = one();
+describe("a timer", () => {
+  test("fires as a message, and setting it again replaces it", async () => {
+    const { ask, clock } = startNode();
     const first = ask(Counter, "a", "setTimer", { in_ms: 1_000 });
     const second = ask(Counter, "a", "setTimer", { in_ms: 3_000 });
     await clock.advance(2_999);
@@ -367,19 +373,19 @@ describe("an alarm", () => {
     expect(await Promise.all([first, second])).toEqual([{ count: 0 }, { count: 0 }]);
   });
 
-  test("is gone with its activation", async () => {
-    const { ask, clock, trace } = one();
-    const parked = ask(Counter, "a", "setTimer", { in_ms: 1_000 });
+  test("ends with its activation", async () => {
+    const { ask, clock, trace } = startNode();
+    const deferred = ask(Counter, "a", "setTimer", { in_ms: 1_000 });
     void ask(Counter, "a", "break", { how: "" }).catch(() => {});
-    await expect(parked).rejects.toMatchObject({ code: "no_answer" });
+    await expect(deferred).rejects.toMatchObject({ code: "no_answer" });
     await clock.advance(1_000);
     expect(trace.activations).toBe(1);
   });
 });
 
 describe("an idle actor", () => {
-  test("is put away and woken by its key, from what it kept", async () => {
-    const { add, clock, stats, trace } = one();
+  test("is put away, and its key makes a new activation from the snapshot", async () => {
+    const { add, clock, stats, trace } = startNode();
     await add(5);
     await clock.advance(59_000);
     expect(stats().activations).toEqual({ counter: 1 });
@@ -394,23 +400,23 @@ describe("an idle actor", () => {
     ["has a timer set", "setTimer", { in_ms: 100_000 }],
     ["has work running", "work", null],
   ] as const)("stays while it %s", async (_, operation, message) => {
-    const { ask, clock, stats } = one({ work: () => new Promise(() => {}) });
+    const { ask, clock, stats } = startNode({ work: () => new Promise(() => {}) });
     ask(Counter, "a", operation, message as never).catch(() => {});
     await clock.advance(90_000);
     expect(stats().activations).toEqual({ counter: 1 });
   });
 
-  test("that never answered is put away once its asker has given up", async () => {
-    const { ask, clock, stats } = one();
+  test("that never answered is put away once its caller has given up", async () => {
+    const { ask, clock, stats } = startNode();
     ask(Counter, "a", "wait", null, { timeout_ms: 1_000 }).catch(() => {});
     await clock.advance(80_000);
     expect(stats().activations).toEqual({ counter: 0 });
   });
 });
 
-describe("a duty", () => {
-  test("is done at its time, also when the actor was put away meanwhile", async () => {
-    const { ask, read, clock, stats, trace } = one();
+describe("a reminder", () => {
+  test("fires at its time, also when the actor was put away meanwhile", async () => {
+    const { ask, read, clock, stats, trace } = startNode();
     await ask(Counter, "a", "setReminder", { at_ms: START_MS + 3_600_000 });
     await clock.advance(3_599_999);
     expect(stats().activations).toEqual({ counter: 0 });
@@ -420,7 +426,7 @@ describe("a duty", () => {
   });
 
   test("is found by the next node, also when its time is over", async () => {
-    const first = one();
+    const first = startNode();
     for (const [key, in_ms] of [
       ["a", 1_000],
       ["b", 90_000],
@@ -429,15 +435,15 @@ describe("a duty", () => {
       await first.ask(Counter, key, "setReminder", { at_ms: START_MS + in_ms });
     await first.clock.advance(1_000);
     expect(first.trace.reminders).toHaveLength(1);
-    const second = one({ documents: first.documents, clock: virtualClock(START_MS + 60_000) });
+    const second = startNode({ documents: first.documents, clock: virtualClock(START_MS + 60_000) });
     await second.recovered;
     await second.clock.advance(30_000);
     expect(second.trace.reminders).toEqual([START_MS + 60_000, START_MS + 90_000]);
     expect(await second.read("a")).toEqual({ count: 100 });
   });
 
-  test("that was taken back is not done", async () => {
-    const { ask, add, clock, trace, documents } = one();
+  test("that was taken back does not fire", async () => {
+    const { ask, add, clock, trace, documents } = startNode();
     await ask(Counter, "a", "setReminder", { at_ms: START_MS + 1_000 });
     await ask(Counter, "a", "setReminder", { at_ms: START_MS + 5_000 });
     await clock.advance(4_999);
@@ -451,8 +457,8 @@ describe("a duty", () => {
 });
 
 describe("a node that stops", () => {
-  test("hears nothing new and answers who asked already", async () => {
-    const { ask, read, clock, stop } = one();
+  test("takes nothing new and answers the asks it has already", async () => {
+    const { ask, read, clock, stop } = startNode();
     const answer = ask(Counter, "a", "setTimer", { in_ms: 2_000 });
     await settled();
     const stopped = stop();
@@ -465,7 +471,7 @@ describe("a node that stops", () => {
   test("lets work in flight end, may start nothing more, and says so", async () => {
     const done = Promise.withResolvers<{ count: number }>();
     let workContext: WorkContext | undefined;
-    const { ask, documents, stop } = one({
+    const { ask, documents, stop } = startNode({
       async work(client, context) {
         workContext = context;
         await done.promise;
@@ -483,9 +489,9 @@ describe("a node that stops", () => {
     expect(await documents.get("counter", "b")).toMatchObject({ value: { count: 1 } });
   });
 
-  test("aborts what is left at its limit and tells whoever waits", async () => {
+  test("aborts what is left at its limit and fails its asks", async () => {
     let workContext: WorkContext | undefined;
-    const { ask, clock, stop } = one({
+    const { ask, clock, stop } = startNode({
       work(_, context) {
         workContext = context;
         return new Promise(() => {});
@@ -505,7 +511,7 @@ describe("a node that stops", () => {
   });
 
   test("leaves no timer behind", async () => {
-    const { add, clock, stop, trace } = one();
+    const { add, clock, stop, trace } = startNode();
     await add(1);
     await stop();
     await clock.advance(600_000);

@@ -2,16 +2,16 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { hash, ownerOf, partitionOf, PARTITIONS, siteOf } from "../../cluster/placement.ts";
 
-describe("a key's place (cluster.md, section 3.2)", () => {
+describe("a key's partition", () => {
   test.each([
     ["domain", "example.org", 3948531482, 26],
     ["domain", "example.com", 597153510, 38],
     ["domain", "192.0.2.1", 4094531487, 31],
     ["domain", "münchen.example", 1727924806, 6],
     ["filing-limiter", "default", 1670267690, 42],
-  ])("of %s:%s is the same for ever", (place, key, number, partition) => {
-    expect(hash(`${place}:${key}`)).toBe(number);
-    expect(partitionOf(place, key)).toBe(partition);
+  ])("of %s:%s is the same for ever", (shard_by, key, number, partition) => {
+    expect(hash(`${shard_by}:${key}`)).toBe(number);
+    expect(partitionOf(shard_by, key)).toBe(partition);
   });
 
   test("of nothing is that of the empty text", () => {
@@ -32,7 +32,7 @@ describe("a key's place (cluster.md, section 3.2)", () => {
   });
 });
 
-describe("who should own a partition", () => {
+describe("the owner of a partition by rendezvous hash", () => {
   const nodes = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 12 });
   const all = Array.from({ length: PARTITIONS }, (_, partition) => partition);
 
@@ -45,7 +45,7 @@ describe("who should own a partition", () => {
     );
   });
 
-  test("changes only for what the one who left had", () => {
+  test("changes only for the partitions of the node that left", () => {
     fc.assert(
       fc.property(nodes, (present) => {
         const left = present.slice(1);
@@ -57,7 +57,7 @@ describe("who should own a partition", () => {
     );
   });
 
-  test("is nobody when nobody is there", () => {
+  test("is none when there is no member", () => {
     expect(ownerOf(3, [])).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 /**
  * A cluster of real processes that can be killed, paused, cut off, drained and joined while it runs: for chaos tests and
- * benches. Each node has links of its own to the three engines (link.ts); the bus is an engine of its own, to be killed,
+ * benches. Each node has links of its own to the three engines (tcp-link.ts); the bus is an engine of its own, to be killed,
  * the others are shared with the run unless they are asked for. Scenarios that only want a service take test/harness/service.ts.
  *
  *   const cluster = await clusterOf(["gateway", "worker", "worker"]);
@@ -46,7 +46,7 @@ export interface NodeOf {
   readonly stderr: () => string;
 }
 
-/** An answer read to its end. */
+/** A response read to its end. */
 export interface Called {
   readonly status: number;
   readonly json: any;
@@ -57,7 +57,7 @@ export interface ClusterOf {
   readonly url: string;
   readonly key: string;
   readonly call: (method: "GET" | "POST", path: string, body?: object) => Promise<Called>;
-  /** The same as a client should: 503 and 504 are tried again, so often. */
+  /** The same as a client should: 503 and 504 are tried again; `tries` counts. */
   readonly insist: (
     method: "GET" | "POST",
     path: string,
@@ -67,13 +67,13 @@ export interface ClusterOf {
   readonly bus: Engine;
   readonly documents: Engine | undefined;
   readonly blobs: Engine | undefined;
-  /** In the order they were added, those that are gone included. */
+  /** In the order they were added, stopped ones included. */
   readonly nodes: readonly NodeOf[];
   readonly add: (roles: string, environment?: Environment) => Promise<NodeOf>;
   readonly nodeDirectory: NodeDirectory;
-  /** Resolves when all partitions are held, each by one of the nodes that run, as many as there should be. */
+  /** Resolves when every partition is owned by one of the nodes that run, as many as there should be. */
   readonly settled: (within_ms?: number) => Promise<readonly NodeReport[]>;
-  /** Who holds a partition, by what the nodes say; undefined: nobody at this moment. */
+  /** The owner of a partition, by what the nodes report; undefined: none at this moment. */
   readonly ownerOf: (partition: number) => Promise<NodeOf | undefined>;
   /** What the commands of `trawl` need to look at this cluster, past all links. */
   readonly environment: Environment;
@@ -81,7 +81,7 @@ export interface ClusterOf {
 }
 
 export interface ClusterOptions {
-  /** Engines nobody else uses, beside the bus. */
+  /** Engines of this cluster only, beside the bus. */
   readonly own?: readonly Exclude<EngineName, "bus">[];
   /** For every node. */
   readonly environment?: Environment;

@@ -1,34 +1,35 @@
-/** An actor to test the runtime with: it counts, waits, works, breaks and has duties, as its messages tell it to. */
+/** An actor to test the runtime with: it counts, waits, works, breaks and has reminders, as its messages tell it to. */
 import { Type } from "typebox";
 import { actor, DEFERRED, type WorkContext, type ReplyTo, type ActorClient } from "../../cluster/actor.ts";
 import { ask, contract, tell } from "../../schemas/contract.ts";
 
 const Count = Type.Object({ count: Type.Integer() });
 
-export const Counter = contract("counter", {
-  add: ask(Type.Object({ by: Type.Integer() }), Count),
-  read: ask(Type.Null(), Count),
-  note: tell(Type.Object({ by: Type.Integer() })),
-  /** Answered by the next `open`. */
-  wait: ask(Type.Null(), Count),
-  release: tell(Type.Null()),
-  /** Answered `ring` so many milliseconds later. */
-  setTimer: ask(Type.Object({ in_ms: Type.Integer() }), Count),
-  timerFired: tell(Type.Null()),
-  /** Answered when the work handed in is done. */
-  work: ask(Type.Null(), Count),
-  worked: tell(Count),
-  /** Breaks this turn, this often. */
-  break: ask(Type.Object({ how: Type.String() }), Count),
-  stumble: tell(Type.Object({ times: Type.Integer() })),
-  /** Has a duty at this time; `perform` does it. */
-  setReminder: tell(Type.Object({ at_ms: Type.Integer() })),
-  reminded: tell(Type.Null()),
-  /** Tells another counter. */
-  pass: tell(Type.Object({ to: Type.String(), by: Type.Integer() })),
-  trip: tell(Type.Object({ to: Type.String(), times: Type.Integer() })),
-  echo: ask(Type.Object({ text: Type.String() }), Type.Object({ text: Type.String() })),
-});
+export const Counter = contract(
+  "counter",
+  {
+    add: ask(Type.Object({ by: Type.Integer() }), Count),
+    read: ask(Type.Null(), Count),
+    note: tell(Type.Object({ by: Type.Integer() })),
+    /** Answered by the next `release`. */
+    wait: ask(Type.Null(), Count),
+    release: tell(Type.Null()),
+    /** Answered when its timer fires, so many milliseconds later. */
+    setTimer: ask(Type.Object({ in_ms: Type.Integer() }), Count),
+    /** Answered when the background work is done. */
+    work: ask(Type.Null(), Count),
+    /** Breaks this turn, this often. */
+    break: ask(Type.Object({ how: Type.String() }), Count),
+    stumble: tell(Type.Object({ times: Type.Integer() })),
+    /** Has a reminder at this time. */
+    setReminder: tell(Type.Object({ at_ms: Type.Integer() })),
+    /** Tells another counter. */
+    pass: tell(Type.Object({ to: Type.String(), by: Type.Integer() })),
+    trip: tell(Type.Object({ to: Type.String(), times: Type.Integer() })),
+    echo: ask(Type.Object({ text: Type.String() }), Type.Object({ text: Type.String() })),
+  },
+  { timerFired: tell(Type.Null()), worked: tell(Count), reminded: tell(Type.Null()) },
+);
 
 interface Snapshot {
   readonly count: number;
@@ -57,8 +58,8 @@ export function counterActor(
       return { snapshot: snapshot ?? { count: 0, reminder_ms: null }, waiting: [] };
     },
     passivate_after_ms: 60_000,
-    reminder: ({ reminder_ms: due_ms }) =>
-      due_ms === null ? null : { at_ms: due_ms, operation: "reminded", message: null },
+    reminder: ({ reminder_ms }) =>
+      reminder_ms === null ? null : { at_ms: reminder_ms, operation: "reminded", message: null },
     on: {
       add(turn, { by }) {
         turn.state.snapshot = { ...turn.state.snapshot, count: turn.state.snapshot.count + by };

@@ -33,7 +33,7 @@ import { faulty, type Link } from "../sim/faults.ts";
 export const BEGAN_MS = Date.UTC(2026, 10, 21, 12);
 const CALM = {
   answer_lost: 0,
-  letter_repeated: 0,
+  envelope_repeated: 0,
   call_late: 0,
   call_failed: 0,
   late_ms: 0,

@@ -1,6 +1,6 @@
 /**
- * A bus that misbehaves as real ones do, from a seed: it drops and delays answers, repeats letters, delays them, and
- * has nobody answering now and then. What the port promises it keeps: what `send` says is stored, is stored.
+ * A bus that misbehaves as real ones do, from a seed: it drops and delays answers, repeats and delays envelopes, and
+ * fails calls now and then. It keeps what the port promises: what `send` says is stored, is stored.
  */
 import type { Bus } from "../../cluster/ports/bus.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
@@ -12,7 +12,7 @@ import type { Random } from "../../cluster/ports/random.ts";
 export interface Link {
   /** Cut off from everything. */
   cut: boolean;
-  /** Dead: what it still has in mind must not reach anybody. */
+  /** Dead: what it still does must not reach any other node. */
   dead: boolean;
   /** Nothing goes wrong yet. */
   calm: boolean;
@@ -20,7 +20,7 @@ export interface Link {
 
 export interface Chances {
   readonly answer_lost: number;
-  readonly letter_repeated: number;
+  readonly envelope_repeated: number;
   readonly call_late: number;
   readonly call_failed: number;
   readonly late_ms: number;
@@ -42,7 +42,7 @@ export function faulty(link: Link, clock: Clock, random: Random, chances: Chance
   ): Promise<T> {
     if (link.dead) return new Promise(() => {});
     if (happens(chances.call_late)) await late();
-    // Nobody knows whether a call that failed was carried out.
+    // A call that failed may have been carried out or not.
     const [before, after] = [happens(chances.call_failed), happens(chances.call_failed)];
     if (link.cut || before) throw new Fault(code, "The simulator says no");
     const result = await run();
@@ -54,7 +54,7 @@ export function faulty(link: Link, clock: Clock, random: Random, chances: Chance
   const bus = (real: Bus): Bus => ({
     send: (letter) =>
       call("bus_unreachable", async () => {
-        if (happens(chances.letter_repeated)) await real.send({ ...letter, dedup_id: null });
+        if (happens(chances.envelope_repeated)) await real.send({ ...letter, dedup_id: null });
         return real.send(letter);
       }),
     subscribe: (partition, epoch, take, lost, mayOpen) =>
@@ -94,21 +94,21 @@ export function faulty(link: Link, clock: Clock, random: Random, chances: Chance
 
   const leases = (real: Leases): Leases => ({
     ttl_ms: real.ttl_ms + chances.trusts_too_long_ms,
-    create: (...words) => call("bus_unreachable", () => real.create(...words)),
-    renew: (...words) => call("bus_unreachable", () => real.renew(...words)),
-    release: (...words) => call("bus_unreachable", () => real.release(...words)),
-    announcePresence: (...words) => call("bus_unreachable", () => real.announcePresence(...words)),
-    removePresence: (...words) => call("bus_unreachable", () => real.removePresence(...words)),
+    create: (...args) => call("bus_unreachable", () => real.create(...args)),
+    renew: (...args) => call("bus_unreachable", () => real.renew(...args)),
+    release: (...args) => call("bus_unreachable", () => real.release(...args)),
+    announcePresence: (...args) => call("bus_unreachable", () => real.announcePresence(...args)),
+    removePresence: (...args) => call("bus_unreachable", () => real.removePresence(...args)),
     members: () => call("bus_unreachable", () => real.members()),
-    agreeOn: (...words) => real.agreeOn(...words),
+    agreeOn: (...args) => real.agreeOn(...args),
     close: async () => {},
   });
 
   const documents = (real: Documents): Documents => ({
     ...real,
-    get: (...words) => call("documents_unreachable", () => real.get(...words)),
-    put: (...words) => call("documents_unreachable", () => real.put(...words)),
-    list: (...words) => call("documents_unreachable", () => real.list(...words)),
+    get: (...args) => call("documents_unreachable", () => real.get(...args)),
+    put: (...args) => call("documents_unreachable", () => real.put(...args)),
+    list: (...args) => call("documents_unreachable", () => real.list(...args)),
   });
 
   return { bus, leases, documents };

@@ -1,6 +1,6 @@
 /**
  * Politeness on a simulated cluster: the real domain actor, connections that take their time, and partitions that move
- * under both. The checker of course.ts measures gaps where requests leave.
+ * under both. The checker of scenario.ts measures gaps where requests leave.
  */
 import { Type } from "typebox";
 import { expect, inject, test } from "vitest";
@@ -26,8 +26,9 @@ const Visited = Type.Object({ item: Type.String(), result: Type.Union([Type.Stri
 /** One visit to a site, as a fetch makes it: a slot, a connection, the last question, the request, the slot back. */
 const Visit = contract(
   "visit",
-  { make: ask(Type.Object({ item: Type.String() }), Visited), made: tell(Visited) },
-  "domain",
+  { make: ask(Type.Object({ item: Type.String() }), Visited) },
+  { made: tell(Visited) },
+  { shard_by: "domain" },
 );
 
 /** `tells` false: a visitor that does not say when its request leaves, so that gaps count from grants. */
@@ -47,7 +48,7 @@ const visitor = ({ origins, now, sleep, chance }: SimulatedWorld, tells: boolean
           if (!tells) await client(Domain, site, "recordSent", { fetch_id: item });
           await sleep(chance(3) === 0 ? chance(1_500) : chance(30));
           if (!work.ownsKey() || work.signal.aborted)
-            throw new Fault("lease_lost", "It is somebody else's by now");
+            throw new Fault("lease_lost", "Another node owns it by now");
           if (tells) client(Domain, site, "recordSent", { fetch_id: item }).catch(() => {});
           const start = { site, item, at_ms: now(), work };
           origins.starts.push(start);
@@ -96,6 +97,6 @@ test.each(seeds(8))(
 );
 
 test("a visitor that counts from its grant is caught", async () => {
-  const calm = { ...CHANCES, call_late: 0, call_failed: 0, answer_lost: 0, letter_repeated: 0 };
+  const calm = { ...CHANCES, call_late: 0, call_failed: 0, answer_lost: 0, envelope_repeated: 0 };
   await expect(simulate(inject("seed"), subject(false), calm)).rejects.toThrow(/was hit after \d+ ms/);
 });

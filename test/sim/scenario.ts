@@ -1,6 +1,6 @@
 /**
- * What a simulated cluster goes through on one virtual clock, with faults from a seed: nodes are cut off, killed and
- * replaced while callers want items of sites. A checker looks after every step; what the items are is the subject's.
+ * A simulated cluster on one virtual clock, with faults from a seed: nodes are cut off, killed and replaced while
+ * callers want items of sites. A checker runs after every step; the subject says what an item is.
  */
 import type { Actor, WorkContext, ActorClient } from "../../cluster/actor.ts";
 import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
@@ -16,7 +16,7 @@ export const ITEMS = 120;
 const SITES = 12;
 export const CHANCES: Chances = {
   answer_lost: 0.05,
-  letter_repeated: 0.05,
+  envelope_repeated: 0.05,
   call_late: 0.05,
   call_failed: 0.02,
   late_ms: 400,
@@ -30,7 +30,7 @@ export interface Start {
   readonly work: WorkContext;
 }
 
-/** The origins, who only write down what they see. */
+/** The origins, which only record the requests they see. */
 export interface Origins {
   readonly starts: Start[];
   readonly running: Set<Start>;
@@ -97,7 +97,7 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
     key: `s${chance(SITES)}.example`,
     item: `i${n}`,
   }));
-  // A caller that hears a fault asks again, as the gateway's client would.
+  // A caller that gets a fault asks again, as the gateway's client would.
   async function caller({ key, item }: { key: string; item: string }): Promise<void> {
     for (;;) {
       const answer = await subject.want(gateway.node.ask, key, item).catch(() => null);
@@ -122,7 +122,7 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
     if (wrong !== null) throw new Error(wrong);
   }
 
-  // Half a minute of faults, then peace until everybody has an answer.
+  // Half a minute of faults, then peace until every caller has an answer.
   for (let step = 0; step < 60; step++) {
     const victim = workers[chance(workers.length)]!;
     switch (chance(10)) {
@@ -159,7 +159,7 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
     const missing = wanted
       .filter(({ item }) => !answers.has(item))
       .map(({ key, item }) => `${item} of ${key}`);
-    throw new Error(`Nobody answered ${missing.length}: ${missing.slice(0, 5).join(", ")}`);
+    throw new Error(`No answer to ${missing.length}: ${missing.slice(0, 5).join(", ")}`);
   }
   await Promise.all(callers);
   for (const { key, item } of wanted)

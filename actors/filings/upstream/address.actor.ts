@@ -20,7 +20,7 @@ interface State {
   fetches_started: number;
 }
 
-type AddressTurn = Turn<State, typeof FilingAddress.operations>;
+type AddressTurn = Turn<State, typeof FilingAddress.own>;
 
 /** A flight ends by itself at its deadline and says why; this is for those who joined it. */
 const GRACE_MS = 500;

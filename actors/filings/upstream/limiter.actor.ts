@@ -59,7 +59,7 @@ interface State {
 interface PauseAnswer {
   readonly retry_after_s: number | null;
 }
-type LimiterTurn = Turn<State, typeof FilingLimiter.operations>;
+type LimiterTurn = Turn<State, typeof FilingLimiter.own>;
 
 /** How long before a slot begins the slot store is asked for it, beside what the slot store takes. */
 const REFILL_LEAD_MS = 60;

@@ -1,0 +1,51 @@
+/** Background work (turn.pipeToSelf): it outlasts the turn, may ask and wait, and its result comes back as a message. */
+import type { ActorClient, WorkContext } from "./actor.ts";
+import { failActivation } from "./activation.ts";
+import { asFault, isLeaseLost, reportFailure } from "./failures.ts";
+import { enqueue, finishOne } from "./mailbox.ts";
+import { type Activation, localEntry } from "./node-state.ts";
+import { copyOverWire } from "./wire.ts";
+
+export type BackgroundWork = (ask: ActorClient, context: WorkContext) => Promise<unknown>;
+
+/** Runs `work`; its result becomes the message `operation`, a throw ends the activation. */
+export function startWork(activation: Activation, operation: string, work: BackgroundWork): void {
+  const { kind, key } = activation;
+  const { shard } = kind;
+  // A shard that quiesces starts nothing: reminders bring the work back, here later or on the next owner.
+  if (activation.phase === "ended" || shard.mode !== "open") return;
+  activation.running_work++;
+  shard.in_flight++;
+  activation.work_abort ??= new AbortController();
+  const context: WorkContext = {
+    signal: activation.work_abort.signal,
+    ownsKey: () => activation.phase !== "ended" && shard.mode === "open" && shard.context.ownsKeys(),
+    epoch: shard.context.epoch,
+  };
+
+  function onEnd(): void {
+    activation.running_work--;
+    activation.last_ms = shard.node.clock.now();
+    finishOne(shard);
+  }
+
+  function onFailure(problem: unknown): void {
+    onEnd();
+    if (activation.phase === "ended") return;
+    // While the partition moves, its work is refused what it asks for and the next owner begins it again: no failure.
+    if (shard.mode === "open" || !isLeaseLost(problem))
+      reportFailure(shard.node, kind.name, key, operation, problem);
+    failActivation(activation, asFault(problem, `Cannot answer for "${kind.name}/${key}": its work broke`));
+  }
+
+  // Inside a promise, so that a throw before the first await is no different from one after it.
+  void Promise.resolve()
+    .then(() => work(shard.context.ask, context))
+    .then((result) =>
+      copyOverWire(`"${kind.name}.${operation}"`, kind.validators.get(operation)!.message, result),
+    )
+    .then((message) => {
+      enqueue(activation, localEntry(operation, message));
+      onEnd();
+    }, onFailure);
+}

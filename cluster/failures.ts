@@ -1,0 +1,29 @@
+/** What a failure looks like to the caller, to the metrics and to the log. */
+import { Fault } from "./ports/fault.ts";
+import type { ActorKind, NodeDeps } from "./node-state.ts";
+
+/** Neither the message nor the state is logged: they may hold what no log should. */
+export function reportFailure(
+  { meters }: NodeDeps,
+  actor: string,
+  key: string,
+  operation: string,
+  problem: unknown,
+): void {
+  meters.count("trawl_actor_failures_total", { kind: actor });
+  meters.say("error", "A turn broke", { actor, key, operation, problem });
+}
+
+export const asFault = (problem: unknown, text: string): Fault =>
+  new Fault("no_answer", text, { cause: problem });
+
+export const isLeaseLost = (problem: unknown): boolean =>
+  problem instanceof Fault && problem.code === "lease_lost";
+
+export function leaseLost({ name }: ActorKind, key: string): Fault {
+  return new Fault("lease_lost", `Cannot reach "${name}/${key}" here: it is moving to another node`);
+}
+
+export function mailboxFull({ name }: ActorKind, key: string, limit: number): Fault {
+  return new Fault("mailbox_full", `Cannot reach "${name}/${key}": ${limit} messages wait there already`);
+}

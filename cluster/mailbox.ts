@@ -1,0 +1,55 @@
+/** The mailbox of an activation, and which activation takes the next turn. Limits are checked before, in shard.ts. */
+import type { AckReason, Activation, MailboxEntry, NodeState, ShardState } from "./node-state.ts";
+
+/** Shared by all activations without messages, so that an idle actor has no array of its own. */
+export const EMPTY_QUEUE: MailboxEntry[] = [];
+
+/** Adds a message at the end of the mailbox; an activation that has ended takes none. */
+export function enqueue(activation: Activation, entry: MailboxEntry): void {
+  if (activation.phase === "ended") return;
+  activation.kind.shard.in_flight++;
+  if (activation.queue === EMPTY_QUEUE) activation.queue = [entry];
+  else activation.queue.push(entry);
+  schedule(activation);
+}
+
+/** Sees that an activation with messages takes a turn; nothing happens while it loads or stores. */
+export function schedule(activation: Activation): void {
+  if (activation.is_scheduled || activation.phase !== "idle" || activation.queue.length === 0) return;
+  activation.is_scheduled = true;
+  const { node } = activation.kind.shard;
+  node.runnable.push(activation);
+  if (node.isRunning) return;
+  node.isRunning = true;
+  queueMicrotask(() => runTurns(node));
+}
+
+/** One turn each, in the order in which the activations got a message. */
+function runTurns(node: NodeState): void {
+  for (let at = 0; at < node.runnable.length; at++) {
+    const activation = node.runnable[at]!;
+    activation.is_scheduled = false;
+    if (activation.phase !== "idle" || activation.queue.length === 0) continue;
+    node.takeTurn(activation, activation.queue.shift()!);
+    schedule(activation);
+  }
+  node.runnable = [];
+  node.isRunning = false;
+}
+
+/** Remembers that a caller waits for this message. */
+export function trackAsk(activation: Activation, entry: MailboxEntry): void {
+  if (entry.reply_to !== "") (activation.open_asks ??= new Map()).set(entry.reply_to, entry);
+}
+
+/** The message need not be delivered again. */
+export function acknowledge(activation: Activation, entry: MailboxEntry, reason: AckReason): void {
+  if (entry.reply_to !== "") activation.open_asks?.delete(entry.reply_to);
+  entry.ack?.(reason);
+}
+
+/** One message or one piece of background work is done; the last one lets the shard drain. */
+export function finishOne(shard: ShardState): void {
+  shard.in_flight--;
+  if (shard.in_flight === 0) for (const resolve of shard.drain_waiters.splice(0)) resolve();
+}

@@ -1,0 +1,227 @@
+/**
+ * The asks of one node of a cluster: each goes to a shard of this process or over the bus, and is sent again until it
+ * is answered or its timeout passes, because answers travel at most once. The owner of the key recognises an ask that
+ * it has already and answers it once.
+ */
+import { createHash } from "node:crypto";
+import type { Contract, MessageOf, ReplyOf } from "../schemas/contract.ts";
+import type { ActorClient, AskOptions } from "./actor.ts";
+import type { Outcome } from "./node-state.ts";
+import type { PartitionLease } from "./partition-lease.ts";
+import { ASK_TIMEOUT_MS, type PendingAsks } from "./pending-asks.ts";
+import { partitionOf } from "./placement.ts";
+import type { Bus, Inbox } from "./ports/bus.ts";
+import type { Clock } from "./ports/clock.ts";
+import { Fault, type FaultCode } from "./ports/fault.ts";
+import type { Meters } from "./ports/meters.ts";
+import type { Shard } from "./shard.ts";
+import { copyOverWire, validatorsOf } from "./wire.ts";
+
+/** An open ask older than this is sent again, this often. */
+const RESEND_AFTER_MS = 10_000;
+
+/** A partition that this node owns and has opened. */
+export interface LocalPartition extends PartitionLease {
+  readonly shard: Shard;
+  isClosing: boolean;
+  readonly checkStrandedSoon: () => void;
+}
+
+interface OutstandingAsk {
+  readonly kind: "ask" | "tell";
+  readonly token: string;
+  readonly name: string;
+  readonly key: string;
+  readonly operation: string;
+  readonly message: unknown;
+  /** The same on the wire. */
+  readonly body: string;
+  readonly reply_to: string;
+  readonly deadline_ms: number;
+  readonly partition: number;
+  /** The partition whose background work asks; null: asked from outside the actors. */
+  readonly from_partition: number | null;
+  /** What makes an attempt unlike every other one on the bus, also when the caller asks the same once more. */
+  readonly serial: number;
+  /** For a tell, which is stored once however often it is sent. */
+  readonly dedup_id: string;
+  attempt: number;
+  resend_at_ms: number;
+  /** The partition of this process that has it; null: it went over the bus. */
+  sent_to: LocalPartition | null;
+}
+
+/** What the parts of one node of a cluster share. */
+export interface ClusterState {
+  readonly clock: Clock;
+  readonly bus: Bus;
+  readonly meters: Meters;
+  readonly nodeName: string;
+  readonly inbox: Inbox;
+  readonly pending: PendingAsks;
+  readonly outstanding: Map<string, OutstandingAsk>;
+  readonly partitions: Map<number, LocalPartition>;
+  nextId: number;
+  isStopping: boolean;
+}
+
+/** An answer on the wire. */
+type WireAnswer =
+  | { readonly reply: unknown }
+  | { readonly fault: { readonly code: FaultCode; readonly message: string } };
+
+/** The partition, when it is open in this process and takes messages. */
+export function openPartitionAt({ partitions }: ClusterState, partition: number): LocalPartition | null {
+  const local = partitions.get(partition);
+  return local && !local.isClosing && local.isValid() ? local : null;
+}
+
+export const clientFor =
+  (state: ClusterState, from_partition: number | null): ActorClient =>
+  <O, N extends keyof O & string>(
+    of: Contract<O>,
+    key: string,
+    operation: N,
+    message: MessageOf<O[N]>,
+    { timeout_ms = ASK_TIMEOUT_MS, idempotency_id }: AskOptions = {},
+  ): Promise<ReplyOf<O[N]>> => {
+    const token =
+      idempotency_id === undefined
+        ? `${state.nextId++}`
+        : tokenOf(`${of.name} ${key} ${operation} ${idempotency_id}`);
+    const existing = state.pending.get(token);
+    if (existing) return existing.promise;
+    const isExternal = from_partition === null;
+    const { promise, deadline_ms } = state.pending.open(token, `"${of.name}/${key}"`, timeout_ms, isExternal);
+    try {
+      if (state.isStopping && isExternal)
+        throw new Fault("no_answer", `Cannot ask "${of.name}/${key}": this node is stopping`);
+      const { kind, message: validator } = validatorsOf(of, operation);
+      const copy = copyOverWire(`"${of.name}.${operation}"`, validator, message);
+      const ask: OutstandingAsk = {
+        kind,
+        token,
+        name: of.name,
+        key,
+        operation,
+        message: copy,
+        body: JSON.stringify({ key, operation, message: copy }),
+        reply_to: `${of.name}.${operation}#${state.inbox.address(token)}`,
+        deadline_ms,
+        partition: partitionOf(of.shard_by, key),
+        from_partition,
+        serial: state.nextId++,
+        dedup_id: idempotency_id === undefined ? `${state.nodeName}:${token}` : token,
+        attempt: 0,
+        resend_at_ms: state.clock.now() + RESEND_AFTER_MS,
+        sent_to: null,
+      };
+      state.outstanding.set(token, ask);
+      send(state, ask).catch((problem: unknown) => failAsk(state, token, problem));
+    } catch (problem) {
+      failAsk(state, token, problem);
+    }
+    return promise;
+  };
+
+/** Throws Fault mailbox_full, lease_lost, bus_unreachable, message_too_large. */
+async function send(state: ClusterState, ask: OutstandingAsk): Promise<void> {
+  const { kind, token, name, key, operation, reply_to, deadline_ms, partition, from_partition } = ask;
+  const isOwnPartition = from_partition === partition;
+  const local =
+    openPartitionAt(state, partition) ??
+    // A partition that moves still takes what its own work tells: how that work ended.
+    (kind === "tell" && isOwnPartition ? state.partitions.get(partition) : undefined) ??
+    null;
+  ask.sent_to = local;
+  if (local) {
+    const entry = { operation, message: ask.message, reply_to, isRepeatable: true, deadline_ms };
+    return local.shard.deliver(name, key, { ...entry, ack: null, isLocal: true, failed_attempts: 0 });
+  }
+  // The next owner would answer, but it waits for this very work to end.
+  if (kind === "ask" && isOwnPartition && state.partitions.has(partition))
+    throw new Fault("lease_lost", `Cannot ask "${name}/${key}": its partition is moving`);
+  const envelope = { partition, name, key, body: ask.body };
+  if (kind === "tell") {
+    await state.bus.send({
+      ...envelope,
+      stream: "work",
+      dedup_id: ask.dedup_id,
+      reply_to: null,
+      deadline_ms: null,
+    });
+    return resolveAsk(state, token, { reply: undefined });
+  }
+  // Every attempt is another envelope: the first may have been answered already, and the answer lost.
+  const dedup_id = `${state.nodeName}:${token}:${ask.serial}.${ask.attempt}`;
+  await state.bus.send({ ...envelope, stream: "sync", dedup_id, reply_to, deadline_ms });
+}
+
+/** Ends an ask with its outcome; nothing happens when it has ended already. */
+export function resolveAsk({ outstanding, pending }: ClusterState, token: string, outcome: Outcome): void {
+  outstanding.delete(token);
+  pending.resolve(token, outcome);
+}
+
+function failAsk({ outstanding, pending }: ClusterState, token: string, problem: unknown): void {
+  outstanding.delete(token);
+  if (problem instanceof Fault) pending.resolve(token, { fault: problem });
+  else pending.reject(token, problem);
+}
+
+/** Sends again what has been open for long or was left with a partition that is gone; `all`: everything. */
+export function resendAsks(state: ClusterState, all: boolean): void {
+  const now_ms = state.clock.now();
+  for (const [token, ask] of state.outstanding) {
+    if (!state.pending.get(token)) {
+      state.outstanding.delete(token);
+      continue;
+    }
+    const { sent_to } = ask;
+    const isStranded = sent_to !== null && state.partitions.get(sent_to.partition) !== sent_to;
+    if (!all && !isStranded && now_ms < ask.resend_at_ms) continue;
+    ask.resend_at_ms = now_ms + RESEND_AFTER_MS;
+    ask.attempt++;
+    // What is refused now may be taken in ten seconds; the timeout ends it.
+    send(state, ask).catch(() => {});
+  }
+}
+
+/** The asks of background work of a partition that this node has lost. */
+export function failAsksFrom(state: ClusterState, partition: number): void {
+  const fault = new Fault("lease_lost", `Partition ${partition} is another node's now`);
+  for (const [token, { from_partition }] of state.outstanding)
+    if (from_partition === partition) resolveAsk(state, token, { fault });
+}
+
+/** Sends an outcome to the caller: in this process directly, otherwise over the bus. */
+export function reply(state: ClusterState, reply_to: string, outcome: Outcome): void {
+  const address = reply_to.slice(reply_to.indexOf("#") + 1);
+  const ownAddress = state.inbox.address("");
+  if (address.startsWith(ownAddress)) return replyHere(state, address.slice(ownAddress.length), outcome);
+  const answer: WireAnswer =
+    "reply" in outcome ? outcome : { fault: { code: outcome.fault.code, message: outcome.fault.message } };
+  state.bus.answer(address, JSON.stringify(answer)).catch((problem: unknown) => {
+    // The caller asks again.
+    state.meters.say("debug", "An answer was lost", { problem });
+  });
+}
+
+function replyHere(state: ClusterState, token: string, outcome: Outcome): void {
+  const ask = state.outstanding.get(token);
+  const hasMoved = "fault" in outcome && outcome.fault.code === "lease_lost" && ask?.sent_to;
+  if (!hasMoved || ask.from_partition === ask.sent_to!.partition) return resolveAsk(state, token, outcome);
+  // The partition moved while the work of another one waited for it: ask the next owner.
+  ask.attempt++;
+  send(state, ask).catch((problem: unknown) => failAsk(state, token, problem));
+}
+
+/** An answer has come over the bus. */
+export function receiveAnswer(state: ClusterState, token: string, body: string): void {
+  const answer = JSON.parse(body) as WireAnswer;
+  const outcome = "fault" in answer ? { fault: new Fault(answer.fault.code, answer.fault.message) } : answer;
+  resolveAsk(state, token, outcome);
+}
+
+/** An idempotency id of any length as a part of an address. */
+const tokenOf = (id: string): string => createHash("sha256").update(id).digest("base64url").slice(0, 32);

@@ -1,0 +1,182 @@
+/**
+ * One partition from claim to release: claimed by its lease, opened, renewed, and either handed off or lost.
+ *
+ * Time is the monotonic clock, and a deadline is counted from before the call left. So this node stops by itself before
+ * another node can begin.
+ */
+import type { Clock } from "./ports/clock.ts";
+import { Fault } from "./ports/fault.ts";
+import type { Lease, Leases } from "./ports/leases.ts";
+import type { Meters } from "./ports/meters.ts";
+
+/** A partition while this node owns it. */
+export interface PartitionLease {
+  readonly partition: number;
+  readonly epoch: number;
+  /** Asked immediately before each request to an origin: false once another node may have taken over. */
+  readonly isValid: () => boolean;
+  /** Whether the lease is this node's as far as it knows; what was begun may end. */
+  readonly isHeld: () => boolean;
+  /** Reports that the partition was lost, for instance because its reader was taken away. */
+  readonly lose: (why: string) => void;
+}
+
+/** What runs in a partition. */
+export interface PartitionHandle {
+  /** Begins nothing more and takes nothing more; resolves when what is in flight has ended and was acknowledged. */
+  readonly drain: () => Promise<void>;
+  /** Forgets everything and aborts what is in flight: it is another node's now. */
+  readonly drop: () => void;
+  /** Takes the reader off the bus, after `drop`. */
+  readonly remove: () => Promise<void>;
+}
+
+export interface OwnedPartition {
+  readonly partition: number;
+  readonly epoch: number;
+  lease: Lease;
+  deadline_ms: number;
+  isClosing: boolean;
+  isRenewing: boolean;
+  handle: PartitionHandle | null;
+  /** Whether it came to be open. */
+  ready: Promise<boolean>;
+}
+
+export interface OwnershipDeps {
+  readonly clock: Clock;
+  readonly leases: Leases;
+  readonly meters: Meters;
+}
+
+export interface OwnershipState extends OwnershipDeps {
+  readonly nodeName: string;
+  readonly open: (lease: PartitionLease) => Promise<PartitionHandle>;
+  readonly partitions: Map<number, OwnedPartition>;
+  isDraining: boolean;
+}
+
+/** Drift of two clocks, and the time from the check to the socket. */
+const MARGIN_MS = 600;
+/**
+ * How long what is in flight in a partition may take to end while it moves: callers of the partition wait so long. What
+ * is not done by then is aborted, and the next owner begins it again.
+ */
+const MAX_DRAIN_MS = 10_000;
+
+const isHeld = ({ partitions }: OwnershipState, owned: OwnedPartition): boolean =>
+  partitions.get(owned.partition) === owned;
+
+const deadlineFrom = ({ leases }: OwnershipState, sent_ms: number): number =>
+  sent_ms + leases.ttl_ms - MARGIN_MS;
+
+/** Takes the lease when it is free, and opens the partition. */
+export async function claim(state: OwnershipState, partition: number): Promise<void> {
+  const { clock, leases, nodeName, partitions } = state;
+  const sent_ms = clock.mono();
+  const lease = await leases.create(partition, nodeName);
+  if (!lease) return;
+  if (state.isDraining) return leases.release(partition, lease);
+  const owned: OwnedPartition = {
+    partition,
+    epoch: lease.epoch,
+    lease,
+    deadline_ms: deadlineFrom(state, sent_ms),
+    isClosing: false,
+    isRenewing: false,
+    handle: null,
+    ready: Promise.resolve(false),
+  };
+  partitions.set(partition, owned);
+  owned.ready = open(state, owned);
+  await owned.ready;
+}
+
+async function open(state: OwnershipState, owned: OwnedPartition): Promise<boolean> {
+  const { clock, leases, meters } = state;
+  const { partition, epoch } = owned;
+  try {
+    const handle = await state.open({
+      partition,
+      epoch,
+      isValid: () => isHeld(state, owned) && !owned.isClosing && clock.mono() < owned.deadline_ms,
+      isHeld: () => isHeld(state, owned),
+      lose: (why) => lose(state, owned, why),
+    });
+    owned.handle = handle;
+    if (isHeld(state, owned)) return true;
+    // Lost while it was being opened.
+    handle.drop();
+    await handle.remove();
+    return false;
+  } catch (problem) {
+    meters.say("warn", "A partition could not be opened", { partition, epoch, problem });
+    drop(state, owned);
+    await leases.release(partition, owned.lease).catch(ignore);
+    return false;
+  }
+}
+
+export function drop(state: OwnershipState, owned: OwnedPartition): void {
+  if (isHeld(state, owned)) state.partitions.delete(owned.partition);
+  owned.handle?.drop();
+}
+
+function lose(state: OwnershipState, owned: OwnedPartition, why: string): void {
+  if (!isHeld(state, owned)) return;
+  const { partition, epoch } = owned;
+  state.meters.count("trawl_faults_total", { code: "lease_lost" });
+  state.meters.say("warn", "A partition was lost", { partition, epoch, why });
+  drop(state, owned);
+}
+
+/** Renews the lease; a partition whose lease has run out or is another node's is dropped. */
+export async function renew(state: OwnershipState, owned: OwnedPartition): Promise<void> {
+  const { clock, leases, nodeName } = state;
+  if (clock.mono() > owned.deadline_ms + MARGIN_MS) return lose(state, owned, "its lease ran out");
+  if (owned.isRenewing) return;
+  owned.isRenewing = true;
+  const sent_ms = clock.mono();
+  try {
+    const renewal = await leases.renew(owned.partition, nodeName, owned.lease);
+    if (renewal.kind === "lost") return lose(state, owned, "its lease is gone or another node's");
+    owned.lease = { epoch: owned.epoch, revision: renewal.revision };
+    owned.deadline_ms = Math.max(owned.deadline_ms, deadlineFrom(state, sent_ms));
+  } catch (problem) {
+    // The lease store did not answer: the deadline stops moving.
+    if (!(problem instanceof Fault)) throw problem;
+  } finally {
+    owned.isRenewing = false;
+  }
+}
+
+/** Drains a partition and releases its lease, so that the next owner need not wait for it. A failure drops it. */
+export async function handOff(state: OwnershipState, owned: OwnedPartition): Promise<void> {
+  if (owned.isClosing) return;
+  owned.isClosing = true;
+  try {
+    await drainAndRelease(state, owned);
+  } catch (problem) {
+    const { partition } = owned;
+    state.meters.say("warn", "A partition could not be handed off", { partition, problem });
+    drop(state, owned);
+  }
+}
+
+async function drainAndRelease(state: OwnershipState, owned: OwnedPartition): Promise<void> {
+  const { clock, leases } = state;
+  // A claim under way ends first: dropped half open, its reader would stay behind.
+  if (!(await owned.ready)) return;
+  const { handle } = owned;
+  const limit = Promise.withResolvers<void>();
+  const timer = clock.at(clock.now() + MAX_DRAIN_MS, limit.resolve);
+  await Promise.race([handle!.drain(), limit.promise]);
+  timer[Symbol.dispose]();
+  if (!isHeld(state, owned)) return;
+  drop(state, owned);
+  await handle!.remove();
+  await leases.release(owned.partition, owned.lease);
+}
+
+/** A lease that cannot be released runs out by itself. */
+export const ignore = (): void => {};

@@ -1,0 +1,218 @@
+/**
+ * A partition while this node owns it: its shard, and the reader that takes its envelopes off the bus.
+ *
+ * An envelope is acknowledged when its turn is stored and its answer has left, in this order. What a node that dies has
+ * not acknowledged, the bus delivers to the next owner.
+ */
+import type { Actor } from "./actor.ts";
+import type { AckReason, ShardContext } from "./node-state.ts";
+import {
+  type ClusterState,
+  clientFor,
+  failAsksFrom,
+  type LocalPartition,
+  reply,
+  resendAsks,
+} from "./outstanding-asks.ts";
+import type { PartitionHandle, PartitionLease } from "./partition-lease.ts";
+import type { Delivery, Envelope, Subscription } from "./ports/bus.ts";
+import { Fault } from "./ports/fault.ts";
+import type { Shard } from "./shard.ts";
+import { assertFits, validatorsOf } from "./wire.ts";
+
+const ACK_RETRY_MS = 100;
+const RECOVERY_RETRY_MS = 1_000;
+/** How often envelopes are looked for that the bus has handed out and this node never got. */
+const STRANDED_CHECK_MS = 60_000;
+/** After the connection was away, when envelopes on their way may have been lost. */
+const STRANDED_CHECK_SOON_MS = 2_000;
+
+export interface PartitionDeps {
+  readonly actors: readonly Actor[];
+  readonly openShard: (context: ShardContext) => Shard;
+  /** Gives the partition back, to own it anew under a new epoch: the bus then delivers again what is unacknowledged. */
+  readonly relinquish: (partition: number) => void;
+}
+
+interface OpenPartition {
+  readonly cluster: ClusterState;
+  readonly deps: PartitionDeps;
+  readonly lease: PartitionLease;
+  readonly local: LocalPartition;
+  /** Handed out by the bus and not acknowledged yet. */
+  readonly unacknowledged: Set<Delivery>;
+  /** Acknowledgements on their way. */
+  acknowledging: number;
+  onAcknowledged: (() => void) | null;
+  /** Unacknowledged at the last check, and unknown here. */
+  unknown_ids: readonly string[];
+  /** Checks that come soon. */
+  soon_checks: number;
+  check_timer: Disposable | null;
+  reader: Subscription | null;
+}
+
+export async function openPartition(
+  cluster: ClusterState,
+  deps: PartitionDeps,
+  lease: PartitionLease,
+): Promise<PartitionHandle> {
+  const { partition, epoch } = lease;
+  const shard = deps.openShard({ ownsKeys: lease.isValid, epoch, ask: clientFor(cluster, partition) });
+  const local: LocalPartition = {
+    ...lease,
+    shard,
+    isClosing: false,
+    checkStrandedSoon: () => checkSoon(open),
+  };
+  const open: OpenPartition = {
+    cluster,
+    deps,
+    lease,
+    local,
+    unacknowledged: new Set(),
+    acknowledging: 0,
+    onAcknowledged: null,
+    unknown_ids: [],
+    soon_checks: 0,
+    check_timer: null,
+    reader: null,
+  };
+  const onReaderLost = (): void => lease.lose("its reader was taken away");
+  const onDelivery = (delivery: Delivery): void => receive(open, delivery);
+  const reader = await cluster.bus.subscribe(partition, epoch, onDelivery, onReaderLost, () =>
+    lease.isValid(),
+  );
+  open.reader = reader;
+  cluster.partitions.set(partition, local);
+  // Not awaited: envelopes are handled while reminders are recovered.
+  void recover(open);
+  void checkStranded(open);
+  return {
+    async drain() {
+      local.isClosing = true;
+      reader.stop();
+      shard.close();
+      await shard.drained();
+      if (open.acknowledging > 0) await new Promise<void>((resolve) => (open.onAcknowledged = resolve));
+    },
+    drop() {
+      local.isClosing = true;
+      open.check_timer?.[Symbol.dispose]();
+      reader.stop();
+      if (cluster.partitions.get(partition) === local) cluster.partitions.delete(partition);
+      shard.drop("handed_off");
+      failAsksFrom(cluster, partition);
+      open.onAcknowledged?.();
+      resendAsks(cluster, false);
+    },
+    remove: () => reader.remove(),
+  };
+}
+
+// --- from the bus into the shard --------------------------------------------------------------------------------
+
+function receive(open: OpenPartition, delivery: Delivery): void {
+  const { cluster, lease, local } = open;
+  if (!lease.isHeld() || local.isClosing) return;
+  open.unacknowledged.add(delivery);
+  const { envelope } = delivery;
+  const { name, key, reply_to, deadline_ms } = envelope;
+  const ack = (reason: AckReason): void => {
+    if (reason === "dead_lettered")
+      cluster.meters.say("warn", "A message was dead-lettered", { actor: name, key });
+    void acknowledge(open, delivery);
+  };
+  if (deadline_ms !== null && deadline_ms <= cluster.clock.now()) return ack("expired");
+  try {
+    const { operation, message } = decode(open.deps.actors, envelope);
+    local.shard.deliver(name, key, {
+      operation,
+      message,
+      reply_to: reply_to ?? "",
+      isRepeatable: reply_to !== null,
+      deadline_ms: deadline_ms ?? Infinity,
+      ack,
+      isLocal: false,
+      failed_attempts: 0,
+    });
+  } catch (problem) {
+    cluster.meters.count("trawl_actor_failures_total", { kind: name });
+    cluster.meters.say("error", "An envelope cannot be read", { actor: name, key, problem });
+    const fault = new Fault("no_answer", `Cannot read what was asked of "${name}/${key}"`);
+    if (reply_to !== null) reply(cluster, reply_to, { fault });
+    ack("dead_lettered");
+  }
+}
+
+function decode(actors: readonly Actor[], { name, body }: Envelope): { operation: string; message: unknown } {
+  const actor = actors.find(({ contract }) => contract.name === name);
+  if (!actor) throw new TypeError(`Cannot take an envelope for "${name}": it is not part of this node`);
+  const { operation, message } = JSON.parse(body) as { operation: string; message: unknown };
+  const { message: validator } = validatorsOf(actor.contract, operation);
+  return { operation, message: assertFits(`"${name}.${operation}"`, validator, message) };
+}
+
+async function acknowledge(open: OpenPartition, delivery: Delivery): Promise<void> {
+  const { lease, unacknowledged } = open;
+  open.acknowledging++;
+  // "Not yours" may also come from a server that has just started, so the lease decides.
+  while (lease.isHeld()) {
+    if (await delivery.acknowledge().catch(() => false)) break;
+    await pause(open, ACK_RETRY_MS);
+  }
+  unacknowledged.delete(delivery);
+  open.acknowledging--;
+  if (open.acknowledging === 0) open.onAcknowledged?.();
+}
+
+const pause = ({ cluster: { clock } }: OpenPartition, ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    clock.at(clock.now() + ms, resolve);
+  });
+
+async function recover(open: OpenPartition): Promise<void> {
+  const { cluster, lease, local } = open;
+  const { partition } = lease;
+  for (let isFirst = true; isFirst || (lease.isHeld() && !local.isClosing); isFirst = false) {
+    try {
+      return await local.shard.recover([partition]);
+    } catch (problem) {
+      if (isFirst)
+        cluster.meters.say("warn", "Actors with reminders could not be listed", { partition, problem });
+      await pause(open, RECOVERY_RETRY_MS);
+    }
+  }
+}
+
+// --- envelopes that got lost on their way -----------------------------------------------------------------------
+
+async function checkStranded(open: OpenPartition): Promise<void> {
+  open.check_timer = null;
+  const oldest = await open.reader!.oldestUnacknowledged().catch(() => []);
+  const received = new Set([...open.unacknowledged].map(({ id }) => id));
+  const previous = open.unknown_ids;
+  open.unknown_ids = oldest.filter((id) => !received.has(id));
+  // An envelope or its acknowledgement may be on its way; one that was unknown the last time is not.
+  const stranded = open.unknown_ids.filter((id) => previous.includes(id));
+  if (stranded.length === 0) return scheduleCheck(open);
+  const { partition } = open.lease;
+  open.cluster.meters.say("warn", "Envelopes are stranded", { partition, stranded });
+  open.deps.relinquish(partition);
+}
+
+function scheduleCheck(open: OpenPartition): void {
+  if (!open.lease.isHeld() || open.local.isClosing) return;
+  const { clock } = open.cluster;
+  const after_ms = open.soon_checks > 0 ? STRANDED_CHECK_SOON_MS : STRANDED_CHECK_MS;
+  open.soon_checks = Math.max(0, open.soon_checks - 1);
+  open.check_timer = clock.at(clock.now() + after_ms, () => void checkStranded(open));
+}
+
+function checkSoon(open: OpenPartition): void {
+  open.soon_checks = 2;
+  // A check that runs at this moment schedules the next one by itself.
+  if (!open.check_timer) return;
+  open.check_timer[Symbol.dispose]();
+  scheduleCheck(open);
+}

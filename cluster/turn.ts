@@ -1,0 +1,199 @@
+/**
+ * One turn: the handler computes, the snapshot is stored, the outbox leaves. In this order, so that an effect is never
+ * seen outside before the state it came from is safe.
+ */
+import { type Turn, DEFERRED } from "./actor.ts";
+import { failActivation, MAX_ATTEMPTS, RETRY_DELAY_MS } from "./activation.ts";
+import { type BackgroundWork, startWork } from "./background-work.ts";
+import { asFault, reportFailure } from "./failures.ts";
+import { acknowledge, enqueue, finishOne, schedule } from "./mailbox.ts";
+import { type Activation, localEntry, type MailboxEntry } from "./node-state.ts";
+import { Fault } from "./ports/fault.ts";
+import { reminderTag, scheduleReminder } from "./reminders.ts";
+import { copyOverWire, validatorsOf } from "./wire.ts";
+
+/** What the handler asked for and what leaves once its turn is stored. */
+interface Outbox {
+  readonly effects: (() => void)[];
+  /** The turn is over; a handler that kept its Turn can add nothing more. */
+  isClosed: boolean;
+}
+
+export function takeTurn(activation: Activation, entry: MailboxEntry): void {
+  const { kind } = activation;
+  const now_ms = kind.shard.node.clock.now();
+  if (now_ms >= entry.deadline_ms) {
+    acknowledge(activation, entry, "expired");
+    return finishOne(kind.shard);
+  }
+  activation.last_ms = now_ms;
+
+  const outbox: Outbox = { effects: [], isClosed: false };
+  const turn = newTurn(activation, entry, now_ms, outbox);
+  let snapshot: unknown;
+  try {
+    const { operation } = entry;
+    const validators = kind.validators.get(operation);
+    if (!validators) throw new TypeError(`Actor "${kind.name}" has no operation "${operation}"`);
+    const reply = kind.actor.on[operation]!(turn, entry.message);
+    if (reply !== DEFERRED) {
+      if (validators.kind === "ask") turn.answer(entry.reply_to, reply as never);
+      else outbox.effects.push(() => completeTell(activation, entry));
+    }
+    snapshot = kind.actor.persist?.(turn.state);
+  } catch (problem) {
+    return failTurn(activation, entry, problem);
+  }
+  outbox.isClosed = true;
+  if (snapshot !== activation.snapshot) return storeTurn(activation, entry, turn, snapshot, outbox);
+  activation.state = turn.state;
+  flush(activation, outbox);
+  finishOne(kind.shard);
+}
+
+function newTurn(
+  activation: Activation,
+  entry: MailboxEntry,
+  now_ms: number,
+  outbox: Outbox,
+): Turn<any, any> {
+  const { kind, key } = activation;
+  const { node } = kind.shard;
+  return {
+    key,
+    now_ms,
+    random: node.nextRandom,
+    state: activation.state,
+    deferReply: () => entry.reply_to,
+    answer(to: string, reply: unknown) {
+      const operation = to.slice(0, to.indexOf("#"));
+      const validator = node.replyValidators.get(operation);
+      const copy = validator ? copyOverWire(`the answer to "${operation}"`, validator, reply) : reply;
+      add(activation, outbox, () => answer(activation, to, copy));
+    },
+    tell(of, to, operation, message) {
+      const copy = copyOverWire(`"${of.name}.${operation}"`, validatorsOf(of, operation).message, message);
+      add(activation, outbox, () => node.outbound.tell(of as never, to, operation, copy));
+    },
+    setTimer(at_ms, operation, message) {
+      const { message: validator } = kind.validators.get(operation)!;
+      const copy = copyOverWire(`"${kind.name}.${operation}"`, validator, message);
+      add(activation, outbox, () => setTimer(activation, at_ms, operation, copy));
+    },
+    pipeToSelf(operation, work) {
+      add(activation, outbox, () => startWork(activation, operation, work as BackgroundWork));
+    },
+  };
+}
+
+function add({ kind, key }: Activation, outbox: Outbox, effect: () => void): void {
+  if (outbox.isClosed) throw new Error(`Cannot speak for "${kind.name}/${key}": its turn is over`);
+  outbox.effects.push(effect);
+}
+
+/** Stores what changed; the mailbox waits meanwhile. */
+function storeTurn(
+  activation: Activation,
+  entry: MailboxEntry,
+  turn: Turn<any, any>,
+  snapshot: unknown,
+  outbox: Outbox,
+): void {
+  activation.phase = "storing";
+  store(activation, snapshot, turn.now_ms).then(
+    () => {
+      if (activation.phase === "ended") return discardOrphan(activation, entry);
+      activation.state = turn.state;
+      activation.phase = "idle";
+      flush(activation, outbox);
+      schedule(activation);
+      finishOne(activation.kind.shard);
+    },
+    (problem: unknown) => {
+      if (activation.phase === "ended") discardOrphan(activation, entry);
+      else failTurn(activation, entry, problem);
+    },
+  );
+}
+
+/** Throws Fault lease_lost when the stored version is another one: another node owns the key. */
+async function store(activation: Activation, snapshot: unknown, now_ms: number): Promise<void> {
+  const { kind, key, version } = activation;
+  const reminder = kind.actor.reminder?.(snapshot) ?? null;
+  const options = reminder ? { tag: reminderTag(kind, key) } : undefined;
+  if (!(await kind.shard.node.documents.put(kind.name, key, snapshot, version, options)))
+    throw new Fault("lease_lost", `Cannot keep "${kind.name}/${key}": another node wrote it`);
+  activation.snapshot = snapshot;
+  activation.version = version + 1;
+  if (kind.actor.reminder && activation.phase !== "ended")
+    scheduleReminder(kind, key, reminder, now_ms, activation.fired_reminder_ms);
+}
+
+/** The activation ended while the turn was stored: its callers got their fault then, and a tell is not sent again. */
+function discardOrphan({ kind }: Activation, entry: MailboxEntry): void {
+  if (kind.shard.mode !== "ended" && entry.reply_to === "") entry.ack?.("dead_lettered");
+  finishOne(kind.shard);
+}
+
+function flush(activation: Activation, { effects }: Outbox): void {
+  for (const effect of effects) {
+    try {
+      effect();
+    } catch (problem) {
+      // Not the actor's mistake: its messages were checked when the handler sent them.
+      const { kind, key } = activation;
+      kind.shard.node.meters.say("error", "An effect of a turn was lost", { actor: kind.name, key, problem });
+    }
+  }
+}
+
+function answer(activation: Activation, to: string, reply: unknown): void {
+  const { node } = activation.kind.shard;
+  node.outbound.reply(to, { reply });
+  const entry = activation.open_asks?.get(to);
+  if (!entry) return;
+  if (entry.isRepeatable) {
+    const chars = JSON.stringify(reply)?.length ?? 0;
+    node.rememberedAnswers.set(to, { reply, chars: chars + 1 });
+  }
+  acknowledge(activation, entry, "processed");
+}
+
+/** The turn of a tell is stored. */
+function completeTell(activation: Activation, entry: MailboxEntry): void {
+  if (entry.reply_to !== "") activation.kind.shard.node.outbound.reply(entry.reply_to, { reply: undefined });
+  acknowledge(activation, entry, "processed");
+}
+
+function setTimer(activation: Activation, at_ms: number, operation: string, message: unknown): void {
+  const timers = (activation.timers ??= new Map());
+  timers.get(operation)?.[Symbol.dispose]();
+  const timer = activation.kind.shard.node.clock.at(at_ms, () => {
+    timers.delete(operation);
+    enqueue(activation, localEntry(operation, message));
+  });
+  timers.set(operation, timer);
+}
+
+/** A turn that failed ends its activation: callers get a fault, and the next message begins from the stored snapshot. */
+function failTurn(activation: Activation, entry: MailboxEntry, problem: unknown): void {
+  const { kind, key } = activation;
+  const { node } = kind.shard;
+  reportFailure(node, kind.name, key, entry.operation, problem);
+  entry.failed_attempts++;
+  // An ask that came by the bus would be delivered to the next owner, too; a mistake of ours would only repeat itself.
+  const isRedelivered = problem instanceof Fault && !entry.isLocal;
+  const willRetry = (entry.reply_to === "" || isRedelivered) && entry.failed_attempts < MAX_ATTEMPTS;
+  if (willRetry) activation.queue.unshift(entry);
+  else if (entry.reply_to === "") {
+    node.meters.say("error", "A message was dead-lettered", {
+      actor: kind.name,
+      key,
+      operation: entry.operation,
+    });
+    entry.ack?.("dead_lettered");
+  }
+  const fault = asFault(problem, `Cannot answer for "${kind.name}/${key}"`);
+  failActivation(activation, fault, willRetry ? RETRY_DELAY_MS : 0);
+  if (!willRetry) finishOne(kind.shard);
+}
