@@ -1,7 +1,7 @@
 /**
- * Who is calling: an Authorization field to a Caller, or the refusal it gets (1-core.md, Authentication). Lookups
- * are remembered for 5 seconds, which is how soon a new, changed or revoked key counts; a key in use is looked up
- * again before that, so that its requests never wait. Rates and allowances are counted here; routes know nothing of it.
+ * Turns an Authorization field into a Caller, or into the refusal the client gets. A lookup is cached for 5 seconds, so a
+ * new, changed or revoked key takes effect within that time. A key in use is looked up again after 2 seconds in the
+ * background, so its requests do not wait. Rates and allowances are counted here; routes do not see them.
  */
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
@@ -33,7 +33,7 @@ import {
   unavailable,
 } from "./http-errors.ts";
 
-/** A key as the gateway holds it between lookups. */
+/** A key with its project and customer, as cached between lookups. */
 export interface Caller {
   readonly grant: Grant;
   readonly meter: KeyMeter;
@@ -46,14 +46,14 @@ export interface Caller {
 
 export const isCaller = (result: Caller | Reply): result is Caller => "grant" in result;
 
-/** The promise to operators, and when a key in use is looked up ahead of it. */
+/** REMEMBER_MS is what operators are promised; a key in use is refreshed after REFRESH_MS. */
 const REMEMBER_MS = 5_000;
 const REFRESH_MS = 2_000;
-/** Unknown keys are remembered shorter: one that is created now should not be refused long. */
+/** Unknown keys are cached for less time, so that a key created now is not refused for long. */
 const REMEMBER_UNKNOWN_MS = 1_000;
 const MAX_KEYS = 10_000;
 const MAX_UNKNOWN = 1_000;
-/** Strangers with well-formed keys cannot queue more lookups than this; the next is told to come back. */
+/** The most lookups at a time, so that well-formed unknown keys cannot queue without limit. Further requests get 503. */
 const MAX_LOOKUPS = 1_000;
 
 interface Remembered {
@@ -75,7 +75,7 @@ export type Identify = (
 
 export function authenticator({ find, metering, clock }: AuthenticatorDeps): Identify {
   const known = new LRUCache<string, Remembered>({ max: MAX_KEYS });
-  /** By the whole field, of keys that were found: a request costs less than its hash does. */
+  /** Hash by Authorization field, for known keys only: the lookup is cheaper than the hash. */
   const hashes = new LRUCache<string, string>({ max: MAX_KEYS });
   const unknown = new LRUCache<string, number>({ max: MAX_UNKNOWN });
   const windows = new LRUCache<string, RateWindow>({ max: MAX_KEYS });
@@ -88,7 +88,7 @@ export function authenticator({ find, metering, clock }: AuthenticatorDeps): Ide
   }
 
   async function readKey(key_sha256: string): Promise<Caller | Reply> {
-    // The age counts from before the read: what is revoked while it runs is noticed no later than promised.
+    // The age counts from before the read, so that a key revoked during the read is noticed within the promised time.
     const at_ms = clock.now();
     const grant = await find(key_sha256);
     if (grant === null) {
@@ -139,7 +139,7 @@ export function authenticator({ find, metering, clock }: AuthenticatorDeps): Ide
     if (remembered) {
       const age_ms = now_ms - remembered.at_ms;
       if (age_ms < REMEMBER_MS) {
-        // A refresh that fails is tried again by the next request; in the end the lookup is waited for.
+        // The next request repeats a failed refresh; once the entry expires, requests wait for the lookup.
         if (age_ms >= REFRESH_MS) void lookup(key_sha256).catch(() => {});
         return remembered.caller;
       }
@@ -178,7 +178,7 @@ export function categoryRefused({ grant }: Caller, category: QuotaCategory): Rep
     : categoryNotAllowed(category, categories);
 }
 
-/** Monthly quota used up: 429. Whether it is, metering says. */
+/** The 429 for a used-up monthly quota. Metering decides whether it is used up. */
 export const quotaRefused = ({ meter }: Caller, category: QuotaCategory, now_ms: number): Reply =>
   quotaExhausted(category, meter.allowances[category] ?? 0, secondsToReset(now_ms));
 
@@ -188,7 +188,7 @@ export const spendRefused = ({ grant, meter, limited }: Caller, now_ms: number):
     ? budgetExhausted(meter.allowances.spend!, grant.customer.currency, secondsToReset(now_ms))
     : null;
 
-/** What its requests per second are counted by, where several gateways count together. */
+/** The limits that several gateways count together for this caller. */
 export const limitedBy = ({ grant: { key, project } }: Caller): Limited => ({
   project: project.name,
   project_rate: project.rate_limit_rps,
@@ -196,7 +196,7 @@ export const limitedBy = ({ grant: { key, project } }: Caller): Limited => ({
   key_rate: key.rate_limit_rps,
 });
 
-/** Adds the fields every authenticated answer carries (1-core.md, Authentication 3). */
+/** Adds the header fields that every authenticated answer has. */
 export function addCallerHeaders(headers: Record<string, string>, caller: Caller, limit: string): void {
   headers["X-Service-Key-Role"] = caller.grant.key.role;
   headers["RateLimit-Policy"] = caller.policy;

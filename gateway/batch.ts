@@ -1,7 +1,7 @@
 /**
- * POST /v1/batch/<kind>: from a body to a job that is stored, whole or not at all (cluster.md, section 7). Every item is
- * checked before anything is written. The document that the idempotency key names is the commit: whoever inserts it has
- * made the job, whoever comes second is told of that one. Items run elsewhere (actors/jobs/).
+ * POST /v1/batch/<kind>: stores a body as a job, completely or not at all. Every item is validated before anything is
+ * written. The document under the idempotency key is the commit: the request that inserts it has created the job, and a
+ * second request with the same key is answered with that job. The items run in actors/jobs/.
  */
 import { createHash } from "node:crypto";
 import { type Static, type TObject, type TSchema, Type } from "typebox";
@@ -34,21 +34,21 @@ import { type Mistake, MAX_MISTAKES, shape } from "./validate.ts";
 
 export type Input = Readonly<Record<string, unknown>>;
 
-/** The gateway's half of a kind of items (schemas/jobs.ts tells of both). */
+/** The gateway's half of a kind of items; schemas/jobs.ts describes both halves. */
 export interface BatchKind {
   readonly name: JobKind;
   /** One item as it may be submitted: the body of the single endpoint. */
   readonly item: TObject;
   readonly category?: QuotaCategory;
-  /** What is kept of an item that fits; default: its known fields, without those that say their default. */
+  /** What is stored of a valid item. Default: its known fields, without those that equal their default. */
   readonly normalize?: (item: Input) => Input;
-  /** What a schema cannot refuse: a field and what is wrong with it. Null: nothing is. */
+  /** Checks that a schema cannot express: the field and its mistake, or null. */
   readonly check?: (
     item: Input,
   ) => { readonly field: string; readonly message: string; readonly type?: string } | null;
-  /** What this caller may not ask for. */
+  /** The refusal for an item that this caller may not submit, or null. */
   readonly authorize?: (item: Input, caller: Caller) => Reply | null;
-  /** The response of the single endpoint, from the answer as its run gave it. Throws Fault. */
+  /** The response of the single endpoint, made from the stored answer. Throws Fault. */
   readonly render: (
     input: Input,
     answer: unknown,
@@ -72,7 +72,7 @@ interface RouteNames {
 }
 
 const TOO_MANY = `at most ${MAX_JOB_ITEMS} items per job`;
-/** Chunks on their way to the store at once. */
+/** Chunks written to the store at the same time. */
 const WRITES_AT_ONCE = 16;
 const ASK_MS = 20_000;
 
@@ -95,7 +95,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
       clock.at(clock.now(), resolve);
     });
 
-  /** Everything wrong with the items, and what is refused for other reasons; null: nothing is. */
+  /** The 422 with all mistakes of the items, or another refusal, or null. */
   async function validateItems(scanned: Scanned, caller: Caller): Promise<Reply | null> {
     const mistakes: Mistake[] = [];
     let refusal: Reply | null = null;
@@ -127,7 +127,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     return mistakes.length > 0 ? invalid(mistakes) : refusal;
   }
 
-  /** What is left of the month's quota must do for all of them: each counts as one request. */
+  /** The rest of the monthly quota must cover all items: each counts as one request. */
   async function quotaRefused({ grant }: Caller, total: number): Promise<Reply | null> {
     const limit = kind.category ? grant.key.quotas[kind.category] : null;
     if (limit === null) return null;
@@ -159,7 +159,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     await Promise.all(writing);
   }
 
-  /** The job a key already names, which is begun if whoever made it could not; 409 when it is another. */
+  /** Answers with the job of this key, and begins it in case its creator crashed before. 409 when kind or length differ. */
   async function replyForExisting(
     { job_id, kind: named_kind, total }: IdempotencyRecord,
     count: number,
@@ -197,7 +197,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     await write(job_id, scanned);
     const record: IdempotencyRecord = { job_id, kind: kind.name, total: scanned.count };
     if (!(await documents.put("job_idempotency_keys", named_by, record, 0))) {
-      // Two at the same moment: the other one's insert was the first.
+      // Two requests at the same moment: the other request inserted first.
       await ask(Job, job_id, "abandon", null).catch(() => {});
       const winner = (await documents.get("job_idempotency_keys", named_by))?.value as
         | IdempotencyRecord

@@ -1,7 +1,7 @@
 /**
- * One request from its head to the end of its answer, the same on every adapter of the HTTP port: admission,
- * collecting, the answer, what happens when something throws or the client leaves. It opens no socket and knows no
- * server: the adapter feeds it what arrives and hands it a Wire to write on.
+ * One request from its head to the end of its answer, the same for every adapter of the HTTP port: admission, collecting
+ * the body, the answer, exceptions and disconnects. It opens no socket: the adapter passes in what arrives and provides a
+ * Wire to write on.
  */
 import {
   hasNoBody,
@@ -13,23 +13,23 @@ import {
 } from "./framing.ts";
 import type { Admission, Admit, Body, ClientAbort, Head, BorrowedBuffer, Reply, Stream } from "./http.ts";
 
-/** What an adapter can write. Each returns at once; none throws; after `left` none is called. */
+/** What an adapter can write. Each function returns at once and never throws; none is called after `onClientAbort`. */
 export interface Wire {
-  /** Up to so many bytes of a whole answer are copied before `whole` returns: they may change then. */
+  /** A whole answer up to this size is copied before `whole` returns, so its buffer may be reused afterwards. */
   readonly copied_max_bytes: number;
-  /** The whole answer. `bytes` null: no content, of `length` were it asked for, or of no length at all. */
+  /** The whole answer. With `bytes` null there is no content: `length` is what a GET would have, or null for no length. */
   readonly whole: (reply: Reply, bytes: Buffer | null, length: number | null, close: boolean) => void;
-  /** The head, when the first piece of a stream is there: a source that fails before that can still be a 500. */
+  /** The head, sent with the first piece of a stream: a source that fails before it can still become a 500. */
   readonly head: (reply: Reply, length: number | null, close: boolean) => void;
   /** True when the next piece may come, false when the client has gone. */
   readonly piece: (bytes: Buffer) => true | Promise<boolean>;
   readonly end: () => void;
-  /** The connection, in the middle of an answer: the client must see that it is not whole. */
+  /** Cuts the connection in the middle of an answer, so that the client sees that it is incomplete. */
   readonly cut: () => void;
 }
 
 const EMPTY = Buffer.alloc(0);
-/** One for all: an exception of its own for each client that leaves costs a stack trace. */
+/** Shared: a new error for each disconnect would cost a stack trace. */
 const CLIENT_ABORTED = new Error("The client has gone");
 const TOO_LARGE: Body = { kind: "too_large" };
 const LAST_RESORT: Reply = {
@@ -49,7 +49,7 @@ export function exchange(head: Head, framing: BodyFraming, parties: Parties, wir
   return call;
 }
 
-/** One object and not a dozen functions made anew: of a cached answer they were a tenth of the cost. */
+/** One object instead of a dozen closures for each request: those were a tenth of a cached answer's cost. */
 export class Exchange implements ClientAbort {
   readonly #head: Head;
   readonly #framing: BodyFraming;
@@ -58,12 +58,12 @@ export class Exchange implements ClientAbort {
   #received_bytes = 0;
   #arrived: boolean;
   #over = false;
-  /** Ready, and kept back until a body of unknown length has ended. */
+  /** A reply that waits until a body of unknown length has ended. */
   #pendingReply: Reply | null = null;
   #collecting: Collector | null = null;
   #admission: Admission | null = null;
   #abortController: AbortController | null = null;
-  /** Of Gone. */
+  /** Of ClientAbort. */
   aborted = false;
 
   constructor(head: Head, framing: BodyFraming, parties: Parties, wire: Wire) {
@@ -87,7 +87,7 @@ export class Exchange implements ClientAbort {
     }
   }
 
-  /** More of the body, as the adapter got it. */
+  /** Takes the next piece of the body from the adapter. */
   piece(bytes: Uint8Array, last: boolean): void {
     this.#received_bytes += bytes.length;
     this.#arrived ||= last;
@@ -113,7 +113,7 @@ export class Exchange implements ClientAbort {
     this.#write(this.#pendingReply, !this.#arrived);
   }
 
-  /** The client has gone: the adapter's last word. */
+  /** The client disconnected. The adapter calls nothing after this. */
   onClientAbort(): void {
     this.#over = true;
     this.#collecting = null;
@@ -150,7 +150,7 @@ export class Exchange implements ClientAbort {
     }
   }
 
-  /** After a broken promise nothing more of the answer can be believed, not even its faultiness. */
+  /** Replaces the answer by a 500; if that fails too, by LAST_RESORT. */
   #fail(problem: unknown): void {
     let reply = LAST_RESORT;
     try {
@@ -158,7 +158,7 @@ export class Exchange implements ClientAbort {
       if (replyDefect(made) === null && (!made.body || Buffer.isBuffer(made.body))) reply = made;
       else releaseStream(made);
     } catch {
-      // The one who was to report is broken as well: the client still gets an answer.
+      // `failed` threw as well; the client still gets LAST_RESORT.
     }
     this.#deliver(reply);
   }
@@ -204,7 +204,7 @@ export class Exchange implements ClientAbort {
     this.#wire.whole(reply, bytes, bytes.length, close);
   }
 
-  /** Reads one piece ahead of the client, never two; the source is told to stop however this ends. */
+  /** Reads one piece ahead of the client, never two. The source is stopped however this ends. */
   async #writeStream(reply: Reply, { length, chunks }: Stream, close: boolean): Promise<void> {
     const wire = this.#wire;
     let remaining_bytes = length ?? Infinity;
@@ -213,7 +213,7 @@ export class Exchange implements ClientAbort {
     const stop = () => void stopSource(source);
     const pull = () => {
       const next = source!.next();
-      next.catch(() => {}); // Awaited below, perhaps only after the client has gone.
+      next.catch(() => {}); // Awaited below, perhaps after the client has disconnected.
       return next;
     };
     const { signal } = this;
@@ -246,7 +246,7 @@ export class Exchange implements ClientAbort {
         try {
           releaseStream(this.#parties.failed(problem, this.#head));
         } catch {
-          // Told for the log only: the status has been sent.
+          // For the log only: the status has been sent.
         }
         wire.cut();
       } else {
@@ -264,16 +264,16 @@ async function stopSource(source: AsyncIterator<Buffer> | null): Promise<void> {
   try {
     await source?.return?.();
   } catch {
-    // Its end interests nobody any more.
+    // The answer is over; how its source ends does not matter.
   }
 }
 
-/** A stream that will not be sent: its source may hold something open. */
+/** Stops a stream that will not be sent: its source may hold resources. */
 function releaseStream({ body }: Reply): void {
   if (!body || Buffer.isBuffer(body) || "take" in body) return;
   try {
     void stopSource(body.chunks[Symbol.asyncIterator]());
   } catch {
-    // Not even to be begun: then it holds nothing.
+    // A source that cannot be started holds no resources.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What is judged about a request's and an answer's bytes before either adapter of the HTTP port lets them through:
- * functions of their arguments. The order in which things happen is exchange.ts; sockets are the adapters'.
+ * Checks of a request's and an answer's framing that both adapters of the HTTP port share. Pure functions. The order of
+ * events is in exchange.ts; sockets belong to the adapters.
  */
 import type { Reply } from "./http.ts";
 
@@ -9,12 +9,12 @@ export const HEADERS_MAX_BYTES = 16_384;
 /** More fields than this are answered with 431. uWebSockets.js knows no other number. */
 export const FIELDS_MAX = 100;
 /**
- * A body nobody wants is read and dropped up to this size, for most clients read no answer before they have sent
+ * An unwanted body is read and dropped up to this size, because most clients read no answer before they have sent
  * everything. Beyond it the connection is closed, and such a client sees a broken pipe instead of the answer.
  */
 export const DROP_MAX_BYTES = 128 * 1024 * 1024;
 
-/** How much body a head announces, or why it cannot be believed. */
+/** How long a body the head announces, or why its framing is malformed. */
 export type BodyFraming =
   | { readonly kind: "none" }
   | { readonly kind: "known"; readonly bytes: number }
@@ -52,7 +52,7 @@ export function addField(headers: Map<string, string>, name: string, value: stri
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** Written twice, or at odds with what is sent, when a reply brings them along. */
+/** Headers that only the adapter writes: from a reply they would be duplicates or contradict what is sent. */
 const OWNED = new Set([
   "content-length",
   "transfer-encoding",
@@ -62,7 +62,7 @@ const OWNED = new Set([
   "upgrade",
 ]);
 
-/** Why this reply may not be written, or null. A value with a line break in it would become a second field. */
+/** Why this reply must not be written, or null. A value with a line break would become a second header field. */
 export function replyDefect({ status, headers }: Reply): string | null {
   if (!Number.isInteger(status) || status < 200 || status > 599) return `the status ${status}`;
   for (const name in headers) {
@@ -76,19 +76,19 @@ export function replyDefect({ status, headers }: Reply): string | null {
   return null;
 }
 
-/** Names that were found good: a program has a few dozen of them, and sends them with every answer. */
+/** Header names that passed the check: a program has a few dozen and sends them with every answer. */
 const goodNames = new Set<string>();
 const MAX_GOOD_NAMES = 1_000;
 
-// oxlint-disable-next-line no-control-regex -- which is what is looked for
+// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const UNSENDABLE = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 /** An answer whose status allows no content, whatever the reply brings. */
 export const hasNoBody = (status: number): boolean => status === 204 || status === 304;
 
-/** Gathers a body; what it was given is copied at once. */
+/** Collects a body. It copies each piece at once. */
 export interface Collector {
-  /** False when it is too large: nothing is held any more. */
+  /** False when the body is too large; its bytes are dropped. */
   readonly add: (piece: Uint8Array) => boolean;
   readonly whole: () => Buffer;
 }
@@ -96,8 +96,8 @@ export interface Collector {
 const FIRST_BYTES = 16 * 1024;
 
 /**
- * Allocated once and with the first piece when the length is known, so that a head that lies costs nothing; doubled
- * when it is not, so that a body sent byte by byte costs no more than twice itself.
+ * Allocated once and with the first piece when the length is known, so that a false length costs nothing. Doubled
+ * when the length is unknown, so that a body sent byte by byte costs at most twice its size.
  */
 export function collector(known_bytes: number | null, limit_bytes: number): Collector {
   let buffer: Buffer | null = null;
@@ -111,7 +111,7 @@ export function collector(known_bytes: number | null, limit_bytes: number): Coll
       }
       if (buffer === null || buffer.length < needed) {
         const doubled = Math.max(FIRST_BYTES, 2 * (buffer?.length ?? 0), needed);
-        // A small body of known length comes out of Node's pool; one that may double keeps no pool alive.
+        // A small body of known length may use Node's pool. A growing one must not keep a pool slab alive.
         const larger =
           known_bytes === null
             ? Buffer.allocUnsafeSlow(Math.min(limit_bytes, doubled))

@@ -1,6 +1,6 @@
 /**
- * Every answer that is no 200 of a route's own, as status, body and headers (1-core.md, Errors). A refusal is a
- * Reply like any other and is returned, not thrown: what is thrown is a Fault of our own engines or a bug.
+ * The HTTP errors: status, body and headers of every refusal. A refusal is a Reply and is returned, not thrown; thrown are
+ * only a Fault of an engine or a bug.
  */
 import type { Fault } from "../cluster/ports/fault.ts";
 import { fromMicros, type QuotaCategory } from "../schemas/accounts.ts";
@@ -49,7 +49,7 @@ export const userAgentNotAllowed = (user_agent: string): Reply =>
     hint: `Leave user_agent out, or ask the operator to allow "${user_agent}" for this project`,
   });
 
-/** For who runs the service: an account's own admin is not enough. */
+/** For routes of the operator: an account admin of an external customer may not use them. */
 export const OPERATOR_ONLY = detail(403, {
   error: "operator_only",
   message: "This is for account admin keys of the operator's own customers",
@@ -73,7 +73,7 @@ export const internalError = (request_id: string): Reply =>
 export const unavailable = (message: string, retry_after_s = 1): Reply =>
   detail(503, message, { "Retry-After": String(retry_after_s) });
 
-/** What a fault of ours is to a client: never the message, which may name hosts. */
+/** The reply for a Fault. It never shows the message, which may name hosts. */
 export function ofFault({ code }: Fault, request_id: string): Reply {
   switch (code) {
     case "documents_unreachable":

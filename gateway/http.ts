@@ -1,9 +1,9 @@
 /**
- * The HTTP port: bytes and heads in, bytes and heads out. An adapter owns copying, aborts, collecting, cork, HEAD,
- * 204 and 304, backpressure, header checks, refusing broken framing and drain, and nothing else.
+ * The HTTP port: heads and bytes in, heads and bytes out. An adapter is responsible for copying, aborts, collecting bodies,
+ * corking, HEAD, 204 and 304, backpressure, header checks, refusing malformed framing and draining, and for nothing else.
  */
 
-/** A request's head, copied before anything waits: nothing in it dies with the socket. */
+/** A request's head, copied before any wait, so that it outlives the socket. */
 export interface Head {
   readonly method: string;
   /** Raw and still percent-encoded, without the query. */
@@ -12,8 +12,8 @@ export interface Head {
   /** Names in lower case; repeated fields joined by ", ". */
   readonly headers: ReadonlyMap<string, string>;
   /**
-   * The peer's address as text, an IPv4 one always in dotted form. Asked only where it is needed: it costs more than
-   * all the rest. To be asked for before the answer is given: after that, or when the client has gone, it is "".
+   * The peer's address as text, IPv4 always in dotted form. A function, because reading it costs more than the rest of the
+   * head. Read it before the answer is given: afterwards, or when the client has disconnected, it is "".
    */
   readonly address: () => string;
 }
@@ -26,8 +26,8 @@ export interface Reply {
 }
 
 /**
- * Bytes for what is sent again and again, little changed: a copy of its own for each answer costs more than all the
- * rest. `take` is called at most once, when they are written; what it gives is another answer's a moment later.
+ * A shared buffer for answers that are sent often and differ little: a copy for each answer would cost more than the rest of
+ * the request. `take` is called at most once, when the bytes are written; the buffer is reused for another answer right after.
  */
 export interface BorrowedBuffer {
   readonly length: number;
@@ -37,36 +37,36 @@ export interface BorrowedBuffer {
 /**
  * `length` null means unknown: sent chunked. The head leaves with the first piece, so a source that fails before it is
  * still a 500; one that fails later, or gives less than its length, cuts the connection. The adapter reads one piece
- * ahead of the client and calls return() however it ends; a source that waits for long watches `gone` as well.
+ * ahead of the client and calls return() however it ends; a source that waits for long should watch the client's signal as well.
  */
 export interface Stream {
   readonly length: number | null;
   readonly chunks: AsyncIterable<Buffer>;
 }
 
-/** Decided from the head alone, at once: a refusal, or how much body may come and who answers. */
+/** The decision from the head alone, made synchronously: a refusal, or the body's limit and the function that answers. */
 export type Admission =
   | Reply
   | {
       /**
-       * More than this is 413: the body says `too_large`, the connection stays open. One body of this size may be held
-       * for each request: whoever admits counts how many.
+       * A larger body is passed on as `too_large` (413), and the connection stays open. Each request may hold one body of this
+       * size in memory: the function that admits requests limits how many.
        */
       readonly limit_bytes: number;
-      /** Answered at once where the answer is there: a promise costs as much as the rest. */
+      /** Synchronous where the answer is ready: a promise costs as much as the rest of a request. */
       readonly answer: (body: Body) => Reply | Promise<Reply>;
     };
 
 export type Body = { readonly kind: "whole"; readonly bytes: Buffer } | { readonly kind: "too_large" };
 
-/** Whether the client left before its answer had been written. Most requests end without anybody asking. */
+/** Whether the client disconnected before its answer was written. Most requests end without reading this. */
 export interface ClientAbort {
   readonly aborted: boolean;
-  /** Made when it is first asked for. */
+  /** Created on first use. */
   readonly signal: AbortSignal;
 }
 
-/** It does not wait and may throw: `failed` makes the answer. */
+/** Synchronous. If it throws, `failed` makes the answer. */
 export type Admit = (head: Head, abort: ClientAbort) => Admission;
 
 export interface Listening {

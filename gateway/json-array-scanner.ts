@@ -1,7 +1,7 @@
 /**
- * The body of a batch from its bytes, without ever making one value of all of it: where each item begins and ends, and
- * the little around them. An item is read when it is needed, so a body of 64 MB costs its bytes and not ten times as
- * much, and others are served in between. What an item must look like is its kind's business (batch.ts).
+ * Finds the items of a batch in its body's bytes without parsing the whole body: the start and end of each item, and the
+ * fields around them. An item is parsed when it is needed, so a body of 64 MB costs its bytes and not ten times as much, and
+ * the event loop serves other requests in between. batch.ts validates the items.
  */
 import { isUtf8 } from "node:buffer";
 import { type Mistake, type ReadResult, readJson } from "./validate.ts";
@@ -16,7 +16,7 @@ export interface Scanned {
   readonly offset: (index: number) => number;
 }
 
-/** Bytes looked at before others are served. */
+/** Bytes scanned before yielding to the event loop. */
 const YIELD_BYTES = 2 ** 20;
 /** A broken body up to this size is parsed again to say where it breaks. */
 const EXPLAINED_BYTES = 2 ** 20;
@@ -27,7 +27,7 @@ const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x
 const isSpace = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** Items beyond `most` are counted and not remembered. `breath` resolves when others have been served. */
+/** Items beyond `most` are counted and not remembered. `yieldToEventLoop` resolves on the next turn of the event loop. */
 export async function scanItems(
   bytes: Buffer,
   most: number,

@@ -1,6 +1,6 @@
 /**
- * How much a project and a key may ask: fixed windows of one second, and monthly allowances. Functions of their
- * arguments. A single gateway counts for itself; windows that several share are in rates.ts.
+ * The arithmetic of limits: rate windows of one second and monthly allowances, and the header fields that show them. Pure
+ * functions. A single gateway counts in its own windows; windows that several gateways share are in rates.ts.
  */
 import {
   fromMicros,
@@ -20,7 +20,7 @@ export interface RateWindow {
 
 export const freshWindow = (): RateWindow => ({ starts_ms: 0, used: 0 });
 
-/** Counts one request, also one that will be refused; answers how many this window has seen, this one included. */
+/** Counts one request, refused requests included. Returns how many requests this window has counted. */
 export function count(window: RateWindow, now_ms: number): number {
   if (now_ms >= window.starts_ms + WINDOW_MS || now_ms < window.starts_ms) {
     window.starts_ms = now_ms - (now_ms % WINDOW_MS);
@@ -53,7 +53,7 @@ export function limitField(project: WindowUse, key: WindowUse | null): string {
 const part = (name: string, { q, used, window_left_ms }: WindowUse): string =>
   `"${name}";r=${Math.max(0, q - used)};t=${seconds(window_left_ms)}`;
 
-/** Which rate limit is passed, if one is: the project's goes first, and a refused request still counts for both. */
+/** The rate limit that this request exceeds, or null. The project's limit is checked first; a refused request counts for both. */
 export function ratePassed(project: WindowUse, key: WindowUse | null): "project" | "key" | null {
   if (project.used > project.q) return "project";
   return key !== null && key.used > key.q ? "key" : null;
@@ -76,7 +76,7 @@ export interface Allowances {
   readonly spend: number | null;
 }
 
-/** What is billed by another name and counts towards this category (2-adapters.md, Authentication). */
+/** Billing categories that count towards a quota category of another name. */
 const COUNTED_AS: Readonly<Record<string, QuotaCategory>> = { filings: "fetch", profiles: "fetch" };
 
 /** A category's requests are those of its billing categories: fetch is fetch_own, fetch_paid and fetch_cached. */

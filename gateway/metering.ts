@@ -1,10 +1,11 @@
 /**
- * What every key used this month: counted here, told to each project's Account actor about once a second, and
- * corrected by what it answers, which includes other gateways. A request is claimed before it runs and settled after,
- * so that many at once cannot pass a quota. What a killed process had not told yet is lost: a second's worth.
+ * Counts what every key uses in a month. This gateway counts, reports to each project's Account actor about once a second,
+ * and takes over the totals from the answer, which include the other gateways. A request is claimed before it runs and
+ * completed after it, so that concurrent requests cannot exceed a quota. A killed process loses what it had not reported: about
+ * one second of counts.
  *
- * A gateway that is one of several claims by itself while a quota is far from used up, further than all of them can
- * get before they hear of each other; from there on it asks the actor for each request, so that a quota is exact.
+ * With several gateways, each claims on its own while more of a quota is left than all gateways can use before they learn of
+ * each other. Below that a gateway asks the actor for every request, so that the quota is exact.
  */
 import type { ActorClient } from "../cluster/actor.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
@@ -29,14 +30,14 @@ import { type Allowances, type Used, usedOf } from "./limits.ts";
 
 export type Billing = (typeof BILLING_CATEGORIES)[number];
 
-/** One key's account at this gateway. `used` is what the actor last told, and everything seen here since. */
+/** The counts of one key at this gateway. `used` is the actor's last total plus everything counted here since. */
 export interface KeyMeter {
   readonly prefix: string;
   readonly projectMeter: ProjectMeter;
   readonly used: Used;
-  /** Running here; included in `used`. */
+  /** Requests running here; included in `used`. */
   readonly reserved: Counts;
-  /** Running on other gateways, as the actor last told; included in `used`. */
+  /** Requests running on other gateways, as of the actor's last answer; included in `used`. */
   in_flight_elsewhere: Counts;
   /** Requests per second that all gateways together let through. */
   rate: number;
@@ -50,17 +51,17 @@ interface ProjectMeter {
   readonly keys: Map<string, KeyMeter>;
   month: string;
   ends_ms: number;
-  /** Cut and not yet acknowledged, oldest first; the first of them may be on its way. */
+  /** Reports that the actor has not acknowledged, oldest first. The first may be on its way. */
   unsent: UsageReport[];
   sequence: number;
   isLoaded: boolean;
   sending: Promise<void> | null;
-  /** On the monotonic clock: when what the actor last told was asked for. */
+  /** When the last answered report was sent, on the monotonic clock. */
   refreshed_ms: number;
-  /** Whether what runs here has changed since it was last told. */
+  /** Whether the number of running requests has changed since the last report. */
   hasChanged: boolean;
   waiting: Claim[];
-  /** Those whose wish is in the tally with this number. */
+  /** Claims that were sent in the report with this sequence number. */
   readonly sentClaims: Map<number, readonly Claim[]>;
 }
 
@@ -72,20 +73,20 @@ interface Claim {
 }
 
 export interface Metering {
-  /** The meter of a key; waits for the month's numbers when the key has allowances and none were read yet. */
+  /** The meter of a key. Waits for the month's totals when the key has allowances and they were not read yet. */
   open(grant: Grant): Promise<KeyMeter>;
   /** Moves a meter into the month of `now_ms`. Call before reading `used`. */
   turn(meter: KeyMeter, now_ms: number): void;
   /**
-   * Takes one request of a key's month, or says that there is none left. A promise only near the end of a quota that
-   * several gateways share; it rejects with a Fault. What is claimed must be settled.
+   * Claims one request of a key's monthly quota; false: none is left. It returns a promise only near the end of a quota that
+   * several gateways share; the promise may reject with a Fault. Every granted claim must be completed.
    */
   claim(meter: KeyMeter, category: QuotaCategory | null): boolean | Promise<boolean>;
-  /** Ends what was claimed; `bill` null: nothing is counted. */
+  /** Ends a claim. With a `bill` of null nothing is counted. */
   complete(meter: KeyMeter, category: QuotaCategory | null, bill: Bill | null): void;
-  /** Tells a project's actor everything seen so far. Throws Fault. */
+  /** Reports everything counted so far to the project's actor. Throws Fault. */
   flush(project: string): Promise<void>;
-  /** Tells everything to everyone; what cannot be told is logged. */
+  /** Reports everything of all projects. Reports that cannot be sent are logged. */
   drain(): Promise<void>;
 }
 
@@ -93,7 +94,7 @@ interface MeteringDeps {
   readonly ask: ActorClient;
   readonly clock: Clock;
   readonly meters: Meters;
-  /** Unlike any other gateway's, now or before: repeated tallies are known by it. */
+  /** Unique among all gateways, past ones included: the actor recognises repeated reports by it. */
   readonly gateway: string;
   /** Whether other gateways serve the same keys. Default: no. */
   readonly shared?: boolean;
@@ -101,14 +102,14 @@ interface MeteringDeps {
 
 const REPORT_EVERY_MS = 1000;
 const REPORT_TIMEOUT_MS = 10_000;
-/** What the actor told is believed for so long. */
+/** An answer of the actor counts as current for this long. */
 const REFRESHED_MS = 2_000;
 /**
  * While more than so many seconds of the project's rate are left of a quota, gateways need not ask: what they have not
- * heard of each other is at most FRESH_MS old, TELL_EVERY_MS late and a slow answer away.
+ * learned of each other is at most REFRESHED_MS old, REPORT_EVERY_MS late and one slow answer away.
  */
 const UNSHARED_S = 8;
-/** An actor that cannot be reached for this many cuts gets larger tallies, not more of them. */
+/** While an actor cannot be reached, reports stop being added at this number; the last one grows instead. */
 const MAX_UNSENT = 60;
 
 export function metering({ ask, clock, meters, gateway, shared = false }: MeteringDeps): Metering {
@@ -154,7 +155,7 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Meteri
     return false;
   };
 
-  /** Closes what is pending into a tally of the book's month, with what runs and what waits. */
+  /** Turns the pending counts into a report of the current month, with running requests and waiting claims. */
   function cutReport(projectMeter: ProjectMeter): void {
     const all = [...projectMeter.keys.values()];
     const reporting = all.filter((meter) => meter.pending.size > 0 || (shared && hasQuota(meter)));
@@ -187,7 +188,7 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Meteri
     return { in_flight: Object.fromEntries(in_flight), requested };
   }
 
-  /** Lets in as many of those who wait as were given, in their order. */
+  /** Grants as many waiting claims as the actor granted, in order of arrival. */
   function answerClaims(claims: readonly Claim[], grants: Record<string, Counts>): void {
     const remaining: Record<string, Counts> = structuredClone(grants);
     for (const { meter, category, resolve } of claims) {
@@ -208,14 +209,14 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Meteri
     arm();
   }
 
-  /** Whether no gateway can have used up what is left before this one hears of it. */
+  /** Whether more is left than all gateways together can use before this one learns of it. */
   const isFar = ({ projectMeter, used, rate }: KeyMeter, category: QuotaCategory, limit: number): boolean =>
     limit - used[category] > UNSHARED_S * rate && clock.mono() - projectMeter.refreshed_ms < REFRESHED_MS;
 
-  /** One conversation at a time per project, so that sequence numbers arrive in order. */
+  /** One report at a time per project, so that sequence numbers arrive in order. */
   function send(projectMeter: ProjectMeter): Promise<void> {
     projectMeter.sending ??= (async () => {
-      // With nothing to tell it would end, and clear `sending`, before that is set.
+      // Without this, an empty run would clear `sending` before it is set.
       await Promise.resolve();
       try {
         do {
@@ -235,7 +236,7 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Meteri
           }
         } while (projectMeter.waiting.length > 0);
       } catch (problem) {
-        // What is given when the tally is heard after all, nobody takes: the next one says so.
+        // If the actor did process the report, the requests it granted stay unused; the next report says so.
         for (const claims of [...projectMeter.sentClaims.values(), projectMeter.waiting])
           for (const { reject } of claims) reject(problem);
         projectMeter.sentClaims.clear();
@@ -249,7 +250,7 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Meteri
     return projectMeter.sending;
   }
 
-  /** The actor's numbers, and on top of them what it has not heard of yet. */
+  /** Takes over the actor's totals and adds what it does not know yet. */
   function correct(
     projectMeter: ProjectMeter,
     totals: Totals,
@@ -326,7 +327,7 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Meteri
       }
       const { promise, resolve, reject } = Promise.withResolvers<boolean>();
       meter.projectMeter.waiting.push({ meter, category, resolve, reject });
-      // Those who wait are told what went wrong.
+      // The waiting claims are rejected with the problem.
       send(meter.projectMeter).catch(() => arm());
       return promise;
     },
@@ -337,7 +338,7 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Meteri
         if (shared && meter.allowances[category] !== null) {
           meter.projectMeter.hasChanged = true;
           arm();
-          // It is free again, and others may be refused for it.
+          // The request is free again; another gateway may be refusing a claim because of it.
           if (bill === null) void send(meter.projectMeter).catch(() => arm());
         }
       }

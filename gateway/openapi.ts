@@ -8,11 +8,11 @@ import type { ReplyShape, Route } from "./route.ts";
 export interface About {
   readonly routes: readonly Route[];
   readonly public_url: string;
-  /** Schemas that get a name of their own; others are written out where they are used. */
+  /** Schemas with a name of their own. All others are written inline. */
   readonly named: Readonly<Record<string, TSchema>>;
 }
 
-/** Of the API, not of the program: 1-core.md, Versioning. */
+/** The version of the API, not of the program. */
 const API_VERSION = "1.0.0";
 
 const Detail = Type.Object({ detail: Type.String() });
@@ -58,7 +58,7 @@ const RATES = {
   RateLimit: 'What is left of them, as `"project";r=199;t=1`',
 };
 
-/** What a route can answer besides what it says itself. */
+/** The replies every route can give besides its own. */
 function commonReplies({
   auth,
   category,
@@ -106,7 +106,7 @@ export function openapi({ routes, public_url, named }: About): object {
   const names = new Map<object, string>();
   for (const [name, schema] of Object.entries({ ...named, ...ERRORS })) names.set(schema, name);
 
-  /** A copy without what only TypeBox knows; named schemas become references, but for the one being written. */
+  /** A copy without TypeBox's own properties. Named schemas become references, except the one being written. */
   function write(schema: unknown, self?: object): unknown {
     if (Array.isArray(schema)) return schema.map((part) => write(part));
     if (typeof schema !== "object" || schema === null) return schema;

@@ -1,10 +1,10 @@
 /**
- * One-second windows that several gateways keep together: the project's Account actor gives this gateway shares of
- * them, so that all gateways let no more through than a limit says. A request waits for the actor only when its
- * gateway has nothing left of the second, and the second has something left.
+ * Rate limits that several gateways keep together. The project's Account actor gives each gateway shares of every
+ * one-second window, so that all gateways together admit no more requests than the limit. A request waits for the actor
+ * only when this gateway has used up its shares while the window still has requests left.
  *
- * Without the actor's answer this gateway counts by itself for a while: a limit of requests per second is no reason to
- * answer nobody. limits.ts says what of a count is told; a single gateway needs none of this.
+ * While the actor does not answer, this gateway counts on its own for ALONE_MS: a rate limit must not make the service
+ * unavailable. limits.ts writes the header fields. A single gateway does not use this file.
  */
 import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../cluster/actor.ts";
@@ -29,7 +29,7 @@ export interface Counted {
 }
 
 export interface Rates {
-  /** Counts one request against both windows; one that is refused for its key still counts for its project. */
+  /** Counts one request against both windows. A request refused for its key still counts for its project. */
   readonly count: (limited: Limited, now_ms: number) => Counted | Promise<Counted>;
 }
 
@@ -40,21 +40,21 @@ interface SharedRatesDeps {
 }
 
 const WINDOW_MS = 1_000;
-/** A slow actor is not waited for longer; then, and for as long as this, the gateway counts by itself. */
+/** How long a request waits for the Account actor. After that the gateway counts on its own for ALONE_MS. */
 const WAIT_MS = 500;
 const ALONE_MS = 2_000;
 const MAX_PROJECTS = 10_000;
-/** A gateway that has used so much of a second asks ahead for the next one, in the second half. */
+/** A gateway that has admitted this many requests in a window asks in its second half for shares of the next window. */
 const BUSY_REQUESTS = 8;
 
-/** One window of one limit, as far as this gateway knows. */
+/** The current window of one limit, as this gateway knows it. */
 interface Pool {
   readonly name: string;
   limit: number;
   window: number;
-  /** Given to this gateway and not used. */
+  /** Shares of this gateway that are not used yet. */
   free: number;
-  /** What nobody has been given, as last heard. */
+  /** Requests that no gateway has been given, as of the actor's last answer. */
   left: number;
   used: number;
   ahead: { readonly window: number; readonly free: number; readonly left: number } | null;
@@ -98,7 +98,7 @@ export function sharedRates({ ask, clock, meters }: SharedRatesDeps): Rates {
   function poolOf(projectRates: ProjectRates, name: string, limit: number, window: number): Pool {
     let pool = projectRates.pools.get(name);
     if (!pool) {
-      // Keys come and go; a window forgotten is asked for again.
+      // Keys come and go. Shares of a forgotten window are asked for again.
       if (projectRates.pools.size >= MAX_PROJECTS) projectRates.pools.clear();
       pool = { name, limit, window, free: 0, left: limit, used: 0, ahead: null };
       projectRates.pools.set(name, pool);
@@ -117,7 +117,7 @@ export function sharedRates({ ask, clock, meters }: SharedRatesDeps): Rates {
 
   const isShort = ({ free, left }: Pool): boolean => free === 0 && left > 0;
 
-  /** Takes one of each, or says which has none left; null: the actor must be asked first. */
+  /** Takes one request from each window, or names the limit that is exceeded. Null: the actor must be asked first. */
   function take(project: Pool, key: Pool | null, now_ms: number): Counted | null {
     if (isShort(project) || (project.free > 0 && key !== null && isShort(key))) return null;
     const passed = !takeFrom(project) ? "project" : key !== null && !takeFrom(key) ? "key" : null;
@@ -142,7 +142,7 @@ export function sharedRates({ ask, clock, meters }: SharedRatesDeps): Rates {
     );
   }
 
-  /** Asks until nobody waits any more; one question at a time, with everything that waits meanwhile in the next. */
+  /** Asks the actor until no request waits. One question runs at a time; requests that arrive meanwhile go into the next. */
   async function serveWaiting(projectRates: ProjectRates): Promise<void> {
     projectRates.isAsking = true;
     try {
@@ -209,7 +209,7 @@ export function sharedRates({ ask, clock, meters }: SharedRatesDeps): Rates {
     }
   }
 
-  /** A share of the next second before it begins, so that nobody waits when it does. */
+  /** Asks for shares of the next window before it begins, so that its first requests need not wait. */
   async function askAhead(projectRates: ProjectRates, pools: readonly Pool[], window: number): Promise<void> {
     projectRates.ahead = window;
     const requests = Object.fromEntries(pools.map(({ name, limit }) => [name, { limit, requested: 0 }]));
@@ -229,7 +229,7 @@ export function sharedRates({ ask, clock, meters }: SharedRatesDeps): Rates {
       const project = poolOf(projectRates, "project", limited.project_rate, window);
       const key =
         limited.key_rate === null ? null : poolOf(projectRates, limited.key, limited.key_rate, window);
-      // Who came first is counted first.
+      // Requests are counted in the order of their arrival.
       const counted = projectRates.waiting.length === 0 ? take(project, key, now_ms) : null;
       if (!counted) {
         const { promise, resolve } = Promise.withResolvers<Counted>();

@@ -1,6 +1,6 @@
 /**
- * What a route is: everything about one operation as data, and a function from a checked call to an answer. The
- * router, the checks, the metric label and the OpenAPI document are all drawn from it. It opens no socket.
+ * What a route is: one HTTP operation described as data, and a function from a checked call to an answer. The router, the
+ * checks, the metric labels and the OpenAPI document are derived from this description. It opens no socket.
  */
 import type { Static, TObject, TSchema } from "typebox";
 import type { QuotaCategory } from "../schemas/accounts.ts";
@@ -19,7 +19,7 @@ export interface OpenCall<Params = unknown, Query = unknown, Body = unknown> {
   /** When its head arrived. */
   readonly now_ms: number;
   readonly head: Head;
-  /** Aborts when the client leaves. What was begun for it may go on; nobody waits for it. */
+  /** Aborts when the client disconnects. Work begun for the call may go on; its answer is dropped. */
   readonly signal: AbortSignal;
   readonly params: Params;
   readonly query: Query;
@@ -36,12 +36,12 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> extends
   readonly caller: Caller;
 }
 
-/** `bill` left out: the call is not counted, as for what we could not answer. */
+/** Without a `bill` the call is not counted, for example because the service could not answer it. */
 export interface Answer extends Reply {
   readonly bill?: Bill;
 }
 
-/** What one status looks like, for the document. Without a schema and a type there is no body. */
+/** How one status looks in the OpenAPI document. Without a schema and a content type there is no body. */
 export interface ReplyShape {
   readonly description: string;
   readonly schema?: TSchema;
@@ -64,7 +64,7 @@ interface RouteDescription {
   readonly description?: string;
   readonly tags: readonly string[];
   readonly replies: Readonly<Record<number, ReplyShape>>;
-  /** Anyone's scripts in a browser may read it. */
+  /** Adds CORS headers that let scripts of any origin read it. */
   readonly cors?: boolean;
 }
 
@@ -80,7 +80,7 @@ export interface Route extends RouteDescription {
   /** Bodies larger than this are 413 while they arrive. */
   readonly limit_bytes: number;
   readonly too_large: string;
-  /** What it counts towards; keys may be restricted to others. Null: no category, no monthly quota. */
+  /** The quota it counts towards. A key may be restricted to some categories. Null: no category and no monthly quota. */
   readonly category: QuotaCategory | null;
   /** Refusals that need the body: after the key's category, before its allowances. */
   readonly authorize?: (call: any) => Reply | null;
@@ -136,7 +136,7 @@ export const route = <
     auth: "key",
   }) as Route;
 
-/** A route for everyone. It never sees a caller, and ignores an Authorization field. */
+/** A route that needs no key. Its handler gets no caller, and an Authorization field is ignored. */
 export const openRoute = <P extends TObject | null = null, Q extends TObject | null = null>(
   definition: Open<P, Q>,
 ): Route => ({ ...NOTHING, limit_bytes: 0, ...definition, auth: "none" }) as Route;

@@ -1,8 +1,7 @@
 /**
- * From a request's head to its answer, in the order decided once (notes, section 8): route 404 and 405, OPTIONS,
- * key 401, suspended 403, rate 429, too large 413, shape 422, category 403, the route's own 403, allowances 429, and
- * only then the route. Every answer gets its request id and is counted and logged. It opens no socket: an adapter of
- * the HTTP port calls `admit`, and so do tests.
+ * From a request's head to its answer, in one fixed order: route 404 and 405, OPTIONS, key 401, suspended 403, rate 429,
+ * size 413, shape 422, category 403, the route's own 403, allowances 429, and then the route. Every answer gets a request
+ * id and is counted and logged. It opens no socket: an adapter of the HTTP port calls `admit`, and so do tests.
  */
 import type { Clock } from "../cluster/ports/clock.ts";
 import { Fault } from "../cluster/ports/fault.ts";
@@ -43,7 +42,7 @@ interface ServerDeps {
   readonly routes: readonly Route[];
   readonly identify: Identify;
   readonly metering: Metering;
-  /** Where several gateways keep rates together; left out, this one counts for itself. */
+  /** Rate limits shared by several gateways. Without it this gateway counts on its own. */
   readonly rates?: Rates;
   readonly clock: Clock;
   readonly random: Random;
@@ -52,11 +51,11 @@ interface ServerDeps {
 
 export interface Server {
   readonly admit: Admit;
-  /** For an adapter whose answer broke outside of a route: logged, and 500 with an id to find it by. */
+  /** For an adapter whose answer failed outside a route: logs the problem and makes a 500 with a request id. */
   readonly failed: ListenOptions["failed"];
 }
 
-/** What of a route is compiled or drawn up once. */
+/** What is compiled once for a route. */
 interface CompiledRoute {
   readonly route: Route;
   readonly params: ((given: Readonly<Record<string, string>>) => ReadResult<unknown>) | null;
@@ -66,7 +65,7 @@ interface CompiledRoute {
   readonly counted: ReadonlyMap<string, { route: string; method: string; status: string }>;
 }
 
-/** One request on its way through the checks. */
+/** One request during the checks. */
 interface RequestContext {
   readonly request_id: string;
   readonly head: Head;
@@ -78,8 +77,8 @@ interface RequestContext {
 }
 
 /**
- * A body is held whole until it is read. Small ones are bounded by connections; of large ones so many may be on
- * their way at once, fewer from keys that are not known yet; the next is told to come back.
+ * A body is kept in memory until it is read. The number of connections bounds the small ones. Large ones are limited to
+ * these numbers at a time, fewer for keys that are not looked up yet; further requests get 503.
  */
 const LARGE_BODY_BYTES = 2 ** 20;
 const MAX_LARGE_BODIES = 16;
@@ -96,7 +95,7 @@ export function server({ routes, identify, metering, rates, clock, random, meter
   const unrouted = compileRoute(null);
   const requestId = requestIds({ random });
 
-  /** The last of every answer: its id, and what operators see of it. */
+  /** Finishes every answer: adds the request id, counts and logs it. */
   function finish(
     context: RequestContext,
     reply: Reply,
@@ -124,7 +123,7 @@ export function server({ routes, identify, metering, rates, clock, random, meter
       request_id,
       route: compiled.duration.route,
       method: head.method,
-      // 499 as others log it: the client left, and this is what it would have got.
+      // 499 as nginx logs it: the client disconnected before its answer.
       status: abort.aborted ? 499 : reply.status,
       ms: Math.round(ms),
       project: caller?.grant.project.name,
@@ -137,7 +136,7 @@ export function server({ routes, identify, metering, rates, clock, random, meter
 
   const large = { authenticated: 0, unauthenticated: 0 };
 
-  /** Takes a place for a body that is or may become large, until its answer or its client's end. */
+  /** Reserves a place for a body that is or may become large, until it is answered or the client disconnects. */
   function limitLargeBodies(
     context: RequestContext,
     callers: keyof typeof large,
@@ -173,7 +172,7 @@ export function server({ routes, identify, metering, rates, clock, random, meter
     return finish(context, refusal);
   }
 
-  /** Suspended, then rates; what follows needs the body. */
+  /** Suspension, then rates. The later checks need the body. */
   function checkLimits(context: RequestContext, caller: Caller): LimitCheck | Promise<LimitCheck> {
     const counted = rates
       ? rates.count(limitedBy(caller), context.now_ms)
@@ -217,7 +216,7 @@ export function server({ routes, identify, metering, rates, clock, random, meter
       const granted = refusal === null && metering.claim(caller.meter, category);
       const answer = (): Reply => {
         metering.complete(caller.meter, category, quick.bill);
-        // A busy cache would drown the log: these lines are there at level debug.
+        // Logged at level debug: cache hits would fill the log.
         return finish(context, quick.reply(request_id), caller, limit, "debug");
       };
       if (granted === true) return answer();
@@ -266,7 +265,7 @@ export function server({ routes, identify, metering, rates, clock, random, meter
     return finish(context, answer, caller, limit);
   }
 
-  /** What was thrown: a fault of an engine has its status, anything else is a bug and says nothing of itself. */
+  /** The reply for an exception: a Fault has its own status; anything else is a bug, a 500 without details. */
   function errorReply({ request_id, compiled }: RequestContext, problem: unknown): Reply {
     if (problem instanceof Fault) {
       meters.count("trawl_faults_total", { code: problem.code });
@@ -305,7 +304,7 @@ export function server({ routes, identify, metering, rates, clock, random, meter
     }
   }
 
-  /** A key that had to be looked up first: the body is here by now, the checks are the same. */
+  /** A request whose key had to be looked up: its body has arrived meanwhile, the checks are the same. */
   async function serveAfterLookup(
     context: RequestContext,
     lookup: Promise<Caller | Reply>,
@@ -350,7 +349,7 @@ export function server({ routes, identify, metering, rates, clock, random, meter
 
       const identified = identify(head.headers.get("authorization"), context.now_ms);
       if (identified instanceof Promise) {
-        identified.catch(() => {}); // Awaited when the body is there; a client may leave before.
+        identified.catch(() => {}); // Awaited when the body has arrived; the client may disconnect before.
         return limitLargeBodies(context, "unauthenticated", limit_bytes, (body) =>
           serveAfterLookup(context, identified, body),
         );
@@ -404,7 +403,7 @@ const OPEN_TO_BROWSERS = {
 
 const statusClass = (status: number): string => CLASSES[Math.floor(status / 100) - 1] ?? "5xx";
 
-/** Body and parameters as the route's schemas say, or the refusal. Path, query and body errors come in one list. */
+/** Body and parameters as the route's schemas read them, or the refusal. Mistakes in path, query and body come in one list. */
 function read(
   context: RequestContext,
   body: Body,
@@ -429,7 +428,7 @@ function readBody(body: Body, check: (value: unknown) => ReadResult<unknown>): R
   return parsed.kind === "wrong" ? parsed : check(parsed.value);
 }
 
-/** Null stands for whatever no route answers: one label for all of it. */
+/** Null stands for all requests without a route: they share one label. */
 function compileRoute(route: Route | null): CompiledRoute {
   const body = route?.body && !route.raw ? shape(route.body) : null;
   const label = route?.path ?? "none";
@@ -444,7 +443,7 @@ function compileRoute(route: Route | null): CompiledRoute {
   };
 }
 
-/** What may be done here; where browsers are welcome also to them, for ten minutes. */
+/** The answer to OPTIONS. On a CORS route browsers may cache it for ten minutes. */
 function options({ routes, allow }: PathRoutes, head: Head): Reply {
   const welcome = [...routes.values()].some(({ cors }) => cors);
   if (!welcome || !head.headers.has("access-control-request-method"))

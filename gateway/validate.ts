@@ -1,14 +1,14 @@
 /**
  * Bytes, queries and paths to values that fit a schema, or to the list of everything wrong with them in
  * FastAPI's words (notes on 422: pydantic's types and messages). The compiled check decides; the walker only
- * explains, after the check said no. It knows nothing of HTTP: refusal.ts makes the 422.
+ * explains, after the check said no. It knows nothing of HTTP: http-errors.ts makes the 422.
  */
 import { isUtf8 } from "node:buffer";
 import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { Test as fitsFormat } from "typebox/format";
 
-/** One mistake: where, what, and pydantic's name for it. Never the input itself, which may be long and private. */
+/** One mistake: its place, a message and pydantic's name for it. It never repeats the input, which may be long and private. */
 export interface Mistake {
   readonly loc: readonly (string | number)[];
   readonly msg: string;
@@ -22,7 +22,7 @@ export type ReadResult<T> =
 /** Where a value came from: the first element of every loc. */
 export type InputSource = "body" | "query" | "path";
 
-/** A list of more mistakes helps nobody, and a body of 50,000 items could have 50,000. */
+/** A longer list of mistakes does not help a client, and a body of 50,000 items could have 50,000. */
 export const MAX_MISTAKES = 100;
 
 const wrong = (...detail: Mistake[]): { kind: "wrong"; detail: readonly Mistake[] } => ({

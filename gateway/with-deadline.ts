@@ -1,8 +1,8 @@
-/** How long a call waits for work that may go on without it: until its time is up or its client has left. */
+/** Waits for work that may go on without the call: until the work ends, the deadline passes or the client disconnects. */
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Meters } from "../cluster/ports/meters.ts";
 
-/** What a synchronous call waits at most, when it sets no time itself. */
+/** The longest wait of a synchronous call that sets no timeout itself. */
 export const WAIT_MS = 150_000;
 
 interface DeadlineDeps {
@@ -10,7 +10,7 @@ interface DeadlineDeps {
   readonly meters: Meters;
 }
 
-/** What the work comes to, or null when nobody waits for it any more. `signal` aborts then. */
+/** The result of the work, or null after the deadline or a disconnect. The signal handed to the work aborts then. */
 export async function withDeadline<T>(
   { clock, meters }: DeadlineDeps,
   {

@@ -24,7 +24,7 @@ export interface World extends Omit<Context, "exit"> {
   readonly version: string;
 }
 
-/** Runs one command; answers the exit code. What is wrong is said on standard error, in a sentence. */
+/** Runs one command and returns its exit code. Problems are written to standard error, in a sentence. */
 export async function trawl(words: readonly string[], world: World): Promise<number> {
   let code: number = EXIT.ok;
   const context: Context = { ...world, exit: (wanted) => void (code = wanted) };
@@ -33,7 +33,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     .version(world.version)
     .addHelpText(
       "after",
-      "\nExit codes: 0 ok, 1 error, 2 usage, 3 some items failed, 4 key, 5 limit or quota, 124 time.",
+      "\nExit codes: 0 ok, 1 error, 2 usage, 3 some items failed, 4 key, 5 limit or quota, 124 timeout.",
     );
   for (const command of [
     startCommand(context, world.starting),
@@ -61,7 +61,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
   }
 }
 
-/** Commander ends processes and writes by itself; here neither. Options of a parent do not reach its children. */
+/** Keeps Commander from exiting and writing by itself. Set on every command, because children do not inherit it. */
 function configure(command: Command, { out, err }: Pick<World, "out" | "err">): void {
   command.exitOverride().configureOutput({
     writeOut: (text) => out(text.replace(/\n$/, "")),
@@ -71,7 +71,7 @@ function configure(command: Command, { out, err }: Pick<World, "out" | "err">): 
 }
 
 function exitCodeOf(problem: unknown, { err }: World): number {
-  // It has been said: help, version, or what was wrong with the words.
+  // Commander has written its output already: help, the version or a usage error.
   if (problem instanceof CommanderError) return problem.exitCode === 0 ? EXIT.ok : EXIT.usage;
   if (problem instanceof CommandError) {
     err(problem.message);

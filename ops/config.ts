@@ -1,7 +1,7 @@
 /**
- * What an operator may set (3-decisions.md, Running it). A section is the argument of the module it configures; a
- * setting carries its variable, its default and a sentence, and `trawl config` is drawn from here. It reads no
- * environment and no file by itself: main.ts hands both in, once.
+ * The settings of the service. Each section configures one module; each setting has a variable, a default and a description,
+ * and `trawl config` and the README's table are generated from them. This file reads no environment and no file:
+ * main.ts passes both in, once.
  */
 import ipaddr from "ipaddr.js";
 import { type Static, type TSchema, Type } from "typebox";
@@ -11,7 +11,7 @@ import { KEY_MARKS, KEY_SHAPE, toMicros } from "../schemas/accounts.ts";
 
 const closed = { additionalProperties: false, default: {} } as const;
 
-/** Rules a pattern cannot say, with what to write instead when one is broken. */
+/** Rules that a pattern cannot express, with what is expected instead. */
 interface Rule {
   readonly fits: (text: string) => boolean;
   readonly expected: string;
@@ -78,7 +78,7 @@ const CRAWLER: Rule = {
   expected: "a robots.txt name: letters, - and _",
 };
 const HOST_NAME: Rule = { fits: (text) => /^[a-z0-9.-]+$/i.test(text), expected: "host names" };
-/** What the filing system turns away (notes/filings.md, section 2): no address, several, a URL, odd characters. */
+/** The filing system rejects identities without an address, with several, with a URL or with characters beyond ASCII. */
 const CONTACT: Rule = {
   fits: (text) =>
     /^[\u0020-\u007e]+$/.test(text) &&
@@ -122,19 +122,20 @@ export const Config = Type.Object(
           default: 8080,
           minimum: 0,
           maximum: 65_535,
-          description: "Port listened on; 0 takes any free one.",
+          description: "The port to listen on; 0 takes any free port.",
         }),
-        host: text({ env: "HOST", default: "127.0.0.1", description: "Address listened on." }),
+        host: text({ env: "HOST", default: "127.0.0.1", description: "The address to listen on." }),
         public_url: optionalText({
           env: "TRAWL_PUBLIC_URL",
           rule: WEB,
-          description: "The address clients see, in answers and webhooks; default from HOST and PORT.",
+          description:
+            "The service's address as clients see it, used in answers and callbacks; default from HOST and PORT.",
         }),
         admin_key: optionalText({
           env: "TRAWL_ADMIN_KEY",
           secret: true,
           rule: ADMIN_KEY,
-          description: "An account admin key to create at start when it does not exist.",
+          description: "An account admin key that is created at start if it does not exist.",
         }),
       },
       closed,
@@ -144,26 +145,26 @@ export const Config = Type.Object(
         data_dir: text({
           env: "TRAWL_DATA_DIR",
           default: "./data",
-          description: "Where embedded documents and bodies are.",
+          description: "The folder of the embedded document and blob stores.",
         }),
         documents: text({
           env: "TRAWL_DOCUMENTS",
           default: "sqlite",
           shared: true,
           rule: DOCUMENTS,
-          description: "sqlite in the data directory, sqlite:PATH, or mongodb://…",
+          description: "Document store: sqlite in the data folder, sqlite:PATH, or mongodb://…",
         }),
         blobs: text({
           env: "TRAWL_BLOBS",
           default: "file",
           shared: true,
           rule: BLOBS,
-          description: "file in the data directory, file:PATH, or s3://bucket/prefix",
+          description: "Blob store: file in the data folder, file:PATH, or s3://bucket/prefix",
         }),
         s3_endpoint: optionalText({
           env: "S3_ENDPOINT",
           rule: WEB,
-          description: "An S3 that is not Amazon's.",
+          description: "The endpoint of an S3 store other than Amazon's.",
         }),
         aws_region: optionalText({ env: "AWS_REGION", description: "Read by the AWS SDK." }),
         aws_access_key_id: optionalText({
@@ -191,13 +192,14 @@ export const Config = Type.Object(
           default: "memory",
           shared: true,
           rule: BUS,
-          description: "memory for one process, or nats://host:4222[,…][/name]",
+          description:
+            "Message bus: memory for one process, or nats://host:4222[,…][/name] for several nodes.",
         }),
         roles: Type.Array(Type.Enum(["gateway", "worker", "browser"]), {
           env: "TRAWL_ROLES",
           default: ["gateway", "worker", "browser"],
           minItems: 1,
-          description: "What this node runs.",
+          description: "What this node runs: the HTTP API (gateway), actors (worker), Chromium (browser).",
         }),
         status_port: Type.Integer({
           env: "TRAWL_STATUS_PORT",
@@ -205,7 +207,7 @@ export const Config = Type.Object(
           minimum: 0,
           maximum: 65_535,
           description:
-            "Where a node of a cluster answers /health, /ready and /metrics for itself; 0 takes any free port.",
+            "The port on which a node of a cluster answers /health, /ready and /metrics for itself; 0 takes any free port.",
         }),
       },
       closed,
@@ -216,12 +218,12 @@ export const Config = Type.Object(
           env: "TRAWL_EGRESS_ALLOW",
           shared: true,
           rule: CIDR,
-          description: "Networks exempt from the refusal of private destinations (intranets, tests).",
+          description: "Networks that SSRF protection allows although they are private (intranets, tests).",
         }),
         dns_servers: list({
           env: "TRAWL_DNS_SERVERS",
           rule: RESOLVER,
-          description: "Resolvers as ip[:port], used for every outgoing request; default the system's.",
+          description: "DNS resolvers as ip[:port], used for every outgoing request; default: the system's.",
         }),
       },
       closed,
@@ -234,7 +236,7 @@ export const Config = Type.Object(
           minimum: 0,
           maximum: 3_600_000,
           shared: true,
-          description: "Least time between two starts on one domain.",
+          description: "The least time between two requests to one domain.",
         }),
         max_concurrency: Type.Integer({
           env: "TRAWL_POLITE_CONCURRENCY",
@@ -242,7 +244,7 @@ export const Config = Type.Object(
           minimum: 1,
           maximum: 1_000,
           shared: true,
-          description: "Requests in flight on one domain.",
+          description: "The most concurrent requests to one domain.",
         }),
       },
       closed,
@@ -264,7 +266,7 @@ export const Config = Type.Object(
           default: "trawl",
           shared: true,
           rule: CRAWLER,
-          description: "The name looked for in robots.txt, and the declared agent where one is declared.",
+          description: "The crawler's name in robots.txt and in the User-Agent where it declares itself.",
         }),
       },
       closed,
@@ -275,25 +277,25 @@ export const Config = Type.Object(
           env: "TRAWL_SEARXNG_URLS",
           shared: true,
           rule: WEB,
-          description: "Metasearch instances (SearXNG JSON API); none: a built-in one over the stored pages.",
+          description: "Metasearch instances (SearXNG JSON API); none: the built-in index over stored pages.",
         }),
         fallback_url: optionalText({
           env: "TRAWL_FALLBACK_SEARCH_URL",
           shared: true,
           rule: WEB,
-          description: "Fallback search API of the Brave Web Search shape.",
+          description: "Fallback search API with the format of Brave Web Search.",
         }),
         fallback_key: optionalText({
           env: "TRAWL_FALLBACK_SEARCH_KEY",
           secret: true,
-          description: "Its X-Subscription-Token.",
+          description: "The X-Subscription-Token of the fallback search API.",
         }),
         fallback_price: text({
           env: "TRAWL_FALLBACK_SEARCH_PRICE",
           default: "0.005",
           shared: true,
           rule: AMOUNT,
-          description: "What one request to it costs, in US dollars.",
+          description: "The price of one request to the fallback search API, in US dollars.",
         }),
       },
       closed,
@@ -305,34 +307,38 @@ export const Config = Type.Object(
           default: "https://web.archive.org",
           shared: true,
           rule: WEB_OR_NONE,
-          description: "Wayback-compatible archive (CDX and id_ replay); none turns it off.",
+          description: "Wayback-compatible archive (CDX and id_ replay); none turns the route off.",
         }),
         proxy_url: optionalText({
           env: "TRAWL_PROXY_URL",
           shared: true,
           rule: WEB,
-          description: "Residential network, an HTTP(S) proxy; {session} and {country} are filled in.",
+          description: "Residential HTTP(S) proxy; {session} and {country} are filled in.",
         }),
         render_url: optionalText({
           env: "TRAWL_RENDER_URL",
           shared: true,
           rule: WEB,
           description:
-            "Rendering service: POST JSON {url, country, wait}, or a known one (actors/tiers/README.md).",
+            "Rendering service: POST JSON {url, country, wait}, or one of those in actors/tiers/README.md.",
         }),
-        render_key: optionalText({ env: "TRAWL_RENDER_KEY", secret: true, description: "Its key." }),
+        render_key: optionalText({
+          env: "TRAWL_RENDER_KEY",
+          secret: true,
+          description: "The key of the rendering service.",
+        }),
         prices: list({
           env: "TRAWL_PRICES",
           default: ["proxy=0.002", "proxy_render=0.005"],
           shared: true,
           rule: PRICE,
           description:
-            "What an attempt on a premium route costs in US dollars, also by difficulty (proxy_render.high=0.02).",
+            "The price of an attempt on a premium route in US dollars, optionally by difficulty (proxy_render.high=0.02).",
         }),
         chromium_path: optionalText({
           env: "TRAWL_CHROMIUM_PATH",
           description:
-            "The browser to run; default the system's Chromium or Chrome, else the one from npm; none: no route browser.",
+            "The browser to run; default: the system's Chromium or Chrome, else the one from npm; none turns the route browser off.",
         }),
       },
       closed,
@@ -344,25 +350,25 @@ export const Config = Type.Object(
           default: "https://content.guardianapis.com",
           shared: true,
           rule: WEB,
-          description: "The Guardian's content API, asked for its own articles where they cannot be read.",
+          description: "The Guardian's content API, used for its own articles that cannot be fetched.",
         }),
         guardian_key: optionalText({
           env: "TRAWL_GUARDIAN_KEY",
           secret: true,
-          description: "Its key; without it that API is not asked.",
+          description: "The key of the Guardian's content API; without it the API is not used.",
         }),
         unpaywall_url: text({
           env: "TRAWL_UNPAYWALL_URL",
           default: "https://api.unpaywall.org/v2",
           shared: true,
           rule: WEB,
-          description: "Register of open-access copies by DOI (Unpaywall shape).",
+          description: "Register of open-access copies by DOI (Unpaywall format).",
         }),
         unpaywall_email: optionalText({
           env: "TRAWL_UNPAYWALL_EMAIL",
           shared: true,
           rule: EMAIL,
-          description: "The address that register wants to know; without it, it is not asked.",
+          description: "The e-mail address that the register requires; without it the register is not used.",
         }),
         common_crawl_url: text({
           env: "TRAWL_COMMON_CRAWL_URL",
@@ -370,14 +376,14 @@ export const Config = Type.Object(
           shared: true,
           rule: WEB_OR_NONE,
           description:
-            "Common Crawl's index (https://index.commoncrawl.org), for batch items; none: not asked.",
+            "Common Crawl's index (https://index.commoncrawl.org), for batch items; none: not used.",
         }),
         common_crawl_data_url: text({
           env: "TRAWL_COMMON_CRAWL_DATA_URL",
           default: "https://data.commoncrawl.org",
           shared: true,
           rule: WEB,
-          description: "Where its captures are.",
+          description: "The address of Common Crawl's captures.",
         }),
       },
       closed,
@@ -388,28 +394,29 @@ export const Config = Type.Object(
           env: "TRAWL_FILINGS_IDENTITY",
           shared: true,
           rule: CONTACT,
-          description: "Company name contact@example.com: turns the filing system on.",
+          description:
+            "Company name contact@example.com: the identity sent to the filing system; turns it on.",
         }),
         data_url: text({
           env: "TRAWL_FILINGS_DATA_URL",
           default: "https://data.sec.gov",
           shared: true,
           rule: WEB,
-          description: "Its structured data.",
+          description: "The filing system's structured data.",
         }),
         www_url: text({
           env: "TRAWL_FILINGS_WWW_URL",
           default: "https://www.sec.gov",
           shared: true,
           rule: WEB,
-          description: "Its documents.",
+          description: "The filing system's documents.",
         }),
         search_url: text({
           env: "TRAWL_FILINGS_SEARCH_URL",
           default: "https://efts.sec.gov",
           shared: true,
           rule: WEB,
-          description: "Its full-text search.",
+          description: "The filing system's full-text search.",
         }),
         requests_per_second: Type.Integer({
           env: "TRAWL_FILINGS_RPS",
@@ -418,13 +425,14 @@ export const Config = Type.Object(
           maximum: 10,
           shared: true,
           description:
-            "Requests to it per second and egress, 1 to 10; clusters behind one address must share it out.",
+            "Requests to the filing system per second and egress, 1 to 10; clusters behind one address must divide it.",
         }),
         egress: text({
           env: "TRAWL_FILINGS_EGRESS",
           default: "default",
           rule: EGRESS_NAME,
-          description: "A name for the address this node's requests to it come from; one limiter for each.",
+          description:
+            "A name for the public address of this node's requests to the filing system; each name has one limiter.",
         }),
       },
       closed,
@@ -436,7 +444,7 @@ export const Config = Type.Object(
           default: ["northdata.com", "northdata.de"],
           shared: true,
           rule: HOST_NAME,
-          description: "The profile site's domains, canonical first.",
+          description: "The domains of the profile site, the canonical one first.",
         }),
       },
       closed,
@@ -448,31 +456,31 @@ export const Config = Type.Object(
           default: "https://api.gleif.org/api/v1",
           shared: true,
           rule: WEB,
-          description: "Legal entity identifiers.",
+          description: "The register of legal entity identifiers (GLEIF).",
         }),
         zefix_url: text({
           env: "TRAWL_ZEFIX_URL",
           default: "https://www.zefix.admin.ch/ZefixPublicREST",
           shared: true,
           rule: WEB,
-          description: "Swiss commercial register.",
+          description: "The Swiss commercial register (Zefix).",
         }),
         zefix_key: optionalText({
           env: "TRAWL_ZEFIX_KEY",
           secret: true,
-          description: "Its user:password; without it the source is inactive.",
+          description: "user:password for Zefix; without it the source is inactive.",
         }),
         companies_house_url: text({
           env: "TRAWL_COMPANIES_HOUSE_URL",
           default: "https://api.company-information.service.gov.uk",
           shared: true,
           rule: WEB,
-          description: "British register.",
+          description: "The British company register (Companies House).",
         }),
         companies_house_key: optionalText({
           env: "TRAWL_COMPANIES_HOUSE_KEY",
           secret: true,
-          description: "Its key; without it the source is inactive.",
+          description: "The key of Companies House; without it the source is inactive.",
         }),
       },
       closed,
@@ -482,7 +490,7 @@ export const Config = Type.Object(
         level: Type.Enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"], {
           env: "TRAWL_LOG_LEVEL",
           default: "info",
-          description: "Less important lines are left out.",
+          description: "The least severe level that is logged.",
         }),
       },
       closed,
@@ -492,12 +500,13 @@ export const Config = Type.Object(
         url: optionalText({
           env: "TRAWL_URL",
           rule: WEB,
-          description: "For trawl fetch and its like: the service to ask; default from HOST and PORT.",
+          description:
+            "For client commands such as trawl fetch: the service's address; default from HOST and PORT.",
         }),
         key: optionalText({
           env: "TRAWL_KEY",
           secret: true,
-          description: "For trawl fetch and its like: the key to ask with.",
+          description: "For client commands such as trawl fetch: the API key.",
         }),
       },
       closed,
@@ -542,7 +551,7 @@ export class ConfigError extends TypeError {
 }
 
 /**
- * Throws one ConfigError that names every variable that is wrong, so an operator mends them in one go. `readFile`
+ * Throws one ConfigError that names every wrong variable, so that the operator can correct all at once. `readFile`
  * serves the `_FILE` variants of secrets.
  */
 export function readConfig(environment: Environment, readFile: (path: string) => string = unread): Config {
@@ -566,9 +575,7 @@ export function readConfig(environment: Environment, readFile: (path: string) =>
   }
   if (isMadeUp(config)) {
     const { env } = SETTINGS.find(({ section, name }) => section === "filings" && name === "identity")!;
-    mistakes.push(
-      `${env} must be an address that somebody reads: the filing system is told it, and writes to it`,
-    );
+    mistakes.push(`${env} must be an e-mail address that is read: the filing system writes to it`);
   }
   for (const name of Object.keys(environment)) {
     if (!name.startsWith("TRAWL_") || isKnown(name)) continue;
@@ -580,7 +587,7 @@ export function readConfig(environment: Environment, readFile: (path: string) =>
   return frozen(config);
 }
 
-/** An address of nobody, shown to the filing system itself. */
+/** Whether a made-up address would be shown to the real filing system. */
 function isMadeUp({ filings }: Config): boolean {
   const bases = [filings.data_url, filings.www_url, filings.search_url].map(
     (base) => URL.parse(base)?.hostname,
@@ -622,7 +629,7 @@ function settingAt(path: string): Setting | undefined {
 const isKnown = (name: string): boolean =>
   SETTINGS.some(({ env, secret }) => env === name || (secret && `${env}_FILE` === name));
 
-/** The known name with the fewest letters to change, when few enough are. */
+/** The known name at the smallest edit distance, if it is small enough. */
 function nearest(name: string): string | null {
   const near = SETTINGS.map(({ env }) => ({ env, far: distance(name, env) })).toSorted(
     (a, b) => a.far - b.far,
@@ -630,7 +637,7 @@ function nearest(name: string): string | null {
   return near.far <= Math.max(3, name.length / 4) ? near.env : null;
 }
 
-/** Levenshtein's: insertions, deletions and replacements from one to the other. */
+/** Levenshtein distance: insertions, deletions and replacements. */
 function distance(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
@@ -648,8 +655,8 @@ function frozen<T extends object>(value: T): T {
 }
 
 /**
- * A text without the secrets an address can carry: its user and password, and parameters named like secrets; and
- * without whose e-mail address it is.
+ * Text with its secrets masked: user and password of an address, parameters named like secrets, and the local part of an
+ * e-mail address.
  */
 export const masked = (raw: string): string =>
   raw

@@ -36,7 +36,7 @@ interface DemoDeps {
   readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
 }
 
-/** For as long as anybody will run this. */
+/** Practically for ever. */
 const TTL_MS = 100 * 365 * 86_400_000;
 const TYPE = "text/html; charset=utf-8";
 
@@ -81,7 +81,7 @@ export async function seedDemo(
   if (isComplete) await documents.put("demo", "edition", edition, edition_doc?.version ?? 0);
 }
 
-/** What a fetch asks that sets nothing but the address; only what changes a page matters to the key. */
+/** A fetch request that sets only the address. Only fields that change the page are part of the cache key. */
 const ORDINARY = { render: "auto", user_agent: null, accept_language: null, country: null } as FetchRequest;
 
 function pageOf(url: URL, body: Buffer, read: Extracted, sha256: string, now_ms: number): CachedPage {
@@ -92,7 +92,7 @@ function pageOf(url: URL, body: Buffer, read: Extracted, sha256: string, now_ms:
     content_type: TYPE,
     origin_content_type: TYPE,
     headers: { "content-type": TYPE },
-    // No route brought it: it came with the program.
+    // No route fetched it: the page is part of the program.
     tier: null,
     content_kind: "html",
     charset: read.charset,

@@ -1,10 +1,10 @@
-/** Work that is done a minute after it ended last, until it is told to stop. */
+/** Repeats work a minute after its last run ended, until it is disposed of. */
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Meters } from "../cluster/ports/meters.ts";
 
 const EVERY_MS = 60_000;
 
-/** `what` is the sentence that the log gets when the work throws; it is done again a minute later. */
+/** `what` is the log message when the work throws; the work runs again a minute later. */
 export function everyMinute(
   { clock, meters, what }: { readonly clock: Clock; readonly meters: Meters; readonly what: string },
   work: (isStopped: () => boolean) => Promise<void>,

@@ -1,5 +1,5 @@
 /**
- * The search part of the assembly: which instances are asked, by which way out, and the built-in index where none is
+ * The search part of the assembly: the metasearch instances, the egress of each, and the built-in index where no instance is
  * configured. compose.ts puts it into the cluster and the gateway.
  */
 import type { StoredPage } from "../actors/fetch/run.ts";
@@ -25,7 +25,7 @@ interface SearchDeps {
   readonly clock: Clock;
   readonly documents: Documents;
   readonly meters: Meters;
-  /** Where the built-in index is kept. */
+  /** The file of the built-in index. */
   readonly index_path: string;
   /** What a project may spend in a month, in micros; null: no limit. */
   readonly budgetOf: (project: string) => Promise<number | null>;
@@ -34,11 +34,11 @@ interface SearchDeps {
 export interface SearchParts {
   readonly actors: readonly Actor[];
   readonly revision: () => string | null;
-  /** Whether there is anybody to ask: what /ready wants to know. */
+  /** Whether any search engine is configured; /ready reports it. */
   readonly registered: boolean;
   /** Null where instances are configured, or where nodes do not share this machine's files. */
   readonly index: LocalIndex | null;
-  /** For the fetch run: what it stored, and what is no more. */
+  /** Called by fetches: a page was stored, or a page is gone (404 or 410). */
   readonly onPageStored: (page: StoredPage) => void;
   readonly onGone: (url: string) => void;
   readonly close: () => Promise<void>;
@@ -48,7 +48,7 @@ export function openSearch(config: Config, deps: SearchDeps): SearchParts {
   const { clock, documents, meters, index_path } = deps;
   const { searxng_urls, fallback_url, fallback_key, fallback_price } = config.search;
   const egresses: Egress[] = [];
-  /** Leads to one endpoint an operator named, private or not, and nowhere else. */
+  /** Reaches exactly one endpoint that the operator configured, private or not. */
   const egressTo = (url: string): Egress => {
     const egress = undiciEgress({ judge: onlyTo(new URL(url)), dns_servers: config.egress.dns_servers });
     egresses.push(egress);
@@ -99,7 +99,7 @@ export function openSearch(config: Config, deps: SearchDeps): SearchParts {
 
 function indexPage(index: LocalIndex, page: StoredPage, crawler_name: string): void {
   const { record, text, headers, body } = page;
-  // An archived copy stands for the page it is of.
+  // An archived copy is indexed under the address of its page.
   const url = record.tier === "archive" ? page.url : (record.final_url ?? page.url);
   const isRefused = record.content_kind === "html" && refusesIndexing(headers, body, crawler_name);
   if (text.trim() === "" || isRefused || record.content_kind === "binary") return index.remove(url);
@@ -112,7 +112,7 @@ function indexPage(index: LocalIndex, page: StoredPage, crawler_name: string): v
   });
 }
 
-/** The project's account holds the money back, and lets go of what was not spent. */
+/** The project's Account actor reserves the money and releases what was not spent. */
 const budget = ({ budgetOf, meters }: SearchDeps): Budget => ({
   reserve: async (ask, project, id, micros) => {
     const limit_micros = await budgetOf(project);
@@ -120,7 +120,7 @@ const budget = ({ budgetOf, meters }: SearchDeps): Budget => ({
   },
   settle: async (ask, project, id, micros) => {
     await ask(Account, project, "settle", { id, micros }).catch((problem: unknown) => {
-      // What was set aside lapses by itself; what was spent is in the tally of the request.
+      // The reservation expires by itself; the cost is in the request's bill.
       meters.say("warn", "Cannot settle a fallback search", { project, problem: String(problem) });
     });
   },

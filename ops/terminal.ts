@@ -1,16 +1,16 @@
-/** The terminal a command was typed in, for those that go on for a while: what is drawn, typed, read and waited for. */
+/** The terminal of a command that runs for a while: drawing a progress line, interrupts, reading files and waiting. */
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 
 export interface Terminal {
-  /** Whether what is printed goes to a program or a file, which wants results, and not to a person. */
+  /** Whether standard output goes to a program or a file and not to a terminal. */
   readonly isPiped: boolean;
-  /** How wide standard error is; null: it is no terminal, so nothing is drawn. */
+  /** The width of standard error; null when it is not a terminal, so nothing is drawn. */
   readonly columns: number | null;
-  /** One line on standard error, over the one drawn before; "" takes it away. */
+  /** Draws one line on standard error in place of the last one; "" erases it. */
   readonly draw: (line: string) => void;
-  /** Calls back when somebody wants to leave. */
+  /** Calls back on Ctrl-C. */
   readonly onInterrupt: (call: () => void) => Disposable;
   /** A file, or standard input for "-". */
   readonly read: (path: string) => Promise<string>;

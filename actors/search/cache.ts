@@ -1,6 +1,6 @@
 /**
- * What makes two searches the same one, when a stored answer may be given again, and for how long one is kept
- * (1-core.md, POST /v1/search: shared cache, 7 days). Pure: the time comes in.
+ * The search cache's rules: which searches are equal, when a stored answer may be used, and how long it is kept (7 days at
+ * most). Pure: the time is an argument.
  */
 import { createHash } from "node:crypto";
 import { type Static, Type } from "typebox";
@@ -20,7 +20,7 @@ export const CachedSearch = Type.Object({
   provider: Type.Enum(["metasearch", "fallback"]),
   fallback_reason: Nullable(Type.Enum([...FALLBACK_REASONS])),
   unresponsive_engines: Type.Array(Type.String()),
-  /** The max_results it was searched with: it answers nobody who wants more than it has. */
+  /** The max_results of the search: a request for more needs a new search, unless there are enough results. */
   depth: Type.Integer(),
   /** Of the built-in index when it gave the answer: what was stored since may change it. Null: another provider. */
   revision: Nullable(Type.String()),
@@ -31,14 +31,14 @@ export const CachedSearch = Type.Object({
 export type CachedSearch = Static<typeof CachedSearch>;
 const cachedSearch = Compile(CachedSearch);
 
-/** Reads what the store gave; what is not an answer of this form (an older one) is as good as nothing. */
+/** Checks a stored value. A value of another form, for example an older one, counts as absent. */
 export const asCachedSearch = (value: unknown): CachedSearch | null =>
   cachedSearch.Check(value) ? value : null;
 
-/** White space is none of the question. */
+/** Normalises white space, which does not distinguish queries. */
 export const normalizeQuery = (query: string): string => query.normalize("NFC").trim().replace(/\s+/gu, " ");
 
-/** Case is none of it either, but the words are sent upstream as they came. */
+/** Case does not distinguish queries either; the query is sent upstream as it came. */
 export function searchKey({ query, language, country, freshness }: SearchRequest): string {
   const parts = [
     normalizeQuery(query).toLowerCase(),
@@ -53,18 +53,18 @@ export function searchKey({ query, language, country, freshness }: SearchRequest
 
 const MINUTE_MS = 60_000;
 export const TTL_MS = SEARCH_TTL_S * 1_000;
-/** A poor answer nobody could better: soon somebody may. */
+/** A poor answer without a fallback is kept briefly, because another try may be better. */
 export const POOR_TTL_MS = 15 * MINUTE_MS;
 
 /** How long an answer is worth keeping; 0: not at all. */
 export function ttlOf({ error, provider, fallback_reason }: SearchAnswer): number {
   if (error !== null || provider === null) return 0;
-  // What the fallback gave has been paid for, and is as good as it gets.
+  // The fallback's answer has been paid for and cannot be improved.
   if (fallback_reason === null || provider === "fallback") return TTL_MS;
   return fallback_reason === "too_few_results" ? POOR_TTL_MS : 0;
 }
 
-/** The stored answer as this caller's, or null when it is too old, too short or no longer true. */
+/** The stored answer for this request, or null when it is too old, has too few results or belongs to an older index. */
 export function freshAnswer(
   stored: CachedSearch | null,
   request: Pick<SearchRequest, "cache_ttl_s" | "max_results">,

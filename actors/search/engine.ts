@@ -1,4 +1,4 @@
-/** The port to whoever can be searched: a question to raw results, or a reason why there are none. */
+/** The port of a search engine: a question in, raw results or a failure out. */
 import type { EngineFailure, Period } from "../../schemas/search.ts";
 
 export interface Question {
@@ -7,11 +7,11 @@ export interface Question {
   readonly language: string | null;
   readonly country: string | null;
   readonly freshness: Period | null;
-  /** Ask for at least so many, where the upstream lets one; it may give more or fewer. */
+  /** How many results to ask for, where the upstream allows it. It may return more or fewer. */
   readonly max_results: number;
 }
 
-/** As the upstream said it; cleaned and checked in merge.ts. */
+/** A result as the upstream gave it; merge.ts cleans and checks it. */
 export interface RawResult {
   readonly url: string;
   readonly title: string | null;
@@ -32,7 +32,7 @@ export type EngineAnswer =
       /** Best first. */
       readonly results: readonly RawResult[];
       readonly unresponsive: readonly Unresponsive[];
-      /** Requests that have to be paid for. */
+      /** Requests that the provider bills. */
       readonly billed: number;
     }
   | {

@@ -1,6 +1,6 @@
 /**
- * Which metasearch instance may be asked, and for how long one in trouble is spared. Rules as a table; the causes and
- * times are SearXNG's own for its engines (searx.engines, suspended_times). No clock: time comes in.
+ * Which metasearch instance may be asked, and for how long a failing one is suspended. The causes and times are those SearXNG
+ * uses for its engines (searx.engines, suspended_times). Pure: the time is an argument.
  */
 import type { InstanceReport } from "../../schemas/search.ts";
 
@@ -22,12 +22,12 @@ const FAILURE_MS = 5 * SECOND_MS;
 const MAX_FAILURE_MS = 120 * SECOND_MS;
 
 /**
- * Causes that say for how long. SearXNG spares an engine that wants a captcha for 1 h, by some vendors for days; an
- * instance is the operator's to mend, so an hour is the most here.
+ * Causes with a fixed suspension. SearXNG suspends an engine behind a captcha for 1 h, for some vendors for days. The operator
+ * can repair an instance, so an hour is the longest here.
  */
 const SUSPENDED_MS: Readonly<Record<string, number>> = {
   http_429: 180 * SECOND_MS,
-  // Denied; also an instance whose operator did not enable JSON.
+  // Denied; also by an instance that does not have the JSON format enabled.
   http_401: 180 * SECOND_MS,
   http_403: 180 * SECOND_MS,
   captcha: 3_600 * SECOND_MS,
@@ -43,13 +43,13 @@ export function recordReport(health: Health, report: InstanceReport, now_ms: num
   const doubled_ms = Math.min(FAILURE_MS * 2 ** (failures - 1), MAX_FAILURE_MS);
   const asked_ms = Math.min((retry_after_s ?? 0) * SECOND_MS, MAX_RETRY_AFTER_MS);
   const until_ms = now_ms + Math.max(known_ms ?? doubled_ms, asked_ms);
-  // Several searches may fail at once; none shortens what another found out.
+  // Several searches may fail at the same time; a later report never shortens a suspension.
   return until_ms > health.until_ms
     ? { failures, until_ms, reason: failure }
     : { ...health, failures: health.failures + 1 };
 }
 
-/** The first that may be asked, beginning behind the one asked last; null: none. */
+/** The next instance that is not suspended, in turn after the last one; null: none. */
 export function nextInstance(
   names: readonly string[],
   healths: HealthByInstance,

@@ -1,6 +1,6 @@
 /**
- * The one actor that knows how the metasearch instances are: asked for the next in turn before each search, told how it
- * went after. What it learned is kept, so a restart does not run into the same 429; whose turn it is, is not.
+ * The actor that knows the health of the metasearch instances, one for the cluster. A search asks it for the next instance and
+ * reports the outcome. Its health records are persisted, so a restart does not run into the same 429; the turn is not.
  * It asks no instance itself.
  */
 import { actor } from "../../cluster/actor.ts";
@@ -16,7 +16,7 @@ interface State {
 export const searchInstancesActor = (names: readonly string[]) =>
   actor(Instances)<State, HealthByInstance>({
     persist: ({ healths }) => healths,
-    // What is no longer set up is forgotten with the next thing learned.
+    // Instances that are no longer configured are removed with the next change.
     activate: (snapshot) => ({ healths: snapshot ?? NONE, last: null }),
     passivate_after_ms: 10 * 60_000,
     on: {

@@ -1,16 +1,16 @@
 /**
- * One ranked list out of several: the same address once, with every distinct snippet and engine. And whether what
- * the primary gave is good enough, or why not. Pure.
+ * Merges result lists into one ranked list: each address once, with every distinct snippet and engine. Also decides whether the
+ * primary answer is good enough. Pure.
  */
 import type { FallbackReason, Period, SearchResult } from "../../schemas/search.ts";
 import { parseDate } from "../lib/article/dates.ts";
 import { normaliseUrl, parseUrl } from "../lib/web/url.ts";
 import type { EngineAnswer, RawResult } from "./engine.ts";
 
-/** Fewer usable results than this are too few (1-core.md, POST /v1/search). */
+/** Fewer usable results than this are `too_few_results`. */
 export const RESULTS_ENOUGH = 3;
 
-/** An answer travels in one letter (cluster/ports/bus.ts): whoever ranks last is left out. */
+/** An answer travels in one letter (cluster/ports/bus.ts): the lowest-ranked results are dropped beyond this size. */
 const MAX_JSON_BYTES = 192 * 1024;
 const MAX_TITLE_CHARS = 500;
 const MAX_SNIPPET_CHARS = 1_000;
@@ -26,7 +26,7 @@ const FUSION = 60;
 
 const DAY_MS = 86_400_000;
 export const PERIOD_DAYS: Readonly<Record<Period, number>> = { day: 1, week: 7, month: 31, year: 366 };
-/** A date without a time is up to a day older than it looks. */
+/** A date without a time may be up to a day older. */
 const SLACK_MS = DAY_MS;
 
 interface Merged {
@@ -87,7 +87,7 @@ export function merge(
       }
       for (const engine of raw.engines)
         if (merged.engines.size < MAX_ENGINES) merged.engines.add(clip(engine, MAX_ENGINE_CHARS));
-      // The same page twice in one list is one place in it.
+      // A page that is twice in one list counts once.
       if (!seenKeys.has(key)) merged.score += 1 / (FUSION + place);
       seenKeys.add(key);
     }
@@ -113,7 +113,7 @@ export function merge(
   return results;
 }
 
-/** Upstreams do not all know about periods; what says of itself that it is older is left out. */
+/** Not all upstreams support periods: results with an older date are dropped. */
 function isWithin(published_at: string | null, freshness: Period | null, now_ms: number): boolean {
   if (freshness === null || published_at === null) return true;
   const at_ms = millisecondsOf(published_at);
@@ -124,8 +124,8 @@ function isWithin(published_at: string | null, freshness: Period | null, now_ms:
 export const millisecondsOf = (iso: string): number => Date.parse(/T[\d:.]+$/.test(iso) ? `${iso}Z` : iso);
 
 /**
- * Why an answer is not good enough, or null. A cause goes before what it caused: engines that failed explain why
- * there is little. That engines failed is a reason even beside many results (1-core.md).
+ * Why an answer is not good enough, or null. Failed engines are named before too few results, because they explain them.
+ * Failed engines are a reason for the fallback even with many results.
  */
 export function fallbackReason(
   answer: Extract<EngineAnswer, { kind: "answered" }>,

@@ -1,7 +1,7 @@
 /**
- * One search from its question to its answer: the cache, the metasearch instances in turn, then the fallback where the
- * primary answer is poor (1-core.md, POST /v1/search). Whatever upstreams do, it ends in time and under a name. What is
- * poor is merge.ts; what is kept, cache.ts; who may be asked, health.ts.
+ * One search from its request to its answer: the cache, then the metasearch instances in turn, then the fallback API when the
+ * primary answer is poor. Whatever the upstreams do, it ends within UPSTREAM_MS for each, with a named result. merge.ts decides
+ * what is poor, cache.ts what is stored, health.ts which instance may be asked.
  */
 import type { WorkContext, ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
@@ -22,11 +22,11 @@ import { asCachedSearch, type CachedSearch, freshAnswer, ttlOf } from "./cache.t
 import type { Engine, EngineAnswer, RawResult } from "./engine.ts";
 import { merge, fallbackReason } from "./merge.ts";
 
-/** A project's money: kept back before the fallback is called, settled when it is known what the call cost. */
+/** A project's budget: reserved before the fallback is called, settled when the call's cost is known. */
 export interface Budget {
-  /** False: the project has not so much left. The same id again is the same reservation. */
+  /** False: the project has less left. The same id again is the same reservation. */
   readonly reserve: (ask: ActorClient, project: string, id: string, micros: number) => Promise<boolean>;
-  /** Never throws: what is not settled lapses. */
+  /** Never throws: a reservation that is not settled expires. */
   readonly settle: (ask: ActorClient, project: string, id: string, micros: number) => Promise<void>;
 }
 
@@ -43,9 +43,9 @@ export interface SearchDeps {
   readonly meters: Meters;
   /** The primary instances, by the names the Instances actor gives. */
   readonly engines: readonly Engine[];
-  /** Null: none is set up, and the primary answer stands as it is. */
+  /** Null: none is configured, and the primary answer is used as it is. */
   readonly fallback: Fallback | null;
-  /** How the built-in index stands, when it is the primary; null: answers do not depend on what is stored here. */
+  /** The revision of the built-in index when it is the primary; null: answers do not depend on stored pages. */
   readonly revision: () => string | null;
 }
 
@@ -56,9 +56,9 @@ export interface SearchOutcome {
 
 type Answered = Extract<EngineAnswer, { kind: "answered" }>;
 
-/** How long one upstream may take; three instances and the fallback make 40 s, well within a caller's 150 s. */
+/** How long one upstream may take. Three instances and the fallback make 40 s, well within a caller's 150 s. */
 export const UPSTREAM_MS = 10_000;
-/** An instance that fails is followed by the next, so many in all. */
+/** The most instances asked in one search: after a failure the next is asked. */
 export const MAX_INSTANCES = 3;
 
 export function runSearch(
@@ -98,7 +98,7 @@ export function runSearch(
     meters.say("warn", "An upstream of search failed", { provider, name, reason, detail: answer.detail });
   }
 
-  /** The first instance that answers, or why none did. */
+  /** The answer of the first instance that gives one, or why none did. */
   async function askPrimary(
     ask: ActorClient,
     work: WorkContext,
@@ -125,14 +125,14 @@ export function runSearch(
     return failure;
   }
 
-  /** What the fallback gave and cost, or the error that stands for it. */
+  /** The fallback's results and cost, or its error. */
   async function askFallback(
     ask: ActorClient,
     work: WorkContext,
     request: SearchRequest,
     { engine, price_micros, budget }: Fallback,
   ): Promise<{ results: readonly RawResult[]; cost_micros: number } | SearchError> {
-    // Not the id alone: who joined a search and pays for one of its own asks under another.
+    // The prefix keeps it apart from other reservations of the same request.
     const id = `search ${request.search_id}`;
     const most_micros = price_micros * requestsFor(request);
     const hasCost = most_micros > 0;
@@ -150,7 +150,7 @@ export function runSearch(
     }
   }
 
-  /** A cache that cannot be read or written makes a search slower, not wrong. */
+  /** A cache fault makes a search slower, not wrong. */
   async function withCache<T>(what: string, otherwise: T, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -188,7 +188,7 @@ export function runSearch(
     };
     await withCache("write", false, async () => {
       const old = await documents.get("searches", digest);
-      // Somebody else wrote meanwhile: what they found is as good.
+      // If another search has written meanwhile, its answer is as good.
       return documents.put("searches", digest, entry, old?.version ?? 0, {
         expires_at_ms: searched_ms + ttl_ms,
       });
@@ -200,7 +200,7 @@ export function runSearch(
     const hit = freshAnswer(entry, request, revision(), clock.now());
     if (hit) return { answer: hit, refused_project: null };
 
-    // Before the question: what is stored while it is answered may be missing from the answer.
+    // Read before the search: a page stored during the search may be missing from its answer.
     const revisionBefore = revision();
     const primaryResult = await askPrimary(ask, work, request);
     const options = { freshness: request.freshness, now_ms: clock.now() };
@@ -230,7 +230,7 @@ export function runSearch(
       cost_usd: fromMicros(usesFallback ? fallbackResult.cost_micros : 0),
       error,
     };
-    // A poor answer the fallback did not better this time may be bettered the next.
+    // A poor answer that the fallback could not improve is not stored: the next search may improve it.
     if (reason === null || usesFallback || !fallback)
       await store(digest, request, answer, allResults, revisionBefore);
     return { answer, refused_project: fallbackResult === "budget_exhausted" ? request.project : null };
@@ -238,8 +238,8 @@ export function runSearch(
 }
 
 /**
- * Only a search that came to nothing has an error, and only when somebody who should have answered did not: nobody was
- * asked successfully, engines failed, or the fallback did. An honest "nothing found" has none.
+ * The error of a search. It has one only when there are no results and an upstream failed: no instance answered, engines
+ * failed, or the fallback failed. A search that honestly found nothing has no error.
  */
 function errorOf(
   reason: FallbackReason | null,
@@ -256,7 +256,7 @@ export const FALLBACK_PAGE = 20;
 export const requestsFor = ({ max_results }: { readonly max_results: number }): number =>
   Math.ceil(max_results / FALLBACK_PAGE);
 
-/** Reasons as a closed set, for a label. */
+/** The reason as a metric label: a closed set of values. */
 function reasonLabel(reason: string): string {
   const status = /^http_(\d)\d\d$/.exec(reason);
   return status ? `http_${status[1]}xx` : reason;

@@ -1,4 +1,4 @@
-/** The way from a caller's question to its answer: the search cache where it can answer, else the query's actor. */
+/** Answers a search request: from the search cache where possible, else by the query's actor. */
 import type { ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
@@ -16,16 +16,16 @@ interface SearchServiceDeps {
   readonly revision: SearchDeps["revision"];
 }
 
-/** Longer than a search ever takes, also one that begins anew for another purse. */
+/** Longer than any search takes, including one that restarts for another project's budget. */
 const TIMEOUT_MS = 160_000;
 
-/** Throws Fault. `say` is the voice of work that asks; default: the gateway's. */
+/** Throws Fault. `client` asks on behalf of background work; default: the gateway's client. */
 export function searchService(
   deps: SearchServiceDeps,
 ): (request: SearchRequest, client?: ActorClient) => Promise<SearchAnswer> {
   const { documents, ask, clock, meters, revision } = deps;
 
-  /** A cache that does not answer is no reason not to search. */
+  /** A cache fault does not prevent the search. */
   const readCache = async (digest: string) => {
     try {
       return asCachedSearch((await documents.get("searches", digest))?.value);

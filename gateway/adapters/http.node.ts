@@ -1,6 +1,6 @@
 /**
- * The HTTP port on node:http, for machines on which uWebSockets.js does not load and for the open internet. What
- * happens to a request is exchange.ts; here are the ways of this server, and the two limits in time that it lacks.
+ * The HTTP port on node:http, for machines on which uWebSockets.js does not load and for the open internet. The
+ * life of a request is in exchange.ts; this file has what is particular to this server, and two time limits it lacks.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,26 +14,26 @@ const NAME = "node:http";
 const HEAD_MAX_MS = 10_000;
 /** Longer than load balancers keep theirs (60 s at AWS): a pool never picks a connection that is being closed. */
 const IDLE_MAX_MS = 75_000;
-/** A client that takes nothing of its answer for so long is cut off. */
+/** A client that reads nothing of its answer for this long is disconnected. */
 const STALL_MAX_MS = 12_000;
-/** A body must bring PACE_BYTES in each PACE_MS, or a dribble would hold its memory for ever. */
+/** A body must bring PACE_BYTES in each PACE_MS; otherwise a slow upload would hold its memory for ever. */
 const PACE_MS = 10_000;
 const PACE_BYTES = 160 * 1024;
-/** After the last answer, until every connection is cut: what the kernel still holds leaves meanwhile. */
+/** Between the last answer and the end of all connections, so that the kernel can send what it has buffered. */
 const LINGER_MS = 250;
 
 interface Upload {
   readonly request: IncomingMessage;
   bytes: number;
-  /** What had come when it was last looked at; null before the first look. */
+  /** Bytes received at the last check; null before the first. */
   seen_bytes: number | null;
 }
 
 interface State {
   draining: boolean;
-  /** Requests whose answer has not been written to its end. */
+  /** Requests whose answer is not completely written. */
   open: number;
-  /** Called when `open` falls to nought. */
+  /** Called when `open` becomes 0. */
   onIdle: () => void;
   readonly uploads: Set<Upload>;
 }
@@ -142,14 +142,14 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
   };
 
   state.open++;
-  // Said once for each response: after its last byte, or when the connection broke before it.
+  // Emitted once for each response: after its last byte, or when the connection breaks before it.
   res.once("close", () => {
     isLive = false;
     if (!isFinished) call?.onClientAbort();
     resume(false);
     if (--state.open === 0) state.onIdle();
   });
-  res.on("error", () => {}); // A write after the client left: told by "close".
+  res.on("error", () => {}); // A write after the client disconnected; "close" reports it.
   req.on("error", () => {});
   res.on("drain", () => {
     socket.setTimeout(0); // A source may be silent for longer than a client.
@@ -157,7 +157,7 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
   });
   // Before the server's own listener, which sets the time a connection may idle.
   res.prependOnceListener("finish", () => {
-    isFinished = !socket.destroyed; // Said of a broken connection as well.
+    isFinished = !socket.destroyed; // Emitted for a broken connection as well.
     socket.setTimeout(0);
   });
 

@@ -1,7 +1,7 @@
 /**
- * The HTTP port on uWebSockets.js. What happens to a request is exchange.ts; here are only the ways of this server,
- * whose native objects die early: nothing of a request outlives its callback, nothing of a response its end or its
- * abort, and a callback that throws takes the process along. Each trap is told where it is stepped around.
+ * The HTTP port on uWebSockets.js. The life of a request is in exchange.ts; this file has only what is particular to this server.
+ * Its native objects are short-lived: a request is invalid after its callback, a response after its end or its abort,
+ * and a callback that throws ends the process. Comments mark each of these traps.
  */
 import { STATUS_CODES } from "node:http";
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";
@@ -15,7 +15,7 @@ const NAME = "uWebSockets.js";
 const COPIED_MAX_BYTES = 64 * 1024;
 /** Of an answer of unknown length this much is written at once: what the socket does not take is buffered in full. */
 const WRITTEN_BYTES = 64 * 1024;
-/** After the last answer, until every connection is cut: what the kernel still holds leaves meanwhile. */
+/** Between the last answer and the end of all connections, so that the kernel can send what it has buffered. */
 const LINGER_MS = 250;
 const BROKEN = Buffer.from('{"detail":"Bad Request"}');
 const JSON_TYPE = Buffer.from("application/json");
@@ -61,9 +61,9 @@ export async function loadUws(): Promise<Listen> {
 
 interface Server {
   draining: boolean;
-  /** Requests whose answer has not been written to its end. */
+  /** Requests whose answer is not completely written. */
   open: number;
-  /** Called when `open` falls to nought. */
+  /** Called when `open` becomes 0. */
   onIdle: () => void;
 }
 
@@ -154,7 +154,7 @@ function serve(res: HttpResponse, req: HttpRequest, server: Server, parties: Par
   }
 }
 
-/** One object and not a dozen functions made anew for each request. */
+/** One object instead of a dozen closures for each request. */
 class UwsWire implements Wire {
   readonly copied_max_bytes = COPIED_MAX_BYTES;
   readonly #res: HttpResponse;
@@ -164,11 +164,11 @@ class UwsWire implements Wire {
   isLive = true;
   /** The request's body, to its last byte. */
   hasBody = false;
-  /** In a callback that was called for bytes of this connection: what is written leaves in one packet as it is. */
+  /** True in a callback for bytes of this connection: uWebSockets.js sends what is written there in one packet. */
   isCorked = false;
   /** Continues a piece that the socket did not take whole. */
   #writable: ((offset: number) => boolean) | null = null;
-  /** Whoever waits for that piece. */
+  /** Resolves the wait for that piece. */
   #waiting: ((more: boolean) => void) | null = null;
   #total: number | null = null;
 
@@ -231,7 +231,7 @@ class UwsWire implements Wire {
 
   end(): void {
     this.#write(() => {
-      // What has its length told ended with its last byte.
+      // An answer of known length has ended with its last byte.
       if (this.#total === null) this.#res.end();
       else if (this.#total === 0) this.#res.end(Buffer.alloc(0));
       this.#finish();
@@ -247,7 +247,7 @@ class UwsWire implements Wire {
     if (--this.#server.open === 0) this.#server.onIdle();
   }
 
-  /** Everything that is written goes through here: in one packet, and never by an exception into native code. */
+  /** All writes go through here: in one packet, and without exceptions into native code. */
   #write(write: () => void): void {
     if (!this.isLive) return;
     try {
@@ -262,7 +262,7 @@ class UwsWire implements Wire {
     const res = this.#res;
     if (status !== 200) res.writeStatus(statusLine(status));
     let first: string | null = null;
-    // All fields in one call, for calls are what they cost. Nothing in them breaks a line: `faulty` has looked.
+    // All fields in one call, because each call into native code is expensive. replyDefect has checked that no value breaks a line.
     let fields = "";
     for (const name in headers) {
       if (first === null) fields = headers[(first = name)]!;

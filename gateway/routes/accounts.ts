@@ -1,7 +1,6 @@
 /**
- * What a caller may know of its own account: GET /v1/quota in its first form. Usage, ledger, alerts, keys and
- * invoices are not here yet. The month's numbers are the Account actors'; what this gateway has not told them yet
- * is told first.
+ * GET /v1/quota: what a caller's account has used this month and what is left. Usage, alerts, keys and invoices have no
+ * routes yet. The Account actors hold the month's numbers; this gateway reports its own counts to them first.
  */
 import type { ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
@@ -32,7 +31,7 @@ export interface AccountRoutesDeps {
 }
 
 const USAGE_WAIT_MS = 10_000;
-/** The most projects whose numbers one answer holds. */
+/** The most projects in one answer. */
 const MAX_PROJECTS = 100;
 
 interface ProjectUsage {
@@ -166,7 +165,7 @@ const allowance = (used: number, limit: number | null) => ({
   remaining: limit === null ? null : Math.max(0, limit - used),
 });
 
-/** What a provider cost is nobody's business but the operator's own customers'. */
+/** Only the operator's own customers see what providers cost. */
 const spend = (used: number, limit: number | null, { external, currency }: Money) => ({
   used: external ? null : fromMicros(used),
   limit: limit === null ? null : fromMicros(limit),

@@ -1,6 +1,6 @@
 /**
- * The bundled demo site, for people: pages this service has about an invented island, so that a search of a fresh clone
- * finds something a browser can open. Served only where the built-in index is the primary search; the service does not
+ * The bundled demo site: pages about an invented island, so that a search on a fresh clone finds something that a browser
+ * can open. Served only where the built-in index is the primary search; the service does not
  * fetch them from itself (its own address is no destination): their copies are in its cache from the start.
  */
 import { Type } from "typebox";

@@ -1,6 +1,6 @@
 /**
- * POST /v1/search: a checked body to the question the search is asked, and what it came to as a SearchResponse
- * (1-core.md). Who is searched, and what a poor answer is, is decided elsewhere and handed in.
+ * POST /v1/search: turns a checked body into a SearchRequest and the search's answer into a SearchResponse. Which engines
+ * are asked and what counts as a poor answer is decided in actors/search/.
  */
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Meters } from "../../cluster/ports/meters.ts";
@@ -65,7 +65,7 @@ interface RequestOrigin {
   readonly project: string;
 }
 
-/** The question, its defaults filled in and its white space tidied; also for an item of a batch. */
+/** The request with its defaults and with normalised white space; also for an item of a batch. */
 export function searchRequestOf(body: SearchBody, { search_id, project }: RequestOrigin): SearchRequest {
   return {
     search_id,

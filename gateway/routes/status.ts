@@ -1,6 +1,6 @@
 /**
- * What machines ask of a process: is it up, can it work, what does it count. The status of the service for the
- * public (/v1/status) is not here yet.
+ * /health, /ready and /metrics: whether the process is up, whether it can work, and what it counts. The public status of the
+ * service (/v1/status) does not exist yet.
  */
 import { type Static, Type } from "typebox";
 import type { Clock } from "../../cluster/ports/clock.ts";
@@ -9,7 +9,7 @@ import { openRoute, type Route } from "../route.ts";
 
 /** One thing the service cannot do without, or can. */
 export interface Check {
-  /** Resolves when it answers; how it failed is logged by whoever hands it in, never shown. */
+  /** Resolves when the dependency answers. The reason of a failure is not shown to clients. */
   readonly ping: () => Promise<void>;
   /** Whether the service is ready without it. */
   readonly gates: boolean;
@@ -17,7 +17,7 @@ export interface Check {
 
 export interface StatusRoutesDeps {
   readonly checks: Readonly<Record<string, Check>>;
-  /** True from the moment the process was told to stop. */
+  /** True once the process has begun to stop. */
   readonly draining: () => boolean;
   readonly version: string;
   readonly clock: Clock;
@@ -25,7 +25,7 @@ export interface StatusRoutesDeps {
   readonly metrics?: { readonly content_type: string; readonly render: () => Promise<string> };
 }
 
-/** How long a dependency may take to answer, and for how long its answer is good. */
+/** How long a dependency may take to answer, and how long its answer is cached. */
 const PING_WAIT_MS = 1_000;
 const REMEMBER_MS = 1_000;
 
@@ -122,7 +122,7 @@ export function statusRoutes({
           404: { description: "Asked from elsewhere", schema: Type.Object({ detail: Type.String() }) },
         },
         handle: async ({ head }) => {
-          // A proxy on this machine speaks for others: what it passes on is not from here.
+          // A proxy on this machine forwards requests of other machines: these are not local.
           const passed_on = head.headers.has("x-forwarded-for") || head.headers.has("forwarded");
           if (passed_on || !isLoopback(head.address())) return NOT_FOUND;
           const text = await metrics.render();

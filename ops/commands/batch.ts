@@ -1,7 +1,7 @@
 /**
- * trawl batch FILE: a client of POST /v1/batch/fetch and /v1/batch/search. One URL or query a line, or one item as JSON;
- * a bar on a terminal, NDJSON when piped. The idempotency key is made of what is asked, so the same command again goes
- * on with the same job.
+ * trawl batch FILE: a client of POST /v1/batch/fetch and /v1/batch/search. Each line is a URL, a query or an item as JSON.
+ * A progress bar on a terminal, NDJSON when piped. The idempotency key is a hash of the request, so the same command again
+ * continues with the same job.
  */
 import { createHash } from "node:crypto";
 import type { Command } from "commander";
@@ -21,13 +21,13 @@ interface BatchOptions extends ClientOptions {
 
 export const batchCommand = (context: Context): Command =>
   clientCommand("batch")
-    .description("fetch every URL of a file, or with --search look for every line, as one job")
-    .argument("[file]", "one a line, or JSON objects; - or nothing: standard input", "-")
-    .option("--search", "lines are queries")
-    .option("--callback <url>", "told when the job is over")
-    .option("--idempotency-key <key>", "names the job; default: made of what is asked")
-    .option("--detach", "print the job's id and do not wait")
-    .option("--resume <file>", "leave out the items that are in this NDJSON already")
+    .description("fetch every URL of a file, or search for every line with --search, as one job")
+    .argument("[file]", "one URL, query or JSON object per line; - or nothing: standard input", "-")
+    .option("--search", "the lines are search queries")
+    .option("--callback <url>", "an address that is called when the job has finished")
+    .option("--idempotency-key <key>", "identifies the job; default: a hash of the request")
+    .option("--detach", "print the job's id and do not wait for it")
+    .option("--resume <file>", "do not print the items that are already in this NDJSON file")
     .action(async (file: string, options: BatchOptions) => {
       const terminal = context.terminal?.() ?? systemTerminal();
       const { base, key } = service(context, options);
@@ -36,10 +36,11 @@ export const batchCommand = (context: Context): Command =>
         throw new CommandError(`Cannot read "${file}": ${problem.message}`, EXIT.usage);
       });
       const items = readItems(text, kind);
-      if (items.length === 0) throw new CommandError(`There is nothing in "${file}"`, EXIT.usage);
+      if (items.length === 0)
+        throw new CommandError(`Cannot run a batch: "${file}" has no items`, EXIT.usage);
       if (items.length > MAX_JOB_ITEMS)
         throw new CommandError(
-          `${items.length} items are more than a job may have (${MAX_JOB_ITEMS}): split the file`,
+          `Cannot run a batch of ${items.length} items: a job has at most ${MAX_JOB_ITEMS}; split the file`,
           EXIT.usage,
         );
       const callback_url = options.callback ?? null;
@@ -49,7 +50,7 @@ export const batchCommand = (context: Context): Command =>
       if (!reply.ok || content === null) throw errorOf(reply, content);
       const { job_id, created } = content as { job_id: string; created: boolean };
       if (options.detach) return context.out(options.json ? JSON.stringify(content) : job_id);
-      context.err(`Job ${job_id}, ${items.length} items${created ? "" : ", was there already"}`);
+      context.err(`Job ${job_id}, ${items.length} items${created ? "" : ", created before"}`);
       const from = options.resume === undefined ? 0 : countLines(await terminal.read(options.resume));
       const isPrinted = terminal.isPiped || options.json === true;
       return watch(context, terminal, { base, key, job_id, from, isPrinted });
@@ -69,7 +70,7 @@ export function readItems(text: string, kind: Extract<JobKind, "search" | "fetch
       try {
         items.push(JSON.parse(trimmed) as object);
       } catch {
-        throw new CommandError(`Line ${n + 1} is no JSON object`, EXIT.usage);
+        throw new CommandError(`Cannot read line ${n + 1}: it is not a JSON object`, EXIT.usage);
       }
   }
   return items;

@@ -1,11 +1,11 @@
 /**
- * What the commands that are clients of the HTTP API share: where to ask and as whom, one POST, and what a refusal is
- * to whoever typed the command.
+ * Shared by the commands that are clients of the HTTP API: the service's address and key, one request, and a refusal as an
+ * error message and an exit code.
  */
 import { Command, InvalidArgumentError } from "commander";
 import { CommandError, type Context, EXIT, type Json, withJson } from "./context.ts";
 
-/** Where and as whom, as options. */
+/** The options for the service's address and the key. */
 export interface ClientOptions extends Json {
   readonly url?: string;
   readonly key?: string;
@@ -16,8 +16,8 @@ const WAIT_MS = 180_000;
 
 export const clientCommand = (name: string): Command =>
   withJson(new Command(name))
-    .option("--url <address>", "the service; default TRAWL_URL, else HOST and PORT")
-    .option("--key <key>", "the key; default TRAWL_KEY, else TRAWL_ADMIN_KEY");
+    .option("--url <address>", "the service's address; default: TRAWL_URL, else HOST and PORT")
+    .option("--key <key>", "the API key; default: TRAWL_KEY, else TRAWL_ADMIN_KEY");
 
 /** The service's base address without a slash at its end, and the key. */
 export function service({ config }: Context, { url, key }: ClientOptions): { base: string; key: string } {
@@ -40,7 +40,7 @@ interface Exchange {
 export const post = (address: string, key: string, body: unknown): Promise<Exchange> =>
   exchange("POST", address, key, body);
 
-/** A request and its JSON, null when it has none; throws CommandError when nobody answers. */
+/** One request and the JSON of its answer, null without JSON. Throws CommandError when the service does not answer. */
 export async function exchange(
   method: "GET" | "POST" | "DELETE",
   address: string,
@@ -63,13 +63,13 @@ export async function exchange(
   }
 }
 
-/** Without what was left out: the service has defaults of its own. */
+/** Without undefined options: the service has its own defaults. */
 export const withoutUndefined = <T extends object>(options: T): { [K in keyof T]?: NonNullable<T[K]> } =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: NonNullable<T[K]>;
   };
 
-/** What the service said when it did not do it, as a sentence and an exit code. */
+/** The service's refusal as a sentence and an exit code. */
 export function errorOf({ status }: Response, content: unknown): CommandError {
   const { detail } = (content ?? {}) as { detail?: unknown };
   const message = typeof detail === "string" ? detail : sentence(detail);

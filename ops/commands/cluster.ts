@@ -1,6 +1,6 @@
 /**
- * trawl cluster rebuild: removes everything a cluster keeps on its bus, for when it was lost or is not to be trusted any
- * more. What must run stands in the documents, and is found again when nodes start.
+ * trawl cluster rebuild: removes everything a cluster keeps on its bus, for a bus that lost data. The document store is the
+ * source of truth: nodes find their work there when they start.
  */
 import { Command } from "commander";
 import type { Documents } from "../../cluster/ports/documents.ts";
@@ -13,13 +13,13 @@ import {
   withNodeDirectory,
 } from "./context.ts";
 
-/** Longer than any lease lives: whoever still holds one would answer, or may not begin anything any more. */
+/** Longer than any lease lasts: a node that still owns partitions answers within it; any other has lost its lease. */
 const SEARCH_MS = 4_000;
 
 export function clusterCommand(context: Context): Command {
   const cluster = new Command("cluster").description("the cluster as a whole");
   withJson(cluster.command("rebuild"))
-    .description("remove all streams and leases from the bus; with all nodes stopped")
+    .description("remove all streams and leases from the bus; only while all nodes are stopped")
     .action(async ({ json }: Json) => {
       const result = await withNodeDirectory(context, async (nodeDirectory) => {
         const nodes = await nodeDirectory.nodes(SEARCH_MS);
@@ -27,13 +27,13 @@ export function clusterCommand(context: Context): Command {
           throw new CommandError(
             `Cannot rebuild while nodes run: stop ${nodes.map(({ node }) => node).join(", ")} first`,
           );
-        // First, so that whoever starts now finds a bus that is behind, and waits for it.
+        // Raised first, so that a node that starts now sees an older bus and waits.
         const generation = await withDocuments(context, raiseGeneration);
         return { generation, removed: await nodeDirectory.wipe() };
       });
       if (json) return context.out(JSON.stringify(result));
       return context.err(
-        `Generation ${result.generation}; removed ${result.removed.join(", ") || "nothing, there was nothing"}. Start the nodes.`,
+        `Generation ${result.generation}; removed ${result.removed.join(", ") || "nothing"}. Start the nodes.`,
       );
     });
   return cluster;

@@ -1,5 +1,5 @@
 /**
- * What every command of `trawl` is handed, and how it ends. Data goes to standard output, everything about it to
+ * What every command of `trawl` gets, and how it ends. Data goes to standard output, everything about it to
  * standard error; with --json the data is one JSON value.
  */
 import type { Command } from "commander";
@@ -11,7 +11,7 @@ import type { Terminal } from "../terminal.ts";
 /** How a command ends, for scripts. */
 export const EXIT = { ok: 0, error: 1, usage: 2, some_failed: 3, key: 4, limit: 5, time: 124 } as const;
 
-/** Ends the command with a sentence for whoever typed it. */
+/** Ends the command with a sentence on standard error and an exit code. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly code: number;
@@ -27,14 +27,14 @@ export interface Context {
   /** Read when it is needed: `trawl --help` works with a broken configuration. Throws ConfigError. */
   readonly config: () => Config;
   readonly openDocuments: (config: Config) => Promise<Documents>;
-  /** The cluster of a configuration, looked at from outside. Throws Fault. */
+  /** The node directory of the configured cluster. Throws Fault. */
   readonly openNodeDirectory: (config: Config) => Promise<NodeDirectory>;
   readonly now: () => number;
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
-  /** Left out: the one the process runs in. */
+  /** Default: the terminal of this process. */
   readonly terminal?: () => Terminal;
-  /** The command worked, and this is still how it ends: for a fetch that came to nothing. */
+  /** Sets the exit code of a command that worked, for example for a fetch with an error. */
   readonly exit: (code: number) => void;
 }
 
@@ -42,7 +42,7 @@ export interface Json {
   readonly json?: boolean;
 }
 
-/** A command's options with the ones every command takes. */
+/** Adds the options that every command has. */
 export const withJson = (command: Command): Command => command.option("--json", "print JSON");
 
 /** Opens the stores beside a running service, does one thing and closes them. */
@@ -64,7 +64,7 @@ export async function withNodeDirectory<T>(
   work: (nodeDirectory: NodeDirectory) => Promise<T>,
 ): Promise<T> {
   if (config().cluster.bus === "memory")
-    throw new CommandError("There is no cluster here: TRAWL_BUS is memory, one process is everything");
+    throw new CommandError("There is no cluster: TRAWL_BUS is memory, so there is only one process");
   const nodeDirectory = await openNodeDirectory(config());
   try {
     return await work(nodeDirectory);

@@ -1,11 +1,11 @@
-/** trawl customer suspend, activate: beside a running service, which honours them within 5 seconds. */
+/** trawl customer suspend, activate: changes the document store; a running service follows within 5 seconds. */
 import { Command } from "commander";
 import { setCustomerStatus } from "../../actors/accounts/keys.ts";
 import type { Customer } from "../../schemas/accounts.ts";
 import { type Context, type Json, withDocuments, withJson } from "./context.ts";
 
 export function customerCommand(context: Context): Command {
-  const customer = new Command("customer").description("customers: who owns projects");
+  const customer = new Command("customer").description("manage customers, which own projects");
   const becomes = (name: string, status: Customer["status"], description: string): void => {
     withJson(customer.command(name))
       .description(description)
@@ -18,7 +18,7 @@ export function customerCommand(context: Context): Command {
         return context.err(`Customer "${whose}" is ${changed.status}.`);
       });
   };
-  becomes("suspend", "suspended", "refuse every call of its keys");
-  becomes("activate", "active", "let its keys call again");
+  becomes("suspend", "suspended", "refuse all calls of its keys");
+  becomes("activate", "active", "accept calls of its keys again");
   return customer;
 }

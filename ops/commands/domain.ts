@@ -10,9 +10,11 @@ interface DomainOptions extends ClientOptions {
 
 export const domainCommand = (context: Context): Command =>
   clientCommand("domain")
-    .description("what the service remembers of a domain: pace, failures, skips, dead hosts, lessons")
-    .argument("<domain>", "a domain, or one of its hosts")
-    .option("--clear", "forget failures, skips, dead hosts and lessons")
+    .description(
+      "show what the service remembers about a domain: limits, failures, skips, dead hosts, host profiles",
+    )
+    .argument("<domain>", "a domain or one of its hosts")
+    .option("--clear", "forget failures, skips, dead hosts and host profiles")
     .action(async (domain: string, options: DomainOptions) => {
       const { base, key } = service(context, options);
       const address = `${base}/v1/ops/domains/${encodeURIComponent(domain)}`;
@@ -22,7 +24,7 @@ export const domainCommand = (context: Context): Command =>
       if (options.json) return context.out(JSON.stringify(memory, null, 2));
       for (const line of describe(memory)) context.out(line);
       if (options.clear)
-        context.err(`Failures, skips, dead hosts and lessons of ${memory.domain} are forgotten.`);
+        context.err(`Cleared failures, skips, dead hosts and host profiles of ${memory.domain}.`);
     });
 
 function describe(memory: DomainMemory): string[] {

@@ -1,4 +1,4 @@
-/** trawl drain: has a node answer what it has, hand its partitions over and end, as SIGTERM does; from anywhere. */
+/** trawl drain: stops a node from any machine, as SIGTERM does: it finishes its work, hands off its partitions and ends. */
 import { Command } from "commander";
 import { CommandError, type Context, EXIT, type Json, withJson, withNodeDirectory } from "./context.ts";
 
@@ -10,9 +10,9 @@ interface DrainOptions extends Json {
 const WAIT_MS = 170_000;
 
 export const drainCommand = (context: Context): Command =>
-  withJson(new Command("drain").description("hand a node's partitions over and end it"))
-    .argument("<node>", "its name, as trawl nodes has it")
-    .option("--no-wait", "do not wait until it is gone")
+  withJson(new Command("drain").description("let a node finish its work, hand off its partitions and end"))
+    .argument("<node>", "its name, as trawl nodes prints it")
+    .option("--no-wait", "do not wait until the node has ended")
     .action(async (node: string, { json, wait }: DrainOptions) => {
       const stopped = await withNodeDirectory(context, async (nodeDirectory) => {
         if (!(await nodeDirectory.drain(node))) {
@@ -21,12 +21,12 @@ export const drainCommand = (context: Context): Command =>
         }
         const ends_ms = context.now() + WAIT_MS;
         while (wait && context.now() < ends_ms) {
-          // Asking takes a while by itself.
+          // Each query takes a while, so there is no sleep.
           if (!(await nodeDirectory.nodes()).some((report) => report.node === node)) return true;
         }
         return false;
       });
       if (json) context.out(JSON.stringify({ node, stopped }));
-      else context.err(stopped ? `Node ${node} is gone` : `Node ${node} is draining`);
+      else context.err(stopped ? `Node ${node} has ended` : `Node ${node} is draining`);
       if (wait && !stopped) context.exit(EXIT.time);
     });

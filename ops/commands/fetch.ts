@@ -38,22 +38,26 @@ export const fetchCommand = (context: Context): Command =>
   clientCommand("fetch")
     .description("fetch a page, PDF or document through the service and print its text")
     .argument("<url>", "what to fetch")
-    .addOption(new Option("--render <when>", "use a browser").choices(["auto", "never", "always"]))
-    .option("--max-bytes <number>", "largest body", wholeNumber)
+    .addOption(new Option("--render <when>", "when to use a browser").choices(["auto", "never", "always"]))
+    .option("--max-bytes <number>", "the largest body to read", wholeNumber)
     .option("--no-pdf", "refuse PDFs")
-    .option("--cache-ttl <seconds>", "oldest copy from the cache; 0: none", wholeNumber)
-    .option("--min-text <characters>", "less text than this is worth another route", wholeNumber)
-    .option("--no-archive", "no archived copies")
-    .option("--no-alternates", "no open copies elsewhere")
-    .option("--no-paid", "no premium routes")
-    .option("--tiers <list>", `only these routes, with commas between: ${TIERS.join(", ")}`, tiers)
+    .option(
+      "--cache-ttl <seconds>",
+      "the oldest acceptable copy from the cache; 0: do not use the cache",
+      wholeNumber,
+    )
+    .option("--min-text <characters>", "with less text than this, try the next route", wholeNumber)
+    .option("--no-archive", "do not use archived copies")
+    .option("--no-alternates", "do not look for open copies on other sites")
+    .option("--no-paid", "do not use premium routes")
+    .option("--tiers <list>", `only these routes, separated by commas: ${TIERS.join(", ")}`, tiers)
     .option("--timeout <seconds>", "deadline of the whole fetch, 5 to 150", seconds)
-    .option("--country <code>", "for premium routes, as CH")
-    .option("--user-agent <text>", "one the project may say")
-    .option("--accept-language <text>", "as de-CH, de;q=0.8")
-    .option("--project-ref <text>", "noted with the usage")
+    .option("--country <code>", "country of the exit for premium routes, for example CH")
+    .option("--user-agent <text>", "a User-Agent that the project is allowed to use")
+    .option("--accept-language <text>", "for example de-CH, de;q=0.8")
+    .option("--project-ref <text>", "recorded with the usage")
     .option("--html", "print the page's HTML instead of its text")
-    .option("--quiet", "nothing on standard error but mistakes")
+    .option("--quiet", "print only errors on standard error")
     .action(async (target: string, options: FetchOptions) => {
       const { base, key } = service(context, options);
       const { reply, content } = await post(`${base}/v1/fetch`, key, bodyOf(target, options));

@@ -1,4 +1,4 @@
-/** trawl key create, list, revoke: beside a running service, which honours them within 5 seconds. */
+/** trawl key create, list, revoke: changes the document store; a running service follows within 5 seconds. */
 import { Command, InvalidArgumentError, Option } from "commander";
 import { createKey, listKeys, revokeKey } from "../../actors/accounts/keys.ts";
 import { type Key, QUOTA_CATEGORIES, type QuotaCategory, toMicros } from "../../schemas/accounts.ts";
@@ -15,15 +15,15 @@ interface KeyOptions extends Json {
 }
 
 export function keyCommand(context: Context): Command {
-  const key = new Command("key").description("keys of the API");
+  const key = new Command("key").description("manage API keys");
 
   withJson(key.command("create"))
-    .description("create a key and print it, once")
-    .requiredOption("--project <name>", "whose key it is")
-    .option("--label <text>", "shown beside its prefix")
-    .option("--admin", "an account admin key: sees the whole customer")
+    .description("create a key and print it, only this once")
+    .requiredOption("--project <name>", "the project of the key")
+    .option("--label <text>", "a label, shown beside the prefix")
+    .option("--admin", "make it an account admin key, which sees the whole customer")
     .addOption(
-      new Option("--category <name>", "restrict it to a category; may be given twice")
+      new Option("--category <name>", "restrict it to a category; may be repeated")
         .choices([...QUOTA_CATEGORIES])
         .argParser((name: string, previous: readonly string[] | undefined) => {
           if (!(QUOTA_CATEGORIES as readonly string[]).includes(name))
@@ -31,8 +31,8 @@ export function keyCommand(context: Context): Command {
           return [...(previous ?? []), name];
         }),
     )
-    .option("--rps <number>", "requests per second of its own", wholeNumber)
-    .option("--quota <category=requests>", "monthly requests of a category; may be given twice", quota)
+    .option("--rps <number>", "a rate limit of its own, in requests per second", wholeNumber)
+    .option("--quota <category=requests>", "monthly requests of a category; may be repeated", quota)
     .option("--spend-cap <amount>", "monthly spend, in the customer's currency", amount)
     .action(async ({ project, label, admin, category, rps, quota: quotas, spendCap, json }: KeyOptions) => {
       const { key: secret, record } = await withDocuments(context, (documents) =>
@@ -53,7 +53,7 @@ export function keyCommand(context: Context): Command {
       const { prefix, role } = record;
       if (json) return context.out(JSON.stringify({ key: secret, prefix, project, role }));
       context.out(secret);
-      return context.err(`A ${role} key of project "${project}". It is shown this once; note it now.`);
+      return context.err(`A ${role} key of project "${project}". It is not shown again: save it now.`);
     });
 
   withJson(key.command("list"))

@@ -1,38 +1,38 @@
-/** trawl nodes: which nodes there are, what each of them holds, and what waits in front of it. */
+/** trawl nodes: lists the nodes, the partitions each owns and how many messages wait for it. */
 import { Command } from "commander";
 import { PARTITIONS } from "../../cluster/placement.ts";
 import type { NodeReport, QueueReport } from "../../cluster/ports/node-directory.ts";
 import { type Context, type Json, table, withJson, withNodeDirectory } from "./context.ts";
 
-/** A node, and what all its partitions have waiting. */
+/** A node, and the waiting messages of all its partitions. */
 interface Row extends NodeReport {
   readonly waiting: number;
   readonly unacknowledged: number;
 }
 
 export const nodesCommand = (context: Context): Command =>
-  withJson(new Command("nodes").description("list nodes, their partitions and what waits there")).action(
-    async ({ json }: Json) => {
-      const { nodes, queues } = await withNodeDirectory(context, async (nodeDirectory) => ({
-        nodes: await nodeDirectory.nodes(),
-        queues: await nodeDirectory.queues(),
-      }));
-      const rows = nodes.map((node) => joined(node, queues));
-      const owned = new Set(nodes.flatMap(({ partitions }) => partitions.map(({ partition }) => partition)));
-      const unowned = Array.from({ length: PARTITIONS }, (_, partition) => partition).filter(
-        (partition) => !owned.has(partition),
-      );
-      if (json) return context.out(JSON.stringify({ nodes: rows, queues, unowned }, null, 2));
-      const head = ["NODE", "ROLES", "UP", "PARTITIONS", "WAITING", "AT WORK", "AWAKE", "SERVES", "STATUS"];
-      context.out(
-        table(
-          head,
-          rows.map((row) => cells(row, context.now())),
-        ),
-      );
-      if (unowned.length > 0) context.err(`Owned by no node: ${unowned.join(", ")}`);
-    },
-  );
+  withJson(
+    new Command("nodes").description("list the nodes, their partitions and the messages that wait there"),
+  ).action(async ({ json }: Json) => {
+    const { nodes, queues } = await withNodeDirectory(context, async (nodeDirectory) => ({
+      nodes: await nodeDirectory.nodes(),
+      queues: await nodeDirectory.queues(),
+    }));
+    const rows = nodes.map((node) => joined(node, queues));
+    const owned = new Set(nodes.flatMap(({ partitions }) => partitions.map(({ partition }) => partition)));
+    const unowned = Array.from({ length: PARTITIONS }, (_, partition) => partition).filter(
+      (partition) => !owned.has(partition),
+    );
+    if (json) return context.out(JSON.stringify({ nodes: rows, queues, unowned }, null, 2));
+    const head = ["NODE", "ROLES", "UP", "PARTITIONS", "WAITING", "AT WORK", "AWAKE", "SERVES", "STATUS"];
+    context.out(
+      table(
+        head,
+        rows.map((row) => cells(row, context.now())),
+      ),
+    );
+    if (unowned.length > 0) context.err(`Owned by no node: ${unowned.join(", ")}`);
+  });
 
 function joined(node: NodeReport, queues: readonly QueueReport[]): Row {
   const epochs = new Map(node.partitions.map(({ partition, epoch }) => [partition, epoch]));

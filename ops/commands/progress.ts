@@ -1,7 +1,7 @@
-/** How far a job is, as one line of a given width. Functions of their arguments. */
+/** The progress of a job as one line of a given width. Pure functions. */
 import type { JobCounts } from "../../schemas/jobs.ts";
 
-/** What was seen of a job, and when. */
+/** How many items had finished at a time. */
 export interface Sample {
   readonly at_ms: number;
   readonly finished: number;
@@ -14,7 +14,7 @@ const RATE_WINDOW_MS = 30_000;
 
 export const finishedOf = ({ done, failed, cancelled }: JobCounts): number => done + failed + cancelled;
 
-/** Items a second over what was seen lately; null: too little was. */
+/** Items per second over the last half minute; null with too few samples. */
 export function rateOf(samples: readonly Sample[]): number | null {
   const last = samples.at(-1);
   const first = samples.find(({ at_ms }) => last && last.at_ms - at_ms <= RATE_WINDOW_MS);

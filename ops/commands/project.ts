@@ -1,4 +1,4 @@
-/** trawl project create, allow-agent, budget: beside a running service. */
+/** trawl project create, allow-agent, budget: changes the document store; a running service follows within 5 seconds. */
 import { Command, Option } from "commander";
 import {
   allowAgent,
@@ -19,16 +19,20 @@ interface ProjectOptions extends Json {
 }
 
 export function projectCommand(context: Context): Command {
-  const project = new Command("project").description("projects: who shares a rate limit, keys and bodies");
+  const project = new Command("project").description(
+    "manage projects, which share a rate limit, keys and bodies",
+  );
 
   withJson(project.command("create"))
     .description("create a project")
     .argument("<name>", "lower-case letters, digits, - and _")
-    .option("--customer <name>", "whose it is", FIRST_NAME)
-    .option("--new-customer", "create that customer, too")
-    .option("--external", "the new customer does not see what providers cost")
+    .option("--customer <name>", "the customer that owns it", FIRST_NAME)
+    .option("--new-customer", "create the customer as well")
+    .option("--external", "the new customer does not see provider costs")
     .addOption(
-      new Option("--currency <code>", "of the new customer").choices(["USD", "CHF", "EUR"]).default("USD"),
+      new Option("--currency <code>", "the currency of the new customer")
+        .choices(["USD", "CHF", "EUR"])
+        .default("USD"),
     )
     .action(async (name: string, { customer, newCustomer, external, currency, json }: ProjectOptions) => {
       const created = await withDocuments(context, async (documents) => {
@@ -45,21 +49,21 @@ export function projectCommand(context: Context): Command {
     });
 
   withJson(project.command("allow-agent"))
-    .description("let a project's fetches name this user agent")
+    .description("allow a project's fetches to use this User-Agent")
     .argument("<project>")
-    .argument("<user-agent>", "letter by letter as fetches will say it")
+    .argument("<user-agent>", "exactly as fetches will send it")
     .action(async (name: string, agent: string, { json }: Json) => {
       const changed = await withDocuments(context, (documents) => allowAgent(documents, name, agent));
       if (json) return context.out(JSON.stringify(changed));
       return context.err(
-        `Project "${name}" may say ${changed.user_agents.map((allowed) => `"${allowed}"`).join(", ")}.`,
+        `Project "${name}" may use the User-Agents ${changed.user_agents.map((allowed) => `"${allowed}"`).join(", ")}.`,
       );
     });
 
   withJson(project.command("budget"))
     .description("limit what a project may spend on premium routes in a month")
     .argument("<project>")
-    .argument("<amount>", "as 25.50, or none", (text) => (text === "none" ? null : amount(text)))
+    .argument("<amount>", "for example 25.50, or none", (text) => (text === "none" ? null : amount(text)))
     .action(async (name: string, micros: number | null, { json }: Json) => {
       const changed = await withDocuments(context, (documents) => setBudget(documents, name, micros));
       if (json) return context.out(JSON.stringify(changed));

@@ -1,4 +1,4 @@
-/** trawl search QUERY: a client of POST /v1/search. Results on standard output, how they came about on standard error. */
+/** trawl search QUERY: a client of POST /v1/search. Results on standard output, provider and cost on standard error. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { RESULTS_CEILING, PERIODS, type SearchBody, type SearchResponse } from "../../schemas/search.ts";
 import {
@@ -26,11 +26,11 @@ export const searchCommand = (context: Context): Command =>
   clientCommand("search")
     .description("search the web through the service")
     .argument("<query...>", "what to look for")
-    .option("--max <number>", `at most so many results, 1 to ${RESULTS_CEILING}`, maxResults)
-    .option("--language <code>", "as de or de-CH")
-    .option("--country <code>", "as CH")
+    .option("--max <number>", `the most results, 1 to ${RESULTS_CEILING}`, maxResults)
+    .option("--language <code>", "for example de or de-CH")
+    .option("--country <code>", "for example CH")
     .addOption(
-      new Option("--freshness <period>", "only what is that recent").choices([
+      new Option("--freshness <period>", "only results of this period").choices([
         ...PERIODS,
         "pd",
         "pw",
@@ -38,9 +38,13 @@ export const searchCommand = (context: Context): Command =>
         "py",
       ]),
     )
-    .option("--cache-ttl <seconds>", "oldest answer from the cache; 0: none", wholeNumber)
-    .option("--project-ref <text>", "noted with the usage")
-    .option("--quiet", "nothing on standard error but mistakes")
+    .option(
+      "--cache-ttl <seconds>",
+      "the oldest acceptable answer from the cache; 0: do not use the cache",
+      wholeNumber,
+    )
+    .option("--project-ref <text>", "recorded with the usage")
+    .option("--quiet", "print only errors on standard error")
     .action(async (words: string[], options: SearchOptions) => {
       const { base, key } = service(context, options);
       const body: SearchBody = {
@@ -63,7 +67,7 @@ export const searchCommand = (context: Context): Command =>
       if (answer.error !== null) context.exit(EXIT.error);
     });
 
-/** Title, address and what was said of it, an empty line between. */
+/** Title, address and snippets of each result, with an empty line between. */
 const resultLines = ({ results }: SearchResponse): string[] =>
   results.flatMap(({ rank, title, url, snippets, published_at }) => [
     `${rank}. ${title ?? url}${published_at === null ? "" : ` (${published_at.slice(0, 10)})`}`,
@@ -75,7 +79,7 @@ const resultLines = ({ results }: SearchResponse): string[] =>
 function describe(answer: SearchResponse): string {
   const { results, error, provider, cached, fallback_reason, unresponsive_engines } = answer;
   const outcome = error ?? (results.length === 0 ? "nothing found" : `${results.length} results`);
-  const by = cached ? "from the cache" : provider === null ? "nobody could answer" : `by ${provider}`;
+  const by = cached ? "from the cache" : provider === null ? "no provider answered" : `by ${provider}`;
   const reason = fallback_reason === null || fallback_reason === error ? "" : `, ${fallback_reason}`;
   const failed = unresponsive_engines.length === 0 ? "" : ` (${unresponsive_engines.join(", ")} failed)`;
   return `${outcome} ${by}${reason}${failed} (${answer.billing_category}, ${answer.request_id})`;

@@ -1,4 +1,4 @@
-/** trawl start: runs a node until it is told to stop. A second signal does not wait. */
+/** trawl start: runs a node until a signal or `trawl drain` stops it. A second signal ends it at once. */
 import { Command } from "commander";
 import type { Config } from "../config.ts";
 import { CommandError, type Context, type Json, withJson } from "./context.ts";
@@ -20,7 +20,7 @@ export interface Starting {
   readonly kill: (code: number) => never;
 }
 
-/** A process that was stopped twice ends as one that was interrupted. */
+/** The exit code after a second signal. */
 const INTERRUPTED = 130;
 
 export const startCommand = (context: Context, starting: () => Promise<Starting>): Command =>
@@ -37,19 +37,20 @@ export const startCommand = (context: Context, starting: () => Promise<Starting>
     let signals = 0;
     onSignal((name) => {
       if (++signals > 1) kill(INTERRUPTED);
-      context.err(`${name}: ending what is in flight; once more to stop at once`);
-      // What goes wrong with it ends the process below.
+      context.err(`${name}: waiting for requests in flight to end; send it again to stop at once`);
+      // A failure of the stop ends the process below.
       running.stop().catch(() => {});
     });
     await running.ended;
   });
 
 function greeting({ address, http, first_key, serves }: Running, config: Config): string[] {
-  // Whichever node was first on an empty store has made it.
-  const first = first_key === null ? [] : ["", "The first admin key, shown this once:", "", `  ${first_key}`];
+  // The first node on an empty store creates it.
+  const first =
+    first_key === null ? [] : ["", "The first admin key, shown only this once:", "", `  ${first_key}`];
   if (!serves) {
     const roles = config.cluster.roles.join(", ");
-    return [`This node (${roles}) tells of itself at ${address}`, http, ...first, ""];
+    return [`This node (${roles}) answers status requests at ${address}`, http, ...first, ""];
   }
   const key = first_key ?? "$TRAWL_KEY";
   const base_url = config.gateway.public_url ?? address;

@@ -1,6 +1,6 @@
 /**
- * Looking on while a job runs: a bar for people, its items as NDJSON for programs, in the order they were submitted.
- * Whoever leaves leaves the job running.
+ * Follows a job until it has finished: a progress bar on a terminal, its items as NDJSON in the order they were submitted
+ * otherwise. Ctrl-C stops following; the job goes on.
  */
 import type { JobItem, JobStatus } from "../../schemas/jobs.ts";
 import type { Terminal } from "../terminal.ts";
@@ -22,7 +22,7 @@ const FIRST_POLL_MS = 200;
 const MAX_POLL_MS = 1_000;
 const PAGE = 100;
 const MAX_SAMPLES = 100;
-/** As a shell says it of a program that was interrupted. */
+/** The exit code that shells use for an interrupted program. */
 const INTERRUPTED = 130;
 
 /** `include` adds a page of items. Throws CommandError. */
@@ -65,7 +65,7 @@ export async function watch(context: Context, terminal: Terminal, watched: Watch
     interrupt[Symbol.dispose]();
   }
 
-  /** The items that are over, up to the first that is not; answers which that is. */
+  /** Prints the finished items up to the first unfinished one, and returns that one's index. */
   async function print({ counts }: JobStatus, first: number): Promise<number> {
     let next = first;
     while (next < counts.total && !isInterrupted) {
@@ -83,7 +83,7 @@ export async function watch(context: Context, terminal: Terminal, watched: Watch
   function stopWatching(): void {
     draw("");
     context.err(
-      `The job goes on. To look on: trawl job watch ${job_id}; to end it: trawl job cancel ${job_id}`,
+      `The job goes on. To follow it: trawl job watch ${job_id}; to cancel it: trawl job cancel ${job_id}`,
     );
     context.exit(INTERRUPTED);
   }

@@ -8,7 +8,7 @@ import { firstWords } from "./adapters/process.ts";
 import type { Program, Settings } from "./engine.ts";
 
 /**
- * Namespaces of its own: its mounts exist for nobody else and end with it, and when its first process dies, everything
+ * Namespaces of its own: its mounts are visible to no other process and end with it, and when its first process dies, everything
  * in it dies. Killing `unshare` kills that first process.
  */
 export const APART = ["unshare", "--mount", "--ipc", "--pid", "--fork", "--kill-child=KILL"] as const;

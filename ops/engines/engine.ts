@@ -30,7 +30,7 @@ export interface Engine {
   readonly title: string;
   readonly port: number;
   readonly settings: Settings;
-  /** What it says goes here, and is gone after `stop`. */
+  /** Its output goes here; the folder is removed by `stop`. */
   readonly log: string;
   /** Resolves when it has ended for a reason of its own, not by `kill` or `stop`. */
   readonly failed: Promise<void>;

@@ -20,7 +20,7 @@ const { values: options } = parseArgs({
   },
 });
 const log = (line: string): void => console.error(`engines: ${line}`);
-/** Those that answer and those that do not yet: whoever was started is stopped. */
+/** All engines that were started, ready or not: each is stopped in the end. */
 const started: Promise<Engine>[] = [];
 const stopRequested = Promise.withResolvers<void>();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
@@ -30,7 +30,7 @@ const place = placeOf(process.env, homedir(), true, log);
 const settings: Settings[] = [];
 let missing = 0;
 
-/** Starts what was found, or says why there is nothing to start. */
+/** Starts the engine that was found, or logs why there is none. */
 async function bring(name: EngineName, command: EngineCommand): Promise<void> {
   switch (command.kind) {
     case "missing":

@@ -2,7 +2,7 @@
 import { firstWords } from "./adapters/process.ts";
 import type { Program } from "./engine.ts";
 
-/** What `cluster.md` asks for in production; older servers lack atomic batches. */
+/** What `cluster/README.md` asks for in production; older servers lack atomic batches. */
 export const NATS_AT_LEAST = [2, 12] as const;
 
 export function nats(binary: string, version: string): Program {

@@ -1,4 +1,4 @@
-/** GET and HEAD /v1/bodies/{sha256} (1-core.md): exact bytes, their headers, and who may have them. */
+/** GET and HEAD /v1/bodies/{sha256}: the exact bytes, their headers, and which projects may download them. */
 import { describe, expect, test } from "vitest";
 import { createProject } from "../../actors/accounts/keys.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";

@@ -1,4 +1,4 @@
-/** POST /v1/fetch and what it says (1-core.md, FetchBody, FetchResponse, Fetch errors; 3-decisions.md, Core). */
+/** POST /v1/fetch: its body, its response and its errors. */
 import { describe, expect, test } from "vitest";
 import { allowAgent, createCustomer, createProject } from "../../actors/accounts/keys.ts";
 import { Fault } from "../../cluster/ports/fault.ts";

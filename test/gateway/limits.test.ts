@@ -1,4 +1,4 @@
-/** Rates and allowances as rules (1-core.md, Limits), and their headers against the shared vectors where they are. */
+/** The rules of rates and allowances, and their header fields against shared test vectors where these are present. */
 import { existsSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

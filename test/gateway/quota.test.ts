@@ -1,4 +1,4 @@
-/** GET /v1/quota and the metering behind it (1-core.md, Quota; Limits). */
+/** GET /v1/quota and the metering behind it. */
 import { describe, expect, test } from "vitest";
 import { accountActor } from "../../actors/accounts/actor.ts";
 import { createCustomer, createProject, findGrant, prepareAccounts } from "../../actors/accounts/keys.ts";

@@ -1,4 +1,4 @@
-/** POST /v1/search and what it says (1-core.md, SearchBody, SearchResponse, Search errors; 3-decisions.md, Core). */
+/** POST /v1/search: its body, its response and its errors. */
 import { describe, expect, test } from "vitest";
 import { createCustomer, createKey, createProject } from "../../actors/accounts/keys.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
@@ -8,7 +8,7 @@ import { shape } from "../../gateway/validate.ts";
 import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { type SearchAnswer, type SearchRequest, SearchResponse } from "../../schemas/search.ts";
-import { type RequestOptions, gatewayHarness } from "../harness/gateway-harness.ts";
+import { type HeadOptions, gatewayHarness } from "../harness/gateway-harness.ts";
 
 const response = shape(SearchResponse);
 
@@ -52,7 +52,7 @@ async function searchHarness(search: (ask: SearchRequest) => Promise<SearchAnswe
     more: [...routes, ...demoRoutes(new Map([["page", Buffer.from("<p>page</p>")]]))],
   });
   time = it.clock;
-  const find = (body: object, options: RequestOptions = {}) =>
+  const find = (body: object, options: HeadOptions = {}) =>
     it.call("POST", "/v1/search", { ...options, body });
   return { ...it, requests, find };
 }

@@ -1,4 +1,4 @@
-/** The order of checks and what each refusal looks like (1-core.md, Authentication, Errors, Limits). */
+/** The order of the gateway's checks, and the reply of each refusal. */
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {

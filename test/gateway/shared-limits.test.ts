@@ -1,4 +1,4 @@
-/** Several gateways keep one limit together (1-core.md, Limits): never more than it says, and no fewer than asked for. */
+/** Several gateways keep one limit together: never more requests than it allows, and no fewer when they are asked for. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { accountActor } from "../../actors/accounts/actor.ts";

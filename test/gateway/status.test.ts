@@ -1,4 +1,4 @@
-/** /health, /ready, /metrics, / and /openapi.json (1-core.md, Health and status; Versioning). */
+/** /health, /ready, /metrics, / and /openapi.json. */
 import { existsSync, readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** 422 in FastAPI's words (1-core.md, Error bodies): our own table, and the project's shared vectors where they are. */
+/** 422 replies in FastAPI's form: a table, and shared test vectors where these are present. */
 import { existsSync, readFileSync } from "node:fs";
 import { Buffer } from "node:buffer";
 import fc from "fast-check";

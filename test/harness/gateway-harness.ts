@@ -39,18 +39,16 @@ import {
   FetchResponse,
   type PageRecord,
 } from "../../schemas/fetch.ts";
+import type { HttpResponse, RequestOptions } from "./http-response.ts";
 
 /** 2026-11-21T12:00:00Z, on a full second: windows of one second begin with it. */
 export const NOON_MS = Date.UTC(2026, 10, 21, 12);
 
-export interface RequestOptions {
-  readonly key?: string | null;
+/** What only a gateway without a socket can be given. */
+export interface HeadOptions extends RequestOptions {
   readonly authorization?: string;
-  readonly body?: unknown;
-  readonly raw?: Buffer;
-  readonly headers?: Record<string, string>;
   readonly address?: string;
-  readonly signal?: AbortSignal;
+  /** The body was larger than the route's limit. */
   readonly too_large?: boolean;
 }
 
@@ -61,15 +59,6 @@ export const clientAbort = (signal: AbortSignal = new AbortController().signal):
     return signal.aborted;
   },
 });
-
-/** A reply with its body read to the end. */
-export interface HttpResponse {
-  readonly status: number;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly bytes: Buffer;
-  readonly json: any;
-}
 
 /** What routes and actors of a test may be made of. */
 interface HarnessContext {
@@ -146,14 +135,14 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
   ];
   const { admit, failed } = server({ routes, identify, metering: usageMetering, clock, random, meters });
 
-  async function call(method: string, target: string, request: RequestOptions = {}): Promise<HttpResponse> {
+  async function call(method: string, target: string, request: HeadOptions = {}): Promise<HttpResponse> {
     const [path, query = ""] = target.split("?") as [string, string?];
     const key = request.key === undefined ? first! : request.key;
     const authorization = request.authorization ?? (key === null ? undefined : `Bearer ${key}`);
     const headers = new Map(Object.entries(request.headers ?? {}));
     if (authorization !== undefined) headers.set("authorization", authorization);
     const head: Head = { method, path, query, headers, address: () => request.address ?? "192.0.2.1" };
-    const bytes = request.raw ?? Buffer.from(request.body === undefined ? "" : JSON.stringify(request.body));
+    const bytes = bytesOf(request.body);
     const body: Body = request.too_large ? { kind: "too_large" } : { kind: "whole", bytes };
     const admission = admit(head, clientAbort(request.signal));
     return responseOf("status" in admission ? admission : await admission.answer(body));
@@ -173,9 +162,15 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     first: first!,
     key: async (key: Partial<KeyOptions> = {}) =>
       (await createKey(documents, { project: "default", role: "standard", ...key }, clock.now())).key,
-    fetch: (body: object, request: RequestOptions = {}) => call("POST", "/v1/fetch", { ...request, body }),
+    fetch: (body: object, request: HeadOptions = {}) => call("POST", "/v1/fetch", { ...request, body }),
   };
 }
+
+/** JSON; bytes and text as they are. */
+const bytesOf = (body: unknown): Buffer =>
+  Buffer.isBuffer(body)
+    ? body
+    : Buffer.from(body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body));
 
 async function read(body: Reply["body"]): Promise<Buffer> {
   if (body === undefined || Buffer.isBuffer(body)) return body ?? Buffer.alloc(0);

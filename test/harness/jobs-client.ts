@@ -5,7 +5,8 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FetchBody } from "../../schemas/fetch.ts";
 import type { JobItem, JobStatus } from "../../schemas/jobs.ts";
-import type { HttpResponse, Service } from "./service.ts";
+import type { HttpResponse } from "./http-response.ts";
+import type { Service } from "./service.ts";
 
 let keys = 0;
 

@@ -15,28 +15,12 @@ import { Agent, request } from "undici";
 import type { FetchBody, FetchResponse } from "../../schemas/fetch.ts";
 import { engines } from "./engines.ts";
 import { freePort } from "./free-port.ts";
+import type { HttpResponse, RequestOptions } from "./http-response.ts";
 import { natsNodeDirectory } from "../../cluster/adapters/nodes/node-directory.nats.ts";
 import { type Check, openapiCheck } from "./openapi-check.ts";
 import { settled } from "./settled.ts";
 
 export type Environment = Readonly<Record<string, string>>;
-
-export interface RequestOptions {
-  readonly key?: string | null;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON; bytes and text as they are. */
-  readonly body?: unknown;
-  readonly signal?: AbortSignal;
-}
-
-/** An answer read to its end. */
-export interface HttpResponse {
-  readonly status: number;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly bytes: Buffer;
-  readonly json: any;
-}
 
 export type FetchResult = FetchResponse & {
   /** Of the HTTP answer around it. */

@@ -1,4 +1,4 @@
-/** What a teaser says about where else its text may stand: feeds, a DOI, primary sources (1-core.md, primary_sources). */
+/** Links of a teaser to other copies of its text: feeds, a DOI, primary sources. */
 import { describe, expect, test } from "vitest";
 import { tasks } from "../../actors/lib/content/extract.ts";
 import { doiInUrl, readLeads, sourceKindOf } from "../../actors/lib/content/alternate-links.ts";

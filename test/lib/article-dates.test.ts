@@ -1,4 +1,4 @@
-/** Dates as pages write them (content.md 7), to the forms ArticleMeta has (1-core.md). */
+/** Dates as pages write them, to the forms that ArticleMeta has. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { dateInUrl, parseDate } from "../../actors/lib/article/dates.ts";

@@ -1,4 +1,4 @@
-/** What pages say of themselves (content.md 7; 1-core.md, ArticleMeta), as tables of small pages. */
+/** ArticleMeta from what pages declare, as tables of small pages. */
 import { expect, test } from "vitest";
 import { readHtml } from "../../actors/lib/article/article.ts";
 import { readLinkedData } from "../../actors/lib/article/jsonld.ts";

@@ -1,4 +1,4 @@
-/** Main text (content.md 3, 2.4): goldens for each quirk, laws that hold for any page, and hostile pages. */
+/** Main text: golden files for each quirk, properties that hold for any page, and hostile pages. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -186,7 +186,7 @@ describe("laws", () => {
   });
 });
 
-describe("hostile pages end in time (content.md 2.4)", () => {
+describe("hostile pages end in time", () => {
   const HOSTILE: readonly (readonly [name: string, page: () => string, capped: string | null])[] = [
     ["5,000 nested div", () => `${"<div>".repeat(5_000)}text${"</div>".repeat(5_000)}`, "depth"],
     ["50,000 nested div, closed", () => `${"<div>".repeat(50_000)}text${"</div>".repeat(50_000)}`, "depth"],

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { challengeOf, type Served, VENDORS } from "../../actors/lib/content/challenge.ts";
 
 /**
- * Written for this project, after content.md section 9; none is a page that was really served. A name says what is
+ * Written for this project after the published signs of each vendor; none is a page that was really served. A name says what is
  * expected: <vendor>[-variant].<challenge | block | ordinary>.http.
  */
 const FOLDER = new URL("../fixtures/challenge/", import.meta.url);
@@ -24,7 +24,7 @@ const expected = (file: string) => {
   return kind === "ordinary" ? null : { vendor: name.split("-")[0], kind };
 };
 
-describe("bot protection (content.md, 9)", () => {
+describe("bot protection", () => {
   test.each(FILES)("%s", (file) => {
     expect(challengeOf(served(file))).toEqual(expected(file));
   });

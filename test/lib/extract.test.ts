@@ -124,7 +124,7 @@ describe.each(Object.entries(RUNS))("extraction %s", (_, open) => {
   });
 });
 
-test("gives a document that came to nothing what headers and bytes tell (content.md, 4)", () => {
+test("describes a document whose extraction failed by its headers and bytes", () => {
   const html = task("html", Buffer.from(ARTICLE, "latin1"));
   expect(cutOff(html, "timeout")).toMatchObject({
     charset: "windows-1252",

@@ -1,4 +1,4 @@
-/** Feeds as they come: RSS 2.0, RSS 1.0, Atom; valid, broken and hostile (content.md 10). */
+/** Feeds: RSS 2.0, RSS 1.0 and Atom; valid, broken and hostile. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type FeedWish, findItems } from "../../actors/lib/content/feed.ts";

@@ -1,4 +1,4 @@
-/** Paywalls are detected, never circumvented (1-core.md, paywall; content.md 8): evidence, verdicts and traps as tables. */
+/** Paywalls are detected, never circumvented: evidence, verdicts and traps as tables. */
 import { describe, expect, test } from "vitest";
 import { readHtml } from "../../actors/lib/article/article.ts";
 

@@ -10,7 +10,7 @@ const read = (bytes: Uint8Array, limits = {}) => readPdf(bytes, at_once, { ...PD
 const numbered = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ lines: [`This is page ${index + 1}`, "Second line"] }));
 
-describe("a PDF (1-core.md, FetchResponse)", () => {
+describe("a PDF", () => {
   test("gives its pages, numbered from one, its lines apart, and the text of all", async () => {
     const pdf = await read(writePdf({ pages: numbered(3), title: "Annual report" }));
     expect(pdf).toEqual({
@@ -141,7 +141,7 @@ test.each([
   ["PowerPoint Presentation", false],
   ["  --  ", false],
   ["20240516", false],
-])("takes %j for a title: %s (content.md, 6)", (title, is) => {
+])("takes %j for a title: %s", (title, is) => {
   expect(isTitle(title)).toBe(is);
 });
 

@@ -139,7 +139,7 @@ describe("RFC 9309, section 2.2.3: special characters", () => {
   });
 });
 
-describe("Crawl-delay (3-decisions.md, Core: honoured up to 30 s)", () => {
+describe("Crawl-delay, honoured up to 30 s", () => {
   test.each([
     ["0.5", 500],
     ["10", 10_000],

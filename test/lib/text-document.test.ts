@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { cutText, readPlain, soundText } from "../../actors/lib/content/text-document.ts";
 
-describe("a document whose text is the document (1-core.md, FetchResponse.text)", () => {
+describe("a document whose text is the document", () => {
   test.each([
     ["json", '{"b": 1,\r\n  "a": [1e3, "\\u00e4"]}  '],
     ["json", '{"broken": '],

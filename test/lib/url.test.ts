@@ -7,7 +7,7 @@ const normal = (text: string): string | null => {
   return url && normaliseUrl(url);
 };
 
-describe("one spelling of an address (3-decisions.md, Core)", () => {
+describe("one spelling of an address", () => {
   test.each([
     ["HTTP://EXAMPLE.org", "http://example.org/"],
     ["http://example.org:80/a", "http://example.org/a"],
@@ -116,7 +116,7 @@ describe("the origin", () => {
   });
 });
 
-describe("the site whose politeness a host shares (3-decisions.md, Core)", () => {
+describe("the site whose politeness a host shares", () => {
   test.each([
     ["example.org", "example.org"],
     ["www.example.org", "example.org"],

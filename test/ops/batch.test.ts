@@ -57,7 +57,7 @@ test("lines are URLs, queries or objects; what is empty or begins with # is neit
     { url: "http://b.example/", render: "never" },
   ]);
   expect(readItems("two words\n", "search")).toEqual([{ query: "two words" }]);
-  expect(() => readItems("a\n{oops\n", "fetch")).toThrow("Line 2 is no JSON object");
+  expect(() => readItems("a\n{oops\n", "fetch")).toThrow("Cannot read line 2: it is not a JSON object");
 });
 
 /** The command beside a running service; time goes on while it sleeps. */
@@ -151,11 +151,11 @@ describe("trawl batch", () => {
     const left = await run("batch", "urls.txt");
     expect(left.code).toBe(130);
     expect(left.out.length).toBeLessThan(64);
-    expect(left.err).toMatch(/The job goes on\. To look on: trawl job watch [0-9a-f-]{36}/);
+    expect(left.err).toMatch(/The job goes on\. To follow it: trawl job watch [0-9a-f-]{36}/);
     leaveAfter(Infinity);
     const resumed = await run("batch", "urls.txt", "--resume", "out.ndjson");
     expect([resumed.code, indexes(resumed.out).at(0), resumed.out.length]).toEqual([0, 3, 61]);
-    expect(resumed.err).toContain("was there already");
+    expect(resumed.err).toContain("created before");
     expect((await documents.list("job_idempotency_keys", { limit: 10 })).length).toBe(1);
     await close();
   });
@@ -185,8 +185,8 @@ describe("trawl batch", () => {
 
   test.each([
     ["nowhere.txt", 2, 'Cannot read "nowhere.txt"'],
-    ["empty.txt", 2, "There is nothing in"],
-    ["many.txt", 2, "50001 items are more than a job may have"],
+    ["empty.txt", 2, "Cannot run a batch: "],
+    ["many.txt", 2, "Cannot run a batch of 50001 items"],
     ["bad.txt", 2, "items.1.max_bytes"],
   ])("says what is wrong with %s", async (file, code, expected) => {
     const { run, close } = await shell({

@@ -102,7 +102,7 @@ describe("accounts", () => {
     expect([key.slice(0, 10), rest]).toEqual([prefix, { project: "p", role: "standard" }]);
     const admin = await run("key", "create", "--project", "p", "--admin");
     expect(admin.out).toMatch(/^ak_[0-9A-Za-z]{43}$/);
-    expect(admin.err).toContain("shown this once");
+    expect(admin.err).toContain("not shown again");
     const listed = await run("key", "list");
     expect(listed.out).toContain(prefix);
     expect(listed.out).not.toContain(key);
@@ -226,7 +226,7 @@ describe("start", () => {
       },
     );
     const { out } = await run("start");
-    expect(out).toContain("This node (worker) tells of itself at http://127.0.0.1:4711");
+    expect(out).toContain("This node (worker) answers status requests at http://127.0.0.1:4711");
     expect(out).toContain("ak_first");
     expect(out).not.toContain("curl");
   });

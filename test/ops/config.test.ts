@@ -1,5 +1,6 @@
-/** What an operator may set (3-decisions.md, Running it). */
-import { existsSync, readFileSync } from "node:fs";
+/** The settings of the service. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Config, masked, readConfig, SETTINGS, settingRows } from "../../ops/config.ts";
 
@@ -142,11 +143,11 @@ describe("a variable", () => {
     ]),
     [
       { TRAWL_FILINGS_IDENTITY: "Company name contact@company.example" },
-      "TRAWL_FILINGS_IDENTITY must be an address that somebody reads",
+      "TRAWL_FILINGS_IDENTITY must be an e-mail address that is read",
     ],
     [
       { TRAWL_FILINGS_IDENTITY: "Company name contact@example.com" },
-      "TRAWL_FILINGS_IDENTITY must be an address that somebody reads",
+      "TRAWL_FILINGS_IDENTITY must be an e-mail address that is read",
     ],
     [{ TRAWL_FILINGS_RPS: "0" }, "TRAWL_FILINGS_RPS must be >= 1"],
     [{ TRAWL_FILINGS_RPS: "11" }, "TRAWL_FILINGS_RPS must be <= 10"],
@@ -236,14 +237,18 @@ test("says which values were set", () => {
   expect(lines).toHaveLength(SETTINGS.length);
 });
 
-const DECISIONS = "../shared/spec/3-decisions.md";
-test.skipIf(!existsSync(DECISIONS))(`knows every variable of the specification (${DECISIONS})`, () => {
-  const text = readFileSync(DECISIONS, "utf8");
-  const rows = text.split("\n").filter((line) => line.startsWith("| `"));
-  const variables = rows
-    .flatMap((row) => row.split("|")[1]!.match(/[A-Z][A-Z0-9_]*/g) ?? [])
-    .filter((name) => /^(TRAWL_|S3_)|^(PORT|HOST)$/.test(name));
-  expect(variables.length).toBeGreaterThan(25);
-  const known = new Set(SETTINGS.map(({ env }) => env));
-  expect(variables.filter((name) => !known.has(name))).toEqual([]);
-});
+const SPECIFICATION = "../shared/spec";
+test.skipIf(!existsSync(SPECIFICATION))(
+  `knows every variable of the specification (${SPECIFICATION})`,
+  () => {
+    const files = readdirSync(SPECIFICATION).filter((file) => file.endsWith(".md"));
+    const text = files.map((file) => readFileSync(join(SPECIFICATION, file), "utf8")).join("\n");
+    const rows = text.split("\n").filter((line) => line.startsWith("| `"));
+    const variables = rows
+      .flatMap((row) => row.split("|")[1]!.match(/[A-Z][A-Z0-9_]*/g) ?? [])
+      .filter((name) => /^(TRAWL_|S3_)|^(PORT|HOST)$/.test(name));
+    expect(variables.length).toBeGreaterThan(25);
+    const known = new Set(SETTINGS.map(({ env }) => env));
+    expect(variables.filter((name) => !known.has(name))).toEqual([]);
+  },
+);

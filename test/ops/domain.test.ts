@@ -89,7 +89,7 @@ test("shows a domain in words, forgets it when told to, and says so", async () =
   expect(await run("domain", "example.org", "--clear")).toEqual({
     code: 0,
     out: "example.org: one start in 500 ms, 0 of 2 slots taken, 0 waiting\nfailed fetches in a row: 0",
-    err: "Failures, skips, dead hosts and lessons of example.org are forgotten.",
+    err: "Cleared failures, skips, dead hosts and host profiles of example.org.",
   });
   expect(await run("domain")).toMatchObject({ code: 2 });
   expect(await run("domain", "example.org", "--key", "ak_wrong_0123456789abcdef")).toMatchObject({ code: 4 });

@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type HttpResponse, type Service, SETUPS } from "../harness/service.ts";
+import type { HttpResponse } from "../harness/http-response.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
 import { article, type Web, web } from "../harness/web.ts";
 
 /** A body, and what is wrong with it: where and what, in pydantic's words. */

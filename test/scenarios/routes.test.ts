@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, request as httpRequest, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort } from "../harness/programs.ts";
+import { freePort } from "../harness/free-port.ts";
 import { type Service, SETUPS } from "../harness/service.ts";
 import { type Arrival, article, type Page, prose, type Site, type Web, web } from "../harness/web.ts";
 

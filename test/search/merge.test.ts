@@ -1,4 +1,4 @@
-/** One list out of many engines (1-core.md, SearchResult and POST /v1/search). */
+/** One result list out of many engines' lists. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RawResult } from "../../actors/search/engine.ts";

@@ -12,7 +12,8 @@ import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
 import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
 import { permitLog } from "../harness/fake-permit.ts";
-import { findProgram, freePort, type Program, program } from "../harness/programs.ts";
+import { freePort } from "../harness/free-port.ts";
+import { findProgram, type Program, program } from "../harness/programs.ts";
 
 const USER_AGENT = "Mozilla/5.0 (compatible; trawl/test)";
 const NOW_MS = Date.UTC(2026, 10, 21, 12);

@@ -15,7 +15,8 @@ import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/e
 import type { Exchange, ExchangeRequest } from "../../cluster/ports/egress.ts";
 import { answer, type HostileSite, hostileSite, pem } from "../harness/hostile-site.ts";
 import { permitLog } from "../harness/fake-permit.ts";
-import { findProgram, freePort, type Program, program } from "../harness/programs.ts";
+import { freePort } from "../harness/free-port.ts";
+import { findProgram, type Program, program } from "../harness/programs.ts";
 
 const clock = systemClock();
 const rule = destination({ allow: ["127.0.0.0/8"] });

@@ -11,7 +11,7 @@ import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
 import { onlyTo } from "../../cluster/adapters/egress/upstream-proxy.ts";
 import { permitLog } from "../harness/fake-permit.ts";
-import { freePort } from "../harness/programs.ts";
+import { freePort } from "../harness/free-port.ts";
 
 const PAGE = "https://shop.example/item?id=1";
 const HTML = "<html><title>Preis</title><p>Für 5 €</p></html>";

@@ -1,6 +1,6 @@
 /**
  * HTML to main text, ArticleMeta and what there is of a paywall, from one parse. A function of its arguments: no clock,
- * no network, no recursion, and a limit on everything (article-tree.ts has them).
+ * no network, no recursion, and a limit on everything (tree.ts has them).
  */
 import type { ArticleMeta } from "../../../schemas/fetch.ts";
 import { featuresOf, findGroups, readTraits, type Traits } from "./features.ts";
@@ -93,7 +93,7 @@ export function surveyOf(tree: Tree, linked: LinkedData, url: string): Survey {
 /** For each row of numbers, `width` of them a line, the chance that the line is text. */
 export type Weigh = (rows: Float32Array, width: number) => number[];
 
-/** What a page is and says. `weigh` and `choose` are given by whoever learns weights and judges them on other pages. */
+/** What a page is and says. `weigh` and `choose` are overridden by the training bench, which learns weights and judges them on other pages. */
 export function readHtml(
   html: string,
   url: string,
@@ -118,7 +118,7 @@ export function readHtml(
   const captioned = captions(page);
   const lineTexts = new Set<string>();
   const read = lines.flatMap(({ node, tag, text }, i) => {
-    // What a page sells is never taken from where nobody sees it.
+    // Hidden text of a page that is not free is never used.
     if (!some || !picked[i] || (closed && unseen[node])) return [];
     if (kind === "article" && captioned[node]) return [];
     // A carousel's clones, a heading set twice for wide and narrow screens. One paragraph after itself is meant so.
@@ -128,7 +128,7 @@ export function readHtml(
     lineTexts.add(text);
     return [i];
   });
-  // What a gate says is no text; it is heard by readPaywall.
+  // The text of a gate is not article text; readPaywall reads it.
   const gates = findGates({ tree, words: page.words, unseen, lines, article_lines: read });
   const reliable = read.filter(
     (i) => !gates.some((gate) => lines[i]!.node >= gate && lines[i]!.node < tree.end[gate]!),

@@ -1,6 +1,6 @@
 /**
  * A line as numbers: what it says, where it stands, what stands beside it, what kind of page it stands on.
- * Nothing here knows a site or a language's vocabulary beyond the word lists; article-score.ts weighs the numbers.
+ * Nothing here knows a site or a language's vocabulary beyond the word lists; score.ts weighs the numbers.
  */
 import { isLdType, type LinkedData } from "./jsonld.ts";
 import type { Line } from "./lines.ts";

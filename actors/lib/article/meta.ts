@@ -294,7 +294,7 @@ export function readMeta(
     () =>
       cleanAuthors(opening.filter((line) => line.length < 70 && BY_LINE.test(line)).slice(0, 1), site, true),
     () => cleanAuthors(visible.authors.users.slice(0, 1), site, false),
-    // The site itself, when it says so and names nobody.
+    // The site itself, when it is declared as the author without a person's name.
     () => cleanAuthors([...declared, ...named_meta], null, false).slice(0, 1),
   ];
   let authors: string[] = [];

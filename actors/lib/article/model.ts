@@ -1,5 +1,5 @@
 /**
- * Weights, learned and not written: boosted trees over the numbers of article-features.ts, read by article-score.ts.
+ * Weights, learned and not written: boosted trees over the numbers of features.ts, read by score.ts.
  * Made by `node bench/extraction.train.ts --write` from gold pages (WCXB by M. Foley, CC-BY-4.0; article-extraction-benchmark,
  * MIT) of which no text is in here. Changing a feature means learning again.
  */

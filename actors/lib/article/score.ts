@@ -1,5 +1,5 @@
 /**
- * How likely each line of a page is its text, by the trees of article-model.ts, and which lines to take so that the
+ * How likely each line of a page is its text, by the trees of model.ts, and which lines to take so that the
  * expected share of right words is the best. It knows nothing of pages: numbers in, choices out.
  */
 import { BIAS, TREES } from "./model.ts";

@@ -1,5 +1,5 @@
 /**
- * Weights, learned and not written: one for each number of a title's candidate, in the order of article-title.ts.
+ * Weights, learned and not written: one for each number of a title's candidate, in the order of title.ts.
  * Made by `node bench/title.train.ts --write` from gold titles (WCXB by M. Foley, CC-BY-4.0) of which none is in here.
  */
 export const TITLE_WEIGHTS: readonly number[] = [

@@ -15,7 +15,7 @@ const ATTRIBUTE_CHARS_MAX = 2_048;
 const TEXT_CHARS_MAX = 5_000_000;
 const SCRIPTS_MAX = 64;
 const SCRIPT_CHARS_MAX = 1_048_576;
-/** Names of scripts and frames, for whoever looks for vendors. */
+/** Names of scripts and frames, for the detection of vendors. */
 const HOSTS_MAX = 256;
 
 export type Attributes = Readonly<Record<string, string>>;

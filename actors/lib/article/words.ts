@@ -1,7 +1,7 @@
 /**
  * The words that tell text from trimmings, by purpose and language, as data. Names are class names, ids and the like,
  * cut into words ("RelatedPosts", "related-posts" and "related_posts" are all "related posts"); phrases are whole lines.
- * What follows from a hit is decided in article-marks.ts and article-lines.ts.
+ * What follows from a hit is decided in marks.ts and lines.ts.
  */
 
 /** Names of what is never the page's text, whatever its kind. */

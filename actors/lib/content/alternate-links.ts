@@ -20,7 +20,7 @@ const MAX_SOURCE_CHARS = 300;
 /** Attributes are cut there: half an address is none. */
 const MAX_HREF_CHARS = 2_048;
 
-/** Of HTML that is not declared free nothing is taken from where nobody sees it. */
+/** Hidden text of HTML that is not declared free is not used. */
 export function readLeads(html: string, url: string): Leads {
   const tree = buildTree(html);
   const base = URL.parse(tree.base ?? url, url) ?? new URL(url);
@@ -118,7 +118,7 @@ export function sourceKindOf(url: URL): PrimarySource["kind"] | null {
 
 const FRAME: ReadonlySet<string> = new Set(["nav", "footer", "aside"]);
 
-/** Links of the page's text to somebody else's document, in order, each once. */
+/** Links in the page's text to documents of other sites, in order, each once. */
 function sourcesIn(tree: Tree, base: URL, site: string): PrimarySource[] {
   const unseen = unseenAnywhere(readPage(tree, true));
   const found = new Map<string, PrimarySource>();

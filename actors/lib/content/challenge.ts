@@ -1,5 +1,5 @@
 /**
- * Tells a page of bot protection from the page that was asked for, and by whom it is. Recognised, never solved:
+ * Recognises pages of bot protection and their vendor. They are recognised, never solved:
  * the ladder goes on, and a block that says no is not worked around.
  *
  * A decisive header comes first; then marks in the body, on an answer that is a refusal by its status or small;
@@ -236,7 +236,7 @@ function isCaptcha(page: Page): boolean {
   );
 }
 
-/** [K] Its own script is told what was decided: 'bv' is for those who shall not even be asked. */
+/** [K] The vendor's script is told its decision: 'bv' means that not even a challenge is shown. */
 function saidByDatadome({ structure }: Page): ChallengeKind {
   return /'t'\s*:\s*'bv'/.test(structure) ? "block" : "challenge";
 }

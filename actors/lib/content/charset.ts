@@ -58,7 +58,7 @@ export function charsetOf({ bytes, content_type, kind }: Document): string | nul
     case "pdf":
     case "binary":
       return null;
-    // RFC 8259: UTF-8. Who sends something else and says so is believed only when it cannot be UTF-8.
+    // RFC 8259: UTF-8. A declared encoding other than UTF-8 is used only when the bytes are not valid UTF-8.
     case "json":
       return bom ?? (isUtf8(bytes) ? "UTF-8" : (declared ?? "UTF-8"));
     case "xml":
@@ -75,7 +75,7 @@ export function charsetOf({ bytes, content_type, kind }: Document): string | nul
   }
 }
 
-/** The text, its byte order mark gone, what does not decode as U+FFFD; a name nobody knows is read as UTF-8. */
+/** The text, its byte order mark gone, what does not decode as U+FFFD; an unknown encoding name is read as UTF-8. */
 export function decodeText(bytes: Uint8Array, charset: string): string {
   return new TextDecoder(readable(charset) ?? "UTF-8").decode(bytes);
 }

@@ -1,6 +1,6 @@
 /**
  * RSS 2.0, RSS 1.0 and Atom to the items that may be a given page, with the HTML they carry. It reads what feeds have,
- * valid or not, in one pass and within limits; whether an item is the page is judged by whoever asked.
+ * valid or not, in one pass and within limits; the caller decides whether an item is the page.
  */
 import { Parser } from "htmlparser2";
 import { addressOf, isSameTitle } from "./similarity.ts";

@@ -1,5 +1,5 @@
 /**
- * All the text of a filed document. An article's reader looks for the story and drops the rest; whoever reads a filing
+ * All the text of a filed document. The article extraction looks for the story and drops the rest; a reader of a filing
  * wants every table and every line of it. A row of a table is a line, its cells apart by tabs. What a browser does not
  * show (the header of inline XBRL, hidden parts) is left out, and so are the lines of the SGML wrapper around it.
  */

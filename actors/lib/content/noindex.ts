@@ -1,6 +1,6 @@
 /**
  * Whether a page asks not to be found by searches: X-Robots-Tag, or a robots meta element (RFC 9309 leaves both to
- * convention). It may be fetched and shown to who asks for its address all the same.
+ * convention). Such a page may still be fetched by its address.
  */
 
 /** Where a head ends, generously. */

@@ -27,7 +27,7 @@ export interface PaywallPage {
   readonly about: LdNode | null;
   /** Class and id of each node, cut into words and padded with spaces. */
   readonly words: readonly string[];
-  /** 1 for nodes nobody sees. */
+  /** 1 for hidden nodes. */
   readonly unseen: Uint8Array;
   /** From findGates. */
   readonly gates: readonly number[];
@@ -49,7 +49,7 @@ const GATE_CHARS_MAX = 3_000;
 /** A gate may be longer than half of a very short teaser. */
 const GATE_CHARS_SPARE = 600;
 
-/** Hosts, globals and elements of who sells walls. Weak: the same hosts serve statistics and consent. */
+/** Hosts, globals and elements of paywall vendors. A weak sign: the same hosts serve statistics and consent. */
 const VENDORS: readonly (readonly [code: string, pattern: RegExp])[] = [
   ["vendor_piano", /\btinypass\.com|\bpiano\.io|\btp\.push\(/i],
   ["vendor_cxense", /\bcxense\.com|\bcX\.callQueue/],

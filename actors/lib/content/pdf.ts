@@ -1,6 +1,6 @@
 /**
  * A PDF's text, page by page, by pdf.js within limits: pages, characters and time. At a limit it ends with the last
- * whole page and says so; the number of all pages is told whenever the document opens. It recognises no text in
+ * whole page and says so; the number of all pages is known whenever the document opens. It recognises no text in
  * pictures: a scanned document is "" without an error. What hangs inside one page is cut off from outside.
  */
 import { createRequire } from "node:module";
@@ -171,7 +171,7 @@ function reason(cause: unknown): string {
   return (cause instanceof Error ? cause.message : String(cause)).slice(0, 200);
 }
 
-/** pdf.js refuses Buffers and empties what it is given: only bytes that nobody else sees go in without a copy. */
+/** pdf.js refuses Buffers and empties what it is given: only bytes with an ArrayBuffer of their own are passed without a copy. */
 function ownedBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const whole = !Buffer.isBuffer(bytes) && bytes.byteLength === bytes.buffer.byteLength;
   return whole ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);

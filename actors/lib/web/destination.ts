@@ -1,8 +1,8 @@
 /**
- * Which hosts, addresses and ports may be connected to: the rule behind every outgoing connection.
+ * SSRF protection: which hosts, addresses and ports may be connected to. Every outgoing connection is checked here.
  *
- * A host that is an address is judged as it stands, a name is either refused unasked or handed back to be
- * resolved, and then every address it has is judged here again. Nothing is resolved or connected to in this file.
+ * A host that is an address is judged directly. A name is either refused without resolving it or must be resolved by the
+ * caller, which then checks every address here again. Nothing is resolved or connected to in this file.
  */
 import ipaddr from "ipaddr.js";
 
@@ -12,7 +12,7 @@ export type Judgement = "allowed" | "blocked_destination" | "invalid_url" | "res
 export interface Endpoint {
   /**
    * An address, or a name as it stands in a URL. `0.0.0.0` and `::` stand for this machine's loopback; the
-   * addresses of its interfaces, and those a name resolves to, are told one by one by whoever knows them.
+   * addresses of its interfaces, and those a name resolves to, must be listed one by one by the caller.
    */
   readonly host: string;
   readonly port: number;
@@ -25,9 +25,9 @@ export interface DestinationOptions {
   readonly own?: readonly Endpoint[];
 }
 
-/** What an adapter that opens connections asks. */
+/** What an adapter asks before it opens a connection. */
 export interface Destination {
-  /** Judges what can be told before anything is resolved. */
+  /** Judges what can be judged before anything is resolved. */
   readonly url: (url: string) => Judgement;
   /** Judges one resolved address; called for every one, and once more for the connected socket. */
   readonly address: (address: string, port: number) => "allowed" | "blocked_destination";
@@ -48,7 +48,7 @@ const REFUSED_PORTS: ReadonlySet<number> = new Set([
 /** Refused without asking a resolver, with everything below them, while no allowance is given. */
 const REFUSED_NAMES = ["localhost", "local", "internal", "intranet", "lan", "home.arpa", "metadata"] as const;
 
-/** What the range table of ipaddr.js 2.5.0 calls unicast and no stranger should reach. */
+/** What the range table of ipaddr.js 2.5.0 calls unicast and no caller should reach. */
 const REFUSED_BESIDES = [
   // Azure's host service: a public address that answers inside every virtual network.
   "168.63.129.16/32",
@@ -92,7 +92,7 @@ function isGlobal(address: Address): boolean {
   return reached.kind() === "ipv4" || within(reached, GLOBAL_IPV6);
 }
 
-/** "10.0.0.0/8", "fd00::/8" or a single address. Throws on anything else: a setting nobody meant. */
+/** "10.0.0.0/8", "fd00::/8" or a single address. Throws on anything else: a mistake in the configuration. */
 function readAllowance(text: string): Range {
   const cidr = text.includes("/") ? text : `${text}/${text.includes(":") ? 128 : 32}`;
   if (ipaddr.IPv4.isValidCIDRFourPartDecimal(cidr)) return ipaddr.IPv4.parseCIDR(cidr);

@@ -1,11 +1,11 @@
 /**
- * What the header fields and first bytes of an answer mean: which fields are shown, when to come back, how long it
- * stays fresh, what kind of content it is. It never decodes a body and never decides what is done about it.
+ * Reads the header fields and first bytes of an answer: which fields are shown, when to retry, how long it stays fresh, which
+ * kind of content it is. It never decodes a body.
  */
 import { MIMEType } from "whatwg-mimetype";
 import type { ContentKind } from "../../../schemas/fetch.ts";
 
-/** The origin's fields a caller may see (1-core.md, FetchResponse.headers). Never cookies. */
+/** The origin's header fields that FetchResponse.headers shows. Never cookies. */
 const EXPOSED = [
   "content-type",
   "content-length",
@@ -37,7 +37,7 @@ export function exposedHeaders(headers: ReadonlyMap<string, string>): Record<str
   );
 }
 
-/** Waits longer than a year are said by nobody who means them. */
+/** Longer waits are mistakes: a year is the most that is believed. */
 const MAX_RETRY_AFTER_S = 31_536_000;
 
 /** The three forms of an HTTP-date (RFC 9110, 5.6.7); the last one, asctime, is in GMT without saying so. */

@@ -1,6 +1,6 @@
 /**
- * What an address is to us: parsed, brought to one spelling for the cache, and the site whose politeness it shares.
- * It resolves nothing and judges no destination; that is destination.ts.
+ * Web addresses: parsing, one spelling for the page cache, and the site whose politeness a host shares. It resolves nothing;
+ * destination.ts judges where requests may go.
  */
 import { getDomain } from "tldts";
 
@@ -25,9 +25,9 @@ export function parseUrl(text: string, base?: URL): URL | null {
   url.password = "";
   url.hash = "";
   if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1);
-  // As it is sent: escapes may have made it three times as long, and whoever reads it again must come to the same.
+  // As it is sent: escapes may have made it three times as long, and reading it again must give the same result.
   if (url.href.length > MAX_URL_CHARS) return null;
-  // Empty labels: no name server has ever heard of them, and the setter keeps the old host when the new one is empty.
+  // Empty labels: no name server can resolve them, and the setter keeps the old host when the new one is empty.
   return url.hostname.split(".").includes("") ? null : url;
 }
 
@@ -43,7 +43,7 @@ export function normaliseEscapes(text: string): string {
 const onePart = (text: string): string => (MALFORMED_ESCAPE.test(text) ? text : normaliseEscapes(text));
 
 /**
- * The one spelling under which a page is cached (3-decisions.md, Core): scheme and host in lower case, default port,
+ * The one spelling under which a page is cached: scheme and host in lower case, default port,
  * fragment and empty query dropped, percent-encoding normalised. Two spellings of one page may still differ; two
  * pages never get one spelling.
  */
@@ -70,7 +70,7 @@ export function siteNamed(text: string, joined?: JoinedSites): string | null {
 }
 
 /**
- * The site whose politeness a host shares (3-decisions.md, Core): the name an operator joined it under, else the
+ * The site whose politeness a host shares: the name an operator joined it under, else the
  * registrable domain by the Public Suffix List with its private section, the address itself for an address, and the
  * host itself where nothing can be registered above it ("localhost", "github.io"). Never contains a space.
  */

@@ -1,6 +1,6 @@
 /**
  * The fallback search API, of Brave Web Search's shape: GET with q, count, offset, freshness, search_lang, country; the
- * key as X-Subscription-Token. Every request that was answered has to be paid for.
+ * key as X-Subscription-Token. The provider bills every answered request.
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Egress } from "../../../cluster/ports/egress.ts";
@@ -9,7 +9,7 @@ import type { Engine, EngineAnswer, RawResult } from "../engine.ts";
 import { FALLBACK_PAGE, requestsFor } from "../run-search.ts";
 import { failed, getJson, isRecord, textOf, textsOf } from "./get-json.ts";
 
-/** The API's own limits of a query; what is longer it refuses, so it is cut at a word. */
+/** The API's limits of a query. It refuses longer ones, so they are cut at a word. */
 const MAX_QUERY_CHARS = 400;
 const MAX_QUERY_WORDS = 50;
 
@@ -48,7 +48,7 @@ export function fallbackEngine({ egress, clock, url: configured, key }: Fallback
         const got = await getJson(egress, url, headers, signal, clock.now());
         const read = got.kind === "json" ? readPage(got.value) : got;
         if (read.kind === "failed") {
-          // What was paid for is worth having.
+          // The results of the first pages were paid for and are used.
           if (page === 0) return read;
           break;
         }
@@ -72,7 +72,7 @@ type ResultPage =
   | { readonly kind: "answered"; readonly results: readonly RawResult[]; readonly more: boolean }
   | Extract<EngineAnswer, { kind: "failed" }>;
 
-/** Who finds nothing leaves `web` out; an error or another API has neither it nor the query it answers. */
+/** An answer without results has no `web`. An error or another API has neither `web` nor `query`. */
 function readPage(value: unknown): ResultPage {
   if (!isRecord(value)) return failed("invalid_answer", "JSON that is no object");
   const { web, query } = value;

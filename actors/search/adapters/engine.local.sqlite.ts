@@ -1,7 +1,7 @@
 /**
- * The built-in search: full text over the pages this service has stored, in an SQLite file of its own (FTS5). It is the
- * primary instance where none is configured. It keeps its own copy of a page's words, so that what the page cache
- * forgets can still be found for a while; it never fetches.
+ * The built-in search engine: full text over the stored pages, in an SQLite file of its own (FTS5). It is the primary engine
+ * when no instance is configured. It has its own copy of a page's text, so that pages can be found for a while after the
+ * page cache has dropped them. It never fetches.
  */
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
@@ -26,7 +26,7 @@ export interface IndexedPage {
 
 export interface LocalIndex {
   readonly engine: Engine;
-  /** Takes the place of what was known of the address. Written with everything else of this tick. */
+  /** Replaces the page of this address. Written in one transaction with the other changes of this tick. */
   readonly add: (page: IndexedPage) => void;
   readonly remove: (url: string) => void;
   /** Forgets every pinned page but these. */
@@ -55,15 +55,14 @@ const LIMITS: IndexLimits = {
 };
 /** Pages removed in one go to make room. */
 const MAX_EVICT = 256;
-/** The event loop stands still while it looks: 16 words of 5,000 pages each are some 60 ms. */
+/** A search blocks the event loop: 16 words of 5,000 pages each take about 60 ms. */
 const MAX_TERMS = 16;
 /**
- * A word on more pages than this tells little. It counts only when the query has no other, and then on the pages stored
- * last.
+ * A word on more pages than this is used only when the query has no rarer word, and then only on the pages stored last.
  */
 const COMMON_PAGES = 5_000;
 const BUSY_MS = 2_000;
-/** Answers the name and nothing more; an agreed word of the specification. */
+/** The engine's name in results, as the API defines it. */
 export const LOCAL_INDEX = "local_index";
 
 const SCHEMA = `
@@ -195,7 +194,7 @@ export function localIndex({ path, clock, meters, limits: overrides }: LocalInde
     } catch (problem) {
       ({ revision, chars, count } = previous);
       if (database.isOpen && database.isTransaction) database.exec("ROLLBACK");
-      // A page that cannot be found is stored all the same.
+      // The page itself is stored; only the index misses it.
       meters.say("warn", "Cannot write the search index", { problem: String(problem) });
     }
   }
@@ -228,7 +227,7 @@ export function localIndex({ path, clock, meters, limits: overrides }: LocalInde
       const conditions: string[] = [];
       const values: (string | number)[] = [];
       if (language !== null) {
-        // What does not say its language may be in this one.
+        // A page without a language may be in this one.
         conditions.push("(language IS NULL OR language = ?)");
         values.push(language.toLowerCase().split("-")[0]!);
       }

@@ -7,7 +7,7 @@ import type { Egress } from "../../../cluster/ports/egress.ts";
 import type { Engine, EngineAnswer, RawResult, Unresponsive } from "../engine.ts";
 import { failed, getJson, isRecord, textOf, textsOf } from "./get-json.ts";
 
-/** An instance gives 10 to 40 at once; more pages only for who wants more, and not without end. */
+/** An instance gives 10 to 40 results a page; further pages are asked only when the request wants more, up to MAX_PAGES. */
 const PAGE = 20;
 const MAX_PAGES = 5;
 const MAX_RESULTS = 300;
@@ -19,7 +19,7 @@ interface MetasearchEngineDeps {
   readonly url: string;
 }
 
-/** What stands in logs and health for an instance: its address without a user part. */
+/** An instance's name in logs and health: its address without the user part. */
 export function instanceName(configured: string): string {
   const url = new URL(configured);
   return `${url.origin}${url.pathname}`.replace(/\/(?:search\/?)?$/, "");
@@ -29,7 +29,7 @@ export function metasearchEngine({ egress, clock, url: configured }: MetasearchE
   const name = instanceName(configured);
   const headers: [string, string][] = [
     ["User-Agent", "trawl"],
-    // Failures of engines are told in the reader's language.
+    // Instances translate the names of failures; English is what is parsed here.
     ["Accept-Language", "en"],
   ];
   const { username, password } = new URL(configured);
@@ -55,7 +55,7 @@ export function metasearchEngine({ egress, clock, url: configured }: MetasearchE
         const got = await getJson(egress, url, headers, signal, clock.now());
         const read = got.kind === "json" ? readPage(got.value) : got;
         if (read.kind === "failed") {
-          // What the first page said stands, whatever becomes of the others.
+          // A failure of a later page does not discard the first.
           if (page === 1) return withHint(read);
           break;
         }
@@ -77,7 +77,7 @@ export function metasearchEngine({ egress, clock, url: configured }: MetasearchE
   };
 }
 
-/** de and CH make de-CH; a country alone cannot be said. */
+/** de and CH make de-CH. A country alone cannot be expressed. */
 function languageOf(language: string | null, country: string | null): string | null {
   if (language === null) return null;
   const [tongue, region] = language.split("-") as [string, string?];

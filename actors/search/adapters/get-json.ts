@@ -1,6 +1,6 @@
 /**
- * One GET of an operator's JSON API over egress: bounded, without redirects, and whatever comes instead of JSON has a
- * name. What the JSON means is its caller's.
+ * One GET of a configured JSON API: bounded, without redirects, with a named failure for anything that is not JSON. The
+ * caller interprets the JSON.
  */
 import { type Egress, EgressError, type EgressProblem } from "../../../cluster/ports/egress.ts";
 import type { EngineFailure } from "../../../schemas/search.ts";
@@ -64,7 +64,7 @@ export async function getJson(
       try {
         return { kind: "json", value: JSON.parse(bytes.toString()) };
       } catch {
-        // Said below: it may be a page of bot protection.
+        // Classified below: it may be a page of bot protection.
       }
     }
     const challenge = challengeOf({

@@ -22,7 +22,7 @@ const TRIES = 3;
 const TAKEN = /address already in use/i;
 const SETPRIV = "/usr/bin/setpriv";
 
-/** Who dies with its parent, where the system can do that. */
+/** A program that dies with its parent, where the system supports that. */
 const mortal = (command: readonly string[]): readonly string[] =>
   existsSync(SETPRIV) ? [SETPRIV, "--pdeathsig", "KILL", ...command] : command;
 
@@ -43,7 +43,7 @@ async function stateOf(process: string): Promise<{ state: string; group: number 
   return { state: state!, group: Number(group) };
 }
 
-/** A stop reaches the threads of a process one after the other. */
+/** A stop signal reaches the threads of a process one after the other. */
 async function stoodStill(group: number): Promise<boolean> {
   const listed = (folder: string) => readdir(folder).catch(() => []);
   for (const process of (await listed("/proc")).filter((name) => /^\d+$/.test(name))) {
@@ -82,7 +82,7 @@ function launch(command: readonly string[], log: string): Tree {
   };
 }
 
-/** The end of what a program said, as one line. */
+/** The end of a program's output, as one line. */
 async function lastWords(log: string): Promise<string> {
   const lines = (await readFile(log, "utf8").catch(() => "")).split("\n").map((line) => line.trim());
   return lines.filter(Boolean).slice(-2).join(" | ").slice(-400) || "it said nothing";
@@ -136,7 +136,7 @@ async function freePort(): Promise<number> {
   }
 }
 
-/** What a server says first on a loopback port, or after it was sent something. */
+/** The first bytes a server sends on a loopback port, optionally after a request. */
 export function firstWords(port: number, sent?: Buffer): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const socket = connect(port, LOOPBACK, () => sent && socket.write(sent))
@@ -155,7 +155,7 @@ async function bringUp(program: Program, data: string, port: number, log: string
   const since = performance.now();
   while (!tree.ended()) {
     const answers = await program.answers(port).catch(() => false);
-    // Whoever answers on the port of an engine that has ended is someone else.
+    // If the engine has ended, another program answers on its port.
     if (answers && !tree.ended()) return tree;
     if (performance.now() - since > START_MAX_MS) break;
     await sleep(50);
