@@ -1,9 +1,8 @@
 /**
  * node bench/jobs.bench.ts [--items 50000] [--write]: batch jobs of the whole service as `npm start` runs it, on one core.
- * What it costs to accept a batch and to hold it (time from the last byte to the answer, memory above what was there
- * before), how many pages a CPU second it drains with politeness off, how near politeness on comes to the ideal, and
- * how much small jobs are delayed by a large one. crawlee and scrapy drain the same addresses; they read no robots.txt
- * and keep nothing.
+ * Measured: what it costs to accept and to hold a batch (time from the last byte to the answer, memory above that before),
+ * pages drained per CPU second with politeness off, how close the rate comes to the ideal with politeness on, and how much
+ * a large job delays small ones. crawlee and scrapy drain the same URLs; they read no robots.txt and store nothing.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -28,7 +27,7 @@ const WEB_PORT = 18_310;
 const SMALL_JOBS = 100;
 const SMALL_ITEMS = 10;
 
-/** Of hosts 127.b.x.y: every one a domain of its own. */
+/** On hosts 127.b.x.y: each address is a domain of its own. */
 const address = (n: number, hosts: number, block = 2, kind = "k"): string => {
   const host = n % hosts;
   return `http://127.${block}.${Math.floor(host / 250)}.${1 + (host % 250)}:${WEB_PORT}/${kind}/${n}`;
@@ -36,7 +35,7 @@ const address = (n: number, hosts: number, block = 2, kind = "k"): string => {
 const items = (count: number, hosts: number, block?: number) =>
   Array.from({ length: count }, (_, n) => ({ url: address(n, hosts, block), tiers: ["direct"] }));
 
-/** The main process alone: children that read documents are not what holds a job. */
+/** Of the main process alone: worker processes hold no jobs. */
 const memory = (pid: number, what: "VmRSS" | "VmHWM"): number => {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(new RegExp(`${what}:\\s+(\\d+)`).exec(status)![1]) / 1024;
@@ -84,8 +83,8 @@ const silent = (count: number, block: number) =>
   Array.from({ length: count }, (_, n) => ({ url: address(n, 2_500, block, "never"), tiers: ["direct"] }));
 
 /**
- * Sites that take a connection and never answer, so that everything waits. What is in flight costs a connection each,
- * whatever waits behind it; so a job of 1,000 items takes all places first, and then the large ones come.
+ * Sites that accept a connection and never answer, so that all items wait. An item in flight costs a connection, however
+ * many wait behind it; so a job of 1,000 items fills the cluster's capacity before the large jobs are created.
  */
 async function holding() {
   const served = await service(1, 18_311);
@@ -142,7 +141,7 @@ async function draining() {
   };
 }
 
-/** 50 hosts, 20 pages each, a start every 0.5 s on each: 9.5 s and what the last page takes. */
+/** 50 hosts with 20 pages each, a request every 0.5 s on each host: 9.5 s, and the time of the last page. */
 async function politely() {
   const served = await service(1, 18_313, {
     TRAWL_POLITE_DELAY_MS: "500",
@@ -157,7 +156,7 @@ async function politely() {
   const { job_id } = await create(served, paged);
   await finished(served, job_id);
   const wall_s = (Date.now() - began_ms) / 1_000;
-  // The origin reports once a second which requests arrived and when.
+  // The request audit is written once a second.
   await sleep(2_500);
   const documents = sqliteDocuments(`${served.folder}/documents.sqlite`);
   const starts = await readRequests(documents, began_ms, Date.now());
@@ -166,14 +165,14 @@ async function politely() {
   const by_host = [...Map.groupBy(starts, ({ domain }) => domain).values()].map((all) =>
     all.map(({ at_ms }) => at_ms).toSorted((a, b) => a - b),
   );
-  const gaps = by_host.flatMap((times) => times.slice(1).map((at_ms, n) => at_ms - times[n]!));
+  const delays = by_host.flatMap((times) => times.slice(1).map((at_ms, n) => at_ms - times[n]!));
   const spans_ms = by_host.map((times) => times.at(-1)! - times[0]!);
   const ideal_ms = 19 * 500;
   return {
     pages: starts.length,
     hosts: by_host.length,
-    gap_ms: 500,
-    smallest_gap_ms: Math.min(...gaps),
+    min_delay_ms: 500,
+    smallest_delay_ms: Math.min(...delays),
     span_of_a_host_ms: { median: median(spans_ms), most: Math.max(...spans_ms) },
     rate_of_ideal: Number((ideal_ms / median(spans_ms)).toFixed(3)),
     wall_s,

@@ -1,6 +1,6 @@
 /**
- * The batch part of the assembly: both halves of every kind of items, the actors that run them, and the routes.
- * compose.ts puts it into the cluster and the gateway; a new kind is added in the two lists below.
+ * The batch part of the assembly: the worker's half of every item kind, the job actors, and the routes. compose.ts puts
+ * it into the cluster and the gateway.
  */
 import { retryForFetch } from "../actors/fetch/retry-policy.ts";
 import { MAX_RUN_MS } from "../actors/fetch/pipeline.ts";
@@ -46,7 +46,7 @@ export const fetchItems = ({ pages, bodyGrants, clock, joined }: FetchItemDeps):
       now_ms: clock.now(),
       wait_ms: MAX_RUN_MS,
     });
-    // Who wants nothing but premium routes need not be blocked on others first.
+    // A request for premium routes alone need not be blocked on standard routes first.
     const premium_later = !may_pay && request.allow_paid && !(request.tiers ?? ["direct"]).every(isPremium);
     const attemptRequest = premium_later ? { ...request, allow_paid: false, premium_later } : request;
     const answer = await pages.fetchWith(ask, attemptRequest, signal);
@@ -76,7 +76,7 @@ export const searchItems = ({ search }: SearchItemDeps): ItemKind => ({
       error,
       bill: searchBillOf(answer),
       body_refs: [],
-      // A budget does not come back in minutes.
+      // A budget is not refilled within minutes.
       retry:
         error === null || error === "budget_exhausted" ? null : { reason: "transient", retry_after_s: null },
     };
@@ -89,7 +89,7 @@ interface FilingsItemDeps {
   readonly clock: Clock;
 }
 
-/** As long as a caller of the single endpoint waits. */
+/** As long as the single endpoint lets a caller wait. */
 const FILING_TIMEOUT_MS = 150_000;
 
 export const filingsItems = ({ filed, bodyGrants, clock }: FilingsItemDeps): ItemKind => ({
@@ -117,7 +117,7 @@ export const filingsItems = ({ filed, bodyGrants, clock }: FilingsItemDeps): Ite
       error,
       bill: filingsBillOf(cached, error, bytes),
       body_refs: result.kind === "document" ? textDigests(result.result.answer.record) : [],
-      // A full limiter and a pause say nothing of the item; what failed by itself is given a few tries.
+      // A full limiter and a pause say nothing about the item; a failure of the item itself counts its attempts.
       retry: is_busy
         ? { reason: "busy", retry_after_s }
         : isTransient
@@ -138,19 +138,19 @@ export const jobsRoutes = (
     batchRoute(services, kindOf("search"), {
       path: "/v1/batch/search",
       operationId: "batchSearch",
-      summary: "Search for many things, as a job",
+      summary: "Run many searches as a job",
       tag: "search",
     }),
     batchRoute(services, kindOf("fetch"), {
       path: "/v1/batch/fetch",
       operationId: "batchFetch",
-      summary: "Fetch many pages, as a job",
+      summary: "Fetch many pages as a job",
       tag: "fetch",
     }),
     batchRoute(services, kindOf("filings"), {
       path: "/v1/batch/filings",
       operationId: "batchFilings",
-      summary: "Ask the filing system for many things, as a job",
+      summary: "Run many filing requests as a job",
       tag: "filings",
     }),
     ...more,

@@ -1,17 +1,17 @@
 /**
- * Who calls and what they may use: customers own projects, projects own keys. The three are stored as documents
- * (actors/accounts/); the month's counters belong to one Account actor per project. Invoices, the ledger and
- * alert hooks are not here yet.
+ * Callers and what they may use: customers own projects, projects own keys. The three are stored as documents
+ * (actors/accounts/keys.ts); the month's usage belongs to one Account actor per project. Invoices and alert hooks do not
+ * exist yet.
  */
 import { type Static, Type } from "typebox";
 import { BILLING_CATEGORIES, Nullable, Sha256 } from "./common.ts";
 import { ask, contract } from "./contract.ts";
 
 export const ROLES = ["standard", "account_admin"] as const;
-/** The fixed part of each role's keys; with the 7 characters after it, it is the prefix people see. */
+/** The fixed part of each role's keys; with the 7 characters after it, it is the prefix that is shown. */
 export const KEY_MARKS = { standard: "sk_", account_admin: "ak_" } as const;
 export const PREFIX_CHARS = 10;
-/** The shape of any key: what fits no key is refused before it is hashed or looked up. */
+/** The shape of any key: other strings are refused before they are hashed or looked up. */
 export const KEY_SHAPE = /^[sa]k_[0-9A-Za-z_-]{17,200}$/;
 
 /** Categories a key can be restricted to and have a monthly quota for. */
@@ -21,7 +21,7 @@ export type QuotaCategory = (typeof QUOTA_CATEGORIES)[number];
 /** Requests per second of a project, over one-second windows, when the operator sets nothing. */
 export const PROJECT_RATE_DEFAULT = 200;
 
-/** Shares of an allowance whose crossing is an event. */
+/** Percent of an allowance whose crossing is an event. */
 export const THRESHOLDS = [50, 80, 100] as const;
 
 /** Millionths of the currency: whole numbers, so that sums are exact. */
@@ -50,7 +50,7 @@ export const Project = Type.Object({
   name: Name,
   customer: Name,
   rate_limit_rps: Type.Integer({ minimum: 1 }),
-  /** What FetchBody.user_agent may say, letter by letter. */
+  /** The values that FetchBody.user_agent may have. */
   user_agents: Type.Array(Type.String()),
   /** What the project may spend on premium routes in a month; null: no limit. */
   budget_micros: Nullable(Micros),
@@ -60,7 +60,7 @@ export type Project = Static<typeof Project>;
 
 const Quotas = Type.Object({ search: Nullable(Type.Integer()), fetch: Nullable(Type.Integer()) });
 
-/** Stored as `keys/<SHA-256 of the key>`, tagged with its project. The key itself is nowhere. */
+/** Stored as `keys/<SHA-256 of the key>`, tagged with its project. The key itself is not stored. */
 export const Key = Type.Object({
   prefix: Type.String({ minLength: PREFIX_CHARS, maxLength: PREFIX_CHARS }),
   project: Name,
@@ -79,14 +79,14 @@ export const Key = Type.Object({
 });
 export type Key = Static<typeof Key>;
 
-/** A key and everything it depends on, as the gateway looks it up. */
+/** A key with its project and customer, as the gateway looks it up. */
 export interface Grant {
   readonly key: Key;
   readonly project: Project;
   readonly customer: Customer;
 }
 
-/** What was used of one billing category: CategoryUsage with money in millionths. */
+/** What was used of one billing category, with money in millionths. */
 export const Usage = Type.Object({
   requests: Type.Integer(),
   succeeded: Type.Integer(),
@@ -115,12 +115,12 @@ export interface Bill {
   readonly category: (typeof BILLING_CATEGORIES)[number];
   readonly ok: boolean;
   readonly bytes: number;
-  /** A premium route gave the page. */
+  /** Whether the page came by a premium route. */
   readonly paid: boolean;
   readonly cost_micros: number;
 }
 
-/** Adds one bill to what was used of its category, in place. */
+/** Adds one bill to the usage of its category, in place. */
 export function countBill(usage: Usage, { ok, bytes, paid, cost_micros }: Bill): void {
   usage.requests++;
   usage.bytes += bytes;
@@ -139,7 +139,7 @@ export const UsageByCategory = Type.Partial(
 );
 export type UsageByCategory = Readonly<Partial<Record<(typeof BILLING_CATEGORIES)[number], Usage>>>;
 
-/** A key crossed a share of one of its allowances; once for each key, allowance, share and month. */
+/** A key crossed a threshold of one of its allowances; once for each key, allowance, threshold and month. */
 export const ThresholdEvent = Type.Object({
   key: Type.String(),
   allowance: Type.Enum([...QUOTA_CATEGORIES, "spend"]),
@@ -153,7 +153,7 @@ export const Totals = Type.Object({
   month: Month,
   keys: Type.Record(Type.String(), UsageByCategory),
   events: Type.Array(ThresholdEvent),
-  /** When the last tally was counted in; null when none was. */
+  /** When the last report was counted in; null: none was. */
   refreshed_at_ms: Nullable(Type.Integer()),
 });
 export interface Totals extends Static<typeof Totals> {
@@ -164,14 +164,14 @@ export interface Totals extends Static<typeof Totals> {
 const Counts = Type.Object({ search: Type.Integer(), fetch: Type.Integer() });
 export type Counts = Static<typeof Counts>;
 
-/** What one gateway saw of a project since it last told. */
+/** What one gateway, or one job, saw of a project since its last report. */
 export const UsageReport = Type.Object({
-  /** The gateway, and its count of tallies to this project: a tally that comes again is not counted again. */
+  /** The gateway, and its sequence of reports to this project: a repeated report is not counted again. */
   gateway: Type.String(),
   sequence: Type.Integer({ minimum: 1 }),
   month: Month,
   keys: Type.Record(Type.String(), UsageByCategory),
-  /** Each key's allowances as the gateway knows them, so that crossings are noticed where counters grow. */
+  /** Each key's allowances as the gateway knows them, so that the account notices crossed thresholds. */
   allowances: Type.Record(
     Type.String(),
     Type.Object({
@@ -180,20 +180,20 @@ export const UsageReport = Type.Object({
       spend: Nullable(Micros),
     }),
   ),
-  /** Of keys with quotas: requests that run and are not counted yet. Left out: by a gateway that is the only one. */
+  /** Of keys with quotas: requests that run and are not counted yet. Absent when there is only one gateway. */
   in_flight: Type.Optional(Type.Record(Type.String(), Counts)),
-  /** Of keys whose quota is nearly used up: requests that wait to be let in. */
+  /** Of keys whose quota is nearly used up: requests that wait for a grant. */
   requested: Type.Optional(Type.Record(Type.String(), Counts)),
 });
 export interface UsageReport extends Static<typeof UsageReport> {
   keys: Record<string, UsageByCategory>;
 }
 
-/** The month as it now stands, and what was let in of what a gateway wants. */
+/** The month after the report, and what the gateway was granted of what it requested. */
 export const UsageReportReply = Type.Object({
   ...Totals.properties,
   granted: Type.Record(Type.String(), Counts),
-  /** What runs on other gateways, of keys with quotas. */
+  /** Requests of keys with quotas that run on other gateways. */
   in_flight_elsewhere: Type.Record(Type.String(), Counts),
 });
 export interface UsageReportReply extends Totals {
@@ -201,7 +201,7 @@ export interface UsageReportReply extends Totals {
   in_flight_elsewhere: Record<string, Counts>;
 }
 
-/** What a gateway would like of a one-second window: `want` requests wait there. */
+/** A limit of a one-second window, and how many requests wait for it at the gateway. */
 export const RateRequest = Type.Object({
   limit: Type.Integer({ minimum: 0 }),
   requested: Type.Integer({ minimum: 0 }),
@@ -209,8 +209,8 @@ export const RateRequest = Type.Object({
 export type RateRequest = Static<typeof RateRequest>;
 
 /**
- * Money for one attempt on a premium route, before it is made. The id is the attempt's own: asking again reserves
- * nothing twice. A reservation that is never settled lapses after six minutes.
+ * Money for one attempt on a premium route, before the attempt. The id is that of the attempt: a repeated request reserves
+ * nothing twice. A reservation that is not settled expires after six minutes.
  */
 export const ReserveRequest = Type.Object({
   id: Type.String(),
@@ -225,14 +225,14 @@ export const ReserveReply = Type.Union([
 ]);
 export type ReserveReply = Static<typeof ReserveReply>;
 
-/** What the attempt cost, at most what was reserved; counted once, however often it is said. */
+/** What the attempt cost, at most what was reserved. Settles exactly once, however often it is sent. */
 export const SettleRequest = Type.Object({ id: Type.String(), micros: Micros });
 
 /** One actor per project; its key is the project's name. */
 export const Account = contract("account", {
-  /** Counts a tally in, once, and answers with its month as it now stands. */
+  /** Counts a report in, exactly once, and answers with the month after it. */
   reportUsage: ask(UsageReport, UsageReportReply),
-  /** A share of a one-second window, by what is limited: "project" or a key's prefix. Never more than the limit. */
+  /** Grants requests of a one-second window, by what is limited ("project" or a key's prefix), within the limit. */
   allotRates: ask(
     Type.Object({ window: Type.Integer(), requests: Type.Record(Type.String(), RateRequest) }),
     Type.Record(Type.String(), Type.Object({ granted: Type.Integer(), remaining: Type.Integer() })),
@@ -258,7 +258,6 @@ const Spend = Type.Object({
 
 const Requests = Type.Object({ search: Allowance, fetch: Allowance });
 
-/** The specification names Quota's fields and leaves the nested objects open; these are Trawl's. */
 export const QuotaKey = Type.Object({
   prefix: Type.String(),
   label: Nullable(Type.String()),
@@ -302,7 +301,7 @@ export const Quota = Type.Object({
   period: Month,
   resets_at: Type.String(),
   as_of: Type.String(),
-  /** When usage was last counted in; null when nothing was this month. */
+  /** When usage was last counted; null: not yet this month. */
   usage_refreshed_at: Nullable(Type.String()),
   keys: Type.Array(QuotaKey),
   project: QuotaProject,

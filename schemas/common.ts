@@ -1,10 +1,10 @@
-/** Words and shapes that several resources share. */
+/** Shapes that several resources share. */
 import { type TSchema, Type } from "typebox";
 
-/** A field that may be absent or null, as the specification's "string or null, not required". */
+/** A field that may be null. */
 export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
-/** How a call is billed (1-core.md, Billing categories). */
+/** How an answered request is billed. */
 export const BILLING_CATEGORIES = [
   "search",
   "search_fallback",

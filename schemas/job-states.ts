@@ -1,15 +1,14 @@
 /**
- * The state of every item of a job, one letter each: what the letters mean, how they are stored, and what they add up
- * to. Small letters wait, capitals are admitted; how often an item was tried, and whether it has cooled down, is in
- * the letter. Functions of their arguments.
+ * The state of every item of a job as one character code: what the codes mean, how they are stored, and the counts they
+ * add up to. The code of an unfinished item holds its attempts and whether it has cooled down. Pure functions.
  *
- *   a b c d …  pending: tries so far 0, 0 and cooled down, 1, 1 and cooled down, …
+ *   a b c d …  pending: 0 attempts, 0 attempts and cooled down, 1 attempt, 1 attempt and cooled down, …
  *   A B C D …  queued: the same
  *   + - x      done, failed, cancelled
  */
 import type { ItemStatus, JobCounts } from "./jobs.ts";
 
-/** One letter's code an item. */
+/** One character code for each item. */
 export type States = Uint8Array;
 
 const codeOf = (char: string): number => char.charCodeAt(0);
@@ -18,7 +17,7 @@ const QUEUED = codeOf("A");
 export const DONE = codeOf("+");
 export const FAILED = codeOf("-");
 export const CANCELLED = codeOf("x");
-/** Letters of each alphabet in use: ten tries, cooled down or not. */
+/** Ten attempts, cooled down or not. */
 const CODES_PER_STATUS = 20;
 
 export interface Progress {
@@ -49,7 +48,7 @@ export function statusOf(state: number): ItemStatus {
 export const newStates = (total: number): States =>
   new Uint8Array(total).fill(pendingCode({ attempts: 0, has_cooled: false }));
 
-/** "120+3-A": runs of one letter, counted where there is more than one. */
+/** Run-length encoded: "120+3-A" is 120 items done, 3 failed, 1 queued. */
 export function encodeStates(states: States): string {
   let text = "";
   for (let at = 0; at < states.length;) {
@@ -61,7 +60,7 @@ export function encodeStates(states: States): string {
   return text;
 }
 
-/** What `written` wrote. Throws RangeError when it is not of so many items. */
+/** Reads what `encodeStates` wrote. Throws RangeError if that is not the states of `total` items. */
 export function decodeStates(text: string, total: number): States {
   const states = new Uint8Array(total);
   let at = 0;

@@ -1,11 +1,10 @@
 /**
- * Batch jobs: what is asked, what is answered (1-core.md, Batch and job resources), what the Job and Scheduler actors
- * say, and how jobs, items and results are stored.
+ * Batch jobs: what clients see, the contracts of the Job and Scheduler actors, and how jobs, items and results are stored.
  *
- * A new kind of item (filings, profiles, company) takes two halves, joined in ops/jobs.ts:
- * - for the worker an `ItemKind` (actors/jobs/kind.ts): `{ name, lane(input), run(say, input, call) }`, where `run`
- *   comes to a `Ran` (below): the answer as it is stored, its error or null, its bill, and in `again` whether it is
- *   worth another try. `because: "busy"` (a full limiter, a pause) puts the item back without counting an attempt.
+ * A new item kind (profiles, company) takes two halves, joined in ops/jobs.ts:
+ * - for the worker an `ItemKind` (actors/jobs/kind.ts): `{ name, lane(input), run(ask, input, attempt) }`, where
+ *   `run` returns an `AttemptResult` (below): the answer as it is stored, its error or null, its bill, and in `retry`
+ *   whether another attempt is worth it. `reason: "busy"` (a full limiter, a pause) puts the item back and counts nothing.
  * - for the gateway a `BatchKind` (gateway/batch.ts): `{ name, item, category, check?, permit?, present }`, where `item`
  *   is the schema of one item, `check` refuses what a schema cannot (422 naming the item) and `present` makes the
  *   response of what was stored. `batchRoute(kind, …)` is its POST /v1/batch/<kind>.
@@ -24,17 +23,17 @@ export const JOB_STATUSES = ["queued", "running", "completed", "cancelled"] as c
 export const ITEM_STATUSES = ["pending", "queued", "done", "failed", "cancelled"] as const;
 export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
-/** A job and its results live this long after it finished. */
+/** A job and its results are stored this long after the job finished. */
 export const JOB_RETENTION_MS = 30 * 24 * 60 * 60_000;
 
 export const JobCounts = Type.Object({
   total: Type.Integer(),
-  /** Waiting for admission, also for another try. */
+  /** Waiting for admission, also for another attempt. */
   pending: Type.Integer(),
   /** Admitted, queued or running. */
   queued: Type.Integer(),
   done: Type.Integer(),
-  /** Finished with an error; result and error are kept. */
+  /** Finished with an error; result and error are stored. */
   failed: Type.Integer(),
   cancelled: Type.Integer(),
 });
@@ -42,7 +41,7 @@ export type JobCounts = Static<typeof JobCounts>;
 
 export const JobCreated = Type.Object({
   job_id: Type.String({ format: "uuid" }),
-  /** False: the idempotency key named this job before. */
+  /** False: the idempotency key already named this job. */
   created: Type.Boolean(),
 });
 
@@ -68,15 +67,15 @@ export const JobStatus = Type.Object({
   updated_at: Type.String(),
   finished_at: Nullable(Type.String()),
   callback_url: Nullable(Type.String()),
-  /** `delivered_<code>`, `http_<code>`, `blocked_destination`, `error_<class>`: the last attempt's; null before it. */
+  /** Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it. */
   callback_status: Nullable(Type.String()),
   items_url: Type.String(),
-  /** With include=items: one page of them, in the order they were submitted. */
+  /** With include=items: one page of items, in the order they were submitted. */
   items: Type.Optional(Type.Array(JobItem)),
 });
 export type JobStatus = Static<typeof JobStatus>;
 
-/** How one item is billed; the words of a gateway's Bill. */
+/** How one item is billed; the same fields as a gateway's `Bill`. */
 export const ItemBill = Type.Object({
   category: BillingCategory,
   ok: Type.Boolean(),
@@ -87,55 +86,55 @@ export const ItemBill = Type.Object({
 export type ItemBill = Static<typeof ItemBill>;
 
 /**
- * Why an item deserves another try. `transient`: it counts an attempt, and waits longer each time. `blocked`: on its
- * standard routes; once, after a pause to cool down, and then premium routes may be used. `busy`: nobody had a slot; it
- * counts nothing, and its lane rests until `retry_after_s` is over.
+ * Why an item should be attempted again. `transient`: counts an attempt, and each pause is longer. `blocked`: the standard
+ * routes were blocked; once, after a pause to cool down, and then premium routes may be used. `busy`: the domain or the
+ * limiter had no slot; counts nothing, and the item's lane pauses for `retry_after_s`.
  */
 export interface RetryAdvice {
   readonly reason: "transient" | "blocked" | "busy";
   readonly retry_after_s: number | null;
 }
 
-/** What one try came to. */
+/** How one attempt of an item ended. */
 export interface AttemptResult {
-  /** JSON, as it is stored under the item and handed to `present`; at most a few megabytes. */
+  /** JSON, as it is stored with the item and as the gateway renders it; at most a few megabytes. */
   readonly answer: unknown;
-  /** Null: it is done. */
+  /** Null: the item is done. */
   readonly error: string | null;
   readonly bill: ItemBill;
-  /** Digests of stored bodies that the answer needs when it is read. */
+  /** Digests of the stored bodies that are read with the answer. */
   readonly body_refs: readonly string[];
-  /** Null: this is the last word. */
+  /** Null: the result is final. */
   readonly retry: RetryAdvice | null;
 }
 
-/** What a try is told beside its input. */
+/** What an attempt is given beside its input. */
 export interface AttemptContext {
   /** `<job_id>:<index>`, the request id of the answer. */
   readonly request_id: string;
-  /** The same for the same try, also after a crash: what is in flight under it already is joined, not repeated. */
+  /** The same for the same attempt, also after a crash: a fetch in flight under this id is joined, not repeated. */
   readonly attempt_id: string;
   readonly project: string;
-  /** Tries before this one that counted. */
+  /** Attempts before this one that counted. */
   readonly attempts: number;
-  /** Whether premium routes may be used in this try. */
+  /** Whether premium routes may be used in this attempt. */
   readonly may_pay: boolean;
   /** Aborts when the job is cancelled: nothing more may be sent. */
   readonly signal: AbortSignal;
 }
 
-/** Who asked for a job, and what for; written once. */
+/** What a job is for, and which key pays for it; written once. */
 export const JobSpec = Type.Object({
   kind: JobKind,
   project: Type.String(),
-  /** Whose month it counts towards, and what that may use, so that crossings are noticed. */
+  /** The key whose month the items count towards, and its allowances, so that crossed thresholds are noticed. */
   key_prefix: Type.String(),
   allowances: Type.Object({
     search: Nullable(Type.Integer()),
     fetch: Nullable(Type.Integer()),
     spend: Nullable(Type.Integer()),
   }),
-  /** The document under which the idempotency key names this job. */
+  /** The key of the `IdempotencyRecord` that names this job. */
   idempotency_doc: Type.String(),
   callback_url: Nullable(Type.String()),
   total: Type.Integer({ minimum: 1, maximum: MAX_JOB_ITEMS }),
@@ -143,17 +142,17 @@ export const JobSpec = Type.Object({
 });
 export type JobSpec = Static<typeof JobSpec>;
 
-/** The outbox of a job's end. */
+/** The state of a job's completion callback. */
 export const Callback = Type.Object({
-  /** Attempts begun. */
+  /** Attempts that were started. */
   attempts: Type.Integer(),
-  /** When the next one is due; null: it is over. */
+  /** When the next attempt is due; null: there is none. */
   next_ms: Nullable(Type.Integer()),
   status: Nullable(Type.String()),
 });
 export type Callback = Static<typeof Callback>;
 
-/** What was settled in one go and is told to the Account under one number, so that it counts once. */
+/** Usage that is sent to the account under one sequence number, so that it counts exactly once. */
 const JobUsageReport = Type.Object({
   sequence: Type.Integer({ minimum: 1 }),
   month: Type.String(),
@@ -161,27 +160,28 @@ const JobUsageReport = Type.Object({
 });
 
 /**
- * A job as it is stored, as `job/<job_id>`. It is written whole, at most twice a second, and always true in itself: the
- * counts are those of the states. Results may be ahead of it by that half second.
+ * A job as it is stored, as `job/<job_id>`. It is written whole, at most twice a second, and always consistent: the counts
+ * are those of the states. Results may be ahead of it by that half second.
  */
 export const JobRecord = Type.Object({
   spec: JobSpec,
-  /** `creating`: its items are being written. `cancelling`: what is in flight is being let go. */
+  /** `creating`: the gateway writes its items. `cancelling`: the items in flight have 1.5 s to stop. */
   phase: Type.Enum(["creating", "queued", "running", "cancelling", "completed", "cancelled"]),
-  /** One letter an item, repeats counted ("120+3-"); actors/jobs/states.ts reads them. */
+  /** The state codes of the items, run-length encoded ("120+3-"); job-states.ts reads them. */
   states: Type.String(),
   counts: JobCounts,
   updated_ms: Type.Integer(),
-  /** When cancel was asked for. */
+  /** When a client cancelled the job. */
   cancel_ms: Nullable(Type.Integer()),
   finished_ms: Nullable(Type.Integer()),
   callback: Nullable(Callback),
-  /** Settled and in no tally yet. */
+  /** Usage that is in no report yet. */
   usage: UsageByCategory,
-  /** Cut and not acknowledged; null: none. */
+  /** The report that the account has not acknowledged; null: none. */
   usage_report: Nullable(JobUsageReport),
+  /** Of the last report. */
   report_sequence: Type.Integer(),
-  /** All that was ever metered, so that it can be compared with the results. */
+  /** Everything that was ever metered, to be compared with the results. */
   metered: Type.Object({ requests: Type.Integer(), cost_micros: Type.Integer() }),
 });
 export interface JobRecord extends Omit<Static<typeof JobRecord>, "usage" | "usage_report"> {
@@ -189,11 +189,11 @@ export interface JobRecord extends Omit<Static<typeof JobRecord>, "usage" | "usa
   usage_report: { sequence: number; month: string; usage: UsageByCategory } | null;
 }
 
-/** Inputs, so many to a document: `job_items/<job_id>:<number of the chunk>`. */
+/** Inputs in one document: `job_items/<job_id>:<number of the chunk>`. */
 export const CHUNK_ITEMS = 100;
 export interface Chunk {
   readonly items: readonly Readonly<Record<string, unknown>>[];
-  /** Letters of their JSON, for whoever keeps them in memory. */
+  /** Characters of their JSON, by which the cache of inputs is bounded. */
   readonly chars: number;
 }
 /** One result: `job_results/<job_id>:<index>`, inserted once and never changed. */
@@ -201,12 +201,15 @@ export interface StoredResult {
   readonly status: "done" | "failed";
   readonly error: string | null;
   readonly answer: unknown;
-  /** Null: nothing came of it that could be billed, through a fault of ours. */
+  /** Null: a fault of this service; nothing is billed. */
   readonly bill: ItemBill | null;
-  /** Bodies it needs; they are held for the job as long as this is stored. */
+  /** Bodies that are read with the answer; the job keeps them alive as long as this is stored. */
   readonly body_refs: readonly string[];
 }
-/** Under which job a project's idempotency key goes: `job_idempotency_keys/<project>:<SHA-256 of the key>`. Inserting it makes the job. */
+/**
+ * Which job a project's idempotency key names: `job_idempotency_keys/<project>:<SHA-256 of the key>`. Inserting it commits
+ * the job.
+ */
 export interface IdempotencyRecord {
   readonly job_id: string;
   readonly kind: JobKind;
@@ -219,12 +222,12 @@ const numbered = (job_id: string, number: number): string =>
 export const chunkKey = (job_id: string, index: number): string =>
   numbered(job_id, Math.floor(index / CHUNK_ITEMS));
 export const resultKey = numbered;
-/** Every document of a job in the two collections above: from, to. */
+/** The range of all documents of a job in `job_items` and `job_results`. */
 export const jobRange = (job_id: string): readonly [from: string, to: string] => [`${job_id}:`, `${job_id};`];
 
 const Index = Type.Integer({ minimum: 0 });
 
-/** What a try told its job. The answer itself is stored by then. */
+/** How an attempt ended, as the job hears of it. The result is stored by then. */
 export const AttemptOutcome = Type.Union([
   Type.Object({
     kind: Type.Literal("final"),
@@ -235,31 +238,30 @@ export const AttemptOutcome = Type.Union([
   Type.Object({
     kind: Type.Literal("retry"),
     index: Index,
-    /** `fault`: something of ours did not work; it counts no try. */
+    /** `fault`: a fault of this service; the attempt does not count. */
     reason: Type.Enum(["transient", "blocked", "busy", "fault"]),
     delay_ms: Type.Integer({ minimum: 0 }),
   }),
-  /** The job was cancelled meanwhile, and nothing came of it. */
+  /** The job was cancelled, and the attempt ended without a result. */
   Type.Object({ kind: Type.Literal("stopped"), index: Index }),
 ]);
 export type AttemptOutcome = Static<typeof AttemptOutcome>;
 
-/** One actor per job, the only writer of `job/<job_id>`; its key is the job's id. Whoever reads needs no turn of it. */
+/** One actor per job, the only writer of `job/<job_id>`; its key is the job's id. Readers read the document. */
 export const Job = contract(
   "job",
   {
-    /** Before its items are written. Asked again it changes nothing. */
+    /** Before the items are written. Idempotent. False: another idempotency key opened this job. */
     open: ask(JobSpec, Type.Object({ is_opened: Type.Boolean() })),
-    /** After they are, and its idempotency key names it. False: there is no such job. */
+    /** After the items are written and the idempotency key names the job. */
     begin: ask(Type.Null(), Type.Object({ exists: Type.Boolean() })),
-    /** Another job has the key: this one goes. */
+    /** Another job has the idempotency key: this one is purged. */
     abandon: tell(Type.Null()),
-    /** Answered when nothing of it is in flight any more, 1.5 s at most. False: there is no such job. */
+    /** Answered when no item is in flight any more, after 1.5 s at most. */
     cancel: ask(Type.Null(), Type.Object({ exists: Type.Boolean() })),
   },
   {
-    /** Its reminder and its heartbeat: goes on from what is stored. */
-    resume: tell(Type.Null()),
+    /** The timer and the reminder: goes on from what is stored. */
     tick: tell(Type.Null()),
     claimChecked: tell(Type.Object({ is_claimed: Nullable(Type.Boolean()) })),
     itemsLoaded: tell(Type.Object({ problem: Nullable(Type.String()) })),
@@ -271,18 +273,18 @@ export const Job = contract(
   },
 );
 
-/** One for the cluster: how many items each running job may have in flight. It keeps nothing: jobs ask every second. */
+/** One for the cluster: how many items each running job may have in flight. Stores nothing: jobs ask every second. */
 export const Scheduler = contract("scheduler", {
   allot: ask(
     Type.Object({
       job_id: Type.String(),
-      /** How many it could have in flight now. */
+      /** How many items the job could have in flight now. */
       demand: Type.Integer({ minimum: 0 }),
       total: Type.Integer({ minimum: 1 }),
-      /** Whether it holds its items in memory already. A large one that does not may have to wait for another's end. */
+      /** Whether its items are in memory. A large job whose items are not may have to wait until another job ends. */
       is_loaded: Type.Boolean(),
     }),
-    /** 0: it is not its turn, and it should ask again. */
+    /** 0: the job has to wait, and asks again. */
     Type.Object({ window: Type.Integer({ minimum: 0 }) }),
   ),
   finished: tell(Type.Object({ job_id: Type.String() })),

@@ -1,9 +1,9 @@
 /**
- * The account actor: one per project. Gateways tell it about once a second what they saw of the project's keys, and
- * it answers with the month as all of them saw it. A tally that comes again is answered and not counted again. Calls
- * are refused by gateways, by what it told them; where several gateways keep one limit it shares out what is left
- * (shares.ts). Money for premium routes it reserves or refuses itself (budget.ts). Keys and projects themselves are
- * documents (keys.ts).
+ * The account actor: one per project. Each gateway reports about once a second what it saw of the project's keys, and the
+ * account answers with the month's usage over all gateways. A report that is repeated is answered and not counted again.
+ * Gateways refuse calls themselves, by these answers; where several gateways share a limit, the account allots what
+ * remains of it (allocation.ts). It reserves or refuses money for premium routes itself (budget.ts). Keys and projects are
+ * documents, not actors (keys.ts).
  */
 import { actor, type Turn } from "../../cluster/actor.ts";
 import {
@@ -19,35 +19,39 @@ import { type Budget, NOTHING_SPENT, reserve, settle } from "./budget.ts";
 import { addUsageReport, EMPTY_MONTH, type Month, usedOf } from "./usage.ts";
 import { allotQuota, allotRates, NO_COUNTS, type Windows } from "./allocation.ts";
 
-/** Kept whole: a few kilobytes. */
+/** A few kilobytes. */
 interface AccountSnapshot {
   /** By "2026-11". */
   readonly months: Readonly<Record<string, Month>>;
   readonly gateways: Readonly<Record<string, Gateway>>;
-  /** What premium routes cost and may still cost. Tallies tell the same later, with everything else; this is asked first. */
+  /** What premium routes have cost, and what is reserved for them. Usage reports bring the cost later, with all else. */
   readonly budget: Budget;
 }
 
 interface Gateway {
-  /** Of the last tally counted, so that none counts twice. */
+  /** Of the last report counted, so that none counts twice. */
   readonly sequence: number;
   readonly at_ms: number;
-  /** What runs there of keys with quotas, and what it was let in with its last tally. */
+  /** Requests of keys with quotas that run there, including those granted to its last report. */
   readonly in_flight?: Readonly<Record<string, Counts>>;
+  /** What its last report was granted, for when that report is repeated. */
   readonly granted?: Readonly<Record<string, Counts>>;
 }
 
 interface State {
   snapshot: AccountSnapshot;
-  /** Not kept: a new owner gives a window away once more, for the second that is left of it. */
+  /** Not stored: a new owner node grants a window once more, for the rest of its second. */
   readonly windows: Windows;
 }
 
-/** This month, and the one before for tallies and readers that come late. */
+/** This month, and the previous one for late reports and readers. */
 const MAX_MONTHS = 2;
-/** A gateway repeats a tally within minutes or never. */
+/** A gateway repeats a report within minutes or never. */
 const GATEWAY_RETENTION_MS = 24 * 60 * 60_000;
-/** A gateway that holds something says so every second; what one that is gone held comes back after the longest request. */
+/**
+ * A gateway with requests in flight reports every second. The requests of a gateway that died stop counting after the
+ * longest request is over.
+ */
 const IN_FLIGHT_TTL_MS = 200_000;
 
 type AccountTurn = Turn<State, typeof Account.own>;
@@ -142,7 +146,7 @@ function totals({ state }: AccountTurn, month: string): Totals {
   return { month, keys: { ...keys }, events: [...events], refreshed_at_ms };
 }
 
-/** A tally that comes again is answered with what it was given the first time. */
+/** A repeated report is answered with what it was granted the first time. */
 function replyTo(turn: AccountTurn, { gateway, month }: UsageReport): UsageReportReply {
   const { gateways } = turn.state.snapshot;
   return {

@@ -1,28 +1,27 @@
 /**
- * How several gateways keep one limit together. What counts against it is shared out by the project's actor: requests
- * of a one-second window a handful at a time, requests of a month one by one when little is left. Functions of their
- * arguments.
+ * How several gateways share one limit. The project's account grants requests against it: of a one-second window several
+ * at a time, of a month one by one when little remains. Pure functions, except that `allotRates` changes its windows.
  */
 import type { Counts, RateRequest } from "../../schemas/accounts.ts";
 
 /**
- * A gateway is given what waits there, and this share of what is left for what comes next. A larger share is asked for
- * less often; what a gateway does not use of its share in a second nobody uses.
+ * A gateway is granted the requests that wait there, or an eighth of what remains of the window if that is more. With a
+ * larger share gateways ask less often; but what a gateway does not use of its share within the second is lost.
  */
 const SHARE_OF_REMAINING = 8;
-/** A window is over for every gateway, whatever its clock says, when nobody has asked for it so long. */
+/** A window that no gateway has asked for this long is over for all of them, whatever their clocks say. */
 const WINDOW_TTL_MS = 5_000;
 
-/** What was given away of one window, by what is limited ("project", or a key's prefix). */
+/** What was granted of one window, by what is limited ("project", or a key's prefix). */
 export interface Window {
   readonly granted: Map<string, number>;
   requested_ms: number;
 }
 
-/** By number: the second since 1970 as the gateways count. */
+/** By number: the second since 1970 on the gateways' clocks. */
 export type Windows = Map<number, Window>;
 
-/** Changes `windows` in place: it is asked for all the time and never stored. */
+/** Changes `windows` in place: it is called for every gateway every second, and windows are never stored. */
 export function allotRates(
   windows: Windows,
   number: number,
@@ -47,6 +46,6 @@ export function allotRates(
 
 export const NO_COUNTS: Counts = { search: 0, fetch: 0 };
 
-/** How many of the requests that wait may run, of what a month's limit leaves; null: no limit. */
+/** How many of the waiting requests may run within what remains of the month's limit; null: no limit. */
 export const allotQuota = (limit: number | null, used: number, requested: number): number =>
   limit === null ? requested : Math.max(0, Math.min(requested, limit - used));

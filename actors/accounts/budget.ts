@@ -1,9 +1,9 @@
 /**
- * How a project's monthly budget for premium routes is never overspent: money is reserved before a route is taken and
- * settled after it, by an id of the attempt's own. Functions of their arguments.
+ * How a project's monthly budget for premium routes is never overspent: money is reserved before a route is used and the
+ * reservation is settled after it, under an id of the attempt. Each reservation settles exactly once. Pure functions.
  *
- * A reservation whose settlement never comes lapses and gives its money back; a settlement that comes after that is
- * still counted, for it was spent.
+ * A reservation that is not settled expires, and its money is free again; a settlement that comes later still counts,
+ * because the money was spent.
  */
 import { monthOf, type ReserveReply } from "../../schemas/accounts.ts";
 
@@ -24,9 +24,9 @@ export const NOTHING_SPENT: Budget = { spent: {}, reservations: {} };
 
 /** Outlasts every fetch run (310 s), so that only what died lapses. */
 export const RESERVATION_TTL_MS = 6 * 60_000;
-/** So long a settlement may come late and be counted. */
+/** A settlement that comes this long after the reservation expired still counts. */
 const LATE_SETTLEMENT_MS = 24 * 3_600_000;
-/** Attempts of one project at once; more are refused, as if there were no money. */
+/** Reservations of one project at once; more are refused as if there were no money. */
 const MAX_RESERVATIONS = 1_000;
 
 export interface ReservationRequest {
@@ -36,7 +36,7 @@ export interface ReservationRequest {
   readonly limit_micros: number | null;
 }
 
-/** Asked again with the same id, an answer is the same and nothing is held twice. */
+/** Idempotent: a repeated id gets the same answer and reserves nothing twice. */
 export function reserve(
   budget: Budget,
   { id, micros, limit_micros }: ReservationRequest,
@@ -67,7 +67,7 @@ export function reserve(
   };
 }
 
-/** Never counts more than was reserved; an id nobody reserved, or settled before, counts nothing. */
+/** Counts at most what was reserved. An id without a reservation, or one that is settled already, counts nothing. */
 export function settle(
   budget: Budget,
   { id, micros }: { readonly id: string; readonly micros: number },

@@ -1,7 +1,7 @@
 /**
  * Customers, projects and keys as documents: what `trawl key`, `trawl project` and `trawl customer` do, and what the
- * gateway looks up. Everything is one document at a time under its name, so that a command works beside a running
- * service. Time comes in as an argument; keys are drawn here, from node:crypto, and are nowhere afterwards.
+ * gateway looks up. Each change is one compare-and-set of one document, so a command works beside a running service. Keys
+ * are drawn here from node:crypto; only a key's digest and prefix are stored.
  */
 import { hash, randomBytes } from "node:crypto";
 import type { Documents, Versioned } from "../../cluster/ports/documents.ts";
@@ -18,7 +18,7 @@ import {
   type QuotaCategory,
 } from "../../schemas/accounts.ts";
 
-/** An operator's mistake, in a sentence for them. */
+/** A mistake of the operator; the message is a sentence for them. */
 export class AccountError extends Error {
   override readonly name = "AccountError";
 }
@@ -27,7 +27,7 @@ export const FIRST_NAME = "default";
 
 /** The most keys a listing shows; an account with more lists them by project. */
 const MAX_LIST = 1_000;
-/** A put that lost against another writer this often in a row is given up. */
+/** A change that loses to another writer this often in a row fails. */
 const MAX_ATTEMPTS = 20;
 
 const iso = (now_ms: number): string => new Date(now_ms).toISOString();
@@ -52,7 +52,7 @@ function base62(bytes: Buffer): string {
 const digestOf = (key: string): string => hash("sha256", key);
 const prefixOf = (key: string): string => key.slice(0, PREFIX_CHARS);
 
-/** What the gateway asks: a key with all it depends on. Null: unknown, revoked, or its project is gone. */
+/** A key with its project and customer. Null: the key is unknown or revoked, or its project does not exist. */
 export async function findGrant(documents: Documents, key_sha256: string): Promise<Grant | null> {
   const key = (await documents.get("keys", key_sha256))?.value as Key | undefined;
   if (!key || key.status === "revoked") return null;
@@ -70,7 +70,7 @@ export async function createCustomer(
   assertName("customer", name);
   const customer: Customer = { name, status: "active", external, currency, created_at: iso(now_ms) };
   if (!(await documents.put("customers", name, customer, 0)))
-    throw new AccountError(`Cannot create customer "${name}": there is one of this name`);
+    throw new AccountError(`Cannot create customer "${name}": the name is taken`);
   return customer;
 }
 
@@ -91,14 +91,14 @@ export async function createProject(
     created_at: iso(now_ms),
   };
   if (!(await documents.put("projects", name, project, 0, { tag: customer })))
-    throw new AccountError(`Cannot create project "${name}": there is one of this name`);
+    throw new AccountError(`Cannot create project "${name}": the name is taken`);
   return project;
 }
 
 function assertName(what: string, name: string): void {
   if (NAME_SHAPE.test(name)) return;
   throw new AccountError(
-    `Cannot create ${what} "${name}": a name is 1 to 63 lower-case letters, digits, "-" and "_", a letter or digit first`,
+    `Cannot create ${what} "${name}": a name is 1 to 63 characters a-z, 0-9, "-" and "_", and begins with a-z or 0-9`,
   );
 }
 
@@ -118,7 +118,7 @@ export interface CreatedKey {
   readonly record: Key;
 }
 
-/** Draws until the prefix is unused, then stores the key under its digest. */
+/** Draws keys until a prefix is unused, then stores the key under its digest. */
 export async function createKey(
   documents: Documents,
   options: KeyOptions,
@@ -135,7 +135,7 @@ export async function createKey(
   throw new AccountError(`Cannot create a key: ${MAX_ATTEMPTS} prefixes in a row were taken`);
 }
 
-/** Takes the prefix, then stores the key. A process that dies in between has used up a prefix, nothing else. */
+/** Claims the prefix, then stores the key. A process that dies in between leaves a used-up prefix and nothing else. */
 async function claim(
   documents: Documents,
   key: string,
@@ -147,7 +147,7 @@ async function claim(
   if (!(await documents.put("names", `prefix ${prefix}`, { key_sha256 }, 0))) return null;
   const record = recordOf(key, options, now_ms);
   if (!(await documents.put("keys", key_sha256, record, 0, { tag: record.project })))
-    throw new AccountError(`Cannot create key "${prefix}": it is there already, in a project of its own`);
+    throw new AccountError(`Cannot create key "${prefix}": it exists already, in another project`);
   return record;
 }
 
@@ -165,21 +165,21 @@ const recordOf = (key: string, options: KeyOptions, now_ms: number): Key => ({
   revoked_at: null,
 });
 
-/** By age; all projects, or one. At most 1,000. */
+/** Oldest first; of one project, or of all. At most 1,000. */
 export async function listKeys(documents: Documents, project?: string): Promise<readonly Key[]> {
   const range = { limit: MAX_LIST, ...(project !== undefined && { tag: project }) };
   const keys = (await documents.list("keys", range)).map(({ value }) => value as Key);
   return keys.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1));
 }
 
-/** Revoking twice is revoking once. */
+/** Idempotent. */
 export async function revokeKey(documents: Documents, prefix: string, now_ms: number): Promise<Key> {
   const name = (await documents.get("names", `prefix ${prefix}`))?.value as
     | { key_sha256: string }
     | undefined;
   if (!name)
     throw new AccountError(
-      `Cannot revoke "${prefix}": no key begins so; a prefix has ${PREFIX_CHARS} characters, see trawl key list`,
+      `Cannot revoke "${prefix}": no key has this prefix; a prefix has ${PREFIX_CHARS} characters, see trawl key list`,
     );
   return change<Key>(documents, "keys", name.key_sha256, `key "${prefix}"`, (key) =>
     key.status === "revoked" ? key : { ...key, status: "revoked", revoked_at: iso(now_ms) },
@@ -203,7 +203,7 @@ export const setBudget = (
     budget_micros,
   }));
 
-/** What a project may spend on premium routes in a month; null: no limit. A project that is gone may spend nothing. */
+/** What a project may spend on premium routes in a month; null: no limit. A project that does not exist may spend nothing. */
 export async function budgetOf(documents: Documents, project: string): Promise<number | null> {
   const record = (await documents.get("projects", project))?.value as Project | undefined;
   return record ? record.budget_micros : 0;
@@ -214,8 +214,8 @@ export const setCustomerStatus = (
   customer: string,
   status: Customer["status"],
 ): Promise<Customer> =>
-  change<Customer>(documents, "customers", customer, `customer "${customer}"`, (customer_record) => ({
-    ...customer_record,
+  change<Customer>(documents, "customers", customer, `customer "${customer}"`, (record) => ({
+    ...record,
     status,
   }));
 
@@ -226,7 +226,7 @@ export const projectsOf = async (documents: Documents, customer: string): Promis
 const tagOf = (value: Key | Project | Customer): { tag: string } | undefined =>
   "customer" in value ? { tag: value.customer } : "project" in value ? { tag: value.project } : undefined;
 
-/** Reads, changes and stores; again when another process wrote meanwhile. */
+/** Reads, changes and stores a document; repeats this when another process wrote in between. */
 async function change<T extends Key | Project | Customer>(
   documents: Documents,
   collection: string,
@@ -236,26 +236,26 @@ async function change<T extends Key | Project | Customer>(
 ): Promise<T> {
   for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
     const stored: Versioned | null = await documents.get(collection, id);
-    if (!stored) throw new AccountError(`Cannot change ${what}: there is none of this name`);
+    if (!stored) throw new AccountError(`Cannot change ${what}: no such name`);
     const previous = stored.value as T;
     const next = rule(previous);
     if (next === previous) return previous;
     if (await documents.put(collection, id, next, stored.version, tagOf(next))) return next;
   }
-  throw new AccountError(`Cannot change ${what}: others change it at the same time`);
+  throw new AccountError(`Cannot change ${what}: other processes change it at the same time`);
 }
 
-/** What the first start made, or found. */
+/** What a start created, or found. */
 export interface PreparedAccounts {
-  /** A key nobody has seen yet, to be printed once; null: there are keys, or the operator named one. */
+  /** A new key, to be printed once; null: keys exist already, or the operator chose one. */
   readonly key: string | null;
-  /** What became of TRAWL_ADMIN_KEY. */
+  /** Whether the key in TRAWL_ADMIN_KEY was created now; null: the setting is empty. */
   readonly admin_key: "created" | "exists" | "revoked" | null;
 }
 
 /**
- * Makes what a service needs to be called at all: a customer, its project `default` and an admin key, the operator's
- * own when they named one. On every start; what is there is left as it is.
+ * Creates what a service needs before it can be called: a customer, its project `default`, and an admin key, which is the
+ * operator's own if TRAWL_ADMIN_KEY is set. Runs at every start and leaves existing documents as they are.
  */
 export async function prepareAccounts(
   documents: Documents,
@@ -272,12 +272,12 @@ export async function prepareAccounts(
   await documents.put("customers", FIRST_NAME, customer, 0);
   if ((await documents.get("projects", FIRST_NAME)) === null)
     await createProject(documents, { name: FIRST_NAME, customer: FIRST_NAME }, now_ms).catch((problem) => {
-      if (!(problem instanceof AccountError)) throw problem; // Another node was first.
+      if (!(problem instanceof AccountError)) throw problem; // Another node created it first.
     });
   const options: KeyOptions = { project: FIRST_NAME, role: "account_admin", label: "first" };
   if (named_key !== null)
     return { key: null, admin_key: await ensureKey(documents, named_key, options, now_ms) };
-  // Two nodes that start at once on an empty store both get here: one of them takes the name and makes the key.
+  // Two nodes that start at once on an empty store both come here: the node that inserts the name creates the key.
   if ((await documents.list("keys", { limit: 1 })).length > 0) return { key: null, admin_key: null };
   const drawn = drawKey("account_admin");
   const first = await documents.get("names", "first key");
@@ -287,7 +287,7 @@ export async function prepareAccounts(
   return { key, admin_key: null };
 }
 
-/** The drawn key first; when its prefix is taken, others. */
+/** Returns the drawn key first, and new ones when its prefix is taken. */
 function drawFirst(drawn: string): (role: Key["role"]) => string {
   let unused: string | null = drawn;
   return (role) => {
@@ -305,7 +305,7 @@ async function ensureKey(
 ): Promise<NonNullable<PreparedAccounts["admin_key"]>> {
   if (!KEY_SHAPE.test(key) || !key.startsWith(KEY_MARKS.account_admin))
     throw new AccountError(
-      `Cannot use TRAWL_ADMIN_KEY: an admin key is "${KEY_MARKS.account_admin}" and 17 to 200 letters, digits, "-" and "_"`,
+      `Cannot use TRAWL_ADMIN_KEY: an admin key is "${KEY_MARKS.account_admin}" and 17 to 200 characters A-Z, a-z, 0-9, "-" and "_"`,
     );
   const existing = (await documents.get("keys", digestOf(key)))?.value as Key | undefined;
   if (existing) return existing.status === "active" ? "exists" : "revoked";
@@ -313,11 +313,11 @@ async function ensureKey(
   try {
     if (await claim(documents, key, labelled, now_ms)) return "created";
   } catch (problem) {
-    // Another node that starts on the same store was quicker.
+    // Another node that starts on the same store created it first.
     if ((await documents.get("keys", digestOf(key))) === null) throw problem;
     return "exists";
   }
-  // A prefix without its key: a start that died in between, or another node that is making it this moment.
+  // A prefix without its key: a start died in between, or another node is creating the key at this moment.
   const name = (await documents.get("names", `prefix ${prefixOf(key)}`))?.value as { key_sha256: string };
   if (name.key_sha256 !== digestOf(key))
     throw new AccountError(

@@ -1,4 +1,4 @@
-/** How tallies add up to a month, and when a share of an allowance is crossed. Functions of their arguments. */
+/** How usage reports add up to a month, and which thresholds of an allowance they cross. Pure functions. */
 import {
   type QuotaCategory,
   QUOTA_CATEGORIES,
@@ -31,7 +31,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** A month with a tally counted in, and the thresholds its keys crossed by it. */
+/** A month with a report counted in, and the thresholds its keys crossed by it. */
 export function addUsageReport(month: Month, report: UsageReport, now_ms: number): Month {
   const keys: Record<string, UsageByCategory> = { ...month.keys };
   const events: ThresholdEvent[] = [];
@@ -51,13 +51,13 @@ export function addUsageReport(month: Month, report: UsageReport, now_ms: number
   return { keys, events: [...month.events, ...events], refreshed_at_ms: now_ms };
 }
 
-/** Which shares of a limit lie above what was used before and not above what is used now. No limit, no shares. */
+/** The thresholds, in percent of the limit, that usage crosses between `previous` and `next`. */
 export function crossings(limit: number | null, previous: number, next: number): readonly number[] {
   if (limit === null || limit <= 0) return [];
   return THRESHOLDS.filter((share) => previous * 100 < limit * share && next * 100 >= limit * share);
 }
 
-/** fetch is fetch_own, fetch_paid and fetch_cached; spend is what all categories cost. */
+/** `fetch` is fetch_own, fetch_paid and fetch_cached; `spend` is the cost of all categories. */
 export function usedOf(usage: UsageByCategory, allowance: QuotaCategory | "spend"): number {
   let used = 0;
   for (const [category, { requests, cost_micros }] of Object.entries(usage)) {

@@ -1,8 +1,8 @@
 /**
- * The completion callback (1-core.md, Events): what is sent, when again, and what is recorded of it. Three attempts: at
- * once, after 10 s, after 60 s, 10 s each. An attempt is written down before it is sent, so a crash costs one and never
- * makes a fourth; only a process that dies between the receiver's 2xx and the record of it sends twice, and the receiver
- * can tell by `X-Service-Delivery`, which is the same in every attempt.
+ * The completion callback: what is sent, when it is repeated, and what is recorded. At most three attempts: at once, 10 s
+ * and 60 s later, each with a timeout of 10 s. An attempt is stored before it is sent, so a crash costs an attempt and
+ * never makes a fourth. A receiver gets the callback twice only if the process dies between the receiver's 2xx and the
+ * record of it; `X-Service-Delivery` is the same in every attempt, so that the receiver can tell.
  */
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Egress } from "../../cluster/ports/egress.ts";
@@ -11,9 +11,9 @@ import type { Callback, JobRecord } from "../../schemas/jobs.ts";
 export const MAX_ATTEMPTS = 3;
 const PAUSES_MS = [10_000, 60_000] as const;
 const ATTEMPT_MS = 10_000;
-/** When the outcome of an attempt is not recorded by then, its process is gone. */
+/** An attempt whose outcome is not recorded after this long was lost with its process. */
 const ATTEMPT_TTL_MS = 20_000;
-/** Nobody asked for what a receiver says; its status is enough. */
+/** The status of a last attempt whose outcome was lost. */
 const INTERRUPTED = "error_interrupted";
 
 export const beginAttempt = (callback: Callback, now_ms: number): Callback => ({
@@ -22,13 +22,13 @@ export const beginAttempt = (callback: Callback, now_ms: number): Callback => ({
   next_ms: now_ms + ATTEMPT_TTL_MS,
 });
 
-/** The last attempt never told how it ended: over, with that. Null: there is another attempt to make. */
+/** Ends a callback whose last attempt was lost. Null: there is another attempt to make. */
 export const closeInterrupted = (callback: Callback): Callback | null =>
   callback.attempts < MAX_ATTEMPTS
     ? null
     : { ...callback, next_ms: null, status: callback.status ?? INTERRUPTED };
 
-/** After an attempt: over, or when again. What an earlier attempt came to is not recorded over a later one. */
+/** Records how an attempt ended, and when the next is due. The outcome of an attempt before the current one is ignored. */
 export function recordAttempt(callback: Callback, attempt: number, status: string, now_ms: number): Callback {
   if (attempt !== callback.attempts) return callback;
   const is_over =
@@ -41,7 +41,7 @@ interface CallbackDeps {
   readonly clock: Clock;
 }
 
-/** One attempt; its outcome as callback_status has it. */
+/** One attempt. Returns its outcome, as `callback_status` shows it. Never throws. */
 export async function deliverCallback(
   { egress, clock }: CallbackDeps,
   job_id: string,

@@ -1,16 +1,14 @@
 /**
- * How many items each running job may have in flight: the same for all, what one does not need goes to the others.
- * Functions of their arguments.
+ * How many items each running job may have in flight: the same number for all, and what a job does not need goes to the
+ * others. Pure functions.
  */
 
-/** Items in flight in the whole cluster, all jobs together; a job gets one place more than none, so it may be a few more. */
+/** Items in flight in the whole cluster, all jobs together. Every job gets at least one, so the sum may be a little more. */
 export const MAX_IN_FLIGHT = 256;
 
-/**
- * A job of more items than this is large: so many large ones are held in memory at once, in the whole cluster, and the
- * next waits for its turn. Smaller ones never wait.
- */
+/** A job of more items than this is large. Smaller jobs never wait to be loaded. */
 export const SMALL_ITEMS = 1_000;
+/** Large jobs in memory at once, in the whole cluster; the next one waits until one of them ends. */
 export const MAX_LARGE = 64;
 
 /** A job as the scheduler knows it. */
@@ -20,7 +18,7 @@ export interface Contender {
   readonly is_loaded: boolean;
 }
 
-/** Whether this job may take its items into memory: jobs are named in the order of their creation. */
+/** Whether this job may load its items. Job ids are in the order of creation, so the oldest job is next. */
 export function mayLoad(job: Contender, rivals: Iterable<Contender>): boolean {
   if (job.is_loaded || job.total <= SMALL_ITEMS) return true;
   let loaded_or_earlier = 0;
@@ -32,8 +30,8 @@ export function mayLoad(job: Contender, rivals: Iterable<Contender>): boolean {
 }
 
 /**
- * Max-min: each demand is met up to a level that is the same for all. The shares add up to at most `places`, but for
- * those who would get none: everyone who wants anything gets one.
+ * Max-min fairness: each demand is met up to a level that is the same for all. The shares add up to at most `capacity`,
+ * except that a job with any demand gets at least one.
  */
 export function maxMinShares(demands: readonly number[], capacity: number): number[] {
   const granted = demands.map(() => 0);

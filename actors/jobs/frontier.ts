@@ -1,7 +1,7 @@
 /**
- * Which item of a job is next: its items in lanes, one for each site, served in turn; those that wait for another try
- * in the order of their time. A lane has few items in flight at once, so one that dominates occupies its credits and
- * nothing else. Some 30 bytes an item, whatever the items are. It knows no clock and sends nothing.
+ * Which item of a job is next. Items stand in lanes, one lane for each site, and the lanes are served in turn; items that
+ * wait for another attempt are ordered by the time they are due. A lane has few items in flight at once, so a site with
+ * most of the items uses its own credits and delays no other. About 30 bytes an item. No clock, no I/O.
  */
 import {
   CANCELLED,
@@ -21,56 +21,58 @@ import {
 import type { JobCounts } from "../../schemas/jobs.ts";
 
 /**
- * Items of one lane in flight: two that a domain's slots take by default, and two that stand in its queue, so that it
- * never waits for us. More would only stand there, before the items of other jobs.
+ * Items of one lane in flight: the two that a domain has slots for by default, and two in the domain's queue, so that a
+ * free slot never waits for the job. More would only stand in that queue, before the items of other jobs.
  */
 export const CREDITS = 4;
-/** For items that belong to no site. */
+/** Credits of the lane for items that belong to no site. */
 export const CREDITS_WITHOUT_SITE = 16;
 const NONE = -1;
 
-/** One item to be tried now. */
+/** An item to be attempted now. */
 export interface Admitted extends Progress {
   readonly index: number;
 }
 
 export interface Frontier {
-  /** Puts an item into its lane; null: it belongs to no site. Every item once, before anything is taken. */
+  /** Puts an item into its lane; null: it belongs to no site. Call it once for every item, before the first `take`. */
   readonly add: (index: number, lane: string | null) => void;
-  /** The next item, admitted by this; null: nothing may start now. */
+  /** Admits the next item; null: none may start now. */
   readonly take: () => Admitted | null;
-  /** Its last word. False: it had been said. */
+  /** Ends an item in flight. False: the item was not in flight. */
   readonly finish: (index: number, status: "done" | "failed") => boolean;
-  /** Back to the others, not before this time; `progress` left out: the try does not count. */
+  /** Puts an item in flight back into its lane at this time. Without `progress` the attempt does not count. */
   readonly requeue: (index: number, at_ms: number, progress?: Progress) => void;
   /** The lane of this item starts nothing before this time. */
   readonly pauseLane: (index: number, until_ms: number) => void;
-  /** Lets in whatever was due by now. */
+  /** Returns the items and lanes that are due by now to their lanes. */
   readonly admitDue: (now_ms: number) => void;
-  /** When `wake` will have something to do; Infinity: never. */
+  /** When `admitDue` has something to do next; Infinity: never. */
   readonly nextDueMs: () => number;
-  /** In flight, and nothing came of it: cancelled. */
+  /** Cancels an item in flight that ended without a result. */
   readonly cancel: (index: number) => void;
-  /** No more items are taken: what waits is cancelled. */
+  /** Cancels every item that waits. */
   readonly cancelPending: () => void;
-  /** What is in flight is given up as well. */
+  /** Cancels every item in flight. */
   readonly cancelQueued: () => void;
   readonly inFlight: () => number;
-  /** How many could be in flight, those that are included. */
+  /** How many items could be in flight now, including those that are. */
   readonly demand: () => number;
   readonly isFinished: () => boolean;
+  /** The state code of an item (schemas/job-states.ts). */
   readonly codeAt: (index: number) => number;
   readonly counts: () => JobCounts;
+  /** All states, as they are stored. */
   readonly encode: () => string;
 }
 
-/** Items that were in flight when `states` was written are waiting again. */
+/** Items that were in flight when `states` was stored wait again. One algorithm: lanes as linked lists in typed arrays. */
 export function frontier(states: States): Frontier {
   const total = states.length;
   const next = new Int32Array(total).fill(NONE);
   const lane_of = new Int32Array(total).fill(NONE);
   const lanes = new Map<string, number>();
-  /** By number of the lane. */
+  // By the number of the lane.
   const head: number[] = [];
   const tail: number[] = [];
   const waiting: number[] = [];
@@ -78,7 +80,7 @@ export function frontier(states: States): Frontier {
   const credits: number[] = [];
   const paused_until_ms: number[] = [];
   const is_ready: boolean[] = [];
-  /** Lanes in the order in which they are served; `first` is the next. */
+  /** Lanes that can start an item, in the order they are served; `first` is the next. */
   let ready: number[] = [];
   let first = 0;
   const timers = heap();
@@ -234,13 +236,13 @@ export function frontier(states: States): Frontier {
 
 interface Heap {
   readonly push: (at_ms: number, item: number) => void;
-  /** Takes out the first that is due by now; null: none is. */
+  /** Removes the first item that is due by now; null: none is. */
   readonly popDue: (now_ms: number) => number | null;
   readonly first: () => number;
   readonly clear: () => void;
 }
 
-/** By time, two arrays of numbers: 50,000 items may wait here. */
+/** A binary heap by time in two arrays of numbers, because 50,000 items may wait in it. */
 function heap(): Heap {
   let times: number[] = [];
   let items: number[] = [];

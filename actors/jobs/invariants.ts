@@ -1,18 +1,18 @@
 /**
- * The law of a job's ledger: every item is in one state, settled once, metered once. Held against what is stored, by
- * tests after every step and by `trawl job verify`. It reads nothing by itself.
+ * What is true of a stored job at any time: every item is in exactly one state, a finished item has exactly one result,
+ * and every bill is metered exactly once. Tests check this after every step, and `trawl job verify` in a store. Pure.
  */
 import { countsOf, isFinal, decodeStates, statusOf } from "../../schemas/job-states.ts";
 import { ITEM_STATUSES, type JobRecord, type StoredResult } from "../../schemas/jobs.ts";
 
 export interface InvariantReport {
-  /** What is wrong, in sentences; empty: nothing is. */
+  /** Violations, as sentences; empty: the job is consistent. */
   readonly problems: readonly string[];
-  /** Results the job has not heard of yet, which a running one may have for half a second. */
+  /** Results that no checkpoint includes yet; a running job may have some for half a second. */
   readonly ahead: number;
 }
 
-/** `results` by index: all there are. */
+/** `results`: all results of the job, by the index of the item. */
 export function checkInvariants(
   job: JobRecord,
   results: ReadonlyMap<number, Pick<StoredResult, "status" | "bill">>,
@@ -27,11 +27,11 @@ export function checkInvariants(
   }
   const sum = ITEM_STATUSES.reduce((total, status) => total + counts[status], 0);
   if (sum !== counts.total || counts.total !== spec.total)
-    problems.push(`The counts add up to ${sum}, and there are ${spec.total} items`);
+    problems.push(`The counts add up to ${sum} of ${spec.total} items`);
   const actual = countsOf(states);
   for (const status of ITEM_STATUSES)
     if (actual[status] !== counts[status])
-      problems.push(`${counts[status]} items are counted ${status}, and ${actual[status]} are`);
+      problems.push(`The counts say ${counts[status]} items ${status}, the states ${actual[status]}`);
 
   let ahead = 0;
   let requests = 0;
@@ -40,9 +40,9 @@ export function checkInvariants(
     const status = statusOf(state);
     const result = results.get(index);
     if (status === "done" || status === "failed") {
-      if (!result) problems.push(`Item ${index} is ${status} and has no result`);
+      if (!result) problems.push(`Item ${index} is ${status} without a result`);
       else if (result.status !== status)
-        problems.push(`Item ${index} is ${status}, and its result says ${result.status}`);
+        problems.push(`Item ${index} is ${status}, its result says ${result.status}`);
       if (result?.bill) {
         requests++;
         cost_micros += result.bill.cost_micros;
@@ -50,16 +50,16 @@ export function checkInvariants(
     } else if (result && !isFinal(state)) ahead++;
   }
   for (const index of results.keys())
-    if (index >= spec.total) problems.push(`There is a result for item ${index} of ${spec.total}`);
+    if (index >= spec.total) problems.push(`Item ${index} has a result, but the job has ${spec.total} items`);
   if (job.metered.requests !== requests)
-    problems.push(`${job.metered.requests} items were metered, and ${requests} have a bill`);
+    problems.push(`${job.metered.requests} items are metered, ${requests} have a bill`);
   if (job.metered.cost_micros !== cost_micros)
-    problems.push(`${job.metered.cost_micros} millionths were metered, and the bills say ${cost_micros}`);
+    problems.push(`${job.metered.cost_micros} micros are metered, the bills add up to ${cost_micros}`);
   if (job.finished_ms !== null) {
     if (counts.pending + counts.queued > 0)
-      problems.push(`It is over, and ${counts.pending + counts.queued} items are not`);
-    if (ahead > 0) problems.push(`It is over, and ${ahead} items that are not settled have results`);
+      problems.push(`The job is finished, but ${counts.pending + counts.queued} items are not`);
+    if (ahead > 0) problems.push(`The job is finished, but ${ahead} unfinished items have results`);
   } else if (job.phase !== "creating" && job.phase !== "cancelling" && counts.cancelled > 0)
-    problems.push(`${counts.cancelled} items are cancelled, and the job is not`);
+    problems.push(`${counts.cancelled} items are cancelled, but the job is not`);
   return { problems, ahead };
 }

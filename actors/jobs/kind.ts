@@ -1,4 +1,7 @@
-/** What a job must know of its items to have them done: the worker's half of a kind (schemas/jobs.ts tells the other). */
+/**
+ * What a job must know of its items to run them: the worker's half of an item kind. The gateway's half is `BatchKind`
+ * (gateway/batch.ts); schemas/jobs.ts tells how a kind is added.
+ */
 import type { ActorClient } from "../../cluster/actor.ts";
 import type { AttemptContext, JobKind, AttemptResult } from "../../schemas/jobs.ts";
 
@@ -6,11 +9,11 @@ export type Input = Readonly<Record<string, unknown>>;
 
 export interface ItemKind {
   readonly name: JobKind;
-  /** The site whose pace this item shares, so that it waits behind its own only; null: none. Must not throw. */
+  /** The site whose crawl delay this item shares, so that it waits behind items of that site only; null: none. Must not throw. */
   readonly lane: (input: Input) => string | null;
   /**
-   * One try. It may throw Fault, which is no answer: the item is tried again and nothing is counted. After
-   * `call.signal` it sends nothing more and ends soon; what it answers then counts only when it is no error.
+   * One attempt. It may throw Fault: the item is then attempted again, and the attempt does not count. After
+   * `attempt.signal` aborts it sends nothing more and ends soon; a result counts then only if it is no error.
    */
   readonly run: (ask: ActorClient, input: Input, attempt: AttemptContext) => Promise<AttemptResult>;
 }

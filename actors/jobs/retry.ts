@@ -1,6 +1,6 @@
 /**
- * Whether an item is tried again, and when (3-decisions.md, Core: 5 attempts, 5 s doubling to 5 min, with jitter; one
- * pause to cool down before premium routes). Functions of their arguments.
+ * Whether an item is attempted again, and when: at most 5 attempts, 5 s apart and doubling up to 5 min, with jitter, and
+ * one pause to cool down before premium routes are used. Pure functions.
  */
 import type { RetryAdvice } from "../../schemas/jobs.ts";
 import type { Progress } from "../../schemas/job-states.ts";
@@ -8,27 +8,27 @@ import type { Progress } from "../../schemas/job-states.ts";
 export const MAX_ATTEMPTS = 5;
 const FIRST_BACKOFF_MS = 5_000;
 const MAX_BACKOFF_MS = 5 * 60_000;
-/** How long an item that was blocked cools down. */
+/** How long a blocked item cools down. */
 export const COOL_DOWN_MS = 30_000;
-/** A pause is obeyed for as long as a domain obeys one. */
+/** The longest Retry-After an item obeys; a domain obeys as long a one. */
 const MAX_BUSY_MS = 15 * 60_000;
 const MIN_BUSY_MS = 1_000;
-/** Stores and neighbours that do not answer are given this long, and up to as long again. */
+/** The pause after a store or an actor that does not answer; up to twice as long with jitter. */
 const FAULT_MS = 1_000;
-/** Waits are longer by up to this share, so that what failed together does not come back together. */
+/** Pauses are longer by up to this share, so that items that failed together are not repeated together. */
 const JITTER = 0.25;
-/** A job older than this has waited long enough for slots: each refusal counts as a try, so it ends. */
+/** In a job older than this a `busy` answer counts as an attempt, so that every job ends. */
 export const BUSY_COUNTS_AFTER_MS = 24 * 60 * 60_000;
 
 export type NextStep =
   | { readonly kind: "final" }
   | { readonly kind: "retry"; readonly reason: RetryAdvice["reason"] | "fault"; readonly delay_ms: number };
 
-/** 5 s, 10 s, 20 s, 40 s … at most 5 min, for the first, second, third try that failed. */
+/** 5 s, 10 s, 20 s, 40 s … at most 5 min, after the first, second, third, fourth … failed attempt. */
 export const backoffMs = (attempts: number): number =>
   Math.min(FIRST_BACKOFF_MS * 2 ** (attempts - 1), MAX_BACKOFF_MS);
 
-/** `random` is uniform in [0, 1). `progress` is that of the try that just ended, itself not counted. */
+/** `random` is uniform in [0, 1). `progress` does not include the attempt that just ended. */
 export function nextStep(
   progress: Progress,
   retry: RetryAdvice | null,
@@ -53,7 +53,10 @@ export function nextStep(
   return { kind: "retry", reason: "transient", delay_ms: jittered(delay_ms) };
 }
 
-/** After something of ours did not work: nothing is counted, unless it goes on for a day or is about this very item. */
+/**
+ * The step after a fault of this service. The attempt does not count, unless the fault is about this very item (`counts`)
+ * or the job is a day old.
+ */
 export function stepAfterFault(
   progress: Progress,
   counts: boolean,
@@ -65,7 +68,7 @@ export function stepAfterFault(
   return { kind: "retry", reason: "fault", delay_ms: Math.round(FAULT_MS * (1 + random)) };
 }
 
-/** How far an item has come when it is put back. */
+/** The progress of an item that is put back for this reason. */
 export function advance(
   progress: Progress,
   reason: Extract<NextStep, { kind: "retry" }>["reason"],
@@ -81,6 +84,6 @@ export function advance(
   }
 }
 
-/** Premium routes come after the pause to cool down, or with the last try. */
+/** Premium routes may be used after the pause to cool down, and in the last attempt. */
 export const mayPay = ({ attempts, has_cooled }: Progress): boolean =>
   has_cooled || attempts >= MAX_ATTEMPTS - 1;

@@ -1,7 +1,7 @@
 /**
- * The scheduler actor: one for the cluster. Every running job asks it each second how many of its items may be in
- * flight, and it shares the places out evenly among those who asked lately. It keeps nothing: after a crash the jobs ask
- * again, and until they are answered go on with what they had. It starts no item itself.
+ * The scheduler actor: one for the cluster. Every running job asks it each second how many items it may have in flight,
+ * and it divides the cluster's capacity evenly among the jobs that asked lately (fairness.ts). It stores nothing: after a
+ * crash the jobs ask again, and until they are answered they go on with the share they had. It starts no item itself.
  */
 import { actor } from "../../cluster/actor.ts";
 import { Scheduler } from "../../schemas/jobs.ts";
@@ -12,10 +12,10 @@ interface RunningJob extends Contender {
   readonly at_ms: number;
 }
 
-/** A job that has not asked for so long is over, or asks again. */
+/** A job that has not asked for this long counts as finished, until it asks again. */
 const ACTIVE_WITHIN_MS = 3_500;
 
-/** `places` default MAX_IN_FLIGHT. */
+/** `capacity`: items in flight in the whole cluster; default MAX_IN_FLIGHT. */
 export const schedulerActor = (capacity = MAX_IN_FLIGHT) =>
   actor(Scheduler)<{ readonly jobs: Map<string, RunningJob> }>({
     activate: () => ({ jobs: new Map() }),

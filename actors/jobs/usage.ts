@@ -1,4 +1,4 @@
-/** How bills of items add up to what an Account is told. Functions of their arguments. */
+/** How the bills of items add up to the usage that is reported to the account. Pure functions. */
 import { countBill, NO_USAGE, type UsageByCategory } from "../../schemas/accounts.ts";
 import type { ItemBill } from "../../schemas/jobs.ts";
 

@@ -1,6 +1,6 @@
 /**
- * GET and DELETE /v1/jobs/{job_id}: a job as it is stored, and pages of its items, whose results are put into words as
- * they are sent, a few at a time. Reading takes no turn of the job's actor; cancelling asks it.
+ * GET and DELETE /v1/jobs/{job_id}: a job as it is stored, and pages of its items, whose results are rendered while they
+ * are sent, ten at a time. Reading takes no turn of the job's actor; cancelling asks it.
  */
 import { Type } from "typebox";
 import type { ActorClient } from "../../cluster/actor.ts";
@@ -39,20 +39,20 @@ export interface JobServices {
 
 const PAGE_DEFAULT = 100;
 const MAX_PAGE = 1_000;
-/** Results read, and put into words, at once: each may be as large as a page. */
+/** Results read and rendered at once; each may be as large as a page. */
 const RESULTS_AT_ONCE = 10;
 const CANCEL_WAIT_MS = 20_000;
 
 const Params = Type.Object({ job_id: Type.String({ format: "uuid" }) });
 const NOT_FOUND = {
-  description: "No such job of this project, or not any more",
+  description: "The project has no such job, or its retention is over",
   schema: Type.Object({ detail: Type.String() }),
 };
 
 export function jobRoutes({ documents, ask, clock, meters, kinds }: JobServices): readonly Route[] {
   const byName = new Map<JobKind, BatchKind>(kinds.map((kind) => [kind.name, kind]));
 
-  /** Null: there is none, it is another project's, or its time is over. Throws Fault. */
+  /** Null: there is no such job, it is another project's, or its retention is over. Throws Fault. */
   async function find(job_id: string, { grant }: Caller): Promise<JobRecord | null> {
     const job = ((await documents.get("job", job_id))?.value ?? null) as JobRecord | null;
     if (job === null || job.phase === "creating" || job.spec.project !== grant.project.name) return null;
@@ -67,7 +67,7 @@ export function jobRoutes({ documents, ask, clock, meters, kinds }: JobServices)
     return indexes.map((index) => chunks.get(chunkKey(job_id, index))?.items[index % CHUNK_ITEMS] ?? {});
   }
 
-  /** Null where there is none, or where it cannot be read now. */
+  /** Null for an item that has no result, and for all of them while the store cannot be read. */
   async function resultsOf(
     job_id: string,
     indexes: readonly number[],
@@ -137,15 +137,15 @@ export function jobRoutes({ documents, ask, clock, meters, kinds }: JobServices)
       method: "GET",
       path: "/v1/jobs/{job_id}",
       operationId: "getJob",
-      summary: "How a batch job is doing, and its items",
+      summary: "The state of a batch job, and its items",
       description:
-        "With `include=items` one page of items, in the order they were submitted; `status` leaves out the others, and " +
-        "`offset` counts those that are left. Items do not change places while the job runs. Page until `offset` is at " +
-        "least `counts.total`.",
+        "With `include=items` the answer has one page of items, in the order they were submitted. `status` selects items " +
+        "of one status, and `offset` counts the selected items. The order does not change while the job runs. Page until " +
+        "`offset` is at least `counts.total`.",
       tags: ["jobs"],
       params: Params,
       query: Type.Object({
-        include: Type.Optional(Nullable(Type.String({ description: "`items` adds a page of items" }))),
+        include: Type.Optional(Nullable(Type.String({ description: "`items`: adds a page of items" }))),
         offset: Type.Integer({ minimum: 0, default: 0 }),
         limit: Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: PAGE_DEFAULT }),
         status: Type.Optional(Nullable(Type.Enum([...ITEM_STATUSES]))),
@@ -167,8 +167,8 @@ export function jobRoutes({ documents, ask, clock, meters, kinds }: JobServices)
       operationId: "cancelJob",
       summary: "Cancel a batch job",
       description:
-        "Items that wait are cancelled, what is in flight is let go; it is answered when nothing of the job is under way " +
-        "any more, two seconds at most. What was finished is kept. A job that is over stays as it is.",
+        "Cancels the items that wait and stops those in flight; answers when none is in flight any more, after two seconds " +
+        "at most. Finished items keep their results. A finished job does not change.",
       tags: ["jobs"],
       params: Params,
       replies: { 200: { description: "The job", schema: JobStatus }, 404: NOT_FOUND },
@@ -182,7 +182,7 @@ export function jobRoutes({ documents, ask, clock, meters, kinds }: JobServices)
   ];
 }
 
-/** Which items a page shows. */
+/** The indexes of the items on a page. */
 export function pageOf(
   states: States,
   status: JobItem["status"] | null,

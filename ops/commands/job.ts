@@ -1,6 +1,6 @@
 /**
- * trawl job: a job shown, watched, its items printed, cancelled through the service; and verified beside it, in the
- * store itself, against the law of its ledger (actors/jobs/invariants.ts).
+ * trawl job: shows, watches and cancels a job and prints its items, through the service; and verifies a stored job, in
+ * the document store itself, against the invariants of actors/jobs/invariants.ts.
  */
 import { Command } from "commander";
 import { checkInvariants } from "../../actors/jobs/invariants.ts";
@@ -17,21 +17,21 @@ export function jobCommand(context: Context): Command {
   const command = new Command("job").description("batch jobs");
   command.addCommand(
     clientCommand("show")
-      .description("how a job is doing")
-      .argument("<id>", "the job")
+      .description("show the state of a job")
+      .argument("<id>", "the id of the job")
       .action(async (job_id: string, options: ClientOptions) => {
         show(context, await readJob({ ...service(context, options), job_id }), options);
       }),
   );
   for (const [name, description, always_prints] of [
-    ["watch", "look on until a job is over; when piped, its items as NDJSON", false],
-    ["items", "the items of a job as NDJSON, as far as they are over; waits for the others", true],
+    ["watch", "show the progress until a job is finished; when piped, print its items as NDJSON", false],
+    ["items", "print the items of a job as NDJSON, in order, waiting for those that are not finished", true],
   ] as const)
     command.addCommand(
       clientCommand(name)
         .description(description)
-        .argument("<id>", "the job")
-        .option("--from <index>", "the first item to print", wholeNumber, 0)
+        .argument("<id>", "the id of the job")
+        .option("--from <index>", "index of the first item to print", wholeNumber, 0)
         .action(async (job_id: string, options: ClientOptions & { readonly from: number }) => {
           const terminal = context.terminal?.() ?? systemTerminal();
           const isPrinted = always_prints || terminal.isPiped || options.json === true;
@@ -45,8 +45,8 @@ export function jobCommand(context: Context): Command {
     );
   command.addCommand(
     clientCommand("cancel")
-      .description("cancel a job; what is finished is kept")
-      .argument("<id>", "the job")
+      .description("cancel a job; finished items keep their results")
+      .argument("<id>", "the id of the job")
       .action(async (job_id: string, options: ClientOptions) => {
         const { base, key } = service(context, options);
         const { reply, content } = await exchange("DELETE", `${base}/v1/jobs/${job_id}`, key);
@@ -55,10 +55,8 @@ export function jobCommand(context: Context): Command {
       }),
   );
   withJson(command.command("verify"))
-    .description(
-      "hold what is stored of a job against its ledger's law: every item settled once, metered once",
-    )
-    .argument("<id>", "the job")
+    .description("check a stored job: every finished item has exactly one result and is metered exactly once")
+    .argument("<id>", "the id of the job")
     .action(async (job_id: string, { json }: Json) => {
       const { job, verdict, results } = await withDocuments(context, (documents) =>
         verify(documents, job_id),
@@ -70,9 +68,10 @@ export function jobCommand(context: Context): Command {
       for (const problem of problems) context.out(problem);
       const sum = `${counts.pending} pending + ${counts.queued} queued + ${counts.done} done + ${counts.failed} failed + ${counts.cancelled} cancelled = ${counts.total}`;
       context.err(`${phase}: ${sum}; ${results} results, ${job.metered.requests} metered`);
-      if (ahead > 0) context.err(`${ahead} results are ahead of the ledger, which is written twice a second`);
+      if (ahead > 0)
+        context.err(`${ahead} results are newer than the record, which is written twice a second`);
       return context.err(
-        problems.length === 0 ? "All invariants hold" : `${problems.length} things are wrong`,
+        problems.length === 0 ? "All invariants hold" : `${problems.length} invariants are violated`,
       );
     });
   return command;
@@ -85,7 +84,7 @@ function show(context: Context, job: JobStatus, { json }: Json): void {
     if (value !== null) context.out(`${name.padEnd(16)}${value}`);
 }
 
-/** The job first: its results may be ahead of it, it is never ahead of them. Throws CommandError, Fault. */
+/** Reads the job before its results: results may be ahead of the record, never behind it. Throws CommandError, Fault. */
 async function verify(documents: Documents, job_id: string) {
   const job = (await documents.get("job", job_id))?.value as JobRecord | null | undefined;
   if (!job) throw new CommandError(`There is no job "${job_id}" in this store`);

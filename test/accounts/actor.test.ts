@@ -1,4 +1,4 @@
-/** The account actor: counts every tally once, whatever arrives and in which order. */
+/** The account actor: counts every usage report exactly once, whatever arrives in whatever order. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { accountActor } from "../../actors/accounts/actor.ts";
@@ -56,38 +56,38 @@ function project({ clock = virtualClock(NOW_MS), documents = memoryDocuments() }
 }
 
 describe("a project's account", () => {
-  test("adds what gateways tell it, and answers with the month", async () => {
-    const { reportUsage: add, total } = project();
-    await add(report("a", 1, 3));
-    expect((await add(report("b", 1, 4))).keys).toEqual({ sk_1234567: { fetch_own: used(7) } });
+  test("adds what gateways report, and answers with the month", async () => {
+    const { reportUsage, total } = project();
+    await reportUsage(report("a", 1, 3));
+    expect((await reportUsage(report("b", 1, 4))).keys).toEqual({ sk_1234567: { fetch_own: used(7) } });
     expect(await total()).toBe(7);
   });
 
-  test("remembers across nodes, also which tallies it has counted", async () => {
-    const { reportUsage: add, clock, documents } = project();
-    await add(report("a", 1, 3));
+  test("remembers across nodes, also which reports it has counted", async () => {
+    const { reportUsage, clock, documents } = project();
+    await reportUsage(report("a", 1, 3));
     const other_node = project({ clock, documents });
     await other_node.reportUsage(report("a", 1, 3));
     expect(await other_node.total()).toBe(3);
   });
 
-  test("keeps months apart, two of them", async () => {
-    const { reportUsage: add, total } = project();
+  test("keeps two months apart", async () => {
+    const { reportUsage, total } = project();
     for (const [sequence, month] of ["2026-10", "2026-11", "2026-12"].entries())
-      await add(report("a", sequence + 1, sequence + 1, { month }));
+      await reportUsage(report("a", sequence + 1, sequence + 1, { month }));
     expect([await total("2026-10"), await total("2026-11"), await total("2026-12")]).toEqual([0, 2, 3]);
   });
 
-  test("forgets gateways that are gone for a day", async () => {
-    const { reportUsage: add, clock, documents } = project();
-    await add(report("old", 1, 1));
+  test("forgets gateways that have not reported for a day", async () => {
+    const { reportUsage, clock, documents } = project();
+    await reportUsage(report("old", 1, 1));
     await clock.advance(25 * 3_600_000);
-    await add(report("new", 1, 1));
+    await reportUsage(report("new", 1, 1));
     const snapshot = (await documents.get("account", "default"))?.value as any;
     expect(Object.keys(snapshot.gateways)).toEqual(["new"]);
   });
 
-  test("counts each tally once, however often and in whatever order gateways repeat themselves", async () => {
+  test("counts each report exactly once, however often gateways repeat it", async () => {
     const stories = fc.array(
       fc.record({
         gateway: fc.constantFrom("a", "b"),
@@ -98,14 +98,14 @@ describe("a project's account", () => {
     );
     await fc.assert(
       fc.asyncProperty(stories, async (story) => {
-        const { reportUsage: add, total } = project();
+        const { reportUsage, total } = project();
         const sequences: Record<string, number> = { a: 0, b: 0 };
         let expected = 0;
         for (const { gateway, requests, repeats } of story) {
           sequences[gateway]!++;
           expected += requests;
           for (let again = 0; again <= repeats; again++)
-            await add(report(gateway, sequences[gateway]!, requests));
+            await reportUsage(report(gateway, sequences[gateway]!, requests));
         }
         expect(await total()).toBe(expected);
       }),
@@ -113,12 +113,12 @@ describe("a project's account", () => {
     );
   });
 
-  test("notices when a share of an allowance is crossed, once", async () => {
-    const { reportUsage: add } = project();
+  test("records once that a threshold of an allowance is crossed", async () => {
+    const { reportUsage } = project();
     const allowances = { sk_1234567: { search: null, fetch: 10, spend: 1_000 } };
-    await add(report("a", 1, 0, { allowances, keys: costs(4, 100) }));
-    await add(report("a", 2, 0, { allowances, keys: costs(1, 100) }));
-    const { events } = await add(report("a", 3, 0, { allowances, keys: costs(6, 700) }));
+    await reportUsage(report("a", 1, 0, { allowances, keys: costs(4, 100) }));
+    await reportUsage(report("a", 2, 0, { allowances, keys: costs(1, 100) }));
+    const { events } = await reportUsage(report("a", 3, 0, { allowances, keys: costs(6, 700) }));
     expect(events.map(({ allowance, threshold }) => [allowance, threshold])).toEqual([
       ["fetch", 50],
       ["fetch", 80],

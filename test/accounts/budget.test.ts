@@ -1,4 +1,4 @@
-/** A project's budget for premium routes: reserved, settled, never overspent (3-decisions.md, Spend). */
+/** A project's budget for premium routes: reserved, settled, never overspent. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { accountActor } from "../../actors/accounts/actor.ts";
@@ -35,7 +35,7 @@ const reserved = { kind: "reserved" };
 const refused = (remaining_micros: number) => ({ kind: "refused", remaining_micros });
 
 describe("a budget", () => {
-  test("is reserved until there is no more", () => {
+  test("is reserved until nothing remains", () => {
     const { reserve } = budgetOf(100);
     expect(reserve("a", 60)).toEqual(reserved);
     expect(reserve("b", 60)).toEqual(refused(40));
@@ -43,7 +43,7 @@ describe("a budget", () => {
     expect(reserve("d", 1)).toEqual(refused(0));
   });
 
-  test("gets back what was reserved and not spent", () => {
+  test("gets back what was reserved but not spent", () => {
     const { reserve, settle, spent } = budgetOf(100);
     reserve("a", 60);
     settle("a", 10);
@@ -51,14 +51,14 @@ describe("a budget", () => {
     expect(reserve("b", 90)).toEqual(reserved);
   });
 
-  test("counts one attempt once, however often it is reserved and settled", () => {
+  test("settles an attempt exactly once, however often it is reserved and settled", () => {
     const { reserve, settle, spent } = budgetOf(100);
     reserve("a", 60);
     expect(reserve("a", 60)).toEqual(reserved);
     expect(reserve("b", 40)).toEqual(reserved);
     settle("a", 60);
     settle("a", 60);
-    settle("nobody", 60);
+    settle("unknown", 60);
     expect(spent()).toBe(60);
   });
 
@@ -69,14 +69,14 @@ describe("a budget", () => {
     expect(spent()).toBe(60);
   });
 
-  test("takes a reservation back whose settlement is lost", () => {
+  test("frees a reservation whose settlement is lost", () => {
     const { reserve } = budgetOf(100);
     reserve("a", 100);
     expect(reserve("b", 100, NOW_MS + RESERVATION_TTL_MS - 1)).toEqual(refused(0));
     expect(reserve("b", 100, NOW_MS + RESERVATION_TTL_MS)).toEqual(reserved);
   });
 
-  test("counts a settlement that comes after all: it was spent", () => {
+  test("counts a settlement that comes after the reservation expired, because the money was spent", () => {
     const { reserve, settle, spent } = budgetOf(100);
     reserve("a", 100);
     reserve("b", 10, NOW_MS + RESERVATION_TTL_MS);
@@ -84,14 +84,14 @@ describe("a budget", () => {
     expect(spent()).toBe(70);
   });
 
-  test("forgets who never settled after a day", () => {
-    const { reserve, reservations: holds } = budgetOf(100);
+  test("forgets a reservation that is not settled within a day", () => {
+    const { reserve, reservations } = budgetOf(100);
     reserve("a", 10);
     reserve("b", 10, NOW_MS + 25 * 3_600_000);
-    expect(holds()).toEqual(["b"]);
+    expect(reservations()).toEqual(["b"]);
   });
 
-  test("begins anew with the month; what was reserved before belongs to the old one", () => {
+  test("begins anew with the month; an earlier reservation belongs to the old month", () => {
     const { reserve, settle, spent } = budgetOf(100);
     const eve_ms = Date.UTC(2026, 10, 30, 23, 59, 59);
     reserve("a", 100, eve_ms);
@@ -100,14 +100,14 @@ describe("a budget", () => {
     expect([spent(eve_ms), spent(eve_ms + 1_000)]).toEqual([100, 0]);
   });
 
-  test("without a limit refuses nobody and counts", () => {
+  test("without a limit refuses nothing and counts", () => {
     const { reserve, settle, spent } = budgetOf(null);
     expect(reserve("a", 1_000_000_000)).toEqual(reserved);
     settle("a", 5);
     expect(spent()).toBe(5);
   });
 
-  test("refuses more attempts at once than it remembers", () => {
+  test("refuses more than 1,000 reservations at once", () => {
     const { reserve } = budgetOf(null);
     const answers = Array.from({ length: 1_001 }, (_, at) => reserve(String(at), 1).kind);
     expect(answers.filter((kind) => kind === "refused")).toEqual(["refused"]);
@@ -126,7 +126,7 @@ const stories = fc.array(
   { maxLength: 60 },
 );
 
-test("is never overspent by whoever settles in time, whatever is repeated or forgotten", () => {
+test("is never overspent by attempts that settle in time, whatever is repeated or lost", () => {
   fc.assert(
     fc.property(stories, (story) => {
       const { reserve, settle, spent } = budgetOf(LIMIT);
@@ -157,7 +157,7 @@ test("is never overspent by whoever settles in time, whatever is repeated or for
   );
 });
 
-test("is kept with the account: another node knows what is reserved and what was spent", async () => {
+test("is stored with the account: another node knows what is reserved and what was spent", async () => {
   const clock = virtualClock(NOW_MS);
   const documents = memoryDocuments();
   const node = () =>
@@ -169,7 +169,7 @@ test("is kept with the account: another node knows what is reserved and what was
   expect(await node()(Account, "default", "settle", { id: "a", micros: 50 })).toEqual({ spent_micros: 50 });
 });
 
-test("stands beside the month's counts: neither forgets the other", async () => {
+test("is stored beside the month's usage: a write of one keeps the other", async () => {
   const { ask } = embedded([accountActor()], {
     clock: virtualClock(NOW_MS),
     documents: memoryDocuments(),

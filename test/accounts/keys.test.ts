@@ -1,4 +1,4 @@
-/** Customers, projects and keys as documents (1-core.md, Authentication; 3-decisions.md: API keys). */
+/** Customers, projects and keys as documents. */
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {
@@ -48,16 +48,16 @@ describe("a key", () => {
     expect(JSON.stringify(everything)).not.toContain(key.slice(0, 12));
   });
 
-  test("has a prefix of its own: one that is taken is drawn again", async () => {
+  test("has a prefix of its own: a taken prefix is drawn again", async () => {
     const { documents } = await prepared();
     const same = "sk_1234567";
     const draws = [`${same}${"a".repeat(36)}`, `${same}${"b".repeat(36)}`, `sk_${"c".repeat(43)}`];
     const draw = () => draws.shift()!;
-    const wishes = { project: "default", role: "standard" } as const;
-    expect((await createKey(documents, wishes, NOW_MS, draw)).key.endsWith("a")).toBe(true);
-    expect((await createKey(documents, wishes, NOW_MS, draw)).key.endsWith("c")).toBe(true);
+    const options = { project: "default", role: "standard" } as const;
+    expect((await createKey(documents, options, NOW_MS, draw)).key.endsWith("a")).toBe(true);
+    expect((await createKey(documents, options, NOW_MS, draw)).key.endsWith("c")).toBe(true);
     const stuck = () => `${same}${"d".repeat(36)}`;
-    await expect(createKey(documents, wishes, NOW_MS, stuck)).rejects.toThrow(
+    await expect(createKey(documents, options, NOW_MS, stuck)).rejects.toThrow(
       "20 prefixes in a row were taken",
     );
   });
@@ -89,34 +89,31 @@ describe("a key", () => {
   });
 });
 
-describe("an operator's mistake is told in a sentence", () => {
+describe("a mistake of the operator gets a sentence", () => {
   test.each([
     [/no project "nowhere"/, (d: any) => createKey(d, { project: "nowhere", role: "standard" }, NOW_MS)],
-    [/no key begins so/, (d: any) => revokeKey(d, "sk_0000000", NOW_MS)],
+    [/no key has this prefix/, (d: any) => revokeKey(d, "sk_0000000", NOW_MS)],
+    [/the name is taken/, (d: any) => createProject(d, { name: "default", customer: "default" }, NOW_MS)],
     [
-      /there is one of this name/,
-      (d: any) => createProject(d, { name: "default", customer: "default" }, NOW_MS),
-    ],
-    [
-      /there is no customer "nobody"/,
-      (d: any) => createProject(d, { name: "p", customer: "nobody" }, NOW_MS),
+      /there is no customer "absent"/,
+      (d: any) => createProject(d, { name: "p", customer: "absent" }, NOW_MS),
     ],
     [/a name is 1 to 63/, (d: any) => createProject(d, { name: "Über uns", customer: "default" }, NOW_MS)],
     [
-      /there is one of this name/,
+      /the name is taken/,
       (d: any) => createCustomer(d, { name: "default", external: true, currency: "USD" }, NOW_MS),
     ],
-    [/there is none of this name/, (d: any) => setCustomerStatus(d, "nobody", "suspended")],
-    [/there is none of this name/, (d: any) => allowAgent(d, "nowhere", "x")],
-    [/there is none of this name/, (d: any) => setBudget(d, "nowhere", 1)],
-    [/17 to 200 letters/, (d: any) => prepareAccounts(d, "sk_0123456789abcdefghijk", NOW_MS)],
-    [/17 to 200 letters/, (d: any) => prepareAccounts(d, "ak_short", NOW_MS)],
+    [/no such name/, (d: any) => setCustomerStatus(d, "absent", "suspended")],
+    [/no such name/, (d: any) => allowAgent(d, "nowhere", "x")],
+    [/no such name/, (d: any) => setBudget(d, "nowhere", 1)],
+    [/17 to 200 characters/, (d: any) => prepareAccounts(d, "sk_0123456789abcdefghijk", NOW_MS)],
+    [/17 to 200 characters/, (d: any) => prepareAccounts(d, "ak_short", NOW_MS)],
   ] as const)("%s", async (sentence, mistake) => {
     const { documents } = await prepared();
     await expect(mistake(documents)).rejects.toThrow(sentence);
   });
 
-  test("two admin keys with one prefix", async () => {
+  test("two admin keys with the same prefix", async () => {
     const documents = memoryDocuments();
     await prepareAccounts(documents, "ak_1234567aaaaaaaaaaaaa", NOW_MS);
     await expect(prepareAccounts(documents, "ak_1234567bbbbbbbbbbbbb", NOW_MS)).rejects.toThrow(
@@ -153,7 +150,7 @@ describe("a project and a customer", () => {
 });
 
 describe("the first start", () => {
-  test("makes a customer, a project and one admin key, once", async () => {
+  test("creates a customer, a project and one admin key, once", async () => {
     const { documents, first } = await prepared();
     expect(first).toMatch(/^ak_/);
     expect((await findGrant(documents, sha256(first)))?.key.role).toBe("account_admin");
@@ -161,14 +158,14 @@ describe("the first start", () => {
     expect(await listKeys(documents)).toHaveLength(1);
   });
 
-  test("of two nodes at once makes one key", async () => {
+  test("of two nodes at once creates one key", async () => {
     const documents = memoryDocuments();
     const starts = [0, 1, 2].map(() => prepareAccounts(documents, null, NOW_MS));
     const keys = (await Promise.all(starts)).filter(({ key }) => key !== null);
     expect([keys.length, (await listKeys(documents)).length]).toEqual([1, 1]);
   });
 
-  test("with TRAWL_ADMIN_KEY makes that one, and finds it the next time", async () => {
+  test("with TRAWL_ADMIN_KEY creates that key, and finds it at the next start", async () => {
     const documents = memoryDocuments();
     const named = "ak_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
     expect(await prepareAccounts(documents, named, NOW_MS)).toEqual({ key: null, admin_key: "created" });
@@ -182,7 +179,7 @@ describe("the first start", () => {
     expect(await findGrant(documents, sha256(named))).toBeNull();
   });
 
-  test("of two nodes at once makes the operator's key once, and both begin", async () => {
+  test("of two nodes at once creates the operator's key once, and both nodes start", async () => {
     const documents = memoryDocuments();
     const named = "ak_0123456789abcdefghij";
     const starts = [0, 1, 2].map(() => prepareAccounts(documents, named, NOW_MS));
@@ -191,7 +188,7 @@ describe("the first start", () => {
     expect(await listKeys(documents)).toHaveLength(1);
   });
 
-  test("that died between a prefix and its key is finished by the next", async () => {
+  test("that died between a prefix and its key is completed by the next start", async () => {
     const documents = memoryDocuments();
     const named = "ak_0123456789abcdefghij";
     await documents.put("names", `prefix ${named.slice(0, 10)}`, { key_sha256: sha256(named) }, 0);

@@ -1,4 +1,4 @@
-/** A gateway without a socket that makes jobs and runs them: real actors, items that end as the test says. */
+/** A gateway without a socket that creates and runs jobs: real actors, attempts that end as the test says. */
 import { jobActor } from "../../actors/jobs/actor.ts";
 import type { ItemKind } from "../../actors/jobs/kind.ts";
 import { schedulerActor } from "../../actors/jobs/scheduler.actor.ts";
@@ -78,12 +78,12 @@ export async function batches({ ms = 5, error }: BatchOptions = {}) {
       ];
     },
   });
-  /** What waits for the clock is let go on until it is answered. */
+  /** Advances the clock until the call is answered. */
   async function call(...args: Parameters<typeof at.call>) {
     const answer = at.call(...args);
-    let isThere = false;
-    void answer.finally(() => (isThere = true)).catch(() => {});
-    for (let n = 0; n < 2_000 && !isThere; n++) await at.clock.advance(1);
+    let isAnswered = false;
+    void answer.finally(() => (isAnswered = true)).catch(() => {});
+    for (let n = 0; n < 2_000 && !isAnswered; n++) await at.clock.advance(1);
     return answer;
   }
   return {
@@ -98,7 +98,7 @@ export async function batches({ ms = 5, error }: BatchOptions = {}) {
         if (json.finished_at !== null) return json;
         await at.clock.advance(200);
       }
-      throw new Error("The job is not over");
+      throw new Error("The job is not finished");
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Batch jobs over HTTP for scenarios: creating, reading and awaiting them, and somebody whom they call back. */
+/** Batch jobs over HTTP for scenarios: creates, reads and awaits them, and receives their callbacks. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,7 +20,7 @@ export function client(service: Service) {
     if (reply.status !== 200) throw new Error(`${reply.status}: ${reply.bytes.toString()}`);
     const { counts } = reply.json as JobStatus;
     const sum = counts.pending + counts.queued + counts.done + counts.failed + counts.cancelled;
-    if (sum !== counts.total) throw new Error(`The law does not hold: ${JSON.stringify(counts)}`);
+    if (sum !== counts.total) throw new Error(`The counts do not add up: ${JSON.stringify(counts)}`);
     return reply.json as JobStatus;
   };
   return {
@@ -31,7 +31,7 @@ export function client(service: Service) {
         const job = await read(job_id).catch(() => null);
         if (job?.finished_at != null) return job;
       }
-      throw new Error(`The job is not over: ${JSON.stringify((await read(job_id)).counts)}`);
+      throw new Error(`The job is not finished: ${JSON.stringify((await read(job_id)).counts)}`);
     },
     async items(job_id: string, query = ""): Promise<JobItem[]> {
       const items: JobItem[] = [];
@@ -47,7 +47,7 @@ export function client(service: Service) {
 export interface Receiver {
   readonly url: string;
   readonly received: any[];
-  /** What it answers; null: nothing. */
+  /** The status of its answers; null: it does not answer. */
   status: number | null;
   readonly server: Server;
 }

@@ -1,6 +1,6 @@
 /**
- * Jobs on one node without sockets: memory stores that outlive the node, a clock that stands still, items that end as
- * the test says. `kill` ends the node between two words; `start` begins another on what is stored.
+ * Jobs on one node without sockets: in-memory stores that outlive the node, a virtual clock, attempts that end as the
+ * test scripts them. `kill` ends the node between two writes; `start` starts another node on the same stores.
  */
 import { createHash } from "node:crypto";
 import { accountActor } from "../../actors/accounts/actor.ts";
@@ -40,7 +40,7 @@ const CALM = {
   trusts_too_long_ms: 0,
 };
 
-/** How one try of an item ends, and how long it takes. */
+/** How an attempt of an item ends, and how long it takes. */
 export interface ScriptedOutcome {
   readonly error?: string;
   readonly retry?: RetryAdvice;
@@ -51,7 +51,7 @@ export interface AttemptRecord {
   readonly at_ms: number;
   readonly context: AttemptContext;
 }
-type Script = (url: string, call: AttemptContext) => ScriptedOutcome | Promise<ScriptedOutcome>;
+type Script = (url: string, context: AttemptContext) => ScriptedOutcome | Promise<ScriptedOutcome>;
 
 interface JobsOptions {
   readonly run?: Script;
@@ -91,7 +91,7 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
         answer: { said: `${String(url)} by ${context.attempt_id}` },
         error: failure,
         bill: { category: "fetch_own", ok: failure === null, bytes: 100, paid: false, cost_micros: 5 },
-        // Pages of one host have one text.
+        // All pages of a host have the same text.
         body_refs: [
           createHash("sha256")
             .update(URL.parse(String(url))?.hostname ?? "")
@@ -154,49 +154,49 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
     results,
     specOf,
     ask: ((...words) => cluster.ask(...words)) as Cluster["ask"],
-    /** As kill -9: what it had in mind reaches nobody. */
+    /** Like kill -9: nothing the node still does has an effect. */
     kill() {
       link.dead = true;
     },
-    /** As a gateway does it, up to a step. */
+    /** Creates a job as a gateway does, up to a step. */
     async create(
       job_id: string,
       urls: readonly string[],
       more: Partial<JobSpec> = {},
-      upto: "opened" | "written" | "named" | "begun" = "begun",
+      until: "opened" | "written" | "named" | "begun" = "begun",
     ): Promise<string> {
       await cluster.ask(Job, job_id, "open", specOf(job_id, urls.length, more));
-      if (upto === "opened") return job_id;
+      if (until === "opened") return job_id;
       for (let from = 0; from < urls.length; from += CHUNK_ITEMS) {
         const items = urls.slice(from, from + CHUNK_ITEMS).map((url) => ({ url }));
         const chunk: Chunk = { items, chars: JSON.stringify(items).length };
         await stored.put("job_items", chunkKey(job_id, from), chunk, 0);
       }
-      if (upto === "written") return job_id;
+      if (until === "written") return job_id;
       await stored.put(
         "job_idempotency_keys",
         `default:${job_id}`,
         { job_id, kind: "fetch", total: urls.length },
         0,
       );
-      if (upto === "named") return job_id;
+      if (until === "named") return job_id;
       await cluster.ask(Job, job_id, "begin", null);
       return job_id;
     },
     counts: async (job_id: string): Promise<JobCounts> => (await record(job_id))!.counts,
-    /** What the law says of a job as it is stored now. */
+    /** The invariants of a job as it is stored now. */
     invariants: async (job_id: string) => checkInvariants((await record(job_id))!, await results(job_id)),
     async metered(): Promise<number> {
       const { keys } = await cluster.ask(Account, "default", "usage", { month: monthOf(clock.now()) });
       return keys["sk_aaaaaaa"]?.fetch_own?.requests ?? 0;
     },
-    /** Moves time until the job is over. */
+    /** Advances the clock until the job is finished. */
     async finished(job_id: string, within_ms = 3_600_000): Promise<JobRecord> {
       for (const ends_ms = clock.now() + within_ms; clock.now() < ends_ms; await clock.advance(250)) {
         const current = await record(job_id);
         if (current?.finished_ms != null) return current;
       }
-      throw new Error(`The job is not over: ${JSON.stringify((await record(job_id))?.counts)}`);
+      throw new Error(`The job is not finished: ${JSON.stringify((await record(job_id))?.counts)}`);
     },
   };
 }

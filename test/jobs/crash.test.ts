@@ -1,22 +1,22 @@
 /**
- * Crash points: a job is killed before and after each word it stores, and begun again on what is there. Nothing is lost,
- * nothing is settled or metered twice, and what was in flight is all that is fetched again (issue 5, Faults).
+ * Crash points: the node is killed before and after each write, and started again on what is stored. No item is lost, none
+ * finishes or is metered twice, and only items that were in flight are attempted again.
  */
 import { describe, expect, test } from "vitest";
-import { CREATION_TIMEOUT_MS } from "../../actors/jobs/actor.ts";
+import { CREATION_TIMEOUT_MS } from "../../actors/jobs/state.ts";
 import { Job } from "../../schemas/jobs.ts";
 import { oneCluster, pages } from "../harness/jobs-harness.ts";
 
 const HOOK = "http://receiver.example/hook";
 const ITEMS = 9;
 
-/** Kills the node at its n-th write, before it is carried out or after; null: it never came to that. */
+/** Kills the node before or after its n-th write; null: the job ended before that write. */
 async function crashAt(at: number, when: "before" | "after", cancel: boolean) {
   const retry = { reason: "transient", retry_after_s: null } as const;
   let firsts = 0;
   const jobs = oneCluster({
     web: { [HOOK]: { status: 200 } },
-    // One item fails once, so that there is something to be tried again.
+    // One item fails once, so that one item is attempted twice.
     run: (url) =>
       url.endsWith("/4") && firsts++ === 0 ? { error: "all_tiers_failed", retry, ms: 30 } : { ms: 30 },
   });
@@ -39,15 +39,12 @@ async function crashAt(at: number, when: "before" | "after", cancel: boolean) {
     return result;
   };
   const create = async (): Promise<void> => {
-    // A client whose gateway died asks again with the same key.
     await jobs.create("j", pages(ITEMS, 2), { callback_url: HOOK });
   };
-  let cancelled_ms = 0;
   const act = async (): Promise<void> => {
     await create();
     if (!cancel) return;
     await jobs.clock.advance(45);
-    cancelled_ms = jobs.clock.now();
     await jobs.ask(Job, "j", "cancel", null);
   };
   act().catch(() => {});
@@ -58,21 +55,21 @@ async function crashAt(at: number, when: "before" | "after", cancel: boolean) {
   const claim = await jobs.stored.get("job_idempotency_keys", "default:j");
   jobs.start();
   await jobs.clock.advance(claim ? 1_000 : CREATION_TIMEOUT_MS + 5_000);
-  return { jobs, in_flight, before: attempts_before, known: claim, tried_ms: cancelled_ms };
+  return { jobs, in_flight, attempts_before, claim };
 }
 
-describe.each(["before", "after"] as const)("killed %s a write", (when) => {
-  test("a job ends as if nothing had been", { timeout: 60_000 }, async () => {
+describe.each(["before", "after"] as const)("a node killed %s a write", (when) => {
+  test("finishes the job as if it had not been killed", { timeout: 60_000 }, async () => {
     let points = 0;
-    // Nobody was told of these, so they may not run: they are gone, whole.
-    const untold: number[] = [];
+    // Jobs no client was told of must be purged. Those that were not:
+    const unpurged: number[] = [];
     for (let at = 1; at < 200; at++) {
       const crash = await crashAt(at, when, false);
       if (crash === null) break;
       points++;
-      const { jobs, in_flight, before, known } = crash;
-      if (!known) {
-        if (jobs.attempts.length > 0 || (await jobs.record("j"))) untold.push(at);
+      const { jobs, in_flight, attempts_before, claim } = crash;
+      if (!claim) {
+        if (jobs.attempts.length > 0 || (await jobs.record("j"))) unpurged.push(at);
         continue;
       }
       if ((await jobs.record("j"))!.phase === "creating") await jobs.ask(Job, "j", "begin", null);
@@ -81,29 +78,31 @@ describe.each(["before", "after"] as const)("killed %s a write", (when) => {
       expect([at, phase, counts.done]).toEqual([at, "completed", ITEMS]);
       expect([at, await jobs.invariants("j")]).toEqual([at, { problems: [], ahead: 0 }]);
       expect([at, await jobs.metered()]).toEqual([at, ITEMS]);
-      const again = jobs.attempts
-        .slice(before)
+      const repeated = jobs.attempts
+        .slice(attempts_before)
         .filter(({ context }) =>
-          jobs.attempts.slice(0, before).some((earlier) => earlier.context.attempt_id === context.attempt_id),
+          jobs.attempts
+            .slice(0, attempts_before)
+            .some((earlier) => earlier.context.attempt_id === context.attempt_id),
         );
-      expect(again.length).toBeLessThanOrEqual(in_flight);
+      expect(repeated.length).toBeLessThanOrEqual(in_flight);
       const { callback } = (await jobs.record("j"))!;
       expect([at, callback]).toMatchObject([at, { status: "delivered_200", next_ms: null }]);
-      // Twice only when it died between the receiver's answer and the record of it.
+      // The callback is sent twice only if the node died between the receiver's answer and the record of it.
       expect(jobs.egress.hits.length).toBeLessThanOrEqual(callback!.attempts);
     }
-    expect(untold).toEqual([]);
+    expect(unpurged).toEqual([]);
     expect(points).toBeGreaterThan(20);
   });
 
-  test("a cancelled job is cancelled, or was never told", { timeout: 60_000 }, async () => {
+  test("finishes a cancel that a client was told of", { timeout: 60_000 }, async () => {
     let points = 0;
     for (let at = 1; at < 200; at++) {
       const crash = await crashAt(at, when, true);
       if (crash === null) break;
       points++;
-      const { jobs, known } = crash;
-      if (!known) continue;
+      const { jobs, claim } = crash;
+      if (!claim) continue;
       if ((await jobs.record("j"))!.phase === "creating") await jobs.ask(Job, "j", "begin", null);
       const { phase, counts } = await jobs.finished("j", 900_000);
       await jobs.clock.advance(120_000);
@@ -117,17 +116,17 @@ describe.each(["before", "after"] as const)("killed %s a write", (when) => {
   });
 });
 
-test("stores that fail now and then delay a job and spoil nothing", { timeout: 60_000 }, async () => {
+test("a document store that fails now and then only delays a job", { timeout: 60_000 }, async () => {
   for (let seed = 1; seed <= 15; seed++) {
     const jobs = oneCluster({ seed, chances: { call_failed: 0.05, call_late: 0.1, late_ms: 300 } });
-    for (let tries = 0; ; tries++) {
+    for (let attempt = 0; ; attempt++) {
       const created = jobs.create("j", pages(60, 6)).then(
         () => true,
         () => false,
       );
       await jobs.clock.advance(5_000);
       if (await created) break;
-      expect(tries).toBeLessThan(20);
+      expect(attempt).toBeLessThan(20);
     }
     const { counts } = await jobs.finished("j", 900_000);
     await jobs.clock.advance(60_000);

@@ -1,13 +1,13 @@
-/** A job from its creation to oblivion, on a clock that stands still (1-core.md, States; 3-decisions.md, Core). */
+/** A job from its creation until it is purged, on a virtual clock. */
 import { describe, expect, test } from "vitest";
-import { CREATION_TIMEOUT_MS } from "../../actors/jobs/actor.ts";
+import { CREATION_TIMEOUT_MS } from "../../actors/jobs/state.ts";
 import { Job, JOB_RETENTION_MS } from "../../schemas/jobs.ts";
 import { BEGAN_MS, oneCluster, pages } from "../harness/jobs-harness.ts";
 
 const SECOND_MS = 1_000;
 
 describe("a job", () => {
-  test("has every item done once, stored once and metered once", async () => {
+  test("finishes, stores and meters every item exactly once", async () => {
     const jobs = oneCluster();
     await jobs.create("j", pages(120, 7));
     const { phase, counts } = await jobs.finished("j");
@@ -24,7 +24,7 @@ describe("a job", () => {
     expect(await jobs.metered()).toBe(120);
   });
 
-  test("keeps the error of what failed, and its answer", async () => {
+  test("stores the error and the answer of a failed item", async () => {
     const jobs = oneCluster({ run: (url) => (url.endsWith("/1") ? { error: "http_404" } : {}) });
     await jobs.create("j", pages(3));
     expect((await jobs.finished("j")).counts).toMatchObject({ done: 2, failed: 1 });
@@ -35,7 +35,7 @@ describe("a job", () => {
     });
   });
 
-  test("has no more items of one site in flight than its credits, while others go on", async () => {
+  test("has no more items of a site in flight than its credits, while other sites go on", async () => {
     const jobs = oneCluster({ run: (url) => ({ ms: url.includes("site-0") ? 60_000 : 10 }) });
     const slow = pages(50, 1);
     const quick = pages(200, 40).filter((url) => !url.includes("site-0"));
@@ -45,7 +45,7 @@ describe("a job", () => {
     expect((await jobs.counts("j")).done).toBe(quick.length);
   });
 
-  test("is asked again for the same and stays the same", async () => {
+  test("does not change when it is opened and begun again", async () => {
     const jobs = oneCluster();
     await jobs.create("j", pages(2));
     await jobs.finished("j");
@@ -53,10 +53,10 @@ describe("a job", () => {
     expect(await jobs.ask(Job, "j", "begin", null)).toEqual({ exists: true });
     await jobs.clock.advance(10 * SECOND_MS);
     expect(jobs.attempts.length).toBe(2);
-    expect(await jobs.ask(Job, "nobody", "begin", null)).toEqual({ exists: false });
+    expect(await jobs.ask(Job, "absent", "begin", null)).toEqual({ exists: false });
   });
 
-  test("goes on for items whose try breaks, and ends them in the end", async () => {
+  test("repeats attempts that throw, and fails the item in the end", async () => {
     const jobs = oneCluster({
       run: () => {
         throw new RangeError("Invalid script");
@@ -70,8 +70,8 @@ describe("a job", () => {
   });
 });
 
-describe("what fails for a passing reason", () => {
-  test("is tried five times, 5, 10, 20 and 40 s apart and a little more", async () => {
+describe("an item that fails for a passing reason", () => {
+  test("is attempted five times, 5, 10, 20 and 40 s apart plus jitter", async () => {
     const retry = { reason: "transient", retry_after_s: null } as const;
     const jobs = oneCluster({ run: () => ({ error: "all_tiers_failed", retry }) });
     await jobs.create("j", pages(1));
@@ -98,7 +98,7 @@ describe("what fails for a passing reason", () => {
     expect(jobs.attempts.map(({ context }) => context.may_pay)).toEqual([false, true]);
   });
 
-  test("is final when it is blocked after cooling down as well", async () => {
+  test("fails when it is blocked again after cooling down", async () => {
     const retry = { reason: "blocked", retry_after_s: null } as const;
     const jobs = oneCluster({ run: () => ({ error: "all_tiers_failed", retry }) });
     await jobs.create("j", pages(1));
@@ -106,7 +106,7 @@ describe("what fails for a passing reason", () => {
     expect(jobs.attempts.length).toBe(2);
   });
 
-  test("counts nothing while nobody has a slot, and its site is left alone meanwhile", async () => {
+  test("counts no attempt while the domain has no slot, and its site is paused meanwhile", async () => {
     let open = false;
     const retry = { reason: "busy", retry_after_s: 60 } as const;
     const jobs = oneCluster({
@@ -124,7 +124,7 @@ describe("what fails for a passing reason", () => {
 });
 
 describe("cancel", () => {
-  test("is over within two seconds, keeps what was finished and starts nothing more", async () => {
+  test("ends within two seconds, keeps finished items and starts no more", async () => {
     const jobs = oneCluster({ run: () => ({ ms: 700 }) });
     await jobs.create("j", pages(400, 10));
     await jobs.clock.advance(2 * SECOND_MS);
@@ -144,7 +144,7 @@ describe("cancel", () => {
     expect(await jobs.metered()).toBe(counts.done);
   });
 
-  test("of an item that does not stop leaves without it", async () => {
+  test("does not wait for an item that does not stop", async () => {
     const jobs = oneCluster({ run: () => new Promise(() => {}) });
     await jobs.create("j", pages(3));
     await jobs.clock.advance(SECOND_MS);
@@ -154,18 +154,18 @@ describe("cancel", () => {
     expect(await jobs.counts("j")).toMatchObject({ cancelled: 3, queued: 0 });
   });
 
-  test("of what is over changes nothing, and of what is not there is known", async () => {
+  test("does not change a finished job, and tells when there is no job", async () => {
     const jobs = oneCluster();
     await jobs.create("j", pages(2));
     const before = await jobs.finished("j");
     expect(await jobs.ask(Job, "j", "cancel", null)).toEqual({ exists: true });
     expect((await jobs.record("j"))!.phase).toBe(before.phase);
-    expect(await jobs.ask(Job, "nobody", "cancel", null)).toEqual({ exists: false });
+    expect(await jobs.ask(Job, "absent", "cancel", null)).toEqual({ exists: false });
   });
 });
 
 describe("creation", () => {
-  test.each(["opened", "written"] as const)("given up when it was %s leaves nothing", async (upto) => {
+  test.each(["opened", "written"] as const)("abandoned when the job was %s leaves nothing", async (upto) => {
     const jobs = oneCluster();
     await jobs.create("j", pages(150), {}, upto);
     jobs.kill();
@@ -176,7 +176,7 @@ describe("creation", () => {
     expect(jobs.attempts).toEqual([]);
   });
 
-  test("given up when its key was named goes on, for its client may have been told", async () => {
+  test("abandoned when the idempotency key named the job goes on, because the client may have been told", async () => {
     const jobs = oneCluster();
     await jobs.create("j", pages(3), {}, "named");
     jobs.kill();
@@ -187,7 +187,7 @@ describe("creation", () => {
 });
 
 describe("30 days after its end", () => {
-  test("a job goes, with its items, results, the name of its key and what only they held", async () => {
+  test("a job is purged with its items, results, idempotency record and body references", async () => {
     const jobs = oneCluster();
     await jobs.create("j", pages(2_300, 50));
     await jobs.create("other", pages(5));
@@ -211,7 +211,7 @@ describe("the completion callback", () => {
       body: JSON.parse(request.body!.toString()) as unknown,
     }));
 
-  test("tells how it ended, once", async () => {
+  test("says how the job ended, once", async () => {
     const jobs = oneCluster({
       web: { [url]: { status: 204 } },
       run: (page) => (page.endsWith("/0") ? { error: "http_404" } : {}),
@@ -233,7 +233,7 @@ describe("the completion callback", () => {
     expect((await jobs.record("j"))!.callback).toMatchObject({ status: "delivered_204", next_ms: null });
   });
 
-  test("tells of a cancel, too", async () => {
+  test("says that the job was cancelled", async () => {
     const jobs = oneCluster({ web: { [url]: { status: 200 } }, run: () => ({ ms: 60_000 }) });
     await jobs.create("j", pages(3), { callback_url: url });
     await jobs.clock.advance(SECOND_MS);
@@ -242,7 +242,7 @@ describe("the completion callback", () => {
     expect(called(jobs)).toMatchObject([{ body: { status: "cancelled", total: 3, succeeded: 0 } }]);
   });
 
-  test("is tried at once, after 10 s and after 60 s, and no more", async () => {
+  test("is sent at once, after 10 s and after 60 s, and no more", async () => {
     const jobs = oneCluster({ web: { [url]: { status: 500 } } });
     await jobs.create("j", pages(1), { callback_url: url });
     await jobs.finished("j");
@@ -260,7 +260,7 @@ describe("the completion callback", () => {
     expect((await jobs.record("j"))!.callback!.status).toBe("error_timeout");
   });
 
-  test("is not tried again where it may not go", async () => {
+  test("is not repeated to a blocked destination", async () => {
     const jobs = oneCluster({ web: { [url]: { problem: "blocked_destination" } } });
     await jobs.create("j", pages(1), { callback_url: url });
     await jobs.finished("j");
@@ -271,7 +271,7 @@ describe("the completion callback", () => {
 });
 
 describe("several jobs", () => {
-  test("share the places: a job of 10 is not delayed by one of 2,000", async () => {
+  test("share the capacity: a job of 10 items is not delayed by a job of 2,000", async () => {
     const run = () => ({ ms: 500 });
     const took = async (beside: boolean): Promise<number> => {
       const jobs = oneCluster({ run, capacity: 40 });
@@ -286,7 +286,7 @@ describe("several jobs", () => {
   });
 
   test(
-    "wait for their turn when they are large and too many, and have it when one ends",
+    "that are large wait while 64 others are loaded, until one of those ends",
     { timeout: 60_000 },
     async () => {
       let ms = 60_000;

@@ -1,4 +1,4 @@
-/** The rules of jobs as tables and laws: states, whose item is next, when again, shares, bills, callbacks. */
+/** The rules of jobs as tables and properties: states, frontier, retries, shares, bills, callbacks. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { recordAttempt, beginAttempt, closeInterrupted } from "../../actors/jobs/callback.ts";
@@ -31,14 +31,14 @@ import type { JobRecord } from "../../schemas/jobs.ts";
 const codes = fc.constantFrom("a", "b", "c", "d", "A", "B", "C", "D", "+", "-", "x");
 
 describe("states", () => {
-  test("are read as they were written, whatever they are", () => {
+  test("decode to what was encoded", () => {
     const some = fc.array(fc.tuple(codes, fc.integer({ min: 1, max: 300 })), {
       minLength: 1,
       maxLength: 50,
     });
     fc.assert(
       fc.property(some, (runs) => {
-        const states = Uint8Array.from(runs.flatMap(([letter, n]) => Array(n).fill(letter.charCodeAt(0))));
+        const states = Uint8Array.from(runs.flatMap(([char, n]) => Array(n).fill(char.charCodeAt(0))));
         expect(decodeStates(encodeStates(states), states.length)).toEqual(states);
         const { total, ...counts } = countsOf(states);
         expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(total);
@@ -47,7 +47,7 @@ describe("states", () => {
     );
   });
 
-  test("of 50,000 untouched items are a few letters", () => {
+  test("of 50,000 new items are encoded in six characters", () => {
     expect(encodeStates(newStates(50_000))).toBe("50000a");
   });
 
@@ -55,7 +55,7 @@ describe("states", () => {
     expect(() => decodeStates(text, 4)).toThrow(RangeError);
   });
 
-  test("tell how far an item has come", () => {
+  test("hold the progress of an item", () => {
     for (const progress of [0, 1, 4, 9].flatMap((attempts) =>
       [true, false].map((has_cooled) => ({ attempts, has_cooled })),
     )) {
@@ -69,7 +69,7 @@ describe("states", () => {
   });
 });
 
-describe("when an item is tried again", () => {
+describe("the next step of an item", () => {
   const fresh = { attempts: 0, has_cooled: false };
   test.each([
     [fresh, null, { kind: "final" }],
@@ -107,7 +107,7 @@ describe("when an item is tried again", () => {
     expect(nextStep(progress, retry, 0, 0)).toEqual(next);
   });
 
-  test("waits a quarter longer at most", () => {
+  test("waits a quarter longer at most, with jitter", () => {
     const retry = { reason: "transient", retry_after_s: null } as const;
     expect(nextStep(fresh, retry, 0, 0.999_999)).toMatchObject({ delay_ms: 6_250 });
   });
@@ -116,7 +116,7 @@ describe("when an item is tried again", () => {
     expect([1, 2, 3, 6, 7, 8].map(backoffMs)).toEqual([5_000, 10_000, 20_000, 160_000, 300_000, 300_000]);
   });
 
-  test("ends, whatever is said: a busy day counts as well", () => {
+  test("is final within 12 attempts: after a day `busy` counts as well", () => {
     const agains = fc.array(fc.constantFrom("transient", "blocked", "busy", "fault"), {
       minLength: 12,
       maxLength: 12,
@@ -151,15 +151,15 @@ describe("when an item is tried again", () => {
   });
 });
 
-describe("whose item is next", () => {
-  test("is the next site's, in turn", () => {
+describe("the frontier", () => {
+  test("serves sites in turn", () => {
     const order = frontier(newStates(6));
     for (const [index, lane] of ["a", "a", "a", "b", "c", "b"].entries()) order.add(index, lane);
     expect(Array.from({ length: 6 }, () => order.take()?.index)).toEqual([0, 3, 4, 1, 5, 2]);
     expect(order.take()).toBeNull();
   });
 
-  test("is nobody's while the site has its credits in flight", () => {
+  test("admits no item of a site whose credits are in flight", () => {
     const order = frontier(newStates(20));
     for (let index = 0; index < 20; index++) order.add(index, "a");
     const taken = Array.from({ length: 20 }, () => order.take()).filter((item) => item !== null);
@@ -173,7 +173,7 @@ describe("whose item is next", () => {
     );
   });
 
-  test("comes back at its time, and not where its site rests", () => {
+  test("returns an item at its time, unless its lane is paused", () => {
     const order = frontier(newStates(3));
     for (let index = 0; index < 3; index++) order.add(index, index === 2 ? "b" : "a");
     expect([order.take()!.index, order.take()!.index, order.take()!.index]).toEqual([0, 2, 1]);
@@ -191,7 +191,7 @@ describe("whose item is next", () => {
     ]);
   });
 
-  test("takes up again what was in flight when it was written", () => {
+  test("repeats items that were in flight when the states were stored", () => {
     const order = frontier(decodeStates("+AC-x", 5));
     for (let index = 0; index < 5; index++) order.add(index, "a");
     expect([order.take(), order.take(), order.take()]).toEqual([
@@ -201,8 +201,7 @@ describe("whose item is next", () => {
     ]);
   });
 
-  /** Whatever happens to items in whatever order: the ledger adds up after every step, and each is settled once. */
-  test("keeps the ledger whole", () => {
+  test("keeps its counts consistent after every step, and finishes every item once", () => {
     const step = fc.record({
       what: fc.constantFrom(
         "take",
@@ -261,7 +260,7 @@ describe("whose item is next", () => {
     );
   });
 
-  test("is somebody's until all are settled", () => {
+  test("admits items until all are finished", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(6), { minLength: 1, maxLength: 200 }), (sites) => {
         const order = frontier(newStates(sites.length));
@@ -295,7 +294,7 @@ describe("shares", () => {
     expect(maxMinShares(demands, places)).toEqual(expected);
   });
 
-  test("are never more than wanted, nor than there is, and nobody who wants more gets less than another", () => {
+  test("never exceed the demand or the capacity, and a larger demand never gets a smaller share", () => {
     const demands = fc.array(fc.nat(500), { minLength: 1, maxLength: 30 });
     fc.assert(
       fc.property(demands, fc.integer({ min: 1, max: 600 }), (wanted, places) => {
@@ -313,7 +312,7 @@ describe("shares", () => {
   });
 });
 
-describe("a job is taken into memory", () => {
+describe("a job is loaded", () => {
   const large = (n: number, is_loaded: boolean) => ({
     job_id: String(n).padStart(4, "0"),
     total: SMALL_ITEMS + 1,
@@ -321,18 +320,18 @@ describe("a job is taken into memory", () => {
   });
   const loaded = Array.from({ length: MAX_LARGE }, (_, n) => large(100 + n, true));
   test.each([
-    ["when it is small, whatever there is", { ...large(999, false), total: SMALL_ITEMS }, loaded, true],
-    ["when it is there already", large(999, true), loaded, true],
+    ["when it is small, whatever is loaded", { ...large(999, false), total: SMALL_ITEMS }, loaded, true],
+    ["when it is loaded already", large(999, true), loaded, true],
     ["when there is room", large(999, false), loaded.slice(1), true],
     ["not when there is none", large(999, false), loaded, false],
-    ["not before one that waits longer", large(999, false), [...loaded.slice(1), large(50, false)], false],
-    ["before one that waits shorter", large(50, false), [...loaded.slice(1), large(999, false)], true],
+    ["not before an older job that waits", large(999, false), [...loaded.slice(1), large(50, false)], false],
+    ["before a younger job that waits", large(50, false), [...loaded.slice(1), large(999, false)], true],
   ] as const)("%s", (_, job, others, expected) => {
     expect(mayLoad(job, others)).toBe(expected);
   });
 });
 
-describe("the ledger's law", () => {
+describe("the invariants of a stored job", () => {
   const record = (states: string, total: number, more: Partial<JobRecord> = {}): JobRecord => ({
     spec: { total } as JobRecord["spec"],
     phase: "running",
@@ -409,7 +408,7 @@ test("bills add up", () => {
 
 describe("a callback", () => {
   const none = { attempts: 0, next_ms: 0, status: null };
-  test("is over after a 2xx, a private address or the third attempt", () => {
+  test("ends after a 2xx, a blocked destination or the third attempt", () => {
     let callback = beginAttempt(none, 0);
     expect(callback).toEqual({ attempts: 1, next_ms: 20_000, status: null });
     expect(recordAttempt(callback, 1, "delivered_204", 5)).toMatchObject({
@@ -423,19 +422,19 @@ describe("a callback", () => {
     expect(callback.next_ms).toBe(80_000);
     expect(closeInterrupted(callback)).toBeNull();
     callback = beginAttempt(callback, 80_000);
-    // The process that sent it died: nobody knows, and there is no fourth.
+    // The process that sent the third attempt died: its outcome is unknown, and there is no fourth.
     expect(closeInterrupted(callback)).toEqual({ attempts: 3, next_ms: null, status: "error_timeout" });
     expect(recordAttempt(callback, 3, "http_500", 80_001)).toMatchObject({
       next_ms: null,
       status: "http_500",
     });
-    // An earlier attempt that comes late says nothing about a later one.
+    // The outcome of an earlier attempt that comes late is ignored.
     expect(recordAttempt(callback, 2, "delivered_200", 80_002)).toBe(callback);
   });
 });
 
-test("letters that are final are nothing else", () => {
-  for (const letter of "+-x") expect(isFinal(letter.charCodeAt(0))).toBe(true);
-  for (const letter of "aAtT") expect(isFinal(letter.charCodeAt(0))).toBe(false);
+test("the codes of finished items are no other state", () => {
+  for (const char of "+-x") expect(isFinal(char.charCodeAt(0))).toBe(true);
+  for (const char of "aAtT") expect(isFinal(char.charCodeAt(0))).toBe(false);
   expect(isQueued("x".charCodeAt(0))).toBe(false);
 });

@@ -217,8 +217,8 @@ describe("trawl job", () => {
     );
     await documents.removeRange("job_results", `${id}:00002`, `${id}:00003`);
     const bad = await run("job", "verify", id);
-    expect([bad.code, bad.out[0]]).toEqual([1, "Item 2 is done and has no result"]);
-    expect((await run("job", "verify", "nobody")).err).toContain('There is no job "nobody"');
+    expect([bad.code, bad.out[0]]).toEqual([1, "Item 2 is done without a result"]);
+    expect((await run("job", "verify", "absent")).err).toContain('There is no job "absent"');
     expect((await run("job", "show", "01890000-0000-7000-8000-000000000000")).err).toBe("404: job not found");
     await close();
   });

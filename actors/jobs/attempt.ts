@@ -1,0 +1,176 @@
+/**
+ * One attempt of one item, from its input to its outcome, and what the outcome changes in the job. A result is inserted
+ * once, under the item's number, before the job hears of it: after a crash the next owner finds it there, and of two
+ * attempts of one item the second takes the result of the first.
+ */
+import { LRUCache } from "lru-cache";
+import type { ActorClient } from "../../cluster/actor.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import { isQueued, progressOf } from "../../schemas/job-states.ts";
+import {
+  type AttemptContext,
+  type AttemptOutcome,
+  type Chunk,
+  CHUNK_ITEMS,
+  chunkKey,
+  type JobSpec,
+  resultKey,
+  type StoredResult,
+} from "../../schemas/jobs.ts";
+import type { Admitted } from "./frontier.ts";
+import type { Input } from "./kind.ts";
+import { advance, mayPay, nextStep, stepAfterFault } from "./retry.ts";
+import { type JobServices, type JobState, RETRY_MS } from "./state.ts";
+
+/** Inputs in memory for all jobs of a node, by the characters of their JSON. */
+const MAX_INPUT_CHARS = 2 ** 20;
+
+export const inputCache = (): JobServices["inputs"] =>
+  new LRUCache({
+    maxSize: MAX_INPUT_CHARS,
+    maxEntrySize: MAX_INPUT_CHARS,
+    sizeCalculation: ({ chars }) => chars + 1,
+  });
+
+/** The name under which a job keeps bodies alive (cluster/body-refs.ts). */
+export const bodyHolder = (job_id: string): string => `job ${job_id}`;
+
+export interface ItemAttempt {
+  readonly job_id: string;
+  readonly spec: JobSpec;
+  readonly item: Admitted;
+  /** Whether no result can exist yet, so that none is looked for. */
+  readonly is_first_run: boolean;
+  /** Aborts when the job is cancelled. */
+  readonly signal: AbortSignal;
+}
+
+/** Never throws. An outcome of kind `final` is stored by then. */
+export async function runAttempt(
+  services: JobServices,
+  ask: ActorClient,
+  attempt: ItemAttempt,
+): Promise<AttemptOutcome> {
+  const { item, signal, spec } = attempt;
+  const { index } = item;
+  try {
+    const existing = attempt.is_first_run ? null : await storedOutcome(services, attempt);
+    if (existing) return existing;
+    const input = await inputOf(services, attempt.job_id, index);
+    if (signal.aborted) return { kind: "stopped", index };
+    const { retry, ...result } = await services.kinds.get(spec.kind)!.run(ask, input, contextOf(attempt));
+    if (signal.aborted && result.error !== null) return { kind: "stopped", index };
+    const next = nextStep(item, retry, services.clock.now() - spec.created_ms, services.random.next());
+    if (next.kind === "retry") return { ...next, index };
+    const status = result.error === null ? "done" : "failed";
+    return await storeResult(services, attempt, { status, ...result });
+  } catch (problem) {
+    if (signal.aborted) return { kind: "stopped", index };
+    return outcomeOfFailure(services, attempt, problem);
+  }
+}
+
+const contextOf = ({ job_id, spec, item, signal }: ItemAttempt): AttemptContext => ({
+  request_id: `${job_id}:${item.index}`,
+  attempt_id: `${job_id}:${item.index}.${item.attempts}${item.has_cooled ? "c" : ""}`,
+  project: spec.project,
+  attempts: item.attempts,
+  may_pay: mayPay(item),
+  signal,
+});
+
+async function inputOf({ documents, inputs }: JobServices, job_id: string, index: number): Promise<Input> {
+  const key = chunkKey(job_id, index);
+  let chunk = inputs.get(key);
+  if (!chunk) {
+    chunk = (await documents.get("job_items", key))?.value as Chunk | undefined;
+    if (!chunk) throw new Error(`Cannot read item ${index} of job "${job_id}": its input is missing`);
+    inputs.set(key, chunk);
+  }
+  return chunk.items[index % CHUNK_ITEMS]!;
+}
+
+/** Null: the item has no result yet. */
+async function storedOutcome(
+  { documents }: JobServices,
+  { job_id, item: { index } }: ItemAttempt,
+): Promise<AttemptOutcome | null> {
+  const result = (await documents.get("job_results", resultKey(job_id, index)))?.value as
+    | StoredResult
+    | undefined;
+  return result ? { kind: "final", index, status: result.status, bill: result.bill } : null;
+}
+
+/** The bodies first, so that none is collected before the result that needs it is stored. */
+async function storeResult(
+  services: JobServices,
+  attempt: ItemAttempt,
+  result: StoredResult,
+): Promise<AttemptOutcome> {
+  const { documents, bodyRefs } = services;
+  const { index } = attempt.item;
+  await bodyRefs.retain(result.body_refs, bodyHolder(attempt.job_id), Infinity);
+  if (await documents.put("job_results", resultKey(attempt.job_id, index), result, 0))
+    return { kind: "final", index, status: result.status, bill: result.bill };
+  return (await storedOutcome(services, attempt)) ?? failedToStore(index);
+}
+
+/** The attempt does not count: our own store was at fault. */
+const failedToStore = (index: number): AttemptOutcome => ({
+  kind: "retry",
+  index,
+  reason: "fault",
+  delay_ms: RETRY_MS,
+});
+
+/** An attempt that broke is repeated; in the end the item fails with `internal_error`, so that every job ends. */
+async function outcomeOfFailure(
+  services: JobServices,
+  attempt: ItemAttempt,
+  problem: unknown,
+): Promise<AttemptOutcome> {
+  const { clock, meters, random } = services;
+  const { job_id, spec, item } = attempt;
+  const { index } = item;
+  const fault = problem instanceof Fault ? problem.code : null;
+  // These are about this very item, which would break again: they count an attempt.
+  const counts = fault === null || fault === "message_too_large" || fault === "no_answer";
+
+  meters.say(fault === null ? "error" : "warn", "An attempt of an item broke", {
+    job: job_id,
+    index,
+    problem: fault ?? problem,
+  });
+  const next = stepAfterFault(item, counts, clock.now() - spec.created_ms, random.next());
+  if (next.kind === "retry") return { ...next, index };
+  const empty = { answer: null, bill: null, body_refs: [] };
+  return storeResult(services, attempt, { status: "failed", error: "internal_error", ...empty }).catch(() =>
+    failedToStore(index),
+  );
+}
+
+/**
+ * What an outcome changes in a job. An outcome that an earlier activation waited for changes nothing: this activation
+ * found the result when it loaded, or repeats the attempt. Returns the status that is counted; null: none is.
+ */
+export function applyOutcome(state: JobState, outcome: AttemptOutcome, now_ms: number): string | null {
+  const { frontier } = state;
+  const { index } = outcome;
+  if (!frontier || !isQueued(frontier.codeAt(index))) return null;
+  state.is_dirty = true;
+  switch (outcome.kind) {
+    case "final":
+      frontier.finish(index, outcome.status);
+      if (outcome.bill) state.bills.push(outcome.bill);
+      return outcome.status;
+    case "stopped":
+      frontier.cancel(index);
+      return null;
+    case "retry": {
+      const at_ms = now_ms + outcome.delay_ms;
+      frontier.requeue(index, at_ms, advance(progressOf(frontier.codeAt(index)), outcome.reason));
+      if (outcome.reason === "busy") frontier.pauseLane(index, at_ms);
+      return `retry_${outcome.reason}`;
+    }
+  }
+}

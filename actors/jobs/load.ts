@@ -1,0 +1,115 @@
+/**
+ * How a job's items come into memory: the stored states say how far each item is, the results say which of the items that
+ * were in flight have finished since, and the inputs say which lane an item is in. Reads documents, changes no job: what it
+ * read is too large for a message, so it waits in a slot until the turn of `itemsLoaded` takes it.
+ */
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { decodeStates, DONE, FAILED, isQueued, type States } from "../../schemas/job-states.ts";
+import {
+  type Chunk,
+  CHUNK_ITEMS,
+  chunkKey,
+  type ItemBill,
+  type JobRecord,
+  resultKey,
+  type StoredResult,
+} from "../../schemas/jobs.ts";
+import { frontier, type Frontier } from "./frontier.ts";
+import type { ItemKind } from "./kind.ts";
+import { type JobServices, type JobTurn, type LoadedItems, type LoadSlot, startTask } from "./state.ts";
+
+const CHUNKS_AT_ONCE = 10;
+const RESULTS_AT_ONCE = 100;
+
+/** Starts to load the items, unless that is in progress. */
+export function startLoad(services: JobServices, turn: JobTurn): void {
+  if (!startTask(turn, "loading")) return;
+  const { key, state } = turn;
+  const record = state.record!;
+  const slot: LoadSlot = { items: null };
+  state.load = slot;
+  turn.pipeToSelf("itemsLoaded", async () => {
+    const kind = services.kinds.get(record.spec.kind);
+    if (!kind) return { problem: `This node has no item kind "${record.spec.kind}"` };
+    try {
+      slot.items = await loadItems(services, key, record, kind);
+      return { problem: null };
+    } catch (problem) {
+      return { problem: String(problem) };
+    }
+  });
+}
+
+/** Throws Fault, and RangeError for states of another number of items. */
+export async function loadItems(
+  { documents, clock }: { readonly documents: Documents; readonly clock: Clock },
+  job_id: string,
+  { spec, states: text }: JobRecord,
+  kind: ItemKind,
+): Promise<LoadedItems> {
+  const states = decodeStates(text, spec.total);
+  const in_flight = [...states.keys()].filter((index) => isQueued(states[index]!));
+  const bills = await applyResults(documents, job_id, states, in_flight);
+  const items = frontier(states);
+  for (let first = 0; first < spec.total; first += CHUNKS_AT_ONCE * CHUNK_ITEMS) {
+    await addToLanes(documents, job_id, items, kind, first, spec.total);
+    await yieldToEventLoop(clock);
+  }
+  return { frontier: items, bills, is_dirty: in_flight.length > 0 };
+}
+
+/** Marks the items in flight that have a result, and returns the bills of those. */
+async function applyResults(
+  documents: Documents,
+  job_id: string,
+  states: States,
+  in_flight: readonly number[],
+): Promise<readonly ItemBill[]> {
+  const bills: ItemBill[] = [];
+  for (let at = 0; at < in_flight.length; at += RESULTS_AT_ONCE) {
+    const batch = in_flight.slice(at, at + RESULTS_AT_ONCE);
+    const results = await documents.getMany(
+      "job_results",
+      batch.map((index) => resultKey(job_id, index)),
+    );
+    for (const [n, result] of results.entries()) {
+      if (!result) continue;
+      const { status, bill } = result.value as StoredResult;
+      states[batch[n]!] = status === "done" ? DONE : FAILED;
+      if (bill) bills.push(bill);
+    }
+  }
+  return bills;
+}
+
+/** Adds the items of up to ten chunks, from `first` on. An item whose input is missing belongs to no site. */
+async function addToLanes(
+  documents: Documents,
+  job_id: string,
+  items: Frontier,
+  kind: ItemKind,
+  first: number,
+  total: number,
+): Promise<void> {
+  const end = Math.min(total, first + CHUNKS_AT_ONCE * CHUNK_ITEMS);
+  const starts: number[] = [];
+  for (let at = first; at < end; at += CHUNK_ITEMS) starts.push(at);
+  const chunks = await documents.getMany(
+    "job_items",
+    starts.map((at) => chunkKey(job_id, at)),
+  );
+  for (const [n, from] of starts.entries()) {
+    const inputs = (chunks[n]?.value as Chunk | undefined)?.items ?? [];
+    for (let index = from; index < Math.min(end, from + CHUNK_ITEMS); index++) {
+      const input = inputs[index - from];
+      items.add(index, input ? kind.lane(input) : null);
+    }
+  }
+}
+
+/** Lets the node's other actors run between two batches of documents. */
+export const yieldToEventLoop = (clock: Clock): Promise<void> =>
+  new Promise((resolve) => {
+    clock.at(clock.now(), resolve);
+  });

@@ -1,0 +1,161 @@
+/**
+ * What a job is: the record it stores, the memory it works with while it is awake, and when its reminder fires. Everything
+ * but the record is worked out again after a crash. Only turns of actor.ts change a `JobState`; background work returns a
+ * message, or leaves what is too large for one in the slot that its turn takes (load.ts).
+ */
+import type { LRUCache } from "lru-cache";
+import type { BodyRefs } from "../../cluster/body-refs.ts";
+import type { ReplyTo, Turn } from "../../cluster/actor.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import type { Egress } from "../../cluster/ports/egress.ts";
+
+import type { Meters } from "../../cluster/ports/meters.ts";
+import type { Random } from "../../cluster/ports/random.ts";
+import {
+  type Chunk,
+  type ItemBill,
+  type Job,
+  JOB_RETENTION_MS,
+  type JobKind,
+  type JobRecord,
+  type JobSpec,
+} from "../../schemas/jobs.ts";
+import { countsOf, encodeStates, newStates } from "../../schemas/job-states.ts";
+import type { Frontier } from "./frontier.ts";
+import type { ItemKind } from "./kind.ts";
+import { hasUsage } from "./usage.ts";
+
+/** What all jobs of a node share. */
+export interface JobServices {
+  readonly documents: Documents;
+  readonly bodyRefs: BodyRefs;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly meters: Meters;
+  /** For callbacks. */
+  readonly egress: Egress;
+  readonly kinds: ReadonlyMap<JobKind, ItemKind>;
+  /** Chunks of inputs, by their keys. */
+  readonly inputs: LRUCache<string, Chunk>;
+}
+
+/** Background work of which a job runs one at a time. Attempts are counted by the frontier instead. */
+export type BackgroundTask =
+  | "checking_claim"
+  | "loading"
+  | "requesting_share"
+  | "reporting_usage"
+  | "delivering_callback"
+  | "purging";
+
+/** A job's items, as the documents have them. */
+export interface LoadedItems {
+  readonly frontier: Frontier;
+  /** Of items that finished after the last checkpoint. */
+  readonly bills: readonly ItemBill[];
+  /** Whether the states differ from the stored ones. */
+  readonly is_dirty: boolean;
+}
+
+/** One per load: the load fills it, the turn of `itemsLoaded` empties it. */
+export interface LoadSlot {
+  items: LoadedItems | null;
+}
+
+export interface JobState {
+  /** Stored by every turn that changes it. Null: the job was never opened, or it is purged. */
+  record: JobRecord | null;
+  /** Not stored, like everything below. Null: the items are not loaded. */
+  frontier: Frontier | null;
+  /** Where the load in progress leaves the items. */
+  load: LoadSlot | null;
+  /** Whether the scheduler lets this job hold its items in memory; a large job may have to wait. */
+  may_load: boolean;
+  /** Whether no item was attempted before this activation, so that no result can exist yet. */
+  is_first_run: boolean;
+  /** Whether the frontier changed since the last checkpoint. */
+  is_dirty: boolean;
+  checkpoint_ms: number;
+  usage_sealed_ms: number;
+  /** Of items that finished since the last checkpoint. */
+  bills: ItemBill[];
+  /** How many items may be in flight. */
+  window: number;
+  share_requested_ms: number;
+  readonly in_progress: Set<BackgroundTask>;
+  /** After a failure no background task starts before this time. */
+  retry_at_ms: number;
+  /** Aborts the attempts in flight when the job is cancelled. */
+  readonly cancellation: AbortController;
+  /** Callers that wait until the job is cancelled. */
+  readonly cancel_waiters: ReplyTo<{ exists: boolean }>[];
+}
+
+export type JobTurn = Turn<JobState, typeof Job.own>;
+
+/** A failed background task is repeated after this. */
+export const RETRY_MS = 2_000;
+/** The window until the scheduler has answered. */
+const INITIAL_WINDOW = 8;
+/** A gateway that has not begun the job by now has died, or gave the job up. */
+export const CREATION_TIMEOUT_MS = 10 * 60_000;
+
+export function newState(record: JobRecord | null): JobState {
+  return {
+    record,
+    frontier: null,
+    load: null,
+    may_load: false,
+    is_first_run: false,
+    is_dirty: false,
+    checkpoint_ms: 0,
+    usage_sealed_ms: 0,
+    bills: [],
+    window: INITIAL_WINDOW,
+    share_requested_ms: 0,
+    in_progress: new Set(),
+    retry_at_ms: 0,
+    cancellation: new AbortController(),
+    cancel_waiters: [],
+  };
+}
+
+export function newRecord(spec: JobSpec): JobRecord {
+  const states = newStates(spec.total);
+  return {
+    spec,
+    phase: "creating",
+    states: encodeStates(states),
+    counts: countsOf(states),
+    updated_ms: spec.created_ms,
+    cancel_ms: null,
+    finished_ms: null,
+    callback: null,
+    usage: {},
+    usage_report: null,
+    report_sequence: 0,
+    metered: { requests: 0, cost_micros: 0 },
+  };
+}
+
+/** When the job must be awake next. A job that runs is always due, so that its next owner goes on with it. */
+export function reminderAt(record: JobRecord): number {
+  const { phase, spec, updated_ms, finished_ms, callback, usage_report, usage } = record;
+  if (phase === "creating") return spec.created_ms + CREATION_TIMEOUT_MS;
+  if (finished_ms === null) return spec.created_ms;
+  if (usage_report !== null || hasUsage(usage)) return updated_ms;
+  return callback?.next_ms ?? finished_ms + JOB_RETENTION_MS;
+}
+
+/** Whether this task starts now: it is not in progress, and the pause after a failure is over. */
+export function startTask(turn: JobTurn, task: BackgroundTask): boolean {
+  const { state, now_ms } = turn;
+  if (state.in_progress.has(task)) return false;
+  if (now_ms < state.retry_at_ms) {
+    turn.setTimer(state.retry_at_ms, "tick", null);
+    return false;
+  }
+  state.in_progress.add(task);
+  return true;
+}
