@@ -11,7 +11,7 @@ export function reportFailure(
   problem: unknown,
 ): void {
   meters.count("trawl_actor_failures_total", { kind: actor });
-  meters.say("error", "A turn broke", { actor, key, operation, problem });
+  meters.say("error", "A turn failed", { actor, key, operation, problem });
 }
 
 export const asFault = (problem: unknown, text: string): Fault =>

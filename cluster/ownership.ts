@@ -30,7 +30,7 @@ const RENEW_MS = 800;
 const ROUND_MS = 800;
 /** While another node still owns something that this node should. */
 const ROUND_SOON_MS = 200;
-/** Handed off at once when a node joins. */
+/** Handoffs at a time when a node joins. */
 const MAX_HANDOFFS = 4;
 
 export function ownership(
@@ -79,7 +79,7 @@ export function ownership(
       roundTimer?.[Symbol.dispose]();
       const limit = Promise.withResolvers<void>();
       const timer = clock.at(clock.now() + limit_ms, limit.resolve);
-      // First of all, so that other nodes claim what is handed off; a round under way must not claim it again.
+      // First of all, so that other nodes claim what this node hands off; a round under way must not claim it again.
       await Promise.race([limit.promise, leases.removePresence(nodeName).catch(ignore)]);
       await Promise.race([limit.promise, currentRound]);
       const handoffs = [...partitions.values()].map((owned) => handOff(state, owned));

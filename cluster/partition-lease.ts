@@ -1,5 +1,5 @@
 /**
- * One partition from claim to release: claimed by its lease, opened, renewed, and either handed off or lost.
+ * One partition from claim to release: claimed by its lease, opened, renewed, and either released by a handoff or lost.
  *
  * Time is the monotonic clock, and a deadline is counted from before the call left. So this node stops by itself before
  * another node can begin.
@@ -158,7 +158,7 @@ export async function handOff(state: OwnershipState, owned: OwnedPartition): Pro
     await drainAndRelease(state, owned);
   } catch (problem) {
     const { partition } = owned;
-    state.meters.say("warn", "A partition could not be handed off", { partition, problem });
+    state.meters.say("warn", "A partition could not be transferred", { partition, problem });
     drop(state, owned);
   }
 }

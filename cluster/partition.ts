@@ -22,7 +22,7 @@ import { assertFits, validatorsOf } from "./wire.ts";
 
 const ACK_RETRY_MS = 100;
 const RECOVERY_RETRY_MS = 1_000;
-/** How often envelopes are looked for that the bus has handed out and this node never got. */
+/** How often this node looks for envelopes that the bus has delivered and that never arrived. */
 const STRANDED_CHECK_MS = 60_000;
 /** After the connection was away, when envelopes on their way may have been lost. */
 const STRANDED_CHECK_SOON_MS = 2_000;
@@ -39,7 +39,7 @@ interface OpenPartition {
   readonly deps: PartitionDeps;
   readonly lease: PartitionLease;
   readonly local: LocalPartition;
-  /** Handed out by the bus and not acknowledged yet. */
+  /** Delivered by the bus and not acknowledged yet. */
   readonly unacknowledged: Set<Delivery>;
   /** Acknowledgements on their way. */
   acknowledging: number;

@@ -1,5 +1,5 @@
 /**
- * Reminders: messages an actor must get though nobody asks, worked out from its snapshot (Definition.reminder).
+ * Reminders: messages an actor must get though no caller asks, worked out from its snapshot (Definition.reminder).
  *
  * A reminder is stored with the snapshot (as the document's tag) and kept as a timer of the shard, so it outlives the
  * activation. The next owner of the partition lists the documents with the tag and sets the timers again.

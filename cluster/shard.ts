@@ -69,7 +69,7 @@ function deliver(shard: ShardState, name: string, key: string, entry: MailboxEnt
   const kind = shard.kinds.get(name);
   if (!kind) throw new TypeError(`Cannot take a message for actor "${name}": it is not part of this node`);
   const { reply_to, isLocal } = entry;
-  // Work in flight may still tell its neighbours how it ended: a slot that is not handed back would be missing elsewhere.
+  // Work in flight may still tell its neighbours how it ended: a slot that is not released would be missing elsewhere.
   const isLast = mode === "closed" && isLocal && isTell(kind, entry);
   if (!isLast && (mode === "closed" || mode === "ended")) {
     if (isLocal) throw leaseLost(kind, key);

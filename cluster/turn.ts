@@ -122,7 +122,7 @@ async function store(activation: Activation, snapshot: unknown, now_ms: number):
   const reminder = kind.actor.reminder?.(snapshot) ?? null;
   const options = reminder ? { tag: reminderTag(kind, key) } : undefined;
   if (!(await kind.shard.node.documents.put(kind.name, key, snapshot, version, options)))
-    throw new Fault("lease_lost", `Cannot keep "${kind.name}/${key}": another node wrote it`);
+    throw new Fault("lease_lost", `Cannot store "${kind.name}/${key}": another node wrote it`);
   activation.snapshot = snapshot;
   activation.version = version + 1;
   if (kind.actor.reminder && activation.phase !== "ended")

@@ -42,9 +42,6 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
     "one exchange with an origin, from the address to the last byte",
   "cluster/adapters/workers/workers.processes.ts pool":
     "child processes: tasks handed out, limits enforced, children replaced",
-  "cluster/distributed.ts distributed": "asks, tells and readers of one node",
-  "cluster/node.ts node": "the scheduler of one node's actors",
-  "cluster/ownership.ts ownership": "which partitions a node holds: claims, renewals, hand-offs",
   "gateway/batch.ts batchRoute": "one batch request, from its first byte to the job",
   "gateway/metering.ts metering": "usage counted for each key and reported once",
   "gateway/rates.ts sharedRates": "one node's share of each key's rate",

@@ -104,7 +104,7 @@ const site = ({ origins, now, sleep }: SimulatedWorld) =>
     },
   });
 
-/** Two owners of one site whose leases both count, and who both work for it. */
+/** Two owners of one site that both work for it under leases that both count. */
 function twoOwners({ running }: Origins): string | null {
   const sites = [...running].filter(({ work }) => work.ownsKey());
   const rival = sites.find(({ site: name, work }) =>

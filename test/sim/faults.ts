@@ -52,10 +52,10 @@ export function faulty(link: Link, clock: Clock, random: Random, chances: Chance
   }
 
   const bus = (real: Bus): Bus => ({
-    send: (letter) =>
+    send: (envelope) =>
       call("bus_unreachable", async () => {
-        if (happens(chances.envelope_repeated)) await real.send({ ...letter, dedup_id: null });
-        return real.send(letter);
+        if (happens(chances.envelope_repeated)) await real.send({ ...envelope, dedup_id: null });
+        return real.send(envelope);
       }),
     subscribe: (partition, epoch, take, lost, mayOpen) =>
       call("bus_unreachable", async () => {
