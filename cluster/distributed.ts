@@ -135,7 +135,7 @@ interface OutgoingTell {
   readonly dedup_id: string;
 }
 
-/** Sends what a turn told another actor; tries again while it is refused. */
+/** Sends a tell of a turn to its actor; tries again while it is refused. */
 function tell(state: ClusterState, outgoing: OutgoingTell, attempts = 0): void {
   const { clock, bus, meters } = state;
   const { contract, key, operation, message, dedup_id } = outgoing;

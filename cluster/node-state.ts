@@ -59,7 +59,7 @@ export const localEntry = (operation: string, message: unknown): MailboxEntry =>
 export interface Outbound {
   /** Answers the caller behind an address, on whatever node it is. Never throws; the caller asks again for a lost outcome. */
   readonly reply: (reply_to: string, outcome: Outcome) => void;
-  /** Sends what a turn told another actor. Never throws; tries again while the mailbox is full. */
+  /** Sends a tell of a turn to its actor. Never throws; tries again while the mailbox is full. */
   readonly tell: (contract: Actor["contract"], key: string, operation: string, message: unknown) => void;
 }
 

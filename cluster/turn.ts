@@ -87,7 +87,7 @@ function newTurn(
 }
 
 function add({ kind, key }: Activation, outbox: Outbox, effect: () => void): void {
-  if (outbox.isClosed) throw new Error(`Cannot speak for "${kind.name}/${key}": its turn is over`);
+  if (outbox.isClosed) throw new Error(`Cannot send for "${kind.name}/${key}": its turn is over`);
   outbox.effects.push(effect);
 }
 

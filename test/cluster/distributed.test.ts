@@ -55,7 +55,7 @@ function world() {
     );
     return { ...node, trace, link, line };
   }
-  return { clock, documents, meters, join };
+  return { clock, bus, documents, meters, join };
 }
 
 const partitionsOf = (...all: DistributedCluster[]) => all.flatMap((node) => [...node.partitions()]);
@@ -389,6 +389,25 @@ describe("an envelope that was lost on its way from the bus", () => {
     await clock.advance(150_000);
     expect(await count()).toBe(1);
   });
+});
+
+test("an envelope with a message that only the actor sends itself is refused", async () => {
+  const { clock, bus, meters, join } = world();
+  const { trace } = await join();
+  await clock.advance(2_000);
+  await bus.send({
+    stream: "work",
+    partition: partitionOf("counter", "a"),
+    name: "counter",
+    key: "a",
+    body: JSON.stringify({ key: "a", operation: "reminded", message: null }),
+    dedup_id: null,
+    reply_to: null,
+    deadline_ms: null,
+  });
+  await clock.advance(1_000);
+  expect(trace.reminders).toEqual([]);
+  expect(meters.counts.get("trawl_actor_failures_total counter")).toBe(1);
 });
 
 test("an ask that timed out is handled when it is sent once more", async () => {

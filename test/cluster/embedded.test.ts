@@ -468,7 +468,7 @@ describe("a node that stops", () => {
     await stopped;
   });
 
-  test("lets work in flight end, may start nothing more, and says so", async () => {
+  test("lets work in flight end, and ownsKey answers no once it has stopped", async () => {
     const done = Promise.withResolvers<{ count: number }>();
     let workContext: WorkContext | undefined;
     const { ask, documents, stop } = startNode({

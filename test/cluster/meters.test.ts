@@ -1,4 +1,4 @@
-/** What /metrics says is what prom-client would have said, line by line. */
+/** What /metrics serves is what prom-client would serve, line by line. */
 import fc from "fast-check";
 import { Counter, Histogram, Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
@@ -52,15 +52,15 @@ describe("meters as Prometheus reads them", () => {
           ours.observe("trawl_http_request_duration_seconds", { route }, seconds);
           duration.observe({ route }, seconds);
         }
-        const [said, expected] = [await ours.render(), await registry.metrics()];
+        const [rendered, expected] = [await ours.render(), await registry.metrics()];
         for (const name of ["trawl_http_requests_total", "trawl_http_request_duration_seconds"])
-          expect(linesOf(said, name)).toEqual(linesOf(expected, name));
+          expect(linesOf(rendered, name)).toEqual(linesOf(expected, name));
       }),
       { numRuns: 25 },
     );
   });
 
-  test("a counter without labels is there before it first counts, and adds what it is told", async () => {
+  test("a counter without labels is there before it first counts, and adds what it counts", async () => {
     const ours = prometheusMeters({ level: "silent" });
     expect(await ours.render()).toContain("\ntrawl_http_aborted_total 0\n");
     ours.count("trawl_http_aborted_total", {}, 3);

@@ -230,7 +230,7 @@ export async function clusterOf(
 
   const nodeDirectory = await natsNodeDirectory(direct["TRAWL_BUS"]!);
   try {
-    await Promise.all(roles.map((said) => add(said)));
+    await Promise.all(roles.map((nodeRoles) => add(nodeRoles)));
   } catch (problem) {
     await close();
     throw problem;

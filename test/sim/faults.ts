@@ -1,6 +1,6 @@
 /**
  * A bus that misbehaves as real ones do, from a seed: it drops and delays answers, repeats and delays envelopes, and
- * fails calls now and then. It keeps what the port promises: what `send` says is stored, is stored.
+ * fails calls now and then. It keeps what the port promises: when `send` resolves, the envelope is stored.
  */
 import type { Bus } from "../../cluster/ports/bus.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
@@ -44,7 +44,7 @@ export function faulty(link: Link, clock: Clock, random: Random, chances: Chance
     if (happens(chances.call_late)) await late();
     // A call that failed may have been carried out or not.
     const [before, after] = [happens(chances.call_failed), happens(chances.call_failed)];
-    if (link.cut || before) throw new Fault(code, "The simulator says no");
+    if (link.cut || before) throw new Fault(code, "The simulator refuses the call");
     const result = await run();
     if (link.dead) return new Promise(() => {});
     if (link.cut || after) throw new Fault(code, "The simulator lost the answer");
