@@ -61,7 +61,7 @@ export function domainRoutes({ ask, siteOf, hostsOf }: DomainRoutesDeps): readon
     tags: ["internal"],
     params: Params,
     replies: {
-      200: { description: "What is remembered", schema: DomainMemory },
+      200: { description: "What is stored of the domain", schema: DomainMemory },
       403: { description: "No key of the operator's", schema: OperatorOnly },
     },
   };
@@ -70,14 +70,14 @@ export function domainRoutes({ ask, siteOf, hostsOf }: DomainRoutesDeps): readon
       ...common,
       method: "GET",
       operationId: "viewDomain",
-      summary: "What is remembered of a domain: pace, failures, skips, dead hosts, what its hosts taught",
+      summary: "What is stored of a domain: limits, failures, skips, dead hosts, profiles of its hosts",
       handle: reply("view"),
     }),
     route({
       ...common,
       method: "DELETE",
       operationId: "clearDomain",
-      summary: "Forgets failures, skips, dead hosts and lessons of a domain, and answers what is left",
+      summary: "Clears failures, skips, dead hosts and host profiles of a domain, and answers what is left",
       description: "What the site itself asked for (Crawl-delay, Retry-After) is kept, and so is the pace.",
       handle: reply("clear"),
     }),

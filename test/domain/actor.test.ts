@@ -7,7 +7,7 @@ import { embedded } from "../../cluster/embedded.ts";
 import { Domain, type SlotRequest, GRANT_TTL_MS } from "../../schemas/domain.ts";
 
 const LIMITS = { min_delay_ms: 1_000, max_concurrency: 2, lease_ms: 60_000 };
-/** A gap ends when it has passed by a clock that shows whole milliseconds. */
+/** A delay ends when it has passed on a clock of whole milliseconds. */
 const DELAY = 1_001;
 const SITE = "example.org";
 
@@ -36,7 +36,7 @@ function oneDomain({ clock = virtualClock(Date.UTC(2026, 0, 1)), documents = mem
     /** Asks for a slot and does nothing with it. */
     slot,
     sent,
-    /** A caller whose request leaves the moment it may. */
+    /** A caller whose request is sent as soon as it is granted. */
     acquire: async (...asked: Parameters<typeof slot>) => {
       const answer = await slot(...asked);
       if (answer.kind === "granted") void sent(asked[0], asked[2]);
@@ -66,7 +66,7 @@ describe("a domain", () => {
     expect(await acquire("a")).toEqual(GRANTED);
   });
 
-  test("keeps starts one gap apart, and not a millisecond less", async () => {
+  test("keeps requests one delay apart, and not a millisecond less", async () => {
     const { acquire, clock } = oneDomain();
     await acquire("a");
     let second: unknown;
@@ -77,7 +77,7 @@ describe("a domain", () => {
     expect(second).toEqual({ kind: "granted", waited_ms: DELAY });
   });
 
-  test("counts a gap from when the grant left, not from when it was decided", async () => {
+  test("counts the delay from the stored grant, not from the decision", async () => {
     const clock = virtualClock(Date.UTC(2026, 0, 1));
     const quick = memoryDocuments();
     let slow_ms = 400;
@@ -116,9 +116,9 @@ describe("a domain", () => {
     });
   });
 
-  test("expects slots, not only gaps, to be waited for", async () => {
+  test("expects callers to wait for slots, not only for the delay", async () => {
     const { acquire, release, clock } = oneDomain();
-    // Two exchanges of 20 s each: a slot is free every 10 s, though the gap is one.
+    // Two exchanges of 20 s each: a slot is free every 10 s, though the delay is one second.
     for (const id of ["a", "b"]) {
       const slot = acquire(id);
       await clock.advance(DELAY);
@@ -134,7 +134,7 @@ describe("a domain", () => {
     expect(await oneDomain().acquire("e")).toEqual(GRANTED);
   });
 
-  test("lets a caller go when its patience runs out before a slot is handed back", async () => {
+  test("refuses a caller whose deadline passes before a slot is released", async () => {
     const { acquire, clock } = oneDomain();
     void acquire("a");
     void acquire("b");
@@ -170,7 +170,7 @@ describe("a domain", () => {
     expect((await view()).in_flight).toBe(1);
   });
 
-  test("has a caller that begins anew wait for a gap, before the others and in its own slot", async () => {
+  test("lets a fetch that asks again wait for the delay, before the other callers and in its own slot", async () => {
     const { acquire, clock, view } = oneDomain();
     await acquire("a");
     const [other, anew] = [acquire("b"), acquire("a")];
@@ -182,7 +182,7 @@ describe("a domain", () => {
     expect((await view()).in_flight).toBe(2);
   });
 
-  test("grants nobody a slot before the request it granted last has left", async () => {
+  test("grants no slot before the last granted request is sent", async () => {
     const { slot, acquire, sent, clock } = oneDomain();
     await slot("a");
     const second = acquire("b");
@@ -205,7 +205,7 @@ describe("a domain", () => {
     expect(await second).toEqual({ kind: "granted", waited_ms });
   });
 
-  test("waits so long for a request to leave, and no longer: then its leave is void", async () => {
+  test("waits a limited time for a granted request to be sent: then the grant is void", async () => {
     const { slot, acquire, clock } = oneDomain();
     await slot("a");
     const second = acquire("b", { wait_max_ms: 60_000 });
@@ -239,7 +239,7 @@ describe("a domain", () => {
     expect((await acquire("e")).kind).toBe("granted");
   });
 
-  test("tells those who wait when it closes", async () => {
+  test("refuses waiting callers when it closes", async () => {
     const { acquire, settle: recordOutcome, clock } = oneDomain();
     await acquire("a");
     const waiting = [acquire("b"), acquire("c", { lane: "batch" })];
@@ -263,7 +263,7 @@ describe("a domain", () => {
     expect(await oneDomain().acquire("d")).toEqual(GRANTED);
   });
 
-  test("waits 3.0 s at least after a 429 with Retry-After 3, on that domain only (peers.md, row 5)", async () => {
+  test("waits 3.0 s at least after a 429 with Retry-After 3, on that domain only", async () => {
     const { acquire, release, clock } = oneDomain();
     await acquire("a");
     await clock.advance(200);
@@ -275,7 +275,7 @@ describe("a domain", () => {
     expect((await next) - limited_at_ms).toBeGreaterThanOrEqual(3_000);
   });
 
-  test("tells those at once whose patience a Retry-After outlasts", async () => {
+  test("refuses callers at once whose deadline a Retry-After outlasts", async () => {
     const { acquire, release, clock } = oneDomain();
     await acquire("a");
     const short = acquire("b", { wait_max_ms: 15_000 });
@@ -288,7 +288,7 @@ describe("a domain", () => {
     expect(await long).toMatchObject({ kind: "granted" });
   });
 
-  test("keeps the Crawl-delay it is told of, also for those who wait already", async () => {
+  test("keeps the Crawl-delay that robots.txt asks for, also for callers that wait already", async () => {
     const { acquire, pace: setCrawlDelay, clock } = oneDomain();
     await acquire("a");
     const second = acquire("b", { wait_max_ms: 60_000 });
@@ -324,7 +324,7 @@ describe("a domain", () => {
 });
 
 describe("a domain whose node dies", () => {
-  test("keeps its gap elsewhere", async () => {
+  test("keeps its delay on another node", async () => {
     const { acquire, clock, documents } = oneDomain();
     await acquire("a");
     const other_node = oneDomain({ clock, documents });
@@ -333,7 +333,7 @@ describe("a domain whose node dies", () => {
     expect(await second).toEqual({ kind: "granted", waited_ms: DELAY });
   });
 
-  test("keeps its gap on a node whose clock is three seconds ahead", async () => {
+  test("keeps its delay on a node whose clock is three seconds ahead", async () => {
     const { acquire, clock, documents } = oneDomain();
     await acquire("a");
     const other_node = oneDomain({ clock: virtualClock(clock.now() + 3_000), documents });
@@ -342,7 +342,7 @@ describe("a domain whose node dies", () => {
     expect(await second).toEqual({ kind: "granted", waited_ms: DELAY });
   });
 
-  test("has a caller that begins anew there wait for the gap as well, in the slot it already has", async () => {
+  test("lets a fetch that asks again there wait for the delay as well, in the slot it already has", async () => {
     const { acquire, clock, documents } = oneDomain();
     await acquire("a");
     const other_node = oneDomain({ clock, documents });
@@ -367,7 +367,7 @@ describe("a domain whose node dies", () => {
   });
 });
 
-describe("lanes (3-decisions.md, Core)", () => {
+describe("lanes", () => {
   test("synchronous callers go before batch work, at most four to one", async () => {
     const { acquire, release, clock } = oneDomain();
     await acquire("first");

@@ -21,7 +21,7 @@ interface Visit {
   readonly takes_ms: number;
   readonly status: number | null;
   readonly retry_after_s: number | null;
-  /** The slot is never handed back: its caller is gone. */
+  /** The slot is never released: its caller is lost. */
   readonly lost: boolean;
   readonly result: "answered" | "every_route_failed" | "abandoned";
 }
@@ -32,7 +32,7 @@ interface Trace extends Visit {
   answered_ms: number;
   /** When its request left; NaN: it did not. */
   started_ms: number;
-  /** When the slot was handed back, or lapsed. */
+  /** When the slot was released, or lapsed. */
   ended_ms: number;
 }
 
@@ -51,7 +51,7 @@ const VISIT = {
 
 const MIXED: fc.Arbitrary<Visit[]> = fc.array(fc.record(VISIT), { minLength: 10, maxLength: 40 });
 
-/** Domains that mostly fail, and let everybody in often enough to show it. */
+/** Domains that mostly fail, and grant enough slots to show it. */
 const FAILING: fc.Arbitrary<Visit[]> = fc.array(
   fc.record({
     ...VISIT,
@@ -95,7 +95,7 @@ async function travel(visits: readonly Visit[]): Promise<Trace[]> {
       if (answer.kind !== "granted") return;
       trace.ended_ms = clock.now() + (visit.lost ? LIMITS.lease_ms : visit.takes_ms);
       const sent_ms = clock.now() + visit.connects_ms;
-      // What ends before it is sent was never sent; who is lost may have been before or after.
+      // A request that ends before it is sent was never sent; a lost one may have been sent or not.
       if (sent_ms <= trace.ended_ms && !(visit.lost && visit.connects_ms % 2 === 0))
         clock.at(sent_ms, () => {
           trace.started_ms = clock.now();
@@ -125,7 +125,7 @@ function breaches(here: readonly Trace[]): string[] {
   const broken: string[] = [];
   const sent = started.flatMap(({ started_ms }) => (Number.isNaN(started_ms) ? [] : [started_ms]));
   for (const [i, at_ms] of sent.entries())
-    if (i > 0 && at_ms - sent[i - 1]! <= LIMITS.min_delay_ms) broken.push(`a gap too short at ${at_ms}`);
+    if (i > 0 && at_ms - sent[i - 1]! <= LIMITS.min_delay_ms) broken.push(`a delay too short at ${at_ms}`);
   for (const trace of started) {
     const { answered_ms, ended_ms, retry_after_s, lost } = trace;
     const status = Number.isNaN(trace.started_ms) ? null : trace.status;
@@ -141,10 +141,10 @@ function breaches(here: readonly Trace[]): string[] {
     }
   }
   for (const { answer, asked_ms, answered_ms, wait_max_ms } of here) {
-    if (answer === null) broken.push(`no answer to who asked at ${asked_ms}`);
-    else if (answered_ms - asked_ms > wait_max_ms) broken.push(`a late answer to who asked at ${asked_ms}`);
+    if (answer === null) broken.push(`no answer to the caller of ${asked_ms}`);
+    else if (answered_ms - asked_ms > wait_max_ms) broken.push(`a late answer to the caller of ${asked_ms}`);
     else if (answer.kind === "granted" && answer.waited_ms !== answered_ms - asked_ms)
-      broken.push(`a wait told wrong to who asked at ${asked_ms}`);
+      broken.push(`a wrong waited_ms for the caller of ${asked_ms}`);
   }
   return broken;
 }
@@ -183,11 +183,11 @@ function misclosed(here: readonly Trace[]): string[] {
 
 /**
  * Whatever callers arrive at whatever domains and whatever becomes of their requests: no two starts on one domain are
- * closer than the gap, never are more in flight than slots, nobody starts while a Retry-After or a skip closes the
- * domain, and every question is answered within the patience of whoever asked it.
+ * closer than the delay, never are more in flight than slots, no request starts while a Retry-After or a skip closes the
+ * domain, and every caller is answered before its deadline.
  */
 describe("politeness holds for any traffic", () => {
-  test("gaps, slots, pauses and answers", async () => {
+  test("delays, slots, pauses and answers", async () => {
     let granted = 0;
     await fc.assert(
       fc.asyncProperty(MIXED, async (visits) => {
@@ -200,7 +200,7 @@ describe("politeness holds for any traffic", () => {
       }),
       { numRuns: 150 },
     );
-    // The law says nothing about a domain that lets nobody in.
+    // The law says nothing of a domain that grants no slots.
     expect(granted).toBeGreaterThan(1_000);
   });
 

@@ -61,7 +61,7 @@ const after = (held_ms: number, politeness: Politeness) =>
     retry_after_s: null,
   });
 
-describe("retry_after_s (3-decisions.md, Core: rounded up, at least 1)", () => {
+describe("retry_after_s is rounded up, and at least 1", () => {
   test.each([
     [-5, 1],
     [0, 1],
@@ -74,16 +74,16 @@ describe("retry_after_s (3-decisions.md, Core: rounded up, at least 1)", () => {
   });
 });
 
-describe("gaps and slots (3-decisions.md, TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CONCURRENCY)", () => {
-  test("nobody waits for the first start", () => {
+describe("delay and slots (TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CONCURRENCY)", () => {
+  test("the first start is due at once", () => {
     expect(dueAt(UNTOUCHED, limits, T0)).toBe(T0);
   });
 
-  test("the next start is due when the whole gap has passed, whatever the clock's last digit hides", () => {
+  test("the next start is due when the whole delay has passed, whatever the clock's last digit hides", () => {
     expect(dueAt(granted(), limits, T0)).toBe(T0 + 501);
   });
 
-  test("without a gap it is due at once", () => {
+  test("without a delay it is due at once", () => {
     expect(dueAt(granted(), { ...limits, min_delay_ms: 0 }, T0 + 1)).toBe(T0 + 1);
   });
 
@@ -98,13 +98,13 @@ describe("gaps and slots (3-decisions.md, TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CO
     expect(LEASE_MS).toBeGreaterThan(5 * MINUTE + 150 * SECOND);
   });
 
-  test("the gap is counted from when the request really left", () => {
+  test("the delay counts from when the request was sent", () => {
     expect(dueAt(delayFromSend(granted(), T0 + 40), limits, T0 + 300)).toBe(T0 + 40 + 501);
     expect(dueAt(delayFromSend(granted(), T0 - 40), limits, T0 + 300)).toBe(T0 + 501);
     expect(delayFromSend(UNTOUCHED, T0)).toBe(UNTOUCHED);
   });
 
-  test("a slot handed back twice is handed back once", () => {
+  test("a slot released twice is released once", () => {
     const once = releaseSlot(granted(), limits, T0 + 1, { fetch_id: "a", status: 429, retry_after_s: 3 });
     expect(releaseSlot(once, limits, T0 + 2, { fetch_id: "a", status: 429, retry_after_s: 9 })).toBe(once);
   });
@@ -115,8 +115,8 @@ describe("gaps and slots (3-decisions.md, TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CO
   });
 });
 
-describe("Crawl-delay (3-decisions.md, Core)", () => {
-  test("lengthens the gap, and never shortens it", () => {
+describe("Crawl-delay", () => {
+  test("lengthens the delay, and never shortens it", () => {
     expect(delayOf(wish(UNTOUCHED, "https://a", 10_000), limits, T0)).toBe(10_000);
     expect(delayOf(wish(UNTOUCHED, "https://a", 100), limits, T0)).toBe(500);
   });
@@ -142,7 +142,7 @@ describe("Crawl-delay (3-decisions.md, Core)", () => {
   });
 });
 
-describe("429 and 503 (3-decisions.md, Core: at most 15 min)", () => {
+describe("429 and 503 (obeyed for at most 15 min)", () => {
   test.each([
     [429, 3, 3_001],
     [503, 3, 3_001],
@@ -163,14 +163,14 @@ describe("429 and 503 (3-decisions.md, Core: at most 15 min)", () => {
     expect(answered(long, T0 + SECOND, 503, 3).paused_until_ms).toBe(long.paused_until_ms);
   });
 
-  test("each 429 doubles the gap, from a second at least, to 15 min at most", () => {
-    const gaps: number[] = [];
+  test("each 429 doubles the delay, from a second at least, to 15 min at most", () => {
+    const delays: number[] = [];
     let politeness = UNTOUCHED;
     for (let at_ms = T0; at_ms < T0 + 13 * HOUR; at_ms += HOUR) {
       politeness = answered(politeness, at_ms, 429);
-      gaps.push(delayOf(politeness, limits, at_ms) / SECOND);
+      delays.push(delayOf(politeness, limits, at_ms) / SECOND);
     }
-    expect(gaps).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]);
+    expect(delays).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]);
   });
 
   test("two that were under way together double it once", () => {
@@ -200,14 +200,14 @@ describe("429 and 503 (3-decisions.md, Core: at most 15 min)", () => {
     expect(delayOf(answered(slow, T0 + 1, null), limits, T0 + 1)).toBe(1_000);
   });
 
-  test("is forgotten six hours after the last 429, for a domain nobody visits cannot shrink it", () => {
+  test("is forgotten six hours after the last 429, because a domain without requests cannot shrink it", () => {
     const slow = answered(UNTOUCHED, T0, 429);
     expect(delayOf(slow, limits, T0 + 6 * HOUR - 1)).toBe(1_000);
     expect(delayOf(slow, limits, T0 + 6 * HOUR)).toBe(500);
   });
 });
 
-describe("the skips (1-core.md, Fetch errors: domain_unavailable)", () => {
+describe("the skips (domain_unavailable)", () => {
   test("the third failure in a row closes the domain for 10 min, later ones for 30 min, 2 h, 6 h, 6 h", () => {
     let politeness = UNTOUCHED;
     let at_ms = T0;
@@ -240,12 +240,12 @@ describe("the skips (1-core.md, Fetch errors: domain_unavailable)", () => {
     expect(refusalFor(failed(politeness, T0, "d"), host, T0)).toBeNull();
   });
 
-  test("what was under way when it closed climbs no further step", () => {
+  test("a fetch that was under way when the skip began does not lengthen it", () => {
     const shut = ["a", "b", "c"].reduce((politeness, id) => failed(politeness, T0, id), UNTOUCHED);
     expect(failed(shut, T0 + MINUTE, "d")).toBe(shut);
   });
 
-  test("a failure that is told twice counts once", () => {
+  test("a failure that is reported twice counts once", () => {
     const twice = failed(failed(failed(UNTOUCHED, T0, "a"), T0, "b"), T0, "b");
     expect(twice.failures).toBe(2);
   });
@@ -256,7 +256,7 @@ describe("the skips (1-core.md, Fetch errors: domain_unavailable)", () => {
   });
 });
 
-describe("dead hosts (1-core.md, Fetch errors: domain_dead)", () => {
+describe("dead hosts (domain_dead)", () => {
   test("a name missing twice within 6 h is dead for 6 h", () => {
     const once = gone(UNTOUCHED, T0, "a");
     expect(refusalFor(once, host, T0)).toBeNull();
@@ -307,20 +307,20 @@ describe("dead hosts (1-core.md, Fetch errors: domain_dead)", () => {
   });
 });
 
-describe("the expected wait (3-decisions.md, Core: domain_busy)", () => {
+describe("the expected wait (domain_busy)", () => {
   test.each([
-    // ahead, hold, wait: gaps decide while two slots of less than a gap each are free …
+    // ahead, slot time, wait: the delay decides while two slots of less than a delay each are free …
     [0, 0, 501],
     [1, 0, 1_001],
     [10, 0, 5_501],
     [10, 900, 5_501],
-    // … and slots when they are held longer than two gaps.
+    // … and slots when they last longer than two delays.
     [10, 3_000, 15_501],
   ])("with %s ahead and slots held for %s ms is %s ms", (ahead, slot_ms, wait_ms) => {
     expect(expectedWait(afterSlotTime(granted(), slot_ms), limits, T0, ahead)).toBe(wait_ms);
   });
 
-  test("counts what requests usually take to leave, where there is a gap", () => {
+  test("counts the usual time from grant to send, where there is a delay", () => {
     expect(expectedWait(granted(), limits, T0, 10, 40)).toBe(5_501 + 10 * 40);
     expect(expectedWait(granted(), { ...limits, min_delay_ms: 0 }, T0, 10, 40)).toBe(0);
   });
@@ -330,7 +330,7 @@ describe("the expected wait (3-decisions.md, Core: domain_busy)", () => {
     [[900, 20], 0],
     [[900, 20, 30], 30],
     [[900, 20, 30, 25, 15], 25],
-  ])("what %j took to leave is usually %i ms", (took, usual) => {
+  ])("of %j the usual time to send is %i ms", (took, usual) => {
     expect(medianSendDelay(took.reduce<readonly number[]>(withSendDelay, []))).toBe(usual);
   });
 
@@ -355,7 +355,7 @@ describe("the expected wait (3-decisions.md, Core: domain_busy)", () => {
   });
 });
 
-describe("read back after a take-over (cluster.md, 3.7)", () => {
+describe("the stored state on another node", () => {
   test("a recent start counts as one made this moment", () => {
     expect(dueAt(restore(granted(), limits, T0 + 30 * SECOND, ours), limits, T0 + 30 * SECOND)).toBe(
       T0 + 30 * SECOND + 501,

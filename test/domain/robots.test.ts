@@ -66,7 +66,7 @@ function world(web: FakeWeb, { crawler_name = "trawl", joined, ...rest }: World 
     });
     await ask(Domain, site, "recordSent", { fetch_id: "page" });
   };
-  return { ask, stop, page, may: check, told: checked, hits, egress, clock, documents };
+  return { ask, stop, page, check, checked, hits, egress, clock, documents };
 }
 
 const ALLOWED = { kind: "allowed", reason: "rules" };
@@ -75,7 +75,7 @@ const DISALLOWED = { kind: "disallowed", reason: "rules" };
 const SHUT = { kind: "disallowed", reason: "robots_unreachable" };
 const LADDER = { kind: "allowed", reason: "host_unreachable" };
 
-describe("what the answer to robots.txt means (3-decisions.md, Core; B8 in peers.md)", () => {
+describe("what the answer to robots.txt means", () => {
   const rule600K = `User-agent: *\n${"# nothing\n".repeat(60_000)}Disallow: /private`;
   const hops = (n: number) =>
     Object.fromEntries([
@@ -117,16 +117,16 @@ describe("what the answer to robots.txt means (3-decisions.md, Core; B8 in peers
     ["a redirect to 500", { [FILE]: to("/broken"), [`${ORIGIN}/broken`]: body("", 500) }, SHUT, 2],
     ["600 KiB, the only rule at their end", { [FILE]: body(rule600K) }, NO_RULES, 1],
   ] as [string, FakeWeb, object, number][])("%s", async (_, web, answer, hits) => {
-    const { ask, told: checked, egress } = world(web);
+    const { ask, checked, egress } = world(web);
     expect(await checked("/private/x")).toMatchObject(answer);
     expect((await ask(Domain, SITE, "view", null)).in_flight).toBe(0);
-    // Asked again at once: nobody reads again (B8: one hit a host).
+    // A second check at once needs no second read: one request a host.
     expect(await checked("/private/x", {})).toMatchObject(answer);
     expect(egress.hits.length).toBe(hits);
   });
 
   test.each([301, 302, 303, 307, 308])("a redirect by %s is followed", async (status) => {
-    const { told: checked } = world({
+    const { checked } = world({
       [FILE]: to("/real.txt", status),
       [`${ORIGIN}/real.txt`]: body(PRIVATE),
     });
@@ -141,7 +141,7 @@ describe("what the answer to robots.txt means (3-decisions.md, Core; B8 in peers
         yield Buffer.from("User-agent: *\nDisallow: /private\n".repeat(512));
       }
     }
-    const { told: checked } = world({ [FILE]: () => ({ status: 200, body: endless() }) });
+    const { checked } = world({ [FILE]: () => ({ status: 200, body: endless() }) });
     expect(await checked("/private")).toMatchObject(DISALLOWED);
     expect(pieces).toBeLessThan(40);
   });
@@ -149,16 +149,16 @@ describe("what the answer to robots.txt means (3-decisions.md, Core; B8 in peers
   test("a private destination is passed on, also behind a redirect", async () => {
     const blocked = { kind: "blocked", error: "blocked_destination" };
     const first = world({ [FILE]: { problem: "blocked_destination" } });
-    expect(await first.told("/")).toEqual(blocked);
+    expect(await first.checked("/")).toEqual(blocked);
     const inner = "http://169.254.169.254/robots.txt";
     const second = world({ [FILE]: to(inner), [inner]: { problem: "blocked_destination" } });
-    expect(await second.told("/")).toEqual(blocked);
+    expect(await second.checked("/")).toEqual(blocked);
   });
 });
 
 describe("an answer", () => {
   test("quotes the line, the group and when it was read", async () => {
-    const { told: checked } = world({ [FILE]: body(`User-agent: *\n\n${PRIVATE.split("\n")[1]}`) });
+    const { checked } = world({ [FILE]: body(`User-agent: *\n\n${PRIVATE.split("\n")[1]}`) });
     expect(await checked("/private/x")).toEqual({
       ...DISALLOWED,
       detail:
@@ -168,7 +168,7 @@ describe("an answer", () => {
   });
 
   test("names why the rules could not be read", async () => {
-    const { told: checked } = world({ [FILE]: body("", 503) });
+    const { checked } = world({ [FILE]: body("", 503) });
     expect(await checked("/x")).toEqual({
       ...SHUT,
       detail:
@@ -177,19 +177,19 @@ describe("an answer", () => {
   });
 
   test("about /robots.txt itself is always yes, and needs no reading", async () => {
-    const { may: check, hits } = world({ [FILE]: body("User-agent: *\nDisallow: /") });
+    const { check, hits } = world({ [FILE]: body("User-agent: *\nDisallow: /") });
     expect(await check("/robots.txt")).toEqual(ALLOWED);
     expect(hits()).toEqual([]);
   });
 
-  test("is one's own, not everyone's, when the file names the crawler", async () => {
+  test("is the crawler's own group, not that of *, when the file names the crawler", async () => {
     const web = { [FILE]: body("User-agent: *\nDisallow: /\n\nUser-agent: trawl\nDisallow:") };
-    expect(await world(web).told("/x")).toEqual(NO_RULES);
-    expect(await world(web, { crawler_name: "other" }).told("/x")).toMatchObject(DISALLOWED);
+    expect(await world(web).checked("/x")).toEqual(NO_RULES);
+    expect(await world(web, { crawler_name: "other" }).checked("/x")).toMatchObject(DISALLOWED);
   });
 
   test("for another scheme or port is from that one's file", async () => {
-    const { told: checked, hits } = world({
+    const { checked, hits } = world({
       [FILE]: body(PRIVATE),
       "http://www.example.org:8080/robots.txt": body(""),
     });
@@ -199,8 +199,8 @@ describe("an answer", () => {
     expect(hits()).toEqual([FILE, "http://www.example.org:8080/robots.txt"]);
   });
 
-  test("is given to everyone who asks meanwhile by one read", async () => {
-    const { may: check, clock, hits } = world({ [FILE]: { ...body(PRIVATE), after_ms: 1_000 } });
+  test("is one read for all checks that arrive meanwhile", async () => {
+    const { check, clock, hits } = world({ [FILE]: { ...body(PRIVATE), after_ms: 1_000 } });
     const answers = ["/a", "/private", "/b"].map((path) => check(path));
     await clock.advance(500);
     answers.push(check("/private/late"));
@@ -216,7 +216,7 @@ describe("an answer", () => {
 
   test("can come from rules longer than a message", async () => {
     const long = Array.from({ length: 4_000 }, (_, n) => `Disallow: /${n}/${"x".repeat(100)}`).join("\n");
-    const { told: checked } = world({ [FILE]: body(`User-agent: *\n${long}`) });
+    const { checked } = world({ [FILE]: body(`User-agent: *\n${long}`) });
     expect(await checked(`/3999/${"x".repeat(100)}/y`)).toMatchObject(DISALLOWED);
     expect(await checked("/other")).toEqual(ALLOWED);
   });
@@ -225,7 +225,7 @@ describe("an answer", () => {
 describe("what was read", () => {
   test("is believed for 24 h, and then read again", async () => {
     let text = PRIVATE;
-    const { told: checked, clock, hits } = world({ [FILE]: () => body(text) });
+    const { checked, clock, hits } = world({ [FILE]: () => body(text) });
     await checked("/");
     text = "";
     await clock.advance(DAY - 60_000);
@@ -238,7 +238,7 @@ describe("what was read", () => {
 
   test("is renewed when it is unchanged, and so is a 404", async () => {
     for (const page of [body(PRIVATE), body("", 404)]) {
-      const { told: checked, clock, hits } = world({ [FILE]: page });
+      const { checked, clock, hits } = world({ [FILE]: page });
       for (let day = 0; day < 3; day++) {
         await checked("/");
         await checked("/");
@@ -256,7 +256,7 @@ describe("what was read", () => {
     ["an unreachable host", { problem: "network_refused" } as const],
   ])("counts for 30 days when later reads end in %s", async (_, failure) => {
     let broken = false;
-    const { told: checked, clock } = world({ [FILE]: () => (broken ? failure : body(PRIVATE)) });
+    const { checked, clock } = world({ [FILE]: () => (broken ? failure : body(PRIVATE)) });
     await checked("/");
     broken = true;
     await clock.advance(29 * DAY);
@@ -272,7 +272,7 @@ describe("what was read", () => {
       [body("", 500), 300_000],
       [{ problem: "network_refused" } as const, 30_000],
     ] as const) {
-      const { may: check, clock, hits } = world({ [FILE]: failure });
+      const { check, clock, hits } = world({ [FILE]: failure });
       await check("/");
       await clock.advance(pause_ms - 1);
       await check("/");
@@ -284,33 +284,33 @@ describe("what was read", () => {
   });
 
   test("survives the node that read it", async () => {
-    const { told: checked, clock, documents, stop } = world({ [FILE]: body(PRIVATE) });
+    const { checked, clock, documents, stop } = world({ [FILE]: body(PRIVATE) });
     await checked("/");
     await stop();
     const other_node = world({ [FILE]: body("", 500) }, { clock, documents });
-    expect(await other_node.told("/private")).toMatchObject(DISALLOWED);
+    expect(await other_node.checked("/private")).toMatchObject(DISALLOWED);
     expect(other_node.hits()).toEqual([]);
   });
 
   test("is not believed for a crawler of another name", async () => {
-    const { told: checked, clock, documents, stop } = world({ [FILE]: body(PRIVATE) });
+    const { checked, clock, documents, stop } = world({ [FILE]: body(PRIVATE) });
     await checked("/");
     await stop();
     const file = body("User-agent: other\nDisallow: /public");
     const other_node = world({ [FILE]: file }, { clock, documents, crawler_name: "other" });
-    expect(await other_node.told("/public")).toMatchObject(DISALLOWED);
+    expect(await other_node.checked("/public")).toMatchObject(DISALLOWED);
   });
 });
 
-describe("reading is polite (peers.md, row 8)", () => {
+describe("reading is polite", () => {
   test("declares itself", async () => {
-    const { told: checked, egress } = world({ [FILE]: body("") });
+    const { checked, egress } = world({ [FILE]: body("") });
     await checked("/");
     expect(egress.hits[0]?.request.headers[0]).toEqual(["User-Agent", "trawl/1.0"]);
   });
 
   test("takes a slot of its domain, and hands it back", async () => {
-    const { ask, page, may: check, clock, egress } = world({ [FILE]: { ...body(PRIVATE), after_ms: 100 } });
+    const { ask, page, check, clock, egress } = world({ [FILE]: { ...body(PRIVATE), after_ms: 100 } });
     const slot = { host: "www.example.org", lane: "sync", wait_max_ms: 15_000 } as const;
     const begun_ms = clock.now();
     await page(SITE, slot);
@@ -325,7 +325,7 @@ describe("reading is polite (peers.md, row 8)", () => {
 
   test("takes a slot of each site it is led to", async () => {
     const there = "https://cdn.example.net/robots.txt";
-    const { page, told: checked, egress, clock } = world({ [FILE]: to(there), [there]: body(PRIVATE) });
+    const { page, checked, egress, clock } = world({ [FILE]: to(there), [there]: body(PRIVATE) });
     const slot = { host: "cdn.example.net", lane: "sync", wait_max_ms: 15_000 } as const;
     const begun_ms = clock.now();
     await page("example.net", slot);
@@ -345,7 +345,7 @@ describe("reading is polite (peers.md, row 8)", () => {
     ["that site itself when it is not joined", new Map<string, string>(), NO_RULES],
   ])("takes it of %s", async (_, joined, answer) => {
     const there = "https://www.profiles.test/robots.txt";
-    const { ask, told: checked } = world({ [FILE]: to(there), [there]: body("") }, { joined });
+    const { ask, checked } = world({ [FILE]: to(there), [there]: body("") }, { joined });
     for (const fetch_id of ["a", "b", "c"]) {
       await ask(Domain, "profiles.example", "recordOutcome", {
         fetch_id,
@@ -356,8 +356,8 @@ describe("reading is polite (peers.md, row 8)", () => {
     expect(await checked("/")).toMatchObject(answer);
   });
 
-  test("keeps a gap between its own redirects", async () => {
-    const { told: checked, egress } = world({
+  test("keeps the delay between its own redirects", async () => {
+    const { checked, egress } = world({
       [FILE]: to("/a"),
       [`${ORIGIN}/a`]: to("/b"),
       [`${ORIGIN}/b`]: body(""),
@@ -369,7 +369,7 @@ describe("reading is polite (peers.md, row 8)", () => {
 
   test("tells the domain of a Crawl-delay before anybody may go on, and of its end", async () => {
     let text = "User-agent: *\nCrawl-delay: 5\nDisallow: /private";
-    const { ask, told: checked, may: check, clock } = world({ [FILE]: () => body(text) });
+    const { ask, checked, check, clock } = world({ [FILE]: () => body(text) });
     await check("/");
     const slot = { fetch_id: "page", host: "www.example.org", lane: "sync", wait_max_ms: 15_000 } as const;
     const granted = ask(Domain, SITE, "acquire", slot);
@@ -382,7 +382,7 @@ describe("reading is polite (peers.md, row 8)", () => {
   });
 
   test("a 429 with Retry-After closes the domain", async () => {
-    const { ask, told: checked } = world({ [FILE]: { status: 429, headers: { "Retry-After": "60" } } });
+    const { ask, checked } = world({ [FILE]: { status: 429, headers: { "Retry-After": "60" } } });
     expect(await checked("/")).toMatchObject(SHUT);
     const slot = { fetch_id: "page", host: "www.example.org", lane: "sync", wait_max_ms: 15_000 } as const;
     expect(await ask(Domain, SITE, "acquire", slot)).toMatchObject({
@@ -392,7 +392,7 @@ describe("reading is polite (peers.md, row 8)", () => {
   });
 
   test("a domain that gives no slot is refused as it says", async () => {
-    const { ask, may: check, hits } = world({ [FILE]: body("") });
+    const { ask, check, hits } = world({ [FILE]: body("") });
     for (const fetch_id of ["a", "b", "c"]) {
       await ask(Domain, SITE, "recordOutcome", { fetch_id, host: "x", result: "every_route_failed" });
     }
@@ -400,8 +400,8 @@ describe("reading is polite (peers.md, row 8)", () => {
     expect(hits()).toEqual([]);
   });
 
-  test("who can wait longer than who asked first has a read of their own", async () => {
-    const { page, may: check, clock, hits } = world({ [FILE]: body(PRIVATE) });
+  test("a check that can wait longer than the first one has a read of its own", async () => {
+    const { page, check, clock, hits } = world({ [FILE]: body(PRIVATE) });
     await page(SITE, { host: "www.example.org", lane: "sync", wait_max_ms: 0 });
     const hasty = check("/private", { wait_max_ms: 100 });
     const patient = check("/private", { wait_max_ms: 60_000, lane: "batch" });

@@ -1,4 +1,4 @@
-/** Which copies are looked for and when one is believed (1-core.md, allow_alternates, match_score; content.md 10). */
+/** Which copies are searched for, and when one counts as verified (allow_alternates, match_score). */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -210,7 +210,7 @@ describe("a copy elsewhere", () => {
 });
 
 describe("candidates", () => {
-  test("are one of each site, none of the page's own, none of those who show others' pages, at most five", () => {
+  test("are one of each site, none of the page's own, none of services that show pages of others, at most five", () => {
     const urls = [
       "https://www.news.example/same",
       "https://a.example/1",

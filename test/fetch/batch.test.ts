@@ -69,8 +69,8 @@ function slow() {
   };
 }
 
-describe("who leaves", () => {
-  test("is answered, and nothing is sent any more when nobody else wants the page", async () => {
+describe("a caller that cancels", () => {
+  test("is answered, and no request is sent any more when no other caller wants the page", async () => {
     const { asked, routes } = slow();
     const { clock, getUntil } = await oneService(routes);
     const leaving = new AbortController();
@@ -83,7 +83,7 @@ describe("who leaves", () => {
     expect(asked).toEqual(["direct"]);
   });
 
-  test("takes nothing away from who stays", async () => {
+  test("takes nothing away from the callers that stay", async () => {
     const { asked, routes } = slow();
     const { clock, get, getUntil } = await oneService(routes);
     const leaving = new AbortController();
@@ -101,7 +101,7 @@ describe("who leaves", () => {
     expect(isThere).toBe(true);
   });
 
-  test("before somebody comes leaves him a climb of his own", async () => {
+  test("before another one joins leaves that one a run of its own", async () => {
     let asked = 0;
     const { clock, get, getUntil } = await oneService({
       direct: async ({ signal }) => {
@@ -124,7 +124,7 @@ describe("who leaves", () => {
   });
 });
 
-describe("a climb that leaves premium routes for later", () => {
+describe("a run that leaves premium routes for later", () => {
   const failures = async (premium_later: boolean): Promise<number> => {
     const { clock, get, ask } = await oneService({
       direct: () => failure("http_403", 403),

@@ -19,7 +19,7 @@ describe("a fetch", () => {
     expect(visits).toBe(1);
   });
 
-  test("is one visit for everyone who asks at the same time", async () => {
+  test("is one request for all callers at the same time", async () => {
     const { get, clock } = await oneService({ direct: counted(() => answer(HTML)) });
     const answers = await running(clock, Promise.all([get(), get(), get()]));
     expect(answers.map(({ error }) => error)).toEqual([null, null, null]);
@@ -64,7 +64,7 @@ describe("a fetch", () => {
     expect(await documents.list("pages", { limit: 10 })).toEqual([]);
   });
 
-  test("is its own visit for who asks something else", async () => {
+  test("is a request of its own for a caller that asks for something else", async () => {
     const { get, clock } = await oneService({ direct: counted(() => answer(HTML)) });
     await running(
       clock,
@@ -110,7 +110,7 @@ describe("a fetch", () => {
     expect(visits).toBe(2);
   });
 
-  test("climbs past a block and says what it tried", async () => {
+  test("takes the next route after a block, and lists what it tried", async () => {
     const { get, clock } = await oneService({
       direct: () => answer("no", 403),
       browser: () => answer(HTML),
@@ -196,7 +196,7 @@ describe("a fetch", () => {
     });
   });
 
-  test("gives who joined late and waits longer a climb of their own", async () => {
+  test("gives a caller that joined late and waits longer a run of its own", async () => {
     let tries = 0;
     const { get, clock } = await oneService({
       direct: ({ signal }) =>

@@ -1,6 +1,6 @@
 /**
- * Open copies looked for through whole fetches, over a web made of a table (1-core.md, allow_alternates, alternate_*;
- * content.md 10): every source true and false, the rules of each host, and never around a paywall.
+ * Open copies searched for by whole fetches, over a web made of a table (allow_alternates, alternate_*): every source
+ * true and false, the rules of each host, and never around a paywall.
  */
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
@@ -162,7 +162,7 @@ describe("a publisher's feed", () => {
     expect(answer.record.text).toBe(STORY);
   });
 
-  test("answers from the cache whoever would take a copy, and nobody else", async () => {
+  test("answers from the cache every request that takes a copy, and no other", async () => {
     const { get, egress } = await oneService(web(feedOf(itemOf(STORY))));
     const first = await get();
     const visits = egress.hits.length;
@@ -528,8 +528,8 @@ describe("open access", () => {
       { unpaywall },
     );
     const answer = await get();
-    const told = answer.tried.filter(([reason]) => reason.startsWith("alternate_open_access"));
-    expect(told.map(([reason]) => reason)).toEqual(outcomes.map((each) => `alternate_open_access_${each}`));
+    const tried = answer.tried.filter(([reason]) => reason.startsWith("alternate_open_access"));
+    expect(tried.map(([reason]) => reason)).toEqual(outcomes.map((each) => `alternate_open_access_${each}`));
     expect(answer.record).toMatchObject({ tier: "direct", paywall: "hard" });
   });
 });
@@ -641,7 +641,7 @@ describe("syndication", () => {
     expect(answer.record).toMatchObject({ tier: "direct", paywall: "hard" });
   });
 
-  test("never asks a host whose rules say no for the page", async () => {
+  test("never requests a page that its host disallows", async () => {
     const { get, asks } = await oneService(
       {
         ...web,
@@ -687,7 +687,7 @@ describe("syndication", () => {
     expect(queries).toHaveLength(1);
   });
 
-  test("is looked for when only somebody without a wish for copies has read the teaser", async () => {
+  test("is searched for when only a request without copies has read the teaser", async () => {
     const { get } = await oneService(
       { ...web, "https://wire.example/f": WHOLE },
       { results: ["https://wire.example/f"] },
@@ -697,7 +697,7 @@ describe("syndication", () => {
     expect(await get()).toMatchObject({ cached: false, record: { tier: "source" } });
   });
 
-  test("ends with the caller's deadline, who then gets the teaser", async () => {
+  test("ends with the deadline of the caller, which then gets the teaser", async () => {
     const slow = (host: string): FakeWeb => ({
       [`https://${host}.example/f`]: { ...WHOLE, after_ms: 30_000 },
     });
@@ -802,7 +802,7 @@ describe("Common Crawl", () => {
     });
   });
 
-  test("is for batches only, also from the cache and for who waits with one", async () => {
+  test("is for batches only, also from the cache and for a caller that shares a run with one", async () => {
     const { get, asks } = await oneService(web(record(story)), { common_crawl });
     expect(await get()).toMatchObject({ error: "http_410" });
     expect(asks("index.cc.example")).toEqual([]);
@@ -934,7 +934,7 @@ describe("never around a paywall", () => {
     ] satisfies Partial<FetchRequest>[]) {
       const answer = await get({ ...wishes, cache_ttl_s: 0 });
       expect(answer.tried).toEqual([]);
-      // Where the page leads to is no copy: it is told all the same.
+      // A primary source is no copy: it is listed all the same.
       expect(answer.record).toMatchObject({ paywall: "hard", primary_sources: [{ kind: "court" }] });
     }
     expect(egress.hits.map(({ url }) => url)).not.toContain("https://www.news.example/rss");

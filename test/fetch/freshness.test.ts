@@ -43,7 +43,7 @@ const page = (
   ...rest,
 });
 
-describe("whether a stored page answers (3-decisions.md, Core; 1-core.md, cache_ttl_s and tiers)", () => {
+describe("whether a stored page answers (cache_ttl_s, tiers)", () => {
   test.each<[string, CachedPage | null, Partial<FetchRequest>, string]>([
     ["nothing stored is a miss", null, {}, "miss"],
     ["a page of 23 hours is a hit", page(23), {}, "hit"],
@@ -68,22 +68,32 @@ describe("whether a stored page answers (3-decisions.md, Core; 1-core.md, cache_
       { render: "never" },
       "miss",
     ],
-    ["a thin page is not used by who would try the browser", page(1, { text_chars: 9 }), {}, "miss"],
+    [
+      "a thin page does not answer a request that would try the browser",
+      page(1, { text_chars: 9 }),
+      {},
+      "miss",
+    ],
     [
       "a thin page is used when the browser was tried",
       page(1, { text_chars: 9 }, { tried: ["direct", "browser"] }),
       {},
       "hit",
     ],
-    ["a thin page is used by who takes no browser", page(1, { text_chars: 9 }), { render: "never" }, "hit"],
-    ["a thin page is used by who wants less", page(1, { text_chars: 9 }), { min_text_chars: 9 }, "hit"],
+    [
+      "a thin page answers a request without the browser",
+      page(1, { text_chars: 9 }),
+      { render: "never" },
+      "hit",
+    ],
+    ["a thin page answers a request for less text", page(1, { text_chars: 9 }), { min_text_chars: 9 }, "hit"],
     ["a short file is never thin", page(1, { text_chars: 0, content_kind: "pdf" }), {}, "hit"],
   ])("%s", (_, stored, wishes, kind) => {
     expect(freshness(stored, { ...ASK, ...wishes }, NOW_MS).kind).toBe(kind);
   });
 
   test.each<[string, Partial<PageRecord>, Partial<FetchRequest>, string]>([
-    ["a PDF nobody accepts", { content_kind: "pdf" }, { accept_pdf: false }, "pdf_not_accepted"],
+    ["a PDF that is not accepted", { content_kind: "pdf" }, { accept_pdf: false }, "pdf_not_accepted"],
     ["a page beyond max_bytes", { bytes: 9_000 }, { max_bytes: 8_999 }, "too_large"],
   ])(
     "refuses %s without asking the origin again, and hands out nothing of it",
@@ -94,7 +104,7 @@ describe("whether a stored page answers (3-decisions.md, Core; 1-core.md, cache_
   );
 });
 
-describe("the cache key (3-decisions.md, Core)", () => {
+describe("the cache key", () => {
   test.each<[string, Partial<FetchRequest>, boolean]>([
     ["render", { render: "always" }, true],
     ["user_agent", { user_agent: "x" }, true],
@@ -114,7 +124,7 @@ describe("the cache key (3-decisions.md, Core)", () => {
   });
 });
 
-test("requests that differ only in whose they are and how long they wait are one", () => {
+test("requests that differ only in caller and deadline have one variant", () => {
   const other = {
     ...ASK,
     fetch_id: "req_2",

@@ -78,7 +78,7 @@ describe("a host", () => {
     expect(now(after(["premium_served"], 7 * HOUR_MS, profile), 7 * HOUR_MS)).toBe("unknown");
   });
 
-  test("is known for no more than three fetches in a row have shown, and by nobody after a day", () => {
+  test("is no more than three fetches in a row have shown, and nothing after a day", () => {
     const story = fc.array(
       fc.constantFrom<Observation>("premium_only", "premium_served", "premium_blocked", "standard_served"),
       { maxLength: 12 },

@@ -37,7 +37,7 @@ const tried = (...attempts: readonly (readonly [Tier, Outcome])[]): Tried[] =>
 const route = (tier: Tier): Step => ({ kind: "route", tier });
 const answer = (error: string | null, best: number | null) => ({ kind: "answer", error, best });
 
-describe("which routes a request may take (1-core.md, FetchBody)", () => {
+describe("which routes a request may take", () => {
   test.each<[string, Partial<RouteOptions>, readonly Tier[]]>([
     ["auto takes them all", {}, TIERS],
     ["never takes no browser", { render: "never" }, ["direct", "archive", "proxy"]],
@@ -53,7 +53,7 @@ describe("which routes a request may take (1-core.md, FetchBody)", () => {
   });
 });
 
-describe("what comes next (1-core.md, POST /v1/fetch)", () => {
+describe("what comes next", () => {
   test.each<[string, Partial<RouteOptions>, Tried[], unknown]>([
     ["begins at the bottom", {}, [], route("direct")],
     ["begins with the browser when it must render", { render: "always" }, [], route("browser")],
@@ -99,21 +99,21 @@ describe("what comes next (1-core.md, POST /v1/fetch)", () => {
       tried(["archive", page(9)]),
       answer(null, 0),
     ],
-    ["climbs when blocked", {}, tried(["direct", blocked]), route("browser")],
+    ["the next route when blocked", {}, tried(["direct", blocked]), route("browser")],
     [
-      "climbs past a route that is not there",
+      "the route after one that is not configured",
       {},
       tried(["direct", blocked], ["browser", off]),
       route("archive"),
     ],
     [
-      "climbs past an archive that has nothing",
+      "the route after an archive that has nothing",
       {},
       tried(["direct", blocked], ["browser", blocked], ["archive", nothing]),
       route("proxy"),
     ],
     [
-      "climbs to the top",
+      "the last route",
       {},
       tried(["direct", blocked], ["browser", blocked], ["archive", nothing], ["proxy", blocked]),
       route("proxy_render"),
@@ -211,7 +211,7 @@ describe("what comes next (1-core.md, POST /v1/fetch)", () => {
   });
 });
 
-describe("a host served only through premium routes (1-core.md, Fetch errors)", () => {
+describe("a host that only premium routes serve", () => {
   const required = { ...NO_HINTS, premium: "required" } as const;
   const live = { allow_archive: false };
   test.each<[string, Partial<RouteOptions>, Tried[], unknown]>([
@@ -265,7 +265,7 @@ test("a block is 403, 429, 451 and every 5xx", () => {
   expect(statuses.filter(isBlocking)).toEqual([403, 429, 451, 500, 503, 520, 599]);
 });
 
-test("every climb ends, takes no route twice, and none that was not allowed", () => {
+test("every run ends, takes no route twice, and none that was not allowed", () => {
   const outcome = fc.oneof(
     fc.nat(1_000).map(page),
     fc.constantFrom<Outcome>(file, blocked, gone, off, broke, nothing, noHost, tooLarge),

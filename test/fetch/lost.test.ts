@@ -1,4 +1,4 @@
-/** A climb whose domain goes to another node meanwhile: what was cut off tells nothing of the site. */
+/** A run whose domain moves to another node meanwhile: what was broken off says nothing of the site. */
 import { expect, test } from "vitest";
 import { fetchPipeline } from "../../actors/fetch/pipeline.ts";
 import type { ActorClient } from "../../cluster/actor.ts";

@@ -1,4 +1,4 @@
-/** Routes that cost money, and routes that stand in for a page (1-core.md, FetchResponse; 3-decisions.md, Spend). */
+/** Routes that cost money, and archived copies in the place of a page. */
 import { describe, expect, test } from "vitest";
 import { readPrices } from "../../actors/fetch/prices.ts";
 import type { TransportResult } from "../../actors/lib/web/transport.ts";
@@ -88,7 +88,7 @@ describe("an attempt on a premium route", () => {
     });
   });
 
-  test("is told of once: whoever joined the same climb spent nothing", async () => {
+  test("is in one answer only: callers that joined the run spent nothing", async () => {
     const { get, clock } = await oneService({ direct: blocked, proxy: page }, budget(null));
     const answers = await running(clock, Promise.all([get(noArchive), get(noArchive), get(noArchive)]));
     expect(answers.map(({ cost_usd }) => cost_usd)).toEqual(["0.002000", "0", "0"]);
@@ -119,7 +119,7 @@ describe("a budget", () => {
     expect(spent).toEqual({ spent_micros: 5_000 });
   });
 
-  test("is each project's own: who joined a climb that had no money gets another", async () => {
+  test("is each project's own: a caller that joined a run without money gets another run", async () => {
     const { get, clock } = await oneService(
       { direct: blocked, proxy: page },
       { prices, budgetOf: async (project) => (project === "poor" ? 0 : null) },
@@ -137,7 +137,7 @@ describe("a budget", () => {
     expect(richer).toMatchObject({ error: null, cost_usd: "0" });
   });
 
-  test("without prices asks nobody for money", async () => {
+  test("without prices reserves nothing", async () => {
     const { get, clock } = await oneService(
       { direct: blocked, proxy: page },
       { budgetOf: async () => Promise.reject(new Error("asked")) },
@@ -297,7 +297,7 @@ describe("a host that blocks and shuts its door behind (Retry-After)", () => {
   const shut: Scripted = () => answer("slow down", 429, { "retry-after": "120" });
   const copy: Scripted = () => archived("2026-10-01T10:00:00.000Z");
 
-  test("is looked for where nobody knocks at it", async () => {
+  test("is searched for by routes that do not ask its host", async () => {
     const { get, clock } = await oneService({ direct: shut, browser: page, archive: copy });
     const found = await running(clock, get({ cache_ttl_s: 0 }));
     expect(found).toMatchObject({ error: null, record: { tier: "archive" } });

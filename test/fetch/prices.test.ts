@@ -1,4 +1,4 @@
-/** What an attempt on a premium route costs (3-decisions.md, Spend). */
+/** What an attempt on a premium route costs. */
 import { describe, expect, test } from "vitest";
 import { priceMost, priceOf, readPrice, readPrices } from "../../actors/fetch/prices.ts";
 

@@ -41,7 +41,7 @@ async function remembering() {
 const PATH = "/v1/ops/domains/example.org";
 
 describe("a domain's memory", () => {
-  test("of one nobody visited is empty", async () => {
+  test("of one without requests is empty", async () => {
     const { call } = await remembering();
     expect(await call("GET", PATH)).toMatchObject({
       status: 200,
@@ -60,7 +60,7 @@ describe("a domain's memory", () => {
     });
   });
 
-  test("shows the skip, dead hosts and what hosts taught, and DELETE leaves none of it", async () => {
+  test("shows the skip, dead hosts and host profiles, and DELETE leaves none of it", async () => {
     const { call, cluster, observe, time } = await remembering();
     for (const fetch_id of ["a", "b", "c"])
       await cluster(Domain, "example.org", "recordOutcome", {

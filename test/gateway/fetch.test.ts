@@ -89,7 +89,7 @@ describe("what is asked", () => {
     "http://",
     "http://a b/",
     "file:///etc/passwd",
-  ])("%s is answered as invalid_url, by nobody else", async (url) => {
+  ])("%s is answered as invalid_url, without a fetch", async (url) => {
     const { fetch } = await gatewayHarness({ fetch: () => Promise.reject(new Error("asked")) });
     const { status, json } = await fetch({ url });
     expect([status, json.error, json.url, response.fits(json)]).toEqual([200, "invalid_url", url, true]);
@@ -110,7 +110,7 @@ describe("what is asked", () => {
 });
 
 describe("what is answered", () => {
-  test("has every field of the specification", async () => {
+  test("has every field of the public API", async () => {
     const { fetch } = await gatewayHarness();
     const { json } = await fetch({ url: "https://example.org/" });
     expect(response.read("body", json).kind).toBe("read");
@@ -220,7 +220,7 @@ describe("what is answered", () => {
   });
 });
 
-describe("patience", () => {
+describe("the deadline of a call", () => {
   test.each([
     [{}, 150_000],
     [{ timeout_s: 5 }, 20_000],
@@ -264,7 +264,7 @@ describe("patience", () => {
     expect(meters.lines.at(-1)).toMatchObject({ fields: { status: 499 } });
   });
 
-  test("work that breaks after everybody left breaks nothing else", async () => {
+  test("work that fails after the client has gone breaks nothing else", async () => {
     const work = Promise.withResolvers<FetchAnswer>();
     const { fetch, clock } = await gatewayHarness({ fetch: () => work.promise });
     const reply = fetch({ url: "https://example.org/", timeout_s: 5 });

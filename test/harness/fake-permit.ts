@@ -1,4 +1,4 @@
-/** A request to a route as the climb makes it, with every leave asked for and handed back written down. */
+/** A request to a route as the pipeline makes it; every permit that is granted and released is recorded. */
 import type {
   OriginAnswer,
   HopRefusal,
@@ -7,7 +7,7 @@ import type {
 } from "../../actors/lib/web/transport.ts";
 
 export interface PermitLog {
-  /** Addresses leave was asked for, in order. */
+  /** Addresses a permit was asked for, in order. */
   readonly entered: readonly string[];
   readonly left: readonly OriginAnswer[];
   readonly go: (transport: Transport, url: string, more?: Partial<TransportRequest>) => ReturnType<Transport>;

@@ -1,4 +1,4 @@
-/** A fetch service without sockets: robots.txt is 404 everywhere, routes do as they are told after entering. */
+/** A fetch service without sockets: robots.txt is 404 everywhere, routes are scripted functions behind admission. */
 import { accountActor } from "../../actors/accounts/actor.ts";
 import { domainActor } from "../../actors/domain/actor.ts";
 import { robotsActor } from "../../actors/domain/robots.actor.ts";
@@ -50,7 +50,7 @@ export const failure = (reason: string, status: number | null = null): Transport
   ms: 5,
 });
 
-/** `ways`: what premium routes cost and a project may spend; who reads documents, when it is not done here and now. */
+/** `deps`: prices and budgets of premium routes; the extraction, when it is not done in this process. */
 export async function oneService(
   routes: Partial<Record<Tier, Scripted>>,
   deps: Pick<PipelineDeps, "prices" | "budgetOf"> & Partial<Pick<PipelineDeps, "extract">> = {},

@@ -54,7 +54,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
     await sites.close();
   });
 
-  test("answers every field of an article (1-core.md, FetchResponse)", async () => {
+  test("answers every field of an article", async () => {
     const text = prose(12, "the lighthouse");
     const body = `<!doctype html><html lang="en-GB"><head><meta charset="utf-8"><title>The Lamp | The Tide</title>
       <meta name="author" content="Ada Keeper"><meta name="description" content="What the lamp saw.">
@@ -283,7 +283,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
         html: html ? containing(text) : null,
         ...(title !== undefined && { title }),
       });
-      // 1-core.md: HTML only.
+      // Of HTML only.
       const { meta, paywall, text_complete } = answer;
       expect([meta, paywall, text_complete].map((field) => field !== null)).toEqual([html, html, html]);
     });
@@ -327,7 +327,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
   });
 
   describe("wishes", () => {
-    test("include_html false leaves the field out, null and true give it (1-core.md, FetchBody)", async () => {
+    test("include_html false leaves the field out, null and true give it", async () => {
       const site = sites.site({ "/": { body: article("Html") } });
       const url = `${site.origin}/`;
       expect(await service.fetch({ url, include_html: false })).not.toHaveProperty("html");
@@ -420,7 +420,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       { wish: { tiers: ["browser"] }, tiers: ["browser"] },
     ];
 
-    test.each(ROUTES)("$wish climbs $tiers (1-core.md, POST /v1/fetch)", async ({ wish, tiers }) => {
+    test.each(ROUTES)("$wish takes the routes $tiers", async ({ wish, tiers }) => {
       const site = sites.site({ "/": BLOCKED });
       // What is looked for elsewhere afterwards is no route: test/fetch has it.
       const answer = await service.fetch({ url: `${site.origin}/`, allow_alternates: false, ...wish });
@@ -497,7 +497,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       }
     });
 
-    test("a certificate nobody vouches for is tls_error, a closed port network_refused", async () => {
+    test("a certificate without a trusted issuer is tls_error, a closed port network_refused", async () => {
       const tls = await hostileSite({ tls: true });
       const secret = sites.name("selfsigned", ["127.0.0.1"]);
       const closed = sites.name("closed", ["127.0.0.1"]);
@@ -520,7 +520,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
   });
 
   describe.concurrent("timeout_s", () => {
-    test("ends a silent origin in time, with both attempts (1-core.md, Attempt)", async () => {
+    test("ends a silent origin in time, with both attempts", async () => {
       const site = sites.site({ "/": () => new Promise<Page>(() => {}) });
       const began = performance.now();
       const answer = await service.fetch({ url: `${site.origin}/`, timeout_s: 5 });
@@ -534,7 +534,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       expect(took_ms).toBeLessThan(8_000);
     });
 
-    test.each(["first", "second"])("of the caller who came %s takes the page from no other", async (who) => {
+    test.each(["first", "second"])("of the caller that came %s takes the page from no other", async (who) => {
       const door = gate();
       const site = sites.site({
         "/": async () => {
@@ -556,7 +556,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
   });
 });
 
-/** Writes a page until nobody reads it. */
+/** Writes a page until the client stops reading. */
 async function endlessOrigin(wrote: (bytes: number) => void) {
   const left = Promise.withResolvers<void>();
   const server = createServer((request, response) => {

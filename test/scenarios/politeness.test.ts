@@ -7,13 +7,13 @@ import { article, CHALLENGE, gate, type Page, type Pages, type Site, type Web, w
 
 const DELAY_MS = 300;
 const SLOTS = 2;
-/** What a clock of whole milliseconds and a wire may take off a gap. */
+/** What a clock of whole milliseconds and a wire may take off a delay. */
 const TOLERANCE_MS = 2;
 
 const paged = (count: number, page: Pages[string]): Pages =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`/${n}`, page]));
 
-const gapsOf = ({ arrivals }: Site): number[] =>
+const delaysOf = ({ arrivals }: Site): number[] =>
   arrivals.slice(1).map(({ at_ms }, n) => at_ms - arrivals[n]!.at_ms);
 
 const slow = async (): Promise<Page> => {
@@ -40,7 +40,7 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
   const all = (site: Site, count: number) =>
     Promise.all(Array.from({ length: count }, (_, n) => service.fetch({ url: `${site.origin}/${n}` })));
 
-  test("keeps starts one gap apart, robots.txt among them (3-decisions.md, TRAWL_POLITE_DELAY_MS)", async () => {
+  test("keeps requests one delay apart, robots.txt among them (TRAWL_POLITE_DELAY_MS)", async () => {
     const site = sites.site(paged(8, { body: article("Apart") }));
     // How late this process may have looked at its own clock.
     const lateness = monitorEventLoopDelay({ resolution: 1 });
@@ -50,8 +50,8 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     expect(answers.every(({ error }) => error === null)).toBe(true);
     expect(site.arrivals).toHaveLength(9);
     const late_ms = Math.max(0, lateness.max / 1e6 - 1);
-    expect(Math.min(...gapsOf(site))).toBeGreaterThanOrEqual(DELAY_MS - TOLERANCE_MS - late_ms);
-    // And no slower than it must: eight gaps, and a little.
+    expect(Math.min(...delaysOf(site))).toBeGreaterThanOrEqual(DELAY_MS - TOLERANCE_MS - late_ms);
+    // And no slower than it must: eight delays, and a little.
     expect(site.arrivals.at(-1)!.at_ms - site.arrivals[0]!.at_ms).toBeLessThan(8 * DELAY_MS * 1.5);
   });
 
@@ -77,11 +77,11 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     expect(starts[3]! - starts[0]!).toBeGreaterThan(3 * (DELAY_MS - 50));
   });
 
-  test("honours Crawl-delay, and says domain_busy at once when that is too long (1-core.md)", async () => {
+  test("honours Crawl-delay, and says domain_busy at once when that is too long", async () => {
     const robots: Page = { type: "text/plain", body: "User-agent: *\nCrawl-delay: 2" };
     const site = sites.site({ ...paged(3, { body: article("Delayed") }), "/robots.txt": robots });
     await all(site, 2);
-    expect(Math.min(...gapsOf(site))).toBeGreaterThan(1_900);
+    expect(Math.min(...delaysOf(site))).toBeGreaterThan(1_900);
 
     const never: Page = { type: "text/plain", body: "User-agent: *\nCrawl-delay: 600" };
     const closed = sites.site({ "/": { body: article("Never") }, "/robots.txt": never });
@@ -97,7 +97,7 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     expect(closed.hits("/")).toBe(0);
   });
 
-  test("says domain_busy when the queue is too long, and answers everyone else", async () => {
+  test("says domain_busy when the queue is too long, and answers all other callers", async () => {
     const site = sites.site(paged(90, { body: article("Queue") }));
     const answers = await all(site, 90);
     const served = answers.filter(({ error }) => error === null);
@@ -140,7 +140,7 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     const walled = await service.fetch({ url: `${site.origin}/wall`, tiers: ["direct"] });
     expect(walled).toMatchObject({ error: "all_tiers_failed", status });
     expect(await service.fetch({ url: `${site.origin}/next` })).toMatchObject({ error: null });
-    expect(gapsOf(site).at(-1)).toBeGreaterThanOrEqual(3_000 - TOLERANCE_MS);
+    expect(delaysOf(site).at(-1)).toBeGreaterThanOrEqual(3_000 - TOLERANCE_MS);
   });
 
   test("says domain_busy while a long Retry-After runs", async () => {
@@ -154,7 +154,7 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     expect(site.hits("/next")).toBe(0);
   });
 
-  test("leaves a domain alone after three fetches in a row that failed on every route (1-core.md)", async () => {
+  test("leaves a domain alone after three fetches in a row that failed on every route", async () => {
     const site = sites.site({ "/wall": CHALLENGE, "/fine": { body: article("Fine") } });
     const wall = () => service.fetch({ url: `${site.origin}/wall` });
     const fine = (): Promise<FetchResponse> => service.fetch({ url: `${site.origin}/fine`, cache_ttl_s: 0 });
@@ -176,7 +176,7 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     expect(await service.fetch({ url: `${site.origin}/fine` })).toMatchObject({ error: null, cached: true });
   }, 40_000);
 
-  test("knows a host that does not exist after two fetches, and answers at once (1-core.md, domain_dead)", async () => {
+  test("knows a host that does not exist after two fetches, and answers at once (domain_dead)", async () => {
     const url = "http://nobody-is-here.test/";
     const ask = () => service.fetch({ url, cache_ttl_s: 0 });
     const first = await ask();

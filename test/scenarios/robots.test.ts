@@ -1,4 +1,4 @@
-/** robots.txt through the whole service: who may be read, what is said when not, and how often the file is asked for. */
+/** robots.txt through the whole service: what it allows, what the answer says when it does not, how often it is read. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Service, SETUPS } from "../harness/service.ts";
 import { article, type Page, redirect, type Web, web } from "../harness/web.ts";
@@ -17,7 +17,7 @@ describe.each(SETUPS)("robots.txt, $setup", ({ start }) => {
     await sites.close();
   });
 
-  test("keeps us out of what it disallows, and the answer quotes the line (1-core.md, robots_disallowed)", async () => {
+  test("keeps us out of what it disallows, and the answer quotes the line (robots_disallowed)", async () => {
     const site = sites.site({
       "/robots.txt": robots("User-agent: *", "Disallow: /private/", "Allow: /private/open"),
       "/private/a": { body: article("Secret") },
@@ -51,7 +51,7 @@ describe.each(SETUPS)("robots.txt, $setup", ({ start }) => {
     expect(await service.fetch({ url: `${site.origin}/mine` })).toMatchObject({ error: "robots_disallowed" });
   });
 
-  test("is read once for everyone who asks at the same time, and across redirects", async () => {
+  test("is read once for all callers at the same time, and across redirects", async () => {
     const target = sites.site({ "/rules": robots("User-agent: *", "Disallow: /no") });
     const site = sites.site({
       "/robots.txt": redirect(`${target.origin}/rules`),
@@ -68,7 +68,7 @@ describe.each(SETUPS)("robots.txt, $setup", ({ start }) => {
     expect(target.hits("/rules")).toBe(1);
   });
 
-  // 3-decisions.md, Core: 4xx except 429 means no rules.
+  // 4xx except 429 means no rules.
   test.each([400, 401, 403, 404, 410, 418])("with %i has no rules", async (status) => {
     const site = sites.site({ "/robots.txt": { status }, "/": { body: article("Home") } });
     expect(await service.fetch({ url: `${site.origin}/` })).toMatchObject({ error: null });
@@ -82,7 +82,7 @@ describe.each(SETUPS)("robots.txt, $setup", ({ start }) => {
     expect(site.hits("/")).toBe(0);
   });
 
-  test("of a host nobody answers at is left to the ladder", async () => {
+  test("of a host that does not answer is left to the ladder", async () => {
     const host = sites.name("unreachable", ["127.0.0.1"]);
     const free = sites.port === 65_535 ? 1_024 : 65_535;
     const answer = await service.fetch({ url: `http://${host}:${free}/`, render: "never" });
