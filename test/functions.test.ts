@@ -11,8 +11,6 @@ const MAX_LINES = 150;
 
 /** A file and the function's name, and the one thing it does. */
 const ALGORITHMS: Readonly<Record<string, string>> = {
-  "actors/domain/actor.ts domainActor":
-    "the operations of one actor: slots, outcomes, delays, operators' orders",
   "actors/fetch/alternates/find-alternate.ts alternateFinder":
     "the search for an open copy, source by source",
   "actors/fetch/alternates/find-alternate.ts (unnamed)": "the search itself, over the sources it was given",

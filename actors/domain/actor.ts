@@ -6,7 +6,13 @@
  * when the domain closes or the caller's deadline passes. The actor sends no requests itself.
  */
 import { actor, DEFERRED, type ReplyTo, type Turn } from "../../cluster/actor.ts";
-import { Domain, type DomainView, type SlotAnswer, GRANT_TTL_MS } from "../../schemas/domain.ts";
+import {
+  Domain,
+  type DomainView,
+  GRANT_TTL_MS,
+  type SlotAnswer,
+  type SlotRequest,
+} from "../../schemas/domain.ts";
 import {
   clear,
   refusalFor,
@@ -78,6 +84,15 @@ interface State {
 
 type DomainTurn = Turn<State, typeof Domain.own>;
 
+/** What this process knows of the requests to all its domains. It outlives an activation, not the process. */
+interface ProcessRecord {
+  /** Slots this process has granted that are not released, and whether their request has been sent. */
+  readonly granted: Map<string, "unsent" | "sent">;
+  /** Times from grant to send of the last requests: they depend on this process, not on the site. */
+  send_delays: readonly number[];
+  send_delay_ms: number;
+}
+
 /**
  * `defaults` are the limits of every domain (as configured: 500 ms, 2 at once, LEASE_MS); `overrides` those of single
  * domains, by name.
@@ -87,14 +102,8 @@ export function domainActor(
   overrides: Readonly<Record<string, Omit<PolitenessLimits, "lease_ms">>> = {},
 ) {
   const limitsOf = (site: string): PolitenessLimits => ({ ...defaults, ...overrides[site] });
-  /**
-   * Slots this process has granted that are not released, and whether their request has been sent. They outlive an
-   * activation, not the process.
-   */
-  const granted = new Map<string, "unsent" | "sent">();
-  /** Times from grant to send of the last requests to all sites: they depend on this process, not on the site. */
-  let send_delays: readonly number[] = [];
-  let send_delay_ms = 0;
+  const record: ProcessRecord = { granted: new Map(), send_delays: [], send_delay_ms: 0 };
+  const { granted } = record;
 
   return actor(Domain)<State, Politeness>({
     persist: (state) => state.politeness,
@@ -109,51 +118,18 @@ export function domainActor(
     },
     passivate_after_ms: 10 * 60_000,
     on: {
-      acquire(turn, { fetch_id, host, lane, wait_max_ms }) {
-        const { now_ms } = turn;
-        const { politeness, queue, unsent } = turn.state;
-        const limits = limitsOf(turn.key);
-        if (unsent.has(fetch_id) && hasSlot(politeness, fetch_id, now_ms))
-          return { kind: "granted", waited_ms: 0 };
-        // The fetch began again on another node after its request was sent. It keeps its slot, but waits for the delay.
-        const urgent = hasSlot(politeness, fetch_id, now_ms);
-        const refusal = refusalFor(politeness, host, now_ms);
-        if (refusal) return refusal;
-
-        const existing = queue.byId.get(fetch_id);
-        const isFull = sizeOf(queue) >= MAX_QUEUE;
-        const callers_ahead = urgent ? queue.urgent.size : aheadOf(queue, lane, SHARE);
-        const counted = urgent ? withoutSlot(politeness, fetch_id) : politeness;
-        const expected_ms = expectedWait(counted, limits, now_ms, callers_ahead, send_delay_ms);
-        if (existing ? existing.replies.length >= MAX_REPLIES : isFull || expected_ms > wait_max_ms) {
-          return refused("domain_busy", expected_ms);
-        }
-
-        const deadline_ms = now_ms + wait_max_ms;
-        const reply = turn.deferReply<SlotAnswer>();
-        if (existing) {
-          existing.replies.push(reply);
-          extendDeadline(queue, existing, deadline_ms);
-        } else {
-          const id = fetch_id;
-          const waiter = { id, host, lane, share: SHARE, asked_ms: now_ms, deadline_ms, replies: [reply] };
-          enqueue(queue, waiter, { urgent });
-        }
-        turn.state.politeness = counted;
-        grantDueSlots(turn, limits);
-        return DEFERRED;
-      },
+      acquire: (turn, request) => acquire(turn, limitsOf(turn.key), record, request),
 
       recordSent(turn, { fetch_id }) {
         const granted_ms = turn.state.unsent.get(fetch_id);
         if (granted_ms !== undefined) {
-          send_delays = withSendDelay(send_delays, turn.now_ms - granted_ms);
-          send_delay_ms = medianSendDelay(send_delays);
+          record.send_delays = withSendDelay(record.send_delays, turn.now_ms - granted_ms);
+          record.send_delay_ms = medianSendDelay(record.send_delays);
         }
         turn.state.unsent.delete(fetch_id);
         if (granted.has(fetch_id)) granted.set(fetch_id, "sent");
         turn.state.sent_ms = turn.now_ms;
-        grantDueSlots(turn, limitsOf(turn.key));
+        grantDueSlots(turn, limitsOf(turn.key), record);
       },
 
       release(turn, message) {
@@ -174,12 +150,12 @@ export function domainActor(
             refusal,
           );
         }
-        grantDueSlots(turn, limits);
+        grantDueSlots(turn, limits, record);
       },
 
       recordOutcome(turn, outcome) {
         turn.state.politeness = recordOutcome(turn.state.politeness, turn.now_ms, outcome);
-        grantDueSlots(turn, limitsOf(turn.key));
+        grantDueSlots(turn, limitsOf(turn.key), record);
       },
 
       reportNxdomain(turn, { fetch_id, host }) {
@@ -197,7 +173,7 @@ export function domainActor(
 
       setCrawlDelay(turn, crawl_delay) {
         turn.state.politeness = setDelay(turn.state.politeness, turn.now_ms, crawl_delay);
-        grantDueSlots(turn, limitsOf(turn.key));
+        grantDueSlots(turn, limitsOf(turn.key), record);
       },
 
       view: (turn) => view(turn, limitsOf(turn.key)),
@@ -207,52 +183,102 @@ export function domainActor(
         return view(turn, limitsOf(turn.key));
       },
 
-      tick: (turn) => grantDueSlots(turn, limitsOf(turn.key)),
+      tick: (turn) => grantDueSlots(turn, limitsOf(turn.key), record),
     },
   });
+}
 
-  /** Answers every caller that can be answered now, and sets the timer for the next. */
-  function grantDueSlots(turn: DomainTurn, limits: PolitenessLimits): void {
-    const { state, now_ms } = turn;
-    const { queue } = state;
-    if (sizeOf(queue) === 0) return;
-    const refusal = skipRefusal(state.politeness, now_ms);
-    if (refusal) {
-      refuse(
-        turn,
-        takeIf(queue, () => true),
-        refusal,
-      );
-      return;
-    }
+/** Answers at once with a slot or a refusal, or lets the caller wait in the queue. */
+function acquire(
+  turn: DomainTurn,
+  limits: PolitenessLimits,
+  record: ProcessRecord,
+  { fetch_id, host, lane, wait_max_ms }: SlotRequest,
+): SlotAnswer | typeof DEFERRED {
+  const { now_ms } = turn;
+  const { politeness, queue, unsent } = turn.state;
+  if (unsent.has(fetch_id) && hasSlot(politeness, fetch_id, now_ms)) return { kind: "granted", waited_ms: 0 };
+  // The fetch began again on another node after its request was sent. It keeps its slot, but waits for the delay.
+  const urgent = hasSlot(politeness, fetch_id, now_ms);
+  const refusal = refusalFor(politeness, host, now_ms);
+  if (refusal) return refusal;
 
-    // A caller whose deadline has passed would not use its slot; a caller whose deadline is now still may.
-    refuseExpired(turn, limits, now_ms - 1);
-    let due_ms = nextGrantAt(state, limits, now_ms);
-    for (; due_ms <= now_ms; due_ms = nextGrantAt(state, limits, now_ms)) {
-      const waiter = takeNext(queue);
-      if (!waiter) return;
-      for (const lease of state.politeness.leases)
-        if (lease.lapses_ms <= now_ms) granted.delete(lease.fetch_id);
-      const { id: fetch_id, host } = waiter;
-      state.politeness = grantSlot(state.politeness, limits, now_ms, { fetch_id, host });
-      state.unsent.set(fetch_id, now_ms);
-      granted.set(fetch_id, "unsent");
-      for (const reply of waiter.replies) {
-        turn.answer(reply, { kind: "granted", waited_ms: Math.floor(now_ms - waiter.asked_ms) });
-      }
-    }
-    refuseExpired(turn, limits, now_ms);
-    if (sizeOf(queue) > 0) turn.setTimer(Math.min(due_ms, nextDeadline(queue)), "tick", null);
+  const existing = queue.byId.get(fetch_id);
+  const isFull = sizeOf(queue) >= MAX_QUEUE;
+  const callers_ahead = urgent ? queue.urgent.size : aheadOf(queue, lane, SHARE);
+  const counted = urgent ? withoutSlot(politeness, fetch_id) : politeness;
+  const expected_ms = expectedWait(counted, limits, now_ms, callers_ahead, record.send_delay_ms);
+  if (existing ? existing.replies.length >= MAX_REPLIES : isFull || expected_ms > wait_max_ms) {
+    return refused("domain_busy", expected_ms);
   }
 
-  function refuseExpired(turn: DomainTurn, limits: PolitenessLimits, at_ms: number): void {
-    const { state, now_ms } = turn;
-    const expired = takeExpired(state.queue, at_ms);
-    if (expired.length === 0) return;
-    const expected_ms = expectedWait(state.politeness, limits, now_ms, sizeOf(state.queue), send_delay_ms);
-    refuse(turn, expired, refused("politeness_timeout", expected_ms));
+  const deadline_ms = now_ms + wait_max_ms;
+  const reply = turn.deferReply<SlotAnswer>();
+  if (existing) {
+    existing.replies.push(reply);
+    extendDeadline(queue, existing, deadline_ms);
+  } else {
+    const id = fetch_id;
+    const waiter = { id, host, lane, share: SHARE, asked_ms: now_ms, deadline_ms, replies: [reply] };
+    enqueue(queue, waiter, { urgent });
   }
+  turn.state.politeness = counted;
+  grantDueSlots(turn, limits, record);
+  return DEFERRED;
+}
+
+/** Answers every caller that can be answered now, and sets the timer for the next. */
+function grantDueSlots(turn: DomainTurn, limits: PolitenessLimits, record: ProcessRecord): void {
+  const { state, now_ms } = turn;
+  const { queue } = state;
+  if (sizeOf(queue) === 0) return;
+  const refusal = skipRefusal(state.politeness, now_ms);
+  if (refusal) {
+    refuse(
+      turn,
+      takeIf(queue, () => true),
+      refusal,
+    );
+    return;
+  }
+
+  // A caller whose deadline has passed would not use its slot; a caller whose deadline is now still may.
+  refuseExpired(turn, limits, record, now_ms - 1);
+  let due_ms = nextGrantAt(state, limits, now_ms);
+  for (; due_ms <= now_ms; due_ms = nextGrantAt(state, limits, now_ms)) {
+    const waiter = takeNext(queue);
+    if (!waiter) return;
+    for (const lease of state.politeness.leases)
+      if (lease.lapses_ms <= now_ms) record.granted.delete(lease.fetch_id);
+    const { id: fetch_id, host } = waiter;
+    state.politeness = grantSlot(state.politeness, limits, now_ms, { fetch_id, host });
+    state.unsent.set(fetch_id, now_ms);
+    record.granted.set(fetch_id, "unsent");
+    for (const reply of waiter.replies) {
+      turn.answer(reply, { kind: "granted", waited_ms: Math.floor(now_ms - waiter.asked_ms) });
+    }
+  }
+  refuseExpired(turn, limits, record, now_ms);
+  if (sizeOf(queue) > 0) turn.setTimer(Math.min(due_ms, nextDeadline(queue)), "tick", null);
+}
+
+function refuseExpired(
+  turn: DomainTurn,
+  limits: PolitenessLimits,
+  record: ProcessRecord,
+  at_ms: number,
+): void {
+  const { state, now_ms } = turn;
+  const expired = takeExpired(state.queue, at_ms);
+  if (expired.length === 0) return;
+  const expected_ms = expectedWait(
+    state.politeness,
+    limits,
+    now_ms,
+    sizeOf(state.queue),
+    record.send_delay_ms,
+  );
+  refuse(turn, expired, refused("politeness_timeout", expected_ms));
 }
 
 /** The earliest time of the next grant: each granted request is sent or void, the delay has passed, a slot is free. */
