@@ -1,5 +1,5 @@
 /** Where open copies are looked for, from the configuration; the search is the service's own. */
-import type { Sources } from "../actors/fetch/alternates/find-alternate.ts";
+import type { Sources } from "../actors/fetch/alternates/lookup.ts";
 import { searchService } from "../actors/search/service.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";

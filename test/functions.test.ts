@@ -11,9 +11,6 @@ const MAX_LINES = 150;
 
 /** A file and the function's name, and the one thing it does. */
 const ALGORITHMS: Readonly<Record<string, string>> = {
-  "actors/fetch/alternates/find-alternate.ts alternateFinder":
-    "the search for an open copy, source by source",
-  "actors/fetch/alternates/find-alternate.ts (unnamed)": "the search itself, over the sources it was given",
   "actors/filings/name-index.ts nameIndex": "a trigram index within a bound of memory",
   "actors/filings/service.ts filingsService": "seven operations",
   "actors/filings/upstream/fetch-document.ts documentFetcher":

@@ -7,7 +7,7 @@ import type { PageRecord } from "../../schemas/fetch.ts";
 import { doiInUrl } from "../lib/content/alternate-links.ts";
 import type { TransportRequest } from "../lib/web/transport.ts";
 import { causeOf, type KnownPage, wantedOf } from "./alternates/alternates.ts";
-import type { AlternateLookup, AlternateMatch, AlternateResult } from "./alternates/find-alternate.ts";
+import type { AlternateLookup, AlternateMatch, AlternateResult } from "./alternates/lookup.ts";
 import { asCachedPage } from "./freshness.ts";
 import type { PageDraft, PageStore } from "./page-store.ts";
 import { type Candidate, isSold, type PipelineDeps, recordAttempt, type RunState } from "./run.ts";

@@ -23,7 +23,7 @@ import { isPremium } from "../../schemas/fetch.ts";
 import type { Extracted, ExtractTask } from "../lib/content/extraction-result.ts";
 import type { HopRefusal, Transport, TransportResult } from "../lib/web/transport.ts";
 import { type JoinedSites, siteOf } from "../lib/web/url.ts";
-import type { Sources } from "./alternates/find-alternate.ts";
+import type { Sources } from "./alternates/lookup.ts";
 import type { CachedPage } from "./freshness.ts";
 import { NO_HINTS, type Outcome, type RouteHints } from "./ladder.ts";
 import type { Prices } from "./prices.ts";

@@ -8,7 +8,7 @@ import { domainActor } from "../../actors/domain/actor.ts";
 import { robotsActor } from "../../actors/domain/robots.actor.ts";
 import { fetchActor } from "../../actors/fetch/actor.ts";
 import { fetchPipeline } from "../../actors/fetch/pipeline.ts";
-import type { Sources } from "../../actors/fetch/alternates/find-alternate.ts";
+import type { Sources } from "../../actors/fetch/alternates/lookup.ts";
 import { hostProfileActor } from "../../actors/fetch/host-profile.actor.ts";
 import { fetchService } from "../../actors/fetch/service.ts";
 import { destination } from "../../actors/lib/web/destination.ts";
