@@ -1,8 +1,9 @@
 /**
- * One run of chaos (cluster.md, section 17): a cluster of three real nodes, a thousand fetches by clients that try 503
- * and 504 again, a fault at a moment the seed decides, and a line that proves that nothing was lost, done twice or done
- * too soon. The judge is the origin, in a process of its own; where it saw two requests too close, the start ledger says
- * whether they left so, or whether a busy machine let it look late. bench/chaos.ts runs many; test/scenarios/chaos.test.ts one.
+ * One run of chaos: a cluster of three real nodes, a thousand fetches by clients that repeat 503 and 504, a fault at a
+ * moment the seed decides, and a line that proves that nothing was lost, done twice or done too soon. The origin, in a
+ * process of its own, records what arrives. Where it saw two requests too close, the request audit shows whether they
+ * were sent so, or whether a busy machine let the origin see one late. bench/chaos.ts makes many runs,
+ * test/scenarios/chaos.test.ts one.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -19,8 +20,8 @@ import type { FetchResponse } from "../../schemas/fetch.ts";
 import { type ClusterOf, clusterOf, type NodeOf } from "./cluster-of.ts";
 import { type Play, type Played, type Seen, titleOf } from "./origin.child.ts";
 
-/** The smallest gap the nodes are told to keep, and what wires and whole milliseconds may take off it. */
-const GAP_MS = 100;
+/** The least delay the nodes are set to keep, and what wires and whole milliseconds may take off it. */
+const MIN_DELAY_MS = 100;
 const TOLERANCE_MS = 5;
 /** How late a request may be seen on a busy machine, and what whole milliseconds hide. */
 const MAX_LATE_MS = 1_000;
@@ -28,12 +29,12 @@ const CLOCK_STEP_MS = 1;
 const PAGE_MS = 40;
 const NODES = 3;
 const CLIENTS = 100;
-const TRY_AGAIN_MS = 500;
-/** Nobody insists for longer: what is not answered by then is lost. */
-const PATIENCE_MS = 150_000;
-const REST_MS = 40_000;
+const RETRY_MS = 500;
+/** A client repeats a fetch for so long; what is not answered by then is lost. */
+const FETCH_TIMEOUT_MS = 150_000;
+const SETTLE_MS = 40_000;
 
-export interface Wishes {
+export interface ChaosOptions {
   readonly seed: number;
   /** Default: the seed decides. */
   readonly fault?: FaultName;
@@ -46,9 +47,9 @@ export interface Wishes {
 export interface Run {
   readonly seed: number;
   readonly fault: FaultName;
-  /** What was not as it must be; empty: all was. */
+  /** Invariants that did not hold; empty: all did. */
   readonly broken: readonly string[];
-  /** The line that proves it. */
+  /** The line of numbers that proves it. */
   readonly proof: string;
   readonly numbers: Readonly<Record<string, number>>;
   /** When what happened, in milliseconds since the first fetch. */
@@ -60,93 +61,93 @@ interface Scene {
   /** Uniform in [0, 1), from the seed. */
   readonly chance: () => number;
   readonly big_partition: number;
-  readonly say: (what: string) => void;
+  readonly note: (what: string) => void;
 }
 
 const running = ({ cluster }: Scene): readonly NodeOf[] => cluster.nodes.filter((node) => node.isRunning());
-const oneOf = (scene: Scene, nodes = running(scene)): NodeOf =>
+const randomNode = (scene: Scene, nodes = running(scene)): NodeOf =>
   nodes[Math.floor(scene.chance() * nodes.length)]!;
 
-async function killed({ say }: Scene, node: NodeOf): Promise<void> {
+async function kill({ note }: Scene, node: NodeOf): Promise<void> {
   await node.kill();
-  say(`killed ${node.name}`);
+  note(`killed ${node.name}`);
 }
 
-async function replaced({ cluster, say }: Scene): Promise<void> {
+async function replace({ cluster, note }: Scene): Promise<void> {
   await sleep(3_000);
   const node = await cluster.add("gateway,worker");
-  say(`${node.name} joined`);
+  note(`${node.name} joined`);
 }
 
-/** What is done to the cluster; each ends when all is as it was, or as it will stay. */
+/** Faults of the cluster; each resolves when the cluster is restored, or as it will stay. */
 export const FAULTS = {
   none: async () => {},
   "kill one": async (scene) => {
-    await killed(scene, oneOf(scene));
-    await replaced(scene);
+    await kill(scene, randomNode(scene));
+    await replace(scene);
   },
   "kill two": async (scene) => {
-    await killed(scene, oneOf(scene));
+    await kill(scene, randomNode(scene));
     await sleep(1_200);
-    await killed(scene, oneOf(scene));
-    await replaced(scene);
+    await kill(scene, randomNode(scene));
+    await replace(scene);
   },
   "kill the owner of the biggest": async (scene) => {
-    const holder = await scene.cluster.ownerOf(scene.big_partition);
-    await killed(scene, holder ?? oneOf(scene));
-    await replaced(scene);
+    const owner = await scene.cluster.ownerOf(scene.big_partition);
+    await kill(scene, owner ?? randomNode(scene));
+    await replace(scene);
   },
   "pause one": async (scene) => {
-    const node = (await scene.cluster.ownerOf(scene.big_partition)) ?? oneOf(scene);
+    const node = (await scene.cluster.ownerOf(scene.big_partition)) ?? randomNode(scene);
     node.pause();
-    scene.say(`paused ${node.name}`);
+    scene.note(`paused ${node.name}`);
     await sleep(8_000);
     node.resume();
-    scene.say(`resumed ${node.name}`);
+    scene.note(`resumed ${node.name}`);
   },
   "cut one off NATS": async (scene) => {
-    const node = (await scene.cluster.ownerOf(scene.big_partition)) ?? oneOf(scene);
+    const node = (await scene.cluster.ownerOf(scene.big_partition)) ?? randomNode(scene);
     node.links.bus.cut();
-    scene.say(`cut off ${node.name}`);
+    scene.note(`cut off ${node.name}`);
     await sleep(8_000);
     node.links.bus.heal();
-    scene.say(`healed ${node.name}`);
+    scene.note(`healed ${node.name}`);
   },
-  "kill NATS": async ({ cluster, say }) => {
+  "kill NATS": async ({ cluster, note }) => {
     await cluster.bus.kill();
-    say("killed NATS");
+    note("killed NATS");
     await sleep(1_500);
     await cluster.bus.restart();
-    say("NATS is back");
+    note("NATS is back");
   },
-  "restart the document store": async ({ cluster, say }) => {
+  "restart the document store": async ({ cluster, note }) => {
     await cluster.documents!.kill();
-    say("killed the document store");
+    note("killed the document store");
     await cluster.documents!.restart();
-    say("the document store is back");
+    note("the document store is back");
   },
   "slow document store": async (scene) => {
     const nodes = running(scene);
     for (const { links } of nodes) links.documents.slow(250);
-    scene.say("the document store is 250 ms away, each way");
+    scene.note("the document store is 250 ms away, each way");
     await sleep(8_000);
     for (const { links } of nodes) links.documents.slow(0);
-    scene.say("the document store is near again");
+    scene.note("the document store is near again");
   },
   "add and drain": async (scene) => {
-    const leaving = oneOf(scene);
+    const leaving = randomNode(scene);
     const node = await scene.cluster.add("gateway,worker");
-    scene.say(`${node.name} joined`);
+    scene.note(`${node.name} joined`);
     await sleep(1_000);
     const code = await leaving.stop();
-    scene.say(`${leaving.name} drained and ended with ${code}`);
+    scene.note(`${leaving.name} drained and ended with ${code}`);
   },
 } as const satisfies Record<string, (scene: Scene) => Promise<void>>;
 
 export type FaultName = keyof typeof FAULTS;
 export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
 
-interface Wanted {
+interface WantedPage {
   readonly site: number;
   readonly page: number;
   readonly url: string;
@@ -156,13 +157,13 @@ interface Wanted {
 }
 
 /** Null where an engine is missing. */
-export async function chaos(wishes: Wishes): Promise<Run | null> {
-  const { seed, fetches = 1_000, sites = 50, biggest = 200 } = wishes;
+export async function chaos(options: ChaosOptions): Promise<Run | null> {
+  const { seed, fetches = 1_000, sites = 50, biggest = 200 } = options;
   const chance = (
     (random) => () =>
       random.next()
   )(seededRandom(seed));
-  const fault = wishes.fault ?? FAULT_NAMES[1 + Math.floor(chance() * (FAULT_NAMES.length - 1))]!;
+  const fault = options.fault ?? FAULT_NAMES[1 + Math.floor(chance() * (FAULT_NAMES.length - 1))]!;
   const pages = Array.from({ length: sites }, (_, site) =>
     site === 0 ? biggest : Math.floor((fetches - biggest + site - 1) / (sites - 1)),
   );
@@ -171,7 +172,7 @@ export async function chaos(wishes: Wishes): Promise<Run | null> {
     execArgv: ["--disable-warning=ExperimentalWarning"],
   });
   try {
-    // The judge looks at its clock first; without the right to say so it looks a little later.
+    // The origin should read its clock first; without the right to set a priority it reads it a little later.
     setPriority(origin.pid!, -15);
   } catch {}
   const ask = async <T>(what: Play | "seen"): Promise<T> => {
@@ -181,7 +182,7 @@ export async function chaos(wishes: Wishes): Promise<Run | null> {
   const { dns, origins } = await ask<Played>({ sites: pages, takes_ms: PAGE_MS });
   const environment = {
     TRAWL_DNS_SERVERS: dns,
-    TRAWL_POLITE_DELAY_MS: String(GAP_MS),
+    TRAWL_POLITE_DELAY_MS: String(MIN_DELAY_MS),
     TRAWL_REQUEST_AUDIT: "on",
   };
   const roles = Array.from({ length: NODES }, () => "gateway,worker");
@@ -198,10 +199,10 @@ export async function chaos(wishes: Wishes): Promise<Run | null> {
 
   const began_ms = Date.now();
   const timeline: string[] = [];
-  const say = (what: string): void => void timeline.push(`${Date.now() - began_ms} ms: ${what}`);
+  const note = (what: string): void => void timeline.push(`${Date.now() - began_ms} ms: ${what}`);
   const wanted = shuffled(
     pages.flatMap((count, site) =>
-      Array.from({ length: count }, (_, page): Wanted => ({
+      Array.from({ length: count }, (_, page): WantedPage => ({
         site,
         page,
         url: `${origins[site]}/${page}`,
@@ -212,22 +213,22 @@ export async function chaos(wishes: Wishes): Promise<Run | null> {
     chance,
   );
   const agent = new Agent({ connections: CLIENTS });
-  const odd = new Map<string, number>();
+  const retries = new Map<string, number>();
   try {
     await cluster.settled(60_000);
     const started_ms = Date.now();
-    say("the first fetch");
+    note("the first fetch");
     const scene: Scene = {
       cluster,
       chance,
       big_partition: partitionOf("domain", new URL(origins[0]!).hostname),
-      say,
+      note,
     };
     const fault_after_ms = 1_000 + Math.floor(chance() * 7_000);
     const span = { from_ms: 0, to_ms: 0 };
     const trouble = sleep(fault_after_ms).then(async () => {
       span.from_ms = Date.now();
-      say(fault);
+      note(fault);
       await FAULTS[fault](scene);
       span.to_ms = Date.now();
     });
@@ -235,22 +236,23 @@ export async function chaos(wishes: Wishes): Promise<Run | null> {
     const queue = [...wanted];
     await Promise.all(
       Array.from({ length: CLIENTS }, async () => {
-        for (let next = queue.pop(); next; next = queue.pop()) await insist(cluster, agent, next, odd, say);
+        for (let next = queue.pop(); next; next = queue.pop())
+          await insist(cluster, agent, next, retries, note);
       }),
     );
     const took_ms = Date.now() - started_ms;
-    say("the last answer");
+    note("the last answer");
     await trouble;
-    const left = await atRest(cluster);
+    const left = await leftOnBus(cluster);
     const metered = await meteredBy(cluster);
     const seen = await ask<Seen>("seen");
-    const starts = await startsOf(cluster, origins, began_ms);
-    const run = judged({ seed, fault, wanted, seen, starts, left, metered, span, took_ms, odd, timeline });
-    return run.broken.length === 0 ? run : { ...run, timeline: [...run.timeline, ...saidBy(cluster)] };
+    const sent = await sentTimesOf(cluster, origins, began_ms);
+    const run = judge({ seed, fault, wanted, seen, sent, left, metered, span, took_ms, retries, timeline });
+    return run.broken.length === 0 ? run : { ...run, timeline: [...run.timeline, ...logsOf(cluster)] };
   } catch (problem) {
     const broken = [problem instanceof Error ? (problem.stack ?? problem.message) : String(problem)];
-    const told = [...timeline, ...saidBy(cluster)];
-    return { seed, fault, broken, proof: "", numbers: {}, timeline: told };
+    const whole_timeline = [...timeline, ...logsOf(cluster)];
+    return { seed, fault, broken, proof: "", numbers: {}, timeline: whole_timeline };
   } finally {
     await agent.destroy();
     await cluster.close();
@@ -259,16 +261,16 @@ export async function chaos(wishes: Wishes): Promise<Run | null> {
   }
 }
 
-/** Asks until there is an answer, as a client should: 503 and 504 say to try again, and so does a broken connection. */
+/** Fetches until there is an answer, as a client should: it repeats 503, 504 and broken connections. */
 async function insist(
   { url: service, key }: ClusterOf,
   dispatcher: Agent,
-  wanted: Wanted,
-  odd: Map<string, number>,
-  say: (what: string) => void,
+  wanted: WantedPage,
+  retries: Map<string, number>,
+  note: (what: string) => void,
 ): Promise<void> {
-  const ends_ms = Date.now() + PATIENCE_MS;
-  const count = (what: string): void => void odd.set(what, (odd.get(what) ?? 0) + 1);
+  const ends_ms = Date.now() + FETCH_TIMEOUT_MS;
+  const count = (what: string): void => void retries.set(what, (retries.get(what) ?? 0) + 1);
   while (Date.now() < ends_ms) {
     try {
       const answer = await request(`${service}/v1/fetch`, {
@@ -276,34 +278,34 @@ async function insist(
         method: "POST",
         headers: { authorization: `Bearer ${key}` },
         body: JSON.stringify({ url: wanted.url, tiers: ["direct"] }),
-        headersTimeout: PATIENCE_MS,
+        headersTimeout: FETCH_TIMEOUT_MS,
       });
       const { statusCode: status } = answer;
-      const said = (await answer.body.json()) as FetchResponse;
-      if (status === 200 && said.error === null) {
-        if (said.title !== titleOf(wanted.site, wanted.page))
-          throw new Error(`The answer to "${wanted.url}" is "${said.title}"`);
-        wanted.sha256 = said.sha256;
+      const body = (await answer.body.json()) as FetchResponse;
+      if (status === 200 && body.error === null) {
+        if (body.title !== titleOf(wanted.site, wanted.page))
+          throw new Error(`The answer to "${wanted.url}" is "${body.title}"`);
+        wanted.sha256 = body.sha256;
         wanted.answered_ms = Date.now();
         return;
       }
-      count(status === 200 ? said.error! : `${status}`);
-      // The real wait overran: politeness_timeout is 200 by the specification, and says when to come again.
-      if (status !== 503 && status !== 504 && said.error !== "politeness_timeout")
-        throw new Error(`"${wanted.url}" is answered ${status}: ${JSON.stringify(said).slice(0, 500)}`);
+      count(status === 200 ? body.error! : `${status}`);
+      // The wait for a slot overran: politeness_timeout is 200 by the API, with the time of the next try.
+      if (status !== 503 && status !== 504 && body.error !== "politeness_timeout")
+        throw new Error(`"${wanted.url}" is answered ${status}: ${JSON.stringify(body).slice(0, 500)}`);
     } catch (problem) {
       if (problem instanceof Error && "code" in problem) count(String(problem.code));
       else throw problem;
     }
-    await sleep(TRY_AGAIN_MS);
+    await sleep(RETRY_MS);
   }
-  say(`gave up on ${wanted.url}`);
+  note(`gave up on ${wanted.url}`);
 }
 
-/** What is left on the bus when all has come to rest. */
-async function atRest(cluster: ClusterOf): Promise<{ waiting: number; unacknowledged: number }> {
-  const ends_ms = Date.now() + REST_MS;
-  await cluster.settled(REST_MS);
+/** What is left on the bus when the cluster has settled. */
+async function leftOnBus(cluster: ClusterOf): Promise<{ waiting: number; unacknowledged: number }> {
+  const ends_ms = Date.now() + SETTLE_MS;
+  await cluster.settled(SETTLE_MS);
   for (;;) {
     const queues = await cluster.nodeDirectory.queues();
     const waiting = queues.reduce((sum, queue) => sum + queue.waiting, 0);
@@ -313,60 +315,60 @@ async function atRest(cluster: ClusterOf): Promise<{ waiting: number; unacknowle
   }
 }
 
-/** Requests that were billed, as the account has them when all gateways have told: they tell once a second. */
+/** Requests that were billed, as the account has them after all gateways have reported: they report once a second. */
 async function meteredBy({ url, key }: ClusterOf): Promise<number> {
-  const ends_ms = Date.now() + REST_MS;
-  for (let before = -1; ;) {
+  const ends_ms = Date.now() + SETTLE_MS;
+  for (let previous = -1; ;) {
     const answer = await request(`${url}/v1/quota`, { headers: { authorization: `Bearer ${key}` } });
-    const said = (await answer.body.json()) as Partial<Quota>;
-    const used = said.project?.requests.fetch.used ?? -1;
-    if (Date.now() > ends_ms) throw new Error(`The account does not come to rest: ${JSON.stringify(said)}`);
-    if (used === before && used > 0) return used;
-    before = used;
+    const body = (await answer.body.json()) as Partial<Quota>;
+    const used = body.project?.requests.fetch.used ?? -1;
+    if (Date.now() > ends_ms) throw new Error(`The account does not settle: ${JSON.stringify(body)}`);
+    if (used === previous && used > 0) return used;
+    previous = used;
     await sleep(1_500);
   }
 }
 
-/** When requests left, by site, as the nodes wrote it down. */
-async function startsOf(
+/** When requests were sent, by site, as the request audit has it. */
+async function sentTimesOf(
   { environment }: ClusterOf,
   origins: readonly string[],
   since_ms: number,
 ): Promise<readonly number[][]> {
   const documents = await openDocuments(readConfig(environment));
   try {
-    const starts = Map.groupBy(
+    const sent = Map.groupBy(
       await readRequests(documents, since_ms, Date.now() + 60_000),
       ({ domain }) => domain,
     );
-    return origins.map((origin) => (starts.get(new URL(origin).hostname) ?? []).map(({ at_ms }) => at_ms));
+    return origins.map((origin) => (sent.get(new URL(origin).hostname) ?? []).map(({ at_ms }) => at_ms));
   } finally {
     await documents.close();
   }
 }
 
 interface Evidence extends Pick<Run, "seed" | "fault" | "timeline"> {
-  readonly wanted: readonly Wanted[];
+  readonly wanted: readonly WantedPage[];
   readonly seen: Seen;
-  readonly starts: readonly (readonly number[])[];
+  readonly sent: readonly (readonly number[])[];
   readonly left: { readonly waiting: number; readonly unacknowledged: number };
   readonly metered: number;
   readonly span: { readonly from_ms: number; readonly to_ms: number };
   readonly took_ms: number;
-  readonly odd: ReadonlyMap<string, number>;
+  readonly retries: ReadonlyMap<string, number>;
 }
 
-function judged({
+function judge({
   seed,
   fault,
   wanted,
   seen,
-  starts,
+  sent,
   left,
   metered,
   span,
   took_ms,
-  odd,
+  retries,
   timeline,
 }: Evidence): Run {
   const answers = wanted.filter(({ answered_ms }) => answered_ms > 0);
@@ -377,31 +379,34 @@ function judged({
   let tooSoon = 0;
   for (const [site, arrivals] of seen.entries()) {
     const left_at = leftAt(
-      starts[site]!,
+      sent[site]!,
       arrivals.map(([at_ms]) => at_ms),
     );
     for (const [n, [at_ms, path]] of arrivals.entries()) {
       if (n > 0) min_gap_ms = Math.min(min_gap_ms, at_ms - arrivals[n - 1]![0]);
-      if (n > 0 && at_ms - arrivals[n - 1]![0] < GAP_MS - TOLERANCE_MS) {
+      if (n > 0 && at_ms - arrivals[n - 1]![0] < MIN_DELAY_MS - TOLERANCE_MS) {
         const left_ms = left_at[n]! - left_at[n - 1]!;
-        if (!(left_ms >= GAP_MS - TOLERANCE_MS)) tooSoon++;
-        timeline = [...timeline, `too close: ${gapOf(site, arrivals, n)}; they left ${left_ms} ms apart`];
+        if (!(left_ms >= MIN_DELAY_MS - TOLERANCE_MS)) tooSoon++;
+        timeline = [
+          ...timeline,
+          `too close: ${describePair(site, arrivals, n)}; they left ${left_ms} ms apart`,
+        ];
       }
       if (path === "/robots.txt") continue;
       visits++;
       if (!first.has(`${site}/${path}`)) first.set(`${site}/${path}`, at_ms);
     }
   }
-  // Begun before the fault was over, and not known to be done when it began.
+  // Begun before the fault was over, and not answered when it began.
   const exposed = wanted.filter(({ site, page, answered_ms }) => {
     const at_ms = first.get(`${site}//${page}`);
     return at_ms !== undefined && at_ms <= span.to_ms && (answered_ms === 0 || answered_ms > span.from_ms);
   }).length;
   const refetched = visits - first.size;
-  if (refetched > exposed) timeline = [...timeline, ...visitedAgain(seen, span.from_ms)];
-  // Each 200 is billed once; what broke off may have been, too. Who is killed takes the last second's with it.
-  const billed = answers.length + (odd.get("politeness_timeout") ?? 0);
-  const brokenOff = [...odd].reduce((sum, [what, many]) => sum + (/^[A-Z]/.test(what) ? many : 0), 0);
+  if (refetched > exposed) timeline = [...timeline, ...visitedTwice(seen, span.from_ms)];
+  // Each 200 is billed once; a broken connection may have been, too. A killed node loses the report of its last second.
+  const billed = answers.length + (retries.get("politeness_timeout") ?? 0);
+  const brokenOff = [...retries].reduce((sum, [what, many]) => sum + (/^[A-Z]/.test(what) ? many : 0), 0);
   const isBilled = metered <= billed + brokenOff && (metered >= billed || fault.startsWith("kill"));
   const rounded_gap_ms = Math.round(min_gap_ms * 10) / 10;
   const numbers = {
@@ -415,7 +420,7 @@ function judged({
     refetched,
     exposed,
     minGap_ms: rounded_gap_ms,
-    minLeft_ms: leastOf(starts),
+    minLeft_ms: leastOf(sent),
     took_ms,
   };
   const laws: [string, boolean][] = [
@@ -423,16 +428,16 @@ function judged({
     ["two fetches have one result", distinct === answers.length],
     ["an answer without a visit, or a visit without an answer", first.size === wanted.length],
     [`${metered} requests were billed`, isBilled],
-    ["letters are left on the bus", left.waiting === 0],
-    ["letters are not acknowledged", left.unacknowledged === 0],
+    ["envelopes are left on the bus", left.waiting === 0],
+    ["envelopes are not acknowledged", left.unacknowledged === 0],
     ["more was fetched again than was in flight", refetched <= exposed],
-    [`${tooSoon} starts were closer than ${GAP_MS} ms`, tooSoon === 0],
+    [`${tooSoon} requests were closer than ${MIN_DELAY_MS} ms`, tooSoon === 0],
   ];
   const proof =
     `seed=${seed} fault="${fault}" fetches=${numbers.fetches} answers=${numbers.answers} distinct=${distinct} ` +
     `visited=${first.size} metered=${metered} streamLeft=${left.waiting} ackPending=${left.unacknowledged} ` +
-    `refetched=${refetched}<=${exposed} minGap=${leastOf(starts)}>=${GAP_MS - TOLERANCE_MS}ms minSeen=${rounded_gap_ms}ms ` +
-    `took=${(took_ms / 1_000).toFixed(1)}s again=${JSON.stringify(Object.fromEntries(odd))}`;
+    `refetched=${refetched}<=${exposed} minGap=${leastOf(sent)}>=${MIN_DELAY_MS - TOLERANCE_MS}ms minSeen=${rounded_gap_ms}ms ` +
+    `took=${(took_ms / 1_000).toFixed(1)}s again=${JSON.stringify(Object.fromEntries(retries))}`;
   return {
     seed,
     fault,
@@ -444,21 +449,21 @@ function judged({
 }
 
 /**
- * When each of the requests left that arrived then, both in order: the earliest start that is not another's and not too
- * long before. NaN: the ledger does not have it.
+ * When each of the requests was sent that arrived then, both in order: the earliest that is not another arrival's and
+ * not too long before. NaN: the audit does not have it.
  */
-export function leftAt(starts: readonly number[], arrivals_ms: readonly number[]): number[] {
+export function leftAt(sent: readonly number[], arrivals_ms: readonly number[]): number[] {
   let next = 0;
   return arrivals_ms.map((at_ms) => {
-    while (next < starts.length && starts[next]! < at_ms - MAX_LATE_MS) next++;
-    return next < starts.length && starts[next]! <= at_ms + CLOCK_STEP_MS ? starts[next++]! : Number.NaN;
+    while (next < sent.length && sent[next]! < at_ms - MAX_LATE_MS) next++;
+    return next < sent.length && sent[next]! <= at_ms + CLOCK_STEP_MS ? sent[next++]! : Number.NaN;
   });
 }
 
-const MAX_TOLD = 40;
+const MAX_LISTED = 40;
 
 /** Pages that were visited more than once, and when, since the fault began. */
-const visitedAgain = (seen: Seen, from_ms: number): string[] =>
+const visitedTwice = (seen: Seen, from_ms: number): string[] =>
   seen
     .flatMap((arrivals, site) =>
       [...Map.groupBy(arrivals, ([, path]) => path)]
@@ -468,38 +473,38 @@ const visitedAgain = (seen: Seen, from_ms: number): string[] =>
           return `visited again: site ${site}: ${path} at ${times.join(", ")} ms of the fault`;
         }),
     )
-    .slice(0, MAX_TOLD);
+    .slice(0, MAX_LISTED);
 
-const leastOf = (starts: readonly (readonly number[])[]): number =>
-  Math.min(...starts.flatMap((times) => times.slice(1).map((at_ms, n) => at_ms - times[n]!)));
+const leastOf = (sent: readonly (readonly number[])[]): number =>
+  Math.min(...sent.flatMap((times) => times.slice(1).map((at_ms, n) => at_ms - times[n]!)));
 
-const gapOf = (site: number, arrivals: Seen[number], n: number): string =>
+const describePair = (site: number, arrivals: Seen[number], n: number): string =>
   `site ${site}: ${arrivals[n - 1]![1]} at ${new Date(arrivals[n - 1]![0]).toISOString()}, then ${arrivals[n]![1]} ` +
   `${(arrivals[n]![0] - arrivals[n - 1]![0]).toFixed(1)} ms later`;
 
-/** What nodes warned of, how often and when first; the most frequent of each. */
-const saidBy = ({ nodes }: ClusterOf): string[] =>
+/** The warnings and errors that nodes logged, how often and when first; the most frequent of each node. */
+const logsOf = ({ nodes }: ClusterOf): string[] =>
   nodes.flatMap(({ name, stderr }) => {
     const lines = stderr()
       .split("\n")
       .filter((line) => /"level":"(?:warn|error|fatal)"/.test(line))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     const kinds = Map.groupBy(lines, ({ msg, problem, reason, why }) => {
-      const told = JSON.stringify(problem) ?? "";
-      const cause = /caused by: .{0,160}/.exec(told)?.[0];
-      return [msg, reason, why, told.slice(0, 120), cause].filter(Boolean).join(" | ");
+      const text = JSON.stringify(problem) ?? "";
+      const cause = /caused by: .{0,160}/.exec(text)?.[0];
+      return [msg, reason, why, text.slice(0, 120), cause].filter(Boolean).join(" | ");
     });
     return [...kinds]
       .toSorted(([, a], [, b]) => b.length - a.length)
       .slice(0, 12)
-      .map(([what, all]) => `${name}, ${all.length} times from ${String(all[0]!["time"])}: ${what}`);
+      .map(([what, logged]) => `${name}, ${logged.length} times from ${String(logged[0]!["time"])}: ${what}`);
   });
 
 function shuffled<T>(list: readonly T[], chance: () => number): T[] {
   const mixed = [...list];
   for (let n = mixed.length - 1; n > 0; n--) {
-    const other = Math.floor(chance() * (n + 1));
-    [mixed[n], mixed[other]] = [mixed[other]!, mixed[n]!];
+    const swap = Math.floor(chance() * (n + 1));
+    [mixed[n], mixed[swap]] = [mixed[swap]!, mixed[n]!];
   }
   return mixed;
 }

@@ -1,6 +1,6 @@
 /**
- * A web in a process of its own, so that what it says of arrivals is not late because somebody else is busy: told over
- * IPC which sites to play, and asked what came. test/harness/chaos.ts starts it.
+ * A web in a process of its own, so that its times of arrival are not late because the test is busy. test/harness/chaos.ts
+ * starts it and sends over IPC which sites to serve, then asks what arrived.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { article, prose, type Site, web } from "./web.ts";
@@ -23,7 +23,7 @@ export type Seen = readonly (readonly (readonly [at_ms: number, path: string])[]
 export const titleOf = (site: number, page: number): string => `Article ${page} of site ${site}`;
 
 if (process.argv[2] === "play") {
-  const tell = (words: Played | Seen): void => void process.send!(words);
+  const tell = (message: Played | Seen): void => void process.send!(message);
   const sites = await web();
   let playing: readonly Site[] = [];
   process.on("message", (play: Play | "seen" | "end") => {

@@ -1,4 +1,4 @@
-/** Waiting until a cluster has come to rest: every partition with the node that should have it, and with nobody else. */
+/** Waits until a cluster has settled: every partition is owned by the node that should own it. */
 import assert from "node:assert/strict";
 import { ownerOf, PARTITIONS } from "../../cluster/placement.ts";
 import type { NodeReport, NodeDirectory } from "../../cluster/ports/node-directory.ts";
@@ -6,7 +6,7 @@ import type { NodeReport, NodeDirectory } from "../../cluster/ports/node-directo
 const MAX_SETTLED_MS = 30_000;
 const MAX_ANSWERED_MS = 300;
 
-/** What the nodes then say of themselves; throws when `workers` nodes do not come to rest in time. */
+/** The reports of the nodes then; throws when `workers` nodes do not settle in time. */
 export async function settled(
   nodeDirectory: NodeDirectory,
   workers: number,
@@ -17,14 +17,14 @@ export async function settled(
     const reports = await nodeDirectory.nodes(MAX_ANSWERED_MS).catch(() => []);
     const owners = reports.filter(({ roles, draining }) => roles.includes("worker") && !draining);
     const names = owners.map(({ node }) => node);
-    const held = owners.flatMap(({ node, partitions }) =>
+    const owned = owners.flatMap(({ node, partitions }) =>
       partitions.map(({ partition }) => ({ node, partition })),
     );
-    const isAtRest =
+    const isSettled =
       owners.length === workers &&
-      held.length === PARTITIONS &&
-      held.every(({ node, partition }) => ownerOf(partition, names) === node);
-    if (isAtRest) return reports;
+      owned.length === PARTITIONS &&
+      owned.every(({ node, partition }) => ownerOf(partition, names) === node);
+    if (isSettled) return reports;
     assert(performance.now() < ends_ms, `Partitions do not settle: ${JSON.stringify(reports)}`);
   }
 }

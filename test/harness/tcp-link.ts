@@ -1,6 +1,6 @@
 /**
  * A TCP link through this process that can be cut and slowed: between a node and an engine, without root and without
- * anybody else noticing. Cut, it is a black hole: what is sent vanishes in it, and no end is told.
+ * an effect on other programs. Cut, it is a black hole: it forwards nothing and closes nothing.
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
@@ -10,17 +10,17 @@ export interface Link {
   readonly port: number;
   /** Nothing passes any more, either way; open connections stay open. */
   readonly cut: () => void;
-  /** What is open passes again what was held, or, with `reset`, is broken first, as after a long cut. */
+  /** Open connections forward again, first what waited; with `reset` they are broken, as after a long cut. */
   readonly heal: (how?: { readonly reset: boolean }) => void;
-  /** Each piece takes so much longer, either way. */
+  /** Each chunk takes so much longer, either way. */
   readonly slow: (ms: number) => void;
   readonly close: () => Promise<void>;
 }
 
 export async function linkTo(port: number, host = "127.0.0.1"): Promise<Link> {
   const sockets = new Set<Socket>();
-  let whole = Promise.withResolvers<void>();
-  whole.resolve();
+  let connected = Promise.withResolvers<void>();
+  connected.resolve();
   let delay_ms = 0;
 
   const server = createServer((near) => {
@@ -43,14 +43,14 @@ export async function linkTo(port: number, host = "127.0.0.1"): Promise<Link> {
   async function carry(from: Socket, to: Socket): Promise<void> {
     try {
       for await (const piece of from) {
-        await whole.promise;
+        await connected.promise;
         if (delay_ms > 0) await sleep(delay_ms);
         if (!to.write(piece as Buffer)) await once(to, "drain");
       }
     } catch {
       // One of the two ends is gone, and the other will be.
     }
-    await whole.promise;
+    await connected.promise;
     to.end();
   }
 
@@ -59,17 +59,17 @@ export async function linkTo(port: number, host = "127.0.0.1"): Promise<Link> {
   return {
     port: (server.address() as AddressInfo).port,
     cut() {
-      whole = Promise.withResolvers();
+      connected = Promise.withResolvers();
     },
     heal({ reset } = { reset: false }) {
       if (reset) for (const socket of sockets) socket.destroy();
-      whole.resolve();
+      connected.resolve();
     },
     slow(ms) {
       delay_ms = ms;
     },
     async close() {
-      whole.resolve();
+      connected.resolve();
       for (const socket of sockets) socket.destroy();
       server.close();
       await once(server, "close");
