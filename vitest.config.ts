@@ -32,7 +32,7 @@ export default defineConfig({
     // Once a run, not once a project.
     globalSetup: ["test/harness/engines.setup.ts", "test/harness/seed.global.ts"],
     provide: { seed },
-    maxWorkers: 2,
+    maxWorkers: 3,
     reporters: report === undefined ? ["default"] : ["default", ciReporter(report)],
     projects: [
       {

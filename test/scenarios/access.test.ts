@@ -2,10 +2,11 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { HttpResponse } from "../harness/http-response.ts";
-import { type Service, SETUPS } from "../harness/service.ts";
-import { article, type Web, web } from "../harness/web.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { article } from "../harness/web.ts";
 
 /** A body, and what is wrong with it: where and what, in pydantic's words. */
 const MALFORMED: readonly (readonly [body: unknown, loc: readonly (string | number)[], type: string])[] = [
@@ -70,17 +71,10 @@ async function becomes(ask: () => Promise<HttpResponse>, status: number): Promis
 const isRefused = ({ status }: HttpResponse) => status === 429;
 
 describe.each(SETUPS)("access, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
+  const { sites, service } = scenario(start);
   let url: string;
-  beforeAll(async () => {
-    sites = await web();
-    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
+  beforeAll(() => {
     url = `${sites.site({ "/": { body: article("Access") } }).origin}/`;
-  });
-  afterAll(async () => {
-    await service.close();
-    await sites.close();
   });
 
   const fetch = (key: string | null, headers: Readonly<Record<string, string>> = {}): Promise<HttpResponse> =>

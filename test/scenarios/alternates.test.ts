@@ -2,9 +2,10 @@
  * Open copies and domain memory as callers and operators see them: the real program over a local web with a publisher,
  * a wire, a register of papers and a metasearch instance (1-core.md, allow_alternates; `trawl domain`).
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, SETUPS } from "../harness/service.ts";
-import { article, type Page, prose, type Site, type Web, web } from "../harness/web.ts";
+import { describe, expect, test } from "vitest";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { article, type Page, prose, type Site } from "../harness/web.ts";
 
 const STORY = prose(40, "the ferry");
 const WALL = '<div class="paywall"><p>Subscribe to continue reading this article.</p></div>';
@@ -17,13 +18,10 @@ const teaser = (head = ""): Page => ({
 const json = (value: unknown): Page => ({ type: "application/json", body: JSON.stringify(value) });
 
 describe.each(SETUPS)("an open copy, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
   let engine: Site;
   let found: string[] = [];
-  beforeAll(async () => {
-    sites = await web();
-    engine = sites.site(
+  const { sites, service } = scenario(start, (web) => {
+    engine = web.site(
       {
         "/search": () =>
           json({
@@ -33,28 +31,23 @@ describe.each(SETUPS)("an open copy, $setup", ({ start }) => {
       },
       "engine",
     );
-    const register = sites.site(
+    const register = web.site(
       {
         "/v2/10.1234/tide.5": () =>
           json({
             doi: "10.1234/tide.5",
             title: "Tides of the northern sea",
             is_oa: true,
-            best_oa_location: { url: `http://repository.test:${sites.port}/5` },
+            best_oa_location: { url: `http://repository.test:${web.port}/5` },
           }),
       },
       "register",
     );
-    service = await start({
-      TRAWL_DNS_SERVERS: sites.dns,
+    return {
       TRAWL_SEARXNG_URLS: engine.origin,
       TRAWL_UNPAYWALL_URL: `${register.origin}/v2/`,
       TRAWL_UNPAYWALL_EMAIL: "ops@trawl.test",
-    });
-  });
-  afterAll(async () => {
-    await service.close();
-    await sites.close();
+    };
   });
 
   test("from the publisher's own feed stands in for a teaser, whole and with its bytes", async () => {
@@ -176,16 +169,7 @@ describe.each(SETUPS)("an open copy, $setup", ({ start }) => {
 });
 
 describe.each(SETUPS)("what is remembered of a domain, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
-  beforeAll(async () => {
-    sites = await web();
-    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
-  });
-  afterAll(async () => {
-    await service.close();
-    await sites.close();
-  });
+  const { sites, service } = scenario(start);
 
   test("is shown and forgotten at the operator's word: a skipped domain is asked again at once", async () => {
     let broken = true;

@@ -1,22 +1,14 @@
 /** The exact bytes of a fetch, downloaded by whoever retrieved them (1-core.md, GET /v1/bodies/{sha256}). */
 import { createHash, randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, SETUPS } from "../harness/service.ts";
-import { article, coded, type Web, web } from "../harness/web.ts";
+import { describe, expect, test } from "vitest";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { article, coded } from "../harness/web.ts";
 
 const sha256 = (bytes: Buffer | string): string => createHash("sha256").update(bytes).digest("hex");
 
 describe.each(SETUPS)("a stored body, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
-  beforeAll(async () => {
-    sites = await web();
-    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
-  });
-  afterAll(async () => {
-    await service.close();
-    await sites.close();
-  });
+  const { sites, service } = scenario(start);
 
   const stored = async (body: Buffer, type = "application/octet-stream") => {
     const site = sites.site({ "/": { type, body } });

@@ -1,7 +1,8 @@
 /** The shared page cache as callers see it: what is answered from it, for how long, and how often the origin is asked. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, SETUPS } from "../harness/service.ts";
-import { article, gate, type Page, type Web, web } from "../harness/web.ts";
+import { describe, expect, test } from "vitest";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { article, gate, type Page } from "../harness/web.ts";
 
 /** A page that counts itself. */
 const counting = (headers: Readonly<Record<string, string>> = {}) => {
@@ -10,16 +11,7 @@ const counting = (headers: Readonly<Record<string, string>> = {}) => {
 };
 
 describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
-  beforeAll(async () => {
-    sites = await web();
-    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
-  });
-  afterAll(async () => {
-    await service.close();
-    await sites.close();
-  });
+  const { sites, service } = scenario(start);
 
   test("answers again without the origin, the same page at no cost (1-core.md, FetchResponse: cached)", async () => {
     const site = sites.site({ "/a%7eb": counting() });

@@ -3,23 +3,13 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { MAX_BYTES_CEILING } from "../../schemas/fetch.ts";
 import { hostileSite } from "../harness/hostile-site.ts";
 import { writePdf } from "../lib/pdf-writer.ts";
-import { type Service, SETUPS } from "../harness/service.ts";
-import {
-  article,
-  CHALLENGE,
-  coded,
-  gate,
-  type Page,
-  type Pages,
-  prose,
-  redirect,
-  type Web,
-  web,
-} from "../harness/web.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { article, CHALLENGE, coded, gate, type Page, type Pages, prose, redirect } from "../harness/web.ts";
 
 const sha256 = (bytes: Buffer | string): string => createHash("sha256").update(bytes).digest("hex");
 const WORDS = prose(10);
@@ -43,16 +33,7 @@ const page = (title: string, text: string, encoding: BufferEncoding = "utf8", he
 const containing = (text: string) => expect.stringContaining(text);
 
 describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
-  beforeAll(async () => {
-    sites = await web();
-    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
-  });
-  afterAll(async () => {
-    await service.close();
-    await sites.close();
-  });
+  const { sites, service } = scenario(start);
 
   test("answers every field of an article", async () => {
     const text = prose(12, "the lighthouse");

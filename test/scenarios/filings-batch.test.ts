@@ -1,24 +1,21 @@
 /** Batch jobs of the filing system (2-adapters.md, part A, rule 7), on a filing system of ours. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import type { FilingsItem } from "../../schemas/filings.ts";
 import type { JobItem, JobStatus } from "../../schemas/jobs.ts";
 import { type Edgar, edgar } from "../harness/edgar.ts";
-import { type Service, SETUPS } from "../harness/service.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
 
 let keys = 0;
 
 describe.each(SETUPS)("batch filings, $setup", ({ start }) => {
   let upstream: Edgar;
-  let service: Service;
-  beforeAll(async () => {
+  const { service } = scenario(start, async () => {
     upstream = await edgar();
-    service = await start(upstream.environment);
+    return upstream.environment;
   });
-  afterAll(async () => {
-    await service.close();
-    await upstream.close();
-  });
+  afterAll(() => upstream.close());
 
   const create = async (items: readonly object[]) => {
     const said = await service.call("POST", "/v1/batch/filings", {

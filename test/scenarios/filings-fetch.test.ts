@@ -1,8 +1,9 @@
 /** POST /v1/fetch of the filing system's hosts (2-adapters.md, part A, rule 6; notes, sections 7 and 10). */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { type Edgar, edgar } from "../harness/edgar.ts";
-import { type Service, SETUPS } from "../harness/service.ts";
-import { article, redirect, type Web, web } from "../harness/web.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { article, redirect } from "../harness/web.ts";
 
 const FOLDER = "/Archives/edgar/data/9000001/000900000124000007/";
 const DOCUMENT = `${FOLDER}hliex991.htm`;
@@ -10,18 +11,11 @@ const SUBMISSIONS = "/submissions/CIK0009000001.json";
 
 describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
   let upstream: Edgar;
-  let elsewhere: Web;
-  let service: Service;
-  beforeAll(async () => {
+  const { sites, service } = scenario(start, async () => {
     upstream = await edgar();
-    elsewhere = await web();
-    service = await start({ ...upstream.environment, TRAWL_DNS_SERVERS: elsewhere.dns });
-  }, 120_000);
-  afterAll(async () => {
-    await service?.close();
-    await elsewhere?.close();
-    await upstream?.close();
+    return upstream.environment;
   });
+  afterAll(() => upstream?.close());
 
   test("a document is fetched as the declared operator, whoever the caller says to be", async () => {
     const url = upstream.urls.www + DOCUMENT;
@@ -60,7 +54,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
   });
 
   test("an agent that is not on the list is refused for anybody else's page", async () => {
-    const { origin } = elsewhere.site({ "/": { body: article("Elsewhere") } });
+    const { origin } = sites.site({ "/": { body: article("Elsewhere") } });
     const refused = await service.call("POST", "/v1/fetch", {
       body: { url: origin, user_agent: "Somebody/1.0" },
     });
@@ -103,7 +97,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
     upstream.serve("www", path, "<html><title>Led here</title><p>Found by a redirect.</p></html>", {
       type: "text/html",
     });
-    const site = elsewhere.site({ "/out": redirect(upstream.urls.www + path) });
+    const site = sites.site({ "/out": redirect(upstream.urls.www + path) });
     const page = await service.fetch({ url: `${site.origin}/out` });
     expect(page).toMatchObject({
       error: null,
@@ -119,7 +113,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
   });
 
   test("a redirect off its hosts is not followed", async () => {
-    const { origin } = elsewhere.site({ "/": { body: article("Elsewhere") } });
+    const { origin } = sites.site({ "/": { body: article("Elsewhere") } });
     const path = `${FOLDER}off.htm`;
     upstream.serve("www", path, "", { status: 302, headers: { Location: `${origin}/` } });
     const page = await service.fetch({ url: upstream.urls.www + path });

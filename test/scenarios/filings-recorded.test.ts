@@ -4,9 +4,10 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { type Edgar, edgar, hasSharedEdgar, SHARED_EDGAR } from "../harness/edgar.ts";
-import { type Service, SETUPS } from "../harness/service.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
 
 interface Filed {
   readonly accession: string;
@@ -52,17 +53,13 @@ interface Expected {
 
 describe.skipIf(!hasSharedEdgar).each(SETUPS.slice(0, 1))("recorded filings, $setup", ({ start }) => {
   let upstream: Edgar;
-  let service: Service;
   let expected: Expected;
-  beforeAll(async () => {
+  const { service } = scenario(start, async () => {
     expected = JSON.parse(readFileSync(join(SHARED_EDGAR, "expected.json"), "utf8")) as Expected;
     upstream = await edgar({ folders: [SHARED_EDGAR] });
-    service = await start(upstream.environment);
+    return upstream.environment;
   });
-  afterAll(async () => {
-    await service.close();
-    await upstream.close();
-  });
+  afterAll(() => upstream.close());
   const get = async (path: string): Promise<any> => {
     const said = await service.call("GET", `/v1/filings${path}`);
     expect(said.status).toBe(200);

@@ -2,8 +2,9 @@
  * The filing system as callers see it (2-adapters.md, part A), on a filing system of ours that serves made-up documents
  * and does wrong what it is told to. The limiter's own promises are proven in test/filings/.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { type Edgar, edgar, type Wrong } from "../harness/edgar.ts";
+import { scenario } from "../harness/scenario.ts";
 import { type Service, SETUPS } from "../harness/service.ts";
 
 interface Row {
@@ -56,18 +57,12 @@ function called(service: Service) {
 
 describe.each(SETUPS)("filings, $setup", ({ start }) => {
   let upstream: Edgar;
-  let service: Service;
-  let get: ReturnType<typeof called>["get"];
-  let document: ReturnType<typeof called>["document"];
-  beforeAll(async () => {
+  const { service } = scenario(start, async () => {
     upstream = await edgar();
-    service = await start(upstream.environment);
-    ({ get, document } = called(service));
+    return upstream.environment;
   });
-  afterAll(async () => {
-    await service.close();
-    await upstream.close();
-  });
+  const { get, document } = called(service);
+  afterAll(() => upstream.close());
   /** How many requests the work costs upstream. */
   const asked = async (work: () => Promise<unknown>): Promise<number> => {
     const before = upstream.hits();

@@ -7,8 +7,9 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { answer, HOSTILE, hostileSite, type HostileSite } from "../harness/hostile-site.ts";
-import { type FetchResult, type Service, SETUPS } from "../harness/service.ts";
-import { article, redirect, type Web, web } from "../harness/web.ts";
+import { scenario } from "../harness/scenario.ts";
+import { type FetchResult, SETUPS } from "../harness/service.ts";
+import { article, redirect } from "../harness/web.ts";
 
 const BLOCKED = "blocked_destination";
 const INVALID = "invalid_url";
@@ -126,19 +127,16 @@ const URLS: readonly (readonly [url: string, error: string])[] = [
 ];
 
 describe.each(SETUPS)("hostile URLs, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
   let trap: Server;
   let port: number;
   let heard = 0;
-  beforeAll(async () => {
-    sites = await web();
-    sites.name("private", ["10.1.2.3"]);
-    sites.name("loopback", ["127.0.0.1"]);
-    sites.name("loopback6", ["::1"]);
-    sites.name("mixed", ["8.8.8.8", "127.0.0.1"]);
-    sites.name("mapped", ["::ffff:127.0.0.1"]);
-    sites.name("public", ["8.8.8.8"]);
+  const { service } = scenario(start, async (web) => {
+    web.name("private", ["10.1.2.3"]);
+    web.name("loopback", ["127.0.0.1"]);
+    web.name("loopback6", ["::1"]);
+    web.name("mixed", ["8.8.8.8", "127.0.0.1"]);
+    web.name("mapped", ["::ffff:127.0.0.1"]);
+    web.name("public", ["8.8.8.8"]);
     trap = createServer((socket) => {
       heard += 1;
       socket.destroy();
@@ -147,13 +145,9 @@ describe.each(SETUPS)("hostile URLs, $setup", ({ start }) => {
     await once(trap, "listening");
     ({ port } = trap.address() as AddressInfo);
     // As an operator would run it: nothing private is allowed.
-    service = await start({ TRAWL_DNS_SERVERS: sites.dns, TRAWL_EGRESS_ALLOW: "" });
+    return { TRAWL_EGRESS_ALLOW: "" };
   });
-  afterAll(async () => {
-    await service.close();
-    trap.close();
-    await sites.close();
-  });
+  afterAll(() => void trap.close());
 
   test("are at least sixty", () => {
     expect(URLS.length).toBeGreaterThanOrEqual(60);
@@ -185,16 +179,7 @@ describe.each(SETUPS)("hostile URLs, $setup", ({ start }) => {
 });
 
 describe.each(SETUPS)("ways around the rules, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
-  beforeAll(async () => {
-    sites = await web();
-    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
-  });
-  afterAll(async () => {
-    await service.close();
-    await sites.close();
-  });
+  const { sites, service } = scenario(start);
 
   test.each([
     ["http://169.254.169.254/latest/", BLOCKED],
@@ -265,8 +250,7 @@ function errorOf(ends: number | string): string | null {
 }
 
 describe.each(SETUPS)("a hostile site, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
+  const { sites, service } = scenario(start);
   let site: HostileSite;
   let before: { fds: number; rss: number };
   const played = new Map<string, Played>();
@@ -309,9 +293,7 @@ describe.each(SETUPS)("a hostile site, $setup", ({ start }) => {
   }
 
   beforeAll(async () => {
-    sites = await web();
     site = await hostileSite({ plays: { "/both": both } });
-    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
     // As many at once as later: the connections that engines keep open are there before anything is counted.
     await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => play("/fine", 200, `/fine-${n}`)));
     before = await held();
@@ -324,11 +306,7 @@ describe.each(SETUPS)("a hostile site, $setup", ({ start }) => {
       }),
     );
   }, 120_000);
-  afterAll(async () => {
-    await service.close();
-    await site.close();
-    await sites.close();
-  });
+  afterAll(() => site.close());
 
   test.each(Object.entries(HOSTILE).map(([path, { does, ends }]) => ({ path, does, ends })))(
     "that $does: $ends",

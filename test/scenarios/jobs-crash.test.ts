@@ -9,8 +9,9 @@ import { readConfig } from "../../ops/config.ts";
 import { openDocuments } from "../../ops/stores.ts";
 import type { JobRecord } from "../../schemas/jobs.ts";
 import { client, receiver, type Receiver } from "../harness/jobs-client.ts";
-import { type Service, SETUPS } from "../harness/service.ts";
-import { article, type Site, type Web, web } from "../harness/web.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { article, type Site } from "../harness/web.ts";
 
 const ITEMS = 12;
 const SITES = 3;
@@ -45,19 +46,12 @@ const STEPS: Record<string, (scene: Scene) => boolean | Promise<boolean>> = {
 };
 
 describe.each(SETUPS)("a job killed when", ({ setup, start }) => {
-  let sites: Web;
-  let service: Service;
+  const { sites, service } = scenario(start);
   let documents: Documents;
   beforeAll(async () => {
-    sites = await web();
-    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
     documents = await openDocuments(readConfig(service.environment));
   });
-  afterAll(async () => {
-    await documents?.close();
-    await service?.close();
-    await sites?.close();
-  });
+  afterAll(() => documents?.close());
 
   const used = async (): Promise<number> =>
     (await service.call("GET", "/v1/quota")).json.project.requests.fetch.used;

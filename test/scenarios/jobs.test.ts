@@ -1,25 +1,16 @@
 /** Batch jobs as callers see them: created, run, read, cancelled, called back, killed in the middle (issue 5). */
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { JobStatus } from "../../schemas/jobs.ts";
 import { client, receiver } from "../harness/jobs-client.ts";
-import { type Service, SETUPS } from "../harness/service.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
 import { writePdf } from "../lib/pdf-writer.ts";
-import { article, type Page, type Web, web } from "../harness/web.ts";
+import { article, type Page } from "../harness/web.ts";
 
 describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
-  let jobs: ReturnType<typeof client>;
-  beforeAll(async () => {
-    sites = await web();
-    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
-    jobs = client(service);
-  });
-  afterAll(async () => {
-    await service?.close();
-    await sites?.close();
-  });
+  const { sites, service } = scenario(start);
+  const jobs = client(service);
 
   /** `count` pages on `hosts` sites of their own. */
   function pages(count: number, hosts: number, page: Page = { body: article("A page") }): string[] {

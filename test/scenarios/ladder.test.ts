@@ -1,7 +1,8 @@
 /** The two pages of the README that direct does not get: one that a browser must run, one that only the archive has. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, SETUPS } from "../harness/service.ts";
-import { type Arrival, article, type Page, prose, type Site, type Web, web } from "../harness/web.ts";
+import { describe, expect, test } from "vitest";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { type Arrival, article, type Page, prose, type Site } from "../harness/web.ts";
 
 const TAKEN_MS = Date.now() - 40 * 24 * 3_600_000;
 const COPY = new Date(TAKEN_MS).toISOString().replaceAll(/\D/g, "").slice(0, 14);
@@ -10,11 +11,8 @@ const SCRIPTED = `<!doctype html><title>Tides</title><div id="app"></div><script
 </script>`;
 
 describe.each(SETUPS)("the ladder with a browser and an archive, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
   let archive: Site;
-  beforeAll(async () => {
-    sites = await web();
+  const { sites, service } = scenario(start, (web) => {
     const listing = ({ path }: Arrival): Page => {
       const url = new URL(path, "http://any.example").searchParams.get("url")!;
       const header = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"];
@@ -25,16 +23,8 @@ describe.each(SETUPS)("the ladder with a browser and an archive, $setup", ({ sta
       headers: { "memento-datetime": new Date(TAKEN_MS).toUTCString() },
       body: article("Kept"),
     };
-    archive = sites.site({ "/cdx/search/cdx": listing, "*": copy }, "archive");
-    service = await start({
-      TRAWL_DNS_SERVERS: sites.dns,
-      TRAWL_ARCHIVE_URL: archive.origin,
-      TRAWL_CHROMIUM_PATH: "",
-    });
-  }, 120_000);
-  afterAll(async () => {
-    await service?.close();
-    await sites?.close();
+    archive = web.site({ "/cdx/search/cdx": listing, "*": copy }, "archive");
+    return { TRAWL_ARCHIVE_URL: archive.origin, TRAWL_CHROMIUM_PATH: "" };
   });
 
   test("a page without text until its script has run comes from the browser", async () => {

@@ -2,9 +2,10 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, SETUPS } from "../harness/service.ts";
-import { article, CHALLENGE, gate, type Page, type Web, web } from "../harness/web.ts";
+import { describe, expect, test } from "vitest";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { article, CHALLENGE, gate, type Page } from "../harness/web.ts";
 
 /** Whether somebody takes a connection there. */
 async function isListening(address: string): Promise<boolean> {
@@ -21,16 +22,7 @@ async function isListening(address: string): Promise<boolean> {
 }
 
 describe.each(SETUPS)("a life, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
-  beforeAll(async () => {
-    sites = await web();
-    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
-  });
-  afterAll(async () => {
-    await service.close();
-    await sites.close();
-  });
+  const { sites, service } = scenario(start);
 
   test("begins with a key that is printed once and works ever after (3-decisions.md, Running it)", async ({
     annotate,

@@ -1,5 +1,4 @@
 /** Several nodes as an operator has them: one joins, one drains, one dies, and the bus goes away (cluster.md, 3.5 and 6). */
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { request } from "undici";
 import { type Called, type ClusterOf, clusterOf } from "../harness/cluster-of.ts";
@@ -72,7 +71,8 @@ describe.skipIf(missing)("nodes", () => {
     const [, , victim] = cluster.nodes;
     const pages = many(30);
     const asked = pages.map(({ origin }) => insist(`${origin}/slow`));
-    await sleep(100);
+    // The first of them has left, the others are under way.
+    await Promise.race(pages.map((site) => site.reached("/slow")));
     await victim!.kill();
     const began = performance.now();
     await cluster.settled();

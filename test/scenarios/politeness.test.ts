@@ -1,9 +1,10 @@
 /** How sites are treated, as sites see it: when requests come, how many at once, and when no longer. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { FetchResponse } from "../../schemas/fetch.ts";
-import { type Service, SETUPS } from "../harness/service.ts";
-import { article, CHALLENGE, gate, type Page, type Pages, type Site, type Web, web } from "../harness/web.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { article, CHALLENGE, gate, type Page, type Pages, type Site } from "../harness/web.ts";
 
 const DELAY_MS = 300;
 const SLOTS = 2;
@@ -22,20 +23,10 @@ const slow = async (): Promise<Page> => {
 };
 
 describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
-  beforeAll(async () => {
-    sites = await web();
-    service = await start({
-      TRAWL_DNS_SERVERS: sites.dns,
-      TRAWL_POLITE_DELAY_MS: String(DELAY_MS),
-      TRAWL_POLITE_CONCURRENCY: String(SLOTS),
-    });
-  });
-  afterAll(async () => {
-    await service.close();
-    await sites.close();
-  });
+  const { sites, service } = scenario(start, () => ({
+    TRAWL_POLITE_DELAY_MS: String(DELAY_MS),
+    TRAWL_POLITE_CONCURRENCY: String(SLOTS),
+  }));
 
   const all = (site: Site, count: number) =>
     Promise.all(Array.from({ length: count }, (_, n) => service.fetch({ url: `${site.origin}/${n}` })));

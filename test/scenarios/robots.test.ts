@@ -1,21 +1,13 @@
 /** robots.txt through the whole service: what it allows, what the answer says when it does not, how often it is read. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Service, SETUPS } from "../harness/service.ts";
-import { article, type Page, redirect, type Web, web } from "../harness/web.ts";
+import { describe, expect, test } from "vitest";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { article, type Page, redirect } from "../harness/web.ts";
 
 const robots = (...lines: string[]): Page => ({ type: "text/plain", body: lines.join("\n") });
 
 describe.each(SETUPS)("robots.txt, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
-  beforeAll(async () => {
-    sites = await web();
-    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
-  });
-  afterAll(async () => {
-    await service.close();
-    await sites.close();
-  });
+  const { sites, service } = scenario(start);
 
   test("keeps us out of what it disallows, and the answer quotes the line (robots_disallowed)", async () => {
     const site = sites.site({

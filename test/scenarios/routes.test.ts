@@ -2,10 +2,11 @@
 import { once } from "node:events";
 import { createServer, request as httpRequest, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { freePort } from "../harness/free-port.ts";
-import { type Service, SETUPS } from "../harness/service.ts";
-import { type Arrival, article, type Page, prose, type Site, type Web, web } from "../harness/web.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { type Arrival, article, type Page, prose, type Site } from "../harness/web.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const stamp = (days_ago: number): string =>
@@ -55,12 +56,9 @@ async function renderer(): Promise<Server> {
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
 describe.each(SETUPS)("the upper routes, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
   let archive: Site;
   let servers: Server[] = [];
-  beforeAll(async () => {
-    sites = await web();
+  const { sites, service } = scenario(start, async (web) => {
     const listing = ({ path }: Arrival): Page => {
       const url = new URL(path, "http://any.example").searchParams.get("url")!;
       const rows = url.includes("unarchived") ? [] : [["k", COPY, url, "text/html", "200", "-", "1"]];
@@ -71,7 +69,7 @@ describe.each(SETUPS)("the upper routes, $setup", ({ start }) => {
     };
     const copy = { headers: { "memento-datetime": new Date().toUTCString() }, body: article("Kept", TEXT) };
     // Every path the archive is asked for: the listing, its robots.txt, and copies.
-    archive = sites.site(
+    archive = web.site(
       new Proxy({} as Record<string, Page | ((arrival: Arrival) => Page)>, {
         get: (_, path: string) =>
           path === "/cdx/search/cdx"
@@ -82,21 +80,18 @@ describe.each(SETUPS)("the upper routes, $setup", ({ start }) => {
       }),
       "archive",
     );
-    servers = [await residential(sites.port), await renderer()];
-    service = await start({
-      TRAWL_DNS_SERVERS: sites.dns,
+    servers = [await residential(web.port), await renderer()];
+    return {
       TRAWL_ARCHIVE_URL: archive.origin,
       TRAWL_PROXY_URL: `http://user-{session}-country-{country}:secret@127.0.0.1:${portOf(servers[0]!)}`,
       TRAWL_RENDER_URL: `http://127.0.0.1:${portOf(servers[1]!)}/render`,
       TRAWL_RENDER_KEY: "render-key",
       TRAWL_PRICES: "proxy=0.01,proxy_render=0.05",
       TRAWL_CHROMIUM_PATH: "/nonexistent",
-    });
+    };
   });
-  afterAll(async () => {
-    await service?.close();
+  afterAll(() => {
     for (const server of servers) server.close(() => server.closeAllConnections());
-    await sites.close();
   });
 
   const served = (exit: boolean, body: string) => (arrival: Arrival) =>

@@ -2,11 +2,12 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import type { SearchBody, SearchResponse } from "../../schemas/search.ts";
 import { hasSearx, searx, type Searx } from "../harness/searx.ts";
+import { scenario } from "../harness/scenario.ts";
 import { type Service, SETUPS } from "../harness/service.ts";
-import { article, type Web, web } from "../harness/web.ts";
+import { article } from "../harness/web.ts";
 
 const searching =
   (service: Service) =>
@@ -20,16 +21,7 @@ const searching =
 const ALONE = SETUPS.filter(({ setup }) => setup === "embedded");
 
 describe.each(ALONE)("a fresh clone, $setup", ({ start }) => {
-  let sites: Web;
-  let service: Service;
-  beforeAll(async () => {
-    sites = await web();
-    service = await start({ TRAWL_DNS_SERVERS: sites.dns });
-  });
-  afterAll(async () => {
-    await service.close();
-    await sites.close();
-  });
+  const { sites, service } = scenario(start);
 
   test("is ready, and finds something true at once", async () => {
     const ready = await service.call("GET", "/ready", { key: null });
@@ -159,8 +151,7 @@ async function upstream(answer: (url: URL) => { status?: number; body: unknown }
 describe.each(SETUPS)("with an instance and a fallback, $setup", ({ start }) => {
   let instance: Awaited<ReturnType<typeof upstream>>;
   let fallback: Awaited<ReturnType<typeof upstream>>;
-  let service: Service;
-  beforeAll(async () => {
+  const { service } = scenario(start, async () => {
     instance = await upstream((url) => {
       const query = url.searchParams.get("q")!;
       const results = Array.from({ length: query.startsWith("rare") ? 1 : 4 }, (_, at) => ({
@@ -181,16 +172,15 @@ describe.each(SETUPS)("with an instance and a fallback, $setup", ({ start }) => 
       },
     }));
     // Nothing private is allowed to callers; what the operator named may be asked all the same.
-    service = await start({
+    return {
       TRAWL_EGRESS_ALLOW: "",
       TRAWL_SEARXNG_URLS: instance.url,
       TRAWL_FALLBACK_SEARCH_URL: `${fallback.url}/web/search`,
       TRAWL_FALLBACK_SEARCH_KEY: "secret",
       TRAWL_FALLBACK_SEARCH_PRICE: "0.25",
-    });
+    };
   });
-  afterAll(async () => {
-    await service.close();
+  afterAll(() => {
     instance.close();
     fallback.close();
   });
@@ -257,8 +247,7 @@ if (!installed)
 
 describe.skipIf(!installed).each(SETUPS)("over a real searx, $setup", ({ start }) => {
   let server: Searx;
-  let service: Service;
-  beforeAll(async () => {
+  const { service } = scenario(start, async () => {
     server = await searx({
       pages: (query) =>
         [0, 1, 2, 3].map((at) => ({
@@ -267,12 +256,9 @@ describe.skipIf(!installed).each(SETUPS)("over a real searx, $setup", ({ start }
           content: `About ${query}`,
         })),
     });
-    service = await start({ TRAWL_SEARXNG_URLS: `${server.url}/` });
+    return { TRAWL_SEARXNG_URLS: `${server.url}/` };
   });
-  afterAll(async () => {
-    await service.close();
-    await server.close();
-  });
+  afterAll(() => server.close());
 
   test("a search is answered, and the next from the cache", async () => {
     const search = searching(service);

@@ -164,7 +164,8 @@ describeBrowser("a page that does not mean well", (desk) => {
 
   test("that never comes ends with the caller's patience, or the page's own", async () => {
     const never = gate();
-    const site = it.web.site({
+    const brief = await desk({ page: { page_ms: 4_000 } });
+    const site = brief.web.site({
       "/": async () => {
         await never.opened;
         return {};
@@ -172,8 +173,8 @@ describeBrowser("a page that does not mean well", (desk) => {
     });
     const left = AbortSignal.timeout(500);
     const [hasty, patient] = await Promise.all([
-      it.fetch(`${site.origin}/`, { signal: left }),
-      it.fetch(`${site.origin}/`),
+      brief.fetch(`${site.origin}/`, { signal: left }),
+      brief.fetch(`${site.origin}/`),
     ]);
     expect([hasty, patient]).toMatchObject([
       { kind: "failed", reason: "timeout", status: null },
@@ -181,6 +182,7 @@ describeBrowser("a page that does not mean well", (desk) => {
     ]);
     expect(hasty.ms).toBeLessThan(2_000);
     never.open();
+    await brief.close();
   });
 
   test("waits for leave without using up its own time", async () => {

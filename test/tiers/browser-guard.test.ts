@@ -133,14 +133,18 @@ const FRAMES: Readonly<Record<string, (run: string) => string>> = {
 
 /** Chromium of the system, and the headless shell from npm: they are held by different walls. */
 describeBrowser("a page", (desk) => {
-  test.each(Object.entries(FRAMES))("reaches nobody over UDP from %s", async (_, page) => {
-    const it = await desk({ page: { settle_ms: 1_000 } });
+  let it: Desk;
+  beforeAll(async () => {
+    it = await desk({ page: { settle_ms: 1_000 } });
+  });
+  afterAll(() => it.close());
+
+  test.concurrent.each(Object.entries(FRAMES))("reaches nobody over UDP from %s", async (_, page) => {
     const inside = await canary();
     const run = peer(`127.0.0.2:${inside.port}`);
     const site = it.web.site({ "/": { body: `<!doctype html><body>${page(run)}` } });
     expect(await it.fetch(`${site.origin}/`)).toMatchObject({ kind: "page" });
     expect(inside.heard).toEqual([]);
-    await it.close();
     await inside.close();
   });
 });
@@ -164,11 +168,14 @@ describeBrowser("a page in a browser", (desk) => {
   });
   const visit = async (pages: Pages) => it.fetch(`${it.web.site(pages).origin}/`);
 
-  test.each(WAYS)("reaches no private address by %s", async (_, page) => {
-    const places = [`127.0.0.2:${inside.port}`, `private.test:${inside.port}`, `mixed.test:${inside.port}`];
+  test.concurrent.each(WAYS)("reaches no private address by %s", async (_, page) => {
+    // One of its own: the others are at it at the same time.
+    const own = await canary();
+    const places = [`127.0.0.2:${own.port}`, `private.test:${own.port}`, `mixed.test:${own.port}`];
     const answer = await visit({ "/": { body: places.map(page).join("") } });
     expect(answer).toMatchObject({ kind: "page", status: 200 });
-    expect(inside.heard).toEqual([]);
+    expect(own.heard).toEqual([]);
+    await own.close();
   });
 
   test("reaches none by a redirect of what it loads", async () => {
@@ -246,18 +253,20 @@ describeBrowser("a page in a browser", (desk) => {
 
 describeBrowser("the same page without the guard's rule", (desk) => {
   test("does reach there: the canary hears those whom it would have heard", async () => {
-    const inside = await canary();
     const open = await desk({
       page: { settle_ms: 1_000 },
+      pool: { waiting: WAYS.length, wait_ms: 60_000 },
       judge: { url: loopback.url, address: () => "allowed" },
     });
     const heard = new Map<string, boolean>();
-    for (const [name, page] of WAYS) {
-      inside.heard.length = 0;
+    const reach = async ([name, page]: (typeof WAYS)[number]): Promise<void> => {
+      const inside = await canary();
       const site = open.web.site({ "/": { body: page(`127.0.0.2:${inside.port}`) } });
       await open.fetch(`${site.origin}/`);
       heard.set(name, inside.heard.length > 0);
-    }
+      await inside.close();
+    };
+    await Promise.all(WAYS.map(reach));
     const silent = [...heard].filter(([, was]) => !was).map(([name]) => name);
     // What no answer is made of is not asked for at all, peers there are none, and QUIC finds no proxy that knows it.
     expect(silent.toSorted()).toEqual([
@@ -270,6 +279,5 @@ describeBrowser("the same page without the guard's rule", (desk) => {
       "speculation",
     ]);
     await open.close();
-    await inside.close();
   }, 120_000);
 });
