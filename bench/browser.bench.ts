@@ -19,8 +19,8 @@ import { findChromium } from "../actors/tiers/adapters/chromium.ts";
 import { browserTransport } from "../actors/tiers/adapters/transport.browser.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { egressProxy } from "../cluster/adapters/egress/egress.proxy.ts";
-import { silentMeters } from "../cluster/adapters/telemetry/meters.silent.ts";
 import { cpuSeconds, machine, median, proportionalMb, residentMb } from "./harness.ts";
+import { silentTelemetry } from "../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const { values } = parseArgs({
   options: {
@@ -85,7 +85,7 @@ async function all(pages: number, one: (n: number) => Promise<void>): Promise<vo
 async function route(address: (n: number) => string) {
   const rule = destination({ allow: ["127.0.0.0/8"] });
   const proxy = await egressProxy({ judge: rule });
-  const pool = browserPool({ chromium, proxy, meters: silentMeters(), limits: { pages: AT_ONCE } });
+  const pool = browserPool({ chromium, proxy, ...silentTelemetry(), limits: { pages: AT_ONCE } });
   const fetch = browserTransport({ pool, clock: systemClock(), destination: rule });
   const signal = new AbortController().signal;
   const enter = async () =>

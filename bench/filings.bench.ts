@@ -24,7 +24,7 @@ import { mongoDocuments } from "../cluster/adapters/documents/documents.mongo.ts
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
-import { embedded, SILENT } from "../cluster/embedded.ts";
+import { embedded } from "../cluster/embedded.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import { start } from "../ops/engines/adapters/process.ts";
@@ -32,6 +32,8 @@ import { find, placeOf } from "../ops/engines/install.ts";
 import { FilingLimiter } from "../schemas/filing-source.ts";
 import { worstSecond } from "../test/harness/edgar.ts";
 import { machine } from "./harness.ts";
+import { SILENT_METRICS } from "../cluster/ports/metrics.ts";
+import { SILENT_LOG } from "../cluster/ports/log.ts";
 
 const ME = fileURLToPath(import.meta.url);
 const RPS = 8;
@@ -44,7 +46,13 @@ const open = (address: string): Documents =>
 function limiterOn(documents: Documents) {
   const clock = systemClock();
   const random = systemRandom();
-  const limiter = filingLimiterActor({ documents, clock, meters: SILENT, requests_per_second: RPS });
+  const limiter = filingLimiterActor({
+    documents,
+    clock,
+    metrics: SILENT_METRICS,
+    log: SILENT_LOG,
+    requests_per_second: RPS,
+  });
   const { ask } = embedded([limiter], { clock, random, documents });
   return { ask, clock };
 }

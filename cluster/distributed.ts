@@ -5,7 +5,7 @@
  * process, any other is an envelope on the stream SYNC; a tell is an envelope on WORK. partition.ts reads them.
  */
 import type { Actor } from "./actor.ts";
-import { type Cluster, type ClusterDeps, SILENT } from "./embedded.ts";
+import { type Cluster, type ClusterDeps } from "./embedded.ts";
 import { node } from "./node.ts";
 import { localEntry } from "./node-state.ts";
 import {
@@ -25,6 +25,8 @@ import { partitionOf, PARTITIONS } from "./placement.ts";
 import type { Bus } from "./ports/bus.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Leases } from "./ports/leases.ts";
+import { SILENT_METRICS } from "./ports/metrics.ts";
+import { SILENT_LOG } from "./ports/log.ts";
 
 export interface DistributedDeps extends ClusterDeps {
   readonly bus: Bus;
@@ -55,15 +57,16 @@ export async function distributed(
   deps: DistributedDeps,
   { name: nodeName, owns }: Role,
 ): Promise<DistributedCluster> {
-  const { clock, bus, leases, meters = SILENT } = deps;
+  const { clock, bus, leases, metrics = SILENT_METRICS, log = SILENT_LOG } = deps;
   await assertClusterSettings(deps);
   const state: ClusterState = {
     clock,
     bus,
-    meters,
+    metrics,
+    log,
     nodeName,
     inbox: await bus.inbox((token, body) => receiveAnswer(state, token, body)),
-    pending: pendingAsks(clock, meters),
+    pending: pendingAsks(clock, metrics),
     outstanding: new Map(),
     partitions: new Map(),
     nextId: 0,
@@ -71,7 +74,7 @@ export async function distributed(
   };
   const localNode = node(
     actors,
-    { ...deps, meters },
+    { ...deps, metrics, log },
     {
       reply: (reply_to, outcome) => reply(state, reply_to, outcome),
       tell: (contract, key, operation, message) => {
@@ -98,7 +101,9 @@ export async function distributed(
   });
 
   const partitionOwner = owns
-    ? ownership(nodeName, { clock, leases, meters }, (lease) => openPartition(state, partitionDeps, lease))
+    ? ownership(nodeName, { clock, leases, metrics, log }, (lease) =>
+        openPartition(state, partitionDeps, lease),
+      )
     : null;
 
   async function stop(limit_ms = STOP_MS): Promise<void> {
@@ -137,7 +142,7 @@ interface OutgoingTell {
 
 /** Sends a tell of a turn to its actor; tries again while it is refused. */
 function tell(state: ClusterState, outgoing: OutgoingTell, attempts = 0): void {
-  const { clock, bus, meters } = state;
+  const { clock, bus, metrics, log } = state;
   const { contract, key, operation, message, dedup_id } = outgoing;
   const { name } = contract;
   const partition = partitionOf(contract.shard_by, key);
@@ -159,8 +164,8 @@ function tell(state: ClusterState, outgoing: OutgoingTell, attempts = 0): void {
       clock.at(clock.now() + TELL_RETRY_MS, () => tell(state, outgoing, attempts + 1));
       return;
     }
-    if (problem instanceof Fault) meters.count("trawl_faults_total", { code: problem.code });
-    meters.say("error", "A message was lost", { actor: name, key, operation, problem });
+    if (problem instanceof Fault) metrics.count("trawl_faults_total", { code: problem.code });
+    log.error("A message was lost", { actor: name, key, operation, problem });
   });
 }
 

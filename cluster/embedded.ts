@@ -14,16 +14,18 @@ import { PARTITIONS } from "./placement.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
-import type { Meters } from "./ports/meters.ts";
 import type { Random } from "./ports/random.ts";
 import { pendingAsks, ASK_TIMEOUT_MS } from "./pending-asks.ts";
+import { type Metrics, SILENT_METRICS } from "./ports/metrics.ts";
+import { type Log, SILENT_LOG } from "./ports/log.ts";
 
 export interface ClusterDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly documents: Documents;
   /** Default: nothing is counted or logged. */
-  readonly meters?: Meters;
+  readonly metrics?: Metrics;
+  readonly log?: Log;
 }
 
 export interface Cluster {
@@ -45,11 +47,10 @@ const TELL_RETRY_MS = 250;
 const MAX_TELL_RETRIES = 40;
 
 const nothing = (): void => {};
-export const SILENT: Meters = { count: nothing, gauge: nothing, observe: nothing, say: nothing };
 
 export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
-  const { clock, meters = SILENT } = deps;
-  const pending = pendingAsks(clock, meters);
+  const { clock, metrics = SILENT_METRICS, log = SILENT_LOG } = deps;
+  const pending = pendingAsks(clock, metrics);
   let nextToken = 0;
   let isStopping = false;
 
@@ -67,8 +68,8 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
         clock.at(clock.now() + TELL_RETRY_MS, () => tell(contract, key, operation, message, attempts + 1));
         return;
       }
-      if (problem instanceof Fault) meters.count("trawl_faults_total", { code: problem.code });
-      meters.say("error", "A message was lost", { actor: contract.name, key, operation, problem });
+      if (problem instanceof Fault) metrics.count("trawl_faults_total", { code: problem.code });
+      log.error("A message was lost", { actor: contract.name, key, operation, problem });
     }
   }
 
@@ -106,7 +107,7 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
       return promise;
     };
 
-  const localNode = node(actors, { ...deps, meters }, { reply: pending.resolve, tell });
+  const localNode = node(actors, { ...deps, metrics, log }, { reply: pending.resolve, tell });
   const shard = localNode.openShard({ ownsKeys: () => true, epoch: 0, ask: clientFor(false) });
   const recovered = shard.recover(Array.from({ length: PARTITIONS }, (_, partition) => partition));
   // The caller may wait for it; a test that does not must not fail by it.

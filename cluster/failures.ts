@@ -4,14 +4,14 @@ import type { ActorKind, NodeDeps } from "./node-state.ts";
 
 /** Neither the message nor the state is logged: they may hold what no log should. */
 export function reportFailure(
-  { meters }: NodeDeps,
+  { metrics, log }: NodeDeps,
   actor: string,
   key: string,
   operation: string,
   problem: unknown,
 ): void {
-  meters.count("trawl_actor_failures_total", { kind: actor });
-  meters.say("error", "A turn failed", { actor, key, operation, problem });
+  metrics.count("trawl_actor_failures_total", { kind: actor });
+  log.error("A turn failed", { actor, key, operation, problem });
 }
 
 export const asFault = (problem: unknown, text: string): Fault =>

@@ -8,15 +8,17 @@ import type { Actor, ActorClient } from "./actor.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import type { Fault } from "./ports/fault.ts";
-import type { Meters } from "./ports/meters.ts";
 import type { Random } from "./ports/random.ts";
 import type { OperationValidators, Validator } from "./wire.ts";
+import type { Metrics } from "./ports/metrics.ts";
+import type { Log } from "./ports/log.ts";
 
 export interface NodeDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly documents: Documents;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
 }
 
 /** What a caller is answered: a reply that has been copied and checked, or what went wrong. */

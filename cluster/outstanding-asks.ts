@@ -13,9 +13,10 @@ import { partitionOf } from "./placement.ts";
 import type { Bus, Inbox } from "./ports/bus.ts";
 import type { Clock } from "./ports/clock.ts";
 import { Fault, type FaultCode } from "./ports/fault.ts";
-import type { Meters } from "./ports/meters.ts";
 import type { Shard } from "./shard.ts";
 import { copyOverWire, validatorsOf } from "./wire.ts";
+import type { Metrics } from "./ports/metrics.ts";
+import type { Log } from "./ports/log.ts";
 
 /** An open ask older than this is sent again, this often. */
 const RESEND_AFTER_MS = 10_000;
@@ -55,7 +56,8 @@ interface OutstandingAsk {
 export interface ClusterState {
   readonly clock: Clock;
   readonly bus: Bus;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   readonly nodeName: string;
   readonly inbox: Inbox;
   readonly pending: PendingAsks;
@@ -203,7 +205,7 @@ export function reply(state: ClusterState, reply_to: string, outcome: Outcome): 
     "reply" in outcome ? outcome : { fault: { code: outcome.fault.code, message: outcome.fault.message } };
   state.bus.answer(address, JSON.stringify(answer)).catch((problem: unknown) => {
     // The caller asks again.
-    state.meters.say("debug", "An answer was lost", { problem });
+    state.log.debug("An answer was lost", { problem });
   });
 }
 

@@ -38,7 +38,7 @@ export function ownership(
   deps: OwnershipDeps,
   open: (lease: PartitionLease) => Promise<PartitionHandle>,
 ): Ownership {
-  const { clock, leases, meters } = deps;
+  const { clock, leases, log } = deps;
   const state: OwnershipState = { ...deps, nodeName, open, partitions: new Map(), isDraining: false };
   const { partitions } = state;
   let currentRound: Promise<unknown> = Promise.resolve();
@@ -52,7 +52,7 @@ export function ownership(
       currentRound = current.catch(ignore);
       isIncomplete = await current;
     } catch (problem) {
-      meters.say("warn", "Cannot list the members", { problem });
+      log.warn("Cannot list the members", { problem });
     }
     if (state.isDraining) return;
     roundTimer = clock.at(clock.now() + (isIncomplete ? ROUND_SOON_MS : ROUND_MS), () => void rounds());

@@ -7,7 +7,8 @@
 import type { Clock } from "./ports/clock.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Lease, Leases } from "./ports/leases.ts";
-import type { Meters } from "./ports/meters.ts";
+import type { Metrics } from "./ports/metrics.ts";
+import type { Log } from "./ports/log.ts";
 
 /** A partition while this node owns it. */
 export interface PartitionLease {
@@ -46,7 +47,8 @@ export interface OwnedPartition {
 export interface OwnershipDeps {
   readonly clock: Clock;
   readonly leases: Leases;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
 }
 
 export interface OwnershipState extends OwnershipDeps {
@@ -93,7 +95,7 @@ export async function claim(state: OwnershipState, partition: number): Promise<v
 }
 
 async function open(state: OwnershipState, owned: OwnedPartition): Promise<boolean> {
-  const { clock, leases, meters } = state;
+  const { clock, leases, log } = state;
   const { partition, epoch } = owned;
   try {
     const handle = await state.open({
@@ -110,7 +112,7 @@ async function open(state: OwnershipState, owned: OwnedPartition): Promise<boole
     await handle.remove();
     return false;
   } catch (problem) {
-    meters.say("warn", "A partition could not be opened", { partition, epoch, problem });
+    log.warn("A partition could not be opened", { partition, epoch, problem });
     drop(state, owned);
     await leases.release(partition, owned.lease).catch(ignore);
     return false;
@@ -125,8 +127,8 @@ export function drop(state: OwnershipState, owned: OwnedPartition): void {
 function lose(state: OwnershipState, owned: OwnedPartition, why: string): void {
   if (!isHeld(state, owned)) return;
   const { partition, epoch } = owned;
-  state.meters.count("trawl_faults_total", { code: "lease_lost" });
-  state.meters.say("warn", "A partition was lost", { partition, epoch, why });
+  state.metrics.count("trawl_faults_total", { code: "lease_lost" });
+  state.log.warn("A partition was lost", { partition, epoch, why });
   drop(state, owned);
 }
 
@@ -158,7 +160,7 @@ export async function handOff(state: OwnershipState, owned: OwnedPartition): Pro
     await drainAndRelease(state, owned);
   } catch (problem) {
     const { partition } = owned;
-    state.meters.say("warn", "A partition could not be transferred", { partition, problem });
+    state.log.warn("A partition could not be transferred", { partition, problem });
     drop(state, owned);
   }
 }

@@ -119,8 +119,7 @@ function receive(open: OpenPartition, delivery: Delivery): void {
   const { envelope } = delivery;
   const { name, key, reply_to, deadline_ms } = envelope;
   const ack = (reason: AckReason): void => {
-    if (reason === "dead_lettered")
-      cluster.meters.say("warn", "A message was dead-lettered", { actor: name, key });
+    if (reason === "dead_lettered") cluster.log.warn("A message was dead-lettered", { actor: name, key });
     void acknowledge(open, delivery);
   };
   if (deadline_ms !== null && deadline_ms <= cluster.clock.now()) return ack("expired");
@@ -137,8 +136,8 @@ function receive(open: OpenPartition, delivery: Delivery): void {
       failed_attempts: 0,
     });
   } catch (problem) {
-    cluster.meters.count("trawl_actor_failures_total", { kind: name });
-    cluster.meters.say("error", "An envelope cannot be read", { actor: name, key, problem });
+    cluster.metrics.count("trawl_actor_failures_total", { kind: name });
+    cluster.log.error("An envelope cannot be read", { actor: name, key, problem });
     const fault = new Fault("no_answer", `Cannot read what was asked of "${name}/${key}"`);
     if (reply_to !== null) reply(cluster, reply_to, { fault });
     ack("dead_lettered");
@@ -178,8 +177,7 @@ async function recover(open: OpenPartition): Promise<void> {
     try {
       return await local.shard.recover([partition]);
     } catch (problem) {
-      if (isFirst)
-        cluster.meters.say("warn", "Actors with reminders could not be listed", { partition, problem });
+      if (isFirst) cluster.log.warn("Actors with reminders could not be listed", { partition, problem });
       await pause(open, RECOVERY_RETRY_MS);
     }
   }
@@ -197,7 +195,7 @@ async function checkStranded(open: OpenPartition): Promise<void> {
   const stranded = open.unknown_ids.filter((id) => previous.includes(id));
   if (stranded.length === 0) return scheduleCheck(open);
   const { partition } = open.lease;
-  open.cluster.meters.say("warn", "Envelopes are stranded", { partition, stranded });
+  open.cluster.log.warn("Envelopes are stranded", { partition, stranded });
   open.deps.relinquish(partition);
 }
 

@@ -78,7 +78,7 @@ export function statsOf(node: NodeState): NodeStats {
 function reportGauges(node: NodeState): void {
   const { activations, waiting } = statsOf(node);
   for (const { name } of node.catalogue) {
-    node.meters.gauge("trawl_actor_activations", { kind: name }, activations[name]!);
-    node.meters.gauge("trawl_actor_mailbox_depth", { kind: name }, waiting[name]!);
+    node.metrics.gauge("trawl_actor_activations", { kind: name }, activations[name]!);
+    node.metrics.gauge("trawl_actor_mailbox_depth", { kind: name }, waiting[name]!);
   }
 }

@@ -5,7 +5,7 @@
 import type { Outcome } from "./node-state.ts";
 import type { Clock } from "./ports/clock.ts";
 import { Fault } from "./ports/fault.ts";
-import type { Meters } from "./ports/meters.ts";
+import type { Metrics } from "./ports/metrics.ts";
 
 export const ASK_TIMEOUT_MS = 160_000;
 
@@ -31,7 +31,7 @@ export interface PendingAsks {
   readonly size: () => number;
 }
 
-export function pendingAsks(clock: Clock, meters: Meters): PendingAsks {
+export function pendingAsks(clock: Clock, metrics: Metrics): PendingAsks {
   const pending = new Map<string, PendingAsk>();
   let externals = 0;
   const drainWaiters: (() => void)[] = [];
@@ -49,7 +49,7 @@ export function pendingAsks(clock: Clock, meters: Meters): PendingAsks {
     const ask = remove(token);
     if (!ask) return;
     if ("reply" in outcome) return ask.resolve(outcome.reply);
-    meters.count("trawl_faults_total", { code: outcome.fault.code });
+    metrics.count("trawl_faults_total", { code: outcome.fault.code });
     ask.reject(outcome.fault);
   }
 

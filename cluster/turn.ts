@@ -142,7 +142,7 @@ function flush(activation: Activation, { effects }: Outbox): void {
     } catch (problem) {
       // Not the actor's mistake: its messages were checked when the handler sent them.
       const { kind, key } = activation;
-      kind.shard.node.meters.say("error", "An effect of a turn was lost", { actor: kind.name, key, problem });
+      kind.shard.node.log.error("An effect of a turn was lost", { actor: kind.name, key, problem });
     }
   }
 }
@@ -186,7 +186,7 @@ function failTurn(activation: Activation, entry: MailboxEntry, problem: unknown)
   const willRetry = (entry.reply_to === "" || isRedelivered) && entry.failed_attempts < MAX_ATTEMPTS;
   if (willRetry) activation.queue.unshift(entry);
   else if (entry.reply_to === "") {
-    node.meters.say("error", "A message was dead-lettered", {
+    node.log.error("A message was dead-lettered", {
       actor: kind.name,
       key,
       operation: entry.operation,

@@ -9,7 +9,6 @@
  */
 import type { ActorClient } from "../cluster/actor.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
-import type { Meters } from "../cluster/ports/meters.ts";
 import {
   Account,
   type Bill,
@@ -27,6 +26,7 @@ import {
 } from "../schemas/accounts.ts";
 import type { BILLING_CATEGORIES } from "../schemas/common.ts";
 import { type Allowances, type Used, usedOf } from "./limits.ts";
+import type { Log } from "../cluster/ports/log.ts";
 
 export type Billing = (typeof BILLING_CATEGORIES)[number];
 
@@ -93,7 +93,7 @@ export interface Metering {
 interface MeteringDeps {
   readonly ask: ActorClient;
   readonly clock: Clock;
-  readonly meters: Meters;
+  readonly log: Log;
   /** Unique among all gateways, past ones included: the actor recognises repeated reports by it. */
   readonly gateway: string;
   /** Whether other gateways serve the same keys. Default: no. */
@@ -112,7 +112,7 @@ const UNSHARED_S = 8;
 /** While an actor cannot be reached, reports stop being added at this number; the last one grows instead. */
 const MAX_UNSENT = 60;
 
-export function metering({ ask, clock, meters, gateway, shared = false }: MeteringDeps): Metering {
+export function metering({ ask, clock, log, gateway, shared = false }: MeteringDeps): Metering {
   const projectMeters = new Map<string, ProjectMeter>();
   let isArmed = false;
 
@@ -364,7 +364,7 @@ export function metering({ ask, clock, meters, gateway, shared = false }: Meteri
       await Promise.all(
         [...projectMeters.values()].map(async (projectMeter) => {
           await this.flush(projectMeter.project).catch((problem: Error) => {
-            meters.say("error", "Cannot tell the last tallies of a project", {
+            log.error("Cannot tell the last tallies of a project", {
               project: projectMeter.project,
               tallies: projectMeter.unsent.length,
               problem: problem.message,

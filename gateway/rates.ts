@@ -10,9 +10,9 @@ import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../cluster/actor.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import { Fault } from "../cluster/ports/fault.ts";
-import type { Meters } from "../cluster/ports/meters.ts";
 import { Account, type RateRequest } from "../schemas/accounts.ts";
 import { limitField } from "./limits.ts";
+import type { Metrics } from "../cluster/ports/metrics.ts";
 
 /** What is limited: the project, and its key where that has a limit of its own. */
 export interface Limited {
@@ -36,7 +36,7 @@ export interface Rates {
 interface SharedRatesDeps {
   readonly ask: ActorClient;
   readonly clock: Clock;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
 }
 
 const WINDOW_MS = 1_000;
@@ -77,7 +77,7 @@ interface ProjectRates {
   alone_until_ms: number;
 }
 
-export function sharedRates({ ask, clock, meters }: SharedRatesDeps): Rates {
+export function sharedRates({ ask, clock, metrics }: SharedRatesDeps): Rates {
   const byProject = new LRUCache<string, ProjectRates>({ max: MAX_PROJECTS });
 
   function projectRatesOf(name: string): ProjectRates {
@@ -203,7 +203,7 @@ export function sharedRates({ ask, clock, meters }: SharedRatesDeps): Rates {
       );
     } catch (problem) {
       if (!(problem instanceof Fault)) throw problem;
-      meters.count("trawl_faults_total", { code: problem.code });
+      metrics.count("trawl_faults_total", { code: problem.code });
       projectRates.alone_until_ms = clock.mono() + ALONE_MS;
       return null;
     }

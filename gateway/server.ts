@@ -5,7 +5,6 @@
  */
 import type { Clock } from "../cluster/ports/clock.ts";
 import { Fault } from "../cluster/ports/fault.ts";
-import type { Level, Meters } from "../cluster/ports/meters.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import {
   type Caller,
@@ -37,6 +36,8 @@ import {
 import { requestIds } from "./request-id.ts";
 import { type Answer, type RouteMatch, type PathRoutes, type Route, router } from "./route.ts";
 import { pathReader, queryReader, type ReadResult, readJson, shape } from "./validate.ts";
+import type { Metrics } from "../cluster/ports/metrics.ts";
+import type { Log, LogLevel } from "../cluster/ports/log.ts";
 
 interface ServerDeps {
   readonly routes: readonly Route[];
@@ -46,7 +47,8 @@ interface ServerDeps {
   readonly rates?: Rates;
   readonly clock: Clock;
   readonly random: Random;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
 }
 
 export interface Server {
@@ -89,7 +91,16 @@ const CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 const NO_PARAMS: Readonly<Record<string, string>> = {};
 const READ_NOTHING: ReadResult<unknown> = { kind: "read", value: null };
 
-export function server({ routes, identify, metering, rates, clock, random, meters }: ServerDeps): Server {
+export function server({
+  routes,
+  identify,
+  metering,
+  rates,
+  clock,
+  random,
+  metrics,
+  log,
+}: ServerDeps): Server {
   const find = router(routes);
   const compiledRoutes = new Map(routes.map((route) => [route, compileRoute(route)]));
   const unrouted = compileRoute(null);
@@ -101,7 +112,7 @@ export function server({ routes, identify, metering, rates, clock, random, meter
     reply: Reply,
     caller: Caller | null = null,
     limit: string | null = null,
-    level: Level = "info",
+    level: LogLevel = "info",
   ): Reply {
     const { compiled, request_id, head, abort } = context;
     const headers: Record<string, string> = { ...reply.headers };
@@ -109,8 +120,8 @@ export function server({ routes, identify, metering, rates, clock, random, meter
     if (compiled.route?.cors) Object.assign(headers, OPEN_TO_BROWSERS);
     headers["X-Request-Id"] = request_id;
     const ms = clock.mono() - context.began_ms;
-    if (abort.aborted) meters.count("trawl_http_aborted_total", NO_LABELS);
-    meters.count(
+    if (abort.aborted) metrics.count("trawl_http_aborted_total", NO_LABELS);
+    metrics.count(
       "trawl_http_requests_total",
       compiled.counted.get(statusClass(reply.status)) ?? {
         route: compiled.duration.route,
@@ -118,8 +129,8 @@ export function server({ routes, identify, metering, rates, clock, random, meter
         status: statusClass(reply.status),
       },
     );
-    meters.observe("trawl_http_request_duration_seconds", compiled.duration, ms / 1000);
-    meters.say(level, "request", {
+    metrics.observe("trawl_http_request_duration_seconds", compiled.duration, ms / 1000);
+    log[level]("request", {
       request_id,
       route: compiled.duration.route,
       method: head.method,
@@ -168,7 +179,7 @@ export function server({ routes, identify, metering, rates, clock, random, meter
 
   function refuseKey(context: RequestContext, refusal: Reply): Reply {
     const reason = refusal === MISSING_TOKEN ? "missing" : refusal.status === 401 ? "invalid" : "unavailable";
-    meters.count("trawl_auth_failures_total", { reason });
+    metrics.count("trawl_auth_failures_total", { reason });
     return finish(context, refusal);
   }
 
@@ -185,7 +196,7 @@ export function server({ routes, identify, metering, rates, clock, random, meter
   function afterRateCount(context: RequestContext, caller: Caller, { passed, limit }: Counted): LimitCheck {
     const shut = suspended(caller);
     if (shut) {
-      meters.count("trawl_auth_failures_total", { reason: "suspended" });
+      metrics.count("trawl_auth_failures_total", { reason: "suspended" });
       return { refusal: finish(context, shut, caller, limit) };
     }
     if (passed === null) return { limit };
@@ -200,7 +211,7 @@ export function server({ routes, identify, metering, rates, clock, random, meter
     caller: Caller,
     limit: string,
   ): Reply {
-    meters.count("trawl_rate_limited_total", { policy });
+    metrics.count("trawl_rate_limited_total", { policy });
     return finish(context, refusal, caller, limit);
   }
 
@@ -268,11 +279,11 @@ export function server({ routes, identify, metering, rates, clock, random, meter
   /** The reply for an exception: a Fault has its own status; anything else is a bug, a 500 without details. */
   function errorReply({ request_id, compiled }: RequestContext, problem: unknown): Reply {
     if (problem instanceof Fault) {
-      meters.count("trawl_faults_total", { code: problem.code });
-      meters.say("warn", problem.message, { request_id, route: compiled.duration.route, code: problem.code });
+      metrics.count("trawl_faults_total", { code: problem.code });
+      log.warn(problem.message, { request_id, route: compiled.duration.route, code: problem.code });
       return ofFault(problem, request_id);
     }
-    meters.say("error", "A route broke", { request_id, route: compiled.duration.route, problem });
+    log.error("A route broke", { request_id, route: compiled.duration.route, problem });
     return internalError(request_id);
   }
 

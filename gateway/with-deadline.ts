@@ -1,18 +1,18 @@
 /** Waits for work that may go on without the call: until the work ends, the deadline passes or the client disconnects. */
 import type { Clock } from "../cluster/ports/clock.ts";
-import type { Meters } from "../cluster/ports/meters.ts";
+import type { Log } from "../cluster/ports/log.ts";
 
 /** The longest wait of a synchronous call that sets no timeout itself. */
 export const WAIT_MS = 150_000;
 
 interface DeadlineDeps {
   readonly clock: Clock;
-  readonly meters: Meters;
+  readonly log: Log;
 }
 
 /** The result of the work, or null after the deadline or a disconnect. The signal handed to the work aborts then. */
 export async function withDeadline<T>(
-  { clock, meters }: DeadlineDeps,
+  { clock, log }: DeadlineDeps,
   {
     id,
     timeout_ms,
@@ -32,7 +32,7 @@ export async function withDeadline<T>(
   try {
     const done = work(stop.signal).catch((problem: unknown) => {
       if (!stop.signal.aborted) throw problem;
-      meters.say("debug", "Work nobody waited for broke", { id, problem });
+      log.debug("Work nobody waited for broke", { id, problem });
       return null;
     });
     return await Promise.race([done, expired.promise]);

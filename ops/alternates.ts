@@ -4,15 +4,17 @@ import { searchService } from "../actors/search/service.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
-import type { Meters } from "../cluster/ports/meters.ts";
 import { toMicros } from "../schemas/accounts.ts";
 import type { Config } from "./config.ts";
 import type { SearchParts } from "./search.ts";
+import type { Metrics } from "../cluster/ports/metrics.ts";
+import type { Log } from "../cluster/ports/log.ts";
 
 interface AlternatesDeps {
   readonly clock: Clock;
   readonly documents: Documents;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   readonly searchParts: SearchParts;
   readonly user_agent: string;
 }
@@ -47,12 +49,13 @@ const NOTHING = { urls: [], cost_micros: 0 } as const;
 function searchFor({
   clock,
   documents,
-  meters,
+  metrics,
+  log,
   searchParts,
 }: AlternatesDeps): NonNullable<Sources["search"]> {
   const { revision } = searchParts;
   return async (say, query, { id, project, language }, signal) => {
-    const search = searchService({ documents, ask: say, clock, meters, revision });
+    const search = searchService({ documents, ask: say, clock, metrics, revision });
     const aborted = Promise.withResolvers<typeof NOTHING>();
     const onAbort = () => aborted.resolve(NOTHING);
     signal.addEventListener("abort", onAbort, { once: true });
@@ -73,7 +76,7 @@ function searchFor({
       }),
       (problem: unknown) => {
         if (!(problem instanceof Fault)) throw problem;
-        meters.say("warn", "Cannot search for copies of a page", { problem: problem.message });
+        log.warn("Cannot search for copies of a page", { problem: problem.message });
         return NOTHING;
       },
     );

@@ -6,13 +6,15 @@ import { findChromium } from "../actors/tiers/adapters/chromium.ts";
 import { browserTransport } from "../actors/tiers/adapters/transport.browser.ts";
 import { egressProxy } from "../cluster/adapters/egress/egress.proxy.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
-import type { Meters } from "../cluster/ports/meters.ts";
 import type { Config } from "./config.ts";
 import { dataPath } from "./stores.ts";
+import type { Metrics } from "../cluster/ports/metrics.ts";
+import type { Log } from "../cluster/ports/log.ts";
 
 interface BrowserDeps {
   readonly clock: Clock;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   readonly destination: Destination;
   /** The same for what a page asks for by itself, with less in it. Default: no less. */
   readonly subresource_destination?: Destination;
@@ -28,7 +30,7 @@ export interface OpenBrowser {
 /** Null where there is no Chromium: the route is not configured. None is started before the first page wants it. */
 export async function openBrowser(
   { tiers, storage, egress }: Config,
-  { clock, meters, destination, subresource_destination = destination }: BrowserDeps,
+  { clock, metrics, log, destination, subresource_destination = destination }: BrowserDeps,
 ): Promise<OpenBrowser | null> {
   const chromium = findChromium({
     path: tiers.chromium_path ?? null,
@@ -36,18 +38,14 @@ export async function openBrowser(
   });
   if (chromium === null) {
     const path = tiers.chromium_path;
-    meters.say(
-      path === "none" ? "info" : "warn",
-      "There is no Chromium: the route browser is not configured",
-      {
-        ...(path !== undefined && { TRAWL_CHROMIUM_PATH: path }),
-      },
-    );
+    log[path === "none" ? "info" : "warn"]("There is no Chromium: the route browser is not configured", {
+      ...(path !== undefined && { TRAWL_CHROMIUM_PATH: path }),
+    });
     return null;
   }
-  meters.say("info", "The route browser is configured", { chromium: chromium.sentence });
+  log.info("The route browser is configured", { chromium: chromium.sentence });
   const proxy = await egressProxy({ judge: subresource_destination, dns_servers: egress.dns_servers });
-  const pool = browserPool({ chromium, proxy, meters });
+  const pool = browserPool({ chromium, proxy, metrics, log });
   return {
     transport: browserTransport({ pool, clock, destination: destination }),
     max_pages: MAX_PAGES,

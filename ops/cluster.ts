@@ -9,9 +9,9 @@ import type { Actor } from "../cluster/actor.ts";
 import { distributed } from "../cluster/distributed.ts";
 import { type Cluster, embedded, type ClusterDeps } from "../cluster/embedded.ts";
 import type { RemoteTasks } from "../cluster/ports/role-workers.ts";
-import type { Meters } from "../cluster/ports/meters.ts";
 import type { NodeAdmin, NodeDirectory } from "../cluster/ports/node-directory.ts";
 import type { Config } from "./config.ts";
+import type { Log } from "../cluster/ports/log.ts";
 
 export interface Membership {
   readonly cluster: Cluster;
@@ -49,11 +49,11 @@ export function topologyProblem({ cluster, storage }: Config): string | null {
 /** How browsers are reached that other nodes have; null where there are no others. Throws Fault. */
 export async function openRemoteTasks(
   { cluster: { bus, roles } }: Config,
-  meters: Meters,
+  log: Log,
 ): Promise<RemoteTasks | null> {
   if (bus === "memory" || !(roles.includes("worker") || roles.includes("browser"))) return null;
   const { natsRemoteTasks } = await import("../cluster/adapters/nodes/role-workers.nats.ts");
-  return natsRemoteTasks(bus, meters);
+  return natsRemoteTasks(bus, log);
 }
 
 /** For the commands that look at a cluster, too. Throws Fault. */
@@ -79,7 +79,7 @@ export async function join(
   actors: readonly Actor[],
   deps: ClusterDeps,
 ): Promise<Membership> {
-  const { random, meters } = deps;
+  const { random, log } = deps;
   const chance = Math.floor(random.next() * 2 ** 32).toString(36);
   const node = `${hostname().replaceAll(/[^A-Za-z0-9-]/g, "-")}-${process.pid}-${chance}`;
   if (address === "memory") {
@@ -100,8 +100,8 @@ export async function join(
     import("../cluster/adapters/bus/bus.nats.ts"),
     import("../cluster/adapters/leases/leases.nats.ts"),
   ]);
-  const bus = await natsBus(address, meters);
-  const leases = await natsLeases(address, meters ? { meters } : {});
+  const bus = await natsBus(address, log);
+  const leases = await natsLeases(address, log ? { log } : {});
   const nodeDirectory = await openNodeDirectory(address);
   const owns = roles.includes("worker");
   const close = async (): Promise<void> => {

@@ -8,16 +8,18 @@
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
-import type { Meters } from "../cluster/ports/meters.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import { BODY_REF_COLLECTIONS, referencedBetween } from "../cluster/body-refs.ts";
 import { everyMinute } from "./every-minute.ts";
+import type { Metrics } from "../cluster/ports/metrics.ts";
+import type { Log } from "../cluster/ports/log.ts";
 
 interface CollectBodiesDeps {
   readonly documents: Documents;
   readonly blobs: Blobs;
   readonly clock: Clock;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   readonly random: Random;
 }
 
@@ -26,10 +28,17 @@ const MIN_AGE_MS = 2 * 24 * 60 * 60_000;
 
 const prefixOf = (part: number): string => part.toString(16).padStart(2, "0");
 
-export function collectBodies({ documents, blobs, clock, meters, random }: CollectBodiesDeps): Disposable {
+export function collectBodies({
+  documents,
+  blobs,
+  clock,
+  metrics,
+  log,
+  random,
+}: CollectBodiesDeps): Disposable {
   let part = Math.floor(random.next() * PARTS);
 
-  return everyMinute({ clock, meters, what: "Cannot remove bodies that nobody needs" }, async (isStopped) => {
+  return everyMinute({ clock, log, what: "Cannot remove bodies that nobody needs" }, async (isStopped) => {
     const prefix = prefixOf(part);
     const stored_before_ms = clock.now() - MIN_AGE_MS;
     const candidates: string[] = [];
@@ -41,7 +50,7 @@ export function collectBodies({ documents, blobs, clock, meters, random }: Colle
       for (const sha256 of candidates) {
         if (isStopped()) return;
         if (referenced.has(sha256)) continue;
-        if (await blobs.remove(sha256, stored_before_ms)) meters.count("trawl_bodies_removed_total", {});
+        if (await blobs.remove(sha256, stored_before_ms)) metrics.count("trawl_bodies_removed_total", {});
       }
     }
     part = (part + 1) % PARTS;

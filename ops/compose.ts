@@ -34,11 +34,11 @@ import type { ActorClient } from "../cluster/actor.ts";
 import { yieldToEventLoop } from "../cluster/adapters/time/event-loop.system.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
-import { prometheusMeters } from "../cluster/adapters/telemetry/meters.prometheus.ts";
+import { pinoLog } from "../cluster/adapters/telemetry/log.pino.ts";
+import { prometheusMetrics } from "../cluster/adapters/telemetry/metrics.prometheus.ts";
 import { onlyTo } from "../cluster/adapters/egress/upstream-proxy.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
 import { processWorkers } from "../cluster/adapters/workers/workers.processes.ts";
-import type { Meters } from "../cluster/ports/meters.ts";
 import type { TaskResult, Workers } from "../cluster/ports/workers.ts";
 import { chooseHttp } from "../gateway/adapters/choose-http.ts";
 import { authenticator } from "../gateway/authenticate.ts";
@@ -74,6 +74,8 @@ import { readDemo, seedDemo } from "./demo.ts";
 import { openSearch } from "./search.ts";
 import { openRequestAudit } from "./request-audit.ts";
 import { dataPath, openBlobs, openDocuments } from "./stores.ts";
+import type { Log } from "../cluster/ports/log.ts";
+import type { Metrics } from "../cluster/ports/metrics.ts";
 
 /** A service that runs. */
 export interface Running {
@@ -103,7 +105,7 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 };
 
 /** The children that read documents; what goes wrong in them stays in them. */
-function readers(meters: Meters): Workers {
+function readers(metrics: Metrics, log: Log): Workers {
   const size = Math.max(1, availableParallelism() - 1);
   return processWorkers({
     tasks: new URL("../actors/lib/content/extract.ts", import.meta.url),
@@ -126,7 +128,7 @@ function readers(meters: Meters): Workers {
       },
     },
     queue_limit: 256,
-    meters,
+    log,
   });
 }
 
@@ -151,20 +153,21 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const serves = roles.includes("gateway");
   const clock = systemClock();
   const random = systemRandom();
-  const meters = prometheusMeters({ level: config.log.level });
+  const metrics = prometheusMetrics();
+  const log = pinoLog({ level: config.log.level });
   const documents = await openDocuments(config);
   opened.push(() => documents.close());
   const blobs = await openBlobs(config);
   opened.push(() => blobs.close());
 
   const rule = destination({ allow: config.egress.allow, own: ownEndpoints(config) });
-  const filings = openFilingsUpstream(config, { clock, random, documents, blobs, meters, rule });
+  const filings = openFilingsUpstream(config, { clock, random, documents, blobs, metrics, log, rule });
   opened.push(() => filings.close());
   const egress = filings.denyFilingHosts(
     undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers }),
   );
   // A node without actors reads no documents, so it needs none to read them.
-  const workers = works ? readers(meters) : null;
+  const workers = works ? readers(metrics, log) : null;
   const extract = async (task: ExtractTask, signal: AbortSignal): Promise<TaskResult<Extracted>> =>
     // There is nothing to read in what is no text; its bytes need not travel.
     task.kind === "binary"
@@ -182,13 +185,14 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const to_renderer =
     render_url === undefined ? null : undiciEgress({ judge: onlyTo(new URL(render_url)), dns_servers });
   const common = { egress, clock, destination: rule };
-  const remoteTasks = await openRemoteTasks(config, meters);
+  const remoteTasks = await openRemoteTasks(config, log);
   if (remoteTasks) opened.push(() => remoteTasks.close());
   const browser =
     roles.includes("browser") && (works || remoteTasks)
       ? await openBrowser(config, {
           clock,
-          meters,
+          metrics,
+          log,
           destination: rule,
           subresource_destination: filings.denyFilingDestinations(rule),
         })
@@ -214,12 +218,12 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   };
   const requestAudit =
     works && config.audit.requests === "on"
-      ? openRequestAudit({ documents, clock, meters, node: () => node })
+      ? openRequestAudit({ documents, clock, log, node: () => node })
       : null;
   const budget = (project: string) => budgetOf(documents, project);
   const index_path = dataPath(config.storage.data_dir, "search.sqlite");
   const bodyGrants = openBodyGrants({ documents, clock });
-  const searching = openSearch(config, { clock, documents, meters, index_path, budgetOf: budget });
+  const searching = openSearch(config, { clock, documents, metrics, log, index_path, budgetOf: budget });
   const { revision } = searching;
   // Jobs that are found at the start ask with a voice of their own, before there is anybody else to ask.
   const ask: ActorClient = (of, key, operation, message, options) =>
@@ -236,8 +240,8 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     yieldToEventLoop,
     www_url: config.filings.www_url.replace(/\/+$/, ""),
   });
-  const pages = fetchService({ documents, ask, clock, meters, joined, reservedHosts: handed });
-  const find = searchService({ documents, ask, clock, meters, revision });
+  const pages = fetchService({ documents, ask, clock, metrics, log, joined, reservedHosts: handed });
+  const find = searchService({ documents, ask, clock, metrics, revision });
   const membership = await joinCluster(
     config,
     [
@@ -257,14 +261,22 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
           clock,
           documents,
           blobs,
-          meters,
+          metrics,
+          log,
           routes: tiers,
           ...(requestAudit && { onRequestSent: requestAudit.record }),
           extract,
           joined,
           prices: readPrices(prices),
           budgetOf: budget,
-          sources: openSources(config, { clock, documents, meters, searchParts: searching, user_agent }),
+          sources: openSources(config, {
+            clock,
+            documents,
+            metrics,
+            log,
+            searchParts: searching,
+            user_agent,
+          }),
           onPageStored: searching.onPageStored,
           onGone: searching.onGone,
           reservedHosts: handed,
@@ -274,12 +286,13 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       }),
       ...searching.actors,
       ...filings.actors,
-      filingTextActor({ clock, documents, blobs, meters, extract }),
+      filingTextActor({ clock, documents, blobs, metrics, log, extract }),
       ...jobActors({
         documents,
         clock,
         random,
-        meters,
+        metrics,
+        log,
         egress,
         kinds: [
           fetchItems({ pages, bodyGrants: bodyGrants, clock, joined }),
@@ -288,7 +301,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
         ],
       }),
     ],
-    { clock, random, documents, meters },
+    { clock, random, documents, metrics, log },
   );
   const { cluster, node } = membership;
   opened.push(
@@ -299,9 +312,9 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
 
   const first = await prepareAccounts(documents, config.gateway.admin_key ?? null, clock.now());
   if (first.admin_key === "revoked")
-    meters.say("warn", "TRAWL_ADMIN_KEY names a key that was revoked: it stays so, and opens nothing");
+    log.warn("TRAWL_ADMIN_KEY names a key that was revoked: it stays so, and opens nothing");
   const isOneOfMany = membership.isShared;
-  const usageMetering = metering({ ask: cluster.ask, clock, meters, gateway: node, shared: isOneOfMany });
+  const usageMetering = metering({ ask: cluster.ask, clock, log, gateway: node, shared: isOneOfMany });
   const identify = authenticator({
     find: (key_sha256) => findGrant(documents, key_sha256),
     metering: usageMetering,
@@ -312,7 +325,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
   const documentExpiry = expireDocuments({
     documents,
     clock,
-    meters,
+    log,
     collections: [
       "submissions_files",
       "filing_texts",
@@ -324,7 +337,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       "request_audit",
     ],
   });
-  const bodyCollection = collectBodies({ documents, blobs, clock, meters, random });
+  const bodyCollection = collectBodies({ documents, blobs, clock, metrics, log, random });
   const stopCleaning = (): void => [documentExpiry, bodyCollection].forEach((work) => work[Symbol.dispose]());
   opened.push(async () => stopCleaning());
 
@@ -347,7 +360,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     draining: () => draining,
     version,
     clock,
-    metrics: { content_type: meters.contentType, render: () => meters.render() },
+    metrics: { content_type: metrics.contentType, render: () => metrics.render() },
   });
   const routes: Route[] = [
     ...fetchRoutes({
@@ -357,16 +370,18 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       blobs,
       bodyGrants: bodyGrants,
       clock,
-      meters,
+      metrics,
+      log,
     }),
-    ...searchRoutes({ search: find, clock, meters }),
+    ...searchRoutes({ search: find, clock, metrics, log }),
     ...filingsRoutes({
       filings: filed,
       decode: decodeText,
       blobs,
       bodyGrants: bodyGrants,
       clock,
-      meters,
+      metrics,
+      log,
       yieldToEventLoop,
     }),
     ...bodyRoutes({ blobs, bodyGrants: bodyGrants }),
@@ -375,7 +390,7 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       ask: cluster.ask,
       clock,
       random,
-      meters,
+      log,
       kinds: [
         fetchBatch({ blobs, decode: decodeText, isOperatorUrl: handed.isReserved }),
         searchBatch,
@@ -407,8 +422,8 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
       version,
     }),
   ];
-  const rates = isOneOfMany ? { rates: sharedRates({ ask: cluster.ask, clock, meters }) } : {};
-  const serverDeps = { identify, metering: usageMetering, ...rates, clock, random, meters };
+  const rates = isOneOfMany ? { rates: sharedRates({ ask: cluster.ask, clock, metrics }) } : {};
+  const serverDeps = { identify, metering: usageMetering, ...rates, clock, random, metrics, log };
   const seed = async (base: string): Promise<void> => {
     const { index } = searching;
     if (index && demo) await seedDemo({ documents, blobs, index, clock, extract }, demo, base);
@@ -493,10 +508,10 @@ async function assemble(config: Config, opened: Close[]): Promise<Running> {
     apiServer = await listening(routes, port, shared);
   }
   const { name, port: listens_at } = (apiServer ?? statusServer)!;
-  meters.gauge("trawl_http_server_info", { name }, 1);
+  metrics.gauge("trawl_http_server_info", { name }, 1);
   address = addressOf(listens_at);
   if (!isKnown) await seed(address);
-  meters.say("info", "Listening", { address, status_address, http: name, node, version: process.version });
+  log.info("Listening", { address, status_address, http: name, node, version: process.version });
   return { address, http: sentence, first_key: first.key, serves, stop, ended: ended.promise };
 }
 

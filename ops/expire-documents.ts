@@ -4,13 +4,13 @@
  */
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
-import type { Meters } from "../cluster/ports/meters.ts";
 import { everyMinute } from "./every-minute.ts";
+import type { Log } from "../cluster/ports/log.ts";
 
 interface ExpireDocumentsDeps {
   readonly documents: Documents;
   readonly clock: Clock;
-  readonly meters: Meters;
+  readonly log: Log;
   readonly collections: readonly string[];
 }
 
@@ -19,8 +19,8 @@ const BATCH = 500;
 /** Rounds of one minute; a backlog larger than this is worked off over several. */
 const MAX_ROUNDS = 20;
 
-export const expireDocuments = ({ documents, clock, meters, collections }: ExpireDocumentsDeps): Disposable =>
-  everyMinute({ clock, meters, what: "Cannot remove what has expired" }, async (isStopped) => {
+export const expireDocuments = ({ documents, clock, log, collections }: ExpireDocumentsDeps): Disposable =>
+  everyMinute({ clock, log, what: "Cannot remove what has expired" }, async (isStopped) => {
     for (const collection of collections) {
       for (let round = 0; round < MAX_ROUNDS && !isStopped(); round++) {
         if ((await documents.removeExpired(collection, clock.now(), BATCH)) < BATCH) break;

@@ -16,16 +16,18 @@ import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Egress } from "../cluster/ports/egress.ts";
-import type { Meters } from "../cluster/ports/meters.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import type { Config } from "./config.ts";
+import type { Metrics } from "../cluster/ports/metrics.ts";
+import type { Log } from "../cluster/ports/log.ts";
 
 interface FilingsUpstreamDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly documents: Documents;
   readonly blobs: Blobs;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   readonly rule: Destination;
 }
 
@@ -41,18 +43,18 @@ export interface FilingsUpstream {
 }
 
 export function openFilingsUpstream(config: Config, deps: FilingsUpstreamDeps): FilingsUpstream {
-  const { clock, documents, blobs, meters, rule } = deps;
+  const { clock, documents, blobs, metrics, log, rule } = deps;
   const { identity, data_url, www_url, search_url, requests_per_second, egress } = config.filings;
   const hosts = filingHosts({ data: data_url, www: www_url, search: search_url });
   // HTTP/1.1 and a pool of its own: others were reset over HTTP/2, and a kept connection saves a slot its time.
   const filingsEgress = undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers, http2: false });
-  const common = { clock, documents, blobs, meters, hosts, egress };
+  const common = { clock, documents, blobs, metrics, log, hosts, egress };
   const { name: crawler_name } = config.crawler;
 
   return {
     hosts,
     actors: [
-      filingLimiterActor({ documents, clock, meters, requests_per_second }),
+      filingLimiterActor({ documents, clock, metrics, log, requests_per_second }),
       filingAddressActor(
         documentFetcher({
           ...common,

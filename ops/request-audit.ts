@@ -6,8 +6,8 @@
  */
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
-import type { Meters } from "../cluster/ports/meters.ts";
 import type { RequestSent } from "../schemas/domain.ts";
+import type { Log } from "../cluster/ports/log.ts";
 
 export interface AuditedRequest extends RequestSent {
   /** Unix milliseconds by its node's clock, when the request left. */
@@ -39,14 +39,14 @@ export interface RequestAudit {
 interface RequestAuditDeps {
   readonly documents: Documents;
   readonly clock: Clock;
-  readonly meters: Meters;
+  readonly log: Log;
   readonly node: () => string;
 }
 
 /** Sorts by time as text. */
 const keyOf = (at_ms: number, rest = ""): string => `${String(at_ms).padStart(15, "0")} ${rest}`;
 
-export function openRequestAudit({ documents, clock, meters, node }: RequestAuditDeps): RequestAudit {
+export function openRequestAudit({ documents, clock, log, node }: RequestAuditDeps): RequestAudit {
   let rows: Row[] = [];
   let alarm: Disposable | null = null;
   let writing: Promise<void> = Promise.resolve();
@@ -71,7 +71,7 @@ export function openRequestAudit({ documents, clock, meters, node }: RequestAudi
         expires_at_ms: clock.now() + TTL_MS,
       });
     } catch (problem) {
-      meters.say("warn", "Some requests are missing from the request audit", {
+      log.warn("Some requests are missing from the request audit", {
         requests: batch.rows.length,
         problem,
       });

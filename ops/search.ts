@@ -17,14 +17,16 @@ import { onlyTo } from "../cluster/adapters/egress/upstream-proxy.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Egress } from "../cluster/ports/egress.ts";
-import type { Meters } from "../cluster/ports/meters.ts";
 import { Account, toMicros } from "../schemas/accounts.ts";
 import type { Config } from "./config.ts";
+import type { Metrics } from "../cluster/ports/metrics.ts";
+import type { Log } from "../cluster/ports/log.ts";
 
 interface SearchDeps {
   readonly clock: Clock;
   readonly documents: Documents;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   /** The file of the built-in index. */
   readonly index_path: string;
   /** What a project may spend in a month, in micros; null: no limit. */
@@ -45,7 +47,7 @@ export interface SearchParts {
 }
 
 export function openSearch(config: Config, deps: SearchDeps): SearchParts {
-  const { clock, documents, meters, index_path } = deps;
+  const { clock, documents, metrics, log, index_path } = deps;
   const { searxng_urls, fallback_url, fallback_key, fallback_price } = config.search;
   const egresses: Egress[] = [];
   /** Reaches exactly one endpoint that the operator configured, private or not. */
@@ -57,7 +59,7 @@ export function openSearch(config: Config, deps: SearchDeps): SearchParts {
 
   const index =
     searxng_urls.length === 0 && config.cluster.bus === "memory"
-      ? localIndex({ path: index_path, clock, meters })
+      ? localIndex({ path: index_path, clock, metrics, log })
       : null;
   const engines: Engine[] = index
     ? [index.engine]
@@ -80,7 +82,7 @@ export function openSearch(config: Config, deps: SearchDeps): SearchParts {
 
   return {
     actors: [
-      searchActor(runSearch({ clock, documents, meters, engines, fallback, revision })),
+      searchActor(runSearch({ clock, documents, metrics, log, engines, fallback, revision })),
       searchInstancesActor([...new Set(engines.map(({ name }) => name))]),
     ],
     revision,
@@ -113,7 +115,7 @@ function indexPage(index: LocalIndex, page: StoredPage, crawler_name: string): v
 }
 
 /** The project's Account actor reserves the money and releases what was not spent. */
-const budget = ({ budgetOf, meters }: SearchDeps): Budget => ({
+const budget = ({ budgetOf, log }: SearchDeps): Budget => ({
   reserve: async (ask, project, id, micros) => {
     const limit_micros = await budgetOf(project);
     return (await ask(Account, project, "reserve", { id, micros, limit_micros })).kind === "reserved";
@@ -121,7 +123,7 @@ const budget = ({ budgetOf, meters }: SearchDeps): Budget => ({
   settle: async (ask, project, id, micros) => {
     await ask(Account, project, "settle", { id, micros }).catch((problem: unknown) => {
       // The reservation expires by itself; the cost is in the request's bill.
-      meters.say("warn", "Cannot settle a fallback search", { project, problem: String(problem) });
+      log.warn("Cannot settle a fallback search", { project, problem: String(problem) });
     });
   },
 });

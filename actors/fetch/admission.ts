@@ -14,7 +14,7 @@ const SLOT_WAIT_MS = { sync: 15_000, batch: 60_000 } as const;
 /** The refusal of a hop to a reserved host. It ends the route; no client sees it. */
 export const DELEGATED = "delegated";
 
-type AdmissionDeps = Pick<PipelineDeps, "clock" | "meters" | "joined" | "onRequestSent" | "reservedHosts">;
+type AdmissionDeps = Pick<PipelineDeps, "clock" | "log" | "joined" | "onRequestSent" | "reservedHosts">;
 
 /** Asks for one request. Throws Fault lease_lost when another node may own the key. */
 export async function admit(deps: AdmissionDeps, run: RunState, url: string): Promise<Admission> {
@@ -61,7 +61,7 @@ interface Grant {
 
 /** The hooks of an admitted request. */
 function admitted(
-  { clock, meters, onRequestSent }: AdmissionDeps,
+  { clock, log, onRequestSent }: AdmissionDeps,
   run: RunState,
   { site, fetch_id, void_ms }: Grant,
 ): Extract<Admission, { kind: "admitted" }> {
@@ -69,7 +69,7 @@ function admitted(
   let isSending = false;
   const onUndelivered = (problem: unknown) => {
     // A slot that is not released lapses; the domain is only slower for it.
-    meters.say("warn", "Cannot release a slot", { domain: site, problem: String(problem) });
+    log.warn("Cannot release a slot", { domain: site, problem: String(problem) });
   };
   const onSent = (): void => {
     isSending = false;

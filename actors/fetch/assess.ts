@@ -29,7 +29,7 @@ const CHALLENGE_BYTES = 65_536;
  * such.
  */
 export async function assess(
-  deps: Pick<PipelineDeps, "clock" | "meters" | "extract">,
+  deps: Pick<PipelineDeps, "clock" | "metrics" | "log" | "extract">,
   store: PageStore,
   run: RunState,
   tier: Tier,
@@ -65,8 +65,8 @@ export async function assess(
   if (result.kind === "failed") {
     const { reason } = result;
     if (UNREAD_REASONS.has(reason)) run.unread.add(extracted);
-    deps.meters.count("trawl_work_failures_total", { task: kind, reason });
-    deps.meters.say("warn", "Cannot read a document", { kind, reason, bytes: page.body.length });
+    deps.metrics.count("trawl_work_failures_total", { task: kind, reason });
+    deps.log.warn("Cannot read a document", { kind, reason, bytes: page.body.length });
   }
   const text_chars = extracted.text.length;
   const challenge = isTrusted

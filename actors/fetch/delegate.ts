@@ -8,7 +8,7 @@ import { answerOf, type PipelineDeps, recordAttempt, type RunState } from "./run
 
 /** `previous_redirects`: those that led to `url`. */
 export async function delegate(
-  deps: Pick<PipelineDeps, "clock" | "meters" | "extract" | "reservedHosts">,
+  deps: Pick<PipelineDeps, "clock" | "metrics" | "log" | "extract" | "reservedHosts">,
   store: PageStore,
   run: RunState,
   url: string,

@@ -16,7 +16,7 @@ export type FindAlternate = (lookup: AlternateLookup) => Promise<AlternateResult
 
 /** An open copy of a page that is sold, closed to this crawler, gone or blocked; null when none is searched or found. */
 export async function findOpenCopy(
-  { documents, meters }: Pick<PipelineDeps, "documents" | "meters">,
+  { documents, metrics }: Pick<PipelineDeps, "documents" | "metrics">,
   findAlternate: FindAlternate,
   run: RunState,
   admit: TransportRequest["admit"],
@@ -40,7 +40,7 @@ export async function findOpenCopy(
     signal,
     note(status, reason, ms, detail) {
       recordAttempt(run, "source", status, reason, ms, detail);
-      meters.count("trawl_fetch_attempts_total", { tier: "source", reason });
+      metrics.count("trawl_fetch_attempts_total", { tier: "source", reason });
     },
   });
   run.spent_micros += cost_micros;

@@ -118,7 +118,7 @@ async function runFetch(pipeline: Pipeline, run: RunState, deadline: AbortSignal
       return taken;
     }
     tried.push(taken);
-    deps.meters.count("trawl_fetch_attempts_total", {
+    deps.metrics.count("trawl_fetch_attempts_total", {
       tier: step.tier,
       reason: folded(run.attempts.at(-1)?.reason ?? "none"),
     });
@@ -128,14 +128,14 @@ async function runFetch(pipeline: Pipeline, run: RunState, deadline: AbortSignal
 
 /** The time is over: the page with the most text that a route brought, if any. */
 async function timedOut(pipeline: Pipeline, run: RunState): Promise<FetchAnswer> {
-  const { clock, meters } = pipeline.deps;
+  const { clock, log } = pipeline.deps;
   recordAttempt(run, "request_timeout", null, "timeout", clock.now() - run.began_ms, null);
   const pages = run.tried.filter(({ outcome }) => outcome.kind === "page");
   const best = pages.toSorted((a, b) => textChars(b) - textChars(a))[0] ?? null;
   const answer = await finish(pipeline, run, best ? null : "timeout", best);
   // No caller has time left to wait for it.
   recordOutcome(run, best ? "answered" : "abandoned").catch((problem: unknown) => {
-    meters.say("warn", "Cannot record the outcome of a fetch", {
+    log.warn("Cannot record the outcome of a fetch", {
       domain: run.site,
       problem: String(problem),
     });
@@ -166,7 +166,7 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
   const result = await route({ ...request, validators, signal, admit: admitFor(deps, run) });
   assertOwned(run);
   if (isPremium(tier)) await settleBudget(deps, run, tier, result);
-  deps.meters.observe("trawl_fetch_duration_seconds", { tier }, result.ms / 1_000);
+  deps.metrics.observe("trawl_fetch_duration_seconds", { tier }, result.ms / 1_000);
   switch (result.kind) {
     case "refused":
       run.refusal = result.refusal;
@@ -280,14 +280,14 @@ function resultFor(error: FetchError | null, tried: readonly Candidate[], isLate
 }
 
 /** Tells the profile of the host what the run showed, for later fetches; the answer does not wait for it. */
-function recordObservation({ meters }: PipelineDeps, { ask, tried, hints, site, host }: RunState): void {
+function recordObservation({ log }: PipelineDeps, { ask, tried, hints, site, host }: RunState): void {
   const observation = observe(tried);
   // A host that was never blocked has nothing to unlearn.
   const isNews = tried.some(({ tier }) => isPremium(tier)) || hints.premium !== "unknown";
   if (observation === null || !isNews) return;
   const key = `${site} ${host}`;
   ask(HostProfile, key, "recordObservation", observation).catch((problem: unknown) => {
-    meters.say("warn", "Cannot record what a fetch showed of its host", { host, problem: String(problem) });
+    log.warn("Cannot record what a fetch showed of its host", { host, problem: String(problem) });
   });
 }
 

@@ -5,7 +5,7 @@ import type { TransportResult } from "../lib/web/transport.ts";
 import { priceMost, priceOf } from "./prices.ts";
 import type { PipelineDeps, RunState } from "./run.ts";
 
-type PremiumDeps = Pick<PipelineDeps, "prices" | "budgetOf" | "meters">;
+type PremiumDeps = Pick<PipelineDeps, "prices" | "budgetOf" | "log">;
 
 const reservationId = ({ request }: RunState, tier: PremiumTier): string => `${request.fetch_id}.${tier}`;
 
@@ -24,7 +24,7 @@ export async function reserveBudget(
 }
 
 export async function settleBudget(
-  { prices = {}, meters }: PremiumDeps,
+  { prices = {}, log }: PremiumDeps,
   run: RunState,
   tier: PremiumTier,
   result: TransportResult,
@@ -40,6 +40,6 @@ export async function settleBudget(
   const message = { id: reservationId(run, tier), micros };
   await run.ask(Account, project, "settle", message).catch((problem: unknown) => {
     // The reservation expires by itself; the usage of this request counts what was spent.
-    meters.say("warn", "Cannot settle a premium attempt", { project, problem: String(problem) });
+    log.warn("Cannot settle a premium attempt", { project, problem: String(problem) });
   });
 }

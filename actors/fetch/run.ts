@@ -7,7 +7,6 @@ import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents, Versioned } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import type { Meters } from "../../cluster/ports/meters.ts";
 import type { TaskResult } from "../../cluster/ports/workers.ts";
 import { fromMicros } from "../../schemas/accounts.ts";
 import type { RequestSent } from "../../schemas/domain.ts";
@@ -28,12 +27,15 @@ import type { CachedPage } from "./freshness.ts";
 import { NO_HINTS, type Outcome, type RouteHints } from "./ladder.ts";
 import type { Prices } from "./prices.ts";
 import type { ReservedHosts } from "./reserved-hosts.ts";
+import type { Metrics } from "../../cluster/ports/metrics.ts";
+import type { Log } from "../../cluster/ports/log.ts";
 
 export interface PipelineDeps {
   readonly clock: Clock;
   readonly documents: Documents;
   readonly blobs: Blobs;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   /** A route that is absent is answered with `not_configured`. */
   readonly routes: Readonly<Partial<Record<Tier, Transport>>>;
   /** Hosts that the operator counts as one site. */

@@ -7,18 +7,20 @@ import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import type { Meters } from "../../cluster/ports/meters.ts";
 import type { FetchError } from "../../schemas/errors.ts";
 import { EMPTY_RECORD, Fetch, type FetchAnswer, type FetchRequest } from "../../schemas/fetch.ts";
 import { type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../lib/web/url.ts";
 import { type ReservedHosts, withoutCallerChoices } from "./reserved-hosts.ts";
 import { asCachedPage, cacheKey, type CachedPage, freshness } from "./freshness.ts";
+import type { Metrics } from "../../cluster/ports/metrics.ts";
+import type { Log } from "../../cluster/ports/log.ts";
 
 interface FetchServiceDeps {
   readonly documents: Documents;
   readonly ask: ActorClient;
   readonly clock: Clock;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   readonly joined?: JoinedSites;
   /** Hosts whose pages are the same for every caller. Default: none. */
   readonly reservedHosts?: Pick<ReservedHosts, "isReserved">;
@@ -58,7 +60,8 @@ export function fetchService({
   documents,
   ask,
   clock,
-  meters,
+  metrics,
+  log,
   joined,
   reservedHosts,
 }: FetchServiceDeps): FetchService {
@@ -107,18 +110,18 @@ export function fetchService({
       const page = isRecent ? entry.page : await lookUp(digest);
       const fresh = freshness(page, request, clock.now());
       if (fresh.kind === "hit") {
-        meters.count("trawl_cache_hits_total", { cache: "pages" });
+        metrics.count("trawl_cache_hits_total", { cache: "pages" });
         sources.set(fresh.answer, { digest, page: page! });
         return fresh.answer;
       }
-      meters.count("trawl_cache_misses_total", { cache: "pages" });
+      metrics.count("trawl_cache_misses_total", { cache: "pages" });
     }
     const wait_ms = Math.max(1, request.deadline_ms - clock.now()) + GRACE_MS;
     const { fetch_id } = request;
     const key = `${siteOf(url.hostname, joined)} ${digest}`;
     const cancel = (): void => {
       client(Fetch, key, "cancel", { fetch_id }).catch((problem: unknown) => {
-        meters.say("warn", "Cannot leave a fetch", { problem: String(problem) });
+        log.warn("Cannot leave a fetch", { problem: String(problem) });
       });
     };
     signal?.addEventListener("abort", cancel);
@@ -146,11 +149,11 @@ export function fetchService({
       if (!entry?.page || entry.page !== source.page) return false;
       if (clock.mono() - entry.looked_up_ms >= LOOK_EVERY_MS) {
         lookUp(source.digest).catch((problem: unknown) => {
-          meters.say("warn", "Cannot look a cached page up", { problem: String(problem) });
+          log.warn("Cannot look a cached page up", { problem: String(problem) });
         });
       }
       const fresh = freshness(entry.page, request, now_ms).kind === "hit";
-      if (fresh) meters.count("trawl_cache_hits_total", { cache: "pages" });
+      if (fresh) metrics.count("trawl_cache_hits_total", { cache: "pages" });
       return fresh;
     },
   };

@@ -16,7 +16,6 @@ import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import type { Meters } from "../../cluster/ports/meters.ts";
 import type { Random } from "../../cluster/ports/random.ts";
 import { FilingAddress, type SourceAnswer, type SourceRequest } from "../../schemas/filing-source.ts";
 import type { FilingHosts, SourceAddress } from "./upstream/hosts.ts";
@@ -27,6 +26,7 @@ import {
   type CachedDocument,
   lookup,
 } from "./upstream/document-cache.ts";
+import type { Metrics } from "../../cluster/ports/metrics.ts";
 
 export interface FilingSource {
   readonly get: (request: SourceRequest) => Promise<SourceAnswer>;
@@ -40,7 +40,7 @@ export interface FilingSourceDeps {
   readonly ask: ActorClient;
   readonly clock: Clock;
   readonly random: Random;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
   readonly hosts: FilingHosts;
   /** Whose limiter this node asks. */
   readonly egress: string;
@@ -53,7 +53,7 @@ const GRACE_MS = 3_000;
 const RETRY_MS = 250;
 
 export function filingSource(deps: FilingSourceDeps): FilingSource {
-  const { documents, blobs, ask, clock, random, meters, hosts, egress, isConfigured } = deps;
+  const { documents, blobs, ask, clock, random, metrics, hosts, egress, isConfigured } = deps;
   /** Many who want the same at once look once. */
   const lookups = new Map<string, Promise<CachedDocument | null>>();
 
@@ -91,11 +91,11 @@ export function filingSource(deps: FilingSourceDeps): FilingSource {
     if (request.cache_ttl_s !== 0) {
       const lookedUp = lookup(await stored(request, digest), request, clock.now());
       if (lookedUp.kind === "hit") {
-        meters.count("trawl_cache_hits_total", { cache: "filings" });
+        metrics.count("trawl_cache_hits_total", { cache: "filings" });
         return lookedUp.answer;
       }
     }
-    meters.count("trawl_cache_misses_total", { cache: "filings" });
+    metrics.count("trawl_cache_misses_total", { cache: "filings" });
     return null;
   }
 

@@ -9,19 +9,21 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import { bodyRefs, type BodyRefs } from "../../cluster/body-refs.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import type { Meters } from "../../cluster/ports/meters.ts";
 import type { TaskResult } from "../../cluster/ports/workers.ts";
 import { TEXT_INLINE_BYTES } from "../../schemas/fetch.ts";
 import { FilingTextExtractor, FilingText, type FilingTextRequest } from "../../schemas/filings.ts";
 import { cutOff } from "../lib/content/extract.ts";
 import type { Extracted, ExtractTask } from "../lib/content/extraction-result.ts";
 import { contentKindOf } from "../lib/web/http.ts";
+import type { Metrics } from "../../cluster/ports/metrics.ts";
+import type { Log } from "../../cluster/ports/log.ts";
 
 export interface FilingTextDeps {
   readonly clock: Clock;
   readonly documents: Documents;
   readonly blobs: Blobs;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   /** Outside this process, within a time and a memory. */
   readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
 }
@@ -73,7 +75,7 @@ export function filingTextActor(deps: FilingTextDeps) {
 
 /** Throws Fault. */
 async function extractText(
-  { clock, documents, blobs, refs, meters, extract }: FilingTextDeps & { readonly refs: BodyRefs },
+  { clock, documents, blobs, refs, metrics, log, extract }: FilingTextDeps & { readonly refs: BodyRefs },
   { sha256, url, content_type }: FilingTextRequest,
   signal: AbortSignal,
 ): Promise<FilingText> {
@@ -85,8 +87,8 @@ async function extractText(
   const result = await extract(task, signal);
   const extracted = result.kind === "done" ? result.value : cutOff(task, result.reason);
   if (result.kind === "failed") {
-    meters.count("trawl_work_failures_total", { task: kind, reason: result.reason });
-    meters.say("warn", "Cannot read a filed document", { kind, reason: result.reason, bytes: bytes.length });
+    metrics.count("trawl_work_failures_total", { task: kind, reason: result.reason });
+    log.warn("Cannot read a filed document", { kind, reason: result.reason, bytes: bytes.length });
   }
   const isLong = Buffer.byteLength(extracted.text) > TEXT_INLINE_BYTES;
   const stored = async (content: string): Promise<string> => (await blobs.put(Buffer.from(content))).sha256;

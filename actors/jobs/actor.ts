@@ -52,7 +52,7 @@ export function jobActor(deps: JobDeps) {
     kinds: new Map(deps.kinds.map((kind) => [kind.name, kind])),
     inputs: inputCache(),
   };
-  const { meters } = deps;
+  const { metrics, log } = deps;
 
   return actor(Job)<JobState, JobRecord | null>({
     persist: (state) => state.record,
@@ -119,7 +119,7 @@ export function jobActor(deps: JobDeps) {
           state.is_dirty ||= items.is_dirty;
         }
         if (problem !== null) {
-          meters.say("warn", "Cannot read the items of a job", { job: turn.key, problem });
+          log.warn("Cannot read the items of a job", { job: turn.key, problem });
           state.retry_at_ms = now_ms + RETRY_MS;
         }
         tick(services, turn);
@@ -137,7 +137,7 @@ export function jobActor(deps: JobDeps) {
         const { state, now_ms } = turn;
         const status = applyOutcome(state, outcome, now_ms);
         if (status !== null && state.record)
-          meters.count("trawl_job_items_total", { kind: state.record.spec.kind, status });
+          metrics.count("trawl_job_items_total", { kind: state.record.spec.kind, status });
         tick(services, turn);
       },
 
@@ -154,7 +154,7 @@ export function jobActor(deps: JobDeps) {
         const { state, now_ms } = turn;
         state.in_progress.delete("delivering_callback");
         if (!state.record?.callback) return;
-        meters.count("trawl_job_callbacks_total", { outcome: status.split("_", 1)[0]! });
+        metrics.count("trawl_job_callbacks_total", { outcome: status.split("_", 1)[0]! });
         const callback = recordAttempt(state.record.callback, attempt, status, now_ms);
         state.record = { ...state.record, callback, updated_ms: now_ms };
         tick(services, turn);

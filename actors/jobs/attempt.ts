@@ -129,14 +129,14 @@ async function outcomeOfFailure(
   attempt: ItemAttempt,
   problem: unknown,
 ): Promise<AttemptOutcome> {
-  const { clock, meters, random } = services;
+  const { clock, log, random } = services;
   const { job_id, spec, item } = attempt;
   const { index } = item;
   const fault = problem instanceof Fault ? problem.code : null;
   // These are about this very item, which would break again: they count an attempt.
   const counts = fault === null || fault === "message_too_large" || fault === "no_answer";
 
-  meters.say(fault === null ? "error" : "warn", "An attempt of an item broke", {
+  log[fault === null ? "error" : "warn"]("An attempt of an item broke", {
     job: job_id,
     index,
     problem: fault ?? problem,

@@ -24,7 +24,7 @@ const REMOVED_AT_ONCE = 50;
 
 /** Ends the job. The callback is in the same write as the end: neither can be stored without the other. */
 export function finish(
-  { meters }: JobServices,
+  { metrics }: JobServices,
   turn: JobTurn,
   frontier: Frontier,
   phase: "completed" | "cancelled",
@@ -38,7 +38,7 @@ export function finish(
   state.frontier = null;
   for (const waiter of state.cancel_waiters.splice(0)) turn.answer(waiter, { exists: true });
   turn.tell(Scheduler, SCHEDULER_KEY, "finished", { job_id: key });
-  meters.count("trawl_jobs_total", { kind, status: phase });
+  metrics.count("trawl_jobs_total", { kind, status: phase });
   // The reminder would fire, too, a little later.
   turn.setTimer(now_ms, "tick", null);
 }

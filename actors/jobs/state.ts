@@ -10,7 +10,6 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Egress } from "../../cluster/ports/egress.ts";
 
-import type { Meters } from "../../cluster/ports/meters.ts";
 import type { Random } from "../../cluster/ports/random.ts";
 import {
   type Chunk,
@@ -25,6 +24,8 @@ import { countsOf, encodeStates, newStates } from "../../schemas/job-states.ts";
 import type { Frontier } from "./frontier.ts";
 import type { ItemKind } from "./kind.ts";
 import { hasUsage } from "./usage.ts";
+import type { Metrics } from "../../cluster/ports/metrics.ts";
+import type { Log } from "../../cluster/ports/log.ts";
 
 /** What all jobs of a node share. */
 export interface JobServices {
@@ -32,7 +33,8 @@ export interface JobServices {
   readonly bodyRefs: BodyRefs;
   readonly clock: Clock;
   readonly random: Random;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   /** For callbacks. */
   readonly egress: Egress;
   readonly kinds: ReadonlyMap<JobKind, ItemKind>;

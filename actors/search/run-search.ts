@@ -7,7 +7,6 @@ import type { WorkContext, ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import type { Meters } from "../../cluster/ports/meters.ts";
 import { fromMicros } from "../../schemas/accounts.ts";
 import type { SearchError } from "../../schemas/errors.ts";
 import {
@@ -21,6 +20,8 @@ import {
 import { asCachedSearch, type CachedSearch, freshAnswer, ttlOf } from "./cache.ts";
 import type { Engine, EngineAnswer, RawResult } from "./engine.ts";
 import { merge, fallbackReason } from "./merge.ts";
+import type { Metrics } from "../../cluster/ports/metrics.ts";
+import type { Log } from "../../cluster/ports/log.ts";
 
 /** A project's budget: reserved before the fallback is called, settled when the call's cost is known. */
 export interface Budget {
@@ -40,7 +41,8 @@ export interface Fallback {
 export interface SearchDeps {
   readonly clock: Clock;
   readonly documents: Documents;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   /** The primary instances, by the names the Instances actor gives. */
   readonly engines: readonly Engine[];
   /** Null: none is configured, and the primary answer is used as it is. */
@@ -64,7 +66,7 @@ export const MAX_INSTANCES = 3;
 export function runSearch(
   deps: SearchDeps,
 ): (ask: ActorClient, work: WorkContext, request: SearchRequest, digest: string) => Promise<SearchOutcome> {
-  const { clock, documents, meters, fallback, revision } = deps;
+  const { clock, documents, metrics, log, fallback, revision } = deps;
   const engines = new Map(deps.engines.map((engine) => [engine.name, engine]));
 
   /** An upstream's answer within UPSTREAM_MS, whatever it does with the signal. */
@@ -93,9 +95,9 @@ export function runSearch(
 
   function countUpstream(provider: "metasearch" | "fallback", name: string, answer: EngineAnswer): void {
     const reason = answer.kind === "answered" ? "ok" : answer.reason;
-    meters.count("trawl_search_upstream_total", { provider, reason: reasonLabel(reason) });
+    metrics.count("trawl_search_upstream_total", { provider, reason: reasonLabel(reason) });
     if (answer.kind === "answered") return;
-    meters.say("warn", "An upstream of search failed", { provider, name, reason, detail: answer.detail });
+    log.warn("An upstream of search failed", { provider, name, reason, detail: answer.detail });
   }
 
   /** The answer of the first instance that gives one, or why none did. */
@@ -156,8 +158,8 @@ export function runSearch(
       return await work();
     } catch (problem) {
       if (!(problem instanceof Fault)) throw problem;
-      meters.count("trawl_faults_total", { code: problem.code });
-      meters.say("warn", `Cannot ${what} the search cache`, { problem: problem.message });
+      metrics.count("trawl_faults_total", { code: problem.code });
+      log.warn(`Cannot ${what} the search cache`, { problem: problem.message });
       return otherwise;
     }
   }

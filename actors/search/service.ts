@@ -3,16 +3,16 @@ import type { ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import type { Meters } from "../../cluster/ports/meters.ts";
 import { Search, type SearchAnswer, type SearchRequest } from "../../schemas/search.ts";
 import { asCachedSearch, freshAnswer, searchKey } from "./cache.ts";
 import type { SearchDeps } from "./run-search.ts";
+import type { Metrics } from "../../cluster/ports/metrics.ts";
 
 interface SearchServiceDeps {
   readonly documents: Documents;
   readonly ask: ActorClient;
   readonly clock: Clock;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
   readonly revision: SearchDeps["revision"];
 }
 
@@ -23,7 +23,7 @@ const TIMEOUT_MS = 160_000;
 export function searchService(
   deps: SearchServiceDeps,
 ): (request: SearchRequest, client?: ActorClient) => Promise<SearchAnswer> {
-  const { documents, ask, clock, meters, revision } = deps;
+  const { documents, ask, clock, metrics, revision } = deps;
 
   /** A cache fault does not prevent the search. */
   const readCache = async (digest: string) => {
@@ -39,7 +39,7 @@ export function searchService(
     const digest = searchKey(request);
     if (request.cache_ttl_s !== 0) {
       const hit = freshAnswer(await readCache(digest), request, revision(), clock.now());
-      meters.count(hit ? "trawl_cache_hits_total" : "trawl_cache_misses_total", { cache: "searches" });
+      metrics.count(hit ? "trawl_cache_hits_total" : "trawl_cache_misses_total", { cache: "searches" });
       if (hit) return hit;
     }
     return client(Search, digest, "get", request, {

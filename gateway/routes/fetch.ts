@@ -8,7 +8,6 @@ import { LRUCache } from "lru-cache";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import type { Meters } from "../../cluster/ports/meters.ts";
 import { toMicros } from "../../schemas/accounts.ts";
 import type { FetchError } from "../../schemas/errors.ts";
 import {
@@ -30,6 +29,8 @@ import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../http-errors.ts";
 import { REQUEST_ID_CHARS } from "../request-id.ts";
 import type { BodyGrants } from "../body-access.ts";
 import { type Answer, type Call, type Route, route, type Shortcut } from "../route.ts";
+import type { Metrics } from "../../cluster/ports/metrics.ts";
+import type { Log } from "../../cluster/ports/log.ts";
 
 export interface FetchServices {
   /**
@@ -50,7 +51,8 @@ export interface FetchServices {
   readonly blobs: Blobs;
   readonly bodyGrants: BodyGrants;
   readonly clock: Clock;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
 }
 
 /** How long a call waits beyond its timeout_s. */
@@ -77,7 +79,7 @@ interface Written {
 const keyOf = (bytes: Buffer, external: boolean): string => (external ? "x" : "i") + bytes.toString("latin1");
 
 export function fetchRoutes(services: FetchServices): readonly Route[] {
-  const { meters, bodyGrants, isCurrent } = services;
+  const { metrics, bodyGrants, isCurrent } = services;
   const written = new LRUCache<string, Written>({
     maxSize: MAX_WRITTEN_BYTES,
     maxEntrySize: WRITTEN_BYTES_EACH,
@@ -95,7 +97,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       return null;
     }
     if (sha256 !== null && !bodyGrants.isFresh(grant.project.name, sha256, now_ms)) return null;
-    meters.count("trawl_fetch_requests_total", HIT);
+    metrics.count("trawl_fetch_requests_total", HIT);
     return { bill: cached.bill, reply: (request_id) => resend(cached, request_id) } satisfies Shortcut;
   };
 
@@ -149,7 +151,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       external: caller.grant.customer.external,
     });
     const bill = billOf(answer);
-    meters.count("trawl_fetch_requests_total", {
+    metrics.count("trawl_fetch_requests_total", {
       outcome: outcomeOf(answer.error),
       cached: String(answer.cached),
       category: bill.category,

@@ -6,7 +6,6 @@
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
-import type { Meters } from "../../cluster/ports/meters.ts";
 import { type FetchAnswer, FetchResponse } from "../../schemas/fetch.ts";
 import {
   CallOptionsQuery,
@@ -33,6 +32,8 @@ import { invalid, json, JSON_TYPE, timedOut } from "../http-errors.ts";
 import type { BodyGrants } from "../body-access.ts";
 import { type Answer, type Call, type Route, route } from "../route.ts";
 import { responseOf, textsOf, WAIT_BEYOND_TIMEOUT_MS } from "./fetch.ts";
+import type { Metrics } from "../../cluster/ports/metrics.ts";
+import type { Log } from "../../cluster/ports/log.ts";
 
 /** On whose behalf, and until when. */
 interface FilingsCaller {
@@ -94,7 +95,8 @@ export interface FilingsRouteDeps {
   readonly blobs: Blobs;
   readonly bodyGrants: BodyGrants;
   readonly clock: Clock;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   readonly yieldToEventLoop: YieldToEventLoop;
 }
 
@@ -110,7 +112,7 @@ const ERRORS =
   "`invalid_identifier`, and nothing was asked of the filing system.";
 
 export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
-  const { filings, clock, meters, bodyGrants, yieldToEventLoop } = deps;
+  const { filings, clock, metrics, log, bodyGrants, yieldToEventLoop } = deps;
 
   /** Null: nobody waits any more, or it took much longer than it may. */
   async function withTimeout<T>(
@@ -126,7 +128,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
       deadline_ms: Math.round(now_ms + time_ms),
       id: request_id,
     };
-    return withDeadline({ clock, meters }, { id: request_id, timeout_ms: wait_ms, signal: gone }, () =>
+    return withDeadline({ clock, log }, { id: request_id, timeout_ms: wait_ms, signal: gone }, () =>
       work(filingsCaller),
     );
   }
@@ -140,7 +142,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
 
   function countAnswer(operation: string, bill: Bill, error: string | null): void {
     const outcome = error === null ? "ok" : error.startsWith("http_") ? `http_${error.charAt(5)}xx` : error;
-    meters.count("trawl_filings_answers_total", { operation, outcome, cached: String(isCached(bill)) });
+    metrics.count("trawl_filings_answers_total", { operation, outcome, cached: String(isCached(bill)) });
   }
 
   async function respond(

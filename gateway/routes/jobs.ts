@@ -7,7 +7,6 @@ import type { ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import type { Meters } from "../../cluster/ports/meters.ts";
 import { Nullable } from "../../schemas/common.ts";
 import { decodeStates, type States, statusOf } from "../../schemas/job-states.ts";
 import {
@@ -28,12 +27,13 @@ import type { Caller } from "../authenticate.ts";
 import type { BatchKind, Input } from "../batch.ts";
 import { JOB_NOT_FOUND, json, JSON_TYPE } from "../http-errors.ts";
 import { type Route, route } from "../route.ts";
+import type { Log } from "../../cluster/ports/log.ts";
 
 export interface JobServices {
   readonly documents: Documents;
   readonly ask: ActorClient;
   readonly clock: Clock;
-  readonly meters: Meters;
+  readonly log: Log;
   readonly kinds: readonly BatchKind[];
 }
 
@@ -49,7 +49,7 @@ const NOT_FOUND = {
   schema: Type.Object({ detail: Type.String() }),
 };
 
-export function jobRoutes({ documents, ask, clock, meters, kinds }: JobServices): readonly Route[] {
+export function jobRoutes({ documents, ask, clock, log, kinds }: JobServices): readonly Route[] {
   const byName = new Map<JobKind, BatchKind>(kinds.map((kind) => [kind.name, kind]));
 
   /** Null: there is no such job, it is another project's, or its retention is over. Throws Fault. */
@@ -105,7 +105,7 @@ export function jobRoutes({ documents, ask, clock, meters, kinds }: JobServices)
       const result = (await kind.render(input, stored.answer, reader)) as JobItem["result"];
       return { ...item, result, error: stored.error };
     } catch (problem) {
-      meters.say("warn", "Cannot read a result", { job: job_id, index, problem });
+      log.warn("Cannot read a result", { job: job_id, index, problem });
       return unavailable;
     }
   }

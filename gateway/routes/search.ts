@@ -3,7 +3,6 @@
  * are asked and what counts as a poor answer is decided in actors/search/.
  */
 import type { Clock } from "../../cluster/ports/clock.ts";
-import type { Meters } from "../../cluster/ports/meters.ts";
 import { toMicros } from "../../schemas/accounts.ts";
 import {
   MAX_RESULTS_DEFAULT,
@@ -18,12 +17,15 @@ import type { Bill } from "../../schemas/accounts.ts";
 import { withDeadline, WAIT_MS } from "../with-deadline.ts";
 import { json, timedOut } from "../http-errors.ts";
 import { type Route, route } from "../route.ts";
+import type { Metrics } from "../../cluster/ports/metrics.ts";
+import type { Log } from "../../cluster/ports/log.ts";
 
 export interface SearchRoutesDeps {
   /** The whole search: cache, instances, fallback. Throws Fault. */
   readonly search: (request: SearchRequest) => Promise<SearchAnswer>;
   readonly clock: Clock;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
 }
 
 export const searchRoutes = (services: SearchRoutesDeps): readonly Route[] => [
@@ -49,7 +51,7 @@ export const searchRoutes = (services: SearchRoutesDeps): readonly Route[] => [
       const options = { id: request_id, timeout_ms: WAIT_MS, signal };
       const answer = await withDeadline(services, options, () => services.search(request));
       if (answer === null) return timedOut(request_id);
-      services.meters.count("trawl_search_requests_total", {
+      services.metrics.count("trawl_search_requests_total", {
         provider: answer.provider ?? "none",
         outcome: answer.error ?? (answer.results.length === 0 ? "nothing_found" : "found"),
         cached: String(answer.cached),

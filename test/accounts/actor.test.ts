@@ -6,9 +6,9 @@ import { crossings } from "../../actors/accounts/usage.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { Account, type UsageReport, type Usage } from "../../schemas/accounts.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const used = (requests: number, cost_micros = 0): Usage => ({
@@ -42,7 +42,7 @@ function project({ clock = virtualClock(NOW_MS), documents = memoryDocuments() }
     clock,
     documents,
     random: seededRandom(1),
-    meters: silentMeters(),
+    ...silentTelemetry(),
   });
   const total = async (month = "2026-11") =>
     (await ask(Account, "default", "usage", { month })).keys["sk_1234567"]?.fetch_own?.requests ?? 0;

@@ -11,10 +11,10 @@ import {
 } from "../../actors/accounts/budget.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { Account, monthOf } from "../../schemas/accounts.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 
@@ -161,7 +161,7 @@ test("is stored with the account: another node knows what is reserved and what w
   const clock = virtualClock(NOW_MS);
   const documents = memoryDocuments();
   const node = () =>
-    embedded([accountActor()], { clock, documents, random: seededRandom(1), meters: silentMeters() }).ask;
+    embedded([accountActor()], { clock, documents, random: seededRandom(1), ...silentTelemetry() }).ask;
   const request = { id: "a", micros: 60, limit_micros: 100 };
   expect(await node()(Account, "default", "reserve", request)).toEqual(reserved);
   expect(await node()(Account, "default", "reserve", { ...request, id: "b" })).toEqual(refused(40));
@@ -174,7 +174,7 @@ test("is stored beside the month's usage: a write of one keeps the other", async
     clock: virtualClock(NOW_MS),
     documents: memoryDocuments(),
     random: seededRandom(1),
-    meters: silentMeters(),
+    ...silentTelemetry(),
   });
   await ask(Account, "default", "reserve", { id: "a", micros: 60, limit_micros: 100 });
   await ask(Account, "default", "reportUsage", {

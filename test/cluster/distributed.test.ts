@@ -5,7 +5,6 @@ import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
 import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
 import { partitionOf, PARTITIONS } from "../../cluster/placement.ts";
@@ -13,6 +12,7 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import type { Bus } from "../../cluster/ports/bus.ts";
 import type { Leases } from "../../cluster/ports/leases.ts";
 import { Counter, counterActor, type Trace } from "../harness/counter.actor.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 type Work = (ask: ActorClient, context: WorkContext) => Promise<{ count: number }>;
@@ -22,7 +22,8 @@ function world() {
   const bus = memoryBus(clock);
   const leases = memoryLeases(clock);
   const documents = memoryDocuments();
-  const meters = silentMeters();
+  const telemetry = silentTelemetry(),
+    { metrics, log } = telemetry;
   let nodes = 0;
   async function join({ owns = true, work = undefined as Work | undefined, mine = leases } = {}) {
     const trace: Trace = { activations: 0, reminders: [], stumbles: 0 };
@@ -39,7 +40,7 @@ function world() {
           };
         },
       });
-    const outside = { clock, random: seededRandom(1), meters, documents: through(documents) };
+    const outside = { clock, random: seededRandom(1), metrics, log, documents: through(documents) };
     /** While `losing`, what the bus hands out does not arrive; `back`: the connection was away and is there again. */
     const line = { losing: false, back: (): void => {} };
     const lossy: Bus = {
@@ -55,7 +56,7 @@ function world() {
     );
     return { ...node, trace, link, line };
   }
-  return { clock, bus, documents, meters, join };
+  return { clock, bus, documents, telemetry, join };
 }
 
 const partitionsOf = (...all: DistributedCluster[]) => all.flatMap((node) => [...node.partitions()]);
@@ -392,7 +393,7 @@ describe("an envelope that was lost on its way from the bus", () => {
 });
 
 test("an envelope with a message that only the actor sends itself is refused", async () => {
-  const { clock, bus, meters, join } = world();
+  const { clock, bus, telemetry, join } = world();
   const { trace } = await join();
   await clock.advance(2_000);
   await bus.send({
@@ -407,7 +408,7 @@ test("an envelope with a message that only the actor sends itself is refused", a
   });
   await clock.advance(1_000);
   expect(trace.reminders).toEqual([]);
-  expect(meters.counts.get("trawl_actor_failures_total counter")).toBe(1);
+  expect(telemetry.counts.get("trawl_actor_failures_total counter")).toBe(1);
 });
 
 test("an ask that timed out is handled when it is sent once more", async () => {

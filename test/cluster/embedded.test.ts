@@ -3,19 +3,19 @@ import { describe, expect, test } from "vitest";
 import type { WorkContext, ActorClient } from "../../cluster/actor.ts";
 import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { MAX_ASKS, MAX_TELLS } from "../../cluster/shard.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Counter, counterActor, type Trace } from "../harness/counter.actor.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 
 function startNode({
   clock = virtualClock(START_MS),
   documents = memoryDocuments(),
-  meters = silentMeters(),
+  telemetry = silentTelemetry(),
   work = undefined as ((ask: ActorClient, context: WorkContext) => Promise<{ count: number }>) | undefined,
 } = {}) {
   const trace: Trace = { activations: 0, reminders: [], stumbles: 0 };
@@ -23,11 +23,11 @@ function startNode({
     clock,
     random: seededRandom(1),
     documents,
-    meters,
+    ...telemetry,
   });
   const add = (by: number, key = "a") => cluster.ask(Counter, key, "add", { by });
   const read = (key = "a") => cluster.ask(Counter, key, "read", null);
-  return { ...cluster, add, read, clock, documents, meters, trace };
+  return { ...cluster, add, read, clock, documents, telemetry, trace };
 }
 
 /** A store whose writes wait until they are let through. */
@@ -201,7 +201,7 @@ describe("a mailbox", () => {
 
   test("that is full of tells gets the next one a little later", async () => {
     const { documents, letThrough } = slowly();
-    const { ask, clock, add, meters } = startNode({ documents });
+    const { ask, clock, add, telemetry } = startNode({ documents });
     void add(0, "b");
     void ask(Counter, "b", "note", { by: 1 });
     for (let n = 0; n < MAX_TELLS + 10; n++) void ask(Counter, `c${n % 10}`, "pass", { to: "b", by: 1 });
@@ -209,24 +209,24 @@ describe("a mailbox", () => {
     letThrough();
     await clock.advance(1_000);
     expect(await add(0, "b")).toEqual({ count: MAX_TELLS + 11 });
-    expect(meters.lines.filter(({ level }) => level === "error")).toEqual([]);
+    expect(telemetry.lines.filter(({ level }) => level === "error")).toEqual([]);
   });
 });
 
 describe("a turn that breaks", () => {
   test("fails its ask, is counted and logged without the message, and leaves the state as it was", async () => {
-    const { ask, add, read, meters } = startNode();
+    const { ask, add, read, telemetry } = startNode();
     await add(3);
     await expect(ask(Counter, "a", "break", { how: "s3cret" })).rejects.toMatchObject({
       code: "no_answer",
       cause: { message: "Broken on purpose" },
     });
     expect(await read()).toEqual({ count: 3 });
-    expect(meters.counts.get("trawl_actor_failures_total counter")).toBe(1);
-    expect(meters.lines).toMatchObject([
+    expect(telemetry.counts.get("trawl_actor_failures_total counter")).toBe(1);
+    expect(telemetry.lines).toMatchObject([
       { level: "error", fields: { actor: "counter", key: "a", operation: "break" } },
     ]);
-    expect(JSON.stringify(meters.lines)).not.toContain("s3cret");
+    expect(JSON.stringify(telemetry.lines)).not.toContain("s3cret");
   });
 
   test.each([
@@ -255,7 +255,7 @@ describe("a turn that breaks", () => {
     [4, "1 s later it has done it", { count: 1 }, 4],
     [5, "then it is dead-lettered", { count: 0 }, 5],
   ])("on a tell is tried again every 250 ms, and after %i breaks %s", async (times, _, count, failures) => {
-    const { ask, read, clock, meters, trace } = startNode();
+    const { ask, read, clock, telemetry, trace } = startNode();
     await ask(Counter, "b", "trip", { to: "a", times });
     await settled();
     expect(trace.stumbles).toBe(1);
@@ -264,7 +264,7 @@ describe("a turn that breaks", () => {
     await clock.advance(60_000);
     expect(await read()).toEqual(count);
     expect(trace.stumbles).toBe(5);
-    expect(meters.counts.get("trawl_actor_failures_total counter")).toBe(failures);
+    expect(telemetry.counts.get("trawl_actor_failures_total counter")).toBe(failures);
   });
 
   test("because the store does not answer fails its ask, and nothing was done", async () => {

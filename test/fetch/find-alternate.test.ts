@@ -19,13 +19,13 @@ import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import type { FetchRequest, Tier } from "../../schemas/fetch.ts";
 import { writePdf } from "../lib/pdf-writer.ts";
 import { CHALLENGE, prose } from "../harness/web.ts";
 import { ASK } from "../harness/fetch-request.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const PAGE = "https://www.news.example/a/ferry";
 const NOW_MS = Date.UTC(2026, 10, 21);
@@ -65,7 +65,8 @@ async function oneService(
 ) {
   const clock = virtualClock(NOW_MS);
   const documents = memoryDocuments();
-  const meters = silentMeters();
+  const telemetry = silentTelemetry();
+  const { metrics, log } = telemetry;
   const egress = fakeEgress(web, clock);
   const queries: string[] = [];
   /** Documents being read in real time: the clock stands still meanwhile. */
@@ -83,7 +84,8 @@ async function oneService(
           clock,
           documents,
           blobs: memoryBlobs(),
-          meters,
+          metrics,
+          log,
           routes: { direct, ...routes },
           extract: async (task) => {
             reading++;
@@ -104,7 +106,7 @@ async function oneService(
     ],
     { clock, random: seededRandom(1), documents },
   );
-  const pages = fetchService({ documents, ask, clock, meters });
+  const pages = fetchService({ documents, ask, clock, metrics, log });
   let asked = 0;
   const get = async (wishes: Partial<FetchRequest> = {}) => {
     let done = false;

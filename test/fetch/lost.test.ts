@@ -4,10 +4,10 @@ import { fetchPipeline } from "../../actors/fetch/pipeline.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { FetchRequest } from "../../schemas/fetch.ts";
 import { answer, failure, HTML } from "../harness/fetch-harness.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const ASK: FetchRequest = {
   fetch_id: "f",
@@ -51,7 +51,7 @@ test.each([
     clock: virtualClock(),
     documents,
     blobs: memoryBlobs(),
-    meters: silentMeters(),
+    ...silentTelemetry(),
     routes: {
       direct: async ({ url, admit }) => {
         const entry = await admit(url);

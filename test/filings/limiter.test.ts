@@ -8,7 +8,7 @@ import { virtualClock, type VirtualClock } from "../../cluster/adapters/time/clo
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
-import { embedded, SILENT } from "../../cluster/embedded.ts";
+import { embedded } from "../../cluster/embedded.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import {
@@ -19,6 +19,8 @@ import {
   type FilingSlotRequest,
 } from "../../schemas/filing-source.ts";
 import { worstSecond } from "../harness/edgar.ts";
+import { SILENT_METRICS } from "../../cluster/ports/metrics.ts";
+import { SILENT_LOG } from "../../cluster/ports/log.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const EGRESS = "default";
@@ -40,7 +42,7 @@ interface Setup {
 function oneLimiter(setup: Setup = {}) {
   const { clock = virtualClock(NOW), documents = memoryDocuments(), requests_per_second = 8 } = setup;
   const { ask: say, stop } = embedded(
-    [filingLimiterActor({ documents, clock, meters: SILENT, requests_per_second })],
+    [filingLimiterActor({ documents, clock, metrics: SILENT_METRICS, log: SILENT_LOG, requests_per_second })],
     { clock, random: seededRandom(1), documents },
   );
   let asked = 0;

@@ -5,12 +5,12 @@ import { tasks } from "../../actors/lib/content/extract.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import type { TaskFailure } from "../../cluster/ports/workers.ts";
 import { TEXT_INLINE_BYTES } from "../../schemas/fetch.ts";
 import { FilingTextExtractor } from "../../schemas/filings.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 function extractorHarness() {
   const clock = virtualClock(Date.UTC(2026, 0, 1));
@@ -22,7 +22,7 @@ function extractorHarness() {
     clock,
     documents,
     blobs,
-    meters: silentMeters(),
+    ...silentTelemetry(),
     async extract(task) {
       seen.read++;
       if (seen.fails) return { kind: "failed", reason: seen.fails, detail: "" };

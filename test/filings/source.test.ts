@@ -9,7 +9,7 @@ import { destination } from "../../actors/lib/web/destination.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { systemRandom } from "../../cluster/adapters/time/random.system.ts";
-import { embedded, SILENT } from "../../cluster/embedded.ts";
+import { embedded } from "../../cluster/embedded.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
@@ -19,6 +19,8 @@ import { openBlobs, openDocuments } from "../../ops/stores.ts";
 import type { SourceAnswer, SourceRequest } from "../../schemas/filing-source.ts";
 import { type Edgar, edgar, type Wrong } from "../harness/edgar.ts";
 import { engines } from "../harness/engines.ts";
+import { SILENT_METRICS } from "../../cluster/ports/metrics.ts";
+import { SILENT_LOG } from "../../cluster/ports/log.ts";
 
 const { documents: mongo, blobs: s3 } = await engines("documents", "blobs");
 const folder = mkdtempSync(join(tmpdir(), "trawl-filings-"));
@@ -66,7 +68,15 @@ function upstreamNode(
   });
   const rule = destination({ allow: ["127.0.0.0/8"] });
   const random = systemRandom();
-  const parts = openFilingsUpstream(config, { clock, random, documents, blobs, meters: SILENT, rule });
+  const parts = openFilingsUpstream(config, {
+    clock,
+    random,
+    documents,
+    blobs,
+    metrics: SILENT_METRICS,
+    log: SILENT_LOG,
+    rule,
+  });
   const cluster = embedded(parts.actors, { clock, random, documents });
   const source = parts.source(cluster.ask);
   const HOSTS = { f: "www", A: "www", s: "data", a: "data", L: "search" } as const;

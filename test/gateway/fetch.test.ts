@@ -247,7 +247,7 @@ describe("the deadline of a call", () => {
 
   test("a client that leaves is waited for no longer", async () => {
     let signal: AbortSignal | null = null;
-    const { fetch, clock, meters } = await gatewayHarness({
+    const { fetch, clock, telemetry } = await gatewayHarness({
       fetch: (_, given) => {
         signal = given;
         return never();
@@ -260,8 +260,8 @@ describe("the deadline of a call", () => {
     client.abort();
     await reply;
     expect(signal!.aborted).toBe(true);
-    expect(meters.counts.get("trawl_http_aborted_total")).toBe(1);
-    expect(meters.lines.at(-1)).toMatchObject({ fields: { status: 499 } });
+    expect(telemetry.counts.get("trawl_http_aborted_total")).toBe(1);
+    expect(telemetry.lines.at(-1)).toMatchObject({ fields: { status: 499 } });
   });
 
   test("work that fails after the client has gone breaks nothing else", async () => {

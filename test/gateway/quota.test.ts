@@ -4,7 +4,6 @@ import { accountActor } from "../../actors/accounts/actor.ts";
 import { createCustomer, createProject, findGrant, prepareAccounts } from "../../actors/accounts/keys.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
 import { embedded } from "../../cluster/embedded.ts";
@@ -13,6 +12,7 @@ import { metering } from "../../gateway/metering.ts";
 import { shape } from "../../gateway/validate.ts";
 import { Account, type Bill, type Grant, Quota } from "../../schemas/accounts.ts";
 import { fetchAnswer, gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const quota = shape(Quota);
 const PAGE = { url: "https://example.org/" };
@@ -118,20 +118,21 @@ const bill = (more: Partial<Bill> = {}): Bill => ({
 async function gateways(broken: { now: boolean } = { now: false }) {
   const clock = virtualClock(NOON_MS);
   const documents = memoryDocuments();
-  const meters = silentMeters();
-  const { ask } = embedded([accountActor()], { clock, documents, meters, random: seededRandom(1) });
+  const telemetry = silentTelemetry();
+  const { metrics, log } = telemetry;
+  const { ask } = embedded([accountActor()], { clock, documents, metrics, log, random: seededRandom(1) });
   await prepareAccounts(documents, "ak_0123456789abcdefghij", clock.now());
   const [{ key: id } = { key: "" }] = await documents.list("keys", { limit: 1 });
   const grant = (await findGrant(documents, id))!;
   const limited: Grant = { ...grant, key: { ...grant.key, quotas: { search: null, fetch: 100 } } };
   const shaky = ((...given: Parameters<ActorClient>) =>
     broken.now ? Promise.reject(new Fault("no_answer", "Nobody")) : ask(...given)) as ActorClient;
-  const one = metering({ ask: shaky, clock, meters, gateway: "one" });
-  const two = metering({ ask: shaky, clock, meters, gateway: "two" });
+  const one = metering({ ask: shaky, clock, log, gateway: "one" });
+  const two = metering({ ask: shaky, clock, log, gateway: "two" });
   const total = async () =>
     (await ask(Account, "default", "usage", { month: "2026-11" })).keys[grant.key.prefix]?.fetch_own
       ?.requests ?? 0;
-  return { clock, ask, one, two, total, grant: limited, broken, meters };
+  return { clock, ask, one, two, total, grant: limited, broken, telemetry };
 }
 
 describe("metering", () => {
@@ -196,13 +197,13 @@ describe("metering", () => {
   });
 
   test("drains, and says so when it cannot", async () => {
-    const { one, two, total, grant, broken, meters } = await gateways();
+    const { one, two, total, grant, broken, telemetry } = await gateways();
     one.complete(await one.open(grant), null, bill());
     await one.drain();
     expect(await total()).toBe(1);
     two.complete(await two.open(grant), null, bill());
     broken.now = true;
     await two.drain();
-    expect(meters.lines.filter(({ level }) => level === "error")).toHaveLength(1);
+    expect(telemetry.lines.filter(({ level }) => level === "error")).toHaveLength(1);
   });
 });

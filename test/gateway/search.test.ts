@@ -5,10 +5,10 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import { demoRoutes } from "../../gateway/routes/demo.ts";
 import { searchRoutes } from "../../gateway/routes/search.ts";
 import { shape } from "../../gateway/validate.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { type SearchAnswer, type SearchRequest, SearchResponse } from "../../schemas/search.ts";
 import { type HeadOptions, gatewayHarness } from "../harness/gateway-harness.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const response = shape(SearchResponse);
 
@@ -46,7 +46,7 @@ async function searchHarness(search: (ask: SearchRequest) => Promise<SearchAnswe
       return search(ask);
     },
     clock,
-    meters: silentMeters(),
+    ...silentTelemetry(),
   });
   const it = await gatewayHarness({
     more: [...routes, ...demoRoutes(new Map([["page", Buffer.from("<p>page</p>")]]))],

@@ -476,13 +476,13 @@ describe("every answer", () => {
   });
 
   test("is counted by route and class, and logged without its query and its key", async () => {
-    const { call, meters, first } = await gatewayHarness();
+    const { call, telemetry, first } = await gatewayHarness();
     await call("GET", "/v1/quota?secret=1");
     await call("GET", "/nowhere");
-    expect(meters.counts.get("trawl_http_requests_total /v1/quota GET 2xx")).toBe(1);
-    expect(meters.counts.get("trawl_http_requests_total none other 4xx")).toBe(1);
-    const lines = JSON.stringify(meters.lines);
-    expect(meters.lines[0]).toMatchObject({
+    expect(telemetry.counts.get("trawl_http_requests_total /v1/quota GET 2xx")).toBe(1);
+    expect(telemetry.counts.get("trawl_http_requests_total none other 4xx")).toBe(1);
+    const lines = JSON.stringify(telemetry.lines);
+    expect(telemetry.lines[0]).toMatchObject({
       message: "request",
       fields: { route: "/v1/quota", status: 200, project: "default", key: first.slice(0, 10) },
     });
@@ -491,13 +491,13 @@ describe("every answer", () => {
   });
 
   test("to a bug is 500 with the id to find it by, and nothing of the bug", async () => {
-    const { call, meters } = await gatewayHarness({
+    const { call, telemetry } = await gatewayHarness({
       more: [thrower(() => new RangeError("secret of the house"))],
     });
     const { status, json, bytes, headers } = await call("GET", "/v1/broken");
     expect([status, json]).toEqual([500, { detail: "internal error", request_id: headers["x-request-id"] }]);
     expect(bytes.toString()).not.toContain("secret");
-    expect(meters.lines.find(({ level }) => level === "error")?.fields).toMatchObject({
+    expect(telemetry.lines.find(({ level }) => level === "error")?.fields).toMatchObject({
       request_id: headers["x-request-id"],
     });
   });
@@ -512,7 +512,7 @@ describe("every answer", () => {
     ["no_answer", 504],
     ["message_too_large", 500],
   ] as const)("to the fault %s is %i", async (code, expected) => {
-    const { call, meters } = await gatewayHarness({
+    const { call, telemetry } = await gatewayHarness({
       more: [thrower(() => new Fault(code, "Cannot reach 10.0.0.7"))],
     });
     const { status, json, headers, bytes } = await call("GET", "/v1/broken");
@@ -525,7 +525,7 @@ describe("every answer", () => {
         504: [{ error: "timeout", request_id: headers["x-request-id"] }, false],
       }[expected],
     );
-    expect(meters.counts.get(`trawl_faults_total ${code}`)).toBe(1);
+    expect(telemetry.counts.get(`trawl_faults_total ${code}`)).toBe(1);
   });
 
   test("that broke in the adapter is a 500 as well", async () => {

@@ -7,7 +7,6 @@ import { allotRates, type Windows } from "../../actors/accounts/allocation.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
@@ -15,13 +14,15 @@ import { type KeyMeter, metering } from "../../gateway/metering.ts";
 import { type Counted, type Limited, sharedRates } from "../../gateway/rates.ts";
 import { Account, type Bill, type Grant } from "../../schemas/accounts.ts";
 import { NOON_MS } from "../harness/gateway-harness.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 /** One account, and gateways that reach it after a while, or not at all. */
 async function world(delay_ms = 0) {
   const clock = virtualClock(NOON_MS);
   const documents = memoryDocuments();
-  const meters = silentMeters();
-  const { ask } = embedded([accountActor()], { clock, documents, meters, random: seededRandom(1) });
+  const telemetry = silentTelemetry();
+  const { metrics, log } = telemetry;
+  const { ask } = embedded([accountActor()], { clock, documents, metrics, log, random: seededRandom(1) });
   const state = { broken: false, asks: 0 };
   const far: ActorClient = async (...given) => {
     state.asks++;
@@ -29,15 +30,20 @@ async function world(delay_ms = 0) {
     if (delay_ms > 0) await new Promise<void>((resolve) => void clock.at(clock.now() + delay_ms, resolve));
     return ask(...given);
   };
-  return { clock, documents, meters, ask, far, state };
+  return { clock, documents, telemetry, ask, far, state };
 }
 
 const LIMITED: Limited = { project: "default", project_rate: 20, key: "sk_1234567", key_rate: null };
 
 describe("requests per second", () => {
   async function gateways(count: number, delay_ms = 0) {
-    const { clock, far, meters, state } = await world(delay_ms);
-    const rates = Array.from({ length: count }, () => sharedRates({ ask: far, clock, meters }));
+    const {
+      clock,
+      far,
+      telemetry: { metrics },
+      state,
+    } = await world(delay_ms);
+    const rates = Array.from({ length: count }, () => sharedRates({ ask: far, clock, metrics }));
     const passed: number[] = [];
     const answers: Promise<Counted>[] = [];
     const arrive = (at: number, limited: Limited = LIMITED): Promise<Counted> => {
@@ -155,7 +161,14 @@ const BILL: Bill = { category: "fetch_own", ok: true, bytes: 1, paid: false, cos
 
 describe("requests of a month", () => {
   async function gateways(fetch: number, delay_ms = 0, rate_limit_rps = 1) {
-    const { clock, documents, far, meters, ask, state } = await world(delay_ms);
+    const {
+      clock,
+      documents,
+      far,
+      telemetry: { log },
+      ask,
+      state,
+    } = await world(delay_ms);
     await prepareAccounts(documents, "ak_0123456789abcdefghij", clock.now());
     const [{ key: id } = { key: "" }] = await documents.list("keys", { limit: 1 });
     const found = (await findGrant(documents, id))!;
@@ -165,7 +178,7 @@ describe("requests of a month", () => {
       project: { ...found.project, rate_limit_rps },
     };
     const meterings = ["one", "two"].map((gateway) =>
-      metering({ ask: far, clock, meters, gateway, shared: true }),
+      metering({ ask: far, clock, log, gateway, shared: true }),
     );
     const opening = Promise.all(meterings.map((each) => each.open(grant)));
     await clock.advance(2 * delay_ms);

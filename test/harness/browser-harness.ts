@@ -18,8 +18,8 @@ import { browserTransport, type PageLimits } from "../../actors/tiers/adapters/t
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import type { Judge } from "../../cluster/adapters/egress/pinned-connect.ts";
 import { type EgressProxyServer, egressProxy } from "../../cluster/adapters/egress/egress.proxy.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { type Web, web } from "./web.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 /** Kept from run to run: what npm brought need not be unpacked again. */
 const folder = fileURLToPath(new URL("../../node_modules/.cache/trawl-chromium", import.meta.url));
@@ -103,7 +103,7 @@ export async function desk(options: DeskOptions): Promise<Desk> {
   const pool = browserPool({
     chromium: options.chromium,
     proxy,
-    meters: silentMeters(),
+    ...silentTelemetry(),
     limits: { pages: 4, ...options.pool },
   });
   const transport = browserTransport({

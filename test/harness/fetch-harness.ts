@@ -14,11 +14,11 @@ import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import type { FetchRequest, Tier } from "../../schemas/fetch.ts";
 import { ASK } from "./fetch-request.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 export const LONG =
   "The boats come in at dawn, and everybody in the harbour knows what each of them has brought. ".repeat(9);
@@ -58,7 +58,8 @@ export async function oneService(
   const clock = virtualClock(Date.UTC(2026, 10, 21));
   const documents = memoryDocuments();
   const blobs = memoryBlobs();
-  const meters = silentMeters();
+  const telemetry = silentTelemetry();
+  const { metrics, log } = telemetry;
   const readPage = await tasks.page();
   const admitting =
     (tier: string, scripted: Scripted): Transport =>
@@ -89,7 +90,8 @@ export async function oneService(
           clock,
           documents,
           blobs,
-          meters,
+          metrics,
+          log,
           routes: Object.fromEntries(
             Object.entries(routes).map(([tier, scripted]) => [tier, admitting(tier, scripted)]),
           ),
@@ -102,7 +104,7 @@ export async function oneService(
     ],
     { clock, random: seededRandom(1), documents },
   );
-  const pages = fetchService({ documents, ask, clock, meters });
+  const pages = fetchService({ documents, ask, clock, metrics, log });
   let asked = 0;
   const request = (options: Partial<FetchRequest> = {}): FetchRequest => ({
     ...ASK,

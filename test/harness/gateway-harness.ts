@@ -11,13 +11,11 @@ import {
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { type VirtualClock, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import type { Actor, ActorClient } from "../../cluster/actor.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import type { Meters } from "../../cluster/ports/meters.ts";
 import type { Random } from "../../cluster/ports/random.ts";
 import { authenticator } from "../../gateway/authenticate.ts";
 import type { Body, ClientAbort, Head, Reply } from "../../gateway/http.ts";
@@ -40,6 +38,9 @@ import {
   type PageRecord,
 } from "../../schemas/fetch.ts";
 import type { HttpResponse, RequestOptions } from "./http-response.ts";
+import type { Metrics } from "../../cluster/ports/metrics.ts";
+import type { Log } from "../../cluster/ports/log.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 /** 2026-11-21T12:00:00Z, on a full second: windows of one second begin with it. */
 export const NOON_MS = Date.UTC(2026, 10, 21, 12);
@@ -66,7 +67,8 @@ interface HarnessContext {
   readonly blobs: Blobs;
   readonly clock: VirtualClock;
   readonly random: Random;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   readonly ask: ActorClient;
 }
 
@@ -88,11 +90,12 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
   const documents = options.documents ?? memoryDocuments();
   const blobs = options.blobs ?? memoryBlobs();
   const random = seededRandom(1);
-  const meters = silentMeters();
-  const context = { documents, blobs, clock, random, meters };
+  const telemetry = silentTelemetry();
+  const { metrics, log } = telemetry;
+  const context = { documents, blobs, clock, random, metrics, log };
   const { ask } = embedded([accountActor(), ...(options.actors?.(context) ?? [])], context);
   const { key: first } = await prepareAccounts(documents, null, clock.now());
-  const usageMetering = metering({ ask, clock, meters, gateway: "g1" });
+  const usageMetering = metering({ ask, clock, log, gateway: "g1" });
   const identify = authenticator({
     find: (sha256) => findGrant(documents, sha256),
     metering: usageMetering,
@@ -106,7 +109,8 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     blobs,
     bodyGrants: bodyGrants,
     clock,
-    meters,
+    metrics,
+    log,
   };
   const routes: Route[] = [
     ...fetchRoutes(services),
@@ -133,7 +137,15 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     }),
     ...(typeof options.more === "function" ? options.more({ ...context, ask }) : (options.more ?? [])),
   ];
-  const { admit, failed } = server({ routes, identify, metering: usageMetering, clock, random, meters });
+  const { admit, failed } = server({
+    routes,
+    identify,
+    metering: usageMetering,
+    clock,
+    random,
+    metrics,
+    log,
+  });
 
   async function call(method: string, target: string, request: HeadOptions = {}): Promise<HttpResponse> {
     const [path, query = ""] = target.split("?") as [string, string?];
@@ -156,7 +168,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     clock,
     documents,
     blobs,
-    meters,
+    telemetry,
     ask,
     metering: usageMetering,
     first: first!,

@@ -11,7 +11,6 @@ import { schedulerActor } from "../../actors/jobs/scheduler.actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { type Cluster, embedded } from "../../cluster/embedded.ts";
 import { Account, monthOf } from "../../schemas/accounts.ts";
@@ -29,6 +28,7 @@ import {
   type StoredResult,
 } from "../../schemas/jobs.ts";
 import { faulty, type Link } from "../sim/faults.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 export const BEGAN_MS = Date.UTC(2026, 10, 21, 12);
 const CALM = {
@@ -106,15 +106,16 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
     link = { cut: false, dead: false, calm: chances === undefined };
     const { documents } = faulty(link, clock, random, { ...CALM, ...chances });
     const mine = documents(stored);
-    const meters = silentMeters();
+    const telemetry = silentTelemetry();
+    const { metrics, log } = telemetry;
     const kinds = [kind(link)];
     cluster = embedded(
       [
         accountActor(),
         schedulerActor(capacity),
-        jobActor({ documents: mine, clock, random, meters, egress, kinds }),
+        jobActor({ documents: mine, clock, random, metrics, log, egress, kinds }),
       ],
-      { clock, random, documents: mine, meters },
+      { clock, random, documents: mine, metrics, log },
     );
   }
   start();

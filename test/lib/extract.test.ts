@@ -2,11 +2,11 @@ import { afterAll, describe, expect, test } from "vitest";
 import { cutOff, taskOf, tasks } from "../../actors/lib/content/extract.ts";
 import type { Extracted, ExtractTask } from "../../actors/lib/content/extraction-result.ts";
 import { inlineWorkers } from "../../cluster/adapters/workers/workers.inline.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { type PoolSettings, processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
 import type { TaskResult, Workers } from "../../cluster/ports/workers.ts";
 import { CONTENT_KINDS, type ContentKind } from "../../schemas/fetch.ts";
 import { bombPage, writePdf } from "./pdf-writer.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 /** As they are run, but for one child each. */
 const PAGE: PoolSettings = {
@@ -29,7 +29,7 @@ const PDF: PoolSettings = {
 function processes(page: Partial<PoolSettings> = {}, pdf: Partial<PoolSettings> = {}): Workers {
   const pools = { page: { ...PAGE, ...page }, pdf: { ...PDF, ...pdf } };
   const url = new URL("../../actors/lib/content/extract.ts", import.meta.url);
-  const workers = processWorkers({ tasks: url, pools, queue_limit: 100, meters: silentMeters() });
+  const workers = processWorkers({ tasks: url, pools, queue_limit: 100, ...silentTelemetry() });
   afterAll(() => workers.close());
   return workers;
 }

@@ -2,10 +2,10 @@
 import { describe, expect, test } from "vitest";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { trawl } from "../../ops/cli.ts";
 import { readConfig } from "../../ops/config.ts";
 import { audit, readRequests, type AuditedRequest, openRequestAudit } from "../../ops/request-audit.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const request = (domain: string, at_ms: number, node = "a"): AuditedRequest => ({
@@ -24,7 +24,7 @@ function world() {
     openRequestAudit({
       documents,
       clock,
-      meters: silentMeters(),
+      ...silentTelemetry(),
       node: () => node,
     });
   const visit = async (node: ReturnType<typeof auditOf>, after_ms: number) => {

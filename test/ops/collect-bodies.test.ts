@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { bodyRefs } from "../../cluster/body-refs.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
 import { expireDocuments } from "../../ops/expire-documents.ts";
 import { collectBodies } from "../../ops/collect-bodies.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 /** After so many minutes each of the 256 parts was looked at. */
@@ -16,10 +16,11 @@ function cellar({ now_ms = Date.now() } = {}) {
   const clock = virtualClock(now_ms);
   const documents = memoryDocuments();
   const blobs = memoryBlobs();
-  const meters = silentMeters();
+  const telemetry = silentTelemetry();
+  const { metrics, log } = telemetry;
   const work = [
-    expireDocuments({ documents, clock, meters, collections: ["body_refs", "body_grants"] }),
-    collectBodies({ documents, blobs, clock, meters, random: { next: () => 0.5 } }),
+    expireDocuments({ documents, clock, log, collections: ["body_refs", "body_grants"] }),
+    collectBodies({ documents, blobs, clock, metrics, log, random: { next: () => 0.5 } }),
   ];
   const put = async (content: string) => (await blobs.put(Buffer.from(content))).sha256;
   const isThere = async (sha256: string) => (await blobs.head(sha256)) !== null;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { expireDocuments } from "../../ops/expire-documents.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 test("removes what has expired within a minute, and nothing else", async () => {
   const clock = virtualClock(1_000);
@@ -11,7 +11,7 @@ test("removes what has expired within a minute, and nothing else", async () => {
   await documents.put("pages", "new", 1, 0, { expires_at_ms: 90_000 });
   await documents.put("pages", "kept", 1, 0);
   await documents.put("keys", "old", 1, 0, { expires_at_ms: 30_000 });
-  expireDocuments({ documents, clock, meters: silentMeters(), collections: ["pages"] });
+  expireDocuments({ documents, clock, ...silentTelemetry(), collections: ["pages"] });
   await clock.advance(61_000);
   const keys = async (collection: string) =>
     (await documents.list(collection, { limit: 10 })).map(({ key }) => key);
@@ -32,7 +32,7 @@ test("tries again after the store was away, and stops when told", async () => {
   const stop = expireDocuments({
     documents: { ...documents, removeExpired: forget },
     clock,
-    meters: silentMeters(),
+    ...silentTelemetry(),
     collections: ["pages"],
   });
   await clock.advance(60_000);

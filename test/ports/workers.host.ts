@@ -1,6 +1,6 @@
 /** A service in small, started by workers.test.ts: `idle` does one task and lets go, `hang` waits to be killed. */
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { type PoolSettings, processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const pool: PoolSettings = {
   size: 2,
@@ -14,7 +14,7 @@ const workers = processWorkers({
   tasks: new URL("./workers.tasks.ts", import.meta.url),
   pools: { plain: pool },
   queue_limit: 10,
-  meters: silentMeters(),
+  ...silentTelemetry(),
 });
 const work = await workers.run<number>("plain", { do: "echo", value: 1 });
 if (process.argv[2] === "idle") process.stdout.write(`${JSON.stringify(work)}\n`);

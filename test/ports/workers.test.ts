@@ -5,11 +5,11 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { inlineWorkers } from "../../cluster/adapters/workers/workers.inline.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { type PoolSettings, processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
 import type { Workers } from "../../cluster/ports/workers.ts";
 import { workersSuite } from "./workers.ts";
 import { tasks } from "./workers.tasks.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const POOL: PoolSettings = {
   size: 1,
@@ -23,7 +23,7 @@ const POOL: PoolSettings = {
 function processes(limits: Partial<PoolSettings> = {}, queue_limit = 1_000): Workers {
   const pools = { plain: { ...POOL, ...limits } };
   const url = new URL("./workers.tasks.ts", import.meta.url);
-  const workers = processWorkers({ tasks: url, pools, queue_limit, meters: silentMeters() });
+  const workers = processWorkers({ tasks: url, pools, queue_limit, ...silentTelemetry() });
   onTestFinished(() => workers.close());
   return workers;
 }
@@ -35,7 +35,7 @@ const ADAPTERS: Record<string, () => Workers> = {
       tasks: new URL("./workers.tasks.ts", import.meta.url),
       pools: { plain: POOL },
       queue_limit: 10,
-      meters: silentMeters(),
+      ...silentTelemetry(),
     }),
 };
 
@@ -193,9 +193,8 @@ describe("workers in processes", () => {
 
   test("answer when no child can start, instead of starting one after another", async () => {
     const url = new URL("./workers.tasks.ts", import.meta.url);
-    const said: unknown[] = [];
-    const meters = { ...silentMeters(), say: (...line: unknown[]) => void said.push(line) };
-    const workers = processWorkers({ tasks: url, pools: { broken: POOL }, queue_limit: 9, meters });
+    const telemetry = silentTelemetry();
+    const workers = processWorkers({ tasks: url, pools: { broken: POOL }, queue_limit: 9, ...telemetry });
     onTestFinished(() => workers.close());
     const works = await Promise.all([workers.run("broken", {}), workers.run("broken", {})]);
     expect(works).toMatchObject([
@@ -203,7 +202,7 @@ describe("workers in processes", () => {
       { kind: "failed", reason: "crashed" },
     ]);
     expect(works[0].kind === "failed" && works[0].detail).toContain("Cannot load the library");
-    expect(said).toHaveLength(1);
+    expect(telemetry.lines).toHaveLength(1);
   });
 
   test("give a child nothing of the environment, and neither files nor processes nor the network", async () => {

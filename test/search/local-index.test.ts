@@ -11,7 +11,7 @@ import {
 } from "../../actors/search/adapters/engine.local.sqlite.ts";
 import type { Question } from "../../actors/search/engine.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trawl-index-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000;
 
 function oneIndex(limits: Partial<IndexLimits> = {}, path = join(folder, `${files++}.sqlite`)) {
   const clock = virtualClock(NOW_MS);
-  const open = () => localIndex({ path, clock, meters: silentMeters(), limits });
+  const open = () => localIndex({ path, clock, ...silentTelemetry(), limits });
   const index = open();
   const add = (name: string, text: string, more: Partial<IndexedPage> = {}) =>
     index.add({

@@ -7,12 +7,12 @@ import { type Budget, MAX_INSTANCES, runSearch, UPSTREAM_MS } from "../../actors
 import { searchService } from "../../actors/search/service.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { type Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Instances, INSTANCES_KEY, type SearchRequest } from "../../schemas/search.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 type Scripted = (question: Question, signal: AbortSignal) => EngineAnswer | Promise<EngineAnswer>;
 
@@ -66,7 +66,8 @@ function oneService({
 }: ServiceOptions = {}) {
   const clock = overrides.clock ?? virtualClock(Date.UTC(2026, 10, 21));
   const documents = overrides.documents ?? memoryDocuments();
-  const meters = silentMeters();
+  const telemetry = silentTelemetry();
+  const { metrics, log } = telemetry;
   const asked: string[] = [];
   const money: string[] = [];
   const reserved = new Map<string, { project: string; micros: number }>();
@@ -99,7 +100,8 @@ function oneService({
   const running = runSearch({
     clock,
     documents,
-    meters,
+    metrics,
+    log,
     engines: Object.entries(engines).map(([name, answer]) => scripted(name, answer)),
     fallback: fallback ? { engine: scripted("fallback", fallback), price_micros: 5_000, budget } : null,
     revision,
@@ -109,7 +111,7 @@ function oneService({
     random: seededRandom(1),
     documents,
   });
-  const find = searchService({ documents, ask, clock, meters, revision });
+  const find = searchService({ documents, ask, clock, metrics, revision });
   let number = 0;
   const look = (wished: Partial<SearchRequest> = {}) =>
     find({

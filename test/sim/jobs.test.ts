@@ -14,7 +14,6 @@ import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
 import { Account, monthOf } from "../../schemas/accounts.ts";
@@ -30,6 +29,7 @@ import {
 import { CHANCES } from "./scenario.ts";
 import { onSeed, seeds } from "./seeds.ts";
 import { faulty, type Link } from "./faults.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const JOBS = ["j1", "j2", "j3"] as const;
 const ITEMS = 150;
@@ -75,8 +75,9 @@ async function simulate(seed: number) {
     const link = { cut: false, dead: false, calm: true };
     const faultyPorts = faulty(link, clock, random, owns ? CHANCES : { ...CHANCES, call_failed: 0 });
     const ownDocuments = faultyPorts.documents(documents);
-    const meters = silentMeters();
-    const needs = { documents: ownDocuments, clock, random, meters, egress, kinds: [items(link)] };
+    const telemetry = silentTelemetry(),
+      { metrics, log } = telemetry;
+    const needs = { documents: ownDocuments, clock, random, metrics, log, egress, kinds: [items(link)] };
     const node = await distributed(
       owns ? [accountActor(), schedulerActor(), jobActor(needs)] : [],
       {

@@ -10,7 +10,6 @@ import { bodyRefs } from "../../../cluster/body-refs.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import { EgressError, type EgressProblem, type Exchange } from "../../../cluster/ports/egress.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
-import type { Meters } from "../../../cluster/ports/meters.ts";
 import type { Redirect } from "../../../schemas/fetch.ts";
 import {
   FilingLimiter,
@@ -34,12 +33,15 @@ import {
   lookup,
   tooLarge,
 } from "./document-cache.ts";
+import type { Metrics } from "../../../cluster/ports/metrics.ts";
+import type { Log } from "../../../cluster/ports/log.ts";
 
 export interface FetchDocumentDeps {
   readonly clock: Clock;
   readonly documents: Documents;
   readonly blobs: Blobs;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   readonly hosts: FilingHosts;
   readonly send: SendWithSlot;
   /** Whose limiter this node asks: the address its requests come from. */
@@ -90,7 +92,7 @@ export type FetchDocument = (
 ) => Promise<SourceAnswer>;
 
 export function documentFetcher(deps: FetchDocumentDeps): FetchDocument {
-  const { clock, documents, blobs, meters, hosts, send, egress, identity } = deps;
+  const { clock, documents, blobs, metrics, log, hosts, send, egress, identity } = deps;
   const refs = bodyRefs(documents);
   const checkRobots = filingRobots(deps);
 
@@ -132,7 +134,7 @@ export function documentFetcher(deps: FetchDocumentDeps): FetchDocument {
       };
     };
     const count = (outcome: string): void =>
-      meters.count("trawl_filings_requests_total", { kind: request.kind, outcome });
+      metrics.count("trawl_filings_requests_total", { kind: request.kind, outcome });
 
     /** Resolves when so much time has passed, or there is none left. */
     const pause = (for_ms: number): Promise<void> => {
@@ -195,7 +197,7 @@ export function documentFetcher(deps: FetchDocumentDeps): FetchDocument {
     /** Nobody waits for this to be heard; a slot nobody settles lapses. */
     const recordOutcomeLater = (permit: SlotPermit, result: FilingOutcome["result"]): void => {
       permit.recordOutcome(result).catch((problem: unknown) => {
-        meters.say("warn", "Cannot hand a slot of the filing system back", { problem: String(problem) });
+        log.warn("Cannot hand a slot of the filing system back", { problem: String(problem) });
       });
     };
 
@@ -265,7 +267,7 @@ export function documentFetcher(deps: FetchDocumentDeps): FetchDocument {
       status: number,
     ): Promise<FetchAttempt> => {
       count(`throttled_${reason}`);
-      meters.say(reason === "identity_refused" ? "error" : "warn", "The filing system turned us away", {
+      log[reason === "identity_refused" ? "error" : "warn"]("The filing system turned us away", {
         reason,
         status,
         egress,
@@ -512,7 +514,7 @@ export function documentFetcher(deps: FetchDocumentDeps): FetchDocument {
         if (again_ms === null || tries === MAX_ATTEMPTS || signal.aborted) return answer;
         if (clock.now() + again_ms >= request.deadline_ms) return answer;
         const [url] = first_url.split("?");
-        meters.say("info", "The filing system is asked once more", { url, why: lastProblem });
+        log.info("The filing system is asked once more", { url, why: lastProblem });
         await pause(again_ms);
       }
     } finally {

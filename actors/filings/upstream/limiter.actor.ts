@@ -9,7 +9,6 @@
 import { actor, DEFERRED, type ReplyTo, type Turn } from "../../../cluster/actor.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
-import type { Meters } from "../../../cluster/ports/meters.ts";
 import {
   FilingLimiter,
   type FilingOutcome,
@@ -30,11 +29,14 @@ import {
   queueLength,
 } from "./queue.ts";
 import { type Rate, rateOf, seconds, afterOutcome, takeSlots, INITIAL_RECORD } from "./rate.ts";
+import type { Metrics } from "../../../cluster/ports/metrics.ts";
+import type { Log } from "../../../cluster/ports/log.ts";
 
 export interface LimiterDeps {
   readonly documents: Documents;
   readonly clock: Clock;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   readonly requests_per_second: number;
 }
 
@@ -76,7 +78,7 @@ const OUTCOME_TIMEOUT_MS = 180_000;
 const STORE_RETRY_MS = 200;
 const PROBE_POLL_MS = 500;
 
-export const filingLimiterActor = ({ documents, clock, meters, requests_per_second }: LimiterDeps) => {
+export const filingLimiterActor = ({ documents, clock, metrics, log, requests_per_second }: LimiterDeps) => {
   const rate: Rate = rateOf(requests_per_second);
   const store = slotStore(documents, clock);
 
@@ -88,7 +90,7 @@ export const filingLimiterActor = ({ documents, clock, meters, requests_per_seco
     if (now_ms < state.pause.until_ms) {
       state.prefetched_slots = [];
       for (const { reply, lane } of takeIf(queue, () => true)) {
-        meters.count("trawl_filings_slots_total", { lane, outcome: "paused" });
+        metrics.count("trawl_filings_slots_total", { lane, outcome: "paused" });
         turn.answer(reply, refused("filings_unavailable", state.pause.until_ms - now_ms));
       }
       return;
@@ -104,14 +106,14 @@ export const filingLimiterActor = ({ documents, clock, meters, requests_per_seco
       const { slot_id, lane, queued_ms, reply } = waiter;
       const waited_ms = now_ms - queued_ms;
       in_flight.set(slot_id, now_ms + OUTCOME_TIMEOUT_MS);
-      meters.count("trawl_filings_slots_total", { lane, outcome: "granted" });
-      meters.observe("trawl_filings_slot_wait_seconds", { lane }, waited_ms / 1_000);
+      metrics.count("trawl_filings_slots_total", { lane, outcome: "granted" });
+      metrics.observe("trawl_filings_slot_wait_seconds", { lane }, waited_ms / 1_000);
       turn.answer(reply, { kind: "granted", slot: slot!, waited_ms });
       state.prefetched_slots = later;
     }
     const isProbing = now_ms < state.probing_until_ms;
     for (const { reply, lane } of takeIf(queue, ({ deadline_ms }) => deadline_ms <= now_ms)) {
-      meters.count("trawl_filings_slots_total", { lane, outcome: "rate_limited" });
+      metrics.count("trawl_filings_slots_total", { lane, outcome: "rate_limited" });
       turn.answer(
         reply,
         isProbing
@@ -157,7 +159,7 @@ export const filingLimiterActor = ({ documents, clock, meters, requests_per_seco
       );
       return { slots: [...slots], probing_until_ms, pause: record.pause };
     } catch (problem) {
-      meters.say("warn", "Cannot take a slot of the filing system", { egress, problem: String(problem) });
+      log.warn("Cannot take a slot of the filing system", { egress, problem: String(problem) });
       return null;
     } finally {
       latency_ms = Math.min(MAX_LATENCY_MS, Math.max(clock.mono() - started_ms, 0.8 * latency_ms));
@@ -168,7 +170,7 @@ export const filingLimiterActor = ({ documents, clock, meters, requests_per_seco
     const { record } = await store.change(egress, (previous, now_ms) => ({
       record: afterOutcome(previous, now_ms, outcome),
     }));
-    meters.gauge("trawl_filings_pause_level", {}, record.pause.level);
+    metrics.gauge("trawl_filings_pause_level", {}, record.pause.level);
     return record.pause;
   }
 
@@ -191,7 +193,7 @@ export const filingLimiterActor = ({ documents, clock, meters, requests_per_seco
         const wait_ms =
           Math.max(0, state.next_ms - now_ms) + countAhead(state.queue, lane, project) * rate.interval_ms;
         if (wait_ms > wait_max_ms && now_ms >= state.pause.until_ms) {
-          meters.count("trawl_filings_slots_total", { lane, outcome: "rate_limited" });
+          metrics.count("trawl_filings_slots_total", { lane, outcome: "rate_limited" });
           return refused("rate_limited", wait_ms);
         }
         const deadline_ms = now_ms + wait_max_ms;

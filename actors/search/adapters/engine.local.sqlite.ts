@@ -7,11 +7,12 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../../cluster/ports/clock.ts";
-import type { Meters } from "../../../cluster/ports/meters.ts";
 import { normaliseUrl, parseUrl } from "../../lib/web/url.ts";
 import type { Engine, RawResult } from "../engine.ts";
 import { millisecondsOf, PERIOD_DAYS } from "../merge.ts";
 import { failed } from "./get-json.ts";
+import type { Metrics } from "../../../cluster/ports/metrics.ts";
+import type { Log } from "../../../cluster/ports/log.ts";
 
 export interface IndexedPage {
   readonly url: string;
@@ -96,7 +97,8 @@ const DAY_MS = 86_400_000;
 interface LocalIndexDeps {
   readonly path: string;
   readonly clock: Clock;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   readonly limits?: Partial<IndexLimits>;
 }
 
@@ -110,7 +112,7 @@ type Change =
   | { readonly kind: "add"; readonly page: IndexedPage }
   | { readonly kind: "remove"; readonly url: string };
 
-export function localIndex({ path, clock, meters, limits: overrides }: LocalIndexDeps): LocalIndex {
+export function localIndex({ path, clock, metrics, log, limits: overrides }: LocalIndexDeps): LocalIndex {
   const limits = { ...LIMITS, ...overrides };
   mkdirSync(dirname(path), { recursive: true });
   const database = new DatabaseSync(path);
@@ -190,12 +192,12 @@ export function localIndex({ path, clock, meters, limits: overrides }: LocalInde
       revision++;
       saveState.run(revision, chars);
       database.exec("COMMIT");
-      meters.gauge("trawl_search_index_pages", {}, count);
+      metrics.gauge("trawl_search_index_pages", {}, count);
     } catch (problem) {
       ({ revision, chars, count } = previous);
       if (database.isOpen && database.isTransaction) database.exec("ROLLBACK");
       // The page itself is stored; only the index misses it.
-      meters.say("warn", "Cannot write the search index", { problem: String(problem) });
+      log.warn("Cannot write the search index", { problem: String(problem) });
     }
   }
 

@@ -17,8 +17,9 @@ import {
   type Page,
 } from "playwright-core";
 import type { EgressProxy, ProxySession } from "../../../cluster/ports/egress-proxy.ts";
-import type { Meters } from "../../../cluster/ports/meters.ts";
 import type { Chromium } from "./chromium.ts";
+import type { Metrics } from "../../../cluster/ports/metrics.ts";
+import type { Log } from "../../../cluster/ports/log.ts";
 
 export interface PoolLimits {
   /** Pages at once. Too many, and all of them are slow; default two a core, one for 512 MB of memory, 16 at most. */
@@ -78,7 +79,8 @@ export interface BrowserPool {
 export interface PoolOptions {
   readonly chromium: Chromium;
   readonly proxy: EgressProxy;
-  readonly meters: Meters;
+  readonly metrics: Metrics;
+  readonly log: Log;
   readonly limits?: Partial<PoolLimits>;
 }
 
@@ -149,7 +151,8 @@ const leaseFailure = (reason: LeaseFailure["reason"], detail: string): LeaseFail
 export function browserPool({
   chromium: executable,
   proxy,
-  meters,
+  metrics,
+  log,
   limits: overrides,
 }: PoolOptions): BrowserPool {
   const limits: PoolLimits = { ...LIMITS, ...overrides };
@@ -216,7 +219,7 @@ export function browserPool({
   }
 
   function onLeasedChanged(): void {
-    meters.gauge("trawl_browser_pages", {}, leased);
+    metrics.gauge("trawl_browser_pages", {}, leased);
     if (leased > 0) clearTimeout(idle_timer);
     if (leased > 0 && !memory_check) {
       memory_check = setInterval(() => void endLargePages(), MEMORY_CHECK_MS);
@@ -243,7 +246,7 @@ export function browserPool({
       .catch((problem: unknown) => {
         restart_after_ms = performance.now() + MIN_RESTART_DELAY_MS * 2 ** Math.min(failures++, 5);
         last_failure = firstLine(problem);
-        meters.say("error", "Cannot start a browser", {
+        log.error("Cannot start a browser", {
           chromium: executable.sentence,
           problem: last_failure,
         });
@@ -287,11 +290,11 @@ export function browserPool({
     };
     browsers.add(launched);
     browser.on("disconnected", () => {
-      if (browsers.delete(launched)) meters.count("trawl_browser_ends_total", { reason: "crashed" });
+      if (browsers.delete(launched)) metrics.count("trawl_browser_ends_total", { reason: "crashed" });
       for (const ended of launched.on_page_end) ended("browser_crashed");
       killGroup(pid);
     });
-    meters.say("info", "Started a browser", {
+    log.info("Started a browser", {
       chromium: executable.sentence,
       version: browser.version(),
       sandbox: isRoot ? "none: Chromium has none when it is started as root" : "on",
@@ -303,15 +306,15 @@ export function browserPool({
   function markForReplacement(pooled: PooledBrowser, reason: "pages" | "memory" | "hung"): void {
     if (pooled.is_replaced) return;
     pooled.is_replaced = true;
-    meters.count("trawl_browser_ends_total", { reason });
-    meters.say("info", "A browser is replaced", { reason, pages: pooled.pages });
+    metrics.count("trawl_browser_ends_total", { reason });
+    log.info("A browser is replaced", { reason, pages: pooled.pages });
     if (pooled.on_page_end.size === 0) void closeBrowser(pooled);
   }
 
   /** Closes a browser, by force when it does not go, and its whole process group in any case. */
   function closeBrowser(pooled: PooledBrowser, reason?: "idle" | "closed"): Promise<void> {
     if (!browsers.delete(pooled)) return Promise.resolve();
-    if (reason) meters.count("trawl_browser_ends_total", { reason });
+    if (reason) metrics.count("trawl_browser_ends_total", { reason });
     const closing = pooled.browser.close();
     const ended = withTimeout(closing, limits.close_ms)
       .then(async (closed) => {

@@ -31,8 +31,8 @@ import {
   MAX_ENVELOPE_OVERHEAD_BYTES,
 } from "../../ports/bus.ts";
 import { Fault } from "../../ports/fault.ts";
-import type { Meters } from "../../ports/meters.ts";
 import { linkNats, type NatsLink, unreachable } from "./connection.nats.ts";
+import type { Log } from "../../ports/log.ts";
 
 export const STREAMS: readonly Stream[] = ["sync", "work"];
 /** As subjects begin. */
@@ -152,17 +152,15 @@ function encodeBody(what: string, body: string): Buffer {
   return bytes;
 }
 
-export async function natsBus(address: string, meters?: Meters): Promise<Bus> {
-  const link = await linkNats(address, { purpose: "bus", ...(meters && { meters }) });
+export async function natsBus(address: string, log?: Log): Promise<Bus> {
+  const link = await linkNats(address, { purpose: "bus", ...(log && { log }) });
   const { nc, js, jsm, name: cluster } = link;
   await prepareStreams(link).catch(async (problem: unknown) => {
     await link.close();
     throw problem;
   });
   // In case a cluster of servers came back without what it had in memory.
-  link.onReconnect(() =>
-    prepareStreams(link).catch((problem: Error) => meters?.say("error", problem.message)),
-  );
+  link.onReconnect(() => prepareStreams(link).catch((problem: Error) => log?.error(problem.message)));
 
   // --- who reads ------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@
 import { type JetStreamClient, jetstream, type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 import { connect, type ConnectionOptions, type NatsConnection, TimeoutError } from "nats";
 import { Fault } from "../../ports/fault.ts";
-import type { Meters } from "../../ports/meters.ts";
+import type { Log } from "../../ports/log.ts";
 
 export interface NatsLink {
   readonly nc: NatsConnection;
@@ -90,7 +90,7 @@ async function managerOf(nc: NatsConnection): Promise<JetStreamManager> {
 
 export async function linkNats(
   address: string,
-  { purpose, meters }: { readonly purpose: string; readonly meters?: Meters },
+  { purpose, log }: { readonly purpose: string; readonly log?: Log },
 ): Promise<NatsLink> {
   const { servers, name, options } = parseAddress(address);
   const where = servers.join(", ");
@@ -127,11 +127,11 @@ export async function linkNats(
   async function watch(): Promise<void> {
     for await (const { type } of nc.status()) {
       if (type === "disconnect") {
-        if (is_connected) meters?.say("warn", "NATS is away", { purpose });
+        if (is_connected) log?.warn("NATS is away", { purpose });
         is_connected = false;
       } else if (type === "reconnect") {
         is_connected = true;
-        meters?.say("info", "NATS is back", { purpose });
+        log?.info("NATS is back", { purpose });
         for (const resolve of waiting.splice(0)) resolve();
         for (const call of on_reconnect) await call();
       }

@@ -9,8 +9,8 @@ import { JetStreamApiError, StorageType } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import { Fault } from "../../ports/fault.ts";
 import { type Lease, type Leases, presenceTtlMs } from "../../ports/leases.ts";
-import type { Meters } from "../../ports/meters.ts";
 import { linkNats, type NatsLink, unreachable } from "../bus/connection.nats.ts";
+import type { Log } from "../../ports/log.ts";
 
 /** Shorter would move partitions whenever a node stalls; the filing limiter must move within 4 s. */
 const TTL_MS = 3_000;
@@ -34,9 +34,9 @@ const isWrongRevision = (problem: unknown): boolean =>
 
 export async function natsLeases(
   address: string,
-  { ttl_ms = TTL_MS, meters }: { readonly ttl_ms?: number; readonly meters?: Meters } = {},
+  { ttl_ms = TTL_MS, log }: { readonly ttl_ms?: number; readonly log?: Log } = {},
 ): Promise<Leases> {
-  const link = await linkNats(address, { purpose: "leases", ...(meters && { meters }) });
+  const link = await linkNats(address, { purpose: "leases", ...(log && { log }) });
   try {
     return await leasesOn(link, ttl_ms);
   } catch (problem) {

@@ -1,11 +1,11 @@
 /** The roster on plain NATS messages: `<cluster>.x.nodes` asks everybody, `<cluster>.x.drain.<node>` one; queues are the streams' own numbers. */
 import { NoRespondersError, RequestError } from "nats";
 import type { NodeReport, QueueReport, NodeDirectory } from "../../ports/node-directory.ts";
-import type { Meters } from "../../ports/meters.ts";
 import { Fault } from "../../ports/fault.ts";
 import { readConsumerName, STREAMS, streamName } from "../bus/bus.nats.ts";
 import { linkNats, unreachable } from "../bus/connection.nats.ts";
 import { BUCKETS, bucketStream } from "../leases/leases.nats.ts";
+import type { Log } from "../../ports/log.ts";
 
 /** A healthy node answers within a few milliseconds; a busy one may take longer. */
 const REPORT_WAIT_MS = 700;
@@ -14,8 +14,8 @@ const DRAIN_ANSWER_MS = 2_000;
 const hasNoResponder = (problem: unknown): boolean =>
   problem instanceof NoRespondersError || (problem instanceof RequestError && problem.isNoResponders());
 
-export async function natsNodeDirectory(address: string, meters?: Meters): Promise<NodeDirectory> {
-  const link = await linkNats(address, { purpose: "node directory", ...(meters && { meters }) });
+export async function natsNodeDirectory(address: string, log?: Log): Promise<NodeDirectory> {
+  const link = await linkNats(address, { purpose: "node directory", ...(log && { log }) });
   const { nc, jsm, name: cluster } = link;
   const all_nodes = `${cluster}.x.nodes`;
 

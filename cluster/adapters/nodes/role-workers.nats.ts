@@ -6,8 +6,8 @@ import { createInbox, headers, NoRespondersError, RequestError, type Subscriptio
 import { MAX_ENVELOPE_BYTES } from "../../ports/bus.ts";
 import type { RemoteTaskResult, RemoteTasks } from "../../ports/role-workers.ts";
 import { Fault } from "../../ports/fault.ts";
-import type { Meters } from "../../ports/meters.ts";
 import { linkNats, unreachable } from "../bus/connection.nats.ts";
+import type { Log } from "../../ports/log.ts";
 
 const GROUP = "remote-tasks";
 const REPLY_TO = "Trawl-Reply";
@@ -36,8 +36,8 @@ function assertFits(text: string): string {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-export async function natsRemoteTasks(address: string, meters?: Meters): Promise<RemoteTasks> {
-  const link = await linkNats(address, { purpose: "remote tasks", ...(meters && { meters }) });
+export async function natsRemoteTasks(address: string, log?: Log): Promise<RemoteTasks> {
+  const link = await linkNats(address, { purpose: "remote tasks", ...(log && { log }) });
   const { nc, name: cluster } = link;
   const subjectOf = (kind: string): string => `${cluster}.e.${kind}`;
   const serving: Subscription[] = [];
@@ -96,8 +96,7 @@ export async function natsRemoteTasks(address: string, meters?: Meters): Promise
             .then(() => run(task))
             .then((body) => finish(() => publish(`${reply_to}.done`, assertFits(body))))
             .catch((cause: unknown) => {
-              if (!abort.signal.aborted)
-                meters?.say("warn", "A remote task failed", { kind, problem: cause });
+              if (!abort.signal.aborted) log?.warn("A remote task failed", { kind, problem: cause });
               publish(`${reply_to}.lost`);
               publishLost();
             });

@@ -15,9 +15,9 @@ import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { readFileSync, realpathSync } from "node:fs";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import type { Meters } from "../../ports/meters.ts";
 import type { TaskResult, TaskFailure, Workers } from "../../ports/workers.ts";
 import type { Order, Report } from "./workers.child.ts";
+import type { Log } from "../../ports/log.ts";
 
 export interface PoolSettings {
   /** Children at once, each with one task. */
@@ -41,7 +41,7 @@ interface Options {
   readonly pools: Readonly<Record<string, PoolSettings>>;
   /** Tasks of one pool that may wait; one more is answered `full`. They hold their messages in memory. */
   readonly queue_limit: number;
-  readonly meters: Meters;
+  readonly log: Log;
 }
 
 const PIPED_BYTES = 65_536;
@@ -74,12 +74,12 @@ const failed = (reason: TaskFailure, detail: string): TaskResult<never> => ({
   detail,
 });
 
-export function processWorkers({ tasks, pools, queue_limit, meters }: Options): Workers {
+export function processWorkers({ tasks, pools, queue_limit, log }: Options): Workers {
   const start = starter(tasks);
   const open = new Map(
     Object.entries(pools).map(([name, limits]) => [
       name,
-      pool(limits, queue_limit, () => start(name, limits), meters),
+      pool(limits, queue_limit, () => start(name, limits), log),
     ]),
   );
   return {
@@ -91,7 +91,7 @@ export function processWorkers({ tasks, pools, queue_limit, meters }: Options): 
   };
 }
 
-function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProcess, meters: Meters) {
+function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProcess, log: Log) {
   const children = new Set<Child>();
   const alive = new Set<Promise<void>>();
   const waiting: PendingTask[] = [];
@@ -162,7 +162,7 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
     job?.answer(failed(is_out_of_memory ? "out_of_memory" : "crashed", detail));
     removeChild(child, state === "starting");
     if (state === "busy") return assignWaiting();
-    meters.say("warn", "A child of the workers died", { state, detail });
+    log.warn("A child of the workers died", { state, detail });
     if (children.size > 0 || state !== "starting") return;
     for (const task of waiting.splice(0)) task.answer(failed("crashed", `Cannot start a child: ${detail}`));
   }

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { Counter, Histogram, Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
-import { prometheusMeters } from "../../cluster/adapters/telemetry/meters.prometheus.ts";
-import { METERS } from "../../cluster/ports/meters.ts";
+import { METRICS } from "../../cluster/ports/metrics.ts";
+import { prometheusMetrics } from "../../cluster/adapters/telemetry/metrics.prometheus.ts";
 
 const linesOf = (text: string, name: string): string[] =>
   text
@@ -13,7 +13,7 @@ const linesOf = (text: string, name: string): string[] =>
 
 const ROUTES = ["/v1/fetch", '/a "quoted" route', "back\\slash", ""] as const;
 
-describe("meters as Prometheus reads them", () => {
+describe("metrics as Prometheus reads them", () => {
   test("counters and histograms say what prom-client's own would", async () => {
     const calls = fc.array(
       fc.record({
@@ -28,10 +28,10 @@ describe("meters as Prometheus reads them", () => {
     );
     await fc.assert(
       fc.asyncProperty(calls, async (made) => {
-        const ours = prometheusMeters({ level: "silent" });
+        const ours = prometheusMetrics();
         const registry = new Registry();
-        const requests = METERS.trawl_http_requests_total;
-        const durations = METERS.trawl_http_request_duration_seconds;
+        const requests = METRICS.trawl_http_requests_total;
+        const durations = METRICS.trawl_http_request_duration_seconds;
         const count = new Counter({
           name: "trawl_http_requests_total",
           help: requests.help,
@@ -61,7 +61,7 @@ describe("meters as Prometheus reads them", () => {
   });
 
   test("a counter without labels is there before it first counts, and adds what it counts", async () => {
-    const ours = prometheusMeters({ level: "silent" });
+    const ours = prometheusMetrics();
     expect(await ours.render()).toContain("\ntrawl_http_aborted_total 0\n");
     ours.count("trawl_http_aborted_total", {}, 3);
     expect(await ours.render()).toContain("\ntrawl_http_aborted_total 3\n");

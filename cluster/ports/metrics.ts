@@ -1,8 +1,9 @@
 /**
- * What operators see: numbers and log lines. The table is the only place a number is named (Prometheus naming;
- * units last), so labels stay closed sets: never a domain, URL, key or job.
+ * Numbers for operators. METRICS is the only place where a metric is named (Prometheus naming, units last), and it fixes
+ * the labels: each label has a closed set of values, never a domain, URL, key or job id. To add a metric, add a row here
+ * and call `metrics.count`, `gauge` or `observe` with its name.
  */
-interface Kind {
+interface MetricSpec {
   readonly kind: "counter" | "gauge" | "histogram";
   readonly help: string;
   readonly labels: readonly string[];
@@ -11,7 +12,7 @@ interface Kind {
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 150] as const;
 
-export const METERS = {
+export const METRICS = {
   trawl_http_requests_total: {
     kind: "counter",
     help: "Requests answered, by route template, method and status class",
@@ -23,107 +24,122 @@ export const METERS = {
     labels: ["route"],
     buckets: SECONDS,
   },
-  trawl_http_aborted_total: { kind: "counter", help: "Clients that left before their answer", labels: [] },
+  trawl_http_aborted_total: {
+    kind: "counter",
+    help: "Requests whose client disconnected before the answer",
+    labels: [],
+  },
   trawl_http_server_info: { kind: "gauge", help: "Which HTTP adapter serves", labels: ["name"] },
-  trawl_auth_failures_total: { kind: "counter", help: "Requests refused for their key", labels: ["reason"] },
+  trawl_auth_failures_total: {
+    kind: "counter",
+    help: "Requests refused because of their key",
+    labels: ["reason"],
+  },
   trawl_rate_limited_total: { kind: "counter", help: "Requests refused with 429", labels: ["policy"] },
   trawl_fetch_requests_total: {
     kind: "counter",
     help: "Fetches answered",
     labels: ["outcome", "cached", "category"],
   },
-  trawl_fetch_attempts_total: { kind: "counter", help: "Routes tried", labels: ["tier", "reason"] },
+  trawl_fetch_attempts_total: { kind: "counter", help: "Route attempts", labels: ["tier", "reason"] },
   trawl_fetch_duration_seconds: {
     kind: "histogram",
-    help: "Time one route took",
+    help: "Duration of one route's attempt",
     labels: ["tier"],
     buckets: SECONDS,
   },
   trawl_search_requests_total: {
     kind: "counter",
-    help: "Searches answered; provider none when nobody could",
+    help: "Searches answered, by provider; none: no provider could answer",
     labels: ["provider", "outcome", "cached"],
   },
   trawl_search_upstream_total: {
     kind: "counter",
-    help: "Questions to metasearch instances and the fallback API",
+    help: "Requests to metasearch instances and to the fallback API",
     labels: ["provider", "reason"],
   },
   trawl_search_index_pages: { kind: "gauge", help: "Pages in the built-in search index", labels: [] },
   trawl_filings_slots_total: {
     kind: "counter",
-    help: "Slots of the filing system granted, and refused because it is left alone or too many wait",
+    help: "Slots of the filing system granted, and refused because of a pause or a full queue",
     labels: ["lane", "outcome"],
   },
   trawl_filings_slot_wait_seconds: {
     kind: "histogram",
-    help: "Time from asking for a slot of the filing system to having it",
+    help: "Time from the request for a slot of the filing system to the grant",
     labels: ["lane"],
     buckets: SECONDS,
   },
   trawl_filings_requests_total: {
     kind: "counter",
-    help: "Requests to the filing system, by what was asked for and what it came to",
+    help: "Requests to the filing system, by kind and outcome",
     labels: ["kind", "outcome"],
   },
   trawl_filings_pause_level: {
     kind: "gauge",
-    help: "Pauses in a row that the filing system asked for; 0: none",
+    help: "Consecutive pauses that the filing system asked for; 0: none",
     labels: [],
   },
   trawl_filings_answers_total: {
     kind: "counter",
-    help: "Questions about filings answered",
+    help: "Filing operations answered",
     labels: ["operation", "outcome", "cached"],
   },
   trawl_cache_hits_total: { kind: "counter", help: "Answers from a cache", labels: ["cache"] },
   trawl_cache_misses_total: {
     kind: "counter",
-    help: "Questions a cache could not answer",
+    help: "Lookups that a cache could not answer",
     labels: ["cache"],
   },
   trawl_bodies_removed_total: {
     kind: "counter",
-    help: "Stored bodies removed that nobody needed",
+    help: "Stored bodies removed because nothing referred to them",
     labels: [],
   },
   trawl_work_failures_total: {
     kind: "counter",
-    help: "Extractions cut off outside the process",
+    help: "Tasks in child processes that failed, by task and reason",
     labels: ["task", "reason"],
   },
   trawl_browser_pages: { kind: "gauge", help: "Pages open in browsers on this node", labels: [] },
   trawl_browser_ends_total: {
     kind: "counter",
-    help: "Browsers closed: replaced for their pages or memory, hung, crashed, idle, or with the service",
+    help: "Browsers closed, by reason: pages, memory, hung, crashed, idle, closed",
     labels: ["reason"],
   },
   trawl_jobs_total: { kind: "counter", help: "Batch jobs that ended", labels: ["kind", "status"] },
   trawl_job_items_total: {
     kind: "counter",
-    help: "Items of batch jobs that were settled, or put back to be tried again",
+    help: "Items of batch jobs that were settled or put back for another attempt",
     labels: ["kind", "status"],
   },
   trawl_job_callbacks_total: {
     kind: "counter",
-    help: "Attempts to call back, by what came of them",
+    help: "Callback attempts, by outcome",
     labels: ["outcome"],
   },
-  trawl_actor_activations: { kind: "gauge", help: "Actors awake on this node", labels: ["kind"] },
+  trawl_actor_activations: { kind: "gauge", help: "Activations on this node", labels: ["kind"] },
   trawl_actor_mailbox_depth: { kind: "gauge", help: "Messages waiting in mailboxes", labels: ["kind"] },
   trawl_actor_failures_total: { kind: "counter", help: "Turns that threw", labels: ["kind"] },
-  trawl_faults_total: { kind: "counter", help: "Faults of our own engines", labels: ["code"] },
-} as const satisfies Record<string, Kind>;
+  trawl_faults_total: {
+    kind: "counter",
+    help: "Faults of the bus, the document store and the blob store",
+    labels: ["code"],
+  },
+} as const satisfies Record<string, MetricSpec>;
 
-export type Meter = keyof typeof METERS;
-export type Labels<M extends Meter> = Readonly<Record<(typeof METERS)[M]["labels"][number], string>>;
+export type MetricName = keyof typeof METRICS;
+export type MetricLabels<M extends MetricName> = Readonly<
+  Record<(typeof METRICS)[M]["labels"][number], string>
+>;
 
-export type Level = "debug" | "info" | "warn" | "error";
-
-export interface Meters {
-  count<M extends Meter>(meter: M, labels: Labels<M>, by?: number): void;
-  gauge<M extends Meter>(meter: M, labels: Labels<M>, value: number): void;
-  observe<M extends Meter>(meter: M, labels: Labels<M>, value: number): void;
-  /** One log line. Secrets never belong in fields; query strings are cut by the caller. */
-  say(level: Level, message: string, fields?: Readonly<Record<string, unknown>>): void;
+export interface Metrics {
+  count<M extends MetricName>(metric: M, labels: MetricLabels<M>, by?: number): void;
+  gauge<M extends MetricName>(metric: M, labels: MetricLabels<M>, value: number): void;
+  observe<M extends MetricName>(metric: M, labels: MetricLabels<M>, value: number): void;
 }
+
+const ignore = (): void => {};
+
+/** Counts nothing: the default where a caller gives no metrics. */
+export const SILENT_METRICS: Metrics = { count: ignore, gauge: ignore, observe: ignore };

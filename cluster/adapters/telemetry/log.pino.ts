@@ -1,0 +1,34 @@
+/** Log lines through pino: one JSON object a line on standard error, readable lines where that is a terminal. */
+import pino from "pino";
+import pretty from "pino-pretty";
+import type { Log, LogFields, LogLevel } from "../../ports/log.ts";
+
+export interface PinoLogOptions {
+  /** Less important lines are left out. */
+  readonly level: LogLevel | "trace" | "fatal" | "silent";
+  /** Default: standard error. */
+  readonly write?: { write(line: string): void };
+}
+
+/** Fields that are masked in case a caller passes a secret by mistake. */
+const REDACTED = ["authorization", "api_key", "secret", "token", "password", "headers.authorization"];
+
+export function pinoLog({ level, write }: PinoLogOptions): Log {
+  const terminal = process.stderr.isTTY ? pretty({ destination: 2, sync: true }) : pino.destination(2);
+  const logger = pino(
+    {
+      level,
+      base: null,
+      redact: { paths: REDACTED, censor: "[redacted]" },
+      serializers: { problem: pino.stdSerializers.errWithCause },
+      formatters: { level: (label) => ({ level: label }) },
+      timestamp: pino.stdTimeFunctions.isoTime,
+    },
+    write ?? terminal,
+  );
+  const at =
+    (name: LogLevel) =>
+    (message: string, fields: LogFields = {}): void =>
+      logger[name](fields, message);
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}

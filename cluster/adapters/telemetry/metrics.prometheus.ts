@@ -1,0 +1,42 @@
+/** Metrics in a registry of prom-client, together with its figures of the process (memory, event loop, CPU). */
+import { collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
+import { type MetricName, METRICS, type Metrics } from "../../ports/metrics.ts";
+import { counter, histogram } from "./metric-series.ts";
+
+export interface PrometheusMetrics extends Metrics {
+  /** What /metrics answers, in the text format. */
+  render(): Promise<string>;
+  readonly contentType: string;
+}
+
+export function prometheusMetrics(): PrometheusMetrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, prefix: "trawl_" });
+  const counters = new Map<MetricName, ReturnType<typeof counter>>();
+  const gauges = new Map<MetricName, Gauge>();
+  const histograms = new Map<MetricName, ReturnType<typeof histogram>>();
+  for (const [key, metric] of Object.entries(METRICS)) {
+    const name = key as MetricName;
+    const { help, labels } = metric;
+    switch (metric.kind) {
+      case "counter":
+        counters.set(name, counter({ name, help, labels }));
+        registry.registerMetric(counters.get(name) as unknown as Metric);
+        break;
+      case "gauge":
+        gauges.set(name, new Gauge({ name, help, labelNames: [...labels], registers: [registry] }));
+        break;
+      case "histogram":
+        histograms.set(name, histogram({ name, help, labels, buckets: metric.buckets }));
+        registry.registerMetric(histograms.get(name) as unknown as Metric);
+        break;
+    }
+  }
+  return {
+    count: (metric, labels, by = 1) => counters.get(metric)!.add(labels, by),
+    gauge: (metric, labels, value) => gauges.get(metric)!.set(labels, value),
+    observe: (metric, labels, value) => histograms.get(metric)!.observe(labels, value),
+    render: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}

@@ -1,0 +1,14 @@
+/**
+ * Log lines for operators. A line is a constant English sentence; what varies stands in `fields`, so that lines can be
+ * searched. Fields never hold secrets, and callers cut query strings off URLs.
+ */
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+export type Log = Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>>;
+
+const ignore = (): void => {};
+
+/** Writes nothing: the default where a caller gives no log. */
+export const SILENT_LOG: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
