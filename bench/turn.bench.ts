@@ -1,6 +1,6 @@
 /**
- * node bench/turn.bench.ts [memory|sqlite] [FILE]: how many turns a core can think, store and speak, and what an idle
- * actor weighs. A visit is a slot asked for and handed back, both stored; 64 visitors, 1,000 sites.
+ * node bench/turn.bench.ts [memory|sqlite] [FILE]: how many turns a core computes, stores and sends, and what an idle
+ * actor weighs. A visit acquires a slot and releases it, both stored; 64 visitors, 1,000 sites.
  *
  * The actor is a stand-in for a domain with a delay of 0, so that the runtime is measured and not its rules.
  */
@@ -34,20 +34,25 @@ interface Snapshot {
   readonly skip_until_ms: number;
 }
 
-const gate = actor(Gate)<{ kept: Snapshot }, Snapshot>({
-  persist: (state) => state.kept,
-  activate: (kept) => ({ kept: kept ?? { leases: [], next_start_ms: 0, failures: 0, skip_until_ms: 0 } }),
+const gate = actor(Gate)<{ snapshot: Snapshot }, Snapshot>({
+  persist: (state) => state.snapshot,
+  activate: (snapshot) => ({
+    snapshot: snapshot ?? { leases: [], next_start_ms: 0, failures: 0, skip_until_ms: 0 },
+  }),
   passivate_after_ms: 600_000,
   on: {
     acquire(turn, { fetch_id }) {
-      const { kept } = turn.state;
-      const leases = [...kept.leases, { fetch_id, lapses_ms: turn.now_ms + 60_000 }];
-      turn.state.kept = { ...kept, leases, next_start_ms: turn.now_ms };
+      const { snapshot } = turn.state;
+      const leases = [...snapshot.leases, { fetch_id, lapses_ms: turn.now_ms + 60_000 }];
+      turn.state.snapshot = { ...snapshot, leases, next_start_ms: turn.now_ms };
       return { kind: "granted", waited_ms: 0 };
     },
     release(turn, { fetch_id }) {
-      const { kept } = turn.state;
-      turn.state.kept = { ...kept, leases: kept.leases.filter((lease) => lease.fetch_id !== fetch_id) };
+      const { snapshot } = turn.state;
+      turn.state.snapshot = {
+        ...snapshot,
+        leases: snapshot.leases.filter((lease) => lease.fetch_id !== fetch_id),
+      };
     },
   },
 });
