@@ -1,31 +1,31 @@
 /**
- * Who still needs a stored body. Whatever names a body writes a hold before it does, `body_refs/<sha256> <holder>`, which
- * ends by itself or is let go; one that nobody holds is removed by ops/collect-bodies.ts. A project's retrieval is a hold of
- * its own (gateway/body-access.ts).
+ * References that keep stored bodies alive. A component stores a reference before it stores a record that names the
+ * body: a document `body_refs/<sha256> <holder>`, which expires or is released. ops/collect-bodies.ts removes bodies
+ * without references. A project's right to download a body is a reference as well (gateway/body-access.ts).
  */
 import { LRUCache } from "lru-cache";
 import type { Documents, KeyRange } from "./ports/documents.ts";
 
 const COLLECTION = "body_refs";
-/** A hold lasts so much longer than was asked for, so that renewing it within a day writes nothing. */
+/** Added to each expiry, so that retaining a body again within a day writes nothing. */
 const SLACK_MS = 24 * 60 * 60_000;
 const MAX_RECENT = 50_000;
 const LISTED_AT_ONCE = 1_000;
 
 export interface BodyRefs {
   /**
-   * Keeps these bodies for a holder at least until then; Infinity: until it lets go. Digests that are null are left
-   * out. Resolves when it is stored. Throws Fault "documents_unreachable".
+   * Keeps these bodies for the holder at least until then; Infinity: until release. Null digests are ignored. Resolves
+   * when the references are stored. Throws Fault "documents_unreachable".
    */
   readonly retain: (sha256s: readonly (string | null)[], holder: string, until_ms: number) => Promise<void>;
-  /** Lets go; nothing happens where nothing was held. Throws Fault "documents_unreachable". */
+  /** Removes the holder's references, if there are any. Throws Fault "documents_unreachable". */
   readonly release: (sha256s: readonly string[], holder: string) => Promise<void>;
 }
 
 const keyOf = (sha256: string, holder: string): string => `${sha256} ${holder}`;
 
 export function bodyRefs(documents: Documents): BodyRefs {
-  /** Until when it is held, as far as it is known here. */
+  /** Until when references are stored, as far as this process knows. */
   const recent = new LRUCache<string, number>({ max: MAX_RECENT });
 
   async function write(key: string, until_ms: number): Promise<void> {
@@ -39,7 +39,7 @@ export function bodyRefs(documents: Documents): BodyRefs {
         retained_ms = expires_at_ms;
         continue;
       }
-      // It was there, or another holds it at this moment, perhaps for less long.
+      // The reference exists already, or another process writes it now, perhaps with an earlier expiry.
       const existing = await documents.get(COLLECTION, key);
       retained_ms = existing
         ? ((existing.value as { until_ms: number | null }).until_ms ?? Infinity)
@@ -66,7 +66,7 @@ export function bodyRefs(documents: Documents): BodyRefs {
 }
 
 /**
- * The digests from `from` until before `to` that stand at the head of keys of these collections. Throws Fault
+ * The digests from `from` (included) to `to` (excluded) with which keys of these collections begin. Throws Fault
  * "documents_unreachable".
  */
 export async function referencedBetween(
@@ -86,5 +86,5 @@ export async function referencedBetween(
   return referenced;
 }
 
-/** Collections whose keys begin with the digest of a body that must stay. */
+/** Collections whose keys begin with the digest of a referenced body. */
 export const BODY_REF_COLLECTIONS = [COLLECTION, "body_grants"] as const;

@@ -1,7 +1,7 @@
 /**
- * Which bodies a project retrieved, and how it saw them (1-core.md, Authentication 10): written before an answer
- * names a body, read before one is handed out. One small document per project and body; it begins with the digest,
- * since it keeps the body, too (cluster/body-refs.ts).
+ * Access to bodies: a project may download the bodies that it retrieved itself, for 30 days. The gateway stores a grant
+ * before an answer names a body, and looks it up before it sends one. A grant is one small document per project and
+ * body. Its key begins with the digest, because a grant also keeps the body alive (cluster/body-refs.ts).
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../cluster/ports/clock.ts";
@@ -9,18 +9,18 @@ import type { Documents } from "../cluster/ports/documents.ts";
 import type { BodyGrant } from "../schemas/accounts.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
-/** A body can be downloaded for this long after the project retrieved it last. */
+/** How long a project may download a body after it last retrieved it. */
 export const BODY_GRANT_TTL_MS = 30 * DAY_MS;
-/** Retrieving again within a day writes nothing: the document lives that much longer instead. */
+/** Retrieving a body again within a day writes nothing; grants last this much longer instead. */
 const RENEW_AFTER_MS = DAY_MS;
 const MAX_RECENT = 100_000;
 
 export interface BodyGrants {
-  /** Whether a note of this is recent enough, so that nothing must be written first. */
+  /** Whether the grant is recent enough, so that nothing must be stored. */
   readonly isFresh: (project: string, sha256: string, now_ms: number) => boolean;
-  /** Resolves when it is stored. Throws Fault. */
+  /** Resolves when the grant is stored. Throws Fault. */
   readonly record: (project: string, seen: Omit<BodyGrant, "retrieved_at_ms">) => Promise<void>;
-  /** Null: this project never retrieved it, or more than 30 days ago. Throws Fault. */
+  /** Null: the project did not retrieve the body within 30 days. Throws Fault. */
   readonly find: (project: string, sha256: string) => Promise<BodyGrant | null>;
 }
 
@@ -43,7 +43,7 @@ export function openBodyGrants({ documents, clock }: { documents: Documents; clo
       const extra = { expires_at_ms: retrieved_at_ms + BODY_GRANT_TTL_MS + RENEW_AFTER_MS };
       if (!(await documents.put("body_grants", key, value, 0, extra))) {
         const existing = await documents.get("body_grants", key);
-        // Lost against another gateway that noted the same at the same moment: then it is noted.
+        // If this loses against another gateway, that one stored the same grant.
         await documents.put("body_grants", key, value, existing?.version ?? 0, extra);
       }
       recent.set(key, retrieved_at_ms);

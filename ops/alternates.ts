@@ -1,4 +1,4 @@
-/** Where open copies are looked for, from the configuration; the search is the service's own. */
+/** The sources of open copies, from the configuration. The web search is the service's own. */
 import type { Sources } from "../actors/fetch/alternates/lookup.ts";
 import { searchService } from "../actors/search/service.ts";
 import type { Clock } from "../cluster/ports/clock.ts";

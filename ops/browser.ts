@@ -1,4 +1,4 @@
-/** The route `browser` of a node that has the role: Chromium, the guard before it, and the pool between them. */
+/** The route `browser` of a node with that role: Chromium, the egress proxy in front of it, and the pool. */
 import type { Destination } from "../actors/lib/web/destination.ts";
 import type { Transport } from "../actors/lib/web/transport.ts";
 import { browserPool, MAX_PAGES } from "../actors/tiers/adapters/browser-pool.ts";
@@ -16,18 +16,18 @@ interface BrowserDeps {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly destination: Destination;
-  /** The same for what a page asks for by itself, with less in it. Default: no less. */
+  /** The rule for subresources, which may be stricter. Default: the same. */
   readonly subresource_destination?: Destination;
 }
 
 export interface OpenBrowser {
   readonly transport: Transport;
-  /** Pages at once. */
+  /** Maximum concurrent pages. */
   readonly max_pages: number;
   readonly close: () => Promise<void>;
 }
 
-/** Null where there is no Chromium: the route is not configured. None is started before the first page wants it. */
+/** Null: there is no Chromium, and the route is not configured. The first page starts the browser. */
 export async function openBrowser(
   { tiers, storage, egress }: Config,
   { clock, metrics, log, destination, subresource_destination = destination }: BrowserDeps,

@@ -1,9 +1,9 @@
 /**
- * Removes bodies that nobody holds any more (cluster/body-refs.ts), one 256th of them every minute, in turn from a random
- * one on. Every node may do it: what another has removed is gone.
+ * Garbage collection of bodies: removes those without references (cluster/body-refs.ts). Each minute it looks at one
+ * 256th of the digests, in turn from a random one on. All nodes may run it at the same time.
  *
- * A body that was stored less than two days ago stays, since what will name it may not be written yet; storing the
- * same bytes again counts as storing them. Removing looks at that time once more.
+ * A body that was stored less than two days ago stays, because the record that will name it may not be stored yet.
+ * Storing the same bytes again updates the body's time, and removing checks the time once more.
  */
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
@@ -38,7 +38,7 @@ export function collectBodies({
 }: CollectBodiesDeps): Disposable {
   let part = Math.floor(random.next() * PARTS);
 
-  return everyMinute({ clock, log, what: "Cannot remove bodies that nobody needs" }, async (isStopped) => {
+  return everyMinute({ clock, log, what: "Cannot remove unreferenced bodies" }, async (isStopped) => {
     const prefix = prefixOf(part);
     const stored_before_ms = clock.now() - MIN_AGE_MS;
     const candidates: string[] = [];

@@ -1,6 +1,5 @@
 /**
- * Removes what has expired from the document store, a little every minute. Every node may do it: what another has
- * removed is gone. Bodies are the sweeper's business.
+ * Removes expired documents, some each minute. All nodes may run it at the same time. collect-bodies.ts removes bodies.
  */
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
@@ -14,13 +13,13 @@ interface ExpireDocumentsDeps {
   readonly collections: readonly string[];
 }
 
-/** Of one collection at a time; a store is held up by no more than this. */
+/** Documents per command, so that the store is not blocked for long. */
 const BATCH = 500;
-/** Rounds of one minute; a backlog larger than this is worked off over several. */
+/** Maximum number of commands per collection and minute; a larger backlog takes several minutes. */
 const MAX_ROUNDS = 20;
 
 export const expireDocuments = ({ documents, clock, log, collections }: ExpireDocumentsDeps): Disposable =>
-  everyMinute({ clock, log, what: "Cannot remove what has expired" }, async (isStopped) => {
+  everyMinute({ clock, log, what: "Cannot remove expired documents" }, async (isStopped) => {
     for (const collection of collections) {
       for (let round = 0; round < MAX_ROUNDS && !isStopped(); round++) {
         if ((await documents.removeExpired(collection, clock.now(), BATCH)) < BATCH) break;

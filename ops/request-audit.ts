@@ -1,8 +1,8 @@
 /**
- * The start ledger: when this node sent which request to which domain, robots.txt included, for `trawl audit
- * politeness`. Batched once a second into the collection `starts`, forgotten after seven days; off unless
- * TRAWL_REQUEST_AUDIT is on. It is told, it never decides: who may start is the domain actor's business, and what could
- * not be written is missing here, nothing else. A killed node takes the last second's rows with it.
+ * The request audit: when this node sent a request to which domain, robots.txt included, for `trawl audit politeness`.
+ * Written once a second in batches to the collection `request_audit` and kept for seven days; off unless
+ * TRAWL_REQUEST_AUDIT is on. It only records: permits are the domain actor's decision, and a failed write only leaves a
+ * gap in the audit. A killed node loses the last second.
  */
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
@@ -10,14 +10,14 @@ import type { RequestSent } from "../schemas/domain.ts";
 import type { Log } from "../cluster/ports/log.ts";
 
 export interface AuditedRequest extends RequestSent {
-  /** Unix milliseconds by its node's clock, when the request left. */
+  /** Unix milliseconds by the node's clock, when the request was sent. */
   readonly at_ms: number;
   readonly node: string;
 }
 
 type Row = readonly [domain: string, at_ms: number, fetch_id: string, epoch: number];
 
-/** One document: what a node started within a second or so. */
+/** One document: a node's requests of about a second. */
 interface Batch {
   readonly node: string;
   readonly rows: readonly Row[];
@@ -26,13 +26,13 @@ interface Batch {
 const COLLECTION = "request_audit";
 const FLUSH_MS = 1_000;
 const TTL_MS = 7 * 24 * 60 * 60_000;
-/** Rows that wait for the store; more are counted and left out. */
+/** Maximum number of rows that wait for the store; more are dropped. */
 const MAX_ROWS = 10_000;
 
 export interface RequestAudit {
-  /** Called as a request leaves; writes a little later. */
+  /** Called when a request is sent; the row is written a little later. */
   readonly record: (started: RequestSent) => void;
-  /** Writes what is still to be written. */
+  /** Writes the remaining rows. */
   readonly close: () => Promise<void>;
 }
 
@@ -43,7 +43,7 @@ interface RequestAuditDeps {
   readonly node: () => string;
 }
 
-/** Sorts by time as text. */
+/** Sorts by time as text does. */
 const keyOf = (at_ms: number, rest = ""): string => `${String(at_ms).padStart(15, "0")} ${rest}`;
 
 export function openRequestAudit({ documents, clock, log, node }: RequestAuditDeps): RequestAudit {
@@ -88,11 +88,11 @@ export function openRequestAudit({ documents, clock, log, node }: RequestAuditDe
   };
 }
 
-/** A request may take this long before it is written down, under the time it left. */
+/** A row may be stored this much later than its request. */
 const MAX_WRITE_DELAY_MS = 10 * 60_000;
 const MAX_READ = 500;
 
-/** Every start of a time, in order. */
+/** All requests in a span of time, in order. */
 export async function readRequests(
   documents: Documents,
   since_ms: number,
@@ -112,14 +112,14 @@ export async function readRequests(
   return requests.toSorted((a, b) => a.at_ms - b.at_ms);
 }
 
-/** How one domain was treated. */
+/** The delays between the requests to one domain. */
 export interface DomainAudit {
   readonly domain: string;
   readonly requests: number;
-  /** Null: it was asked once. */
+  /** Null: there was one request. */
   readonly smallest_delay_ms: number | null;
   readonly required_delay_ms: number;
-  /** Pairs that were closer than allowed. */
+  /** Pairs of requests that were too close. */
   readonly violations: readonly {
     readonly delay_ms: number;
     readonly previous: AuditedRequest;
@@ -127,10 +127,10 @@ export interface DomainAudit {
   }[];
 }
 
-/** What a timer and the way to the socket may take off a gap. */
+/** By how much timers and the write to the socket may shorten a delay. */
 const TOLERANCE_MS = 5;
 
-/** Domains by their smallest gap, the worst first; `leastOf` is what a domain is owed. */
+/** Domains by their shortest delay in relation to the required one, worst first. */
 export function audit(
   requests: readonly AuditedRequest[],
   requiredDelayOf: (domain: string) => number,

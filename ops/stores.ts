@@ -1,6 +1,6 @@
 /**
- * Where a configuration keeps its documents and bodies. The drivers of MongoDB and S3 are loaded when they are named,
- * so that a start without them, and a command like `trawl key`, is as quick as ever.
+ * Opens the document store and the blob store of a configuration. The drivers of MongoDB and S3 are loaded only when
+ * they are configured, so that other starts, and commands like `trawl key`, stay fast.
  */
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -10,10 +10,10 @@ import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Config } from "./config.ts";
 
-/** Collections that are only there to save work. */
+/** Caches, whose content can be fetched again. */
 const REBUILDABLE = ["filing_documents", "pages", "searches"] as const;
 
-/** The commands that work beside a running service open them, too. */
+/** Also used by commands that run beside the service. */
 export async function openDocuments({ storage }: Config): Promise<Documents> {
   const { documents, data_dir } = storage;
   if (documents === "sqlite") return sqliteDocuments(dataPath(data_dir, "documents.sqlite"));
@@ -47,7 +47,7 @@ export async function openBlobs({ storage }: Config): Promise<Blobs> {
   });
 }
 
-/** A file of ours in the folder for data, which is made when it is not there. */
+/** A path in the data folder, which is created if necessary. */
 export function dataPath(folder: string, name: string): string {
   mkdirSync(folder, { recursive: true });
   return join(resolve(folder), name);

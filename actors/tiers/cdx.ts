@@ -1,9 +1,9 @@
 /**
- * What a Wayback-compatible archive is asked and what its answers mean: which copies there are (CDX), where one is
- * replayed as it was (`id_`), whether what came is a copy at all. Functions of their arguments; nothing is fetched.
+ * The interface of Wayback-compatible archives: which captures exist (CDX), where a capture is replayed unchanged
+ * (`id_`), and whether a response is a capture at all. Pure functions; nothing is fetched.
  *
- * Understood are the Internet Archive's CDX server (one JSON array, the first row names the columns) and pywb's (one
- * JSON object a line, other names). Both are asked for the captures closest to now and sorted here again.
+ * It understands the Internet Archive's CDX server (one JSON array whose first row names the columns) and pywb's (one
+ * JSON object per line, other names). Both are asked for the captures closest to now; the result is sorted again here.
  */
 import { createHash } from "node:crypto";
 import { parseUrl } from "../lib/web/url.ts";
@@ -17,19 +17,21 @@ export interface Snapshot {
   readonly digest: string | null;
 }
 
-/** A copy older than this answers nobody (1-core.md, allow_archive). */
+/** Maximum age of a capture (`allow_archive` promises at most 365 days). */
 export const MAX_AGE_MS = 365 * 24 * 3_600_000;
-/** Copies that are tried before the archive is said to have none. */
+/** Captures that are tried before the result is archive_not_found. */
 const MAX_CANDIDATES = 3;
-/** Captures asked for: with one an hour, four days of a page that is captured all the time. */
+/** Rows requested: with one capture an hour, four days of a page that is captured constantly. */
 const ROWS_ASKED = 100;
-/** Archives and we may not agree on the time; a capture further ahead is a mistake. */
+/** Tolerated difference between the clocks; a capture further in the future is an error. */
 const MAX_AHEAD_MS = 24 * 3_600_000;
 
 const CDX_PATH = "/cdx/search/cdx";
-/** What the Internet Archive lists when nothing else is asked for; choosing columns would be one name too many for pywb. */
+/**
+ * The Internet Archive's default columns. Selecting columns would need one more parameter, which pywb does not know.
+ */
 const COLUMNS = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"];
-/** pywb's names. */
+/** pywb's names of the columns. */
 const ALIASES: Readonly<Record<string, string>> = {
   url: "original",
   mime: "mimetype",
@@ -38,11 +40,11 @@ const ALIASES: Readonly<Record<string, string>> = {
 
 const baseOf = (archive_url: string): string => archive_url.replace(/\/+$/, "");
 
-/** The question which captures of a page there are, newest first as far as the archive can. */
+/** The URL that lists the captures of a page, newest first as far as the archive supports it. */
 export function cdxUrl(archive_url: string, url: string, now_ms: number): string {
   const query = new URLSearchParams({
     url,
-    // Else an address that ends in "*" asks for everything below it.
+    // Otherwise a URL that ends in "*" lists everything below it.
     matchType: "exact",
     output: "json",
     filter: "statuscode:200",
@@ -55,7 +57,7 @@ export function cdxUrl(archive_url: string, url: string, now_ms: number): string
   return `${baseOf(archive_url)}${CDX_PATH}?${query.toString()}`;
 }
 
-/** The captures an answer lists; null when it is no CDX answer (archives say their errors in HTML, with status 200). */
+/** The listed captures; null: the response is not a CDX listing (archives send errors as HTML with status 200). */
 export function readCdx(text: string): readonly Snapshot[] | null {
   const trimmed = text.trim();
   if (trimmed === "") return [];
@@ -111,7 +113,7 @@ function asSnapshot(row: Row): Snapshot | null {
 const wordOf = (value: unknown): string =>
   typeof value === "string" ? value : typeof value === "number" ? String(value) : "";
 
-/** The copies worth trying: young enough, newest first, one of each content. */
+/** The captures to try: recent, newest first, one per content. */
 export function candidates(rows: readonly Snapshot[], now_ms: number): readonly Snapshot[] {
   const seen = new Set<string>();
   return rows
@@ -129,13 +131,13 @@ export function isRecent(timestamp: string, now_ms: number): boolean {
   return at_ms !== null && now_ms - at_ms <= MAX_AGE_MS && at_ms - now_ms <= MAX_AHEAD_MS;
 }
 
-/** Where a copy is served as it was retrieved: `id_` leaves out the archive's own banner and rewriting. */
+/** The URL of the unchanged capture: `id_` leaves out the archive's banner and link rewriting. */
 export const replayUrl = (
   archive_url: string,
   { timestamp, original }: Pick<Snapshot, "timestamp" | "original">,
 ) => `${baseOf(archive_url)}/web/${timestamp}id_/${original}`;
 
-/** Which copy an address within the archive replays, whatever its way of rewriting; null for any other address. */
+/** The capture that a URL of the archive replays, in any of its modes; null: another URL. */
 export function readReplayUrl(
   archive_url: string,
   url: string,
@@ -144,21 +146,21 @@ export function readReplayUrl(
   const requested = URL.parse(url);
   if (!base || requested?.origin !== base.origin || !requested.href.startsWith(base.href)) return null;
   const parts = /^(\d{14})(?:[a-z]{2}_)?\/(.+)$/.exec(requested.href.slice(base.href.length));
-  // Browsers and proxies fold the two slashes of an address inside a path into one.
+  // Browsers and proxies reduce the two slashes of a URL inside a path to one.
   const original = parts && parseUrl(parts[2]!.replace(/^(https?):\/(?!\/)/, "$1://"));
   return original ? { timestamp: parts[1]!, original: original.href } : null;
 }
 
 /**
- * When the copy that came was taken, which need not be the one that was asked for: archives replay the nearest one
- * they have. RFC 7089 has them say so; else what was asked for counts.
+ * The time of the received capture, which may differ from the requested one: archives replay the nearest they have and
+ * say so in Memento-Datetime (RFC 7089). Without it, the requested time counts.
  */
 export function replayedTimestamp(headers: ReadonlyMap<string, string>, requested: string): string {
   const at_ms = Date.parse(headers.get("memento-datetime") ?? "");
   return Number.isNaN(at_ms) ? requested : timestampOf(at_ms);
 }
 
-/** ISO 8601, UTC; null for what is no time. */
+/** ISO 8601, UTC; null: not a valid timestamp. */
 export function archivedAt(timestamp: string): string | null {
   const at_ms = capturedMs(timestamp);
   return at_ms === null ? null : new Date(at_ms).toISOString();
@@ -176,7 +178,7 @@ function capturedMs(timestamp: string): number | null {
     number,
   ];
   const at_ms = Date.UTC(year, month - 1, day, hour, minute, second);
-  // The 31st of February would be another day.
+  // Date.UTC turns the 31st of February into another day.
   return timestampOf(at_ms) === timestamp ? at_ms : null;
 }
 
@@ -184,12 +186,12 @@ const timestampOf = (at_ms: number): string =>
   new Date(at_ms).toISOString().replaceAll(/\D/g, "").slice(0, 14);
 
 const ORIGIN_FIELD = "x-archive-orig-";
-/** What describes the bytes of a replayed copy is the replay's to say; everything else an archive sends is its own. */
+/** Fields that describe the bytes are taken from the replay itself; all others are the archive's own. */
 const OF_THE_BYTES = ["content-type", "content-language", "content-disposition"];
-/** How the origin framed the body is gone with the connection. */
+/** Fields about the origin's connection, which no longer exists. */
 const OF_THE_CONNECTION = new Set(["content-encoding", "transfer-encoding", "connection", "set-cookie"]);
 
-/** The header fields the origin sent with the copy, as far as the archive hands them on. */
+/** The origin's header fields, as far as the archive passes them on. */
 export function originalHeaders(replayed: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const own = OF_THE_BYTES.flatMap((name) =>
     replayed.has(name) ? [[name, replayed.get(name)!] as const] : [],
@@ -201,16 +203,16 @@ export function originalHeaders(replayed: ReadonlyMap<string, string>): Readonly
   return new Map([...origin, ...own]);
 }
 
-/** What archives write on pages of their own. */
+/** Phrases on an archive's own pages. */
 const ARCHIVE_NOTICE =
   /wayback machine|internet archive|has not archived|not (?:been )?archived|too many requests|rate limit|temporarily (?:offline|unavailable)|services? (?:is|are) (?:offline|unavailable)/i;
-/** An archive's own page is a few kilobytes of markup with a sentence in it. */
+/** An archive's own page is a few kilobytes of markup around a sentence. */
 const MAX_NOTICE_BYTES = 32_768;
 
 /**
- * Whether a replay with status 200 is the copy and not the archive's own page about why there is none. Archives mark
- * copies (RFC 7089, Memento-Datetime) or hand on the origin's fields; without marks the listed digest proves it, and
- * without that, a page that is of another type than listed or speaks as an archive is not believed.
+ * Whether a replay with status 200 is the capture and not the archive's own page about its absence. Archives mark
+ * captures with Memento-Datetime (RFC 7089) or pass on the origin's fields. Without either, the listed digest proves a
+ * capture; without that, a page of another type than listed, or with an archive's phrases, is rejected.
  */
 export function isCopy(
   headers: ReadonlyMap<string, string>,

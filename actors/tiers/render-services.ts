@@ -1,7 +1,7 @@
 /**
- * How rendering services are asked and what they answer, as data: Trawl's own shape (3-decisions.md) and two public
- * ones. A service is known by the host of TRAWL_RENDER_URL, or named in its fragment (`…/v2/scrape#firecrawl`), which
- * is never sent. A further one is one more entry here; what happens around a call is transport.render.ts.
+ * Requests and responses of rendering services, as data: Trawl's own interface and two public services. A service is
+ * recognised by the host of TRAWL_RENDER_URL or named in its fragment (`…/v2/scrape#firecrawl`), which is never sent. A
+ * new service is one more entry here; transport.render.ts makes the call.
  */
 import { type Static, type TSchema, Type } from "typebox";
 import { Compile } from "typebox/compile";
@@ -21,17 +21,17 @@ export interface Rendered {
 
 export interface RenderService {
   readonly name: string;
-  /** The address of this service when TRAWL_RENDER_URL names only its host. */
+  /** Hosts in TRAWL_RENDER_URL that select this service. */
   readonly hosts: readonly string[];
   readonly headers: (key: string) => readonly (readonly [string, string])[];
   readonly body: (request: RenderRequest) => unknown;
-  /** null: not an answer this service gives. */
+  /** Null: the response does not have this service's shape. */
   readonly read: (answer: unknown) => Rendered | null;
-  /** Statuses by which this service says something else than usual (REASONS). */
+  /** Statuses with another meaning than in REASONS. */
   readonly status_problems?: Readonly<Record<number, RenderProblem>>;
 }
 
-/** Why a service did not render, as the attempt says it. */
+/** Why a service did not render, as `reason` in attempts. */
 export type RenderProblem =
   | "provider_over_budget"
   | "provider_rate_limited"
@@ -40,7 +40,7 @@ export type RenderProblem =
   | "provider_error"
   | "timeout";
 
-/** What a status of the service itself means, where it says nothing of its own. */
+/** Meaning of the service's own status, unless the service defines another. */
 const REASONS: Readonly<Record<number, RenderProblem>> = {
   402: "provider_over_budget",
   408: "timeout",
@@ -48,7 +48,7 @@ const REASONS: Readonly<Record<number, RenderProblem>> = {
   504: "timeout",
 };
 
-/** Milliseconds a page's scripts have after it has loaded. Longer costs time on every page, most need less. */
+/** Milliseconds for a page's scripts after it has loaded. Longer costs time on every page, and most pages need less. */
 export const WAIT_MS = 2_000;
 
 const Status = Type.Integer({ minimum: 100, maximum: 599 });
@@ -83,7 +83,7 @@ const TRAWL: RenderService = {
   ),
 };
 
-/** docs.zyte.com/zyte-api: POST /v1/extract, the key as the user of basic authentication. */
+/** docs.zyte.com/zyte-api: POST /v1/extract, the key as the user of Basic authentication. */
 const ZYTE: RenderService = {
   name: "zyte",
   hosts: ["api.zyte.com"],
@@ -102,8 +102,8 @@ const ZYTE: RenderService = {
       difficulty: null,
     }),
   ),
-  // 403: the account is suspended, as it is when its spending limit is reached. 503: busy. 520 and 521: the page was
-  // not had, nothing is charged.
+  // 403: the account is suspended, for instance at its spending limit. 503: overloaded. 520 and 521: no page, not
+  // charged.
   status_problems: {
     403: "provider_over_budget",
     503: "provider_rate_limited",
@@ -112,7 +112,7 @@ const ZYTE: RenderService = {
   },
 };
 
-/** docs.firecrawl.dev/api-reference: POST /v2/scrape; also on a host of one's own. */
+/** docs.firecrawl.dev/api-reference: POST /v2/scrape; also self-hosted. */
 const FIRECRAWL: RenderService = {
   name: "firecrawl",
   hosts: ["api.firecrawl.dev"],
@@ -122,7 +122,7 @@ const FIRECRAWL: RenderService = {
     formats: ["rawHtml"],
     onlyMainContent: false,
     waitFor: WAIT_MS,
-    // Its own cache would answer with a page of two days ago.
+    // Otherwise its cache answers with a page up to two days old.
     maxAge: 0,
     ...(country !== null && { location: { country: country.toUpperCase() } }),
   }),
@@ -145,7 +145,7 @@ const FIRECRAWL: RenderService = {
 
 const SERVICES = [TRAWL, ZYTE, FIRECRAWL] as const;
 
-/** The service behind an address: by fragment, else by host, else Trawl's own shape. */
+/** The service by fragment, else by host, else Trawl's own interface. */
 export function renderService(render_url: string): RenderService {
   const url = URL.parse(render_url);
   const named = SERVICES.find(({ name }) => url?.hash === `#${name}`);

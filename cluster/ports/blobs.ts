@@ -1,4 +1,4 @@
-/** Bytes by their SHA-256, written once. */
+/** Content-addressed storage: bytes under their SHA-256, written once. Bodies of pages and documents are kept here. */
 export interface StoredBlob {
   readonly sha256: string;
   readonly bytes: number;
@@ -6,36 +6,38 @@ export interface StoredBlob {
 
 export interface ListedBlob {
   readonly sha256: string;
-  /** When it was stored last, Unix milliseconds, not more than AGAIN_MS behind. */
+  /** When it was stored last, in Unix milliseconds; up to TOUCH_AFTER_MS too early. */
   readonly stored_ms: number;
 }
 
-/** Storing what is there already is noted once it is this old. */
+/** Storing a blob again updates its time only when the recorded time is older than this. */
 export const TOUCH_AFTER_MS = 12 * 60 * 60_000;
 
-/** First and last byte, both included, as in RFC 9110; within the size. */
+/** First and last byte, both included, as in RFC 9110 §14.1.2; within the blob's size. */
 export interface ByteRange {
   readonly first: number;
   readonly last: number;
 }
 
-/** Throws Fault "bodies_unreachable" and nothing else. */
+/** All methods throw Fault "bodies_unreachable" and nothing else. */
 export interface Blobs {
   /**
-   * Stores what comes, whole or not at all; storing it again changes nothing but when it was stored. The digest is of
-   * exactly these bytes.
+   * Stores the content completely or not at all. The digest is of exactly these bytes. Storing a blob again only
+   * updates its time.
    */
   put(content: Buffer | AsyncIterable<Buffer>): Promise<StoredBlob>;
-  /** Its size, or null when there is none. */
+  /** Its size; null when there is no such blob. */
   head(sha256: string): Promise<{ readonly bytes: number } | null>;
-  /** The exact bytes, in pieces of at most 1 MiB that are read as they are asked for; null when there is none. */
+  /**
+   * The exact bytes in pieces of at most 1 MiB, each read when the caller asks for it; null when there is no such blob.
+   */
   get(sha256: string, range?: ByteRange): Promise<AsyncIterable<Buffer> | null>;
   /**
-   * Removes it, unless it was stored (again) since the time given, Unix milliseconds. False: it is still there, or there
-   * is none.
+   * Removes the blob unless it was stored (again) at or after `stored_before_ms`, in Unix milliseconds. False: the blob
+   * is still there, or there is none.
    */
   remove(sha256: string, stored_before_ms?: number): Promise<boolean>;
-  /** Those whose digest begins with these two hexadecimal digits, in any order. */
+  /** The blobs whose digest begins with these two hexadecimal digits, in any order. */
   list(digits: string): AsyncIterable<ListedBlob>;
   ping(): Promise<void>;
   close(): Promise<void>;

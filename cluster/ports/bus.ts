@@ -1,74 +1,86 @@
 /**
- * Mailboxes that outlive a node: one queue per partition and stream, read by whoever holds the partition, and answers
- * that go straight to the asker. What each side may rely on is in cluster.md, sections 3 to 5 and 9.
+ * Mailboxes that outlive a node. Each partition has one queue per stream, read by the owner node of the partition, and
+ * replies go directly to the node that asked.
+ *
+ * Delivery is at least once and in order per mailbox: an envelope stays in its queue until the owner acknowledges it,
+ * and the next owner gets what the last one did not acknowledge. Only the reader with the newest epoch may read and
+ * acknowledge a partition.
  */
 
-/** `sync` is for questions somebody waits for, kept in memory; `work` for what must not be lost, kept on disk. */
+/**
+ * `sync` is for asks, whose caller waits; it may be kept in memory. `work` is for tells, which must not be lost; it is
+ * kept on disk.
+ */
 export type Stream = "sync" | "work";
 
-/** UTF-8 bytes of one message or reply; more is refused with Fault message_too_large. */
+/** UTF-8 bytes of one message or reply. A larger one is refused with Fault message_too_large. */
 export const MAX_ENVELOPE_BYTES = 256 * 1024;
-/** What a letter's body or an answer says beside it: key, operation, names. */
+/** What an envelope or a reply may add to its body: key, operation, names. */
 export const MAX_ENVELOPE_OVERHEAD_BYTES = 16 * 1024;
-/** Letters one actor may have that are not acknowledged; one more is refused with Fault mailbox_full. */
+/** Unacknowledged envelopes of one mailbox. One more is refused with Fault mailbox_full. */
 export const MAX_MAILBOX_LENGTH: Readonly<Record<Stream, number>> = { sync: 500, work: 2_000 };
-/** A letter with the same `once` within this time of the first is stored once. */
+/** Envelopes with the same `dedup_id` within this time of the first are stored once. */
 export const DEDUP_WINDOW_MS: Readonly<Record<Stream, number>> = { sync: 2 * 60_000, work: 5 * 60_000 };
-/** Nobody waits longer than 160 s for an answer, so an older letter is forgotten. */
+/** An ask waits at most 160 s for its reply, so an older envelope of the stream `sync` is dropped. */
 export const MAX_SYNC_AGE_MS = 170_000;
 
 export interface Envelope {
   readonly stream: Stream;
   readonly partition: number;
-  /** The contract's name and the actor's key: together the mailbox, whose order is kept and whose length is limited. */
+  /**
+   * The contract's name and the actor's key. Together they name the mailbox, which keeps its order and has a limited
+   * length.
+   */
   readonly name: string;
   readonly key: string;
-  /** UTF-8 JSON, written by the sender; the bus does not look into it. */
+  /** UTF-8 JSON, written by the sender; the bus does not read it. */
   readonly body: string;
-  /** What makes a letter the same letter; null: each is its own. */
+  /** Two envelopes with the same id are the same message (see DEDUP_WINDOW_MS); null: never a duplicate. */
   readonly dedup_id: string | null;
-  /** Where the answer goes (an address made by Inbox); null: nowhere. */
+  /** The address for the reply, made by Inbox; null: there is no reply. */
   readonly reply_to: string | null;
-  /** Unix milliseconds after which nobody waits; null: it never gets too old. */
+  /** Unix milliseconds after which the caller no longer waits; null: it never expires. */
   readonly deadline_ms: number | null;
 }
 
 export interface Delivery {
-  /** Unlike that of any other delivery to the same reader. */
+  /** Unique among the deliveries to this reader. */
   readonly id: string;
   readonly envelope: Envelope;
   /**
-   * Takes it out of the queue; may be repeated. True: it is out. False: this reader is no longer the one, and the
-   * letter is somebody else's. Throws Fault bus_unreachable: nobody said either.
+   * Removes the envelope from its queue; may be repeated. True: it is removed. False: a newer reader owns the partition
+   * now, and with it this envelope. Throws Fault bus_unreachable: neither is known.
    */
   acknowledge(): Promise<boolean>;
 }
 
-/** The letters of one partition, read by the owner of one epoch. */
+/** The reader of one partition in one epoch. */
 export interface Subscription {
-  /** Hands out nothing more; what was handed out can still be acknowledged. */
+  /** Delivers nothing more. What was delivered can still be acknowledged. */
   stop(): void;
-  /** Takes the reader off the bus: whatever is not acknowledged comes to the next one. */
+  /** Removes this reader from the bus. Unacknowledged envelopes go to the next reader. */
   remove(): Promise<void>;
-  /** Of each stream the id of what the bus handed out first of all that it counts as not acknowledged. */
+  /** For each stream, the id of the oldest delivery that the bus counts as unacknowledged. */
   oldestUnacknowledged(): Promise<readonly string[]>;
 }
 
-/** Where answers to one node arrive. */
+/** Receives the replies for one node. */
 export interface Inbox {
-  /** The address under which `receive` is called with this token (letters, digits, "-" and "_"). */
+  /** The address that makes the bus call `receive` with this token (letters, digits, "-" and "_"). */
   address(token: string): string;
   close(): Promise<void>;
 }
 
-/** Throws Fault bus_unreachable, mailbox_full, message_too_large, lease_lost, and nothing else. */
+/** All methods throw Fault bus_unreachable, mailbox_full, message_too_large or lease_lost, and nothing else. */
 export interface Bus {
-  /** Stores a letter. False: one with the same `once` was stored before. */
+  /** Stores an envelope. False: an envelope with the same `dedup_id` is stored already. */
   send(envelope: Envelope): Promise<boolean>;
   /**
-   * Reads a partition as the owner of an epoch, in order per actor: first whatever older epochs left unacknowledged.
-   * They read no more and their acknowledgements are refused. Throws Fault lease_lost when a newer epoch reads already,
-   * or when `mayOpen` says no after the older ones are gone. `lost` is called when the reader was taken away.
+   * Reads a partition as its owner of this epoch, in order per mailbox. Envelopes that older epochs left unacknowledged
+   * come first; older readers are stopped and their acknowledgements refused.
+   *
+   * Throws Fault lease_lost when a newer epoch reads already, or when `isLeaseValid` is false after older readers were
+   * stopped. `onLost` is called when another reader took the partition.
    */
   subscribe(
     partition: number,
@@ -77,10 +89,10 @@ export interface Bus {
     onLost: () => void,
     isLeaseValid: () => boolean,
   ): Promise<Subscription>;
-  /** Sends an answer to an address; at most once, and nothing happens when nobody is there. */
+  /** Sends a reply to an address, at most once. It is lost when no node has that address any more. */
   answer(address: string, body: string): Promise<void>;
   inbox(receive: (token: string, body: string) => void): Promise<Inbox>;
-  /** Calls back when the connection was away and is there again: answers may have been lost. */
+  /** Calls back after a reconnect: replies may have been lost meanwhile. */
   onReconnect(call: () => void): void;
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -1,9 +1,9 @@
-/** Time as the cluster sees it. Nothing outside an adapter reads Date or sets a timer. */
+/** Time for the runtime and the actors. Only adapters read Date or set timers, so tests can move time themselves. */
 export interface Clock {
-  /** Wall time in Unix milliseconds, for what is shown or stored. */
+  /** Wall-clock time in Unix milliseconds, for what is shown or stored. */
   now(): number;
-  /** Milliseconds that only grow, for durations and leases; comparable within one process only. */
+  /** Monotonic milliseconds, for durations and leases; comparable within one process only. */
   mono(): number;
-  /** Calls back once, no earlier than at_ms of now(). The handle cancels it. */
+  /** Calls back once, when now() has reached at_ms. Disposing the handle cancels the call. */
   at(at_ms: number, call: () => void): Disposable;
 }

@@ -1,4 +1,4 @@
-/** A stored value and the version it was read at. */
+/** A stored value and the version at which it was read. */
 export interface Versioned {
   readonly value: unknown;
   readonly version: number;
@@ -8,41 +8,42 @@ export interface DocumentEntry extends Versioned {
   readonly key: string;
 }
 
-/** What a document carries beside its value, for whoever looks for it. */
+/** Stored with a document, beside its value, for queries. */
 export interface PutOptions {
-  /** One word to find documents by, together with the order of their keys; absent: not findable by tag. */
+  /** A word to list documents by, in the order of their keys; absent: the document is not listed by any tag. */
   readonly tag?: string;
-  /** When `forget` may remove it, Unix milliseconds; absent: never. */
+  /** When `removeExpired` may remove the document, in Unix milliseconds; absent: never. */
   readonly expires_at_ms?: number;
 }
 
-/** Documents of one collection in the order of their keys (bytes of UTF-8). */
+/** Which documents of a collection to list, in the order of their keys (bytes of UTF-8). */
 export interface KeyRange {
-  /** Only those with this tag. */
+  /** Only documents with this tag. */
   readonly tag?: string;
   /** First key, included. */
   readonly from?: string;
   /** Last key, excluded. */
   readonly to?: string;
-  /** At most so many, 1 to 1,000. */
+  /** Maximum number of documents, 1 to 1,000. */
   readonly limit: number;
   readonly reverse?: boolean;
 }
 
-/** A document's JSON is at most so many UTF-8 bytes; a larger one is a mistake in our code (an assertion). */
+/** Maximum UTF-8 bytes of a document's JSON. A larger document is a bug and fails an assertion. */
 export const MAX_DOCUMENT_BYTES = 12 * 2 ** 20;
 
 /**
- * Documents by collection and key, at most 12 MB each as JSON. The only uniqueness is the key, the only
- * condition is the version (cluster.md, section 10). Throws Fault "documents_unreachable" and nothing else.
+ * JSON documents by collection and key, at most 12 MB each. Only the key is unique, and writes are conditional on the
+ * version alone (compare-and-set): there are no transactions and no other indexes than tag and expiry. All methods
+ * throw Fault "documents_unreachable" and nothing else.
  */
 export interface Documents {
   get(collection: string, key: string): Promise<Versioned | null>;
-  /** In the order asked, null where there is none; at most 1,000 keys. */
+  /** In the order of `keys`, null where there is no document; at most 1,000 keys. */
   getMany(collection: string, keys: readonly string[]): Promise<readonly (Versioned | null)[]>;
   /**
-   * Stores when the version is still the one read, 0 for a new key; the stored version is one more.
-   * False: someone else wrote, nothing changed. `extra` replaces what was there.
+   * Stores the value if the document still has this version (0: does not exist yet), and increments the version. False:
+   * another writer was first and nothing changed. `options` replaces the former tag and expiry.
    */
   put(
     collection: string,
@@ -51,14 +52,16 @@ export interface Documents {
     version: number,
     options?: PutOptions,
   ): Promise<boolean>;
-  /** Removes when the version is still the one read. False: someone else wrote, or it is gone. */
+  /**
+   * Removes the document if it still has this version. False: another writer was first, or the document does not exist.
+   */
   remove(collection: string, key: string, version: number): Promise<boolean>;
   list(collection: string, range: KeyRange): Promise<readonly DocumentEntry[]>;
-  /** Removes everything in a range of keys; how many. */
+  /** Removes all documents in a range of keys and answers how many. */
   removeRange(collection: string, from: string, to: string): Promise<number>;
-  /** Removes at most `limit` of what expired before the time given; how many. */
+  /** Removes at most `limit` documents that expired before `before_ms` and answers how many. */
   removeExpired(collection: string, before_ms: number, limit: number): Promise<number>;
-  /** Resolves when the store answers. */
+  /** Resolves when the store answers a request. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }

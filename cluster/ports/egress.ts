@@ -1,4 +1,4 @@
-/** Why an exchange with the outside world did not come about or did not finish. */
+/** Why an HTTP exchange failed before or after the response head. */
 export type EgressProblem =
   | "invalid_url"
   | "blocked_destination"
@@ -8,18 +8,18 @@ export type EgressProblem =
   | "network_refused"
   | "network_reset"
   | "network_unreachable"
-  /** What came was no HTTP: broken framing, too many or too large header fields. */
+  /** The response is not valid HTTP: broken framing, too many or too large header fields. */
   | "network_protocol"
-  /** The content coding is broken or unknown. */
+  /** The content coding is invalid or unknown. */
   | "network_encoding"
-  /** No connection to the proxy, or none from it to the destination. */
+  /** No connection to the forward proxy, or none from it to the destination. */
   | "proxy_unreachable"
-  /** The proxy will not serve this: credentials, its own rules. */
+  /** The forward proxy refused: credentials, or its own rules. */
   | "proxy_refused"
   | "timeout"
   | "aborted";
 
-/** Thrown while a body is read, when the exchange breaks after its head. */
+/** Thrown while a body is read, when the exchange fails after its head. */
 export class EgressError extends Error {
   override readonly name = "EgressError";
   readonly problem: EgressProblem;
@@ -33,28 +33,29 @@ export class EgressError extends Error {
 export interface ExchangeRequest {
   readonly url: string;
   readonly method: "GET" | "HEAD" | "POST";
-  /** In the order they are sent; names as written. Host, Connection and Accept-Encoding are the adapter's. */
+  /** In the order they are sent, names as written. The adapter adds Host, Connection and Accept-Encoding. */
   readonly headers: readonly (readonly [string, string])[];
   readonly body?: Buffer;
-  /** Ends the exchange at once, wherever it is. */
+  /** Aborts the exchange in any state. */
   readonly signal: AbortSignal;
   /**
-   * Asked each time at the moment before the request is written to a connection that stands, and once more when a kept
-   * connection had died and a fresh one takes its place. False: nothing is sent, and the exchange failed as `aborted`.
+   * Called immediately before the request is written to an established connection. It is called again when a kept-alive
+   * connection turned out to be dead and a new one takes its place. False: nothing is sent, and the exchange fails as
+   * `aborted`.
    */
   readonly beforeSend?: () => boolean;
-  /** Told each time when the request has been written: it may have taken a busy machine a while to get so far. */
+  /** Called each time the request has been written, which on a busy machine is later than beforeSend. */
   readonly onSent?: () => void;
   /**
-   * Through this forward proxy (http or https, credentials in the URL), which an operator configured: its endpoint may
-   * be private. A URL that is an address is judged as ever; what a name leads to is for the proxy to know.
+   * The forward proxy to use (http or https, credentials in the URL). An operator configured it, so its endpoint may be
+   * private. The rule still checks a destination that is an IP address; a host name is resolved by the proxy.
    */
   readonly via?: { readonly proxy_url: string };
-  /** Name resolution, connection and TLS together. Default 15 s. */
+  /** For name resolution, connection and TLS together. Default 15 s. */
   readonly connect_timeout_ms?: number;
-  /** From the request sent to the last header byte. Default 60 s. */
+  /** From the sent request to the end of the response head. Default 60 s. */
   readonly headers_timeout_ms?: number;
-  /** Silence between two pieces of the body. Default 60 s. */
+  /** Maximum silence between two pieces of the body. Default 60 s. */
   readonly idle_timeout_ms?: number;
 }
 
@@ -70,16 +71,16 @@ export type Exchange = ExchangeResponse | ExchangeFailure;
 export interface ExchangeResponse {
   readonly kind: "answered";
   readonly status: number;
-  /** Names in lower case; repeated fields in order. */
+  /** Names in lower case; the values of repeated fields in their order. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
   /**
-   * Decoded from gzip, br, zstd and deflate (at most two codings) as it is read, never ahead of the reader by
-   * more than a piece. Ends early when the reader stops; throws EgressError.
+   * Decoded from gzip, br, zstd and deflate (at most two codings) while it is read, at most one piece ahead of the
+   * reader. Stopping early releases the connection. Throws EgressError.
    */
   readonly body: AsyncIterable<Buffer>;
-  /** Lets the connection go without reading the body. */
+  /** Releases the connection without reading the body. */
   readonly cancel: () => void;
-  /** The address that was judged and connected to. */
+  /** The checked IP address of the connection. */
   readonly address: string;
   readonly timings: Timings;
 }
@@ -87,15 +88,16 @@ export interface ExchangeResponse {
 export interface ExchangeFailure {
   readonly kind: "failed";
   readonly problem: EgressProblem;
-  /** Whether the other side had taken the connection: a time-out before that means nobody is there. */
+  /** Whether the server had accepted the connection: after a time-out, false means that no server listens there. */
   readonly connected?: boolean;
   readonly detail: string;
   readonly ms: number;
 }
 
 /**
- * The one way out (origins, robots.txt, archives, callbacks, hooks): the name is resolved, every address judged,
- * the judged address connected to, and looked at again on the socket. Redirects are not followed.
+ * The only way to send HTTP requests (origins, robots.txt, archives, callbacks), with SSRF protection: each name is
+ * resolved once, every address is checked, the connection goes to a checked address, and the socket's remote address is
+ * checked again. Redirects are not followed.
  */
 export interface Egress {
   exchange(request: ExchangeRequest): Promise<Exchange>;

@@ -1,4 +1,7 @@
-/** What of ours can break. Each code has one meaning, one metric label and one line in ops/runbook.md. */
+/**
+ * Failures of our own engines and nodes. Each code has one meaning, one value of the metric label `code`, and one entry
+ * in ops/runbook.md.
+ */
 export type FaultCode =
   | "bus_unreachable"
   | "documents_unreachable"
@@ -10,8 +13,8 @@ export type FaultCode =
   | "lease_lost";
 
 /**
- * Something of ours did not work: a store, the bus, a neighbour. Never a verdict about a page,
- * which is a FetchError, and never a mistake in our code, which is an AssertionError.
+ * A failure of our own infrastructure: a store, the bus, another node. A verdict about a page is a FetchError instead,
+ * and a bug is an AssertionError.
  */
 export class Fault extends Error {
   override readonly name = "Fault";

@@ -1,39 +1,42 @@
 /**
- * Who holds a partition, and who is there. Only this decides ownership (cluster.md, section 3.3): a lease that is not
- * renewed is forgotten after `ttl_ms`, and a later holder's epoch is larger than every earlier one's.
+ * Leases decide which node owns a partition, and nothing else does. A lease that is not renewed within `ttl_ms`
+ * expires. Each later owner gets a larger epoch, which serves as the fencing token.
  */
 export interface Lease {
   /** The revision at creation: the fencing token of this ownership. */
   readonly epoch: number;
-  /** Grows with each renewal; the next renewal must name it. */
+  /** Increases with each renewal; the next renewal must name it. */
   readonly revision: number;
 }
 
 export type Renewal =
   | { readonly kind: "renewed"; readonly revision: number }
-  /** Somebody else's, or forgotten. */
+  /** Another node owns the partition, or the lease expired. */
   | { readonly kind: "lost" };
 
-/** Who falls silent is missed before its leases run out: the others are at its partitions when they do. */
+/**
+ * How long a node counts as present without renewing. Shorter than the lease, so that the other nodes claim a dead
+ * node's partitions as soon as its leases expire.
+ */
 export const presenceTtlMs = (ttl_ms: number): number => Math.round((ttl_ms * 2) / 3);
 
-/** Throws Fault bus_unreachable (nothing is known then) and nothing else. */
+/** All methods throw Fault bus_unreachable, after which the result is unknown, and nothing else. */
 export interface Leases {
-  /** The same on all nodes. */
+  /** How long a lease lasts; equal on all nodes. */
   readonly ttl_ms: number;
-  /** null: somebody holds it. */
+  /** Null: another node owns the partition. */
   create(partition: number, node: string): Promise<Lease | null>;
-  /** `renewed` also when an earlier renewal of this very lease arrived though its answer was lost. */
+  /** `renewed` also when an earlier renewal of this same lease took effect although its reply was lost. */
   renew(partition: number, node: string, lease: Lease): Promise<Renewal>;
-  /** Gives it back at once; nothing happens when it is no longer this revision's. */
+  /** Releases the lease immediately. No effect when the lease has another revision by now. */
   release(partition: number, lease: Lease): Promise<void>;
 
-  /** Says that this node is there, for `presenceOf(ttl_ms)`. */
+  /** Marks this node as present for `presenceTtlMs(ttl_ms)`. */
   announcePresence(node: string): Promise<void>;
   removePresence(node: string): Promise<void>;
   members(): Promise<readonly string[]>;
 
-  /** A setting all nodes must share: stores it when nobody has, and answers what is stored. */
+  /** A setting that must be equal on all nodes: stores the value if there is none, and answers the stored value. */
   agreeOn(name: string, value: string): Promise<string>;
   close(): Promise<void>;
 }

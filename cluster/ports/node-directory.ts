@@ -1,56 +1,59 @@
 /**
- * Which nodes there are and how they are, for people: asked of the nodes themselves and answered at most once. Nothing
- * depends on it; who owns what is decided by the leases alone.
+ * The running nodes and their state, for operators. Each node answers for itself, at most once. Ownership of partitions
+ * does not depend on it: leases alone decide that.
  */
 import type { Stream } from "./bus.ts";
 
-/** A node about itself. */
+/** A node's report about itself. */
 export interface NodeReport {
   readonly node: string;
   readonly version: string;
   readonly roles: readonly string[];
-  /** Where it serves clients, together with others; null: it does not. */
+  /** The address for clients, which several nodes may share; null: the node has no gateway. */
   readonly address: string | null;
-  /** Where it alone tells of itself: /health, /ready, /metrics. */
+  /** The node's own address for /health, /ready and /metrics. */
   readonly status_address: string;
   /** Unix milliseconds. */
   readonly started_ms: number;
   readonly draining: boolean;
   readonly partitions: readonly { readonly partition: number; readonly epoch: number }[];
-  /** Actors awake, works running, questions it asked and has no answer to. */
+  /** Activations, background works in progress, and asks of this node that have no reply yet. */
   readonly active_actors: number;
   readonly background_works: number;
   readonly pending_asks: number;
 }
 
-/** What is in front of a partition's reader. */
+/** The backlog of one partition and stream. */
 export interface QueueReport {
   readonly stream: Stream;
   readonly partition: number;
   readonly epoch: number;
-  /** Letters nobody was handed yet. */
+  /** Envelopes that were not delivered yet. */
   readonly waiting: number;
-  /** Handed out and not acknowledged. */
+  /** Envelopes that were delivered and not acknowledged. */
   readonly unacknowledged: number;
 }
 
-/** What a node does for whoever asks. */
+/** What a node offers to operators. */
 export interface NodeAdmin {
   readonly report: () => NodeReport;
-  /** Begins to hand everything over and to end; does not wait for it. */
+  /** Starts to hand all partitions over and then to end; does not wait for it. */
   readonly drain: () => void;
 }
 
-/** Throws Fault bus_unreachable and nothing else. */
+/** All methods throw Fault bus_unreachable and nothing else. */
 export interface NodeDirectory {
-  /** Answers for this node until the roster is closed. */
+  /** Answers requests for this node until the directory is closed. */
   serve(node: string, admin: NodeAdmin): Promise<void>;
-  /** Everybody who answers within the time. */
+  /** The reports of all nodes that answer within the time. */
   nodes(wait_ms?: number): Promise<readonly NodeReport[]>;
-  /** False: there is no node of that name. */
+  /** Asks a node to drain. False: there is no node of that name. */
   drain(node: string): Promise<boolean>;
   queues(): Promise<readonly QueueReport[]>;
-  /** Removes all letters and leases of this cluster from the bus; what was removed. Only when no node runs. */
+  /**
+   * Removes all envelopes and leases of this cluster from the bus, and answers the names of what it removed. Only
+   * allowed while no node runs.
+   */
   wipe(): Promise<readonly string[]>;
   close(): Promise<void>;
 }

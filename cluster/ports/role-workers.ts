@@ -1,35 +1,41 @@
 /**
- * What only some nodes can do (the role browser), done by one of them for another, with questions on the way. Plain
- * messages, at most once: nothing is kept, and who sent an errand is told when nobody takes it or its runner is gone.
+ * Tasks that only nodes of a role can do (the role browser), run on one of them for another node. Plain messages, at
+ * most once: nothing is stored. The caller learns when no worker takes the task or when the worker is gone. While it
+ * runs, a task may ask its caller questions.
  */
 
-/** An errand as its runner has it. */
+/** A task on the worker that runs it. */
 export interface RemoteTask {
   readonly body: string;
-  /** Asks who sent it. Throws Fault no_answer when that one is gone or takes longer. */
+  /** Asks the caller. Throws Fault no_answer when the caller is gone or takes longer than the time-out. */
   readonly ask: (question: string, timeout_ms: number) => Promise<string>;
-  /** Aborted when the sender does not want it any more. */
+  /** Aborted when the caller cancels the task. */
   readonly signal: AbortSignal;
 }
 
 export interface RemoteTaskCaller {
-  /** Answers the runner's questions; a throw is an answer nobody gets. */
+  /** Answers the worker's questions. When it throws, the question stays unanswered. */
   readonly answer: (question: string) => Promise<string>;
-  /** Ends the errand. */
+  /** Cancels the task. */
   readonly signal: AbortSignal;
 }
 
-/** `nobody` serves this kind; all who do are `busy`; `lost`: its runner is gone, or the sender's signal was quicker. */
+/**
+ * `no_worker`: no node serves this kind. `busy`: all nodes that serve it are at their limit. `lost`: the worker is
+ * gone, or the caller's signal was aborted.
+ */
 export type RemoteTaskResult =
   | { readonly kind: "done"; readonly body: string }
   | { readonly kind: "no_worker" | "busy" | "lost" };
 
-/** Bodies, questions and answers are at most 256 KB, as letters are: Fault message_too_large. */
+/** Bodies, questions and answers are at most 256 KB, as envelopes are; a larger one throws Fault message_too_large. */
 export interface RemoteTasks {
-  /** Runs errands of this kind until closed, so many at once. What `run` throws is a lost errand. */
+  /**
+   * Runs tasks of this kind until closed, at most `max_concurrency` at once. A task whose `run` throws ends as `lost`.
+   */
   serve(kind: string, max_concurrency: number, run: (task: RemoteTask) => Promise<string>): Promise<void>;
-  /** Has one of those who serve this kind run it. Throws Fault bus_unreachable. */
+  /** Runs the task on one of the nodes that serve this kind. Throws Fault bus_unreachable. */
   send(kind: string, body: string, sender: RemoteTaskCaller): Promise<RemoteTaskResult>;
-  /** Takes no more errands and lets those it runs end, so long (default 30 s); the rest is lost at once. */
+  /** Takes no more tasks and waits this long for the running ones (default 30 s); the others end as `lost`. */
   close(within_ms?: number): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Why a task outside this process came to nothing. */
+/** Why a task in a child process failed. */
 export type TaskFailure = "timeout" | "out_of_memory" | "crashed" | "full" | "threw" | "aborted";
 
 export type TaskResult<T> =
@@ -6,17 +6,22 @@ export type TaskResult<T> =
   | { readonly kind: "failed"; readonly reason: TaskFailure; readonly detail: string };
 
 /**
- * Functions of their arguments, run outside this process within a time and a memory, because their input is
- * hostile. A task that hangs or eats memory is cut off and costs nobody else anything.
+ * Pure functions run in child processes with limits on time and memory, because their input is hostile. A task that
+ * hangs or exhausts its memory is killed; other tasks and this process are not affected.
  */
 export interface Workers {
-  /** `message` is copied (structured clone; Buffers cheaply). Never throws. */
+  /** `message` is copied (structured clone; Buffers are cheap). Never throws. */
   run<T>(task: string, message: unknown, signal?: AbortSignal): Promise<TaskResult<T>>;
   close(): Promise<void>;
 }
 
-/** One task; `elapsed_ms` tells how long it has been running, so that it can stop by itself and keep what it has. */
+/**
+ * A task. `elapsed_ms` answers how long it has been running, so that it can stop by itself and answer a partial result.
+ */
 export type Task = (message: never, elapsed_ms: () => number) => unknown;
 
-/** What a module of tasks exports under the name `tasks`: loaders, so that nobody carries another's libraries. */
+/**
+ * What a module of tasks exports under the name `tasks`: loaders, so that a child process loads only the libraries of
+ * its own task.
+ */
 export type Tasks = Readonly<Record<string, () => Promise<Task>>>;

@@ -1,6 +1,6 @@
 /**
- * GET and HEAD /v1/bodies/{sha256}: the exact bytes of a fetch, streamed as the client reads them, whole or one
- * range. Only for projects that retrieved them; everything else is the same 404.
+ * GET and HEAD /v1/bodies/{sha256}: the exact bytes of a fetch, whole or one range, streamed at the client's pace. Only
+ * projects that retrieved the body get it; all other requests get the same 404.
  */
 import { Type } from "typebox";
 import { MIMEType } from "whatwg-mimetype";
@@ -20,7 +20,7 @@ export interface BodyRouteDeps {
 const Params = Type.Object({ sha256: Sha256 });
 type BodyCall = Call<{ sha256: string }, null, null>;
 
-/** Bytes never change under their digest; private, because who may read them depends on the project. */
+/** The bytes of a digest never change. Private, because access depends on the project. */
 const CACHE_CONTROL = "private, max-age=31536000, immutable";
 
 export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route[] {
@@ -88,12 +88,12 @@ export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route
 
 async function* noChunks(): AsyncGenerator<Buffer> {}
 
-/** Types a browser would run or render with scripts, were the page one of ours. */
+/** Types that a browser would render or execute as a page of this server. */
 const ACTIVE_TYPES = /^(text\/html|application\/xhtml\+xml|image\/svg\+xml|text\/xml|application\/xml)$/;
 
 /**
- * The origin's type as it sent it, when it parses and is plain text, for an origin can send anything; and the fields
- * that keep a browser from treating someone else's page as ours.
+ * The origin's media type, if it is valid plain text, since an origin may send anything, and the fields that keep a
+ * browser from treating the body as a page of this server.
  */
 function safeHeaders(content_type: string | null, sha256: string): Record<string, string> {
   const type = content_type === null ? null : MIMEType.parse(content_type);

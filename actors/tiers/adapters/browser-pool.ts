@@ -1,10 +1,11 @@
 /**
- * Browsers for the route `browser`: started when the first page wants one, shared by a few pages at once, replaced
- * after so many pages or so much memory, killed with their whole process group when they do not end by themselves,
- * and gone when nobody has wanted a page for a while. Each page has a context of its own and a pass of the guard.
+ * Browsers for the route `browser`. A browser starts when the first page needs one and serves several pages at once. It
+ * is replaced after a number of pages or above a memory limit, killed with its whole process group when it does not
+ * close, and closed when no page has needed it for a while. Each page has its own browser context and its own session
+ * of the egress proxy.
  *
- * A place is counted by its lease, not by what the browser says: whatever becomes of the browser, the place comes
- * back. What a page is used for is transport.browser.ts.
+ * A slot is counted by its lease, not by the browser's state: whatever happens to the browser, the slot is released.
+ * What a page is used for: transport.browser.ts.
  */
 import { readFileSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
@@ -22,35 +23,38 @@ import type { Metrics } from "../../../cluster/ports/metrics.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
 
 export interface PoolLimits {
-  /** Pages at once. Too many, and all of them are slow; default two a core, one for 512 MB of memory, 16 at most. */
+  /**
+   * Maximum concurrent pages. If it is too large, all pages are slow. Default: two per core, at most one per 512 MB of
+   * memory, at most 16.
+   */
   readonly pages: number;
-  /** Requests that may wait for a place; one more is browser_busy. */
+  /** Maximum number of waiting requests; one more is browser_busy. */
   readonly waiting: number;
-  /** How long one waits: it holds a slot of its domain meanwhile. */
+  /** Maximum wait. A waiting request occupies a slot of its domain. */
   readonly wait_ms: number;
-  /** Pages after which a browser is replaced: what it leaks ends here. */
+  /** Pages after which a browser is replaced, which bounds its memory leaks. */
   readonly pages_per_browser: number;
-  /** Resident memory of a browser's processes, shared pages counted once, above which it is replaced (Linux). */
+  /** Resident memory of a browser's processes (shared pages counted once) above which it is replaced (Linux). */
   readonly browser_mb: number;
-  /** Resident memory of one page's process above which the page is ended as out_of_memory (Linux). */
+  /** Resident memory of a page's process above which the page ends as out_of_memory (Linux). */
   readonly page_mb: number;
   /** How long a context or a browser may take to close before it is killed. */
   readonly close_ms: number;
   readonly launch_ms: number;
-  /** A browser nobody wanted for so long is closed. */
+  /** How long an unused browser stays open. */
   readonly idle_ms: number;
-  /** What one page may bring in through the guard, with all it loads. */
+  /** Maximum bytes that one page may receive, with all it loads. */
   readonly received_bytes: number;
 }
 
-/** A lease that did not come about. */
+/** Why a page could not be opened. */
 export interface LeaseFailure {
   readonly kind: "failed";
   readonly reason: "browser_busy" | "browser_unavailable" | "browser_crashed" | "timeout";
   readonly detail: string;
 }
 
-/** Why a page ended without being asked to. */
+/** Why a page ended by itself. */
 export type PageEndReason = "browser_crashed" | "out_of_memory";
 
 export interface PageLease {
@@ -59,15 +63,15 @@ export interface PageLease {
   readonly page: Page;
   readonly cdp: CDPSession;
   readonly session: ProxySession;
-  /** Resolves when the page, or the browser under it, is gone before its time. */
+  /** Resolves when the page or its browser ends by itself. */
   readonly ended: Promise<PageEndReason>;
-  /** Hands the place back. The answer need not wait for it. */
+  /** Releases the slot. The answer need not wait for it. */
   readonly release: () => Promise<void>;
 }
 
 export interface BrowserPool {
   readonly lease: (options: BrowserContextOptions, signal: AbortSignal) => Promise<PageLease | LeaseFailure>;
-  /** Places taken, those who wait, and the browsers by their process. */
+  /** Slots in use, waiting requests, and the process ids of the browsers. */
   readonly stats: () => {
     readonly leased: number;
     readonly waiting: number;
@@ -101,7 +105,7 @@ const LIMITS: PoolLimits = {
   waiting: 64,
   wait_ms: 15_000,
   pages_per_browser: 100,
-  // Measured: 250 MB without a page, and up to 190 MB a page of the heavier sort.
+  // Measured: 250 MB without a page, and up to 190 MB for a heavy page.
   browser_mb: Math.max(1_024, 256 + 192 * pages),
   page_mb: 1_024,
   close_ms: 3_000,
@@ -110,29 +114,31 @@ const LIMITS: PoolLimits = {
   received_bytes: 128 * MB,
 };
 
-/** Memory of pages is looked at this often while there are any. */
+/** Interval of the memory check while pages are open. */
 const MEMORY_CHECK_MS = 500;
-/** Measuring a whole browser reads a file of each of its processes, so not after every page. */
+/** Minimum interval between measurements of a whole browser, which read one file per process. */
 const MEASURE_MS = 5_000;
-/** A browser that does not start is tried again after 1, 2, 4 … 32 s; until then the answer is at hand. */
+/** A browser that does not start is retried after 1, 2, 4 … 32 s; until then requests fail at once. */
 const MIN_RESTART_DELAY_MS = 1_000;
 const DETAIL_CHARS = 300;
 
-/** A lease as its browser knows it: how to tell it that it is over. */
+/** Tells a lease that its page has ended. */
 type OnPageEnd = (end: PageEndReason) => void;
 
 interface PooledBrowser {
   readonly browser: Browser;
   readonly cdp: CDPSession;
-  /** Of the browser process, which leads its process group. */
+  /** The browser process, which leads its process group. */
   readonly pid: number;
-  /** What it calls itself, less the "Headless" and the small numbers: as a browser does, and the route `direct`. */
+  /**
+   * Its user agent without "Headless" and minor version numbers, like a normal browser's and like the route `direct`.
+   */
   readonly user_agent: string;
   readonly on_page_end: Set<OnPageEnd>;
   pages: number;
-  /** Gets no more pages, and ends with its last one. */
+  /** It gets no more pages and closes after its last one. */
   is_replaced: boolean;
-  /** When a page was ended for its memory. */
+  /** When one of its pages was killed for its memory. */
   page_killed_ms: number;
   measured_ms: number;
 }
@@ -168,10 +174,10 @@ export function browserPool({
   let idle_timer: NodeJS.Timeout | undefined;
   let is_closed = false;
 
-  /** A place, or why there is none. Every place taken is handed back by `leave`. */
+  /** Takes a slot: null, or why there is none. Each slot is released by `releaseSlot`. */
   function acquireSlot(signal: AbortSignal): Promise<LeaseFailure | null> {
     if (is_closed) return Promise.resolve(leaseFailure("browser_unavailable", "The service is ending"));
-    if (signal.aborted) return Promise.resolve(leaseFailure("timeout", "The caller left"));
+    if (signal.aborted) return Promise.resolve(leaseFailure("timeout", "The caller cancelled"));
     if (leased < limits.pages) {
       leased++;
       onLeasedChanged();
@@ -186,9 +192,10 @@ export function browserPool({
         waiter.stopWaiting();
         resolve(answer);
       };
-      const onAbort = () => giveUp(leaseFailure("timeout", "The caller left before a browser had a place"));
+      const onAbort = () =>
+        giveUp(leaseFailure("timeout", "The caller cancelled while it waited for a browser"));
       const timer = setTimeout(
-        () => giveUp(leaseFailure("browser_busy", `No browser had a place within ${limits.wait_ms} ms`)),
+        () => giveUp(leaseFailure("browser_busy", `No browser page was free within ${limits.wait_ms} ms`)),
         limits.wait_ms,
       );
       const waiter: Waiter = {
@@ -231,7 +238,10 @@ export function browserPool({
     }
   }
 
-  /** The browser for the next page: one that has not been condemned, else a new one, started once for all who wait. */
+  /**
+   * The browser for the next page: one that is not being replaced, else a new one, started once for all waiting
+   * requests.
+   */
   async function browserForPage(): Promise<PooledBrowser> {
     const ready = [...browsers].find(
       ({ is_replaced: is_condemned, browser }) => !is_condemned && browser.isConnected(),
@@ -263,10 +273,10 @@ export function browserPool({
       executablePath: path,
       env: { ...env },
       headless: true,
-      // Chromium refuses to run sandboxed as root. Everywhere else a sandbox that cannot be had is a failure.
+      // Chromium refuses its sandbox when started as root. For other users a missing sandbox is an error.
       chromiumSandbox: !isRoot,
       args: flags(proxy.url),
-      // Windows nobody asked for: Chromium keeps them from opening, unless it is told to let them.
+      // Keeps Chromium's popup blocker, which Playwright turns off by default.
       ignoreDefaultArgs: ["--disable-popup-blocking"],
       handleSIGINT: false,
       handleSIGTERM: false,
@@ -311,7 +321,7 @@ export function browserPool({
     if (pooled.on_page_end.size === 0) void closeBrowser(pooled);
   }
 
-  /** Closes a browser, by force when it does not go, and its whole process group in any case. */
+  /** Closes a browser. If it does not close in time, its whole process group is killed. */
   function closeBrowser(pooled: PooledBrowser, reason?: "idle" | "closed"): Promise<void> {
     if (!browsers.delete(pooled)) return Promise.resolve();
     if (reason) metrics.count("trawl_browser_ends_total", { reason });
@@ -320,7 +330,7 @@ export function browserPool({
       .then(async (closed) => {
         if (closed !== TIMED_OUT) return;
         killGroup(pooled.pid);
-        // It learns of the process's end, and puts the profile away.
+        // Playwright notices the end of the process and removes the profile.
         await withTimeout(closing, limits.close_ms);
       })
       .then(() => void ending.delete(ended));
@@ -332,7 +342,7 @@ export function browserPool({
     if (leased === 0) await Promise.all([...browsers].map((pooled) => closeBrowser(pooled, "idle")));
   }
 
-  /** Pages that hold too much memory end; so does, after its last page, a browser that does. */
+  /** Kills pages that use too much memory. */
   async function endLargePages(): Promise<void> {
     if (process.platform !== "linux") return;
     await Promise.all(
@@ -353,7 +363,7 @@ export function browserPool({
     if (total_mb > limits.browser_mb) markForReplacement(pooled, "memory");
   }
 
-  /** A context and a page in a browser, in the place that was taken; the place is handed back when they cannot be had. */
+  /** Opens a context and a page in the slot that was taken; releases the slot when that fails. */
   async function openPage(options: BrowserContextOptions): Promise<PageLease | LeaseFailure> {
     let pooled: PooledBrowser;
     try {
@@ -409,7 +419,7 @@ export function browserPool({
       const opened = await untilAborted(opening, signal);
       if (opened !== TIMED_OUT) return opened;
       void opening.then((lease) => (lease.kind === "leased" ? lease.release() : undefined));
-      return leaseFailure("timeout", "The caller left before a browser had started");
+      return leaseFailure("timeout", "The caller cancelled before the browser had started");
     },
     stats: () => ({ leased, waiting: waiting.length, browsers: [...browsers].map(({ pid }) => pid) }),
     async close() {
@@ -427,15 +437,16 @@ export function browserPool({
   };
 }
 
-/** Nothing goes out but through the guard, and nothing is asked of anybody but by the page. */
+/** Chromium connects through the egress proxy only, and makes no requests of its own. */
 function flags(proxy_url: string): string[] {
   return [
     `--proxy-server=${new URL(proxy_url).host}`,
-    // Without this Chromium goes to loopback by itself.
+    // Otherwise Chromium connects to loopback directly.
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--disable-quic",
-    // WebRTC knows no proxy for UDP. "force-webrtc-…", as it was called, is no longer heard (Chromium 156).
+    // WebRTC has no proxy for UDP. The former name of this switch, "force-webrtc-…", has no effect any more (Chromium
+    // 156).
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--disable-domain-reliability",
     "--no-pings",
@@ -449,14 +460,14 @@ function flags(proxy_url: string): string[] {
   ];
 }
 
-/** Features of Chromium that a page without a reader's window has no use for. */
+/** Features of Chromium that are useless without a person at the window. */
 export const FEATURES_OFF = [
-  // For every window a process that runs the address bar's list of suggestions: 60 % of a page's CPU seconds (Chromium 156).
+  // One process per window for the suggestions of the address bar: 60 % of a page's CPU time (Chromium 156).
   "WebUIOmniboxPopup",
   "WebUIOmniboxAimPopup",
-  // A process kept ready for a context's next site: a context that lives for one page throws it away.
+  // A spare process for a context's next site. Our contexts live for one page.
   "SpareRendererForSitePerProcess",
-  // Playwright's own: of several lists Chromium heeds the last (browser-faults.test.ts).
+  // Playwright's own list: of several lists Chromium uses only the last (browser-faults.test.ts).
   "AvoidUnnecessaryBeforeUnloadCheckSync",
   "DestroyProfileOnBrowserClose",
   "HttpsUpgrades",
@@ -476,8 +487,8 @@ export const FEATURES_OFF = [
 ] as const;
 
 /**
- * Runs in every frame before its own scripts. The headless shell has no policy for WebRTC, and its UDP would go past
- * the guard to any address; no page that is read needs peers. Tested in frames of every making (browser-guard.test.ts).
+ * Runs in every frame before its scripts. The headless shell has no policy for WebRTC, whose UDP would bypass the
+ * egress proxy, and pages that are only read do not need it. Tested in all kinds of frames (browser-guard.test.ts).
  */
 function removeWebRtc(): void {
   for (const name of [
@@ -492,7 +503,7 @@ function removeWebRtc(): void {
 
 const TIMED_OUT = Symbol("late");
 
-/** What the work came to, null when it failed, or that it is not done in time. */
+/** The result of the work; null: it failed; TIMED_OUT: it did not end in time. */
 async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T | null | typeof TIMED_OUT> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<typeof TIMED_OUT>((resolve) => {
@@ -503,7 +514,7 @@ async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T |
   return done;
 }
 
-/** What the work came to, or that the signal was first. */
+/** The result of the work; TIMED_OUT: the signal was aborted first. */
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof TIMED_OUT> {
   const { promise, resolve } = Promise.withResolvers<typeof TIMED_OUT>();
   const onAbort = () => resolve(TIMED_OUT);
@@ -524,7 +535,7 @@ function once(work: () => Promise<void>): () => Promise<void> {
   return () => (done ??= work());
 }
 
-/** Playwright's messages go on with the browser's whole log, and its last complaint says more than that it has gone. */
+/** Playwright's messages include the browser's whole log. The most telling line of it says more than the first. */
 function firstLine(problem: unknown): string {
   const text = problem instanceof Error ? problem.message : String(problem);
   const complaints = [...text.matchAll(/\[err\] (.*\S)/g)].map(([, complaint]) => complaint!);
@@ -541,16 +552,16 @@ function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has gone by itself.
+    // It has ended by itself.
   }
 }
 
-/** 0 where it cannot be told. */
+/** 0 where it is unknown. */
 function residentMb(pid: number): number {
   return fromProc(`/proc/${pid}/status`, /VmRSS:\s+(\d+)/);
 }
 
-/** Resident memory with what is shared divided among its users. */
+/** Resident memory with shared pages divided among their users. */
 function proportionalMb(pid: number): number {
   return fromProc(`/proc/${pid}/smaps_rollup`, /^Pss:\s+(\d+)/m) || residentMb(pid);
 }

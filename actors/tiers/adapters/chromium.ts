@@ -1,7 +1,7 @@
 /**
- * Which browser the route `browser` runs: the one the operator named, else Chromium or Chrome of the system, else the
- * one that came with npm (headless shell for Linux on x64), which is unpacked when it is first needed. It is found
- * here and never started but to ask its version.
+ * Which browser the route `browser` runs: the operator's setting, else the system's Chromium or Chrome, else the one
+ * from npm (headless shell for Linux on x64), which is unpacked when it is first needed. This file finds the browser;
+ * it starts it only to ask for its version.
  */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, createReadStream, createWriteStream, existsSync, statSync } from "node:fs";
@@ -14,26 +14,26 @@ import { extract } from "tar-fs";
 
 export interface Executable {
   readonly path: string;
-  /** All it needs in its environment; it gets nothing of ours. */
+  /** Its whole environment; nothing of ours is passed on. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 export interface Chromium {
   readonly from: "setting" | "system" | "npm";
-  /** For a log line or a report. */
+  /** For log lines and reports. */
   readonly sentence: string;
-  /** Throws when what npm brought cannot be unpacked or does not run here. */
+  /** Throws when the archive from npm cannot be unpacked or does not run here. */
   readonly ready: () => Promise<Executable>;
 }
 
 export interface ChromiumOptions {
-  /** TRAWL_CHROMIUM_PATH; null: whichever there is. What is no program (the word "none") means no browser at all. */
+  /** TRAWL_CHROMIUM_PATH; null: not set. Any value that is no program (the word "none") means no browser. */
   readonly path: string | null;
-  /** Where the one from npm is unpacked (190 MB), and what every browser has for a home. */
+  /** Where the browser from npm is unpacked (190 MB); also the home directory of every browser. */
   readonly folder: string;
-  /** Default: where the packages of this platform put it. The real program, not a script that adds flags. */
+  /** Default: the paths of this platform's packages. The program itself, not a wrapper script that adds flags. */
   readonly system?: readonly string[];
-  /** The folder of the archives from npm; null: there are none. Default: of the installed package. */
+  /** The folder of the archives from npm; null: there are none. Default: that of the installed package. */
   readonly archives?: string | null;
 }
 
@@ -57,7 +57,7 @@ const SYSTEM: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   ],
 };
 
-/** Null: there is none, and the route is not configured. */
+/** Null: there is no browser, and the route is not configured. */
 export function findChromium({
   path,
   folder,
@@ -73,7 +73,7 @@ export function findChromium({
       return { path: at, env: home };
     },
   });
-  // Who names a browser gets that one or none: another would be a surprise, and a way to be rid of all was wanted.
+  // A setting that names no program disables the browser: falling back to another one would surprise the operator.
   if (path !== null) return isProgram(path) ? chromiumAt(path, "setting") : null;
   const installed = system.find(isProgram);
   if (installed !== undefined) return chromiumAt(installed, "system");
@@ -99,7 +99,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** The archives of @sparticuz/chromium, which are of Linux on x64. */
+/** The archives of @sparticuz/chromium, which are for Linux on x64. */
 function npmArchives(): string | null {
   if (process.platform !== "linux" || process.arch !== "x64") return null;
   try {
@@ -112,8 +112,9 @@ function npmArchives(): string | null {
 }
 
 /**
- * The package's own unpacking goes to fixed names in the shared temporary folder, where anybody may have put a program
- * before, and takes a half-written one for whole. Here it goes to a folder of ours, and appears there all at once.
+ * The package's own unpacking uses fixed names in the shared temporary folder, where another user may have put a
+ * program before, and accepts a half-written file. This one uses the data folder and renames the finished folder into
+ * place.
  */
 async function unpackFromNpm(
   archives: string,
@@ -139,14 +140,14 @@ async function unpackFromNpm(
       await rename(temporary, target);
     } catch (problem) {
       await rm(temporary, { recursive: true, force: true });
-      // Another process may have been first.
+      // Another process may have unpacked it meanwhile.
       if (!existsSync(target)) throw problem;
     }
   }
   const path = join(target, "chromium");
   const fonts = existsSync("/etc/fonts/fonts.conf") ? {} : { FONTCONFIG_PATH: join(target, "fonts") };
   const plain_env = { ...home, ...fonts };
-  // A bare system lacks NSS and a few more: the package brings them, but where they are installed those are newer.
+  // A minimal system lacks NSS and other libraries. The package includes them, but installed ones are newer.
   const bundled_libraries_env = { ...plain_env, LD_LIBRARY_PATH: join(target, "lib") };
   const working_env = [plain_env, bundled_libraries_env].find((env) => tryRun(path, env).status === 0);
   if (!working_env)

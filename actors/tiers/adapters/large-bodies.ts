@@ -1,6 +1,6 @@
 /**
- * Bodies within their limits, where a PDF may be larger than a page: it is known by its type or its first bytes, has
- * a time of its own, and only so many large ones are collected at once.
+ * Reads bodies within their limits. A PDF, recognised by its type or first bytes, may be larger than a page and has a
+ * time limit of its own; the memory of large bodies is limited in total.
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import { type ExchangeResponse, EgressError } from "../../../cluster/ports/egress.ts";
@@ -8,22 +8,22 @@ import { contentKindOf } from "../../lib/web/http.ts";
 import type { TransportRequest } from "../../lib/web/transport.ts";
 import { collectBody } from "./one-request.ts";
 
-/** A PDF that has not come whole in this time (1-core.md, `timeout`). */
+/** Time limit for the download of a PDF. */
 export const MAX_PDF_MS = 300_000;
-/** Two of the largest; the next one waits, and its origin with it. */
+/** Memory for large bodies, enough for two of the largest; the next one waits, and so does its origin. */
 const MAX_LARGE_BYTES_AT_ONCE = 400 * 2 ** 20;
 
 type Limits = Pick<TransportRequest, "max_bytes" | "max_pdf_bytes" | "signal">;
 type SizeProblem = "too_large" | "pdf_download_timeout";
 
-/** The whole body of an answer from `url`, or why not. Throws what reading it throws. */
+/** The whole body of a response from `url`, or which limit it exceeds. Throws what reading it throws. */
 export type ReadBody = (
   exchange: ExchangeResponse,
   url: string,
   limits: Limits,
 ) => Promise<Buffer | SizeProblem>;
 
-/** A sentence for the attempt. */
+/** The sentence for `detail` of the attempt. */
 export const sizeDetail = (what: SizeProblem, { max_bytes, max_pdf_bytes = max_bytes }: Limits): string =>
   what === "too_large"
     ? `It is larger than ${max_bytes} bytes${max_pdf_bytes > max_bytes ? `, or a PDF of more than ${max_pdf_bytes}` : ""}`
@@ -37,7 +37,7 @@ export function bodyReader(clock: Clock): ReadBody {
     const declared_length = Number(exchange.headers.get("content-length")?.[0] ?? Number.NaN);
     let problem_found: SizeProblem | null = null;
     let is_reserved = false;
-    /** What was set up while reading, to be ended with it. */
+    /** What must be cleaned up after reading. */
     const cleanups: (() => void)[] = [];
 
     async function* limited(): AsyncGenerator<Buffer> {
@@ -78,7 +78,7 @@ export function bodyReader(clock: Clock): ReadBody {
   };
 }
 
-/** So many bytes for all; who finds no room waits for those before him. One alone always finds some. */
+/** A budget of bytes, first come, first served. A single request is always granted, whatever its size. */
 function byteBudget(bytes: number) {
   const waiting: (() => void)[] = [];
   let reserved = 0;

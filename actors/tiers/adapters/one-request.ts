@@ -1,11 +1,14 @@
 /**
- * What every route does for one request to somebody: ask leave, wait no longer than its signal, read a body within
- * its limit, name what went wrong. Where to go and what to say is the route's own.
+ * What all routes do for each request: ask for a permit, wait no longer than the caller's signal, read a body within
+ * its limit, name failures. Destinations and header fields belong to each route.
  */
 import type { ExchangeResponse, EgressProblem } from "../../../cluster/ports/egress.ts";
 import type { Admission, HopRefusal, TransportRequest } from "../../lib/web/transport.ts";
 
-/** Asks leave for one hop. Null when the signal came first; leave granted after that is handed back at once. */
+/**
+ * Asks for the permit for one hop. Null: the signal was aborted first; a permit that is granted later is released at
+ * once.
+ */
 export function admitted(
   { admit: enter, signal }: Pick<TransportRequest, "admit" | "signal">,
   url: string,
@@ -26,13 +29,16 @@ export function admitted(
   });
 }
 
-/** Leave as the way out asks for it. What is not known at once, as in a browser elsewhere, is no leave for it. */
+/**
+ * The permit as hooks of an Egress request. Egress needs the answer synchronously; a permit that must ask another node
+ * is refused here.
+ */
 export const sendHooks = ({ beforeSend, onSent }: Extract<Admission, { kind: "admitted" }>) => ({
   beforeSend: () => beforeSend() === true,
   sent: onSent,
 });
 
-/** A destination nobody may be sent to. */
+/** The refusal of a destination that is not allowed. */
 export const destinationRefusal = (error: EgressProblem): HopRefusal => ({
   error,
   step: "egress",
@@ -41,14 +47,14 @@ export const destinationRefusal = (error: EgressProblem): HopRefusal => ({
   detail: null,
 });
 
-/** The end of the caller's patience, whoever's clock ran out, is `timeout`. */
+/** Any end of the caller's time is `timeout`, whichever clock ran out first. */
 export const reasonOf = (problem: EgressProblem): string => (problem === "aborted" ? "timeout" : problem);
 
-/** A Location as it was sent, less a user part. */
+/** A Location field as it was sent, without user information. */
 export const withoutUserInfo = (location: string): string =>
   location.replace(/^([a-z]+:)?[/\\]{2}[^/\\?#]*@/i, "$1//");
 
-/** Repeated fields in one, as RFC 9110 (5.3) lets them be joined. */
+/** Repeated fields joined, as RFC 9110 §5.3 allows. */
 export const joinHeaders = (headers: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, string> =>
   new Map([...headers].map(([name, values]) => [name, values.join(", ")]));
 
@@ -56,8 +62,8 @@ const PIECE_BYTES = 65_536;
 const MAX_PIECE_BYTES = 1_048_576;
 
 /**
- * The whole body, or null when it is longer than allowed. A body of known length is read into its one place. Else
- * pieces are filled and joined once: small pieces of an origin that sends byte by byte cost what they hold.
+ * The whole body; null: it exceeds the limit. A body of declared length is read into one buffer. Otherwise pieces fill
+ * growing chunks that are joined once, so that an origin that sends single bytes costs no extra memory.
  */
 export async function collectBody(exchange: ExchangeResponse, max_bytes: number): Promise<Buffer | null> {
   const isCoded = exchange.headers

@@ -1,8 +1,8 @@
 /**
- * The route `archive`: the newest usable copy of a page, at most 365 days old, from a Wayback-compatible archive. The
- * archive is a site like any other: its robots.txt, its slots and its pace hold, before every request to it.
+ * The route `archive`: the newest usable capture of a page, at most 365 days old, from a Wayback-compatible archive.
+ * The archive is a domain like any other: its robots.txt, slots and delays apply to every request.
  *
- * What goes wrong with the archive is told as `archive_…`, never as if the page's own host had failed.
+ * Failures of the archive are named `archive_…`, never as failures of the page's own host.
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import {
@@ -35,25 +35,25 @@ export interface ArchiveOptions {
   readonly clock: Clock;
   /** For example https://web.archive.org; below it /cdx/search/cdx and /web/<timestamp>id_/<url>. */
   readonly archive_url: string;
-  /** Who asks: archives want to know, and block who does not say. */
+  /** The user agent: archives block clients that do not identify themselves. */
   readonly user_agent: string;
 }
 
-/** The whole visit: a listing and at most three copies of an archive that is often slow. */
+/** Time limit for all requests: a listing and at most three captures of an archive that is often slow. */
 const MAX_VISIT_MS = 75_000;
-/** One answer's head. Listings of busy pages take long. */
+/** Time-out of a response head. Listings of popular pages take long. */
 const HEADERS_TIMEOUT_MS = 30_000;
 const MAX_LISTING_BYTES = 1_048_576;
-/** An archive leads from one capture to the nearest one it has, and further when that was a redirect itself. */
+/** Redirects within the archive: to the nearest capture it has, and further when that was a redirect itself. */
 const MAX_REDIRECTS = 5;
 
-/** What one request to the archive came to; `failed` ends the visit. */
+/** The result of one request to the archive; `failed` ends the route. */
 type ArchiveAnswer =
   | {
       readonly kind: "answered";
       readonly status: number;
       readonly headers: ReadonlyMap<string, string>;
-      /** Or why it was not read to its end; null: nobody wanted to. */
+      /** The body, or which limit it exceeds; null: it was not read. */
       readonly body: Awaited<ReturnType<ReadBody>> | null;
     }
   | Failure;
@@ -76,7 +76,7 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
   const readListing = async (exchange: ExchangeResponse) =>
     (await collectBody(exchange, MAX_LISTING_BYTES)) ?? "too_large";
 
-  /** Asks once, with leave. A redirect's body is not read. */
+  /** One request with a permit. The body of a redirect is not read. */
   async function requestArchive(
     url: string,
     read: (exchange: ExchangeResponse) => ReturnType<ReadBody>,
@@ -123,15 +123,15 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
     const listing = await requestArchive(cdxUrl(archive_url, url, clock.now()), readListing, caller);
     if (listing.kind === "failed") return listing;
     const { status, body } = listing;
-    // Archives say of a page they do not know either nothing or that it was not found.
+    // For an unknown page archives answer with an empty listing or 404.
     if (status === 404) return { kind: "listed", copies: [] } as const;
     if (status !== 200) return refusedWith(status);
     const rows = Buffer.isBuffer(body) ? readCdx(body.toString()) : null;
-    if (!rows) return failure("archive_bad_answer", status, "The archive's listing is none");
+    if (!rows) return failure("archive_bad_answer", status, "The archive's listing is invalid");
     return { kind: "listed", copies: candidates(rows, clock.now()) } as const;
   }
 
-  /** One copy, over the redirects within the archive; null when it is of no use and the next one may be. */
+  /** One capture, following redirects within the archive; null: it is unusable, and the next one may be usable. */
   async function replay(snapshot: Snapshot, request: TransportRequest, signal: AbortSignal) {
     const redirects: Redirect[] = [];
     let copy: Pick<Snapshot, "timestamp" | "original"> = snapshot;
@@ -154,7 +154,7 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
       if (status !== 200 || !isRecent(timestamp, clock.now())) return null;
       if (body === null) return null;
       if (typeof body === "string") return failure(`archive_${body}`, status, sizeDetail(body, request));
-      // What is listed of a copy says nothing of the one a redirect led to.
+      // The listing does not describe the capture that a redirect led to.
       const listed = redirects.length === 0 ? snapshot : { ...copy, mime: null, digest: null };
       if (!isCopy(headers, body, listed)) return null;
       return {

@@ -1,13 +1,13 @@
 /**
- * The route `browser`: a page as a browser has it after its scripts have run, or the bytes of what is no page.
+ * The route `browser`: a page as it stands after its scripts have run, or the bytes of a file.
  *
- * Every document of the main frame, redirect hops and what scripts navigate to included, is asked leave for like any
- * other request to an origin, and the last one's slot is held until the page is done. What the page loads beside it
- * takes no slots: it goes through the guard, less the kinds that no answer is made of, and ends at a number.
+ * Each document of the main frame needs a permit, as any request to an origin does, including redirect hops and
+ * navigations by scripts; the last document's slot is held until the page is done. Subresources take no slots: they go
+ * through the egress proxy, without the kinds that never contribute to the answer, and up to a maximum number.
  *
- * A page is done when its document is parsed and the network has been quiet for half a second, or when it has had its
- * time for that. Nothing is kept: the context, its cookies and caches end with the request. Dialogs are dismissed,
- * other windows closed, service workers and downloads not let in. Where the browser comes from is browser-pool.ts.
+ * A page is done when its document is parsed and the network has been quiet for half a second, or when the time for
+ * that is over. Nothing is kept: context, cookies and caches end with the request. Dialogs are dismissed, other windows
+ * closed, service workers and downloads blocked. browser-pool.ts opens the pages.
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { EgressProblem } from "../../../cluster/ports/egress.ts";
@@ -27,24 +27,24 @@ import type { BrowserPool, PageLease } from "./browser-pool.ts";
 import { admitted, destinationRefusal, withoutUserInfo } from "./one-request.ts";
 
 export interface PageLimits {
-  /** For one page, from its first request to its bytes; waiting for leave does not count. */
+  /** For one page, from its first request to its bytes, without waiting for permits. */
   readonly page_ms: number;
-  /** Until the document is parsed; then what there is of it is taken. */
+  /** Until the document is parsed; after that its current state is taken. */
   readonly parse_ms: number;
-  /** For the network to be quiet after that. */
+  /** After that, until the network is quiet. */
   readonly settle_ms: number;
-  /** For the document to be handed over: a script that does not end lets nobody read. */
+  /** For reading the document, which a script that does not end prevents. */
   readonly read_ms: number;
-  /** Requests of one page beside its documents; what comes after finds the browser offline. */
+  /** Maximum number of subresource requests; after that the browser is offline. */
   readonly requests: number;
-  /** Dialogs after which a page is given up. */
+  /** Maximum number of dialogs of a page. */
   readonly dialogs: number;
 }
 
 export interface BrowserOptions {
   readonly pool: BrowserPool;
   readonly clock: Clock;
-  /** Spares robots.txt and the domain a question about what the guard would refuse anyway. */
+  /** Refuses early what the egress proxy would refuse anyway, without asking for robots.txt and a slot. */
   readonly destination: Destination;
   readonly limits?: Partial<PageLimits>;
 }
@@ -58,15 +58,15 @@ const LIMITS: PageLimits = {
   dialogs: 20,
 };
 
-/** Documents of the main frame one after the other, by redirect or by script. */
+/** Maximum number of documents in the main frame, by redirect or by script. */
 const MAX_DOCUMENTS = 11;
 const REDIRECTING: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const OUT_OF_BOUNDS: ReadonlySet<string> = new Set<EgressProblem>(["blocked_destination", "invalid_url"]);
-/** What the guard says instead of an origin, to who asks it for plain http. */
+/** Statuses with which the egress proxy answers a plain http request that failed. */
 const PROXY_ERROR_STATUSES: ReadonlySet<number> = new Set([400, 403, 502, 504]);
 const PIECE_BYTES = 2 ** 20;
 
-/** Loaded for the eye only; an origin need not send them. */
+/** Resource types that only matter to the eye. */
 const SKIPPED_TYPES = ["Image", "Media", "Font", "Ping"] as const;
 const SKIPPED_KINDS: ReadonlySet<string> = new Set(["image", "media", "font", "ping"]);
 
@@ -98,7 +98,7 @@ export function browserTransport({ pool, clock, destination, limits: overrides }
     if (judged === "blocked_destination" || judged === "invalid_url") {
       return { kind: "refused", refusal: destinationRefusal(judged), ...bare() };
     }
-    // Before a browser: whoever waits for a busy domain must not keep a place from the others.
+    // Before opening a page: a request that waits for a busy domain must not occupy a slot of the pool.
     const entry = await admitted(request, first);
     if (entry === null) {
       const detail = "The deadline passed before the page could be requested";
@@ -123,13 +123,13 @@ export function browserTransport({ pool, clock, destination, limits: overrides }
       return await visit.result();
     } finally {
       visit.close();
-      // The answer does not wait for the browser to clear up.
+      // The answer does not wait for the page to close.
       void lease.release();
     }
   };
 }
 
-/** Leave to ask for one document, handed back once. */
+/** The permit for one document, released once. */
 interface Hop {
   readonly url: string;
   readonly admitted_ms: number;
@@ -175,7 +175,7 @@ interface Field {
   readonly value: string;
 }
 
-/** What is used of Fetch.requestPaused: a request before it leaves, or after its head has come. */
+/** The used fields of Fetch.requestPaused: a request before it is sent, or with its response head. */
 interface Paused {
   readonly requestId: string;
   readonly resourceType: string;
@@ -186,7 +186,7 @@ interface Paused {
   readonly responseHeaders?: readonly Field[];
 }
 
-/** One page in one context, from its first request to what came of it. */
+/** One page in one context, from its first request to its result. */
 function pageVisit({
   request,
   lease,
@@ -203,10 +203,10 @@ function pageVisit({
   let is_over = false;
   let hop = first_hop;
   let main_frame: string | undefined;
-  /** Documents asked for, and those that were let in as pages. */
+  /** Number of requested documents, and of those accepted as pages. */
   let documents = 0;
   let pages = 0;
-  /** Documents that wait for leave or for their answer just now. */
+  /** Documents that wait for a permit or a response now. */
   let pending_documents = 0;
   let origin: {
     readonly url: string;
@@ -242,7 +242,7 @@ function pageVisit({
     failed(reason, reason === "out_of_memory" ? "The page held too much memory" : "The browser ended"),
   );
 
-  /** A document of the main frame before it is asked for. */
+  /** A document of the main frame, before its request. */
   async function onDocumentRequest(event: Paused): Promise<void> {
     if (documents++ > 0) {
       const next = parseUrl(event.request.url)?.href ?? null;
@@ -251,7 +251,7 @@ function pageVisit({
       const judged = next === null ? "invalid_url" : destination.url(next);
       if (judged === "blocked_destination" || judged === "invalid_url")
         return refused(destinationRefusal(judged));
-      // The slot of the page before: to hold it and wait for another of the same domain would be to wait for ever.
+      // The former document's slot first: holding it while waiting for another slot of the same domain would never end.
       hop.release();
       page_timer.pause();
       let entry: Admission | null;
@@ -280,7 +280,7 @@ function pageVisit({
     hop.onSent();
   }
 
-  /** A document of the main frame when its head has come. */
+  /** A document of the main frame, with its response head. */
   async function onDocumentResponse({
     requestId,
     responseStatusCode: status,
@@ -288,7 +288,7 @@ function pageVisit({
   }: Paused): Promise<void> {
     const continueRequest = () => cdp.send("Fetch.continueRequest", { requestId });
     const failRequest = () => cdp.send("Fetch.failRequest", { requestId, errorReason: "Aborted" });
-    // What went wrong is told by what the navigation throws.
+    // The navigation throws the reason.
     if (status === undefined) return void (await continueRequest());
     const problem = PROXY_ERROR_STATUSES.has(status) ? session.failureFor(new URL(hop.url).host) : null;
     if (problem !== null) {
@@ -315,7 +315,7 @@ function pageVisit({
       failed("too_large", `The page is larger than ${request.max_bytes} bytes`);
       return void (await failRequest());
     }
-    // A page that sends a file after itself is still the page; its file was not asked for.
+    // A page that starts a download is still the page; the file was not requested.
     if (pages > 0) {
       hop.release();
       return void (await failRequest());
@@ -347,11 +347,11 @@ function pageVisit({
     await failRequest();
   }
 
-  /** The length an origin declares, where nothing was compressed. */
+  /** Whether the declared length of an uncompressed body exceeds the limit. */
   const tooLong = (headers: ReadonlyMap<string, string>): boolean =>
     !headers.has("content-encoding") && Number(headers.get("content-length") ?? 0) > request.max_bytes;
 
-  /** Decoded bytes as they came, or null beyond the limit. */
+  /** The decoded bytes; null: more than the limit. */
   async function bodyOf(requestId: string): Promise<Buffer | null> {
     const { stream } = await cdp.send("Fetch.takeResponseBodyAsStream", { requestId });
     const pieces: Buffer[] = [];
@@ -373,12 +373,12 @@ function pageVisit({
     else failed(problem === "aborted" ? "timeout" : problem, null);
   }
 
-  /** A navigation that came to nothing, by Chromium's name for it. */
+  /** Maps Chromium's error of a failed navigation. */
   function failNavigation(text: string): void {
     const problem = session.failureFor(new URL(hop.url).host);
     if (problem !== null) return failWith(problem);
     const name = /ERR_[A-Z0-9_]+/.exec(text)?.[0] ?? "";
-    // An error without a page of its own: Chromium would show one of its making.
+    // An error status without a body: Chromium would show its own error page.
     if (name === "ERR_HTTP_RESPONSE_CODE_FAILURE" && origin !== null) {
       const { status, headers, url } = origin;
       end.resolve({
@@ -399,7 +399,7 @@ function pageVisit({
   function onPaused(event: Paused): void {
     const { requestId, resourceType, frameId } = event;
     const isDocument = resourceType === "Document";
-    // Nothing but the page that was asked for can have been first.
+    // The first document is always the main frame's.
     if (isDocument) main_frame ??= frameId;
     if (!isDocument || frameId !== main_frame) {
       const answer = isDocument
@@ -411,7 +411,7 @@ function pageVisit({
     const isAsked = event.responseStatusCode === undefined && event.responseErrorReason === undefined;
     pending_documents++;
     (isAsked ? onDocumentRequest(event) : onDocumentResponse(event))
-      // The page may have left the request, or the browser the page; what that comes to is told elsewhere.
+      // The page may have cancelled the request, or may be gone. Other handlers report that.
       .catch(() => {})
       .finally(() => void pending_documents--);
   }
@@ -420,7 +420,7 @@ function pageVisit({
     cdp.on("Fetch.requestPaused", onPaused);
     const authenticated = new Set<string>();
     cdp.on("Fetch.authRequired", ({ requestId, authChallenge: { source } }) => {
-      // Once: a pass that is not taken has been revoked.
+      // Once per request: credentials that are refused belong to a closed session.
       const isOurs = source === "Proxy" && !authenticated.has(requestId);
       authenticated.add(requestId);
       const authChallengeResponse = isOurs
@@ -435,7 +435,7 @@ function pageVisit({
     page.on("requestfailed", (resource_request) => {
       if (!resource_request.isNavigationRequest() || isInFrame(resource_request)) return;
       const text = resource_request.failure()?.errorText ?? "";
-      // Ours, or a navigation that another has overtaken.
+      // Our own abort, or a navigation that another one replaced.
       if (!/ERR_(?:ABORTED|BLOCKED_BY_CLIENT|HTTP_RESPONSE_CODE_FAILURE)/.test(text)) failNavigation(text);
     });
     page.on("dialog", (dialog) => {
@@ -458,7 +458,7 @@ function pageVisit({
       }),
     ];
     if (request.user_agent !== null) {
-      // Without what it would say of itself beside a name that is not its own.
+      // Also removes the client hints, which would contradict the given user agent.
       sends.push(
         cdp.send("Emulation.setUserAgentOverride", {
           userAgent: request.user_agent,
@@ -504,7 +504,10 @@ function pageVisit({
     }
   }
 
-  /** The document as text, read where no script of the page can have its hands in; null when it has just gone. */
+  /**
+   * The document as text, read in an isolated world that the page's scripts cannot manipulate; null: the document was
+   * just replaced.
+   */
   async function readDocument(): Promise<SerializedDocument | null> {
     const reading = (async () => {
       const { executionContextId } = await cdp.send("Page.createIsolatedWorld", { frameId: main_frame! });
@@ -525,7 +528,7 @@ function pageVisit({
   return {
     result(): Promise<TransportResult> {
       render().catch((problem: unknown) => {
-        // The browser may have gone: then that is what it came to, and it was told first.
+        // If the browser is gone, that reason was reported first and counts.
         failed("browser_crashed", problem instanceof Error ? problem.message.split("\n", 1)[0]! : null);
       });
       return end.promise;
@@ -541,12 +544,12 @@ function pageVisit({
 
 const TIMED_OUT: unique symbol = Symbol("late");
 
-/** Null: the document has more characters than the answer may have bytes, and was not sent. */
+/** Null: the document has more characters than the limit in bytes, and was not transferred. */
 interface SerializedDocument {
   readonly html: string | null;
 }
 
-/** Runs in the page, so it knows nothing from here. */
+/** Runs in the page, so it cannot use anything from this file. */
 function serializeDocument(max_chars: number): SerializedDocument {
   const { doctype, documentElement } = document;
   const ids = doctype && (doctype.publicId || doctype.systemId);
@@ -562,7 +565,7 @@ declare const document: {
   readonly documentElement: { readonly outerHTML: string } | null;
 };
 
-/** Whether a navigation is some inner frame's. One that was never answered has no frame to be asked for. */
+/** Whether a navigation belongs to an inner frame. A request that was never answered has no frame. */
 function isInFrame(request: { frame: () => { parentFrame: () => unknown } }): boolean {
   try {
     return request.frame().parentFrame() !== null;
@@ -571,7 +574,7 @@ function isInFrame(request: { frame: () => { parentFrame: () => unknown } }): bo
   }
 }
 
-/** The language fields of the main request as the caller wrote them: Chromium would send the locale alone. */
+/** The caller's Accept-Language: Chromium would send the locale only. */
 function withAcceptLanguage(
   { accept_language }: TransportRequest,
   { request }: Paused,
@@ -590,10 +593,10 @@ function withAcceptLanguage(
   };
 }
 
-/** What may stand in a field: a caller's line break must not begin another one. */
+/** A valid field value: a line break must not start another field. */
 const fieldValue = (text: string): string => text.replaceAll(/[^\t\u0020-\u007e]+/g, " ").trim();
 
-/** The languages of an Accept-Language that are any, in order. */
+/** The valid languages of an Accept-Language, in order. */
 function languagesOf(accept_language: string | null): string[] {
   return (accept_language ?? "").split(",").flatMap((part) => {
     try {
@@ -608,7 +611,7 @@ function fieldsOf(fields: readonly Field[]): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (const { name, value } of fields) {
     const existing = headers.get(name.toLowerCase());
-    // Chromium joins repeated fields by line breaks.
+    // Chromium joins repeated fields with line breaks.
     const joined = value.replaceAll("\n", ", ");
     headers.set(name.toLowerCase(), existing === undefined ? joined : `${existing}, ${joined}`);
   }
@@ -617,7 +620,7 @@ function fieldsOf(fields: readonly Field[]): ReadonlyMap<string, string> {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A time limit that can be stopped and go on. */
+/** A time-out that can be paused. */
 function pausableTimeout(timeout_ms: number, onTimeout: () => void) {
   let remaining_ms = timeout_ms;
   let since_ms = performance.now();
@@ -645,14 +648,17 @@ interface RequestSpacing {
   readonly wait: (url: string, admitted_ms: number) => Promise<void>;
 }
 
-/** Sites remembered at once; those asked last go last. */
+/** Maximum number of remembered sites; the least recently used is forgotten first. */
 const MAX_SITES = 10_000;
-/** No page waits longer than this for its distance: it keeps a place meanwhile. The default gap of a domain. */
+/**
+ * Maximum wait for the distance, since a waiting page occupies a slot of the pool. It is the default delay of a domain.
+ */
 const MAX_SPACING_MS = 500;
 
 /**
- * Between leave and request a page may wait for a browser, and two of one site may come to it at once. They are asked
- * for as far apart as they were let in, up to half a second; their slots bound how many they can be.
+ * A page may wait for a browser between its permit and its request, so two pages of one site may be ready at the same
+ * moment. Their requests are sent as far apart as their permits were granted, up to half a second. Slots limit how many
+ * there can be.
  */
 function requestSpacing(clock: Clock): RequestSpacing {
   const last_by_site = new Map<string, { readonly entered_ms: number; readonly sent_ms: number }>();

@@ -1,9 +1,9 @@
 /**
- * The route `direct`: plain HTTP with one browser's header fields, over egress. The route `proxy` is the same journey
- * through somebody else's network (transport.proxy.ts).
+ * The route `direct`: plain HTTP over Egress, with the header fields of one browser. The route `proxy` is the same
+ * through a forward proxy (transport.proxy.ts).
  *
- * It follows redirects itself, asking leave before each hop and handing it back after, and stops reading at
- * max_bytes. It keeps nothing from one journey to the next: no cookies, no caches. Meta refresh is content.
+ * It follows redirects itself, with a permit for each hop that is released after it, and stops reading at max_bytes.
+ * Cookies live for one call only, and there are no caches. Meta refresh is left to the extraction of content.
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import { type Egress, EgressError, type EgressProblem } from "../../../cluster/ports/egress.ts";
@@ -25,9 +25,9 @@ import { bodyReader, sizeDetail } from "./large-bodies.ts";
 export interface DirectOptions {
   readonly egress: Egress;
   readonly clock: Clock;
-  /** Spares robots.txt and the domain a question about what egress would refuse anyway. */
+  /** Refuses early what egress would refuse anyway, without asking for robots.txt and a slot. */
   readonly destination: Destination;
-  /** The forward proxy to go through; left out: none. */
+  /** The forward proxy; absent: none. */
   readonly proxy_url?: string;
 }
 
@@ -35,10 +35,10 @@ const MAX_REDIRECTS = 10;
 const REDIRECTING: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * One family and version, complete, in the order it sends them: Chrome 153 on Linux, the browser the route
- * `browser` runs. `secure` fields go to https only, as browsers have it; `hint` fields name the version, and are
- * left out when the caller brings an agent of its own. Accept-Encoding, which stands before Accept-Language, is
- * egress's. Change all of it together, and never draw from it at random.
+ * The fields of one browser and version, complete and in its order: Chrome 153 on Linux, the browser of the route
+ * `browser`. `secure` fields are sent to https only, as browsers do. `hint` fields name the version and are left out
+ * when the caller sets a user agent. Egress adds Accept-Encoding before Accept-Language. Always change all fields
+ * together, and never randomise them.
  */
 const FIELDS: readonly (readonly [name: string, value: string, when: "always" | "secure" | "hint"])[] = [
   ["sec-ch-ua", '"Google Chrome";v="153", "Not_A Brand";v="8", "Chromium";v="153"', "hint"],
@@ -62,7 +62,7 @@ const FIELDS: readonly (readonly [name: string, value: string, when: "always" | 
   ["Accept-Language", "en-US,en;q=0.9", "always"],
 ];
 
-/** What cannot be helped by another route or another try: the destination itself is out of bounds. */
+/** Neither another route nor another attempt can help: the destination itself is not allowed. */
 const OUT_OF_BOUNDS: ReadonlySet<EgressProblem> = new Set(["blocked_destination", "invalid_url"]);
 
 export function directTransport({ egress, clock, destination, proxy_url }: DirectOptions): Transport {
@@ -90,7 +90,7 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
       const judged = destination.url(url);
       if (judged === "blocked_destination" || judged === "invalid_url")
         return refused(destinationRefusal(judged));
-      // The same request again would be answered the same: only a cookie given on the way can change it.
+      // A repeated request would get the same response, unless a cookie was set on the way.
       const visit = `${url} ${cookies.for(url)}`;
       if (seen.has(visit)) return failed("too_many_redirects", `The redirects lead back to ${url}`);
       seen.add(visit);
@@ -152,7 +152,7 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
   };
 }
 
-/** As everybody reads it whom this route asks: a redirect is held to no less than a caller's URL. */
+/** Parsed as everywhere else: a redirect must satisfy the same rules as a caller's URL. */
 const readable = (text: string, base?: string): string | null =>
   parseUrl(text, base === undefined ? undefined : new URL(base))?.href ?? null;
 
@@ -177,10 +177,10 @@ function fieldsFor(
   return fields;
 }
 
-/** What may stand in a field: a caller's line break must not begin another one. */
+/** A valid field value: a line break must not start another field. */
 const fieldValue = (text: string): string => text.replaceAll(/[^\t\u0020-\u007e\u00a0-\u00ff]+/g, " ").trim();
 
-/** The cookies of one journey: what a host sets while it redirects, sent back to that host alone, then forgotten. */
+/** The cookies of one call: set by a host while it redirects, sent back to the same host only, then discarded. */
 class Cookies {
   static readonly MAX = 50;
   static readonly MAX_CHARS = 4_096;

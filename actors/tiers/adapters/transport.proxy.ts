@@ -1,6 +1,6 @@
 /**
- * The route `proxy`: the journey of the route `direct` through a residential network. All fetches of one site leave by
- * one exit; an exit that cannot be used is changed once within a fetch, and whatever the site says changes nothing.
+ * The route `proxy`: the route `direct` through a residential proxy. All fetches of a site use the same exit. An exit
+ * that fails is replaced once per fetch; a response of the site, whatever it is, never causes that.
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Egress } from "../../../cluster/ports/egress.ts";
@@ -19,7 +19,7 @@ export interface ProxyOptions {
   readonly joined?: JoinedSites;
 }
 
-/** Nothing was said by the site: the exit, or the way to it, broke. */
+/** The exit or the connection to it failed, without a response of the site. */
 const EXIT_BROKE: ReadonlySet<string> = new Set(["proxy_unreachable", "network_reset"]);
 
 export function proxyTransport({ proxy_url, joined, ...rest }: ProxyOptions): Transport {

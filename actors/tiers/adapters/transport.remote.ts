@@ -1,8 +1,8 @@
 /**
- * The route `browser` of a worker that has no browser: another node renders (the role browser), this one keeps every
- * decision. The runner asks back before each document (`enter`), immediately before each request (`sending`), and says
- * when it is over (`left`); robots, slot and fence are the worker's. A page over BODY_INLINE_BYTES comes by the body
- * store.
+ * The route `browser` of a worker without a browser: a node with the role `browser` renders, and this worker keeps all
+ * decisions. The renderer asks the worker before each document (`admit`) and immediately before each request
+ * (`before_send`), and says when it is done (`release`), so that robots.txt, slot and fencing stay with the worker. A
+ * body over BODY_INLINE_BYTES is passed through the blob store.
  */
 import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
@@ -18,7 +18,7 @@ import type {
 
 export const BROWSER_TASK = "browser";
 
-/** What a runner is told of a request; the rest it asks for. */
+/** What the renderer gets of a request; it asks for the rest. */
 type RenderRequest = Pick<
   TransportRequest,
   "url" | "max_bytes" | "accept_language" | "user_agent" | "country"
@@ -41,15 +41,15 @@ type EncodedResult =
       readonly body: { readonly base64: string } | { readonly sha256: string };
     });
 
-/** With what stands around it in base64 it fits a message of 256 KB. */
+/** In base64 with its fields, this still fits into a message of 256 KB. */
 const BODY_INLINE_BYTES = 160 * 1024;
-/** A leave may stand in a domain's queue for a minute (batch), behind a reading of robots.txt. */
+/** A permit may wait in a domain's queue for a minute (batch), after robots.txt was loaded. */
 const ADMIT_TIMEOUT_MS = 120_000;
-/** The fence's margin is 600 ms: who is told later than this that it may send must not. */
+/** A lease has a safety margin of 600 ms: a renderer that gets the answer later than this must not send. */
 const BEFORE_SEND_TIMEOUT_MS = 400;
 const RELEASE_TIMEOUT_MS = 2_000;
 
-/** On the worker. */
+/** The worker's side. */
 export function remoteBrowser({
   remoteTasks,
   blobs,
@@ -76,7 +76,7 @@ export function remoteBrowser({
       ms: Math.round(clock.mono() - began_ms),
     });
 
-    /** A bug of ours in an `enter` must break the fetch run here, not only the page there. */
+    /** An exception in `admit` must fail the fetch here, not only the page on the other node. */
     let broken: { readonly problem: unknown } | null = null;
     async function answer(body: string): Promise<string> {
       const question = JSON.parse(body) as WorkerRequest;
@@ -118,7 +118,7 @@ export function remoteBrowser({
         case "done":
           return await decodeResult(JSON.parse(end.body) as EncodedResult, blobs);
         case "no_worker":
-          return failed("browser_unavailable", "No node with the role browser is there");
+          return failed("browser_unavailable", "No node has the role browser");
         case "busy":
           return failed("browser_unavailable", "All nodes with the role browser are busy");
         case "lost":
@@ -130,7 +130,7 @@ export function remoteBrowser({
   };
 }
 
-/** On a node with a browser: runs what workers send. */
+/** The renderer's side: runs the tasks of workers. */
 export function renderTask({
   transport,
   blobs,
@@ -162,7 +162,8 @@ export function renderTask({
             ).catch(() => false);
             return may && clock.mono() - asked_ms < BEFORE_SEND_TIMEOUT_MS;
           },
-          // Untold, a request counts as sent when it is left, and is left when the errand is over.
+          // If this message is lost, the request counts as sent when its permit is released, at the latest at the end
+          // of the task.
           onSent: () => void askWorker({ do: "sent", admission }, RELEASE_TIMEOUT_MS).catch(() => {}),
           release: (origin_answer) =>
             void askWorker({ do: "release", admission, answer: origin_answer }, RELEASE_TIMEOUT_MS).catch(

@@ -1,8 +1,9 @@
 /**
- * The route `proxy_render`: somebody else's browser in somebody else's network, asked over JSON. The page's own site is
- * entered once, for the visit the service makes; where the service is led from there it does not tell in time.
+ * The route `proxy_render`: a commercial rendering service, called over JSON. The page's own site needs one permit, for
+ * the visit of the service; the service does not tell its redirects in time.
  *
- * It answers with the document after scripts ran, without the origin's header fields. Its key goes to it alone.
+ * The result is the document after its scripts have run, without the origin's header fields. The key is sent to the
+ * service only.
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import { type Egress, EgressError, type EgressProblem } from "../../../cluster/ports/egress.ts";
@@ -13,18 +14,18 @@ import { problemOf, renderService } from "../render-services.ts";
 import { collectBody, admitted, sendHooks, destinationRefusal } from "./one-request.ts";
 
 export interface RenderOptions {
-  /** Leads to the service, which may be private: an operator named it. */
+  /** Egress to the service, which may have a private address, because an operator configured it. */
   readonly egress: Egress;
   readonly clock: Clock;
-  /** Judges the page's address; the service would go anywhere. */
+  /** Checks the page's URL, because the service would request any. */
   readonly destination: Destination;
   readonly render_url: string;
   readonly render_key?: string;
 }
 
-/** A page in a browser elsewhere, with its proxies and retries; longer, and a caller has left. */
+/** Time-out of the service, with its proxies and retries. Longer, and the caller has disconnected. */
 const MAX_RENDER_MS = 120_000;
-/** An answer is JSON around the document: what escaping adds, and the rest. */
+/** The response is JSON around the document: factor for escaping, and bytes for the other fields. */
 const MAX_ESCAPED = 2;
 const AROUND_BYTES = 65_536;
 
@@ -106,7 +107,7 @@ export function renderTransport({
   };
 }
 
-/** Whatever keeps us from the service is its trouble and not the page's. */
+/** A failure to reach the service is not the page's failure. */
 const reasonOf = (problem: EgressProblem): string =>
   problem === "aborted" || problem === "timeout" ? "timeout" : "provider_unreachable";
 

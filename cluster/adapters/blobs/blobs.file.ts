@@ -1,9 +1,10 @@
 /**
- * Bodies as files named by their digest: `ab/abcd…` holds exactly these bytes, `abcd….zst` the same through zstd, where
- * the first piece showed that it helps (`zstdcat` reads it: the size stands in a frame that decoders skip).
+ * Blobs as files named by their digest: `ab/abcd…` holds exactly the bytes, `abcd….zst` the bytes compressed with zstd,
+ * used where a sample shows that compression helps. `zstdcat` reads it: the original size stands in a frame that
+ * decoders skip.
  *
- * Written beside and renamed, so a body is there whole or not at all, also after kill -9. Nothing is flushed to the
- * disk by force: a power cut may take the bodies of the last half minute along, or leave them torn.
+ * A blob is written to a temporary file and renamed, so it exists completely or not at all, also after kill -9. Files
+ * are not synced: a power cut may lose or truncate the blobs of the last half minute.
  */
 import { createHash, randomBytes } from "node:crypto";
 import {
@@ -33,10 +34,10 @@ import {
   decompressRange,
 } from "../documents/compression.ts";
 
-/** A skippable frame (RFC 8878, 3.1.2) with the size of the body as eight bytes, little-endian. */
+/** A skippable frame (RFC 8878 §3.1.2) with the size of the body as eight bytes, little-endian. */
 const FRAME_BYTES = 16;
 const FRAME_MAGIC = 0x184d2a50;
-/** What a crash left in the folder of unfinished bodies is removed at start once it is this old. */
+/** Temporary files older than this are leftovers of a crash and are removed at start. */
 const STALE_MS = 60 * 60_000;
 
 function frame(bytes: number): Buffer {
@@ -58,7 +59,7 @@ async function nullIfMissing<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Storing it again counts as storing it. */
+/** Updates the time of a blob that is stored again. */
 function touch(path: string, mtimeMs: number): void {
   const now = new Date();
   if (now.getTime() - mtimeMs > TOUCH_AFTER_MS) utimesSync(path, now, now);
@@ -130,7 +131,7 @@ export function fileBlobs(folder: string): Blobs {
     try {
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(FRAME_BYTES), 0, FRAME_BYTES, 0);
       if (bytesRead < FRAME_BYTES || buffer.readUInt32LE(0) !== FRAME_MAGIC)
-        throw new Fault("bodies_unreachable", `Cannot read "${packed(sha256)}": it is not whole`);
+        throw new Fault("bodies_unreachable", `Cannot read "${packed(sha256)}": it is truncated`);
       const { mtimeMs } = await handle.stat();
       const bytes = Number(buffer.readBigUInt64LE(8));
       return { path: packed(sha256), bytes, packed: true, stored_ms: mtimeMs };
@@ -139,7 +140,7 @@ export function fileBlobs(folder: string): Blobs {
     }
   }
 
-  /** Writes a new file and gives it its name; what goes wrong leaves nothing behind. */
+  /** Writes a temporary file and renames it; removes it when anything fails. */
   async function storeFile(
     write: (handle: FileHandle) => Promise<{ to: string; body: StoredBlob }>,
   ): Promise<StoredBlob> {
@@ -162,8 +163,8 @@ export function fileBlobs(folder: string): Blobs {
   }
 
   /**
-   * At most FIRST_BYTES, at once: these go to the page cache of the system in 0.1 ms, and by way of the thread pool in
-   * 0.7. What a power cut left torn is written again.
+   * For at most SAMPLE_BYTES, synchronously: writing to the page cache takes 0.1 ms, through the thread pool 0.7 ms. A
+   * file that a power cut truncated has the wrong size and is written again.
    */
   function putSmall(content: Buffer): StoredBlob {
     const sha256 = createHash("sha256").update(content).digest("hex");
@@ -194,7 +195,7 @@ export function fileBlobs(folder: string): Blobs {
     return body;
   }
 
-  /** Looks and removes at one go, so that nobody in this process stores it in between. */
+  /** Synchronous, so that this process cannot store the blob between the check and the removal. */
   function removeSync(sha256: string, stored_before_ms: number): boolean {
     let removed = false;
     for (const path of [plain(sha256), packed(sha256)]) {

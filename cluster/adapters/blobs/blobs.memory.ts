@@ -1,4 +1,4 @@
-/** Bodies in a map: for tests, and for the simulator. */
+/** Blobs in a map: for tests and the simulator. */
 import { createHash } from "node:crypto";
 import type { Blobs } from "../../ports/blobs.ts";
 

@@ -1,12 +1,14 @@
 /**
- * Bodies in a bucket: `<prefix>/<digest>` holds them as they are or through zstd, and its metadata says which and how
- * many bytes come out. One flat level, because servers over plain files cannot have a key that is another's folder.
+ * Blobs in an S3 bucket: `<prefix>/<digest>` holds the bytes, plain or compressed with zstd; the object's metadata says
+ * which, and the original size. All keys are on one level, because servers that keep objects as files cannot have a key
+ * that is also another key's folder.
  *
- * A body's name is its digest, so a stream goes through a nameless file first when it does not fit into memory. What is
- * uploaded is one request with the digest of its bytes, which the server checks: there is no half a body, and nothing
- * to clear away after a crash. An object has at most 5 GB that way.
+ * The digest must be known before the upload, so content that does not fit into memory goes through an unlinked
+ * temporary file. An upload is one request with a checksum that the server verifies: there are no partial objects and
+ * nothing to clean up after a crash. An object has at most 5 GB that way.
  *
- * The account needs s3:ListBucket beside reading, writing and deleting: without it S3 answers 403 for what is not there.
+ * The account needs s3:ListBucket beside reading, writing and deleting: without it S3 answers 403 instead of 404 for a
+ * missing object.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { type FileHandle, open, rm } from "node:fs/promises";
@@ -39,39 +41,42 @@ import {
   decompressRange,
 } from "../documents/compression.ts";
 
-/** Until the server answers, second and third tries of the SDK included; what is uploaded has more. */
+/** Time-out until the response head, including the SDK's retries. Uploads get more, by size. */
 const ANSWER_MS = 5_000;
 const CONNECT_MS = 2_000;
 const UPLOAD_MS_PER_MB = 1_000;
-/** Between two pieces of an answer that is being read. */
+/** Maximum silence between two pieces of a response body. */
 const PIECE_MS = 10_000;
-/** An answer that nobody begins to read within this time is let go, or its connection would be lost. */
+/**
+ * A response body that the caller does not start to read within this time is destroyed, so that its connection is not
+ * lost.
+ */
 const UNREAD_MS = 30_000;
-/** Bodies up to this size are held in memory on their way in. */
+/** Content up to this size is stored from memory, without a temporary file. */
 const MAX_IN_MEMORY_BYTES = 2 ** 20;
-/** Slow readers hold one each. */
+/** Each slow reader occupies one connection. */
 const MAX_CONNECTIONS = 256;
 
-/** What the SDK has to say comes as an error, or on the terminal if it is not told otherwise. */
+/** Errors reach the caller as exceptions; without this the SDK also prints to the terminal. */
 const ignore = (): void => {};
 const SILENT_LOGGER = { trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 export interface S3Options {
   readonly bucket: string;
-  /** Keys are below it; empty: none. */
+  /** Prefix of all keys; empty: none. */
   readonly prefix: string;
-  /** An S3 that is not Amazon's: then buckets are paths of it, not hosts. */
+  /** An S3 server other than Amazon's; the bucket is then part of the path, not of the host name. */
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
-  /** Left out, the SDK looks where it always does: environment, profile, the machine's role. */
+  /** Default: the SDK's own search (environment, profile, the machine's role). */
   readonly credentials?:
     | { readonly accessKeyId: string; readonly secretAccessKey: string; readonly sessionToken?: string }
     | undefined;
-  /** Where bodies that do not fit into memory wait for their digest. */
+  /** Folder for temporary files of content that does not fit into memory. */
   readonly spool: string;
 }
 
-/** What is uploaded, in memory or in a file. */
+/** The content of one upload, in memory or in a file. */
 interface Upload {
   readonly body: StoredBlob;
   readonly coding: "zstd" | "none";
@@ -82,29 +87,29 @@ interface Upload {
 
 type Answer = Pick<GetObjectCommandOutput, "Body" | "Metadata" | "ContentLength">;
 
-/** What was put there by someone else is what it is. */
+/** Objects that another program stored have no metadata; they are plain. */
 const metadataOf = ({ Metadata, ContentLength = 0 }: Answer) => ({
   packed: Metadata?.["coding"] === "zstd",
   bytes: Number(Metadata?.["bytes"] ?? ContentLength),
 });
 
-/** In whole seconds; of a server that says nothing, now. */
+/** In whole seconds. Servers that do not send it count as stored now. */
 const storedMs = (last_modified: Date | undefined): number => last_modified?.getTime() ?? Date.now();
 
-/** A missing bucket is no missing body, as far as the server says so: not in answers to HEAD, which have no words. */
+/** A missing bucket is a fault and not a missing blob. Responses to HEAD cannot tell them apart: they have no body. */
 const isMissing = (problem: unknown): boolean =>
   problem instanceof S3ServiceException &&
   problem.$metadata.httpStatusCode === 404 &&
   !(problem instanceof NoSuchBucket) &&
   problem.name !== "NoSuchBucket";
 
-/** An answer that will not change. */
+/** Retrying would not change this response. */
 const isFinal = (problem: unknown): boolean =>
   problem instanceof S3ServiceException && (problem.$metadata.httpStatusCode ?? 500) < 500;
 
 const digestOf = (content: Buffer) => createHash("sha256").update(content).digest();
 
-/** An answer piece by piece; a server that falls silent is a fault of its own, a reader who takes his time is not. */
+/** A response body, piece by piece. Only the server's silence is a fault; the reader may take any time. */
 async function* readWithTimeout(answer: Readable): AsyncGenerator<Buffer> {
   const pieces = answer[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   try {
@@ -138,11 +143,11 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
       httpAgent: { maxSockets: MAX_CONNECTIONS },
       httpsAgent: { maxSockets: MAX_CONNECTIONS },
     },
-    // Uploads carry the digest of their bytes; another checksum would only be computed beside it.
+    // Uploads carry a SHA-256 checksum already; the SDK would compute another one.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
   });
-  // What it would tell nobody it works out anyway, at a tenth of an upload's cost.
+  // The logger middleware costs a tenth of an upload even when nothing is logged.
   client.middlewareStack.remove("loggerMiddleware");
   const location = `s3://${bucket}${prefix === "" ? "" : `/${prefix}`}`;
   const at = (sha256: string) => ({ Bucket: bucket, Key: prefix === "" ? sha256 : `${prefix}/${sha256}` });
@@ -169,12 +174,12 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
     } catch (cause) {
       throw fault(what, deadline.signal.aborted ? deadline.signal.reason : cause);
     } finally {
-      // The answer may go on for longer.
+      // The time-out ends with the response head.
       clearTimeout(timer);
     }
   }
 
-  /** Null where there is none. */
+  /** Null: there is no such object. */
   async function find<T>(what: string, command: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
     return reach(what, (signal) =>
       command(signal).catch((problem: unknown) => {
@@ -204,7 +209,7 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
         try {
           await send(upload_request, signal);
         } catch (problem) {
-          // The SDK tries by itself what is in memory; a stream it cannot begin again.
+          // The SDK retries content in memory by itself, but it cannot rewind a stream.
           if (Buffer.isBuffer(upload_request.content) || signal.aborted || isFinal(problem)) throw problem;
           await send(upload_request, signal);
         }
@@ -254,7 +259,7 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
     const path = join(spool, `trawl-${randomBytes(12).toString("hex")}`);
     const handle = await open(path, "wx+");
     try {
-      // From here on it has no name, so that nobody need clear it away.
+      // Unlinked while open: the file disappears with the process.
       await rm(path);
       const spooled = await writeSpool(handle, first, source);
       const existing = await headObject(spooled.body.sha256);
@@ -300,7 +305,7 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
     }
   }
 
-  /** What an answer comes to, `wanted` being a part of the whole body, which `answer` holds. */
+  /** The bytes of a response that holds the whole object; `range_wanted` selects a part of them. */
   async function openBody(
     sha256: string,
     answer: Answer,
@@ -316,7 +321,7 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
       });
       return slice(content, range);
     }
-    // Whoever reads hears what went wrong; before that nobody does, and nobody need.
+    // The reader gets stream errors from the iterator. An error before it reads must not be unhandled.
     stream.on("error", () => {});
     const unread = setTimeout(() => stream.destroy(), UNREAD_MS);
     unread.unref();

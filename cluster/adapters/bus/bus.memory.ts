@@ -1,6 +1,6 @@
 /**
- * The bus within one process: queues and callbacks. For tests and for the simulator, where several nodes share one;
- * an embedded service needs none. It keeps every promise of the port, so what runs on it runs on NATS.
+ * The bus within one process: maps and callbacks. Tests and the simulator use it, where several nodes share one bus; an
+ * embedded service needs none. It keeps every promise of the port, so what works on it works on NATS.
  */
 import {
   type Bus,
@@ -22,7 +22,7 @@ interface Stored {
   readonly envelope: Envelope;
   readonly order: number;
   readonly sent_ms: number;
-  /** The epoch it was handed to, or 0. */
+  /** The epoch of the reader it was delivered to; 0: not delivered yet. */
   delivered_to: number;
 }
 
@@ -56,7 +56,7 @@ const mailboxOf = ({ stream, name, key }: Envelope): string => `${stream} ${name
 export function memoryBus(clock: Clock): Bus {
   const partitions = new Map<number, Partition>();
   const mailbox_lengths = new Map<string, number>();
-  /** When each `once` was first seen, per stream, oldest first. */
+  /** When each `dedup_id` was first seen, per stream, oldest first. */
   const seen = new Map<Stream, Map<string, number>>(STREAMS.map((stream) => [stream, new Map()]));
   const inboxes = new Map<string, (token: string, body: string) => void>();
   let order = 0;
@@ -135,11 +135,11 @@ export function memoryBus(clock: Clock): Bus {
       const partition = partitionAt(number);
       const previous = partition.reader;
       if (previous && previous.epoch > epoch)
-        throw new Fault("lease_lost", `Cannot read partition ${number}: a newer owner is at work`);
+        throw new Fault("lease_lost", `Cannot read partition ${number}: a newer owner reads it`);
       partition.reader = null;
       previous?.onLost();
       if (!isLeaseValid())
-        throw new Fault("lease_lost", `Cannot read partition ${number}: too slow to begin`);
+        throw new Fault("lease_lost", `Cannot read partition ${number}: its lease is no longer valid`);
       const reader: Reader = { epoch, deliver, onLost, is_reading: true };
       partition.reader = reader;
       queueMicrotask(() => deliverWaiting(partition));

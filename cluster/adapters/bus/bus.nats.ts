@@ -1,9 +1,10 @@
 /**
- * The bus on NATS JetStream (cluster.md, sections 3 to 5): two work-queue streams, and in each of them one pull consumer
- * for a partition, whose name carries the epoch. Whoever takes a partition over deletes the older consumers, so what
- * they had not acknowledged comes again and what they acknowledge is refused. Answers are plain NATS.
+ * The bus on NATS JetStream: two work-queue streams, with one pull consumer per stream and partition, whose name
+ * carries the epoch. The new owner of a partition deletes the consumers of older epochs. The server then redelivers
+ * what they had not acknowledged and refuses their later acknowledgements. Replies are plain NATS messages.
  *
- * Letters wait in the server, never here: at most MAX_READ of a partition are on their way to this node.
+ * The backlog stays in the server: at most MAX_PREFETCH envelopes of a partition and stream are on their way to this
+ * node.
  */
 import { createHash } from "node:crypto";
 import {
@@ -35,45 +36,48 @@ import { linkNats, type NatsLink, unreachable } from "./connection.nats.ts";
 import type { Log } from "../../ports/log.ts";
 
 export const STREAMS: readonly Stream[] = ["sync", "work"];
-/** As subjects begin. */
+/** The second token of a stream's subjects. */
 const SUBJECT_TOKEN = { sync: "s", work: "w" } as const;
 
 export const streamName = (cluster: string, stream: Stream): string => `${cluster}-${stream.toUpperCase()}`;
 const CONSUMER = /^p(\d+)-e(\d+)$/;
 export const consumerName = (partition: number, epoch: number): string => `p${partition}-e${epoch}`;
-/** The server counts what it hands to one consumer. */
+/** The server numbers the deliveries of each consumer. */
 const idOf = (stream: Stream, delivery: number): string => `${stream}:${delivery}`;
-/** Whose a consumer is; null: nobody's of ours. */
+/** The owner of a consumer, from its name; null: not a consumer of ours. */
 export function readConsumerName(name: string): { partition: number; epoch: number } | null {
   const [, partition, epoch] = CONSUMER.exec(name) ?? [];
   return partition === undefined ? null : { partition: Number(partition), epoch: Number(epoch) };
 }
 
-/** A stream that is full refuses: nothing else bounds what all actors together have waiting. */
+/** Size of a stream, after which the server refuses: the only limit on what all mailboxes together may hold. */
 const MAX_STREAM_BYTES: Readonly<Record<Stream, number>> = { sync: 256 * 2 ** 20, work: 2 ** 30 };
-/** The whole of a message: body, wrapping, and names in its head. */
+/** Maximum size of a NATS message: body, overhead and the header fields. */
 const MAX_MESSAGE_BYTES = MAX_ENVELOPE_BYTES + MAX_ENVELOPE_OVERHEAD_BYTES + 16 * 1024;
-/** An hour: a new epoch redelivers, not a timer. */
+/** Long on purpose: a new epoch makes the server redeliver, not this timer. */
 const ACK_WAIT_MS = 3_600_000;
 const MAX_UNACKNOWLEDGED = 5_000;
-/** Of one partition and stream, asked for ahead. */
+/** Prefetched per partition and stream. */
 const MAX_PREFETCH = 500;
-/** A lost pull is noticed after this. */
+/** A lost pull request is noticed after this time. */
 const PULL_MS = 5_000;
 const ACK_ANSWER_MS = 1_000;
 
-/** Codes of the server; texts change (cluster.md, section 16). */
+/** Error codes of the server. Its texts change between versions. */
 const STORE_FAILED = 10_077;
 const FILTER_TAKEN = 10_100;
 const CONSUMER_GONE = 10_014;
 const STREAM_DIFFERS = 10_058;
-/** The one text that matters: STORE_REFUSED is many things. */
+/** The one text that is compared: the code STORE_FAILED has many causes. */
 const SUBJECT_FULL = "maximum messages per subject exceeded";
 
 const codeOf = (problem: unknown): number | null =>
   problem instanceof JetStreamApiError ? problem.code : null;
 
-/** A key made fit for a subject: it carries the limit and is there to be read; two keys with one token share a limit. */
+/**
+ * A key as a token of a subject, readable for operators. The server limits messages per subject, so two keys with the
+ * same token share one limit.
+ */
 export function tokenOf(key: string): string {
   const plain = key.toLowerCase().replaceAll(".", "_");
   if (/^[a-z0-9_-]{1,60}$/.test(plain)) return plain;
@@ -86,7 +90,7 @@ function configOf({ name, replicas }: NatsLink, stream: Stream): Partial<StreamC
     name: streamName(name, stream),
     subjects: [`${name}.${SUBJECT_TOKEN[stream]}.>`],
     retention: RetentionPolicy.Workqueue,
-    // A memory stream dies with its server; alone, one that is on disk comes back with its consumers.
+    // A memory stream is lost with its only server; on disk it survives a restart together with its consumers.
     storage: stream === "sync" && replicas > 1 ? StorageType.Memory : StorageType.File,
     num_replicas: replicas,
     discard: DiscardPolicy.New,
@@ -114,7 +118,7 @@ async function prepareStreams(link: NatsLink): Promise<void> {
   }
 }
 
-/** Everything but the body goes into the head, as text that needs no escaping. */
+/** Everything but the body goes into header fields, percent-encoded. */
 function headOf({ key, reply_to, deadline_ms, dedup_id: once }: Envelope): MsgHdrs {
   const head = headers();
   head.set("Trawl-Key", encodeURIComponent(key));
@@ -159,10 +163,10 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
     await link.close();
     throw problem;
   });
-  // In case a cluster of servers came back without what it had in memory.
+  // A cluster of servers may have lost its memory streams.
   link.onReconnect(() => prepareStreams(link).catch((problem: Error) => log?.error(problem.message)));
 
-  // --- who reads ------------------------------------------------------------------------------------------------
+  // --- reading ----------------------------------------------------------------------------------------------------
 
   async function consumersOf(stream: Stream): Promise<readonly string[]> {
     const all: string[] = [];
@@ -183,7 +187,7 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
     }
   }
 
-  /** A node claims dozens of partitions at once: a list begun after all of them asked will do for all. */
+  /** A node claims dozens of partitions at once: calls that wait while a listing runs share the next one. */
   const listing: Record<Stream, { running: Promise<unknown>; next: Promise<readonly string[]> | null }> = {
     sync: { running: Promise.resolve(), next: null },
     work: { running: Promise.resolve(), next: null },
@@ -207,13 +211,13 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
     }
   }
 
-  /** Deletes the consumers of older epochs; what they had not acknowledged comes back. */
+  /** Deletes the consumers of older epochs; the server redelivers what they had not acknowledged. */
   async function deleteOlderConsumers(stream: Stream, partition: number, epoch: number): Promise<void> {
     for (const consumer of await listConsumers(stream)) {
       const owner = readConsumerName(consumer);
       if (owner?.partition !== partition || owner.epoch === epoch) continue;
       if (owner.epoch > epoch)
-        throw new Fault("lease_lost", `Cannot read partition ${partition}: a newer owner is at work`);
+        throw new Fault("lease_lost", `Cannot read partition ${partition}: a newer owner reads it`);
       await deleteConsumer(stream, consumer);
     }
   }
@@ -229,7 +233,8 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
   async function acknowledge(reply: string): Promise<boolean> {
     await link.connected(ACK_ANSWER_MS);
     try {
-      // Not ack(), which says nothing, nor ackAck(), which sends only once (cluster.md, section 16).
+      // Not ack(), which has no reply, nor ackAck(), which sends only once and so hangs for its whole time-out after a
+      // reconnect.
       await nc.request(reply, "+ACK", { timeout: ACK_ANSWER_MS });
       return true;
     } catch (problem) {
@@ -249,7 +254,7 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
     await link.connected();
     await Promise.all(STREAMS.map((stream) => deleteOlderConsumers(stream, partition, epoch)));
     if (!isLeaseValid())
-      throw new Fault("lease_lost", `Cannot read partition ${partition}: too slow to begin`);
+      throw new Fault("lease_lost", `Cannot read partition ${partition}: its lease is no longer valid`);
 
     const pulls: { stop(): void }[] = [];
     let stopped = false;
@@ -273,7 +278,7 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
         abort_on_missing_resource: true,
         callback(message: JsMsg) {
           if (stopped) return;
-          // It is not in the type, but every message of a consumer has it.
+          // The type lacks `reply`, but every message of a consumer has it.
           const { reply } = message as JsMsg & { readonly reply: string };
           deliver({
             id: idOf(stream, message.info.deliverySequence),
@@ -284,7 +289,7 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
       });
       pulls.push(messages);
       void messages.closed().then(() => {
-        // It ends by our own stop, too.
+        // Our own stop closes it, too.
         if (stopped) return;
         stop();
         onLost();
@@ -296,18 +301,18 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
     if (failed) {
       await remove().catch(() => {});
       if (codeOf(failed.reason) === FILTER_TAKEN)
-        throw new Fault("lease_lost", `Cannot read partition ${partition}: somebody else reads it`);
+        throw new Fault("lease_lost", `Cannot read partition ${partition}: another consumer reads it`);
       throw failed.reason;
     }
 
     return {
       stop,
-      remove: () => orUnreachable(`leave partition ${partition}`, remove()),
+      remove: () => orUnreachable(`stop reading partition ${partition}`, remove()),
       oldestUnacknowledged: () => orUnreachable(`look at partition ${partition}`, oldestUnacknowledged(name)),
     };
   }
 
-  /** What is acknowledged without a gap ends at the floor. */
+  /** All deliveries up to the floor are acknowledged. */
   async function oldestUnacknowledged(consumer: string): Promise<string[]> {
     const looks = STREAMS.map(async (stream) => {
       const { num_ack_pending, ack_floor } = await jsm.consumers.info(streamName(cluster, stream), consumer);
@@ -346,7 +351,7 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
   }
 
   const answer = async (reply_address: string, body: string): Promise<void> => {
-    // Nothing is awaited before this: an acknowledgement that follows must not overtake it.
+    // Nothing is awaited before this, or a later acknowledgement could overtake the reply.
     const bytes = encodeBody("an answer", body);
     try {
       nc.publish(reply_address, bytes);
@@ -363,7 +368,7 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
         receive(message.subject.slice(base.length + 1), message.string());
       },
     });
-    // So that an answer to the first question finds it.
+    // So that the subscription exists before the first ask is sent.
     await orUnreachable("open an inbox", nc.flush());
     return {
       address: (token) => `${base}.${token}`,

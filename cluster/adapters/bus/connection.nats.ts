@@ -1,10 +1,10 @@
 /**
- * A connection to NATS, for the adapters of bus, leases and roster: how it is made, what is said when it cannot be,
- * and whether it stands at the moment. What is in the streams is theirs.
+ * A connection to NATS for the adapters of bus, leases, node directory and remote tasks: connecting, reconnecting, and
+ * the errors of both. What the streams and buckets contain is known to the adapters only.
  *
- * An address is `nats://user:password@host:4222/name`, several hosts with commas between; the name sets clusters on one
- * NATS apart and is `trawl` when left out. What cannot be asked at once waits a little for the connection to come back
- * and then ends in Fault bus_unreachable, so nothing piles up in the client's memory.
+ * An address is `nats://user:password@host:4222/name`; several hosts are separated by commas. The name separates
+ * clusters on one NATS; its default is `trawl`. A call without a connection waits for a short time and then throws
+ * Fault bus_unreachable, so calls do not pile up in memory.
  */
 import { type JetStreamClient, jetstream, type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 import { connect, type ConnectionOptions, type NatsConnection, TimeoutError } from "nats";
@@ -15,29 +15,29 @@ export interface NatsLink {
   readonly nc: NatsConnection;
   readonly js: JetStreamClient;
   readonly jsm: JetStreamManager;
-  /** Sets this cluster apart from others on the same NATS. */
+  /** The cluster's name, which separates it from others on the same NATS. */
   readonly name: string;
-  /** Servers that each keep a copy; 1 where there is one server. */
+  /** Replicas of streams and buckets: 3 in a cluster of servers, 1 on a single server. */
   readonly replicas: 1 | 3;
-  /** Resolves when the connection stands; throws Fault bus_unreachable when it does not come back in time. */
+  /** Resolves when connected. Throws Fault bus_unreachable when the connection does not come back in time. */
   readonly connected: (within_ms?: number) => void | Promise<void>;
-  /** Calls back when it was away and is back; in the order of registration, each awaited. */
+  /** Calls back after a reconnect, in the order of registration; each call is awaited. */
   readonly onReconnect: (call: () => void | Promise<void>) => void;
   readonly close: () => Promise<void>;
 }
 
-/** What a server must be: older ones lose acknowledged messages in crashes (cluster.md, sections 2 and 11). */
+/** The oldest supported version of NATS: older ones lose acknowledged messages when they crash. */
 const MIN_VERSION = [2, 12] as const;
-/** One JetStream call; less than a lease's time. */
+/** Time-out of one JetStream call; less than a lease lasts. */
 export const CALL_MS = 2_000;
 const MAX_MANAGER_ATTEMPTS = 5;
-/** How long a first connection may take. */
+/** Time-out of the first connection. */
 const CONNECT_MS = 5_000;
-/** A server that comes back within it goes unnoticed. */
+/** How long a call waits for a reconnect before it fails. */
 const RECONNECT_WAIT_MS = 2_000;
-/** Calls that wait for the connection; the next one is refused at once. */
+/** Maximum number of calls that wait for a reconnect; one more fails at once. */
 const MAX_WAITING = 1_000;
-/** A link that is dead without saying so is noticed after two of these. */
+/** Interval of pings. A dead link is noticed after two of them. */
 const PING_MS = 5_000;
 const NAME = /^[A-Za-z0-9_-]{1,40}$/;
 
@@ -65,7 +65,7 @@ function parseAddress(address: string): Address {
           user: decodeURIComponent(login.username),
           pass: decodeURIComponent(login.password),
         }),
-      // A user without a password is a token.
+      // A user name without a password is a token.
       ...(login && login.password === "" && { token: decodeURIComponent(login.username) }),
       ...(urls.some(({ protocol }) => protocol === "tls:") && { tls: {} }),
     },
@@ -77,7 +77,7 @@ export const unreachable = (what: string, cause: unknown): Fault =>
     cause,
   });
 
-/** A server that is busy answers late; one without JetStream says so at once. */
+/** Only time-outs are retried: a busy server answers late, a server without JetStream refuses at once. */
 async function managerOf(nc: NatsConnection): Promise<JetStreamManager> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -103,7 +103,7 @@ export async function linkNats(
     reconnectTimeWait: 200,
     reconnectJitter: 100,
     pingInterval: PING_MS,
-    // Every request would carry a stack trace of its own: 10 µs each.
+    // Otherwise each request records a stack trace, which costs 10 µs.
     noAsyncTraces: true,
   }).catch((problem: unknown) => {
     throw unreachable(`reach NATS at ${where}`, problem);
@@ -165,7 +165,7 @@ export async function linkNats(
     connected: (within_ms = RECONNECT_WAIT_MS) => (is_connected ? undefined : untilConnected(within_ms)),
     onReconnect: (call) => void on_reconnect.push(call),
     async close() {
-      // Draining sends what is still to be sent, but waits for ever for a server that is away.
+      // drain() flushes, but it would wait for ever for a server that is away.
       if (is_connected && !nc.isClosed()) await nc.drain().catch(() => nc.close());
       else await nc.close();
     },

@@ -1,6 +1,6 @@
 /**
- * What bodies go through on their way to a store and back: zstd where it helps, in pieces and with backpressure. Where
- * they are stored, under which name and beside which size is the store's own.
+ * Compression of bodies for the blob stores: zstd where it helps, as a stream with backpressure. Names, places and
+ * stored sizes belong to each store.
  */
 import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
@@ -16,11 +16,14 @@ import {
 } from "node:zlib";
 import type { ByteRange } from "../../ports/blobs.ts";
 
-/** Bodies are handed on in pieces of this size. */
+/** Size of the pieces in which bodies are read. */
 const PIECE_BYTES = 256 * 1024;
-/** So much of a body decides whether it is packed. */
+/** Size of the sample that decides whether a body is compressed. */
 export const SAMPLE_BYTES = 64 * 1024;
-/** Less than this is not worth the decoding: JPEG and PDF come to about 1. */
+/**
+ * Compressed size divided by original size above which compression is not worth the decompression. JPEG and PDF come to
+ * about 1.
+ */
 const MAX_COMPRESSED_RATIO = 0.9;
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 
@@ -31,35 +34,35 @@ const isWorthwhile = (packed_bytes: number, plain_bytes: number): boolean =>
   packed_bytes < plain_bytes * MAX_COMPRESSED_RATIO;
 
 /**
- * Whether packing a body that begins like this is worth it: the same answer whether it comes whole or in pieces.
- * `extra_bytes` is what the store adds to what is packed.
+ * Whether compressing a body that begins like this is worthwhile. The answer is the same for a whole body and for a
+ * stream. `extra_bytes` is what the store adds to a compressed body.
  */
 export function isCompressible(first: Buffer, extra_bytes = 0): boolean {
   const sample = first.subarray(0, SAMPLE_BYTES);
   return isWorthwhile(extra_bytes + compressSample(sample).length, sample.length);
 }
 
-/** The whole of it packed, or null where that does not help. */
+/** The whole content compressed; null: compression does not help. */
 export async function compressWhole(whole: Buffer, extra_bytes = 0): Promise<Buffer | null> {
   if (whole.length > SAMPLE_BYTES) return isCompressible(whole, extra_bytes) ? compress(whole, LEVEL) : null;
   return compressSmall(whole, extra_bytes);
 }
 
-/** The same for at most FIRST_BYTES, at once. */
+/** The same for at most SAMPLE_BYTES, synchronously. */
 export function compressSmall(whole: Buffer, extra_bytes = 0): Buffer | null {
   const packed = compressSample(whole);
   return isWorthwhile(extra_bytes + packed.length, whole.length) ? packed : null;
 }
 
-/** At once: 8 KiB take 0.06 ms so, and 1.1 ms of CPU by way of the thread pool, most of it for the context. */
+/** Synchronous: 8 KiB take 0.06 ms, and 1.1 ms of CPU through the thread pool, most of it for the context. */
 const compressSample = (sample: Buffer): Buffer =>
   zstdCompressSync(sample, { ...LEVEL, pledgedSrcSize: sample.length });
 
-/** Of at most FIRST_BYTES at once, as above; what is larger in another thread. */
+/** Synchronous up to SAMPLE_BYTES; larger content in another thread. */
 export const decompressWhole = async (packed: Buffer, bytes: number): Promise<Buffer> =>
   bytes <= SAMPLE_BYTES ? zstdDecompressSync(packed, { maxOutputLength: SAMPLE_BYTES }) : decompress(packed);
 
-/** The stream's own buffer is the backpressure: reading the content waits while it is full. */
+/** Reads more content only when the stream has room for it. */
 export async function* compressStream(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const stream = createZstdCompress(LEVEL);
   const feeding = (async () => {
@@ -76,7 +79,7 @@ export async function* compressStream(content: AsyncIterable<Buffer>): AsyncGene
   }
 }
 
-/** A part of what was packed. Reads no further than it must, and ends its source. */
+/** A range of the original bytes. Reads no further than necessary, and always ends its source. */
 export async function* decompressRange(packed: Readable, { first, last }: ByteRange): AsyncGenerator<Buffer> {
   const stream = createZstdDecompress({ chunkSize: PIECE_BYTES });
   packed.on("error", (problem) => stream.destroy(problem));
@@ -87,22 +90,22 @@ export async function* decompressRange(packed: Readable, { first, last }: ByteRa
       const part = piece.subarray(Math.max(0, first - at), Math.max(0, last + 1 - at));
       at += piece.length;
       if (part.length > 0) yield part;
-      // Where the end is wanted, the source's own end is waited for: only then is a connection good for another use.
+      // A range up to the end waits for the end of the source: only then can its connection be reused.
       if (at > last + 1) return;
     }
-    if (at <= last) throw new Error(`It ends at byte ${at}`);
+    if (at <= last) throw new Error(`The content ends at byte ${at}`);
   } finally {
     packed.destroy();
     stream.destroy();
   }
 }
 
-/** A part of a file. */
+/** A range of a file. */
 export async function* readPieces(handle: FileHandle, { first, last }: ByteRange): AsyncGenerator<Buffer> {
   for (let at = first; at <= last;) {
     const length = Math.min(PIECE_BYTES, last + 1 - at);
     const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, at);
-    if (bytesRead === 0) throw new Error(`It ends at byte ${at}`);
+    if (bytesRead === 0) throw new Error(`The content ends at byte ${at}`);
     yield buffer.subarray(0, bytesRead);
     at += bytesRead;
   }
@@ -112,15 +115,15 @@ export async function* slices(whole: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < whole.length; at += PIECE_BYTES) yield whole.subarray(at, at + PIECE_BYTES);
 }
 
-/** Content on its way in. */
+/** Content that is being stored. */
 export interface ContentSource {
-  /** The first bytes, at least so many unless it is shorter, and whether it ended with them. */
+  /** At least this many bytes from the start, fewer if the content is shorter, and whether it ended with them. */
   readonly readFirst: (bytes: number) => Promise<{ first: Buffer; ended: boolean }>;
-  /** Those first bytes and what follows them. */
+  /** The first bytes and the rest of the content. */
   readonly from: (first: Buffer) => AsyncGenerator<Buffer>;
-  /** Whether this was thrown by the content itself: then it is for the caller to hear, and no fault of the store. */
+  /** Whether the content itself threw this error: then it is the caller's error and not a fault of the store. */
   readonly isOwnError: (problem: unknown) => boolean;
-  /** Lets go of content that is not wanted any further. */
+  /** Releases content that is not read to its end. */
   readonly release: () => Promise<void>;
 }
 

@@ -1,4 +1,7 @@
-/** Documents in a map: for tests, and for the simulator, which kills everything but this. Values are kept as JSON text. */
+/**
+ * Documents in a map: for tests, and for the simulator, which keeps nothing else when it kills a node. Values are
+ * stored as JSON text.
+ */
 import assert from "node:assert/strict";
 import {
   MAX_DOCUMENT_BYTES,
@@ -16,11 +19,14 @@ interface Stored {
 
 interface Collection {
   readonly documents: Map<string, Stored>;
-  /** Its keys in order; null when one came or went since they were sorted. */
+  /** Sorted keys; null: a key was added or removed since they were sorted. */
   keys: string[] | null;
 }
 
-/** The order of UTF-8 bytes, which is that of code points: UTF-16 puts U+E000 to U+FFFF after the pairs. */
+/**
+ * The order of UTF-8 bytes, which is the order of code points. It differs from UTF-16 for U+E000 to U+FFFF and
+ * surrogate pairs.
+ */
 export function compareKeys(a: string, b: string): number {
   const shared = Math.min(a.length, b.length);
   for (let i = 0; i < shared; i++) {
@@ -35,7 +41,7 @@ export function compareKeys(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** The place of the first key that is not below this one. */
+/** Index of the first key that is not below this one. */
 function indexOfKey(keys: readonly string[], key: string): number {
   let [low, high] = [0, keys.length];
   while (low < high) {

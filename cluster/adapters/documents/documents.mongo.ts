@@ -1,14 +1,14 @@
 /**
- * Documents in MongoDB: a collection each, `_id` the key, `v` the version, the value as JSON text. Only what is in
- * cluster.md, section 10 is asked of the server, so whatever speaks that dialect will do: no transactions, no upserts,
- * no uniqueness but `_id`.
+ * Documents in MongoDB: one collection each, `_id` the key, `v` the version, the value as JSON text. It uses only find,
+ * insert, update, delete, createIndexes, listCollections and ping, with no transactions, upserts or unique indexes, so
+ * that compatible servers (DocumentDB, FerretDB) work.
  *
- * JSON text, because it comes back as it went: names with dots and dollars, their order, 12 MB of it. As a BSON document
- * it costs the same to write, and half as much again to read when it is large.
+ * Values are JSON text because it returns exactly what was stored: names with dots and dollars, their order, 12 MB of
+ * it. A BSON document costs the same to write and half as much again to read when it is large.
  *
- * Writes wait for those under way in their collection and go together next, but not for one that hangs; reads of one
- * tick go together, too. A command that is not answered in 5 s and a write that found no place in 3 s end in a fault;
- * whether such a write took place is then not known.
+ * Writes to a collection are batched: those that arrive while a batch is in flight go with the next one, unless the
+ * batch hangs. Reads of one tick are batched, too. A command without an answer within 5 s, and a write that waits 3 s
+ * for its batch, end in a fault; whether such a write was stored is then unknown.
  */
 import assert from "node:assert/strict";
 import {
@@ -30,35 +30,38 @@ import {
 } from "../../ports/documents.ts";
 import { Fault } from "../../ports/fault.ts";
 
-/** How long one command may take. */
+/** Time-out of one command. */
 const COMMAND_MS = 5_000;
-/** How long the driver looks for a server or a free connection; a server that comes back within it goes unnoticed. */
+/**
+ * How long the driver looks for a server or a free connection. A server that comes back within this time causes no
+ * fault.
+ */
 const CONNECT_MS = 3_000;
 /**
- * After so long without an answer the driver is taken anew: the monitor of 7.9 stands still for ever after some restarts
- * of a server, and says nobody is there.
+ * After this time without any answer the client is recreated: after some restarts of a server the monitor of driver 7.9
+ * stops for ever and reports no server.
  */
 const RECREATE_CLIENT_MS = 10_000;
-/** How long a write waits for those before it. */
+/** How long a write may wait for its batch. */
 const MAX_QUEUED_MS = 3_000;
-/** A batch that is not answered within it holds up the next ones no longer, except those of its own documents. */
+/** A batch without an answer for this long no longer delays the next ones, except those with the same documents. */
 const SLOW_BATCH_MS = 300;
-/** Batches of one collection under way at once, when some hang. */
+/** Concurrent batches of one collection, when some hang. */
 const BATCHES_AT_ONCE = 4;
-/** Writes that wait on this node, in all collections; the next one is refused at once. */
+/** Maximum number of waiting writes in all collections; one more is refused at once. */
 const MAX_WAITING = 1_000;
-/** A command holds at most so many writes, and so much JSON unless it is a single one. */
+/** Maximum writes per command, and maximum JSON bytes unless it is a single write. */
 const MAX_BATCH = 100;
 const MAX_BATCH_BYTES = 4 * 2 ** 20;
 const MAX_KEYS = 1_000;
-/** Reads gathered into one command; a document among them that is large keeps the others waiting. */
+/** Maximum reads per command. A large document among them delays the others. */
 const MAX_READS_PER_COMMAND = 50;
 const DUPLICATE_KEY = 11_000;
 
-/** What an operator says in the address comes before these. */
+/** Options in the operator's address take precedence. */
 const DEFAULTS: MongoClientOptions = {
   appName: "trawl",
-  // Only a replica set can, and only then the address says so.
+  // Only replica sets support it, and then the address says so.
   retryWrites: false,
   maxPoolSize: 32,
   connectTimeoutMS: CONNECT_MS,
@@ -72,7 +75,10 @@ const ONE_SERVER = { w: 1 } as const;
 interface Stored {
   readonly _id: string;
   readonly v: number;
-  /** Which write this is the outcome of: whoever hears only how many of his writes were made can find out which. */
+  /**
+   * Id of the write that stored this version. The server only reports how many writes of a batch won; this id shows
+   * which.
+   */
   readonly w: ObjectId;
   readonly json: string;
   readonly tag?: string;
@@ -92,20 +98,20 @@ interface PendingRead {
   readonly reject: (fault: Fault) => void;
 }
 
-/** The writes of one collection. */
+/** Pending writes of one collection. */
 interface WriteQueue {
   readonly name: string;
   waiting: PendingWrite[];
-  /** Keys of what is under way. */
+  /** Keys of the writes in flight. */
   readonly in_flight: Set<string>;
-  /** Ends when nothing waits any more; null when nothing does. */
+  /** Resolves when no write waits any more; null: none waits. */
   draining: Promise<void> | null;
-  /** Its indexes were made, or are being made. */
+  /** The creation of its indexes; null: not started yet. */
   indexes: Promise<unknown> | null;
 }
 
 export interface MongoOptions {
-  /** Collections that can be had again: one server's word is enough for them. */
+  /** Collections whose content can be rebuilt: their writes wait for one server only. */
   readonly rebuildable?: readonly string[];
 }
 
@@ -116,7 +122,7 @@ const versioned = ({ v, json }: Pick<Stored, "v" | "json">): Versioned => ({
   version: v,
 });
 
-/** A copy for each who asks: one of them may change his. */
+/** Parsed for each caller, because a caller may modify its copy. */
 const versionedOf = (stored_by_key: ReadonlyMap<string, Stored>, key: string): Versioned | null => {
   const document = stored_by_key.get(key);
   return document ? versioned(document) : null;
@@ -127,7 +133,7 @@ const between = (from: string | undefined, to: string | undefined) => ({
   ...(to === undefined ? {} : { $lt: to }),
 });
 
-/** As MongoDB would have it: the order of all writers who write the same keys must be one, or they wait for each other. */
+/** All writers must lock the same keys in the same order, or they wait for each other. */
 const byKey = (a: PendingWrite, b: PendingWrite): number => (a.document._id < b.document._id ? -1 : 1);
 
 function orTimeout<T>(work: Promise<T>): Promise<T> {
@@ -140,17 +146,20 @@ function orTimeout<T>(work: Promise<T>): Promise<T> {
   });
 }
 
-/** Resolves with the first of them, or when the time is over. */
+/** Resolves with the first settled promise, or after the time-out. */
 function firstSettled(batches: Iterable<Promise<void>>, timeout_ms: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, timeout_ms);
   return Promise.race([promise, ...batches]).finally(() => clearTimeout(timer));
 }
 
-/** Refusals of single writes are an answer, too. */
+/** A refused write is an answer, too. */
 const isAnswer = (problem: unknown): boolean => problem instanceof MongoServerError;
 
-/** The next writes to go, the oldest first, no two of one key: what becomes of the first decides the second. */
+/**
+ * The next batch, oldest first. It never holds two writes of one key, because the result of the first decides the
+ * second.
+ */
 function nextBatch(lane: WriteQueue): PendingWrite[] {
   const keys = new Set(lane.in_flight);
   let bytes = 0;
@@ -169,7 +178,7 @@ function nextBatch(lane: WriteQueue): PendingWrite[] {
   return taken.toSorted(byKey);
 }
 
-/** What a bulk came to: at which places the key existed already, what else went wrong where, how many were replaced. */
+/** The result of a batch: how many documents were replaced, and the error of each failed write by its index. */
 interface BulkOutcome {
   readonly matched: number;
   readonly errors: ReadonlyMap<number, { readonly code: number; readonly errmsg?: string | undefined }>;
@@ -185,7 +194,7 @@ interface WriteAnswer {
   readonly writeConcernError?: { readonly errmsg?: string };
 }
 
-/** As commands and not through the driver's bulk, which costs a third more. */
+/** Plain commands: the driver's bulk API costs a third more. */
 async function sendBatch(
   command: (command: Document) => Promise<Document>,
   name: string,
@@ -199,7 +208,7 @@ async function sendBatch(
     if (part.length === 0) return 0;
     const reply = await command({ ...what(part.map((index) => batch[index]!.document)), ...how });
     const { n, writeErrors = [], writeConcernError } = reply as unknown as WriteAnswer;
-    if (writeConcernError) throw new Error(`It was not replicated: ${writeConcernError.errmsg}`);
+    if (writeConcernError) throw new Error(`The write was not replicated: ${writeConcernError.errmsg}`);
     for (const { index, code, errmsg } of writeErrors) errors.set(part[index]!, { code, errmsg });
     return n;
   }
@@ -227,14 +236,14 @@ function connect(address: string): MongoClient {
   try {
     return new MongoClient(address, Object.fromEntries(defaults));
   } catch (problem) {
-    // The driver quotes the address, and in it the password.
+    // The driver's message quotes the address with its password.
     const message = (problem as Error).message.replaceAll(address, "…");
     // oxlint-disable-next-line preserve-caught-error
     throw new TypeError(`Cannot use the address of MongoDB: ${message}`);
   }
 }
 
-/** Throws TypeError when the address is none; connects when it is first asked something. */
+/** Throws TypeError when the address is invalid. Connects with the first command. */
 export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptions = {}): Documents {
   let client = connect(address);
   const name_of_database = /^[^:]+:\/\/[^/]+\/([^/?]+)/.exec(address)?.[1] ?? "trawl";
@@ -244,12 +253,12 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
   const pending_reads = new Map<string, PendingRead[]>();
   let waiting = 0;
   let closed = false;
-  /** When the first command of those that all came to nothing did; null: the last one was answered. */
+  /** Since when no command was answered; null: the last one was answered. */
   let silent_since_ms: number | null = null;
 
   const collectionOf = (name: string): Collection<Stored> => database.collection<Stored>(name);
 
-  /** A command's answer, in time. */
+  /** A command's answer within its time-out. */
   async function withTimeout<T>(work: Promise<T>): Promise<T> {
     try {
       const reply = await orTimeout(work);
@@ -280,9 +289,9 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
       cause === undefined ? {} : { cause },
     );
 
-  /** One command. */
+  /** One command, with errors as faults. */
   async function reach<T>(what: string, command: () => Promise<T>): Promise<T> {
-    if (closed) throw fault(what, new Error("It was closed"));
+    if (closed) throw fault(what, new Error("The store is closed"));
     try {
       return await withTimeout(command());
     } catch (cause) {
@@ -302,7 +311,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
 
   function write(name: string, document: Stored): Promise<boolean> {
     const what = `write "${name}/${document._id}"`;
-    if (closed) return Promise.reject(fault(what, new Error("It was closed")));
+    if (closed) return Promise.reject(fault(what, new Error("The store is closed")));
     if (waiting >= MAX_WAITING)
       return Promise.reject(fault(what, new Error(`${MAX_WAITING} writes are waiting`)));
     const lane = writeQueueOf(name);
@@ -314,7 +323,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
   }
 
   async function drainQueue(lane: WriteQueue): Promise<void> {
-    // What else is asked for in this tick shall go along.
+    // Other writes of this tick join the batch.
     await new Promise(setImmediate);
     const running = new Set<Promise<void>>();
     while (lane.waiting.length > 0 || running.size > 0) {
@@ -324,7 +333,10 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
         lane.waiting = lane.waiting.filter(({ queued_ms: asked_ms }) => asked_ms >= oldest_ms);
       for (const { document, reject } of expired)
         reject(
-          fault(`write "${lane.name}/${document._id}"`, new Error(`It waited ${MAX_QUEUED_MS / 1_000} s`)),
+          fault(
+            `write "${lane.name}/${document._id}"`,
+            new Error(`The write waited ${MAX_QUEUED_MS / 1_000} s`),
+          ),
         );
       const batch = running.size < BATCHES_AT_ONCE ? nextBatch(lane) : [];
       if (batch.length > 0) {
@@ -340,7 +352,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
     lane.draining = null;
   }
 
-  /** Everyone who waits for this batch hears what came of it. */
+  /** Sends a batch and settles each of its writes. */
   async function writeBatch(lane: WriteQueue, batch: readonly PendingWrite[]): Promise<void> {
     const { name } = lane;
     try {
@@ -358,15 +370,16 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
       if (outcome.matched === replaced.length) for (const { resolve } of replaced) resolve(true);
       else await resolveAmbiguous(name, replaced, outcome.matched);
     } catch (cause) {
-      // Those who have their answer do not hear this.
+      // Writes that are settled already ignore this.
       const problem = fault(`write ${batch.length} documents of "${name}"`, cause);
       for (const { reject } of batch) reject(problem);
     }
   }
 
   /**
-   * Some lost, and the server says only how many won. A document that bears my mark is mine. One that does not, and
-   * has gone further or away since, may have been mine for a moment: then the number decides, as long as it can.
+   * Some replacements lost, and the server only reports how many won. A document that carries our write id was ours. A
+   * document with another id and a later version (or none at all) may have been ours in between: then only the count
+   * can decide, if all or none of those won.
    */
   async function resolveAmbiguous(name: string, batch: readonly PendingWrite[], won: number): Promise<void> {
     const keys = batch.map(({ document }) => document._id);
@@ -393,7 +406,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
             ),
           ),
         );
-    // Whoever has not heard by now lost.
+    // The remaining writes lost.
     for (const { resolve } of batch) resolve(false);
   }
 
@@ -409,24 +422,24 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
     }
   }
 
-  /** Each batch in time: a thousand large documents take several. */
+  /** Each batch of the cursor has its own time-out: a thousand large documents take several. */
   async function readAll(what: string, cursor: FindCursor<Stored>): Promise<Stored[]> {
     const found: Stored[] = [];
     try {
       while (await reach(what, () => cursor.hasNext())) found.push(...cursor.readBufferedDocuments());
       return found;
     } finally {
-      // Not waited for: a server that does not answer would not answer this either.
+      // Not awaited: a server that hangs would not answer this either.
       void cursor.close().catch(() => {});
     }
   }
 
-  /** A cursor for one document costs half as much again. */
+  /** A plain command: a cursor for one document costs half as much again. */
   async function loadOne(name: string, key: string): Promise<readonly Stored[]> {
     const command = { find: name, filter: { _id: key }, ...READ, limit: 1, singleBatch: true };
     const find = () => database.command(command);
     const { cursor } = await reach(`read "${name}/${key}"`, () =>
-      // As the driver does with a cursor: once more, on another connection.
+      // Retried once on another connection, as the driver does for cursors.
       find().catch((problem: unknown) => {
         if (problem instanceof MongoNetworkError) return find();
         throw problem;
@@ -466,7 +479,8 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
 
   return {
     get(collection, key) {
-      if (closed) return Promise.reject(fault(`read "${collection}/${key}"`, new Error("It was closed")));
+      if (closed)
+        return Promise.reject(fault(`read "${collection}/${key}"`, new Error("The store is closed")));
       const { promise, resolve, reject } = Promise.withResolvers<Versioned | null>();
       const reads = pending_reads.get(collection) ?? [];
       if (reads.push({ key, resolve, reject }) === 1) {
@@ -536,7 +550,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
     },
     async removeExpired(collection, before_ms, limit) {
       const documents = collectionOf(collection);
-      const what = `forget what expired of "${collection}"`;
+      const what = `remove expired documents of "${collection}"`;
       const expired = { expires_at: { $lt: before_ms } };
       let removed = 0;
       for (let remaining = limit; remaining > 0; remaining -= MAX_KEYS) {
@@ -549,7 +563,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
         if (found.length === 0) break;
         const keys = found.map(({ _id }) => _id).toSorted();
         const { deletedCount } = await reach(what, () =>
-          // Only if it still is: someone may have prolonged it meanwhile.
+          // The condition again: another writer may have extended the document meanwhile.
           documents.deleteMany({ _id: { $in: keys }, ...expired }, { writeConcern: concernOf(collection) }),
         );
         removed += deletedCount;

@@ -1,8 +1,9 @@
 /**
- * Documents in one SQLite file. Writes that arrive in the same tick share a transaction, so a busy node pays for few.
+ * Documents in one SQLite file. Writes that arrive in the same tick share a transaction.
  *
- * WAL with `synchronous = NORMAL`: what was stored survives the process, also kill -9; a power cut may take the
- * last transactions along, never the file. Other processes may read and write it meanwhile (`trawl key`).
+ * WAL with `synchronous = NORMAL`: stored documents survive the end of the process, also kill -9. A power cut may lose
+ * the last transactions, but never damages the file. Other processes may read and write it at the same time (`trawl
+ * key`).
  */
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
@@ -11,7 +12,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { MAX_DOCUMENT_BYTES, type Documents, type Versioned } from "../../ports/documents.ts";
 import { Fault } from "../../ports/fault.ts";
 
-/** How long to wait for another process that writes; the event loop stands still meanwhile. */
+/** How long to wait for the lock of another process. The event loop is blocked meanwhile. */
 const BUSY_MS = 2_000;
 
 const SCHEMA = `
@@ -65,7 +66,7 @@ export function sqliteDocuments(path: string): Documents {
     const writes = waiting;
     waiting = [];
     try {
-      // A lone write is a transaction already.
+      // A single statement is a transaction by itself.
       if (writes.length === 1) return writes[0]!.resolve(writes[0]!.run());
       database.exec("BEGIN IMMEDIATE");
       const changes = writes.map(({ run }) => run());

@@ -1,6 +1,6 @@
 /**
- * Undoes content codings piece by piece (RFC 9110, 8.4): never more than a piece is held, so that a bomb costs its
- * reader what it reads and no more. How many bytes are too many is the reader's to say.
+ * Decodes content codings as a stream (RFC 9110 §8.4), holding one piece at a time: a decompression bomb costs only
+ * what the reader reads. The reader sets the limit of bytes.
  */
 import type { Transform } from "node:stream";
 import {
@@ -13,24 +13,24 @@ import {
 } from "node:zlib";
 import { EgressError } from "../../ports/egress.ts";
 
-/** gzip within br is already more than anyone needs; a third coding is an attack. */
+/** Two codings are already unusual; three are treated as an attack. */
 const MAX_CODINGS = 2;
 
-/** A window above 8 MiB is not allowed in a content coding (RFC 9659), and would be held in memory. */
+/** Content codings may not use larger windows (RFC 9659), which would be held in memory. */
 const MAX_ZSTD_WINDOW_LOG = 23;
 
-/** What each coding is undone with, told the first byte that came. */
+/** The decoder of each coding, chosen by the first byte of the content. */
 const DECODERS: Readonly<Record<string, (first_byte: number) => Transform>> = {
   gzip: () => createGunzip(),
   br: () => createBrotliDecompress(),
   zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: MAX_ZSTD_WINDOW_LOG } }),
-  // Meant is the zlib format; half the world sends the bare stream. The low half of a zlib header is 8.
+  // The standard says zlib format, many servers send raw deflate. The low half of a zlib header's first byte is 8.
   deflate: (first_byte) => ((first_byte & 0x0f) === 8 ? createInflate() : createInflateRaw()),
 };
 
 const ALIASES: Readonly<Record<string, string>> = { "x-gzip": "gzip" };
 
-/** The codings of an answer in the order they were applied; EgressError `network_encoding` when they are none of ours. */
+/** The response's codings in the order they were applied. Throws EgressError `network_encoding` when one is unknown. */
 export function codingsOf(fields: readonly string[]): string[] {
   const codings = fields
     .flatMap((field) => field.split(","))
@@ -47,7 +47,7 @@ export function codingsOf(fields: readonly string[]): string[] {
   return codings;
 }
 
-/** The content without its codings. Throws EgressError: its source's, or `network_encoding`. */
+/** The decoded content. Throws EgressError: the source's, or `network_encoding`. */
 export function decodeBody(source: AsyncIterable<Buffer>, codings: readonly string[]): AsyncIterable<Buffer> {
   return codings
     .toReversed()
@@ -55,13 +55,13 @@ export function decodeBody(source: AsyncIterable<Buffer>, codings: readonly stri
 }
 
 async function* decodeOne(source: AsyncIterable<Buffer>, coding: string): AsyncGenerator<Buffer> {
-  // Made of the first piece: nothing at all under a coding is nothing (HEAD, a 304, an empty page).
+  // Created with the first piece: an empty body (HEAD, 304) is valid under any coding.
   let decoder: Decoder | undefined;
   try {
     for await (const piece of source) {
       decoder ??= new Decoder(DECODERS[coding]!(piece[0]!));
       yield* decoder.through(piece);
-      // The coding says where it ends; what follows it is nobody's.
+      // Bytes after the end of the coded content are ignored.
       if (decoder.isDone) return;
     }
     if (decoder) yield* decoder.through(null);
@@ -73,7 +73,7 @@ async function* decodeOne(source: AsyncIterable<Buffer>, coding: string): AsyncG
   }
 }
 
-/** A zlib stream driven by hand: it gets the next piece when everything of the last one has been taken. */
+/** A zlib stream that takes the next piece only when the output of the last one has been read. */
 class Decoder {
   readonly #stream: Transform;
   #problem: Error | undefined;
@@ -93,7 +93,7 @@ class Decoder {
     return this.#stream.readableEnded;
   }
 
-  /** What one piece comes to; null says that there are no more. */
+  /** The output of one piece; null: the end of the content. */
   async *through(piece: Buffer | null): AsyncGenerator<Buffer> {
     let isTaken = false;
     if (piece === null) this.#stream.end();

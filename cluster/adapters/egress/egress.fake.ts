@@ -1,25 +1,28 @@
-/** A web made of a table, without sockets: for tests of whoever goes out. What egress.undici.ts judges it does not. */
+/**
+ * A table that plays the web, without sockets: for tests of code that uses Egress. It does not check destinations as
+ * egress.undici.ts does.
+ */
 import type { Clock } from "../../ports/clock.ts";
 import { type Egress, EgressError, type EgressProblem, type ExchangeRequest } from "../../ports/egress.ts";
 
-/** What an address answers with; after a while, when there is a clock to tell it. */
+/** The response for a URL, delayed by `after_ms` when a clock is given. */
 export type FakeAnswer = { readonly after_ms?: number } & (
   | {
       readonly status: number;
       readonly headers?: Readonly<Record<string, string>>;
-      /** Pieces are sent as they are; a body may be endless. */
+      /** Pieces are delivered as they are; a body may be endless. */
       readonly body?: string | Buffer | Iterable<Buffer>;
-      /** How the exchange breaks when the body has been sent. */
+      /** Fails with this problem after the body. */
       readonly breaks?: EgressProblem;
     }
   | { readonly problem: EgressProblem; readonly connected?: boolean }
 );
 
-/** By absolute URL. Another path of a known origin is 404, another origin does not exist. */
+/** By absolute URL. Other paths of a known origin answer 404; other origins do not resolve. */
 export type FakeWeb = Readonly<Record<string, FakeAnswer | ((request: ExchangeRequest) => FakeAnswer)>>;
 
 export interface FakeEgress extends Egress {
-  /** Every request, in the order they came; `at_ms` by the clock given, else 0. */
+  /** All requests in order; `at_ms` by the given clock, else 0. */
   readonly hits: readonly {
     readonly url: string;
     readonly at_ms: number;
@@ -40,7 +43,7 @@ export function fakeEgress(web: FakeWeb, clock?: Clock): FakeEgress {
     return origins.has(origin) ? { status: 404 } : { problem: "dns_nxdomain", connected: false };
   }
 
-  /** Resolves when the time has come, or earlier when the exchange is ended. */
+  /** Resolves after the delay, or earlier when the exchange is aborted. */
   function pause(for_ms: number, signal: AbortSignal): Promise<void> {
     if (!clock || for_ms === 0 || signal.aborted) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,9 +1,9 @@
 /**
- * A forward proxy on loopback for what brings its own sockets (the browser): every connection it opens is resolved,
- * judged and pinned by connect.ts, like any other way out.
+ * A forward proxy on loopback for programs with sockets of their own (the browser). Each connection goes through
+ * pinned-connect.ts: the name is resolved, every address is checked, and the connection goes to a checked address.
  *
- * CONNECT carries https and WebSockets, the absolute form plain http. It sees no further than that: what passes
- * through a tunnel is not read, only counted, and counted to the pass it came with.
+ * CONNECT carries https and WebSockets, the absolute form plain http. The content of tunnels is not read, only counted
+ * for the session it belongs to.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -23,20 +23,22 @@ import { codeOf, connector, type Judge } from "./pinned-connect.ts";
 
 export interface EgressProxyOptions {
   readonly judge: Judge;
-  /** Resolvers as ip[:port], asked for every name. None: the system's. */
+  /** DNS servers as ip[:port], asked for every name. Empty: the system's resolver. */
   readonly dns_servers?: readonly string[];
-  /** Told of every connection that did not come about: the browser itself only learns that there is none. */
+  /** Called for each connection that failed. The browser itself does not learn the reason. */
   readonly onRefused?: (host: string, problem: EgressProblem) => void;
   readonly limits?: Partial<ProxyLimits>;
 }
 
 export interface ProxyLimits {
-  /** Connections from the browser at once; one more is answered 503. */
+  /** Maximum connections from the browser; one more is answered 503. */
   readonly connections: number;
   readonly connect_timeout_ms: number;
-  /** Silence in both directions after which a connection is cut. Too short, and WebSockets and long polls break. */
+  /**
+   * Silence in both directions after which a connection is closed. If it is too short, WebSockets and long polls break.
+   */
   readonly idle_ms: number;
-  /** What one connection may bring in before it is cut. */
+  /** Maximum bytes received on one connection; then it is closed. */
   readonly received_bytes: number;
 }
 
@@ -53,25 +55,25 @@ export interface EgressProxyServer extends EgressProxy {
   readonly open: () => { readonly from_browser: number; readonly to_origins: number };
 }
 
-/** What is known of a pass while it holds. */
+/** An open session. */
 interface SessionState {
   readonly limits: SessionLimits;
   readonly refusals: Map<string, EgressProblem>;
-  /** Of connections that have gone. */
+  /** Received on connections that are closed. */
   received_bytes: number;
   readonly origin_sockets: Set<Socket>;
   readonly browser_sockets: Set<Duplex>;
-  /** Connections for plain http, kept open for the next request of the same page. */
+  /** Connections for plain http, reused within the session. */
   readonly agent: Agent;
 }
 
-/** How many of one host stay open between two requests: as many as a browser opens. */
+/** Idle connections per host: as many as a browser opens. */
 const MAX_FREE = 6;
 
-/** A page that asks for ever more names fills no memory: the oldest reasons are forgotten first. */
+/** Maximum remembered failures of a session; the oldest are forgotten first. */
 const MAX_REFUSALS = 1_000;
 
-/** Of one connection, not of the message (RFC 9110, 7.6.1), and what the browser tells the proxy alone. */
+/** Hop-by-hop fields (RFC 9110 §7.6.1), and fields that are for the proxy only. */
 const HOP_FIELDS = new Set([
   "connection",
   "keep-alive",
@@ -84,7 +86,7 @@ const HOP_FIELDS = new Set([
   "upgrade",
 ]);
 
-/** What a browser needs to be told before it shows its pass. */
+/** A browser sends its credentials only after this challenge. */
 const CHALLENGE = { "Proxy-Authenticate": 'Basic realm="trawl"' } as const;
 
 const STATUS_OF: Readonly<Partial<Record<EgressProblem, number>>> = {
@@ -98,7 +100,7 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
   const connections = connector(options.judge, options.dns_servers ?? []);
   const browser_sockets = new Set<Socket>();
   const origin_sockets = new Set<Socket>();
-  /** By what a browser sends in Proxy-Authorization. */
+  /** By the value of Proxy-Authorization. */
   const sessions = new Map<string, SessionState>();
 
   function openSession(overrides: Partial<SessionLimits> = {}): ProxySession {
@@ -129,7 +131,7 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
     };
   }
 
-  /** The pass a request came with; a connection that is kept open between requests is remembered as its. */
+  /** The session of a request. The connection is remembered as the session's. */
   function sessionOf(request: IncomingMessage, near: Duplex): SessionState | null {
     const session = sessions.get(request.headers["proxy-authorization"] ?? "");
     if (!session) return null;
@@ -140,17 +142,23 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
     return session;
   }
 
-  /** A connection to where the browser wants to go, cut at its limits and, when it is that one's alone, with `near`. */
+  /**
+   * A connection to the destination within the session's limits. For a tunnel, `near` is the browser's end: each end
+   * closes the other.
+   */
   async function connectForSession(url: URL, session: SessionState, near?: Duplex): Promise<Socket> {
     if (
       session.origin_sockets.size >= session.limits.connections ||
       receivedBytes(session) > session.limits.received_bytes
     ) {
-      throw new EgressError("network_refused", `Cannot connect to "${url.host}": the page has had its share`);
+      throw new EgressError(
+        "network_refused",
+        `Cannot connect to "${url.host}": the limits of the session are reached`,
+      );
     }
     const stop = new AbortController();
     const onTimeout = () => stop.abort(new EgressError("timeout", `Cannot connect to "${url.host}" in time`));
-    const onBrowserGone = () => stop.abort(new EgressError("aborted", "The browser has gone"));
+    const onBrowserGone = () => stop.abort(new EgressError("aborted", "The browser closed its connection"));
     const timer = setTimeout(onTimeout, limits.connect_timeout_ms);
     near?.once("close", onBrowserGone);
     try {
@@ -190,7 +198,7 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
     }
     const url = URL.parse(request.url ?? "");
     if (url?.protocol !== "http:") {
-      // A page that asks the proxy itself, or a scheme that is none of ours.
+      // A request to the proxy itself, or another scheme.
       response.writeHead(400).end();
       return;
     }
@@ -220,7 +228,7 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
         },
       );
       forwarded.on("error", (reason) => {
-        // The origin closed a connection that was kept at the very moment it was used again.
+        // The origin closed the idle connection at the moment of its reuse.
         const isSafe = request.method === "GET" || request.method === "HEAD";
         const isStale = forwarded.reusedSocket && isSafe && !hasBody && !response.headersSent;
         if (isStale && isFirst && !response.destroyed) forward(false);
@@ -260,7 +268,7 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
       if (head.length > 0) socket.write(head);
       near.pipe(socket);
       socket.pipe(near);
-      // What the origin said last is still on its way to the browser when the origin has closed.
+      // The origin's last bytes may still be on their way to the browser.
       socket.once("close", () => near.end(() => near.destroy()));
     }, refuse);
   });
@@ -282,7 +290,7 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
     });
   }
 
-  // Upgrades in the absolute form: browsers use CONNECT for them, so nobody who means well asks for one.
+  // Browsers use CONNECT for upgrades, so these are refused.
   server.on("upgrade", (_, socket) => socket.destroy());
   server.on("clientError", (_, socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => {
@@ -297,7 +305,7 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
     async close() {
       connections.close();
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-      // Tunnels are no longer the server's to wait for.
+      // The HTTP server no longer tracks tunnels.
       const sockets_closed = [...browser_sockets, ...origin_sockets].map((socket) =>
         once(socket.destroy(), "close"),
       );
@@ -306,11 +314,11 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
   };
 }
 
-/** All its connections have brought, those that are open included. */
+/** Bytes received on all connections of the session, closed and open. */
 const receivedBytes = ({ received_bytes, origin_sockets: outer }: SessionState): number =>
   [...outer].reduce((sum, socket) => sum + socket.bytesRead, received_bytes);
 
-/** Keeps connections that come about elsewhere. */
+/** An http.Agent whose connections are opened by the proxy. */
 class SessionAgent extends Agent {
   readonly #open: (url: URL) => Promise<Socket>;
 
@@ -348,7 +356,7 @@ function closeSession({ browser_sockets: inner, origin_sockets: outer, agent }: 
   for (const socket of [...inner, ...outer]) socket.destroy();
 }
 
-/** "host:port" of a CONNECT as a URL to judge. The scheme only says that the port is not 80. */
+/** "host:port" of a CONNECT as a URL for the check. The scheme only says that the port is not 80. */
 function authority(text: string): URL | null {
   return /^[^/?#@\\\s]+:\d{1,5}$/.test(text) ? URL.parse(`https://${text}/`) : null;
 }
@@ -360,7 +368,7 @@ const forwardedHeaders = (headers: IncomingHttpHeaders): IncomingHttpHeaders => 
   );
 };
 
-/** What breaks once there is a connection has a code: the parser's begin with HPE. */
+/** Errors of an established connection; the parser's codes begin with HPE. */
 function asEgressError(reason: unknown): EgressError {
   if (reason instanceof EgressError) return reason;
   const problem = codeOf(reason).startsWith("HPE_") ? "network_protocol" : "network_reset";

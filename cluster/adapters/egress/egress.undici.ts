@@ -1,8 +1,8 @@
 /**
- * The way out over undici: one exchange at a time on a connection that connect.ts resolved, judged and pinned.
+ * Egress over undici: one exchange at a time on a connection that pinned-connect.ts resolved, checked and pinned.
  *
- * Every undici Client here owns exactly one such connection and can open no other, so that nothing is sent to an
- * address that was not judged. Redirects, cookies, caches and sizes are the caller's.
+ * Each undici Client owns exactly one such connection and cannot open another, so nothing is sent to an unchecked
+ * address. Redirects, cookies, caches and size limits belong to the caller.
  */
 import { isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";
@@ -21,24 +21,27 @@ import { throughProxy } from "./upstream-proxy.ts";
 
 export interface UndiciEgressOptions {
   readonly judge: Judge;
-  /** Resolvers as ip[:port], asked for every name. None: the system's. */
+  /** DNS servers as ip[:port], asked for every name. Empty: the system's resolver. */
   readonly dns_servers?: readonly string[];
-  /** Offer HTTP/2 to https origins. Default true. */
+  /** Offers HTTP/2 to https origins. Default true. */
   readonly http2?: boolean;
-  /** Further roots to trust, PEM. */
+  /** Additional trusted roots, PEM. */
   readonly ca?: readonly string[];
   readonly limits?: Partial<EgressLimits>;
 }
 
 export interface EgressLimits {
-  /** Exchanges at once; the next waits, and its wait counts as connecting. More needs more file descriptors. */
+  /**
+   * Maximum concurrent exchanges. One more waits, and its wait counts towards the connect time-out. Each needs a file
+   * descriptor.
+   */
   readonly exchanges: number;
-  /** Connections kept open without an exchange; the one idle longest is closed for the next. */
+  /** Maximum idle connections; the one idle for longest is closed first. */
   readonly idle: number;
   readonly idle_per_origin: number;
-  /** An idle connection is closed after so long. Longer, and origins close it under the next request. */
+  /** How long a connection may be idle. If it is too long, origins close connections at the moment of their reuse. */
   readonly idle_ms: number;
-  /** All header fields of an answer; more is `network_protocol`. */
+  /** Maximum size of all header fields of a response; more is `network_protocol`. */
   readonly header_bytes: number;
   readonly header_fields: number;
 }
@@ -56,7 +59,7 @@ const CONNECT_TIMEOUT_MS = 15_000;
 const HEADERS_TIMEOUT_MS = 60_000;
 const IDLE_TIMEOUT_MS = 60_000;
 
-/** What the adapter says itself, whatever the caller's table has. */
+/** Fields that the adapter sets itself and drops from the caller's. */
 const OWN_FIELDS = new Set([
   "host",
   "connection",
@@ -71,7 +74,7 @@ const OWN_FIELDS = new Set([
 const ACCEPT_ENCODING = "gzip, deflate, br, zstd";
 
 export interface UndiciEgress extends Egress {
-  /** For operators and tests: what is open right now. */
+  /** What is open now, for operators and tests. */
   readonly open: () => { readonly exchanges: number; readonly connections: number; readonly idle: number };
 }
 
@@ -79,13 +82,13 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   const limits: EgressLimits = { ...LIMITS, ...options.limits };
   const connects = connector(options.judge, options.dns_servers ?? []);
   const connections = new Set<Connection>();
-  /** Oldest first, as Set keeps them: by origin, and all together. */
+  /** Oldest first, in the insertion order of Set. */
   const idle = new Set<Connection>();
   const waiting = new Set<() => void>();
   let exchanges = 0;
   let isClosed = false;
 
-  /** Waits until there is room for one more exchange. */
+  /** Waits for one of the concurrent exchanges. */
   async function waitForSlot(life: ExchangeLifetime): Promise<void> {
     if (exchanges < limits.exchanges) {
       exchanges += 1;
@@ -97,7 +100,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     });
   }
 
-  /** Hands the place of an ended exchange to whoever waits longest. */
+  /** Passes the slot of an ended exchange to the longest-waiting one. */
   function releaseSlot(): void {
     const next = waiting.values().next().value;
     if (!next) {
@@ -112,12 +115,12 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     clearTimeout(connection.alarm);
     idle.delete(connection);
     connections.delete(connection);
-    // The socket goes at once; what undici still has to say about it is heard by nobody.
+    // The socket is destroyed at once; undici's error about it is ignored.
     connection.client.destroy().catch(() => {});
     connection.socket.destroy();
   }
 
-  /** Keeps a connection whose exchange came to its proper end, within the limits. */
+  /** Keeps a connection after a complete exchange, within the limits. */
   function keepIdle(connection: Connection): void {
     if (isClosed || !connection.isReusable || connection.socket.destroyed) {
       closeConnection(connection);
@@ -185,7 +188,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     };
     connections.add(connection);
     socket.once("close", () => {
-      // An exchange in progress is told by undici; nobody else would notice.
+      // undici reports a close during an exchange; this handles a close while idle.
       clearTimeout(connection.alarm);
       idle.delete(connection);
       connections.delete(connection);
@@ -205,11 +208,11 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     const url = URL.parse(request.url);
     if (!url) {
       life.end();
-      return fail(new EgressError("invalid_url", "Cannot read the URL: it is no absolute http(s) URL"));
+      return fail(new EgressError("invalid_url", "Cannot read the URL: it is not an absolute http(s) URL"));
     }
     if (isClosed) {
       life.end();
-      return fail(new EgressError("aborted", "Cannot start an exchange: the way out is closed"));
+      return fail(new EgressError("aborted", "Cannot start an exchange: egress is closed"));
     }
     let hasSlot = false;
     const end = () => {
@@ -221,7 +224,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
       life.arm(request.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, `Cannot connect to "${url.host}" in time`);
       await waitForSlot(life);
       hasSlot = true;
-      // A POST is never sent twice, and a kept connection may die under it unseen: it gets a fresh one.
+      // A POST must not be sent twice, and an idle connection may be dead already: a POST gets a new connection.
       const reused = request.method === "POST" ? undefined : takeIdle(routeKey(url, request.via));
       if (reused) {
         isAccepted = true;
@@ -242,7 +245,10 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     }
   }
 
-  /** Sends the request and waits for the head of the answer; throws when none comes. `end` is called at the very end. */
+  /**
+   * Sends the request and waits for the response head; throws when none comes. `end` is called when the exchange is
+   * over.
+   */
   async function converse(
     request: ExchangeRequest,
     url: URL,
@@ -274,26 +280,26 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
           {
             onRequestStart: (controller) => {
               inlet.controller = controller;
-              // From here on undici writes it before anything else happens: no earlier moment will do, since a process
-              // may stand still for long at any other.
+              // undici writes the request immediately after this callback. An earlier check would be too early, because
+              // a busy process may stall in between.
               if (request.beforeSend?.() === false) {
                 const { host } = url;
                 controller.abort(
-                  new EgressError("aborted", `Cannot ask "${host}": it may not be asked any more`),
+                  new EgressError("aborted", `Cannot ask "${host}": its permit is no longer valid`),
                 );
                 return;
               }
               if (request.onSent) process.nextTick(request.onSent);
             },
             onResponseStart: (controller, status, fields) => {
-              // Early hints and their like: the answer is still to come, and its time runs on.
+              // 1xx responses: the final one is still to come, and the time-out keeps running.
               if (status < 200) return;
               resolve({ status, headers: headersOf(controller.rawHeaders ?? fields) });
             },
             onResponseData: (_, chunk) => inlet.push(chunk),
             onResponseEnd: () => inlet.finish(),
             onResponseError: (_, problem) => {
-              // A field or path undici will not send is the caller's mistake.
+              // undici refuses an invalid field or path: a bug of the caller.
               const isOurs = codeOf(problem) === "UND_ERR_INVALID_ARG";
               reject(isOurs ? new TypeError(`Cannot send the request: ${problem.message}`) : problem);
               inlet.fail(problem);
@@ -315,7 +321,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
       const codings = isEmpty ? [] : codingsOf(head.headers.get("content-encoding") ?? []);
       const stop = () => {
         done(false);
-        inlet.fail(new EgressError("aborted", "Cannot read on: the body was let go"));
+        inlet.fail(new EgressError("aborted", "Cannot read on: the body was cancelled"));
         end();
       };
       inlet.onEnd = (isWhole) => {
@@ -348,15 +354,15 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   };
 }
 
-/** What a kept connection can be used for again: an origin, and the proxy on the way to it. */
+/** The key of reusable connections: origin and forward proxy. */
 const routeKey = ({ origin }: URL, via: ExchangeRequest["via"]): string =>
   `${origin} ${via?.proxy_url ?? ""}`;
 
 interface Connection {
   readonly route: string;
-  /** Requests name the whole URL: there is a proxy at the other end. */
+  /** Requests use the absolute form: the peer is a proxy. */
   readonly isAbsolute: boolean;
-  /** What goes to the proxy with every request. */
+  /** Header fields for the proxy, sent with every request. */
   readonly fields: readonly (readonly [string, string])[];
   readonly client: Client;
   readonly socket: Socket;
@@ -372,14 +378,14 @@ interface Head {
   readonly headers: ReadonlyMap<string, readonly string[]>;
 }
 
-/** undici over one connection that stands already. It is given once; when it is gone, so is the client. */
+/** An undici Client over one established connection. When the connection closes, the client is of no further use. */
 function clientOver(origin: string, socket: Socket, limits: EgressLimits): Client {
   let isGiven = false;
   return new Client(origin, {
     connect: (_, given) => {
       const wasGiven = isGiven;
       isGiven = true;
-      // Not at once: undici takes no notice of a socket that is there before its own call returns.
+      // Asynchronous: undici ignores a socket that it receives before its own call returns.
       queueMicrotask(() => {
         if (wasGiven) given(new EgressError("network_reset", "The connection was closed"), null);
         else given(null, socket);
@@ -387,17 +393,17 @@ function clientOver(origin: string, socket: Socket, limits: EgressLimits): Clien
     },
     pipelining: 1,
     maxHeaderSize: limits.header_bytes,
-    // Time is kept by Life, to the millisecond; undici's own timers are coarse.
+    // ExchangeLifetime keeps time to the millisecond; undici's timers are coarse.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: limits.idle_ms,
     keepAliveMaxTimeout: limits.idle_ms,
-    // One exchange at a time; the window of a stream is what a slow reader can be sent ahead.
+    // One stream at a time. The window limits how much an origin may send ahead of a slow reader.
     h2Options: { maxConcurrentStreams: 1, pingInterval: 0, settings: { initialWindowSize: 262_144 } },
   });
 }
 
-/** How long an exchange may last: the caller's signal and one timer at a time, told to everyone who waits. */
+/** The life of an exchange: the caller's signal and one timer at a time. Its own signal ends every wait. */
 class ExchangeLifetime {
   readonly #controller = new AbortController();
   readonly #caller: AbortSignal;
@@ -420,7 +426,7 @@ class ExchangeLifetime {
     this.#controller.abort(reason);
   }
 
-  /** Ends the exchange as `timeout` unless it is armed anew or disarmed in time. */
+  /** Ends the exchange as `timeout` unless it is armed again or disarmed in time. */
   arm(ms: number, message: string): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.stop(new EgressError("timeout", message)), ms);
@@ -430,13 +436,16 @@ class ExchangeLifetime {
     clearTimeout(this.#timer);
   }
 
-  /** Nothing waits any more. */
+  /** Removes the timer and the listener. */
   end(): void {
     clearTimeout(this.#timer);
     this.#caller.removeEventListener("abort", this.#onCallerAbort);
   }
 
-  /** Waits for what `begin` settles, or for the end of this life; then what `begin` returned is called. */
+  /**
+   * Waits until `begin` calls resolve or reject, or until this life ends; then the function that `begin` returned is
+   * called.
+   */
   until<T>(
     begin: (resolve: (value: T) => void, reject: (problem: unknown) => void) => () => void,
   ): Promise<T> {
@@ -464,12 +473,12 @@ class ExchangeLifetime {
   }
 }
 
-/** More is not held for a reader who is slow; then the origin has to wait. */
+/** Maximum bytes buffered for a slow reader; then reading from the socket pauses. */
 const MAX_BUFFERED_BYTES = 65_536;
 
 /**
- * A body as it comes. What arrives together is handed out together: an origin that sends a byte a chunk would
- * otherwise cost a turn of the loop for each.
+ * A response body. Pieces that arrived together are delivered together: otherwise an origin that sends single bytes
+ * would cost a turn of the event loop for each.
  */
 class BodyStream implements AsyncIterable<Buffer> {
   readonly #life: ExchangeLifetime;
@@ -488,7 +497,7 @@ class BodyStream implements AsyncIterable<Buffer> {
     life.signal.addEventListener("abort", () => this.fail(life.signal.reason), { once: true });
   }
 
-  /** Called once, when nothing more will come; at once when that is so already. */
+  /** Called once, when the body has ended; immediately if it has already. */
   set onEnd(call: (isWhole: boolean) => void) {
     this.#onEnd = call;
     if (this.#end !== "open") call(this.#end === "whole");
@@ -509,7 +518,7 @@ class BodyStream implements AsyncIterable<Buffer> {
   fail(problem: unknown): void {
     if (this.#end !== "open") return;
     this.#problem = problem;
-    // Ended by us: at once. Ended by the origin: after what came.
+    // Our own errors drop what is buffered. After an error of the origin, the reader still gets it.
     if (problem instanceof EgressError) this.#pieces = [];
     this.#close("broken");
   }
@@ -546,7 +555,7 @@ class BodyStream implements AsyncIterable<Buffer> {
   }
 }
 
-/** Reads once, in EgressErrors; whoever stops early lets the connection go. */
+/** Reads once and throws EgressErrors. A reader that stops early releases the connection. */
 function readUntilEnd(pieces: AsyncIterable<Buffer>, stop: () => void): AsyncIterable<Buffer> {
   async function* read(): AsyncGenerator<Buffer> {
     try {
@@ -560,10 +569,10 @@ function readUntilEnd(pieces: AsyncIterable<Buffer>, stop: () => void): AsyncIte
   return read();
 }
 
-/** The caller's fields in their order, without those that are the connection's. */
+/** The caller's fields in their order, without OWN_FIELDS. */
 function fieldsOf({ headers }: ExchangeRequest): string[] {
   const given = headers.filter(([name]) => !OWN_FIELDS.has(name.toLowerCase()));
-  // Where browsers have it: before Accept-Language.
+  // Browsers send it before Accept-Language.
   const at = given.findIndex(([name]) => name.toLowerCase() === "accept-language");
   return given.toSpliced(at < 0 ? given.length : at, 0, ["Accept-Encoding", ACCEPT_ENCODING]).flat();
 }
@@ -586,7 +595,7 @@ function headersOf(raw: object): ReadonlyMap<string, readonly string[]> {
   return headers;
 }
 
-/** UTF-8 when the bytes are, else Latin-1: Location fields carry either. */
+/** UTF-8 if the bytes are valid UTF-8, else Latin-1: Location fields use either. */
 function textOf(value: unknown): string {
   const bytes = Buffer.isBuffer(value) ? value : Buffer.from(String(value), "latin1");
   return bytes.toString(isUtf8(bytes) ? "utf8" : "latin1");
@@ -602,13 +611,13 @@ const rounded = (timings: Timings): Timings => ({
   first_byte_ms: Math.round(timings.first_byte_ms),
 });
 
-/** What undici, llhttp and node:http2 say, and what it means. The first line that fits counts. */
+/** Codes of undici, llhttp and node:http2, and their meaning. The first match counts. */
 const PROBLEMS: readonly (readonly [EgressProblem, RegExp, string])[] = [
-  // A length mismatch is two framings that contradict each other; a body cut short is the end of a socket.
+  // A length mismatch means two contradictory framings; a truncated body is the end of a socket.
   [
     "network_protocol",
     /^HPE_|^UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH)$|^ERR_HTTP2_ERROR$/,
-    "is no valid HTTP",
+    "is not valid HTTP",
   ],
   ["tls_error", /^ERR_SSL_|^ERR_TLS_|^EPROTO$/, "could not be decrypted"],
   ["timeout", /^ETIMEDOUT$/, "stopped coming"],
@@ -618,7 +627,7 @@ const PROBLEMS: readonly (readonly [EgressProblem, RegExp, string])[] = [
 function asEgressError(problem: unknown): EgressError {
   if (problem instanceof EgressError) return problem;
   const code = codeOf(problem);
-  // The parser's errors may have a number for a code, and one code for the end of a socket covers two more.
+  // Parser errors may have a numeric code, and one code for a closed socket also covers two parser errors.
   const isProtocol =
     problem instanceof Error &&
     (problem.name === "HTTPParserError" || /^bad (?:response|upgrade)$/.test(problem.message));

@@ -1,6 +1,7 @@
 /**
- * Opens connections to where they may go: resolves a name once, judges every address it has, connects to exactly
- * those, and looks at the connected socket before a byte is written. What is said over it is nobody's business here.
+ * Opens connections with SSRF protection: resolves a name once, checks all of its addresses, connects to one of exactly
+ * those, and checks the address of the connected socket before a byte is written. Protocols above TLS are not handled
+ * here.
  */
 import type { LookupAddress } from "node:dns";
 import { lookup, Resolver } from "node:dns/promises";
@@ -8,7 +9,7 @@ import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, getCACertificates, type TLSSocket } from "node:tls";
 import { EgressError, type EgressProblem } from "../../ports/egress.ts";
 
-/** The rule of actors/lib/web/destination.ts, handed in. */
+/** The rule for destinations (actors/lib/web/destination.ts), passed in. */
 export interface Judge {
   readonly url: (url: string) => "allowed" | "blocked_destination" | "invalid_url" | "resolve";
   readonly address: (address: string, port: number) => "allowed" | "blocked_destination";
@@ -16,7 +17,7 @@ export interface Judge {
 
 export interface OpenedConnection {
   readonly socket: Socket;
-  /** The judged address the socket is connected to. */
+  /** The checked address of the connection. */
   readonly address: string;
   readonly dns_ms: number;
   readonly connect_ms: number;
@@ -24,21 +25,21 @@ export interface OpenedConnection {
 
 export interface Connector {
   /**
-   * A connection to the host and port of an http(s) URL, or an EgressError. The signal's reason, which must be an
-   * EgressError, is what an ended wait is told. `judged` stands in for the rule where an operator named the endpoint.
+   * Connects to the host and port of an http(s) URL, or throws EgressError. When the signal is aborted, its reason,
+   * which must be an EgressError, is thrown. `judged` replaces the rule for endpoints that an operator configured.
    */
   readonly open: (url: URL, signal: AbortSignal, judged?: Judge) => Promise<OpenedConnection>;
   readonly close: () => void;
 }
 
-/** A server that does not answer is given up after so long, twice; then the next one is asked. */
+/** Time-out of a DNS server, which gets two attempts; then the next server is asked. */
 const DNS_TRY_MS = 2_500;
-/** One of several addresses that does not answer in this time makes way for the next; the last has what is left. */
+/** Time-out for each of several addresses, except the last, which gets the remaining time. */
 const ADDRESS_TRY_MS = 500;
 
 /**
- * The ciphers a browser offers, in its order: OpenSSL's own list tells at first sight that no browser is calling,
- * and leaves out what a few old servers need.
+ * The ciphers that browsers offer, in their order. OpenSSL's own list identifies the client as no browser, and it lacks
+ * ciphers that a few old servers need.
  */
 const CIPHERS = [
   "TLS_AES_128_GCM_SHA256",
@@ -60,7 +61,7 @@ const CIPHERS = [
 
 type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
-/** `dns_servers` as ip[:port]; none asks the system, and /etc/hosts with it. */
+/** `dns_servers` are ip[:port]; empty: the system's resolver with /etc/hosts. */
 export function connector(rule: Judge, dns_servers: readonly string[]): Connector {
   const resolver = new Resolver({ timeout: DNS_TRY_MS, tries: 2 });
   if (dns_servers.length > 0) resolver.setServers(dns_servers);
@@ -70,7 +71,7 @@ export function connector(rule: Judge, dns_servers: readonly string[]): Connecto
     async open(url, signal, judge = rule) {
       const verdict = judge.url(url.href);
       if (verdict === "invalid_url") {
-        throw new EgressError("invalid_url", `Cannot connect to "${url.host}": this is no http(s) URL`);
+        throw new EgressError("invalid_url", `Cannot connect to "${url.host}": this is not an http(s) URL`);
       }
       if (verdict === "blocked_destination") throw blockedError(url);
       const host = hostOf(url);
@@ -84,7 +85,7 @@ export function connector(rule: Judge, dns_servers: readonly string[]): Connecto
       if (addresses.some(({ address }) => judge.address(address, port) !== "allowed"))
         throw blockedError(url);
       const socket = await dial(addresses, host, port, signal);
-      // Whatever was resolved and judged: this is where the bytes would go.
+      // The final check: the address to which bytes would be sent.
       const address = socket.remoteAddress;
       if (address === undefined || judge.address(address, port) !== "allowed") {
         socket.destroy();
@@ -96,7 +97,7 @@ export function connector(rule: Judge, dns_servers: readonly string[]): Connecto
   };
 }
 
-/** The host without brackets and without the root's dot: as it is resolved and as certificates name it. */
+/** The host without brackets and final dot, as it is resolved and as certificates name it. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 
 export function portOf(url: URL): number {
@@ -104,7 +105,7 @@ export function portOf(url: URL): number {
   return url.protocol === "https:" ? 443 : 80;
 }
 
-/** Says nothing of where the name led: the answer travels to whoever asked. */
+/** Does not tell which address the name has: the message reaches the client. */
 const blockedError = (url: URL): EgressError =>
   new EgressError("blocked_destination", `Cannot connect to "${url.host}": it is not a public destination`);
 
@@ -119,7 +120,7 @@ function queryServers(resolver: Resolver): Resolve {
     ];
     if (addresses.length > 0) return addresses;
     const codes = [ipv6, ipv4].map((answer) => (answer.status === "rejected" ? codeOf(answer.reason) : ""));
-    // "No such name" holds for every kind of record, "no such record" only for one.
+    // ENOTFOUND is about the name, ENODATA only about one record type.
     const code = ["ENOTFOUND", "ENODATA"].find((dns_code) => codes.includes(dns_code)) ?? codes[1];
     throw resolveError(name, code ?? "");
   };
@@ -131,7 +132,7 @@ function querySystem(resolver: Resolver): Resolve {
       return await lookup(name, { all: true, order: "verbatim" });
     } catch (problem) {
       const code = codeOf(problem);
-      // getaddrinfo has one word for "no such name" and "a name without addresses": ask which it is.
+      // getaddrinfo has one error for a missing name and for a name without addresses; a query tells them apart.
       const nameExists =
         code === "ENOTFOUND" &&
         (await resolver.resolve4(name).then(
@@ -152,7 +153,7 @@ function resolveError(name: string, code: string): EgressError {
   return new EgressError("dns_error", `Cannot resolve "${name}": ${reason}`);
 }
 
-/** Connects to one of the addresses, the first that answers. */
+/** Connects to the first of the addresses that accepts. */
 function dial(
   addresses: readonly LookupAddress[],
   host: string,
@@ -173,7 +174,7 @@ function dial(
   return ready(socket, "connect", host, connectError, signal);
 }
 
-/** Waits for the event that says a socket is ready; destroys it when that fails or the signal ends the wait. */
+/** Waits until a socket is ready; destroys it when that fails or the signal is aborted. */
 function ready<S extends Socket>(
   socket: S,
   event: "connect" | "secureConnect",
@@ -198,7 +199,7 @@ function ready<S extends Socket>(
     const onError = (problem: unknown) => fail(explained(host, problem));
     const onClose = () => fail(new EgressError("network_reset", closedEarly(host)));
     const onAbort = () => fail(signal.reason as EgressError);
-    // For the whole of its life: an error nobody waits for must not end the process.
+    // Stays for the socket's whole life: an unhandled error event would end the process.
     socket.on("error", () => {});
     socket.on(event, onReady).on("error", onError).on("close", onClose);
     signal.addEventListener("abort", onAbort);
@@ -217,29 +218,29 @@ function connectError(host: string, problem: unknown): EgressError {
   const codes = problems.map(codeOf);
   const entry = CONNECT_PROBLEMS.find(([, meant]) => meant.some((code) => codes.includes(code)));
   const [kind, , reason] = entry ?? ["network_unreachable", [], "it cannot be reached"];
-  // The cause names addresses, so it stays behind.
+  // Without a cause, because the cause names addresses.
   return new EgressError(kind, `Cannot connect to "${host}": ${reason}`);
 }
 
 export interface TlsOptions {
   readonly protocols: readonly string[];
-  /** Further roots to trust, PEM: a private authority in an intranet or a test. */
+  /** Additional trusted roots, PEM: for a private authority in an intranet or a test. */
   readonly ca: readonly string[];
 }
 
-/** Speaks TLS over a connection; the certificate must be valid for the host. Ends the socket when it fails. */
+/** Starts TLS on a connection; the certificate must be valid for the host. Destroys the socket on failure. */
 export async function secure(
   socket: Socket,
   host: string,
   { protocols, ca }: TlsOptions,
   signal: AbortSignal,
 ): Promise<TLSSocket> {
-  // Errors below TLS are told by the TLS socket, too; those after it has gone are nobody's.
+  // The TLS socket reports errors of this socket; errors after its end are ignored.
   socket.on("error", () => {});
   const tls = connectTls({
     socket,
     host,
-    // An address is no server name (RFC 6066, 3); the certificate is held against `host`.
+    // SNI does not allow addresses (RFC 6066 §3); the certificate is checked against `host`.
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ALPNProtocols: [...protocols],
     ciphers: CIPHERS,
@@ -268,7 +269,7 @@ export function codeOf(problem: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** The work, or the signal's reason as soon as it comes. */
+/** The result of the work, or the signal's reason as soon as it is aborted. */
 function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason as EgressError);

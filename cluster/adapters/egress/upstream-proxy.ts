@@ -1,7 +1,7 @@
 /**
- * The way through a forward proxy an operator configured: a tunnel (CONNECT) for https, a plain connection for http,
- * which is then asked in absolute form. Whether the destination behind it may be asked for is judged before, by the
- * caller; where a name leads is the proxy's knowledge and cannot be pinned here. Credentials never reach a message.
+ * Connections through a forward proxy that an operator configured: a tunnel (CONNECT) for https, a plain connection and
+ * the absolute form for http. The caller checks the destination beforehand; a name is resolved by the proxy and cannot
+ * be pinned here. Messages never contain credentials.
  */
 import { isIP, type Socket } from "node:net";
 import { EgressError } from "../../ports/egress.ts";
@@ -15,12 +15,12 @@ import {
   secure,
 } from "./pinned-connect.ts";
 
-/** The head of an answer to CONNECT; a proxy that says more is none. */
+/** Maximum size of the response head to CONNECT. */
 const MAX_HEAD_BYTES = 16_384;
 
 /**
- * Lets exactly this endpoint through, private or not, and nothing else: an operator named it. For what serves one
- * provider only; never for what callers choose.
+ * A rule that allows exactly this endpoint, private or not, and nothing else, because an operator configured it. For
+ * connections to one provider; never for URLs from callers.
  */
 export function onlyTo(endpoint: URL): Judge {
   const port = portOf(endpoint);
@@ -35,11 +35,11 @@ export function onlyTo(endpoint: URL): Judge {
 }
 
 export interface ProxiedConnection extends OpenedConnection {
-  /** What a request in absolute form has to carry; none through a tunnel. */
+  /** Header fields for requests in absolute form; none through a tunnel. */
   readonly fields: readonly (readonly [string, string])[];
 }
 
-/** A connection towards `url` through the proxy; EgressErrors are proxy_*, timeout, aborted and network_protocol. */
+/** Connects to `url` through the proxy. Throws EgressErrors proxy_*, timeout, aborted and network_protocol. */
 export async function throughProxy(
   { open }: Connector,
   proxy_url: string,
@@ -49,7 +49,7 @@ export async function throughProxy(
 ): Promise<ProxiedConnection> {
   const proxy = URL.parse(proxy_url);
   if (!proxy || (proxy.protocol !== "http:" && proxy.protocol !== "https:")) {
-    throw new EgressError("proxy_unreachable", "Cannot reach the proxy: its address is no http(s) URL");
+    throw new EgressError("proxy_unreachable", "Cannot reach the proxy: its address is not an http(s) URL");
   }
   const opened = await orProxyUnreachable(open(new URL(proxy.origin), signal, onlyTo(proxy)), signal);
   const { socket } =
@@ -78,7 +78,7 @@ export async function throughProxy(
   return { ...opened, socket, fields: [] };
 }
 
-/** Whatever kept us from the proxy says nothing of the page's host, so it must not be told as if it did. */
+/** A failure to reach the proxy must not look like a failure of the page's host. */
 async function orProxyUnreachable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await work;
@@ -94,7 +94,7 @@ function credentialsOf({ username, password }: URL): string | null {
   return `Basic ${Buffer.from(`${decodeEscapes(username)}:${decodeEscapes(password)}`).toString("base64")}`;
 }
 
-/** Escapes that are none stand for themselves: passwords are pasted as they are. */
+/** Invalid escapes are kept as they are: operators paste passwords. */
 function decodeEscapes(text: string): string {
   return text.replaceAll(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
     try {
@@ -105,12 +105,12 @@ function decodeEscapes(text: string): string {
   });
 }
 
-/** Throws unless the proxy let us through. */
+/** Throws unless the proxy opened the tunnel. */
 function assertTunnelOpen(answer: Buffer, host: string): void {
   const end = answer.indexOf("\r\n\r\n") + 4;
   const status = Number(/^HTTP\/1\.[01] (\d{3})[ \r]/.exec(answer.toString("latin1", 0, 64))?.[1] ?? 0);
   if (status === 0) {
-    throw new EgressError("network_protocol", "Cannot use the proxy: its answer is no valid HTTP");
+    throw new EgressError("network_protocol", "Cannot use the proxy: its answer is not valid HTTP");
   }
   if (status >= 400 && status < 500) {
     throw new EgressError("proxy_refused", `The proxy refused to connect to "${host}": ${status}`);
@@ -118,13 +118,16 @@ function assertTunnelOpen(answer: Buffer, host: string): void {
   if (status < 200 || status >= 300) {
     throw new EgressError("proxy_unreachable", `The proxy could not connect to "${host}": ${status}`);
   }
-  // The other side of a tunnel waits for us to speak first: these bytes are the proxy's own.
+  // The origin waits for our first bytes, so these are the proxy's own.
   if (answer.length > end) {
-    throw new EgressError("network_protocol", "Cannot use the proxy: it spoke into the tunnel");
+    throw new EgressError(
+      "network_protocol",
+      "Cannot use the proxy: it sent bytes of its own into the tunnel",
+    );
   }
 }
 
-/** Everything up to the end of the head, and what came with it. */
+/** The bytes up to the end of the head, and any that arrived with it. */
 function readHead(socket: Socket, signal: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let got = Buffer.alloc(0);

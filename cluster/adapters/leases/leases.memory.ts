@@ -1,4 +1,4 @@
-/** Leases within one process: for tests and for the simulator, on the clock they are given. */
+/** Leases within one process, on a given clock: for tests and the simulator. */
 import type { Clock } from "../../ports/clock.ts";
 import { type Leases, presenceTtlMs } from "../../ports/leases.ts";
 
@@ -13,7 +13,7 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000): Leases {
   const leases = new Map<number, StoredLease>();
   const members = new Map<string, number>();
   const settings = new Map<string, string>();
-  /** One counter for everything, as the revisions of a bucket. */
+  /** One counter for all leases, like the revisions of a NATS bucket. */
   let revision = 0;
 
   function currentLease(partition: number): StoredLease | null {

@@ -1,9 +1,11 @@
 /**
- * Leases in NATS key-value buckets (cluster.md, sections 3.3 and 4): a key for each partition, renewed by compare-and-set
- * on its revision and forgotten by the bucket's own time; who is there; and what all nodes must agree on.
+ * Leases in NATS key-value buckets. The bucket `own` has one key per partition, renewed by compare-and-set on its
+ * revision and expired by the bucket's TTL. `members` lists the nodes that are present, `cfg` the settings that all
+ * nodes share.
  *
- * On a connection of its own, so that no large letter is in front of a renewal. An epoch is the cluster's generation
- * and the revision at creation in one number: a bus that was rebuilt counts from 1 again.
+ * It has a connection of its own, so that a renewal never waits behind a large envelope. An epoch combines the
+ * cluster's generation and the revision at creation in one number, because the revisions of a rebuilt bus start again
+ * at 1.
  */
 import { JetStreamApiError, StorageType } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
@@ -12,21 +14,21 @@ import { type Lease, type Leases, presenceTtlMs } from "../../ports/leases.ts";
 import { linkNats, type NatsLink, unreachable } from "../bus/connection.nats.ts";
 import type { Log } from "../../ports/log.ts";
 
-/** Shorter would move partitions whenever a node stalls; the filing limiter must move within 4 s. */
+/** Shorter, and partitions move whenever a node stalls. The limiter of the filing system must move within 4 s. */
 const TTL_MS = 3_000;
-/** Twice the time between two renewals, which is less than the margin leaves of the lease. */
+/** Time-out of a renewal: twice the interval, and less than the safety margin before the lease expires. */
 const RENEWAL_MS = 1_600;
-/** A renewal that meets its own earlier one is tried again with what it finds. */
+/** A renewal that collides with an earlier renewal of the same lease is retried at the found revision. */
 const MAX_RENEWAL_ATTEMPTS = 3;
 const WRONG_SEQUENCE_CODES: ReadonlySet<number> = new Set([10_071, 10_164]);
-/** Room for 8,000 generations of a million million revisions each. */
+/** Multiplier of the generation in an epoch: room for 8,000 generations of 2^40 revisions each. */
 const GENERATION = 2 ** 40;
 
-/** Who owns what, who is there, what all agreed on. */
+/** Owners, present nodes, shared settings. */
 export const BUCKETS = ["own", "members", "cfg"] as const;
 type BucketName = (typeof BUCKETS)[number];
 
-/** The stream a bucket is kept in. */
+/** The stream in which NATS keeps a bucket. */
 export const bucketStream = (cluster: string, bucket: BucketName): string => `KV_${cluster}-${bucket}`;
 
 const isWrongRevision = (problem: unknown): boolean =>
@@ -53,7 +55,7 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
       history: 1,
       replicas,
       storage: StorageType.File,
-      // Read from the leader: a follower may not know yet what was acknowledged.
+      // Reads go to the leader: a follower may not have an acknowledged write yet.
       allow_direct: false,
       ...(ttl && { ttl }),
     });
@@ -77,7 +79,7 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
   }
 
   const key = (partition: number): string => `p${partition}`;
-  /** Of an epoch, what the bucket knows. */
+  /** The value of a partition's key. */
   const ownerValue = (node: string, { epoch }: Lease): string => `${node}/${epoch}`;
 
   async function renewLease(partition: number, node: string, lease: Lease): Promise<number | null> {
@@ -88,7 +90,7 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
       } catch (problem) {
         if (!isWrongRevision(problem)) throw problem;
       }
-      // An earlier renewal may have arrived though its answer did not. It began the lease's time, so renew on top of it.
+      // An earlier renewal may have been stored although its reply was lost. Then this one continues from its revision.
       const current = await own.get(key(partition));
       if (current?.string() !== ownerValue(node, lease)) return null;
       revision = current.revision;
@@ -126,14 +128,14 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
       }),
 
     announcePresence: (node) =>
-      orUnreachable("say that this node is there", async () => void (await members.put(node, ""))),
-    // Without a marker, which would be one more name for everybody to read.
+      orUnreachable("announce this node", async () => void (await members.put(node, ""))),
+    // By a purge: a delete marker would be one more name in every listing.
     removePresence: (node) =>
-      orUnreachable("say that this node leaves", async () => {
+      orUnreachable("withdraw this node", async () => {
         await jsm.streams.purge(members_stream, { filter: `${members_prefix}${node}` });
       }),
     members: () =>
-      orUnreachable("see who is there", async () => {
+      orUnreachable("list the nodes", async () => {
         const { state } = await jsm.streams.info(members_stream, { subjects_filter: `${members_prefix}>` });
         return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(members_prefix.length));
       }),

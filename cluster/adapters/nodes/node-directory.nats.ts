@@ -1,4 +1,7 @@
-/** The roster on plain NATS messages: `<cluster>.x.nodes` asks everybody, `<cluster>.x.drain.<node>` one; queues are the streams' own numbers. */
+/**
+ * The node directory on plain NATS messages: `<cluster>.x.nodes` asks all nodes, `<cluster>.x.drain.<node>` one of
+ * them. The backlogs are the consumers' own counters.
+ */
 import { NoRespondersError, RequestError } from "nats";
 import type { NodeReport, QueueReport, NodeDirectory } from "../../ports/node-directory.ts";
 import { Fault } from "../../ports/fault.ts";
@@ -7,7 +10,7 @@ import { linkNats, unreachable } from "../bus/connection.nats.ts";
 import { BUCKETS, bucketStream } from "../leases/leases.nats.ts";
 import type { Log } from "../../ports/log.ts";
 
-/** A healthy node answers within a few milliseconds; a busy one may take longer. */
+/** How long reports are collected. A healthy node answers within a few milliseconds, a busy one takes longer. */
 const REPORT_WAIT_MS = 700;
 const DRAIN_ANSWER_MS = 2_000;
 
@@ -45,7 +48,7 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
       }),
 
     nodes: (wait_ms = REPORT_WAIT_MS) =>
-      orUnreachable("ask who is there", async () => {
+      orUnreachable("list the nodes", async () => {
         const reports: NodeReport[] = [];
         try {
           for await (const message of await nc.requestMany(all_nodes, "", {
@@ -54,7 +57,7 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
           }))
             reports.push(message.json<NodeReport>());
         } catch (problem) {
-          // Nobody listens: nobody is there.
+          // No responders: no node is running.
           if (!hasNoResponder(problem)) throw problem;
         }
         return reports.toSorted((a, b) => (a.node < b.node ? -1 : 1));
@@ -72,7 +75,7 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
       }),
 
     queues: () =>
-      orUnreachable("look at the queues", async () => {
+      orUnreachable("list the backlogs", async () => {
         const queues: QueueReport[] = [];
         for (const stream of STREAMS)
           for await (const info of jsm.consumers.list(streamName(cluster, stream))) {
@@ -89,7 +92,7 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
       }),
 
     wipe: () =>
-      orUnreachable("empty the bus", async () => {
+      orUnreachable("wipe the bus", async () => {
         const ours = [
           ...STREAMS.map((stream) => streamName(cluster, stream)),
           ...BUCKETS.map((bucket) => bucketStream(cluster, bucket)),

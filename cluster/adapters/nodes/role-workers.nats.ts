@@ -1,6 +1,6 @@
 /**
- * Errands on plain NATS messages: `<cluster>.e.<kind>` in a queue group, so that one of those who serve it hears of each.
- * The sender has an inbox for questions, signs of life and the end; the runner one for being told to stop.
+ * Remote tasks on plain NATS messages: `<cluster>.e.<kind>` in a queue group, so that one worker gets each task. The
+ * caller has an inbox for questions, heartbeats and the result; the worker has one for cancellation.
  */
 import { createInbox, headers, NoRespondersError, RequestError, type Subscription } from "nats";
 import { MAX_ENVELOPE_BYTES } from "../../ports/bus.ts";
@@ -11,15 +11,15 @@ import type { Log } from "../../ports/log.ts";
 
 const GROUP = "remote-tasks";
 const REPLY_TO = "Trawl-Reply";
-/** Taking an errand is a matter of milliseconds. */
+/** Time-out for accepting a task, which takes milliseconds. */
 const ACCEPT_TIMEOUT_MS = 2_000;
-/** All are busy: asked again after this, so often; then somebody else may have an idea. */
+/** While all workers are busy, the caller tries again after this time, this often; then the result is `busy`. */
 const RETRY_AFTER_MS = 250;
 const MAX_ATTEMPTS = 20;
 const HEARTBEAT_MS = 2_000;
 const HEARTBEAT_TIMEOUT_MS = 7_000;
 const BUSY = "busy";
-/** The longest page. */
+/** As long as a page may take. */
 const CLOSE_MS = 30_000;
 
 const hasNoResponder = (problem: unknown): boolean =>
@@ -41,10 +41,10 @@ export async function natsRemoteTasks(address: string, log?: Log): Promise<Remot
   const { nc, name: cluster } = link;
   const subjectOf = (kind: string): string => `${cluster}.e.${kind}`;
   const serving: Subscription[] = [];
-  /** Errands that run here, and how each is ended. */
+  /** Tasks that run here, each with the function that cancels it. */
   const running = new Map<Promise<void>, () => void>();
 
-  /** Whoever waits for words that cannot be said any more is told by the silence. */
+  /** Best effort: a caller that gets no message notices the missing heartbeats. */
   function publish(subject: string, text = ""): void {
     if (!nc.isClosed()) nc.publish(subject, text);
   }
@@ -121,7 +121,7 @@ export async function natsRemoteTasks(address: string, log?: Log): Promise<Remot
           onSignOfLife();
           switch (message.subject.slice(reply_to.length + 1)) {
             case "ask":
-              // Who gets no answer is told by time.
+              // The worker's question times out.
               void answer(message.string()).then(
                 (text) => message.respond(assertFits(text)),
                 () => {},

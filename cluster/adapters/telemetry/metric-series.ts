@@ -1,7 +1,7 @@
 /**
- * Counters and histograms as prom-client's registry reads them, counted without its help: it checks, sorts and joins
- * the labels on every call, which is a microsecond and several calls a request. Here a label's value is a step in a
- * tree, and only reading makes text. It knows no request and writes no format.
+ * Counters and histograms for prom-client's registry, without prom-client's own: those check, sort and join the labels
+ * on every call, which takes a microsecond, several times per request. Here each label value is one step in a tree, and
+ * text is only made when the registry reads.
  */
 interface Shape {
   readonly name: string;
@@ -11,14 +11,14 @@ interface Shape {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** One line of the text format. */
+/** One sample of the text format. */
 interface SampleLine {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
   readonly metricName?: string;
 }
 
-/** What the registry asks of a metric. */
+/** What the registry reads of a metric. */
 interface MetricSnapshot<Kind extends string> {
   readonly name: string;
   readonly help: string;
@@ -32,7 +32,9 @@ interface Branch<Cell> {
   cell: Cell | null;
 }
 
-/** The cells of a metric, one for each combination of label values. Without labels there is one from the beginning. */
+/**
+ * The cells of a metric, one for each combination of label values. A metric without labels has its cell from the start.
+ */
 function cells<Cell>(names: readonly string[], create: () => Cell) {
   const root: Branch<Cell> = { next: new Map(), cell: names.length === 0 ? create() : null };
   const all: { readonly labels: Labels; readonly cell: Cell }[] = [];
@@ -65,9 +67,9 @@ export function counter({ name, help, labels: names }: Shape) {
   };
 }
 
-/** `buckets` ascending, without the infinite one. */
+/** `buckets` are ascending, without +Inf. */
 export function histogram({ name, help, labels: names, buckets }: Shape & { buckets: readonly number[] }) {
-  // Of each bucket what fell into it alone; the last is beyond all. Summed up when it is read.
+  // Counts per bucket, not cumulative; the last one is +Inf. They are added up when the registry reads.
   const { all, of } = cells(names, () => ({
     sum: 0,
     counts: Array.from({ length: buckets.length + 1 }, () => 0),

@@ -1,8 +1,8 @@
-/** Date, the monotonic clock and one timer for all alarms, nowhere else. */
+/** The system's clocks, and one Node timer for all alarms. */
 import type { Clock } from "../../ports/clock.ts";
 import { timerHeap } from "./timer-heap.ts";
 
-/** The longest sleep: wall time may be set back or forward meanwhile, and a timer would not notice. */
+/** Longest sleep of the timer: the wall clock may be adjusted meanwhile. */
 const MAX_SLEEP_MS = 10_000;
 
 export function systemClock(): Clock {
@@ -10,7 +10,7 @@ export function systemClock(): Clock {
   let timer: NodeJS.Timeout | undefined;
   let rings_ms = Infinity;
 
-  /** One timer, for the earliest alarm; setting a later one costs nothing. */
+  /** One timer, for the earliest alarm. Setting a later alarm does not touch it. */
   function arm(): void {
     const next = waiting.first();
     if (next && next.at_ms >= rings_ms) return;
@@ -37,7 +37,7 @@ export function systemClock(): Clock {
       return {
         [Symbol.dispose]() {
           alarm[Symbol.dispose]();
-          // With nothing left to wait for, the process may end.
+          // Without alarms there is no timer, so the process may end.
           if (!waiting.first()) arm();
         },
       };

@@ -1,14 +1,20 @@
-/** A clock that stands still until a test moves it. Alarms ring in time order, then in the order they were set. */
+/**
+ * A clock that only moves when a test moves it. Alarms fire in the order of their time, then in the order they were
+ * set.
+ */
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../ports/clock.ts";
 import { timerHeap } from "./timer-heap.ts";
 
 export interface VirtualClock extends Clock {
-  /** Moves time forward, ringing every alarm on the way and letting each one's work settle. */
+  /** Moves time forward, fires each alarm on the way, and lets its callbacks settle before the next one. */
   advance(by_ms: number): Promise<void>;
 }
 
-/** Loop turns that one event may take to settle: a store that writes once a tick needs one for each turn in a chain. */
+/**
+ * Turns of the event loop to wait after each alarm: a store that writes once per tick needs one for each step of a
+ * chain.
+ */
 const SETTLES = 4;
 
 export async function settled(): Promise<void> {

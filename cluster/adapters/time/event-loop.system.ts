@@ -1,4 +1,4 @@
-/** One round of the event loop. */
+/** One turn of the event loop. */
 import { setImmediate as round } from "node:timers/promises";
 import type { YieldToEventLoop } from "../../ports/event-loop.ts";
 

@@ -1,6 +1,6 @@
 import type { Random } from "../../ports/random.ts";
 
-/** mulberry32: 32 bits of state, good enough to jitter with, the same everywhere. */
+/** mulberry32: 32 bits of state, good enough for jitter, the same on every platform. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return {

@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 import type { Random } from "../../ports/random.ts";
 
-/** The system's own chance, drawn a page at a time because each draw costs a call into OpenSSL. */
+/** The system's random numbers, 1,024 at a time because each call into OpenSSL is expensive. */
 export function systemRandom(): Random {
   const drawn = new Uint32Array(1_024);
   let next = drawn.length;

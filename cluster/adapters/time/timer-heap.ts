@@ -1,6 +1,6 @@
 /**
- * Calls waiting for their time: a binary heap, for both clocks. Equal times ring in the order they were set.
- * It knows nothing of timers; whoever holds it asks what is due (cluster.md, section 15: exact, 68 bytes each).
+ * A binary heap of calls ordered by time, for both clocks; equal times fire in the order they were set. It has no timer
+ * of its own: the clock asks it what is due. An entry takes 68 bytes.
  */
 export interface Timer extends Disposable {
   readonly at_ms: number;
@@ -14,13 +14,13 @@ interface HeapEntry extends Timer {
 
 export interface TimerHeap {
   set(at_ms: number, call: () => void): Timer;
-  /** The next one, left in place; undefined when none waits. */
+  /** The earliest entry, which stays in the heap; undefined: there is none. */
   first(): Timer | undefined;
-  /** Takes the next one out when its time has come. */
+  /** Removes and answers the earliest entry if it is due. */
   due(now_ms: number): Timer | undefined;
 }
 
-/** Cancelled entries stay in the heap until they come up or outnumber the others by this many. */
+/** Cancelled entries stay in the heap until they come up, or until they outnumber the others by this many. */
 const SLACK = 1_024;
 
 const isBefore = (a: HeapEntry, b: HeapEntry): boolean =>

@@ -1,14 +1,14 @@
 /**
- * The program of one child of workers.processes.ts: loads one task, then runs it on whatever the parent sends, one
- * message at a time. It has no environment, may read the project's files and nothing else, writes none, starts
- * nothing, and has no way to the network. Its limits are kept from outside; it ends when its parent does.
+ * The program of one child of workers.processes.ts. It loads one task and runs it on each message from its parent, one
+ * at a time. It has an empty environment, may read the project's files and nothing else, and may not write, start
+ * processes or use the network. The parent enforces the limits; the child ends when its parent does.
  *
- * Arguments: address of the module with the tasks, name of the task.
+ * Arguments: URL of the module with the tasks, name of the task.
  */
 import { readSync } from "node:fs";
 import type { Task, Tasks } from "../../ports/workers.ts";
 
-/** Long bytes come beside the message, through a pipe that has this number: the parent's half says why. */
+/** Long byte arrays come through a pipe with this number; workers.processes.ts says why. */
 const BYTES_FD = 3;
 
 export interface Order {
@@ -22,10 +22,10 @@ export type Report =
   | { readonly kind: "done"; readonly value: unknown; readonly rss_mb: number }
   | { readonly kind: "threw"; readonly detail: string; readonly rss_mb: number };
 
-// The parent says when to stop, not the terminal or a supervisor that signals the whole group: it drains first.
+// Only the parent ends a child: a signal to the whole process group must not, because the parent drains first.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 process.on("disconnect", () => process.exit(0));
-// What a library lets go of after its task was answered must not cost the next task its child.
+// A rejection that a library leaves unhandled after its task must not end the child during the next task.
 process.on("unhandledRejection", () => {});
 for (const way of ["fetch", "WebSocket", "EventSource"]) Reflect.deleteProperty(globalThis, way);
 
@@ -50,7 +50,7 @@ async function carryOut(run: Task, order: Order): Promise<void> {
 }
 
 function readPipe(bytes: number): Uint8Array {
-  // Not from Buffer's pool: whoever gets it owns the whole of it and may hand it on without a copy.
+  // Not from Buffer's pool, so that the receiver owns the whole ArrayBuffer and may transfer it without a copy.
   const whole = new Uint8Array(bytes);
   for (let at = 0; at < bytes;) {
     const got = readSync(BYTES_FD, whole, at, bytes - at, null);

@@ -1,6 +1,6 @@
 /**
- * Tasks here and now, for tests. What is thrown is kept apart as everywhere; a hang, a memory eaten up or an exit
- * takes the caller along, so `timeout`, `out_of_memory`, `crashed` and `full` never happen here.
+ * Tasks in this process, for tests. Exceptions become failures as everywhere; a hang, exhausted memory or an exit
+ * affects the caller, so `timeout`, `out_of_memory`, `crashed` and `full` never occur.
  */
 import type { Task, Tasks, TaskResult, Workers } from "../../ports/workers.ts";
 
@@ -10,7 +10,7 @@ export function inlineWorkers(tasks: Tasks): Workers {
   return {
     async run<T>(name: string, message: unknown, signal?: AbortSignal): Promise<TaskResult<T>> {
       if (closed) return { kind: "failed", reason: "aborted", detail: "The workers are closed" };
-      if (signal?.aborted) return { kind: "failed", reason: "aborted", detail: "The caller left" };
+      if (signal?.aborted) return { kind: "failed", reason: "aborted", detail: "The caller cancelled" };
       try {
         const load = tasks[name];
         if (!load) throw new Error(`Cannot run "${name}": there is no such task`);
@@ -19,7 +19,7 @@ export function inlineWorkers(tasks: Tasks): Workers {
         const began = performance.now();
         const copy = structuredClone(message) as never;
         const value = await task(copy, () => performance.now() - began);
-        if (signal?.aborted) return { kind: "failed", reason: "aborted", detail: "The caller left" };
+        if (signal?.aborted) return { kind: "failed", reason: "aborted", detail: "The caller cancelled" };
         return { kind: "done", value: structuredClone(value) as T };
       } catch (cause) {
         return { kind: "failed", reason: "threw", detail: String(cause).slice(0, 500) };

@@ -1,15 +1,14 @@
 /**
- * Tasks in child processes, a pool for each task, with limits on time and memory that are kept from outside. Not in
- * worker threads: at their heap limit 5 of 12 runaway programs took the whole process along.
+ * Tasks in child processes, one pool for each task, with limits on time and memory that the parent enforces. Worker
+ * threads are not enough: at their heap limit, 5 of 12 runaway programs ended the whole process.
  *
- * A child is started before it is needed and does one task after another. It is killed when a task outlives its
- * time or its memory, replaced when it has grown or grown old, and started anew when it dies; whatever it was
- * doing is answered `failed`, and nothing else notices. Between tasks nothing ticks. What a task means, and what
- * to do when it failed, is the caller's.
+ * A child is started in advance and runs one task after another. It is killed when a task exceeds its time or memory,
+ * replaced when it has grown or has run many tasks, and restarted when it dies; its current task fails and nothing else
+ * is affected. Between tasks no timer runs. The meaning of a task, and what follows its failure, belong to the caller.
  *
- * Bytes of 64 KiB and more go beside the message through a pipe of their own: over the IPC channel 200 MB took 0.9 s
- * and held the event loop up for 0.66 s, through the pipe 0.18 s and 8 ms (15 MB: 50 ms of event loop against 2).
- * No file and no shared memory, so nothing is left behind by a kill.
+ * Byte arrays of 64 KiB and more go through a pipe of their own: over the IPC channel 200 MB took 0.9 s and blocked the
+ * event loop for 0.66 s, through the pipe 0.18 s and 8 ms (15 MB: 50 ms of event loop against 2). No file and no shared
+ * memory, so a kill leaves nothing behind.
  */
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { readFileSync, realpathSync } from "node:fs";
@@ -20,36 +19,43 @@ import type { Order, Report } from "./workers.child.ts";
 import type { Log } from "../../ports/log.ts";
 
 export interface PoolSettings {
-  /** Children at once, each with one task. */
+  /** Number of children, each with one task at a time. */
   readonly size: number;
-  /** JavaScript's heap of a child; beyond it the task ends as out_of_memory. */
+  /** JavaScript heap of a child; a task that exceeds it fails as out_of_memory. */
   readonly heap_mb: number;
-  /** All resident memory of a child while it works, buffers included (Linux only): beyond it, the same. */
+  /**
+   * Resident memory of a child during a task, buffers included (Linux only); a task that exceeds it fails as
+   * out_of_memory.
+   */
   readonly max_rss_mb: number;
   /** Resident memory above which a child is replaced after its task. */
   readonly replace_above_rss_mb: number;
-  /** From the message sent to the answer; then the child is killed. */
+  /** Time-out of a task; then the child is killed. */
   readonly timeout_ms: number;
-  /** Tasks after which a child is replaced: what a library leaks ends here. */
+  /** Tasks after which a child is replaced, which bounds memory leaks of libraries. */
   readonly max_tasks: number;
 }
 
 interface Options {
-  /** The module that exports `tasks` (Tasks, in cluster/ports/workers.ts); it lies in the project. */
+  /** The module of the project that exports `tasks` (see Tasks in cluster/ports/workers.ts). */
   readonly tasks: URL;
-  /** By the names of the tasks. */
+  /** By the name of the task. */
   readonly pools: Readonly<Record<string, PoolSettings>>;
-  /** Tasks of one pool that may wait; one more is answered `full`. They hold their messages in memory. */
+  /**
+   * Maximum number of waiting tasks per pool; one more fails as `full`. Waiting tasks hold their messages in memory.
+   */
   readonly queue_limit: number;
   readonly log: Log;
 }
 
 const PIPED_BYTES = 65_536;
 const START_TIMEOUT_MS = 15_000;
-/** A child costs 75 ms (180 with pdf.js) of CPU to start: so long may an aborted task go on before it is killed. */
+/**
+ * How long an aborted task may continue before its child is killed: a new child costs 75 ms of CPU (180 with pdf.js).
+ */
 const ABORT_GRACE_MS = 250;
 const RSS_EVERY_MS = 100;
-/** Children that cannot start are tried again after 1, 2, 4 … 32 s. */
+/** Children that cannot start are retried after 1, 2, 4 … 32 s. */
 const MIN_RESTART_DELAY_MS = 1_000;
 const DETAIL_CHARS = 500;
 
@@ -61,7 +67,7 @@ interface PendingTask {
 interface Child {
   readonly process: ChildProcess;
   state: "starting" | "idle" | "busy";
-  /** Null while idle, and while busy with what nobody waits for any more. */
+  /** Null while idle, and while the task was aborted by its caller. */
   job: PendingTask | null;
   tasks: number;
   errors: string;
@@ -122,7 +128,7 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
     });
     for (const stream of [child_process.stderr!, child_process.stdio[3] as Socket])
       stream.on("error", () => {});
-    // An idle pool keeps nobody from ending; a task's deadline does.
+    // An idle pool does not keep the process alive; a running task's time-out does.
     for (const handle of [
       child_process,
       child_process.channel,
@@ -151,18 +157,18 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
     assignWaiting();
   }
 
-  /** Of itself, or never came to life. What was killed here is no longer among the children. */
+  /** The child ended by itself or never became ready. Killed children have left the set before. */
   function onDeath(child: Child, cause: string, signal: NodeJS.Signals | null = null): void {
     if (!children.has(child)) return;
     const { state, job, errors } = child;
     const error_line = errors.split("\n").find((line) => /\bFATAL ERROR\b|^\w*Error\b/.test(line)) ?? "";
     const detail = `${cause}: ${error_line.trim()}`.slice(0, DETAIL_CHARS);
-    // A kill that is not ours is the kernel's, when the machine or the container has no memory left.
+    // SIGKILL from elsewhere comes from the kernel, when the machine or the container is out of memory.
     const is_out_of_memory = signal === "SIGKILL" || /out of memory|allocation failed/i.test(errors);
     job?.answer(failed(is_out_of_memory ? "out_of_memory" : "crashed", detail));
     removeChild(child, state === "starting");
     if (state === "busy") return assignWaiting();
-    log.warn("A child of the workers died", { state, detail });
+    log.warn("A worker process died", { state, detail });
     if (children.size > 0 || state !== "starting") return;
     for (const task of waiting.splice(0)) task.answer(failed("crashed", `Cannot start a child: ${detail}`));
   }
@@ -200,7 +206,7 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
   function assign(child: Child, job: PendingTask): void {
     const { order, bytes } = orderOf(job.message);
     try {
-      // The callback takes the error of a child that died just now; its end is heard of anyway.
+      // The callback takes the error of a child that has just died; its `close` event follows.
       child.process.send(order, () => {});
     } catch (cause) {
       job.answer(failed("threw", String(cause).slice(0, DETAIL_CHARS)));
@@ -213,7 +219,7 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
       setTimeout(() => killChild(child, "timeout", `not done in ${limits.timeout_ms} ms`), limits.timeout_ms),
       setInterval(() => {
         const rss_mb = rssMb(child.process.pid!);
-        if (rss_mb > limits.max_rss_mb) killChild(child, "out_of_memory", `holds ${Math.round(rss_mb)} MB`);
+        if (rss_mb > limits.max_rss_mb) killChild(child, "out_of_memory", `uses ${Math.round(rss_mb)} MB`);
       }, RSS_EVERY_MS),
     );
   }
@@ -232,14 +238,14 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
       child.job = null;
       child.timers.push(setTimeout(() => killChild(child, "aborted", ""), ABORT_GRACE_MS));
     }
-    job.answer(failed("aborted", "The caller left"));
+    job.answer(failed("aborted", "The caller cancelled"));
   }
 
   startMissing();
   return {
     run<T>(message: unknown, signal?: AbortSignal): Promise<TaskResult<T>> {
       if (closed) return Promise.resolve(failed("aborted", "The workers are closed"));
-      if (signal?.aborted) return Promise.resolve(failed("aborted", "The caller left"));
+      if (signal?.aborted) return Promise.resolve(failed("aborted", "The caller cancelled"));
       const free = idle();
       if (!free && waiting.length >= queue_limit) {
         return Promise.resolve(failed("full", `${waiting.length} tasks are waiting`));
@@ -272,7 +278,7 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
   };
 }
 
-/** The message without its long bytes, and those. */
+/** Splits a message into the IPC message and the byte arrays for the pipe. */
 function orderOf(message: unknown): { order: Order; bytes: readonly Buffer[] } {
   const fields = message !== null && typeof message === "object" ? Object.entries(message) : [];
   const long_fields = fields.filter(
@@ -292,7 +298,7 @@ function orderOf(message: unknown): { order: Order; bytes: readonly Buffer[] } {
   };
 }
 
-/** 0 where it cannot be told. */
+/** 0 where it is unknown. */
 function rssMb(pid: number): number {
   if (process.platform !== "linux") return 0;
   try {
@@ -304,9 +310,9 @@ function rssMb(pid: number): number {
 }
 
 /**
- * How a child is started: with nothing in its environment, and allowed to read the project and nothing else (no
- * writing, no processes, no native code). Where setpriv is at hand the kernel kills it with its parent, so that not
- * even a task that hangs outlives a parent killed by SIGKILL; elsewhere it ends when its task does.
+ * Starts children with an empty environment and permission to read the project and nothing else (no writing, no
+ * processes, no native code). Where setpriv exists, the kernel kills a child together with its parent, so that even a
+ * hanging task does not outlive a parent killed by SIGKILL; elsewhere a child ends after its task.
  */
 function starter(tasks: URL): (name: string, limits: PoolSettings) => ChildProcess {
   const program = fileURLToPath(new URL("./workers.child.ts", import.meta.url));
