@@ -14,13 +14,14 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { foldName, nameIndex } from "../actors/filings/name-index.ts";
 import { noRegister } from "../actors/filings/register.ts";
-import { type CallerContext, filingsService } from "../actors/filings/service.ts";
+import type { CallerContext } from "../actors/filings/results.ts";
+import { filingsService } from "../actors/filings/service.ts";
 import { fileBlobs } from "../cluster/adapters/blobs/blobs.file.ts";
 import { yieldToEventLoop } from "../cluster/adapters/time/event-loop.system.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { memoryDocuments } from "../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../cluster/adapters/time/random.seeded.ts";
-import type { SourceAnswer } from "../schemas/filing-source.ts";
+import type { SourceAnswer } from "../schemas/upstream.ts";
 import { machine } from "./harness.ts";
 
 const ROUNDS = Number(process.argv[2] ?? 5);

@@ -1,13 +1,14 @@
 /**
- * The filing system's part of the assembly: its limiter, its upstream with a way out of its own, and the fence that
- * keeps everybody else from its hosts. compose.ts puts it into the cluster and the gateway; what is asked and what it
- * means is the business of whoever is given the source.
+ * Assembles the upstream of the filing system: its limiter, its address actors with an egress of their own, and the
+ * rules that keep all other requests from its hosts. compose.ts adds it to the cluster and hands its source to the filings
+ * service.
  */
-import { filingAddressActor } from "../actors/filings/upstream/address.actor.ts";
-import { sendWithSlot, denyFilingHosts } from "../actors/filings/upstream/slot-egress.ts";
+import { addressActor } from "../actors/upstream/address.actor.ts";
+import { denyHosts, sendWithSlot } from "../actors/upstream/slot-egress.ts";
 import { type FilingHosts, filingHosts } from "../actors/filings/upstream/hosts.ts";
 import { documentFetcher } from "../actors/filings/upstream/fetch-document.ts";
-import { filingLimiterActor } from "../actors/filings/upstream/limiter.actor.ts";
+import { filingLimiterActor } from "../actors/filings/upstream/limiter.ts";
+import { FilingAddress } from "../schemas/filing-source.ts";
 import { type FilingSource, filingSource } from "../actors/filings/source.ts";
 import type { Destination } from "../actors/lib/web/destination.ts";
 import type { Actor, ActorClient } from "../cluster/actor.ts";
@@ -16,10 +17,10 @@ import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Egress } from "../cluster/ports/egress.ts";
+import type { Log } from "../cluster/ports/log.ts";
+import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import type { Config } from "./config.ts";
-import type { Metrics } from "../cluster/ports/metrics.ts";
-import type { Log } from "../cluster/ports/log.ts";
 
 interface FilingsUpstreamDeps {
   readonly clock: Clock;
@@ -34,9 +35,9 @@ interface FilingsUpstreamDeps {
 export interface FilingsUpstream {
   readonly hosts: FilingHosts;
   readonly actors: readonly Actor[];
-  /** The same way out with the filing system's hosts left out. */
+  /** The same egress, on which the filing system's hosts do not exist. */
   readonly denyFilingHosts: (egress: Egress) => Egress;
-  /** For what brings its own sockets: the same rule, and none of its hosts. */
+  /** The same rule without the filing system's hosts, for parts with sockets of their own. */
   readonly denyFilingDestinations: (rule: Destination) => Destination;
   readonly source: (ask: ActorClient) => FilingSource;
   readonly close: () => Promise<void>;
@@ -46,7 +47,8 @@ export function openFilingsUpstream(config: Config, deps: FilingsUpstreamDeps): 
   const { clock, documents, blobs, metrics, log, rule } = deps;
   const { identity, data_url, www_url, search_url, requests_per_second, egress } = config.filings;
   const hosts = filingHosts({ data: data_url, www: www_url, search: search_url });
-  // HTTP/1.1 and a pool of its own: others were reset over HTTP/2, and a kept connection saves a slot its time.
+  // A pool of its own, so that an open connection is ready when a slot begins. HTTP/1.1, because connections over
+  // HTTP/2 were reset.
   const filingsEgress = undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers, http2: false });
   const common = { clock, documents, blobs, metrics, log, hosts, egress };
   const { name: crawler_name } = config.crawler;
@@ -55,7 +57,8 @@ export function openFilingsUpstream(config: Config, deps: FilingsUpstreamDeps): 
     hosts,
     actors: [
       filingLimiterActor({ documents, clock, metrics, log, requests_per_second }),
-      filingAddressActor(
+      addressActor(
+        FilingAddress,
         documentFetcher({
           ...common,
           send: sendWithSlot(filingsEgress, clock),
@@ -64,7 +67,7 @@ export function openFilingsUpstream(config: Config, deps: FilingsUpstreamDeps): 
         }),
       ),
     ],
-    denyFilingHosts: (other) => denyFilingHosts(other, hosts),
+    denyFilingHosts: (other) => denyHosts(other, { owns: hosts.owns, name: "the filing system" }),
     denyFilingDestinations: (other) => ({
       ...other,
       url: (url) => (hosts.owns(url) ? "blocked_destination" : other.url(url)),

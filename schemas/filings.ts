@@ -1,7 +1,7 @@
 /**
- * The filing system as clients see it (2-adapters.md, part A): what is asked, field by field, and what is answered. An
- * answer is HTTP 200 also when it is an error: then its own fields are null or empty. How documents are had from the
- * upstream is filing-source.ts's business.
+ * /v1/filings as clients see it: the fields of each request and of each answer. An error is answered with HTTP 200, too:
+ * then the operation's own fields are null or empty. How documents are requested from the filing system is
+ * filing-source.ts.
  */
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { Nullable, Sha256 } from "./common.ts";
@@ -14,7 +14,7 @@ export const LATEST_FORMS_DEFAULT = "10-K,20-F,40-F";
 export const DOCUMENT_BYTES_DEFAULT = MAX_BYTES_CEILING;
 export const MAX_CANDIDATES = 10;
 
-/** Spread, so it goes inside Optional, whose mark is not copied. */
+/** A copy of the schema; it stands inside Type.Optional, whose mark a copy does not keep. */
 const withDescription = <S extends TSchema>(schema: S, description: string): S => ({
   ...schema,
   description,
@@ -27,7 +27,7 @@ const CallOptions = {
   timeout_s: Type.Optional(Nullable(Type.Number({ minimum: MIN_TIMEOUT_S, maximum: MAX_TIMEOUT_S }))),
 };
 
-/** Dates and form types are checked where they are read, and answered as invalid_identifier. */
+/** Dates and form types are parsed by the service, and answered with invalid_identifier. */
 const Period = {
   forms: Type.Optional(
     withDescription(
@@ -128,7 +128,7 @@ export type FilingsOp = (typeof FILINGS_OPS)[number];
 
 const Given = <S extends TSchema>(schema: S) => Type.Optional(Nullable(schema));
 
-/** An item of a batch: one operation and its fields. What each needs is checked when the job is created. */
+/** An item of a batch: one operation and its fields, which are checked when the job is created. */
 export const FilingsItem = Type.Object({
   op: withDescription(Type.String(), `One of ${FILINGS_OPS.join(", ")}`),
   ticker: Given(Type.String()),
@@ -152,14 +152,14 @@ export const FilingsItem = Type.Object({
 });
 export type FilingsItem = Static<typeof FilingsItem>;
 
-/** How the answer of an item is stored until somebody reads its job; of a document its texts are bodies of their own. */
+/** The stored answer of an item. The texts of a document are bodies of their own. */
 export interface StoredFiling {
   readonly op: string;
   readonly answer: object | null;
   readonly document: { readonly url: string; readonly answer: FetchAnswer } | null;
 }
 
-/** A filer as it is listed. */
+/** A filer as the lists of filers describe it. */
 export const FilerCompany = Type.Object({
   cik: Cik,
   cik_padded: Text,
@@ -169,7 +169,7 @@ export const FilerCompany = Type.Object({
 });
 export type FilerCompany = Static<typeof FilerCompany>;
 
-/** Why a company that is known files nothing under what was asked. */
+/** A company the register knows, but which does not file under the requested name. */
 export const FilerHint = Type.Object({
   company: Type.Object({
     id: Text,
@@ -196,7 +196,7 @@ const Common = {
   request_id: Type.String(),
 };
 
-/** Own fields first, then what all answers have. */
+/** The operation's own fields first, then the common ones. */
 const answer = <P extends TProperties>(properties: P) => Type.Object({ ...properties, ...Common });
 
 export const ResolveAnswer = answer({
@@ -244,7 +244,7 @@ const Address = Type.Object({
   state_or_country_description: Text,
 });
 
-/** What submissions tell of who files. */
+/** The filer as its submissions describe it. */
 export const FilerDetails = Type.Object({
   cik: Cik,
   cik_padded: Text,
@@ -287,7 +287,7 @@ export const SubmissionsAnswer = answer({
 });
 export type SubmissionsAnswer = Static<typeof SubmissionsAnswer>;
 
-/** The same field, but null in an error. */
+/** The same fields, null in an error. */
 type OrNull<P extends TProperties> = { [K in keyof P]: ReturnType<typeof Nullable<P[K]>> };
 const orNull = <P extends TProperties>(properties: P): OrNull<P> =>
   Object.fromEntries(
@@ -368,12 +368,12 @@ export const FilingSearchAnswer = answer({
 });
 export type FilingSearchAnswer = Static<typeof FilingSearchAnswer>;
 
-/** What is known of a document's bytes when they were read: the same for everybody, so it is found by their digest. */
+/** The text of a document; it depends on the bytes alone, so it is stored under their digest. */
 export const FilingText = Type.Object({
   content_kind: ContentKind,
   charset: Text,
   title: Text,
-  /** Null when it is too long to travel: then it is the body `text_sha256`. */
+  /** Null when the text is too long for a message: then it is the body `text_sha256`. */
   text: Text,
   text_sha256: Nullable(Sha256),
   text_chars: Type.Integer(),
@@ -392,7 +392,7 @@ export const FilingTextRequest = Type.Object({
 });
 export type FilingTextRequest = Static<typeof FilingTextRequest>;
 
-/** One actor per document's bytes, on the nodes that read documents; its key is their digest. */
+/** One actor per document; its key is the digest of the bytes. */
 export const FilingTextExtractor = contract(
   "filing_text",
   { extract: ask(FilingTextRequest, FilingText) },

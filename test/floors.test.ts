@@ -15,7 +15,8 @@ const FLOORS: Record<string, string[]> = {
   "actors/lib": ["schemas"],
   cluster: ["schemas", "cluster/ports"],
   "cluster/adapters": ["schemas", "cluster/ports"],
-  "actors/*": ["schemas", "actors/lib", "cluster", "cluster/ports"],
+  "actors/upstream": ["schemas", "actors/lib", "cluster", "cluster/ports"],
+  "actors/*": ["schemas", "actors/lib", "actors/upstream", "cluster", "cluster/ports"],
   "actors/*/adapters": ["schemas", "actors/lib", "actors/*", "cluster/ports"],
   gateway: ["schemas", "cluster", "cluster/ports"],
   ops: [
@@ -24,6 +25,7 @@ const FLOORS: Record<string, string[]> = {
     "cluster/ports",
     "cluster/adapters",
     "actors/lib",
+    "actors/upstream",
     "actors/*",
     "actors/*/adapters",
     "gateway",

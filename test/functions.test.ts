@@ -12,11 +12,6 @@ const MAX_LINES = 150;
 /** A file and the function's name, and the one thing it does. */
 const ALGORITHMS: Readonly<Record<string, string>> = {
   "actors/filings/name-index.ts nameIndex": "a trigram index within a bound of memory",
-  "actors/filings/service.ts filingsService": "seven operations",
-  "actors/filings/upstream/fetch-document.ts documentFetcher":
-    "one document: slots, redirects, retries, judgement",
-  "actors/filings/upstream/fetch-document.ts (unnamed)": "the same, for one request",
-  "actors/filings/upstream/limiter.actor.ts filingLimiterActor": "the operations of one token bucket",
   "actors/jobs/actor.ts jobActor": "the operations of a job",
   "actors/jobs/frontier.ts frontier": "which item is next: lanes by site, pauses, cool-downs",
   "actors/lib/article/meta.ts readMeta": "what a page's head says of it, one source after another",

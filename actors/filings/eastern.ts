@@ -1,4 +1,4 @@
-/** Eastern time, in which the filing system keeps its hours. Functions of their arguments. */
+/** US Eastern time, in which the filing system states dates and times. Pure functions. */
 
 const EASTERN = new Intl.DateTimeFormat("en-US", {
   timeZone: "America/New_York",
@@ -11,7 +11,7 @@ const EASTERN = new Intl.DateTimeFormat("en-US", {
   second: "2-digit",
 });
 
-/** What an Eastern clock shows, as if it were UTC. */
+/** The local time of an Eastern clock, read as UTC. */
 function shownAt(at_ms: number): number {
   const parts = Object.fromEntries(EASTERN.formatToParts(at_ms).map(({ type, value }) => [type, value]));
   return Date.parse(
@@ -19,7 +19,7 @@ function shownAt(at_ms: number): number {
   );
 }
 
-/** `2026-03-06 16:11:25` to `2026-03-06T21:11:25Z`; null for what is no such time. */
+/** `2026-03-06 16:11:25` to `2026-03-06T21:11:25Z`; null: the text is no such time. */
 export function easternToUtc(text: string): string | null {
   const parts = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})$/.exec(text.trim());
   const shown_ms = parts ? Date.parse(`${parts[1]}T${parts[2]}Z`) : Number.NaN;
@@ -30,5 +30,5 @@ export function easternToUtc(text: string): string | null {
   return new Date(at_ms).toISOString().replace(".000Z", "Z");
 }
 
-/** The day it is there: YYYY-MM-DD. */
+/** The date in Eastern time, YYYY-MM-DD. */
 export const easternDate = (now_ms: number): string => new Date(shownAt(now_ms)).toISOString().slice(0, 10);

@@ -1,4 +1,4 @@
-/** A filer's facts, counted while they are read: concepts by taxonomy, never the figures themselves. */
+/** Counts a filer's XBRL concepts by taxonomy while the facts are read. The figures themselves are not parsed. */
 import { type JsonScanner, jsonScanner, textOf } from "./json-scan.ts";
 
 export interface FactsSummary {
@@ -10,11 +10,11 @@ export interface FactsSummary {
 
 export interface FactsCounter {
   readonly push: JsonScanner["push"];
-  /** Null: it was no whole facts document. */
+  /** Null: the document was not a complete facts document. */
   readonly end: () => FactsSummary | null;
 }
 
-/** `{cik, entityName, facts: {taxonomy: {concept: …}}}`: the document is 0 deep, a concept 3. */
+/** `{cik, entityName, facts: {taxonomy: {concept: …}}}`: the document has depth 0, a concept depth 3. */
 export function factsCounter(): FactsCounter {
   const taxonomies: Record<string, number> = {};
   let name: string | null = null;

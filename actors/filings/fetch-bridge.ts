@@ -1,13 +1,13 @@
 /**
- * Pages of the filing system for POST /v1/fetch (notes, section 10): an address to the place it names, and what the
- * source says of it in the words of a fetch. What the pages say is read by whoever asked.
+ * Pages of the filing system for POST /v1/fetch: requested from the source, and answered in the form of a route's
+ * result. The fetch actor reads what the pages say.
  */
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Redirect } from "../../schemas/fetch.ts";
 import { type FilingHosts, kindOf } from "./upstream/hosts.ts";
-import { KIND_RULES } from "./upstream/document-cache.ts";
+import { KIND_RULES } from "./upstream/limits.ts";
 import type { FilingSource } from "./source.ts";
 
 interface FetchBridgeDeps {

@@ -1,4 +1,4 @@
-/** Full-text search: the question as the upstream wants it, both dates always in it, and what it answers to hits. */
+/** Full-text search: the request to the filing system, always with both dates, and the hits of its answer. */
 import type { FilingHit } from "../../schemas/filings.ts";
 import { easternDate } from "./eastern.ts";
 import {
@@ -36,7 +36,7 @@ const DAY_MS = 24 * 60 * 60_000;
 
 const invalid = (message: string): ParseResult<never> => ({ kind: "invalid", message });
 
-/** The upstream ignores a date when the other is missing, so both are worked out here. A named range wins over dates. */
+/** The filing system ignores a date without the other, so both are always set. A named range wins over dates. */
 export function parseFullTextRequest(fields: FullTextFields, now_ms: number): ParseResult<FullTextRequest> {
   const q = parseQuery(fields.q);
   if (q.kind === "invalid") return q;
@@ -85,7 +85,7 @@ function yearsBefore(date: string, years: number): string {
   return parseDate("", then).kind === "valid" ? then : `${year}-02-28`;
 }
 
-/** Equal questions have equal paths: what a cached answer is found by. */
+/** Equal requests have equal paths, so they share one cached answer. */
 export function fullTextPath({ q, forms, startdt, enddt, from }: FullTextRequest): string {
   const query = new URLSearchParams({ q: q.replaceAll(/\s+/gu, " "), dateRange: "custom", startdt, enddt });
   if (forms) query.set("forms", forms.toSorted().join(","));
@@ -109,12 +109,12 @@ const texts = (value: unknown): string[] =>
     (item) => typeof item === "string" && item !== "",
   ) as string[];
 
-/** Null: it is no answer of a search. */
+/** Null: the value is no answer of a search. */
 export function parseFullTextAnswer(value: unknown, www_url: string): FullTextResult | null {
   const { hits } = record(value);
   const { total, hits: list } = record(hits);
   if (!Array.isArray(list)) return null;
-  // Older answers had the number alone.
+  // Older answers have a number instead of an object.
   const count = typeof total === "number" ? total : record(total)["value"];
   if (typeof count !== "number") return null;
   return {

@@ -1,7 +1,7 @@
 /**
- * What callers name filers and filings by, checked before anything is asked of anybody: CIK, accession number, document
- * name, form types, dates, ticker, company name, ISIN, and the words of a full-text search. Each check answers with the
- * value in one form, or with the sentence that says what was wrong with it.
+ * The names callers use for filers and filings: CIK, accession number, document name, form types, dates, ticker, company
+ * name, ISIN, and the words of a full-text search. Each is checked before any request is sent. A parser returns the value
+ * in its normal form, or the message that says what is wrong with it.
  */
 
 export type ParseResult<T> =
@@ -44,7 +44,7 @@ export function parseAccession(accession: string): ParseResult<string> {
 
 export const withoutDashes = (accession: string): string => accession.replaceAll("-", "");
 
-/** Nothing that could leave the folder, end the path, or be read as another name on the way. */
+/** A name that cannot leave the folder, end the path, or be decoded to another name on the way. */
 export const parseDocumentName = (document: string): ParseResult<string> =>
   /^(?!\.{1,2}$)[!$&'()+,\-.0-9;=@A-Z_a-z~]{1,255}$/.test(document)
     ? valid(document)
@@ -70,18 +70,18 @@ export function parseForms(forms: string): ParseResult<readonly string[]> {
 export function parseDate(field: string, date: string): ParseResult<string> {
   const parts = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/.exec(date);
   const at = parts && new Date(`${date}T00:00:00Z`);
-  // 31 February is read as a day in March, or not at all.
+  // Date parses 31 February as a day in March, or not at all.
   return at && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(date)
     ? valid(date)
     : invalid(`${field} must be a date YYYY-MM-DD`);
 }
 
 export interface Ticker {
-  /** Upper case, with a dash where it has a dot, a slash or a space: BRK-B. Never more is changed. */
+  /** In upper case; dots, slashes and spaces become dashes: BRK-B. Nothing else is changed. */
   readonly symbol: string;
-  /** As in `SWX:NESN`; null when none was named. */
+  /** As in `SWX:NESN`; null: the caller named none. */
   readonly exchange: string | null;
-  /** Trimmed and in upper case, otherwise as it came: what a company register knows listings by. */
+  /** Trimmed and in upper case, otherwise as the caller sent it: company registers look up listings by it. */
   readonly original: string;
 }
 
@@ -90,7 +90,7 @@ const MAX_TICKER_CHARS = 15;
 export function parseTicker(ticker: string): ParseResult<Ticker> {
   const original = ticker.trim().toUpperCase();
   const parts = /^(?:([A-Z]{2,10}):)?([A-Z0-9]+(?:[-./ ][A-Z0-9]+)*)$/.exec(original);
-  // An upper case may be longer than what it is of, and ASCII where that was not.
+  // Upper case can be longer than its original, and ASCII where the original is not, so the original is checked.
   const isPlain = /^[ -~]*$/.test(ticker.trim()) && ticker.trim().length <= MAX_TICKER_CHARS;
   if (parts === null || !isPlain) return invalid("ticker is malformed");
   return valid({ symbol: parts[2]!.replaceAll(/[./ ]/g, "-"), exchange: parts[1] ?? null, original });
@@ -134,7 +134,7 @@ export function parseQuery(q: string | undefined): ParseResult<string> {
   return trimmed.split('"').length % 2 === 0 ? invalid("q has an unclosed quote") : valid(trimmed);
 }
 
-/** The last page that is shown begins here: pages of 100, and no hit beyond the 10,000th. */
+/** The last page begins here: the filing system shows 10,000 hits in pages of 100. */
 const MAX_FROM = 9_900;
 
 export const parseFrom = (from: string): ParseResult<number> =>
@@ -142,7 +142,7 @@ export const parseFrom = (from: string): ParseResult<number> =>
     ? valid(Number(from))
     : invalid(`from must be 0 to ${MAX_FROM} (upstream shows 10000 hits)`);
 
-/** Where a filing lies below the www base, with the slash at its end. Any co-registrant's CIK leads there. */
+/** The folder of a filing below the www base, with a slash at its end. The CIK of any co-registrant leads there. */
 export const folderPath = (cik: number, accession: string): string =>
   `/Archives/edgar/data/${cik}/${withoutDashes(accession)}/`;
 

@@ -1,6 +1,6 @@
 /**
- * Items of a batch: whether one can be run at all, and one try of it. What they answer is what the endpoints answer;
- * when a try is repeated is the job's business.
+ * Items of a batch: the check of an item before its job is created, and one attempt at it. An item is answered as its
+ * endpoint answers; the job decides whether there is another attempt.
  */
 import { FILINGS_OPS, type FilingsItem, type FilingsOp } from "../../schemas/filings.ts";
 import {
@@ -15,15 +15,16 @@ import {
   parseSubmissionsRequest,
 } from "./parse-request.ts";
 import type { ParseResult } from "./identifiers.ts";
-import type { CallerContext, FilingsService, ServiceResult, DocumentResult } from "./service.ts";
+import type { CallerContext, DocumentResult, ServiceResult } from "./results.ts";
+import type { FilingsService } from "./service.ts";
 
-/** The fields that were given: null says as little as nothing. */
+/** The fields the client sent; null counts as not sent. */
 type Fields = { readonly [K in keyof FilingsItem]?: Exclude<FilingsItem[K], null> };
 const withoutNulls = (item: FilingsItem): Fields =>
   Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null && value !== undefined));
 
 const BY_FILER = ["cik", "ticker", "isin"] as const;
-/** What names the filer: exactly one of these. */
+/** An item names its filer by exactly one of these. */
 const NAMES: Readonly<Record<FilingsOp, readonly (keyof FilingsItem)[]>> = {
   resolve: ["ticker", "cik", "name", "isin"],
   submissions: BY_FILER,
@@ -33,7 +34,7 @@ const NAMES: Readonly<Record<FilingsOp, readonly (keyof FilingsItem)[]>> = {
   document: ["cik"],
 };
 const ALL_NAMES = NAMES.resolve;
-/** What else there must be. */
+/** Further fields the operation needs. */
 const NEEDED: Readonly<Partial<Record<FilingsOp, readonly (keyof FilingsItem)[]>>> = {
   filing: ["accession"],
   document: ["accession", "document"],
@@ -48,7 +49,7 @@ export interface ItemProblem {
   readonly message: string;
 }
 
-/** Null: it can be run. */
+/** Null: the item can be run. */
 export function checkFilingsItem(item: FilingsItem): ItemProblem | null {
   const { op } = item;
   if (!isOp(op)) return { field: "op", message: `op must be one of ${FILINGS_OPS.join(", ")}` };
@@ -65,7 +66,7 @@ export function checkFilingsItem(item: FilingsItem): ItemProblem | null {
   const missing = NEEDED[op]?.find((name) => !(name in fields));
   if (missing) return { field: missing, message: `${op} needs ${missing}` };
   const parsed = parseItem(op, fields);
-  // Each sentence begins with the field it is about, or the filer's name is what is wrong.
+  // A message begins with the field it is about; if that is no field of the item, the filer's name is wrong.
   const field = parsed.kind === "invalid" ? /^\w+/.exec(parsed.message)![0] : "";
   return parsed.kind === "invalid"
     ? { field: field in fields ? field : names[0]!, message: parsed.message }
@@ -89,7 +90,7 @@ function parseItem(op: FilingsOp, fields: Fields): ParseResult<unknown> {
   }
 }
 
-/** What one try came to, before it is put into words for whoever reads the job. */
+/** The result of one attempt. The job stores it, and the gateway renders it when the job is read. */
 export type FilingsAttemptResult =
   | { readonly kind: "answer"; readonly op: FilingsOp; readonly result: ServiceResult<AnswerOutcome> }
   | { readonly kind: "document"; readonly result: DocumentResult };
@@ -125,7 +126,7 @@ export async function runFilingsItem(
   }
 }
 
-/** Three lanes of four: never more than twelve wait for the limiter, and never none. */
+/** Three lanes of four items: at most twelve items of a job wait for the limiter at a time. */
 const LANES = 3;
 
 export function filingsLane(item: FilingsItem): string {

@@ -1,24 +1,24 @@
 /**
- * Large JSON without holding the event loop: a scanner that takes bytes as they come and tells what stands in the upper
- * levels, and a parser that goes over a document in slices and lets others have their turn in between. The scanner
- * counts brackets and skips strings; what is wrong inside a value is found by whoever parses that value.
+ * Large JSON without blocking the event loop: a scanner that reads bytes as they arrive and reports the upper levels of
+ * the document, and a parser that parses a document in slices and yields between them. The scanner counts brackets and
+ * skips strings; an error inside a value is found by the parser of that value.
  */
 import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
 
 export interface JsonEvents {
-  /** A container begins; the document itself is 0 deep. `at` counts bytes from the start of the document. */
+  /** A container begins; the root has depth 0. `at` counts bytes from the start of the document. */
   readonly onOpen?: (depth: number, key: string | null, at: number) => void;
-  /** Just behind its last byte. */
+  /** A container has ended; `at` is the position after its last byte. */
   readonly onClose?: (depth: number, at: number) => void;
-  /** A comma between two members of a container that is `depth` deep. */
+  /** A comma between two members of a container at this depth. */
   readonly onComma?: (depth: number, at: number) => void;
-  /** A string, number or word, as it is written. Longer ones than MAX_TOKEN_BYTES are cut. */
+  /** A string, number or literal as it is written, cut after MAX_TOKEN_BYTES. */
   readonly onScalar?: (depth: number, key: string | null, token: string) => void;
 }
 
 export interface JsonScanner {
   readonly push: (chunk: Uint8Array) => void;
-  /** Whether exactly one container was seen, and all of it. */
+  /** Whether the document is exactly one container, complete. */
   readonly isWhole: () => boolean;
 }
 
@@ -35,21 +35,20 @@ const COLON = 0x3a;
 const SPACE = 0x20;
 
 /**
- * Tells of what stands at most `watched` deep; below that it only finds its way out again. Keys are read only where
- * somebody listens to `said`.
+ * Reports containers down to `maxDepth`; below that it only counts brackets. Keys are read only when `onScalar` is set.
  */
 export function jsonScanner(maxDepth: number, events: JsonEvents): JsonScanner {
-  /** Containers that are open. */
+  /** Open containers. */
   let depth = 0;
   let offset = 0;
   let inString = false;
   let escaped = false;
   let roots = 0;
   let isBroken = false;
-  /** The watched containers that are open: what closes them, and the key of the member being read. */
+  /** Of the reported containers that are open: the closing byte, and the key of the current member. */
   const closers: number[] = [];
   const keys: (string | null)[] = [];
-  /** The token being read in a watched container. */
+  /** The token being read in a reported container. */
   let token: Buffer[] = [];
   let tokenBytes = 0;
   let isKey = false;
@@ -69,7 +68,7 @@ export function jsonScanner(maxDepth: number, events: JsonEvents): JsonScanner {
     return text;
   };
 
-  /** A token of a watched container has ended, unless there was none. */
+  /** The current token of a reported container has ended, if there is one. */
   const emitScalar = (): void => {
     if (tokenBytes === 0) return;
     const text = finishToken();
@@ -106,7 +105,7 @@ export function jsonScanner(maxDepth: number, events: JsonEvents): JsonScanner {
         continue;
       }
       if (depth > maxDepth) {
-        // Most of a large document is down here.
+        // Most of a large document is below the reported depth.
         let byte = 0;
         for (; i < length; i++) {
           byte = chunk[i]!;
@@ -117,7 +116,7 @@ export function jsonScanner(maxDepth: number, events: JsonEvents): JsonScanner {
           }
           if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
           else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
-            // Bytes of this level are told apart again, its own end among them.
+            // The end of this level is handled by the switch below.
             if (depth === maxDepth + 1) break;
             depth--;
           }
@@ -170,7 +169,7 @@ export function jsonScanner(maxDepth: number, events: JsonEvents): JsonScanner {
   return { push, isWhole: () => !isBroken && roots === 1 && depth === 0 && !inString };
 }
 
-/** A key as it is meant; one that is no JSON stays as it is written. */
+/** A key decoded; a key that is no JSON stays as it is written. */
 export function textOf(token: string): string {
   try {
     return String(JSON.parse(token));
@@ -179,18 +178,18 @@ export function textOf(token: string): string {
   }
 }
 
-/** Parsed at once in half a millisecond. */
+/** Parsing this much takes half a millisecond. */
 const SLICE_BYTES = 64 * 1024;
-/** A document of so many slices is parsed at once: three milliseconds, and slicing would cost thrice the work. */
+/** A document of up to this many slices is parsed whole, in 3 ms; slicing would cost three times the work. */
 const WHOLE_SLICES = 8;
-/** Deep enough for the columns of a filer's filings, and the rows of the ticker list. */
+/** Deep enough for the columns of a filer's filings and the rows of the ticker list. */
 const SPLIT_DEPTH = 3;
 
-/** A container of more than a slice. */
+/** A container longer than a slice. */
 interface Piece {
   readonly start: number;
   end: number;
-  /** Commas, about a slice apart, and members that are more than a slice themselves; in their order. */
+  /** In order: commas about a slice apart, and members longer than a slice. */
   readonly cuts: (number | Piece)[];
   cut_at: number;
 }
@@ -210,7 +209,7 @@ export async function parseJson(
     const isArray = bytes[piece.start] === OPEN_ARRAY;
     const list: unknown[] = [];
     const record: Record<string, unknown> = {};
-    /** Members as they stand between two commas; the last of them may be a large one, built already. */
+    /** Adds the members between two commas; `large` is the value of the last one when it was built already. */
     const add = (from: number, to: number, large?: unknown): void => {
       const members =
         bytes.toString("utf8", from, to).replace(/^\s*,/, "") + (large === undefined ? "" : HOLE);
@@ -240,7 +239,7 @@ export async function parseJson(
   return build(root);
 }
 
-/** Where a large member belongs; no document of ours has such a value of its own. */
+/** Stands for a large member; no document of the filing system has this value. */
 const HOLE = '"\\u0000"';
 
 async function piecesOf(
@@ -250,7 +249,7 @@ async function piecesOf(
 ): Promise<Piece | null> {
   const open: Piece[] = [];
   let root: Piece | null = null;
-  // Commas are seen one level below the containers that are split.
+  // Commas are reported one level below the containers that are split.
   const scanner = jsonScanner(SPLIT_DEPTH + 1, {
     onOpen(depth, _key, start) {
       if (depth > SPLIT_DEPTH) return;

@@ -1,12 +1,12 @@
 /**
- * Names to be found by their whole, their beginning or anything in them. Names are folded and laid end to end, a line
- * each; blocks of lines are listed by the three-letter pieces they hold, so that a search reads only blocks that hold
- * every piece of what is looked for; a whole name is looked up by its hash. 800,000 names take 52 MB. Found names come in
- * the order they were given.
+ * An index of names by the whole name, its beginning, or any part of it. Names are folded and stored as lines of one
+ * buffer. Blocks of 64 lines are indexed by the trigrams they contain, so a search reads only the blocks that contain
+ * every trigram of the needle; a whole name is found by its hash. 800,000 names take 52 MB. Matches come in the order of
+ * the names.
  */
 import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
 
-/** As names are compared: no marks, upper case, & as AND, one space between words. */
+/** The form in which names are compared: no diacritics, upper case, & as AND, one space between words. */
 export function foldName(name: string): string {
   const bare = name
     .normalize("NFKD")
@@ -20,7 +20,7 @@ export function foldName(name: string): string {
 
 export interface NameIndex {
   readonly count: number;
-  /** Tells the places of names that fit, in order, until `seen` has enough and answers false. */
+  /** Calls `onMatch` with the position of each match, in order, until it returns false. */
   readonly find: (
     match: "whole" | "start" | "within",
     folded: string,
@@ -30,10 +30,10 @@ export interface NameIndex {
 
 const NAMES_A_BLOCK = 64;
 const LINE_FEED = 0x0a;
-/** Pieces are told apart by 6 bits a byte: letters, digits, space, line feed; other bytes share what is left. */
+/** Trigrams use 6 bits a byte: A to Z, digits, space and line feed have a class each; other bytes share the rest. */
 const CLASSES = classes();
 const PIECES = 64 ** 3;
-/** More pieces make the choice of blocks no smaller, only dearer. */
+/** More trigrams do not reduce the blocks to read, they only cost time. */
 const MAX_ASKED = 12;
 
 function classes(): Uint8Array {
@@ -56,7 +56,7 @@ function hashOf(bytes: Uint8Array, from: number, to: number): number {
   return hash;
 }
 
-/** Builds in slices: `breathe` lets others have their turn after each few thousand names. Names are folded already. */
+/** Builds the index of folded names; yields to the event loop after every `slice_names` names. */
 export async function nameIndex(
   folded: readonly string[],
   yieldToEventLoop: YieldToEventLoop,
@@ -69,7 +69,7 @@ export async function nameIndex(
     bytes += 1 + Buffer.byteLength(folded[at]!);
   }
   const text = Buffer.allocUnsafe(bytes);
-  /** Where each line begins: on the line feed before it. The last is the end of the last line. */
+  /** Where each line begins, its leading line feed included. The last entry is the end of the last line. */
   const starts = new Uint32Array(length + 1);
   let size = 0;
   for (let at = 0; at < length; at++) {
@@ -81,7 +81,7 @@ export async function nameIndex(
   starts[length] = size;
   text[size] = LINE_FEED;
 
-  /** By the hash of a name the first that has it, and by its place the next one; one more than the place, 0: none. */
+  /** A hash table: by hash the first name, by name the next one with the same hash; position + 1, 0: none. */
   const mask = 2 ** Math.max(4, Math.ceil(Math.log2(length + 1))) - 1;
   const heads = new Uint32Array(mask + 1);
   const nexts = new Uint32Array(length);
@@ -94,7 +94,7 @@ export async function nameIndex(
 
   const blocks = Math.ceil(length / NAMES_A_BLOCK);
   const blockEnd = (block: number): number => starts[Math.min(length, (block + 1) * NAMES_A_BLOCK)]!;
-  /** Calls back once for each piece of each block; the last line feed of a block is the next one's first. */
+  /** Calls back once for each trigram of each block; the last line feed of a block is the first of the next. */
   const scan = async (each: (piece: number, block: number) => void): Promise<void> => {
     const last = new Uint32Array(PIECES);
     for (let block = 0; block < blocks; block++) {
@@ -108,18 +108,18 @@ export async function nameIndex(
       }
     }
   };
-  /** Where the blocks of each piece begin in `postings`. */
+  /** Where the blocks of each trigram begin in `postings`. */
   const offsets = new Uint32Array(PIECES + 1);
   await scan((piece) => void offsets[piece + 1]!++);
   for (let piece = 0; piece < PIECES; piece++) offsets[piece + 1]! += offsets[piece]!;
   const postings = new Uint16Array(offsets[PIECES]!);
-  // Block numbers beyond 16 bits would need wider postings: four million names.
+  // Block numbers have 16 bits: four million names.
   if (blocks > 65_536)
     throw new RangeError(`Cannot index ${length} names: at most ${65_536 * NAMES_A_BLOCK}`);
   const filled = offsets.slice();
   await scan((piece, block) => void (postings[filled[piece]!++] = block));
 
-  /** The first place whose line ends behind this byte. */
+  /** The line that contains this byte. */
   const placeOf = (byte: number): number => {
     let low = 0;
     let high = length - 1;
@@ -131,11 +131,11 @@ export async function nameIndex(
     return low;
   };
 
-  /** Lists of blocks, each of which holds one piece of the needle; the shortest first. Null: some piece is nowhere. */
+  /** For each trigram of the needle its blocks, the shortest list first. Null: no block contains some trigram. */
   const listsOf = (needle: Buffer): readonly Uint16Array[] | null => {
     if (needle.length < 2) return [];
     if (needle.length === 2) {
-      // All pieces that begin so stand side by side.
+      // The trigrams that begin with these two bytes stand side by side.
       const first = pieceAt(Buffer.of(...needle, 65), 0);
       const has = new Uint8Array(blocks);
       for (let at = offsets[first]!; at < offsets[first + 64]!; at++) has[postings[at]!] = 1;
@@ -177,7 +177,7 @@ export async function nameIndex(
           cursors[i] = at;
           return list[at] === block;
         });
-      /** Whether a line is the needle, or begins with it: its own line feed is the needle's first letter. */
+      /** Whether a line begins with the needle, whose first byte is the line feed before the line. */
       const isAt = (line: number): boolean => {
         const start = starts[line]!;
         for (let at = 1; at < needle.length; at++) if (text[start + at] !== needle[at]) return false;
@@ -190,7 +190,7 @@ export async function nameIndex(
         return true;
       };
       const readAnywhere = (block: number): boolean => {
-        // A line's own line feeds belong to it; a match may end on the one behind the block's last line.
+        // A match may end on the line feed after the block's last line.
         const to = blockEnd(block) + 1;
         let from = starts[block * NAMES_A_BLOCK]!;
         const lines = text.subarray(0, to);

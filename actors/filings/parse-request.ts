@@ -1,6 +1,6 @@
 /**
- * What callers ask of the filing system, from loose fields to a question that can be answered, or to the sentence that
- * says what is wrong: the one place where a field is read, for the endpoints and for the items of a batch alike.
+ * From the fields of a call to a request that can be answered, or to the message that says what is wrong with them.
+ * Endpoints and batch items are both parsed here, and no field is parsed anywhere else.
  */
 import {
   type DocumentBody,
@@ -26,7 +26,7 @@ import {
 } from "./identifiers.ts";
 import type { FilingFilter } from "./submissions.ts";
 
-/** How a filer is named. */
+/** The name the caller uses for a filer. */
 export type FilerRef =
   | { readonly by: "cik"; readonly cik: number }
   | { readonly by: "ticker"; readonly ticker: Ticker }
@@ -62,7 +62,7 @@ type ParsedRequest<Op extends FilingsRequest["op"]> = ParseResult<RequestOf<Op>>
 
 const valid = <T>(value: T): ParseResult<T> => ({ kind: "valid", value });
 
-/** The first of the names that is given; that it is the only one is checked before. */
+/** The first name that is set counts; the caller has checked that it is the only one. */
 export interface FilerFields {
   readonly ticker?: string | undefined;
   readonly cik?: string | number | undefined;

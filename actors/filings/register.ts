@@ -1,11 +1,11 @@
 /**
- * The port to the company register, as far as filings need it: who is behind a listing, an ISIN or a name that files
- * nothing under it. Until the register is there it knows nobody.
+ * The port to a company register: the company behind a listing, an ISIN or a name that is on no list of filers. This
+ * service has no register yet, and `noRegister` answers "unknown" to every query.
  */
 import type { FilerHint } from "../../schemas/filings.ts";
 
 export type RegisterQuery =
-  /** As it was asked, in upper case: `NESN.SW`, `SWX:NESN`, `NESN`. */
+  /** As the caller sent it, in upper case: `NESN.SW`, `SWX:NESN`, `NESN`. */
   | { readonly by: "listing"; readonly listing: string }
   | { readonly by: "isin"; readonly isin: string }
   | { readonly by: "name"; readonly name: string };
@@ -15,11 +15,11 @@ export type RegisterAnswer =
   | {
       readonly kind: "known";
       readonly company: FilerHint["company"];
-      /** The home market's, `<exchange>:<ticker>` or `<ticker>.<suffix>`. */
+      /** At the home market: `<exchange>:<ticker>` or `<ticker>.<suffix>`. */
       readonly listing: string | null;
       /** Legal, former and translated names. */
       readonly names: readonly string[];
-      /** Where it is said to file. */
+      /** The CIK the company files under, as far as the register says. */
       readonly us_cik: number | null;
     };
 

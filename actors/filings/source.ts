@@ -1,36 +1,32 @@
 /**
- * The joint between the rules of the filing system (what to ask for, what it says) and its upstream (limiter, cache,
- * wire). Everything that is read from the filing system is read through `FilingSource`; bytes are then taken from
- * Bodies by their digest. Shapes of ask and answer: schemas/filing-source.ts.
+ * `FilingSource`: the only way in which the filings service reads the filing system. It answers from the document cache,
+ * or asks the address actor, which requests the document through the limiter. Bytes are read from the blob store by
+ * their digest.
  *
- * For whoever builds on it:
- * - `get` answers within the deadline and does not throw but for Fault (our own engines).
- * - What is JSON by its kind was looked through: it is whole, and below 256 KiB it parses. Whoever finds more wrong with
- *   it (parallel arrays of different length) says so with `discard` and answers filings_unavailable, retry_after_s 60.
- * - `document` and `index` never carry a throttle page, whatever status it had; a `document` may cost one more request
- *   a day and host, for robots.txt.
- * - A partial search answer (timed out, failed shards) is answered and not kept.
+ * What a caller can rely on:
+ * - `get` answers within the deadline and throws only Fault.
+ * - A document that is JSON by its kind is complete, and it parses if it is smaller than 256 KiB. A caller that finds
+ *   more wrong with it (parallel arrays of different length) calls `discard`, so that it is requested anew.
+ * - A `document` or `index` is never a throttle page, whatever status the page came with. A `document` may cost one more
+ *   request a day and host, for robots.txt.
+ * - A partial search answer (timed out, failed shards) is answered and not stored.
  */
 import type { ActorClient } from "../../cluster/actor.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import type { Random } from "../../cluster/ports/random.ts";
-import { FilingAddress, type SourceAnswer, type SourceRequest } from "../../schemas/filing-source.ts";
-import type { FilingHosts, SourceAddress } from "./upstream/hosts.ts";
-import {
-  asCachedDocument,
-  digestOf,
-  FILING_DOCUMENTS,
-  type CachedDocument,
-  lookup,
-} from "./upstream/document-cache.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
+import type { Random } from "../../cluster/ports/random.ts";
+import { FilingAddress, type SourceRequest } from "../../schemas/filing-source.ts";
+import type { SourceAnswer } from "../../schemas/upstream.ts";
+import type { FilingHosts, SourceAddress } from "./upstream/hosts.ts";
+import { asCachedDocument, type CachedDocument, digestOf, lookup } from "../upstream/document-cache.ts";
+import { FILING_DOCUMENTS, KIND_RULES } from "./upstream/limits.ts";
 
 export interface FilingSource {
   readonly get: (request: SourceRequest) => Promise<SourceAnswer>;
-  /** Forgets what is stored for this address when it is still these bytes: they turned out to be wrong. */
+  /** Removes these bytes from the cache, if they are still the stored answer of the address. */
   readonly discard: (request: Pick<SourceRequest, "host" | "path">, sha256: string) => Promise<void>;
 }
 
@@ -42,19 +38,19 @@ export interface FilingSourceDeps {
   readonly random: Random;
   readonly metrics: Metrics;
   readonly hosts: FilingHosts;
-  /** Whose limiter this node asks. */
+  /** The limiter this node asks. */
   readonly egress: string;
-  /** False: no operator is declared, so nothing is asked. */
+  /** False: the operator declared no identity, so no request is sent. */
   readonly isConfigured: boolean;
 }
 
-/** The address answers at its deadline; a little longer, and its node is gone. */
+/** The address actor answers at its deadline. Without an answer after this time its node has failed. */
 const GRACE_MS = 3_000;
 const RETRY_MS = 250;
 
 export function filingSource(deps: FilingSourceDeps): FilingSource {
   const { documents, blobs, ask, clock, random, metrics, hosts, egress, isConfigured } = deps;
-  /** Many who want the same at once look once. */
+  /** Concurrent requests for the same address share one lookup. */
   const lookups = new Map<string, Promise<CachedDocument | null>>();
 
   return {
@@ -75,7 +71,7 @@ export function filingSource(deps: FilingSourceDeps): FilingSource {
           const options = { timeout_ms: remaining_ms + GRACE_MS, idempotency_id: ask_id };
           return await ask(FilingAddress, `${egress} ${digest}`, "get", { ...request, ask_id }, options);
         } catch (problem) {
-          // Whoever had it in hand is gone, or too many want it: it is looked whether it is kept by then, and asked again.
+          // The address actor has moved, or its mailbox is full: the cache is read again, then the actor asked again.
           if (!(problem instanceof Fault) || clock.now() + RETRY_MS >= request.deadline_ms) throw problem;
           const { promise, resolve } = Promise.withResolvers<void>();
           clock.at(clock.now() + RETRY_MS, resolve);
@@ -89,7 +85,7 @@ export function filingSource(deps: FilingSourceDeps): FilingSource {
 
   async function lookUpCache(request: SourceRequest, digest: string): Promise<SourceAnswer | null> {
     if (request.cache_ttl_s !== 0) {
-      const lookedUp = lookup(await stored(request, digest), request, clock.now());
+      const lookedUp = lookup(await stored(request, digest), KIND_RULES[request.kind], request, clock.now());
       if (lookedUp.kind === "hit") {
         metrics.count("trawl_cache_hits_total", { cache: "filings" });
         return lookedUp.answer;
@@ -99,7 +95,7 @@ export function filingSource(deps: FilingSourceDeps): FilingSource {
     return null;
   }
 
-  /** What is kept and still has its body, which a store that lost it may find again at the upstream. */
+  /** The stored answer. An answer whose body the blob store has lost is discarded, so that it is requested anew. */
   function stored(address: SourceAddress, digest: string): Promise<CachedDocument | null> {
     const underWay = lookups.get(digest);
     if (underWay) return underWay;

@@ -1,6 +1,6 @@
 /**
- * A filer's submissions and the pages of older ones, to filings: what they say, which pages can hold what is wanted,
- * and which of all filings are answered. Rows stay columns, as they come, until they are asked for. It fetches nothing.
+ * The parser of a filer's submissions and of the pages of older ones. It also selects the filings of an answer, and the
+ * pages that can have matching filings. Rows stay columns, as the filing system sends them, until they are answered.
  */
 import type { Filing, FilerDetails, OlderPage } from "../../schemas/filings.ts";
 import { folderPath, formKey, indexPath, padCik } from "./identifiers.ts";
@@ -23,13 +23,13 @@ const COLUMNS = [
   "primaryDocDescription",
 ] as const;
 
-/** Parallel arrays; a column that was not sent is empty, all others are as long as `count`. */
+/** Parallel arrays: a column that was not sent is empty, all others have `count` cells. */
 export interface Rows {
   readonly count: number;
   readonly columns: Readonly<Record<(typeof COLUMNS)[number], readonly unknown[]>>;
 }
 
-/** A page of older filings as the filer's submissions list it. */
+/** A page of older filings as the filer's submissions describe it. */
 export type PageEntry = Omit<OlderPage, "url" | "fetched" | "body_url">;
 
 export interface Submissions {
@@ -44,7 +44,7 @@ const isRecord = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const record = (value: unknown): Json => (isRecord(value) ? value : {});
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-/** Text as it was sent; "" and what is no text are null. */
+/** Text as it was sent; null for "" and for anything that is no text. */
 const textOrNull = (value: unknown): string | null =>
   typeof value === "string" && value !== "" ? value : null;
 const texts = (value: unknown): string[] => list(value).map((item) => (typeof item === "string" ? item : ""));
@@ -52,7 +52,7 @@ const count = (value: unknown): number | null =>
   typeof value === "number" && Number.isSafeInteger(value) ? value : null;
 const isTrue = (value: unknown): boolean => value === 1 || value === true || value === "1";
 
-/** Null: it is not the columns of filings, or they are not of one length; rows are never shifted. */
+/** Null: these are no columns of filings, or they differ in length. Rows are never shifted. */
 export function parseRows(value: unknown): Rows | null {
   if (!isRecord(value) || !Array.isArray(value["accessionNumber"])) return null;
   const rows = value["accessionNumber"].length;
@@ -66,14 +66,14 @@ export function parseRows(value: unknown): Rows | null {
     )
       return null;
   }
-  // Nobody else may tell a row by its place, but by these.
+  // A row is identified by these three, so all their cells must be text.
   const allText = (name: string): boolean => list(value[name]).every((cell) => typeof cell === "string");
   if (!allText("accessionNumber") || !allText("filingDate") || !allText("form")) return null;
   const columns = Object.fromEntries(COLUMNS.map((column) => [column, list(value[column])]));
   return { count: rows, columns: columns as Rows["columns"] };
 }
 
-/** Null: it is no filer's submissions. */
+/** Null: these are no submissions of a filer. */
 export function parseSubmissions(value: unknown): Submissions | null {
   if (!isRecord(value) || !isRecord(value["filings"])) return null;
   const recent = parseRows(value["filings"]["recent"]);
@@ -84,7 +84,7 @@ export function parseSubmissions(value: unknown): Submissions | null {
   return { filer: filerOf(value, cik), recent, pages: pages as PageEntry[] };
 }
 
-/** A name that is not one of this upstream's leads nowhere: it becomes part of an address. */
+/** The name becomes part of an address, so a name of another form is refused. */
 function pageOf({ name, filingCount, filingFrom, filingTo }: Json): PageEntry | null {
   if (typeof name !== "string" || !/^CIK\d{10}-submissions-\d{3,6}\.json$/.test(name)) return null;
   return {
@@ -137,7 +137,7 @@ function addressOf(value: unknown): FilerDetails["business_address"] {
   };
 }
 
-/** What is wanted of a filer's filings; forms null: all. */
+/** The filings an answer lists; `forms` null: all forms. */
 export interface FilingFilter {
   readonly forms: readonly string[] | null;
   readonly since: string | null;
@@ -145,7 +145,7 @@ export interface FilingFilter {
 }
 
 const DAY_MS = 24 * 60 * 60_000;
-/** A page was seen to hold a filing a day younger than it says, and edges move by a day between two readings. */
+/** Pages were seen with a filing a day newer than they state, and their limits move by a day between two reads. */
 const TOLERANCE_DAYS = 3;
 
 const shifted = (date: string, days: number): string => {
@@ -153,17 +153,17 @@ const shifted = (date: string, days: number): string => {
   return Number.isNaN(at_ms) ? date : new Date(at_ms + days * DAY_MS).toISOString().slice(0, 10);
 };
 
-/** Whether a page can hold filings of this time; one that does not say its own can hold any. */
+/** Whether a page can have filings of this period; a page without dates can have any. */
 export function canHold({ filing_from, filing_to }: PageEntry, { since, until }: FilingFilter): boolean {
   if (since !== null && filing_to !== null && shifted(filing_to, TOLERANCE_DAYS) < since) return false;
   return until === null || filing_from === null || shifted(filing_from, -TOLERANCE_DAYS) <= until;
 }
 
-/** Newest first: where the latest of some form is looked for. */
+/** The order in which pages are read for the latest filing of a form. */
 export const newestFirst = (pages: readonly PageEntry[]): readonly PageEntry[] =>
   pages.toSorted((a, b) => (b.filing_to ?? "9").localeCompare(a.filing_to ?? "9"));
 
-/** One row of one document, not yet a filing. */
+/** One row of one document. */
 interface RowRef {
   readonly rows: Rows;
   readonly at: number;
@@ -171,20 +171,20 @@ interface RowRef {
 }
 
 export interface Selection {
-  /** All that are wanted. */
+  /** All matching filings. */
   readonly total: number;
   /** The newest of them, at most `limit`. */
   readonly rows: readonly RowRef[];
 }
 
-/** Everything wanted of several documents: newest filing date first, otherwise in their order; each accession once. */
+/** The matching filings of several documents, newest filing date first, otherwise in their order; each accession once. */
 export function select(
   documents: readonly Rows[],
   { forms, since, until }: FilingFilter,
   limit: number,
 ): Selection {
   const wantedForms = forms && new Set(forms);
-  // Most filers have a dozen forms, written the same way every time.
+  // Most filers use a dozen forms, always written the same way.
   const matchesByForm = new Map<string, boolean>();
   const isForm = (form: string): boolean => {
     let matches = matchesByForm.get(form);
@@ -203,7 +203,7 @@ export function select(
       if ((since !== null && date < since) || (until !== null && date > until)) continue;
       if (!isForm(form[at] as string)) continue;
       const accession = accessionNumber[at] as string;
-      // The same filing may stand in the recent list and on a page.
+      // The same filing can be in the recent list and on a page.
       if (documents.length > 1) {
         if (accessions.has(accession)) continue;
         accessions.add(accession);
@@ -219,7 +219,7 @@ export function select(
   return { total: places.length, rows: sorted.slice(0, limit) };
 }
 
-/** A row as it is answered. Addresses are built from the CIK asked for; a co-registrant's leads to the same place. */
+/** A row in the form of the API. Addresses use the requested CIK; those with a co-registrant's lead to the same folder. */
 export function filingOf({ rows: { columns }, at }: RowRef, cik: number, www_url: string): Filing {
   const accession = columns.accessionNumber[at] as string;
   const form = columns.form[at] as string;
@@ -234,7 +234,7 @@ export function filingOf({ rows: { columns }, at }: RowRef, cik: number, www_url
     act: textOrNull(columns.act[at]),
     file_number: textOrNull(columns.fileNumber[at]),
     film_number: textOrNull(columns.filmNumber[at]),
-    // As it was sent, ",," and "" among it.
+    // As it was sent, also ",," and "".
     items: typeof columns.items[at] === "string" ? columns.items[at] : null,
     core_type: textOrNull(columns.core_type[at]),
     size: count(columns.size[at]),
@@ -242,7 +242,7 @@ export function filingOf({ rows: { columns }, at }: RowRef, cik: number, www_url
     is_inline_xbrl: isTrue(columns.isInlineXBRL[at]),
     primary_document: primary,
     primary_document_description: textOrNull(columns.primaryDocDescription[at]),
-    // Ownership forms name a styled copy in a sub-folder; the folder holds no such file.
+    // Ownership forms name a styled copy in a sub-folder, and the folder itself has no such file.
     primary_document_url:
       primary === null || primary.includes("/") || !hasAddress
         ? null

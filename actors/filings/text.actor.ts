@@ -1,6 +1,6 @@
 /**
- * The reader of one document's bytes: it has the text read out of them once for everybody who asks now, and stores it
- * for whoever asks later. Which filing they belong to, and who may see them, is not its business.
+ * The text of one document, identified by the digest of its bytes. The actor extracts it once for all callers that wait,
+ * in a worker process, and stores it for later callers. It knows neither the filing nor the caller's rights to it.
  */
 import { Compile } from "typebox/compile";
 import { actor, DEFERRED, type ReplyTo } from "../../cluster/actor.ts";
@@ -9,14 +9,15 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import { bodyRefs, type BodyRefs } from "../../cluster/body-refs.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
+import type { Log } from "../../cluster/ports/log.ts";
+import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { TaskResult } from "../../cluster/ports/workers.ts";
 import { TEXT_INLINE_BYTES } from "../../schemas/fetch.ts";
 import { FilingTextExtractor, FilingText, type FilingTextRequest } from "../../schemas/filings.ts";
+import { type Coalescer, type CoalescerRules, complete, emptyCoalescer, join } from "../lib/coalescer.ts";
 import { cutOff } from "../lib/content/extract.ts";
 import type { Extracted, ExtractTask } from "../lib/content/extraction-result.ts";
 import { contentKindOf } from "../lib/web/http.ts";
-import type { Metrics } from "../../cluster/ports/metrics.ts";
-import type { Log } from "../../cluster/ports/log.ts";
 
 export interface FilingTextDeps {
   readonly clock: Clock;
@@ -24,50 +25,60 @@ export interface FilingTextDeps {
   readonly blobs: Blobs;
   readonly metrics: Metrics;
   readonly log: Log;
-  /** Outside this process, within a time and a memory. */
+  /** In a worker process, with a limit of time and memory. */
   readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
 }
 
-interface State {
-  /** Not kept: who waited asks again. */
-  waiting: readonly ReplyTo<FilingText>[];
-  /** Which reading is under way; null: none. */
-  extraction: number | null;
-  extractions_started: number;
+interface Caller {
+  readonly request: FilingTextRequest;
+  readonly reply: ReplyTo<FilingText>;
 }
 
+/** Passivation loses the callers: each of them asks again. */
+interface State {
+  coalescer: Coalescer<Caller, FilingTextRequest>;
+}
+
+/** All callers of one actor ask for the text of the same bytes. */
+const RULES: CoalescerRules<Caller, FilingTextRequest> = {
+  serves: () => true,
+  requestFor: ([first]) => first.request,
+};
+
+const PASSIVATE_AFTER_MS = 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 /** As long as the document itself is fresh. */
 const TEXT_TTL_MS = 365 * DAY_MS;
-/** A higher number when documents are read differently: texts of before are read anew. */
+/** The number grows when extraction changes, so that older texts are extracted anew. */
 export const textKey = (sha256: string): string => `1 ${sha256}`;
 
 const filingText = Compile(FilingText);
-/** Reads what the store gave; what is no text of this form is as good as nothing. */
+/** Reads a stored record; a record of another form counts as none. */
 export const asFilingText = (value: unknown): FilingText | null => (filingText.Check(value) ? value : null);
 
 export function filingTextActor(deps: FilingTextDeps) {
   const refs = bodyRefs(deps.documents);
   return actor(FilingTextExtractor)<State>({
-    activate: () => ({ waiting: [], extraction: null, extractions_started: 0 }),
-    passivate_after_ms: 60_000,
+    activate: () => ({ coalescer: emptyCoalescer() }),
+    passivate_after_ms: PASSIVATE_AFTER_MS,
     on: {
       extract(turn, request) {
-        turn.state.waiting = [...turn.state.waiting, turn.deferReply<FilingText>()];
-        if (turn.state.extraction !== null) return DEFERRED;
-        const extraction = turn.state.extractions_started++;
-        turn.state.extraction = extraction;
-        turn.pipeToSelf("extracted", async (_say, work) => ({
-          extraction,
-          text: await extractText({ ...deps, refs }, request, work.signal),
-        }));
+        const reply = turn.deferReply<FilingText>();
+        const { coalescer, started } = join(turn.state.coalescer, RULES, { request, reply })!;
+        turn.state.coalescer = coalescer;
+        if (started)
+          turn.pipeToSelf("extracted", async (_ask, work) => ({
+            extraction: started.run,
+            text: await extractText({ ...deps, refs }, started.request, work.signal),
+          }));
         return DEFERRED;
       },
 
       extracted(turn, { extraction, text }) {
-        if (turn.state.extraction !== extraction) return;
-        for (const reply of turn.state.waiting) turn.answer(reply, text);
-        turn.state = { ...turn.state, waiting: [], extraction: null };
+        const completed = complete(turn.state.coalescer, RULES, extraction, () => true);
+        if (!completed) return;
+        turn.state.coalescer = completed.coalescer;
+        for (const { reply } of completed.served) turn.answer(reply, text);
       },
     },
   });
@@ -104,7 +115,7 @@ async function extractText(
     pdf_page_count: extracted.pdf_page_count,
     note: extracted.note,
   };
-  // What was cut off may go better another time.
+  // A text cut off by a limit is not stored: the next extraction may finish.
   if (result.kind === "done") {
     const expires_at_ms = clock.now() + TEXT_TTL_MS;
     const { text_sha256, pdf_pages_sha256 } = text;

@@ -1,6 +1,6 @@
 /**
- * The lists of filers with tickers: who stands behind a ticker, and which filers a name may mean. It is built once for
- * each pair of lists, in slices, and then only read. Refreshing it, and asking anybody else, is the service's business.
+ * The lists of filers with tickers, parsed, and the directory built from them: filers by ticker, CIK and name. A directory
+ * is built once for a pair of lists, in slices, and then only read. Fetching the lists is listed-filers.ts.
  */
 import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
 import { MAX_CANDIDATES, type FilerCompany } from "../../schemas/filings.ts";
@@ -20,8 +20,8 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * Either list: `{fields, data: [[…]]}`, its columns known by their names, or an object of rows without exchanges. Rows
- * that are no filers are left out; null: it is neither, or holds none.
+ * Either list: `{fields, data: [[…]]}` with named columns, or an object of rows without exchanges. Rows that are no filers
+ * are skipped. Null: the value is neither list, or has no filer.
  */
 export function parseTickerList(value: unknown): readonly TickerRow[] | null {
   if (!isRecord(value)) return null;
@@ -49,13 +49,13 @@ export function parseTickerList(value: unknown): readonly TickerRow[] | null {
 export interface TickerDirectory {
   readonly byTicker: (symbol: string) => FilerCompany | null;
   readonly byCik: (cik: number) => FilerCompany | null;
-  /** Titles that are this name; else that begin with it; else that contain it: at most ten different filers. */
+  /** At most ten filers whose title is the name; if there are none, begins with it; if there are none, contains it. */
   readonly byName: (name: string) => readonly FilerCompany[];
-  /** Filers whose title without legal form and tails is this company's name without them. */
+  /** Filers whose title equals one of these names when both are without legal form and suffixes. */
   readonly byCompany: (names: readonly string[]) => readonly FilerCompany[];
 }
 
-/** The second list adds only what the first one lacks. */
+/** The second list adds only tickers that the first one lacks. */
 export async function tickerDirectory(
   lists: readonly (readonly TickerRow[])[],
   yieldToEventLoop: YieldToEventLoop,
@@ -122,7 +122,7 @@ export async function tickerDirectory(
   };
 }
 
-/** Where an exchange named before a ticker is one of the list's own, the ticker alone is meant. */
+/** Exchanges whose tickers are on the lists: for these the exchange before a ticker is ignored. */
 const LISTED = new Set([
   ..."NYSE NASDAQ CBOE OTC AMEX".split(" "),
   ..."XNYS XASE ARCX XNAS XNCM XNGS XNMS XCBO BATS OTCM OTCQ OTCB PINX XOTC".split(" "),
@@ -130,7 +130,7 @@ const LISTED = new Set([
 
 export const isListedHere = ({ exchange }: Ticker): boolean => exchange === null || LISTED.has(exchange);
 
-/** Words that say what kind of company it is, as they end a folded name. */
+/** Legal forms at the end of a folded name. */
 const LEGAL_FORMS = new Set(
   (
     "INC INCORPORATED CORP CORPORATION CO COMPANY LTD LIMITED PLC LLC LP LLP NV BV SA SPA AG SE AS ASA AB OYJ KGAA GMBH " +
@@ -138,7 +138,7 @@ const LEGAL_FORMS = new Set(
   ).split(" "),
 );
 
-/** A company's name as it is compared across registers: no tails such as /ADR, /FI, /DE/, no legal form. */
+/** The form in which names of different registers are compared: without suffixes such as /ADR, /FI, /DE/ and without legal form. */
 export function bareName(name: string): string {
   const words = foldName(name.replaceAll(/\s*\/[A-Z]{2,4}\/?\s*$/gi, " ").replaceAll(".", "")).split(" ");
   while (words.length > 1 && LEGAL_FORMS.has(words.at(-1)!)) words.pop();

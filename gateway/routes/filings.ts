@@ -1,7 +1,7 @@
 /**
- * /v1/filings: checked parameters to a question to the filing system, and its answer to JSON (2-adapters.md, part A). What
- * is malformed in an identifier is part of the answer, HTTP 200; what is no parameter at all is 422. Who is asked, how
- * fast and how often, is decided elsewhere and handed in.
+ * /v1/filings: from checked parameters to an operation of the filings service, and from its answer to JSON. A malformed
+ * identifier is part of the answer, with HTTP 200; a parameter of a wrong type is HTTP 422. The service decides how and
+ * when the filing system is asked.
  */
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
@@ -35,7 +35,7 @@ import { responseOf, textsOf, WAIT_BEYOND_TIMEOUT_MS } from "./fetch.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 
-/** On whose behalf, and until when. */
+/** The caller's project and lane, and the moment at which the caller stops waiting. */
 interface FilingsCaller {
   readonly project: string;
   readonly lane: "sync";
@@ -45,7 +45,7 @@ interface FilingsCaller {
 
 interface FilingsResult<A> {
   readonly answer: Omit<A, "request_id">;
-  /** What the project has retrieved by it. */
+  /** The bodies this answer gives the project access to. */
   readonly bodies: readonly { readonly sha256: string; readonly content_type: string | null }[];
 }
 
@@ -58,7 +58,7 @@ interface FilingsDocumentResult {
 type Cik = { readonly cik: string | number };
 type RequestFields<Q> = Omit<Q, "project_ref" | "timeout_s">;
 
-/** Throw Fault and nothing else; fields are handed on as they came. */
+/** Operations throw only Fault; fields are passed on as the client sent them. */
 export interface FilingsApi {
   readonly resolve: (
     named: RequestFields<ResolveQuery>,
@@ -104,17 +104,17 @@ interface Timed {
   readonly timeout_s?: number | null;
 }
 
-/** Whoever is out of time still says so in the shape of an answer. */
+/** Time for a caller whose deadline has passed to answer `timeout` in the form of the endpoint. */
 const REPLY_MARGIN_MS = 5_000;
 
 const ERRORS =
   "Answers 200 also when there is no answer: look at `error`, `message` and `retry_after_s`. A malformed identifier is " +
-  "`invalid_identifier`, and nothing was asked of the filing system.";
+  "`invalid_identifier`, and no request was sent to the filing system.";
 
 export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
   const { filings, clock, metrics, log, bodyGrants, yieldToEventLoop } = deps;
 
-  /** Null: nobody waits any more, or it took much longer than it may. */
+  /** Null: the client has gone, or the operation took much longer than its limit. */
   async function withTimeout<T>(
     { request_id, signal: gone, caller, now_ms }: Call,
     { timeout_s }: Timed,
@@ -133,7 +133,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
     );
   }
 
-  /** First that the project retrieved the bodies, then their addresses. */
+  /** Grants the project access to the bodies before the answer names them. */
   async function grantBodies({ caller }: Call, bodies: FilingsResult<unknown>["bodies"]): Promise<void> {
     const { name } = caller.grant.project;
     for (const { sha256, content_type } of bodies)
@@ -300,7 +300,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
   ];
 }
 
-/** Items of a batch; `check` says what is wrong with one, and in which field. */
+/** Items of a batch; `check` returns what is wrong with an item, and in which field. */
 export const filingsBatch = (
   deps: Pick<FilingsRouteDeps, "blobs" | "decode">,
   check: (item: FilingsItem) => { readonly field: string; readonly message: string } | null,
@@ -319,7 +319,7 @@ export const filingsBatch = (
   },
 });
 
-/** A document in the words of a fetch. */
+/** A document in the form of a fetch. */
 async function rendered(
   deps: Pick<FilingsRouteDeps, "blobs" | "decode">,
   { url, answer }: Pick<FilingsDocumentResult, "url" | "answer">,
@@ -331,7 +331,7 @@ async function rendered(
   return { ...responseOf({ url, include_html }, answer, texts, reader), billing_category: category };
 }
 
-/** Thousands of filings are megabytes of JSON: written a slice at a time. */
+/** Thousands of filings are megabytes of JSON, so they are written in slices. */
 const ROWS_AT_ONCE = 500;
 
 async function* inRows(
@@ -360,7 +360,7 @@ const ONE_OF_FOUR = {
   type: "value_error",
 } as const;
 
-/** Without the fields that were not given. */
+/** Without the fields that are undefined. */
 const defined = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;

@@ -1,19 +1,15 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { bodyAssessor, throttlePage, classify } from "../../actors/filings/upstream/classify-response.ts";
-import { sendWithSlot, denyFilingHosts } from "../../actors/filings/upstream/slot-egress.ts";
 import { filingHosts, isWithin, kindOf } from "../../actors/filings/upstream/hosts.ts";
-import { digestOf, type CachedDocument, lookup } from "../../actors/filings/upstream/document-cache.ts";
-import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
-import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
-import type { SourceAnswer, SourceKind } from "../../schemas/filing-source.ts";
+import type { SourceKind } from "../../schemas/filing-source.ts";
 import { SHARED_EDGAR } from "../harness/edgar.ts";
 
 const FIXTURES = new URL("../fixtures/edgar/_errors/", import.meta.url).pathname;
 const made_up = (name: string): Buffer => readFileSync(FIXTURES + name);
 const text = (body: string): Buffer => Buffer.from(body);
 
-describe("an answer is told by its body (notes, section 4)", () => {
+describe("an answer is classified by its body", () => {
   const THROTTLED = made_up("throttled.html");
   test.each<[string, number, Buffer, string, string?]>([
     ["page A with 429", 429, THROTTLED, "throttled", "threshold"],
@@ -97,7 +93,7 @@ describe("a body that came with 200", () => {
   });
 });
 
-describe("whose address it is (notes, section 10)", () => {
+describe("the addresses of the filing system", () => {
   const real = filingHosts({
     data: "https://data.sec.gov",
     www: "https://www.sec.gov",
@@ -182,142 +178,5 @@ describe("whose address it is (notes, section 10)", () => {
     ["/a/bc.htm", false],
   ])("%s lies in /a/b/: %s", (path, lies) => {
     expect(isWithin(path, "/a/b/")).toBe(lies);
-  });
-});
-
-describe("what is kept (notes, section 9)", () => {
-  const HOUR_MS = 3_600_000;
-  const NOW = Date.UTC(2026, 0, 1);
-  const got: SourceAnswer = {
-    kind: "got",
-    url: "u",
-    final_url: "u",
-    redirects: [],
-    status: 200,
-    headers: {},
-    content_type: null,
-    sha256: digestOf("x"),
-    bytes: 1_000,
-    retrieved_at: new Date(NOW).toISOString(),
-    cached: false,
-    revalidated: false,
-    requests: 1,
-  };
-  const missing: SourceAnswer = { kind: "missing", url: "u", status: 404, requests: 0 };
-  const cachedDocument = (answer: CachedDocument["answer"], age_ms: number): CachedDocument => ({
-    answer,
-    last_modified: null,
-    validated_ms: NOW - age_ms,
-  });
-
-  test.each<[SourceKind, number, number | null, string]>([
-    ["document", 364 * 24 * HOUR_MS, null, "hit"],
-    ["document", 366 * 24 * HOUR_MS, null, "stale"],
-    ["document", 10_000, 9, "stale"],
-    ["document", 10_000, 11, "hit"],
-    ["document", 0, 0, "miss"],
-    ["index", 364 * 24 * HOUR_MS, null, "hit"],
-    ["submissions", 11 * HOUR_MS, null, "hit"],
-    ["submissions", 12 * HOUR_MS, null, "stale"],
-    ["submissions", 13 * HOUR_MS, 14 * 3_600, "hit"],
-    ["facts", 13 * HOUR_MS, null, "stale"],
-    ["tickers", 13 * HOUR_MS, null, "stale"],
-    ["search", HOUR_MS - 1, null, "hit"],
-    ["search", HOUR_MS, null, "stale"],
-    ["robots", 23 * HOUR_MS, null, "hit"],
-  ])("a %s of %d ms is, for cache_ttl_s %s, a %s", (kind, age_ms, cache_ttl_s, look) => {
-    expect(lookup(cachedDocument(got, age_ms), { kind, cache_ttl_s, max_bytes: 5_000 }, NOW).kind).toBe(look);
-  });
-
-  test.each<[SourceKind, number, number | null, string]>([
-    ["document", 59_000, null, "hit"],
-    ["document", 60_000, null, "miss"],
-    ["document", 60_000, 3_600, "miss"],
-    ["document", 10_000, 5, "miss"],
-    ["document", 0, 0, "miss"],
-    ["robots", 23 * HOUR_MS, null, "hit"],
-  ])(
-    "that there is no %s is believed after %d ms, for cache_ttl_s %s: %s",
-    (kind, age_ms, cache_ttl_s, look) => {
-      expect(lookup(cachedDocument(missing, age_ms), { kind, cache_ttl_s, max_bytes: 5_000 }, NOW).kind).toBe(
-        look,
-      );
-    },
-  );
-
-  test("a kept document larger than the caller wants is told to be so", () => {
-    const look = lookup(cachedDocument(got, 0), { kind: "document", cache_ttl_s: null, max_bytes: 999 }, NOW);
-    expect(look).toMatchObject({ kind: "hit", answer: { error: "too_large" } });
-  });
-});
-
-describe("the two ways out", () => {
-  const request = (url: string) =>
-    ({
-      url,
-      method: "GET",
-      headers: [],
-      signal: new AbortController().signal,
-      ownsKey: () => true,
-    }) as const;
-  const clock = virtualClock(1_000);
-  const slot = { slot_ms: 1_000, not_after_ms: 1_250, episode: 0, is_probe: false };
-
-  test("everybody's does not know the filing system", async () => {
-    const web = fakeEgress({
-      "https://www.sec.gov/": { status: 200 },
-      "https://example.test/": { status: 200 },
-    });
-    const egress = denyFilingHosts(web, { owns: (url) => url.includes("sec.gov") });
-    expect(await egress.exchange(request("https://www.sec.gov/"))).toMatchObject({
-      problem: "blocked_destination",
-    });
-    expect(await egress.exchange(request("https://example.test/"))).toMatchObject({ status: 200 });
-    expect(web.hits).toHaveLength(1);
-  });
-
-  test("the adapter's wants a slot for every request, which serves once and in its time", async () => {
-    const web = fakeEgress({ "https://www.sec.gov/": { status: 200 } });
-    const send = sendWithSlot(web, clock);
-    const asked = request("https://www.sec.gov/");
-    expect(await send({ ...slot, not_after_ms: 999 }, asked)).toEqual({ kind: "expired", was_sent: false });
-    expect(await send({ ...slot, slot_ms: 1_001 }, asked)).toEqual({ kind: "expired", was_sent: false });
-    expect(web.hits).toHaveLength(0);
-    expect(await send(slot, asked)).toMatchObject({ status: 200 });
-    await expect(send(slot, asked)).rejects.toThrow("the slot was used before");
-    expect(web.hits).toHaveLength(1);
-  });
-
-  test("a slot that is over when the connection stands sends nothing", async () => {
-    const late = virtualClock(1_000);
-    const web = fakeEgress({ "https://www.sec.gov/": { status: 200 } });
-    const send = sendWithSlot(
-      { ...web, exchange: async (asked) => (await late.advance(300), web.exchange(asked)) },
-      late,
-    );
-    expect(await send({ ...slot }, request("https://www.sec.gov/"))).toEqual({
-      kind: "expired",
-      was_sent: false,
-    });
-    expect(web.hits).toHaveLength(0);
-  });
-
-  test("a request that died with a kept connection does not leave twice in one slot", async () => {
-    const web = fakeEgress({ "https://www.sec.gov/": { status: 200 } });
-    const send = sendWithSlot(
-      {
-        ...web,
-        async exchange(asked) {
-          asked.beforeSend?.();
-          return web.exchange(asked);
-        },
-      },
-      clock,
-    );
-    expect(await send({ ...slot }, request("https://www.sec.gov/"))).toEqual({
-      kind: "expired",
-      was_sent: true,
-    });
-    expect(web.hits).toHaveLength(0);
   });
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { filingLimiterActor } from "../../actors/filings/upstream/limiter.actor.ts";
+import { filingLimiterActor } from "../../actors/filings/upstream/limiter.ts";
 import { virtualClock, type VirtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";
@@ -11,13 +11,8 @@ import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import {
-  FilingLimiter,
-  type FilingOutcome,
-  type FilingSlot,
-  type FilingSlotAnswer,
-  type FilingSlotRequest,
-} from "../../schemas/filing-source.ts";
+import { FilingLimiter } from "../../schemas/filing-source.ts";
+import type { Slot, SlotAnswer, SlotOutcome, SlotRequest } from "../../schemas/upstream.ts";
 import { worstSecond } from "../harness/edgar.ts";
 import { SILENT_METRICS } from "../../cluster/ports/metrics.ts";
 import { SILENT_LOG } from "../../cluster/ports/log.ts";
@@ -46,7 +41,7 @@ function oneLimiter(setup: Setup = {}) {
     { clock, random: seededRandom(1), documents },
   );
   let asked = 0;
-  const acquire = (rest: Partial<FilingSlotRequest> = {}) =>
+  const acquire = (rest: Partial<SlotRequest> = {}) =>
     say(FilingLimiter, EGRESS, "acquire", {
       slot_id: `slot-${asked++}`,
       project: "p",
@@ -60,7 +55,7 @@ function oneLimiter(setup: Setup = {}) {
     stop,
     acquire,
     /** Acquires a slot and is answered by the system in no time. */
-    async use(rest: Partial<FilingSlotRequest> = {}): Promise<FilingSlotAnswer> {
+    async use(rest: Partial<SlotRequest> = {}): Promise<SlotAnswer> {
       const slot_id = `use-${asked++}`;
       const answer = await acquire({ slot_id, ...rest });
       if (answer.kind === "granted") {
@@ -69,7 +64,7 @@ function oneLimiter(setup: Setup = {}) {
       }
       return answer;
     },
-    settle: (slot: FilingSlot, result: FilingOutcome["result"], rest: Partial<FilingOutcome> = {}) =>
+    settle: (slot: Slot, result: SlotOutcome["result"], rest: Partial<SlotOutcome> = {}) =>
       say(FilingLimiter, EGRESS, "recordOutcome", {
         slot_id: "any",
         slot,
@@ -84,7 +79,7 @@ function oneLimiter(setup: Setup = {}) {
 
 type Limiter = ReturnType<typeof oneLimiter>;
 
-async function granted(limiter: Limiter, rest: Partial<FilingSlotRequest> = {}): Promise<FilingSlot> {
+async function granted(limiter: Limiter, rest: Partial<SlotRequest> = {}): Promise<Slot> {
   const answer = await during(limiter, limiter.acquire(rest));
   if (answer.kind !== "granted") throw new Error(`Not granted: ${answer.error}`);
   return answer.slot;
@@ -144,7 +139,7 @@ describe.each(STORES)("the limiter, with documents in %s", (_, open) => {
     const after = oneLimiter({ documents, clock: virtualClock(before.clock.now() + 100_000) });
     const asked = after.acquire();
     await after.clock.advance(0);
-    expect(await asked).toEqual({ kind: "refused", error: "filings_unavailable", retry_after_s: 20 });
+    expect(await asked).toEqual({ kind: "refused", error: "paused", retry_after_s: 20 });
     await after.clock.advance(20_000);
     const probe = await granted(after);
     expect(probe.is_probe).toBe(true);
@@ -175,7 +170,7 @@ describe("who waits", () => {
   test("in the batch gets every fifth slot while synchronous callers wait, and the others when none do", async () => {
     const limiter = oneLimiter();
     const order: string[] = [];
-    const note = (name: string) => (answer: FilingSlotAnswer) => {
+    const note = (name: string) => (answer: SlotAnswer) => {
       if (answer.kind === "granted") order.push(name);
     };
     for (let n = 0; n < 4; n++) void limiter.use({ lane: "batch" }).then(note("b"));
@@ -235,7 +230,7 @@ describe("a pause", () => {
     const waiting = [limiter.acquire(), limiter.acquire()];
     void limiter.settle(slot, "throttled");
     await limiter.clock.advance(0);
-    const unavailable = { kind: "refused", error: "filings_unavailable", retry_after_s: 10 };
+    const unavailable = { kind: "refused", error: "paused", retry_after_s: 10 };
     expect(await Promise.all(waiting)).toEqual([unavailable, unavailable]);
     const later = limiter.acquire();
     await limiter.clock.advance(4_500);
@@ -275,7 +270,7 @@ describe("a pause", () => {
     await limiter.clock.advance(100);
     void limiter.settle(probe, "throttled");
     await limiter.clock.advance(0);
-    expect(await other).toMatchObject({ error: "filings_unavailable", retry_after_s: 20 });
+    expect(await other).toMatchObject({ error: "paused", retry_after_s: 20 });
   });
 });
 

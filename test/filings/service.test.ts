@@ -2,11 +2,13 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Register, RegisterAnswer } from "../../actors/filings/register.ts";
-import { type CallerContext, filingsService } from "../../actors/filings/service.ts";
+import type { CallerContext } from "../../actors/filings/results.ts";
+import { filingsService } from "../../actors/filings/service.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import type { SourceAnswer, SourceRequest } from "../../schemas/filing-source.ts";
+import type { SourceRequest } from "../../schemas/filing-source.ts";
+import type { SourceAnswer } from "../../schemas/upstream.ts";
 
 const LIST = "/files/company_tickers_exchange.json";
 const OTHER_LIST = "/files/company_tickers.json";

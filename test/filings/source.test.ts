@@ -1,4 +1,4 @@
-/** The upstream's side of part A against a server that does what the real one was seen doing (notes, sections 4 and 9). */
+/** The upstream's side of part A against a server that does what the real one was seen doing. */
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,8 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import { readConfig } from "../../ops/config.ts";
 import { openFilingsUpstream } from "../../ops/filings.ts";
 import { openBlobs, openDocuments } from "../../ops/stores.ts";
-import type { SourceAnswer, SourceRequest } from "../../schemas/filing-source.ts";
+import type { SourceRequest } from "../../schemas/filing-source.ts";
+import type { SourceAnswer } from "../../schemas/upstream.ts";
 import { type Edgar, edgar, type Wrong } from "../harness/edgar.ts";
 import { engines } from "../harness/engines.ts";
 import { SILENT_METRICS } from "../../cluster/ports/metrics.ts";

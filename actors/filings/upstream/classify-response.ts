@@ -1,16 +1,16 @@
 /**
- * What the filing system's answers are (notes, section 4): a 403 is a throttle page, a refused identity or a document
- * that does not exist, and a throttle page can come with 200; so they are told by their bodies. A filing that quotes
- * such a page is none: title, heading and size must all fit.
+ * What the filing system's answers mean. A 403 can be a throttle page, a refused identity or a document that does not
+ * exist, and a throttle page can come with status 200, so answers are classified by their bodies. A filing that quotes a
+ * throttle page is not one: title, heading and size must all match.
  */
 import type { SourceKind } from "../../../schemas/filing-source.ts";
 import { jsonScanner } from "../json-scan.ts";
 
-/** So much of a body is looked at; the pages in question are smaller than half of it. */
+/** The bytes of a body that are inspected; throttle pages are smaller than half of this. */
 export const MAX_INSPECTED_BYTES = 65_536;
 const MAX_PAGE_BYTES = 32_768;
 
-/** Page A: too many requests. Page B: the identity was refused, waiting does not help. */
+/** `threshold`: too many requests. `identity_refused`: the declared identity was refused, and waiting does not help. */
 export type ThrottlePage = "threshold" | "identity_refused";
 
 export function throttlePage(body: Buffer): ThrottlePage | null {
@@ -26,18 +26,18 @@ export type Classification =
   | { readonly kind: "content" }
   | { readonly kind: "not_modified" }
   | { readonly kind: "redirect" }
-  /** Classes C and D. */
+  /** 404 or 410, or a 403 with the error of an object store. */
   | { readonly kind: "missing" }
   | { readonly kind: "throttled"; readonly reason: string }
-  /** Another try may help. */
+  /** Another attempt may help. */
   | { readonly kind: "broken"; readonly detail: string }
-  /** A status of its own: no other try will. */
+  /** Another client error: no other attempt helps. */
   | { readonly kind: "refused" };
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const NO_SUCH = /<Code>\s*(?:AccessDenied|NoSuchKey)\s*<\/Code>/;
 
-/** `body`: the beginning of what came with any status but 200, all of it when it is short. */
+/** `body`: the first MAX_INSPECTED_BYTES of an answer. */
 export function classify(status: number, body: Buffer): Classification {
   const page = throttlePage(body);
   if (page) return { kind: "throttled", reason: page };
@@ -55,23 +55,23 @@ export function classify(status: number, body: Buffer): Classification {
 }
 
 export type BodyAssessment =
-  /** `keep` false: a partial answer, good for now. */
+  /** `cacheable` false: a partial answer, which is answered but not stored. */
   | { readonly kind: "whole"; readonly cacheable: boolean }
   | { readonly kind: "throttled"; readonly reason: ThrottlePage }
-  /** Not what was asked for, or not all of it. */
+  /** Not the requested document, or not all of it. */
   | { readonly kind: "incomplete"; readonly detail: string }
-  /** An error of the system's own in the form of an answer. */
+  /** An error of the filing system with status 200. */
   | { readonly kind: "broken"; readonly detail: string };
 
 export interface BodyAssessor {
-  /** Not null: nothing that follows can make it good. */
+  /** Not null: the body is wrong whatever follows. */
   readonly push: (piece: Buffer) => BodyAssessment | null;
   readonly end: () => BodyAssessment;
 }
 
-/** Below this a document is parsed to see that it can be: 4 ms or so. */
+/** Smaller documents are parsed as a check, which takes about 4 ms. */
 const MAX_PARSED_BYTES = 256 * 1024;
-/** Search answers are looked into; longer than this they are not what they say. */
+/** Search answers are parsed; a longer one is no search answer. */
 const MAX_SEARCH_BYTES = 4 * 2 ** 20;
 
 function isJson(kind: SourceKind, path: string): boolean {
@@ -90,7 +90,7 @@ function isJson(kind: SourceKind, path: string): boolean {
   }
 }
 
-/** Looks at a body as it comes, so that what is wrong is never stored. */
+/** Assesses a body while it arrives, so that a wrong one is never stored. */
 export function bodyAssessor(kind: SourceKind, path: string): BodyAssessor {
   const json = isJson(kind, path);
   const scanner = json ? jsonScanner(0, {}) : null;
@@ -105,7 +105,7 @@ export function bodyAssessor(kind: SourceKind, path: string): BodyAssessor {
       if (bytes <= most) pieces.push(piece);
       else pieces = [];
       if (!scanner) return null;
-      // HTML where JSON was asked for: a throttle page among it is only known at its end.
+      // HTML instead of JSON may be a throttle page, which is recognised at its end only.
       if (!hasBegun) {
         const first = /\S/.exec(piece.toString("latin1", 0, 256))?.[0];
         if (first !== undefined && first !== "{" && first !== "[" && first !== "<")

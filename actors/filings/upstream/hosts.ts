@@ -1,6 +1,6 @@
 /**
- * Which addresses are the filing system's, and what is found there. Its own three hosts belong to it whatever bases are
- * configured, so that nobody asks them without a slot; what is asked of them goes to the bases.
+ * The addresses of the filing system, and the kind of document each has. Its three real hosts belong to it whatever bases
+ * are configured, so no request reaches them without a slot; requests for them go to the configured bases.
  */
 import type { SourceHost, SourceKind } from "../../../schemas/filing-source.ts";
 
@@ -12,9 +12,9 @@ export interface SourceAddress {
 
 export interface FilingHosts {
   readonly urlOf: (address: SourceAddress) => string;
-  /** Whether nobody but the adapter may ask this address. */
+  /** Whether requests to this address need a slot. */
   readonly owns: (url: string) => boolean;
-  /** Null: not the filing system's, or with a user, or at a port that is not its own. */
+  /** Null: the address is not the filing system's, has a user name, or has a port of its own. */
   readonly addressOf: (url: string) => SourceAddress | null;
 }
 
@@ -28,7 +28,7 @@ const REAL: Readonly<Record<string, SourceHost>> = {
 const nameOf = ({ hostname }: URL): string => hostname.replace(/\.$/, "");
 const isDefault = ({ port }: URL): boolean => port === "";
 
-/** `bases`: absolute addresses, with or without a path before the system's own. */
+/** `bases`: absolute addresses, with or without a path prefix. */
 export function filingHosts(bases: Readonly<Record<SourceHost, string>>): FilingHosts {
   const origins = (["data", "www", "search"] as const).map((host) => {
     const url = new URL(bases[host]);
@@ -57,7 +57,7 @@ export function filingHosts(bases: Readonly<Record<SourceHost, string>>): Filing
   };
 }
 
-/** The viewer of inline XBRL is a script around the document it names: that one is meant. */
+/** The viewer of inline XBRL is a script around a document: its address counts as the address of that document. */
 function unwrapViewer(host: SourceHost, path: string): SourceAddress {
   const named =
     host === "www" ? /^\/ixv?(?:iewer)?\?(?:.*&)?doc=(\/Archives\/[^&#]+)/.exec(path)?.[1] : undefined;
@@ -67,7 +67,7 @@ function unwrapViewer(host: SourceHost, path: string): SourceAddress {
 const IN_FILING = /^\/Archives\/edgar\/data\/\d+\/(?:\d{18}\/)?[^/?]+$/;
 const LISTING = /(?:-index(?:-headers)?\.html?|\/index\.json)$/;
 
-/** What stands at an address, by its form; only what is filed never changes. */
+/** The kind of document at an address. Filed documents never change; all others may. */
 export function kindOf({ host, path }: SourceAddress): SourceKind {
   if (host === "search") return path.startsWith("/LATEST/search-index?") ? "search" : "page";
   if (host === "data") {
@@ -79,6 +79,6 @@ export function kindOf({ host, path }: SourceAddress): SourceKind {
   return LISTING.test(path) ? "index" : "document";
 }
 
-/** Whether a redirect stays in a folder, also for a server that reads escapes once more. */
+/** Whether a redirect stays in a folder, also for a server that decodes the path twice. */
 export const isWithin = (path: string, folder: string): boolean =>
   path.startsWith(folder) && !/%2f|%5c|%2e|\\/i.test(path);

@@ -1,46 +1,39 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { FILING_LIMITS } from "../../actors/filings/upstream/limits.ts";
 import {
-  countAhead,
-  emptyQueue,
-  enqueue,
-  type Lane,
-  takeIf,
-  takeNext,
-} from "../../actors/filings/upstream/queue.ts";
-import {
-  type SlotRecord,
-  rateOf,
   afterOutcome,
-  takeSlot,
   INITIAL_RECORD,
-} from "../../actors/filings/upstream/rate.ts";
-import type { FilingSlot } from "../../schemas/filing-source.ts";
+  slotRules,
+  type SlotRecord,
+  takeSlot,
+} from "../../actors/upstream/slots.ts";
+import type { Slot } from "../../schemas/upstream.ts";
 import { worstSecond } from "../harness/edgar.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
-const EIGHT = rateOf(8);
+const EIGHT = slotRules(8, FILING_LIMITS);
 
-function slotOf(record: SlotRecord, now_ms: number, rate = EIGHT): { record: SlotRecord; slot: FilingSlot } {
+function slotOf(record: SlotRecord, now_ms: number, rate = EIGHT): { record: SlotRecord; slot: Slot } {
   const { record: after, result: taken } = takeSlot(record, rate, now_ms);
   if (taken.kind !== "slot") throw new Error(`No slot but ${taken.kind}`);
   return { record: after, slot: taken.slot };
 }
 
 const outcome = (
-  slot: FilingSlot,
+  slot: Slot,
   result: "answered" | "throttled" | "unreachable" | "dropped",
   retry_after_s: number | null = null,
 ) => ({ slot, result, retry_after_s, reason: null });
 
-describe("slots (notes, section 7.1)", () => {
+describe("slots", () => {
   test.each([
     [1, 1_000, 250],
     [8, 125, 125],
     [9, 1_000 / 9, 55],
     [10, 105, 25],
   ])("at %d a second are %d ms apart and good for %d ms", (rps, interval_ms, window_ms) => {
-    expect(rateOf(rps)).toEqual({ interval_ms, window_ms });
+    expect(slotRules(rps, FILING_LIMITS)).toMatchObject({ interval_ms, window_ms });
   });
 
   test("begin at once where nobody asked for a while, and are never saved up", () => {
@@ -69,7 +62,7 @@ describe("slots (notes, section 7.1)", () => {
     );
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 10 }), late, (rps, uses) => {
-        const rate = rateOf(rps);
+        const rate = slotRules(rps, FILING_LIMITS);
         let record = INITIAL_RECORD;
         let now_ms = NOW;
         const starts = uses.map((use) => {
@@ -100,7 +93,7 @@ describe("slots (notes, section 7.1)", () => {
   });
 });
 
-describe("a pause (notes, section 7.3)", () => {
+describe("a pause", () => {
   /** The record after so many probes in a row that were turned away. */
   function turnedAway(
     times: number,
@@ -110,7 +103,7 @@ describe("a pause (notes, section 7.3)", () => {
     let now_ms = NOW;
     for (let n = 0; n < times; n++) {
       const next = slotOf(record, now_ms);
-      record = afterOutcome(next.record, now_ms, outcome(next.slot, "throttled", retry_after_s));
+      record = afterOutcome(next.record, EIGHT, now_ms, outcome(next.slot, "throttled", retry_after_s));
       if (n + 1 < times) now_ms = record.pause.until_ms;
     }
     return { record, now_ms };
@@ -143,35 +136,35 @@ describe("a pause (notes, section 7.3)", () => {
 
   test("eight turned away at once raise the level once", () => {
     let record = INITIAL_RECORD;
-    const slots: FilingSlot[] = [];
+    const slots: Slot[] = [];
     for (let n = 0; n < 8; n++) {
       const next = slotOf(record, NOW + n * 125);
       ({ record } = next);
       slots.push(next.slot);
     }
-    for (const slot of slots) record = afterOutcome(record, NOW + 2_000, outcome(slot, "throttled"));
+    for (const slot of slots) record = afterOutcome(record, EIGHT, NOW + 2_000, outcome(slot, "throttled"));
     expect(record.pause).toMatchObject({ level: 1, until_ms: NOW + 12_000 });
   });
 
   test("gives no slot until it is over, then one, whose answer ends it", () => {
     const { record, now_ms } = turnedAway(3);
-    expect(takeSlot(record, EIGHT, now_ms + 39_999).result).toEqual({ kind: "closed" });
+    expect(takeSlot(record, EIGHT, now_ms + 39_999).result).toEqual({ kind: "paused" });
     const probe = slotOf(record, now_ms + 40_000);
     expect(probe.slot.is_probe).toBe(true);
     expect(takeSlot(probe.record, EIGHT, now_ms + 41_000).result).toMatchObject({ kind: "probing" });
-    const after = afterOutcome(probe.record, now_ms + 42_000, outcome(probe.slot, "answered"));
+    const after = afterOutcome(probe.record, EIGHT, now_ms + 42_000, outcome(probe.slot, "answered"));
     expect(after.pause.level).toBe(0);
     expect(slotOf(after, now_ms + 42_000).slot.is_probe).toBe(false);
     // And the next one begins at ten seconds again.
     const next = slotOf(after, now_ms + 43_000);
-    const again = afterOutcome(next.record, now_ms + 43_000, outcome(next.slot, "throttled"));
+    const again = afterOutcome(next.record, EIGHT, now_ms + 43_000, outcome(next.slot, "throttled"));
     expect(again.pause.until_ms - now_ms).toBe(53_000);
   });
 
   test.each(["throttled", "unreachable"] as const)("doubles when its probe is %s", (result) => {
     const { record, now_ms } = turnedAway(1);
     const probe = slotOf(record, now_ms + 10_000);
-    const after = afterOutcome(probe.record, now_ms + 11_000, outcome(probe.slot, result));
+    const after = afterOutcome(probe.record, EIGHT, now_ms + 11_000, outcome(probe.slot, result));
     expect(after.pause).toMatchObject({ level: 2, until_ms: now_ms + 31_000 });
   });
 
@@ -179,82 +172,23 @@ describe("a pause (notes, section 7.3)", () => {
     const { record, now_ms } = turnedAway(1);
     const probe = slotOf(record, now_ms + 10_000);
     const { record: after, result: taken } = takeSlot(probe.record, EIGHT, now_ms + 40_000);
-    expect(taken).toEqual({ kind: "closed" });
+    expect(taken).toEqual({ kind: "paused" });
     expect(after.pause).toMatchObject({ level: 2, until_ms: now_ms + 60_000 });
     // What the lost probe says after all is about the pause before.
-    expect(afterOutcome(after, now_ms + 45_000, outcome(probe.slot, "answered"))).toBe(after);
+    expect(afterOutcome(after, EIGHT, now_ms + 45_000, outcome(probe.slot, "answered"))).toBe(after);
   });
 
   test("has another probe when the first was never sent", () => {
     const { record, now_ms } = turnedAway(1);
     const probe = slotOf(record, now_ms + 10_000);
-    const after = afterOutcome(probe.record, now_ms + 10_300, outcome(probe.slot, "dropped"));
+    const after = afterOutcome(probe.record, EIGHT, now_ms + 10_300, outcome(probe.slot, "dropped"));
     expect(slotOf(after, now_ms + 10_400).slot.is_probe).toBe(true);
   });
 
   test("is none for a refused connection or a lost slot while nothing was wrong", () => {
     const { record, slot } = slotOf(INITIAL_RECORD, NOW);
-    expect(afterOutcome(record, NOW, outcome(slot, "unreachable"))).toBe(record);
-    expect(afterOutcome(record, NOW, outcome(slot, "dropped"))).toBe(record);
-    expect(afterOutcome(record, NOW, outcome(slot, "answered"))).toBe(record);
-  });
-});
-
-describe("who waits (notes, section 7.2)", () => {
-  const wait = (queue: ReturnType<typeof emptyQueue<string>>, name: string, lane: Lane, project = "p") =>
-    enqueue(queue, { slot_id: name, project, lane, queued_ms: 0, deadline_ms: 10_000, reply: name });
-  const served = (queue: ReturnType<typeof emptyQueue<string>>): string[] => {
-    const names: string[] = [];
-    for (let next = takeNext(queue); next; next = takeNext(queue)) names.push(next.slot_id);
-    return names;
-  };
-
-  test("four synchronous callers are served, then one of the batch", () => {
-    const queue = emptyQueue<string>();
-    for (let n = 0; n < 3; n++) wait(queue, `b${n}`, "batch");
-    for (let n = 0; n < 9; n++) wait(queue, `s${n}`, "sync");
-    expect(served(queue).join(" ")).toBe("s0 s1 s2 s3 b0 s4 s5 s6 s7 b1 s8 b2");
-  });
-
-  test("projects take turns, each in its own order", () => {
-    const queue = emptyQueue<string>();
-    for (let n = 0; n < 4; n++) wait(queue, `a${n}`, "batch", "a");
-    wait(queue, "b0", "batch", "b");
-    wait(queue, "c0", "batch", "c");
-    wait(queue, "b1", "batch", "b");
-    expect(served(queue).join(" ")).toBe("a0 b0 c0 a1 b1 a2 a3");
-  });
-
-  test("whoever asks again keeps the place", () => {
-    const queue = emptyQueue<string>();
-    wait(queue, "a", "sync");
-    wait(queue, "b", "sync");
-    wait(queue, "a", "sync");
-    expect(served(queue)).toEqual(["a", "b"]);
-  });
-
-  test("how many are ahead is how many are served before a caller who comes now, when nobody else comes", () => {
-    const callers = fc.array(
-      fc.record({ lane: fc.constantFrom<Lane>("sync", "batch"), project: fc.constantFrom("a", "b", "c") }),
-      { maxLength: 40 },
-    );
-    fc.assert(
-      fc.property(callers, fc.nat(20), fc.constantFrom<Lane>("sync", "batch"), (others, gone, lane) => {
-        const queue = emptyQueue<string>();
-        for (const [n, other] of others.entries()) wait(queue, String(n), other.lane, other.project);
-        for (let n = 0; n < gone; n++) takeNext(queue);
-        const expected = countAhead(queue, lane, "a");
-        wait(queue, "me", lane, "a");
-        expect(served(queue).indexOf("me")).toBe(expected);
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  test("those who leave are nobody's place", () => {
-    const queue = emptyQueue<string>();
-    for (const name of ["a", "b", "c"]) wait(queue, name, "sync");
-    expect(takeIf(queue, ({ slot_id }) => slot_id === "b").map(({ slot_id }) => slot_id)).toEqual(["b"]);
-    expect(served(queue)).toEqual(["a", "c"]);
+    expect(afterOutcome(record, EIGHT, NOW, outcome(slot, "unreachable"))).toBe(record);
+    expect(afterOutcome(record, EIGHT, NOW, outcome(slot, "dropped"))).toBe(record);
+    expect(afterOutcome(record, EIGHT, NOW, outcome(slot, "answered"))).toBe(record);
   });
 });

@@ -1,0 +1,150 @@
+/**
+ * POST /v1/filings/documents/fetch: one document of a filing in the form of a fetch. Its text is read by the
+ * FilingTextExtractor actor, once for all callers.
+ */
+import type { ActorClient } from "../../../cluster/actor.ts";
+import type { Documents } from "../../../cluster/ports/documents.ts";
+import { Fault } from "../../../cluster/ports/fault.ts";
+import { EMPTY_RECORD, type FetchAnswer, type PageRecord } from "../../../schemas/fetch.ts";
+import { type FilingText, FilingTextExtractor } from "../../../schemas/filings.ts";
+import { exposedHeaders } from "../../lib/web/http.ts";
+import { folderPath } from "../identifiers.ts";
+import { type DocumentFields, parseDocumentRequest } from "../parse-request.ts";
+import {
+  type CallerContext,
+  type DocumentResult,
+  type Failure,
+  failure,
+  failureOf,
+  isFailure,
+  type SourceDocument,
+} from "../results.ts";
+import { asFilingText, textKey } from "../text.actor.ts";
+import { type OperationDeps, validated } from "./context.ts";
+
+export interface DocumentDeps extends OperationDeps {
+  readonly ask: ActorClient;
+  readonly documents: Documents;
+}
+
+/** Reading a large PDF takes a minute at most. */
+const MAX_READ_MS = 120_000;
+const MIN_READ_MS = 1_000;
+
+export const document =
+  (deps: DocumentDeps) =>
+  async (fields: DocumentFields, caller: CallerContext): Promise<DocumentResult> => {
+    const { reader, clock, www_url } = deps;
+    const request = validated(deps, parseDocumentRequest(fields));
+    if (isFailure(request)) return documentError("", request);
+    const { cik, accession, document: name, max_bytes, accept_pdf, cache_ttl_s } = request;
+    const within = folderPath(cik, accession);
+    const path = `${within}${encodeURIComponent(name)}`;
+    const url = `${www_url}${path}`;
+    const started_ms = clock.mono();
+    const answer = await reader.get(
+      { host: "www", path, kind: "document", within, max_bytes, cache_ttl_s },
+      caller,
+    );
+    const ms = Math.round(clock.mono() - started_ms);
+    switch (answer.kind) {
+      case "failed": {
+        const { error, message, retry_after_s, status, redirects } = answer;
+        const problem = error === "too_large" ? failure(error, message, retry_after_s) : failureOf(answer);
+        return documentError(url, problem, { ...EMPTY_RECORD, status, redirects }, ms);
+      }
+      case "missing": {
+        const problem = failure("not_found", `There is no "${name}" in the folder of ${accession}`);
+        return documentError(url, problem, { ...EMPTY_RECORD, status: answer.status }, ms);
+      }
+      case "got": {
+        const record = recordOf(answer);
+        const withoutBody = { ...record, sha256: null, body_kind: null };
+        if (answer.bytes > max_bytes) {
+          const message = `"${name}" has ${answer.bytes} bytes, max_bytes is ${max_bytes}`;
+          return documentError(url, failure("too_large", message), withoutBody, ms);
+        }
+        const text = await textOf(deps, answer, caller);
+        if (text === null) {
+          const message = `The text of "${name}" could not be read in time`;
+          return documentError(url, failure("timeout", message), withoutBody, ms);
+        }
+        const { note, ...content } = text;
+        if (text.content_kind === "pdf" && !accept_pdf) {
+          const message = `"${name}" is a PDF, and accept_pdf is false`;
+          const pdf = { ...withoutBody, content_kind: text.content_kind };
+          return documentError(url, failure("pdf_not_accepted", message), pdf, ms);
+        }
+        const { cached, revalidated, status, sha256, content_type } = answer;
+        const attempts = cached ? [] : [{ tier: "direct", status, reason: "ok", ms, detail: note }];
+        return {
+          url,
+          answer: { ...NO_PROBLEM, record: { ...record, ...content }, attempts, cached, revalidated },
+          bodies: [{ sha256, content_type }],
+        };
+      }
+    }
+  };
+
+/** The stored text, or the text actor's answer; null: the caller's deadline passed first. */
+async function textOf(
+  { ask, documents, clock }: DocumentDeps,
+  { sha256, bytes, final_url, content_type }: SourceDocument,
+  { id, deadline_ms }: CallerContext,
+): Promise<FilingText | null> {
+  const stored = asFilingText((await documents.get("filing_texts", textKey(sha256)))?.value);
+  if (stored) return stored;
+  const timeout_ms = Math.max(MIN_READ_MS, Math.min(MAX_READ_MS, deadline_ms - clock.now()));
+  const request = { sha256, bytes, url: final_url, content_type };
+  const options = { timeout_ms, idempotency_id: `${id} ${sha256}` };
+  return ask(FilingTextExtractor, sha256, "extract", request, options).catch((problem: unknown) => {
+    if (problem instanceof Fault && problem.code === "no_answer" && clock.now() >= deadline_ms) return null;
+    throw problem;
+  });
+}
+
+const NO_PROBLEM: FetchAnswer = {
+  record: EMPTY_RECORD,
+  attempts: [],
+  cached: false,
+  revalidated: false,
+  cost_usd: "0",
+  error: null,
+  error_detail: null,
+  retry_after_s: null,
+  premium_routes_tried: false,
+};
+
+const recordOf = (source: SourceDocument): PageRecord => ({
+  ...EMPTY_RECORD,
+  final_url: source.final_url,
+  redirects: [...source.redirects],
+  status: source.status,
+  content_type: source.content_type,
+  origin_content_type: source.content_type,
+  headers: exposedHeaders(new Map(Object.entries(source.headers))),
+  tier: "direct",
+  sha256: source.sha256,
+  bytes: source.bytes,
+  body_kind: "origin",
+  etag: source.headers["etag"] ?? null,
+  last_modified: source.headers["last-modified"] ?? null,
+  retrieved_at: source.retrieved_at,
+});
+
+/** An error in the form of a fetch; an empty `url` means that the request was refused before any attempt. */
+function documentError(
+  url: string,
+  { error, message, retry_after_s, is_busy }: Failure,
+  record: PageRecord = EMPTY_RECORD,
+  ms = 0,
+): DocumentResult {
+  const attempts =
+    url === "" ? [] : [{ tier: "direct", status: record.status, reason: error, ms, detail: message }];
+  return {
+    url,
+    answer: { ...NO_PROBLEM, record, attempts, error, error_detail: message, retry_after_s },
+    bodies: [],
+    ...(is_busy && { is_busy }),
+  };
+}

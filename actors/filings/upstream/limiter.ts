@@ -1,0 +1,39 @@
+/** The limiter of the filing system: the limiter of every upstream, with the filing system's numbers and metrics. */
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { Documents } from "../../../cluster/ports/documents.ts";
+import type { Log } from "../../../cluster/ports/log.ts";
+import type { Metrics } from "../../../cluster/ports/metrics.ts";
+import { FilingLimiter } from "../../../schemas/filing-source.ts";
+import { limiterActor } from "../../upstream/limiter.actor.ts";
+import { FILING_LIMITS, FILING_SLOTS, MAX_IN_FLIGHT } from "./limits.ts";
+
+export interface FilingLimiterDeps {
+  readonly documents: Documents;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly requests_per_second: number;
+}
+
+export const filingLimiterActor = ({
+  documents,
+  clock,
+  metrics,
+  log,
+  requests_per_second,
+}: FilingLimiterDeps) =>
+  limiterActor(FilingLimiter, {
+    documents,
+    clock,
+    collection: FILING_SLOTS,
+    limits: FILING_LIMITS,
+    requests_per_second,
+    max_in_flight: MAX_IN_FLIGHT,
+    events: {
+      onAnswered: (lane, outcome) => metrics.count("trawl_filings_slots_total", { lane, outcome }),
+      onWaited: (lane, seconds) => metrics.observe("trawl_filings_slot_wait_seconds", { lane }, seconds),
+      onPauseLevel: (level) => metrics.gauge("trawl_filings_pause_level", {}, level),
+      onStoreFailed: (egress, problem) =>
+        log.warn("Cannot take a slot of the filing system", { egress, problem: String(problem) }),
+    },
+  });

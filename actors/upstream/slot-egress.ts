@@ -1,0 +1,59 @@
+/**
+ * The two ways out of the process: requests to an upstream, each with a slot of its limiter, and all other requests,
+ * for which the upstream's hosts do not exist. So no request reaches the upstream without a slot.
+ */
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Egress, Exchange, ExchangeRequest } from "../../cluster/ports/egress.ts";
+import type { Slot } from "../../schemas/upstream.ts";
+
+/**
+ * `expired`: there is no answer, and the slot is lost. `was_sent`: the request left on a pooled connection that the
+ * upstream had closed, so the upstream may have counted it.
+ */
+export type SlotExchange = Exchange | { readonly kind: "expired"; readonly was_sent: boolean };
+
+export type SlotEgressRequest = Omit<ExchangeRequest, "beforeSend"> & {
+  /** Checked immediately before the request leaves: false once another node may own the work. */
+  readonly ownsKey: () => boolean;
+};
+export type SendWithSlot = (slot: Slot, request: SlotEgressRequest) => Promise<SlotExchange>;
+
+/** Each slot sends one request, within its time; the time is checked again when the connection is open. */
+export function sendWithSlot(egress: Egress, clock: Clock): SendWithSlot {
+  const used = new WeakSet<Slot>();
+  return async (slot, request) => {
+    const { ownsKey, ...exchangeRequest } = request;
+    if (used.has(slot)) throw new TypeError(`Cannot ask "${request.url}": the slot was used before`);
+    used.add(slot);
+    const isSlotOpen = (): boolean => clock.now() >= slot.slot_ms && clock.now() <= slot.not_after_ms;
+    if (!isSlotOpen()) return { kind: "expired", was_sent: false };
+    let was_sent = false;
+    let isRefused = false;
+    const beforeSend = (): boolean => {
+      // A second call means that the pooled connection was closed: the upstream may have counted the first request.
+      isRefused = was_sent || !isSlotOpen() || !ownsKey();
+      was_sent ||= !isRefused;
+      return !isRefused;
+    };
+    const exchange = await egress.exchange({ ...exchangeRequest, beforeSend });
+    return exchange.kind === "failed" && isRefused ? { kind: "expired", was_sent } : exchange;
+  };
+}
+
+/** The egress of everything else. `name` is the upstream's in error messages, "the filing system" for example. */
+export const denyHosts = (
+  egress: Egress,
+  { owns, name }: { readonly owns: (url: string) => boolean; readonly name: string },
+): Egress => ({
+  close: () => egress.close(),
+  async exchange(request) {
+    if (!owns(request.url)) return egress.exchange(request);
+    return {
+      kind: "failed",
+      problem: "blocked_destination",
+      connected: false,
+      detail: `Cannot ask ${name}: it is asked through its limiter only`,
+      ms: 0,
+    };
+  },
+});

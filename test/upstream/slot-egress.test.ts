@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import { denyHosts, sendWithSlot } from "../../actors/upstream/slot-egress.ts";
+import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+
+describe("the two ways out of the process", () => {
+  const request = (url: string) =>
+    ({
+      url,
+      method: "GET",
+      headers: [],
+      signal: new AbortController().signal,
+      ownsKey: () => true,
+    }) as const;
+  const clock = virtualClock(1_000);
+  const slot = { slot_ms: 1_000, not_after_ms: 1_250, episode: 0, is_probe: false };
+
+  test("all other requests cannot reach the upstream", async () => {
+    const web = fakeEgress({
+      "https://www.sec.gov/": { status: 200 },
+      "https://example.test/": { status: 200 },
+    });
+    const egress = denyHosts(web, { owns: (url) => url.includes("sec.gov"), name: "the filing system" });
+    expect(await egress.exchange(request("https://www.sec.gov/"))).toMatchObject({
+      problem: "blocked_destination",
+    });
+    expect(await egress.exchange(request("https://example.test/"))).toMatchObject({ status: 200 });
+    expect(web.hits).toHaveLength(1);
+  });
+
+  test("a request to the upstream needs a slot, which serves once and within its time", async () => {
+    const web = fakeEgress({ "https://www.sec.gov/": { status: 200 } });
+    const send = sendWithSlot(web, clock);
+    const exchangeRequest = request("https://www.sec.gov/");
+    expect(await send({ ...slot, not_after_ms: 999 }, exchangeRequest)).toEqual({
+      kind: "expired",
+      was_sent: false,
+    });
+    expect(await send({ ...slot, slot_ms: 1_001 }, exchangeRequest)).toEqual({
+      kind: "expired",
+      was_sent: false,
+    });
+    expect(web.hits).toHaveLength(0);
+    expect(await send(slot, exchangeRequest)).toMatchObject({ status: 200 });
+    await expect(send(slot, exchangeRequest)).rejects.toThrow("the slot was used before");
+    expect(web.hits).toHaveLength(1);
+  });
+
+  test("a slot that is over when the connection is open sends nothing", async () => {
+    const late = virtualClock(1_000);
+    const web = fakeEgress({ "https://www.sec.gov/": { status: 200 } });
+    const send = sendWithSlot(
+      {
+        ...web,
+        exchange: async (exchangeRequest) => (await late.advance(300), web.exchange(exchangeRequest)),
+      },
+      late,
+    );
+    expect(await send({ ...slot }, request("https://www.sec.gov/"))).toEqual({
+      kind: "expired",
+      was_sent: false,
+    });
+    expect(web.hits).toHaveLength(0);
+  });
+
+  test("a request lost with a pooled connection is not sent twice with one slot", async () => {
+    const web = fakeEgress({ "https://www.sec.gov/": { status: 200 } });
+    const send = sendWithSlot(
+      {
+        ...web,
+        async exchange(exchangeRequest) {
+          exchangeRequest.beforeSend?.();
+          return web.exchange(exchangeRequest);
+        },
+      },
+      clock,
+    );
+    expect(await send({ ...slot }, request("https://www.sec.gov/"))).toEqual({
+      kind: "expired",
+      was_sent: true,
+    });
+    expect(web.hits).toHaveLength(0);
+  });
+});
