@@ -20,7 +20,7 @@ describe("an answer is classified by its body", () => {
     ["S3's 404 (class D)", 404, made_up("no-such-key.xml"), "missing"],
     ["maintenance (class E)", 503, made_up("maintenance.html"), "throttled", "http_503"],
     ["a 429 without a page", 429, text(""), "throttled", "http_429"],
-    ["a 403 nobody knows", 403, text("<Code>Other</Code>"), "throttled", "http_403"],
+    ["an unknown 403", 403, text("<Code>Other</Code>"), "throttled", "http_403"],
     ["a plain 404", 404, text("gone"), "missing"],
     ["410", 410, text(""), "missing"],
     ["class F", 500, text('{"message":"Internal server error"}'), "broken"],
@@ -135,7 +135,7 @@ describe("the addresses of the filing system", () => {
     "https://x.sec.gov/",
     "http://127.0.0.1:8009/",
     "nonsense",
-  ])("%s is somebody else's", (url) => {
+  ])("%s is not the filing system's", (url) => {
     expect([real.owns(url), mirror.owns(url)]).toEqual([false, false]);
   });
 

@@ -146,7 +146,7 @@ describe.each(STORES)("the limiter, with documents in %s", (_, open) => {
   });
 });
 
-describe("who waits", () => {
+describe("a waiting caller", () => {
   test("is refused at once when the queue is longer than ten seconds", async () => {
     const limiter = oneLimiter();
     const answers = Array.from({ length: 82 }, () => limiter.use());
@@ -158,9 +158,9 @@ describe("who waits", () => {
     expect(kinds.filter((kind) => kind === "granted")).toHaveLength(81);
   });
 
-  test("is refused at the end of its patience when slots were lost on the way", async () => {
+  test("is refused at its deadline when slots expired unused", async () => {
     const limiter = oneLimiter();
-    // Nobody settles these, and no more than 32 are ever on their way.
+    // These get no outcome, and at most 32 are in flight.
     for (let n = 0; n < 32; n++) await granted(limiter);
     const answer = limiter.acquire({ wait_max_ms: 3_000 });
     await limiter.clock.advance(3_000);
@@ -224,7 +224,7 @@ describe("who waits", () => {
 });
 
 describe("a pause", () => {
-  test("answers everyone who waits and everyone who comes, and nobody starts", async () => {
+  test("refuses waiting and new callers, and grants no slot", async () => {
     const limiter = oneLimiter();
     const slot = await granted(limiter);
     const waiting = [limiter.acquire(), limiter.acquire()];
@@ -275,8 +275,8 @@ describe("a pause", () => {
 });
 
 /**
- * Whatever is asked of two limiters that both believe to be the only one, whatever comes of it, whoever of them dies in
- * between: no second sees more than ten starts, nobody starts in a pause, and every question is answered.
+ * Two limiters of the same egress, with any sequence of asks, outcomes and crashes: no second sees more than ten starts,
+ * no request starts during a pause, and every ask is answered.
  */
 test("the law of the limiter", async () => {
   const visit = fc.record({

@@ -1,4 +1,4 @@
-/** The reader of a document's bytes: once for everybody, kept for whoever comes later, never when it was cut off. */
+/** The text of a document: extracted once for all callers, stored for later ones, and not stored when it was cut off. */
 import { expect, test } from "vitest";
 import { asFilingText, filingTextActor, textKey } from "../../actors/filings/text.actor.ts";
 import { tasks } from "../../actors/lib/content/extract.ts";
@@ -45,7 +45,7 @@ function extractorHarness() {
 const PAGE =
   "<DOCUMENT>\n<TYPE>EX-99.1\n<TEXT>\n<title>One</title><p>First.<p>Second.\n</TEXT>\n</DOCUMENT>\n";
 
-test("reads a document once for all who ask at the same time", async () => {
+test("reads a document once for all callers that ask at the same time", async () => {
   const { read, kept, seen } = extractorHarness();
   const texts = await Promise.all([read(PAGE), read(PAGE), read(PAGE)]);
   expect(texts[0]).toMatchObject({

@@ -64,7 +64,7 @@ function serviceHarness(register: Register = async () => ({ kind: "unknown" })) 
       },
     },
     ask: async () => {
-      throw new Error("Nobody reads documents here");
+      throw new Error("No document is read in this test");
     },
     yieldToEventLoop: async () => {},
     www_url: "https://www.filings.test",
@@ -118,7 +118,7 @@ const failing = (more: object = {}): Extract<SourceAnswer, { kind: "failed" }> =
   ...more,
 });
 
-describe("who is on no list is looked for in the company register", () => {
+describe("a filer on no list is looked up in the company register", () => {
   const known = (
     names: readonly string[],
     us_cik: number | null = null,
@@ -202,7 +202,7 @@ describe("who is on no list is looked for in the company register", () => {
     });
   });
 
-  test("but nobody is asked about a wrong check digit", async () => {
+  test("but a wrong check digit is refused without a request", async () => {
     const { asked, answer } = await resolve(known(["x"]), { isin: "DE000BAY0018" });
     expect([asked, answer.message]).toEqual([[], "isin check digit is wrong"]);
   });

@@ -1,4 +1,4 @@
-/** The upstream's side of part A against a server that does what the real one was seen doing. */
+/** The source of filings, against a server that misbehaves as the real filing system was seen to. */
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -177,7 +177,10 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
   });
 
   test("seven hundred callers at once are all answered, by one upstream request", async () => {
-    upstream.serve("www", DOCUMENT, "<p>Everybody wants this one.</p>", { type: "text/html", after_ms: 400 });
+    upstream.serve("www", DOCUMENT, "<p>All callers want this one.</p>", {
+      type: "text/html",
+      after_ms: 400,
+    });
     const answers = await Promise.all(Array.from({ length: 700 }, () => here.get(DOCUMENT)));
     expect(new Set(answers.map(({ kind }) => kind))).toEqual(new Set(["got"]));
     expect(upstream.hits()).toBe(1);
@@ -237,7 +240,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
     ["maintenance", "page E with 503"],
     ["bare_429", "429 without a page"],
     ["bare_503", "503 without a page"],
-    ["odd_403", "a 403 nobody knows"],
+    ["odd_403", "an unknown 403"],
   ];
   test.each(THROTTLED)("%s pauses every request: %s", async (wrong) => {
     upstream.fail(wrong, { times: 1 });
@@ -337,7 +340,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
     expect(await here.get(SUBMISSIONS, { cache_ttl_s: 0 })).toMatchObject({ kind: "got" });
   });
 
-  test("nobody there is a named error", async () => {
+  test("an unreachable upstream is a named error", async () => {
     await upstream.close();
     expect(await here.get(SUBMISSIONS, { cache_ttl_s: 0 })).toMatchObject({
       error: "filings_unavailable",
@@ -345,7 +348,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
     });
   });
 
-  test("who patiently joins one whose time runs out is not sent away with it", async () => {
+  test("a caller with more time than the request it joined gets a request of its own", async () => {
     upstream.serve("data", "/submissions/CIK0000000020.json", '{"a":1}', { after_ms: 1_500 });
     const path = "/submissions/CIK0000000020.json";
     const hasty = here.get(path, { deadline_ms: Date.now() + 800 });

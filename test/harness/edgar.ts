@@ -1,7 +1,7 @@
 /**
- * The filing system on loopback: three hosts that serve a folder in the layout of the upstream's own addresses, each on
- * a port of its own, and that can be told to do wrong what the upstream was seen doing wrong. It says when each request
- * arrived. `test/fixtures/edgar` has small made-up documents; `../shared/fixtures/edgar` has recorded ones.
+ * A simulated filing system on loopback: three hosts, each on a port of its own, that serve a folder in the layout of the
+ * real addresses. On command they misbehave as the real hosts were seen to. It records when each request arrived.
+ * `test/fixtures/edgar` has small made-up documents; recorded ones are used where a folder with them exists.
  *
  *   const upstream = await edgar();
  *   start({ ...upstream.environment });
@@ -20,7 +20,7 @@ import { gzipSync } from "node:zlib";
 
 export type EdgarHost = "data" | "www" | "search";
 
-/** What was asked for, and when its head was read. */
+/** A request, and when its head arrived. */
 export interface Start {
   readonly host: EdgarHost;
   /** With the query, as it was sent. */
@@ -33,17 +33,17 @@ export interface Start {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A document instead of the folder's. Left out: 200, by the name's ending, no Last-Modified. */
+/** A document instead of the folder's. Defaults: status 200, type by the file name, no Last-Modified. */
 export interface Served {
   readonly status?: number;
   readonly type?: string;
   readonly last_modified?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Milliseconds before it answers. */
+  /** Milliseconds before the answer. */
   readonly after_ms?: number;
 }
 
-/** What the upstream does wrong. */
+/** A misbehaviour of the upstream. */
 export type Wrong =
   /** Page A: the throttle page, with the status it has today, had in 2021, and has behind proxies. */
   | "throttled_429"
@@ -56,7 +56,7 @@ export type Wrong =
   /** 429 and 503 without a page. */
   | "bare_429"
   | "bare_503"
-  /** A 403 that is none of the known ones. */
+  /** A 403 of no known form. */
   | "odd_403"
   /** Class C: 403 with S3's AccessDenied. Class D: 404 with NoSuchKey. */
   | "s3_403"
@@ -65,7 +65,7 @@ export type Wrong =
   | "error_500"
   /** 200 with nothing in it. */
   | "empty"
-  /** 200, bytes of no meaning. */
+  /** 200, meaningless bytes. */
   | "garbage"
   /** 200, HTML of the size of a real page. */
   | "html"
@@ -81,13 +81,13 @@ export type Wrong =
   | "gzip_cut"
   /** The connection breaks before a head. */
   | "hung_up"
-  /** No answer at all, until the asker leaves. */
+  /** No answer until the client closes the connection. */
   | "hang"
   /** A head and half a body, then nothing. */
   | "hang_body";
 
 export interface When {
-  /** How many requests get it; default every one until `well`. */
+  /** How many requests misbehave; default all until `well`. */
   readonly times?: number;
   /** Only where this is part of "host path"; default everywhere. */
   readonly where?: string;
@@ -97,23 +97,23 @@ export interface When {
 
 export interface Edgar {
   readonly urls: Readonly<Record<EdgarHost, string>>;
-  /** The bases, an identity and a limiter for nobody else, as TRAWL_… has them. */
+  /** TRAWL_… settings: the base addresses and an identity. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Everything asked for, robots.txt included, in the order of arrival. */
+  /** All requests, robots.txt included, in the order of arrival. */
   readonly starts: readonly Start[];
-  /** How often paths with this in "host path" were asked for; robots.txt only when it is named. */
+  /** Requests whose "host path" contains this; robots.txt counts only when it is named. */
   readonly hits: (where?: string) => number;
   /** The most requests that arrived within any second. */
   readonly worstSecond: () => number;
   readonly fail: (wrong: Wrong, when?: When) => void;
-  /** Nothing is wrong any more. */
+  /** Ends all misbehaviour. */
   readonly well: () => void;
   readonly serve: (host: EdgarHost, path: string, body: string | Buffer | null, how?: Served) => void;
   readonly close: () => Promise<void>;
 }
 
 const HERE = new URL("../fixtures/edgar", import.meta.url).pathname;
-/** Recorded answers, where they are. */
+/** Recorded answers, if the folder exists. */
 export const SHARED_EDGAR = new URL("../../../shared/fixtures/edgar", import.meta.url).pathname;
 export const hasSharedEdgar = existsSync(SHARED_EDGAR);
 
@@ -137,14 +137,14 @@ const PAGE_NAMES = {
   no_such_key: "no-such-key.xml",
 } as const;
 const page = (name: keyof typeof PAGE_NAMES): Buffer => readFileSync(join(HERE, "_errors", PAGE_NAMES[name]));
-/** What an archived document says of itself, so that it can be asked about. */
+/** The Last-Modified of archived documents, for conditional requests. */
 const ARCHIVED = "Fri, 01 Nov 2024 06:01:36 GMT";
 
 interface Document extends Served {
   readonly body: Buffer;
 }
 
-/** `folders`: looked through in order; default the made-up documents. */
+/** `folders`: searched in order; default the made-up documents. */
 export async function edgar({
   folders = [HERE],
 }: { readonly folders?: readonly string[] } = {}): Promise<Edgar> {

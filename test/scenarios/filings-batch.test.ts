@@ -1,4 +1,4 @@
-/** Batch jobs of the filing system (2-adapters.md, part A, rule 7), on a filing system of ours. */
+/** Batch jobs of the filing system, against a simulated one. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import type { FilingsItem } from "../../schemas/filings.ts";
@@ -159,7 +159,7 @@ describe.each(SETUPS)("batch filings, $setup", ({ start }) => {
     expect(keyless.project.requests.fetch.used).toBeGreaterThanOrEqual(60);
   });
 
-  test("puts items back while everybody pauses, and each is counted once", async () => {
+  test("puts items back during a pause, and counts each once", async () => {
     const key = await service.trawl("key", "create", "--project", "default");
     const cik = "0009300100";
     const recent = { accessionNumber: [`${cik}-24-000001`], filingDate: ["2024-01-02"], form: ["10-K"] };

@@ -1,4 +1,4 @@
-/** POST /v1/fetch of the filing system's hosts (2-adapters.md, part A, rule 6; notes, sections 7 and 10). */
+/** POST /v1/fetch of the filing system's hosts: every such request goes through its limiter. */
 import { afterAll, describe, expect, test } from "vitest";
 import { type Edgar, edgar } from "../harness/edgar.ts";
 import { scenario } from "../harness/scenario.ts";
@@ -17,7 +17,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
   });
   afterAll(() => upstream?.close());
 
-  test("a document is fetched as the declared operator, whoever the caller says to be", async () => {
+  test("a document is fetched as the declared operator, whatever user agent the caller names", async () => {
     const url = upstream.urls.www + DOCUMENT;
     const page = await service.fetch({ url, user_agent: "Somebody else/1.0", accept_language: "de" });
     expect(page).toMatchObject({
@@ -36,7 +36,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
     const [asked] = upstream.starts.filter(({ path }) => path === DOCUMENT);
     expect(asked!.headers["user-agent"]).toBe("Trawl tests tests@trawl.test");
     expect(asked!.headers["accept-language"]).toBeUndefined();
-    // And the same for everybody: one page, whatever they say.
+    // All callers share one stored page, whatever user agent they name.
     const again = await service.fetch({ url, user_agent: "Somebody else/2.0" });
     expect(again).toMatchObject({ cached: true, billing_category: "fetch_cached", sha256: page.sha256 });
     expect(upstream.hits(DOCUMENT)).toBe(1);
@@ -145,7 +145,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
     expect(upstream.worstSecond()).toBeGreaterThan(5);
   });
 
-  // Last: whoever comes after it is told to wait.
+  // The last test: requests after it are refused during the pause.
   test("a throttle page pauses everything, is never content, and the pause outlives the process", async () => {
     upstream.fail("throttled_200", { times: 1, retry_after: "300" });
     const page = await service.fetch({ url: `${upstream.urls.www}${FOLDER}fresh.htm` });

@@ -1,6 +1,6 @@
 /**
- * The filing system's limiter on several nodes while the one that keeps it dies, stops, or is cut off (notes, section
- * 7.4): what the system sees is never more than ten starts in any second, and nothing in a pause.
+ * The filing system's limiter on several nodes, while its owner node is killed, stopped or cut off: the filing system
+ * never sees more than ten requests in any second, and none during a pause.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -44,7 +44,7 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
   }
 
   let documents = 0;
-  /** Callers who want one new document after the other, and try again what may be tried again. */
+  /** Callers that fetch one new document after the other, and repeat what may be repeated. */
   function traffic(callers: number) {
     let isOver = false;
     const counts = { fetched: 0, refused: 0, others: [] as string[] };

@@ -1,6 +1,6 @@
 /**
- * The filing system as callers see it (2-adapters.md, part A), on a filing system of ours that serves made-up documents
- * and does wrong what it is told to. The limiter's own promises are proven in test/filings/.
+ * /v1/filings as clients see it, against a simulated filing system that serves made-up documents and misbehaves on
+ * command. The limiter's own guarantees are tested in test/filings/ and test/upstream/.
  */
 import { afterAll, describe, expect, test } from "vitest";
 import { type Edgar, edgar, type Wrong } from "../harness/edgar.ts";
@@ -101,7 +101,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       expect([body.status, body.json.fields[0]]).toEqual([200, "cik"]);
     });
 
-    test("reads the other list before it says that it knows nobody; what is only there has no exchange", async () => {
+    test("reads the other list before a ticker is unknown; a filer that is only there has no exchange", async () => {
       expect(await get("/companies/resolve?ticker=NEWB")).toMatchObject({
         cik: 9_000_004,
         exchanges: [null],
@@ -219,7 +219,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       ),
     ];
 
-    test("is invalid_identifier, HTTP 200, and nobody upstream is asked", async () => {
+    test("is invalid_identifier, HTTP 200, and no request is sent upstream", async () => {
       const cost = await asked(async () => {
         for (const [path, message] of READS)
           expect({ path, ...(await get(path)) }).toMatchObject({
@@ -406,7 +406,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       });
     });
 
-    test("of a depositary, and of who never filed, is not found", async () => {
+    test("of a depositary, and of a company that never filed, is not found", async () => {
       serveFiler(9_100_006, [{ accession: accession(1), date: "2024-01-01", form: "F-6" }]);
       serveFiler(9_100_007, [], { name: "Company Name Three `!#$(),:;=.-;\\|@/{}&'\\WA\\" });
       for (const cik of [9_100_006, 9_100_007])
@@ -472,7 +472,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       expect(index.documents[0]).toMatchObject({ sequence: "1", document: null, url: null, size: 20_000 });
     });
 
-    test("that is not there is not found, and S3's 403 pauses nobody", async () => {
+    test("that is not there is not found, and S3's 403 starts no pause", async () => {
       expect(await get("/index/9000001/0009000001-99-000001")).toMatchObject({
         error: "not_found",
         message: expect.stringContaining("0009000001-99-000001"),
@@ -596,7 +596,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       expect(body.bytes.length).toBe(facts.bytes);
     });
 
-    test("of who has none are not found, of who is nobody unknown", async () => {
+    test("of a filer without facts are not found, of an unknown CIK unknown_identifier", async () => {
       expect(await get("/companies/9000002/facts")).toMatchObject({ error: "not_found" });
       expect(await get("/companies/9100001/facts")).toMatchObject({ error: "not_found" });
       expect(await get("/companies/9100097/facts")).toMatchObject({ error: "unknown_identifier" });
@@ -732,8 +732,8 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       expect(await get("/companies/9200100/submissions")).toMatchObject({ error: null });
     }, 30_000);
 
-    // The last one: everybody pauses.
-    test("and throttles with status 200 pauses everybody; what is kept is still answered", async () => {
+    // The last test: its pause lasts.
+    test("and throttles with status 200 pauses all requests; stored answers are still given", async () => {
       serveFiler(9_200_101, []);
       upstream.fail("throttled_200", { times: 1, where: "CIK0009200101" });
       expect(await get("/companies/9200101/submissions")).toMatchObject({

@@ -36,7 +36,7 @@ describe("slots", () => {
     expect(slotRules(rps, FILING_LIMITS)).toMatchObject({ interval_ms, window_ms });
   });
 
-  test("begin at once where nobody asked for a while, and are never saved up", () => {
+  test("begin at once after a time without requests, and are never saved up", () => {
     let record = slotOf(INITIAL_RECORD, NOW).record;
     const begins: number[] = [];
     for (let n = 0; n < 4; n++) {
