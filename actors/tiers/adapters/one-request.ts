@@ -2,7 +2,7 @@
  * What all routes do for each request: ask for a permit, wait no longer than the caller's signal, read a body within
  * its limit, name failures. Destinations and header fields belong to each route.
  */
-import type { ExchangeResponse, EgressProblem } from "../../../cluster/ports/egress.ts";
+import type { EgressProblem, ExchangeRequest, ExchangeResponse } from "../../../cluster/ports/egress.ts";
 import type { Admission, HopRefusal, TransportRequest } from "../../lib/web/transport.ts";
 
 /**
@@ -33,9 +33,12 @@ export function admitted(
  * The permit as hooks of an Egress request. Egress needs the answer synchronously; a permit that must ask another node
  * is refused here.
  */
-export const sendHooks = ({ beforeSend, onSent }: Extract<Admission, { kind: "admitted" }>) => ({
+export const sendHooks = ({
+  beforeSend,
+  onSent,
+}: Extract<Admission, { kind: "admitted" }>): Required<Pick<ExchangeRequest, "beforeSend" | "onSent">> => ({
   beforeSend: () => beforeSend() === true,
-  sent: onSent,
+  onSent,
 });
 
 /** The refusal of a destination that is not allowed. */
