@@ -1,5 +1,6 @@
 /** The two pages of the README that direct does not get: one that a browser must run, one that only the archive has. */
 import { describe, expect, test } from "vitest";
+import { browsers } from "../harness/browser-harness.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { type Arrival, article, type Page, prose, type Site } from "../harness/web.ts";
@@ -10,7 +11,14 @@ const SCRIPTED = `<!doctype html><title>Tides</title><div id="app"></div><script
   document.getElementById("app").innerHTML = "<article><h1>Tides</h1><p>" + ${JSON.stringify(prose(12))} + "</p></article>";
 </script>`;
 
-describe.each(SETUPS)("the ladder with a browser and an archive, $setup", ({ start }) => {
+// The service prefers the system's Chromium. Where there is one, npm's is tried too, by its path.
+const npm = browsers.length > 1 ? browsers.find(([, { from }]) => from === "npm") : undefined;
+const CASES = [
+  ...SETUPS.map((shape) => ({ ...shape, browser: "a browser", chromium_path: "" })),
+  ...(npm ? [{ ...SETUPS[0]!, browser: "npm's browser", chromium_path: (await npm[1].ready()).path }] : []),
+];
+
+describe.each(CASES)("the ladder with $browser and an archive, $setup", ({ start, chromium_path }) => {
   let archive: Site;
   const { sites, service } = scenario(start, (web) => {
     const listing = ({ path }: Arrival): Page => {
@@ -24,7 +32,7 @@ describe.each(SETUPS)("the ladder with a browser and an archive, $setup", ({ sta
       body: article("Kept"),
     };
     archive = web.site({ "/cdx/search/cdx": listing, "*": copy }, "archive");
-    return { TRAWL_ARCHIVE_URL: archive.origin, TRAWL_CHROMIUM_PATH: "" };
+    return { TRAWL_ARCHIVE_URL: archive.origin, TRAWL_CHROMIUM_PATH: chromium_path };
   });
 
   test("a page without text until its script has run comes from the browser", async () => {
