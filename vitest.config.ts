@@ -1,6 +1,7 @@
 import { configDefaults, defineConfig, type ViteUserConfig } from "vitest/config";
 import ciReporter, { reportFile } from "./test/harness/ci-reporter.ts";
 import { seedOfRun } from "./test/harness/seed.ts";
+import { SlowestFirst } from "./test/harness/slowest-first.ts";
 
 /** What needs a real engine, a browser, a process or a server of ours: the adapters, each held to its port. */
 const PORTS = [
@@ -32,7 +33,9 @@ export default defineConfig({
     // Once a run, not once a project.
     globalSetup: ["test/harness/engines.setup.ts", "test/harness/seed.global.ts"],
     provide: { seed },
+    // One more than the cores that CI has: tests of ports and scenarios wait half of their time.
     maxWorkers: 3,
+    sequence: { sequencer: SlowestFirst },
     reporters: report === undefined ? ["default"] : ["default", ciReporter(report)],
     projects: [
       {

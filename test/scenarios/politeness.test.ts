@@ -42,8 +42,8 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     expect(site.arrivals).toHaveLength(9);
     const late_ms = Math.max(0, lateness.max / 1e6 - 1);
     expect(Math.min(...delaysOf(site))).toBeGreaterThanOrEqual(DELAY_MS - TOLERANCE_MS - late_ms);
-    // And no slower than it must: eight delays, and a little.
-    expect(site.arrivals.at(-1)!.at_ms - site.arrivals[0]!.at_ms).toBeLessThan(8 * DELAY_MS * 1.5);
+    // And no slower than it must: the usual delay is not much longer, though a busy machine may stretch some.
+    expect(delaysOf(site).toSorted((a, b) => a - b)[4]).toBeLessThan(DELAY_MS * 1.5);
   });
 
   test("never has more in flight than slots, and fills them (TRAWL_POLITE_CONCURRENCY)", async () => {

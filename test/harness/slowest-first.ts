@@ -1,0 +1,43 @@
+/**
+ * The order of test files: those that take longest begin first, so that none of them runs alone at the end. Vitest
+ * itself knows that only from an earlier run, and a clean checkout has none.
+ */
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** More than half a minute each on two cores. */
+const SLOWEST = [
+  "tiers/browser-faults",
+  "scenarios/jobs-crash",
+  "scenarios/life",
+  "filings/source",
+  "scenarios/hostile",
+  "scenarios/filings-limiter",
+  "scenarios/jobs",
+  "scenarios/filings",
+  "scenarios/fetch",
+  "ports/http",
+  "scenarios/nodes",
+  "scenarios/chaos",
+  "scenarios/access",
+  "scenarios/search",
+  "scenarios/filings-batch",
+  "scenarios/jobs-nodes",
+  "scenarios/politeness",
+  "scenarios/filings-fetch",
+  "ports/blobs",
+  "ports/documents",
+  "scenarios/alternates",
+  "tiers/browser-guard",
+].map((name) => `/test/${name}.test.ts`);
+
+function rankOf({ moduleId }: TestSpecification): number {
+  const rank = SLOWEST.findIndex((name) => moduleId.endsWith(name));
+  return rank === -1 ? SLOWEST.length : rank;
+}
+
+export class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- of the sequencer, not of an array
+    return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b));
+  }
+}
