@@ -317,8 +317,8 @@ export function afterNxdomain(
   const previous = remembered.find((name) => name.host === host);
   if (previous?.fetch_id === fetch_id) return politeness;
   const name = { host, fetch_id, at_ms: now_ms, dead_until_ms: previous ? now_ms + DEAD_MS : 0 };
-  const others = remembered.filter((other) => other !== previous).slice(-(MAX_MISSING - 1));
-  return { ...politeness, nxdomains: [...others, name] };
+  const other_names = remembered.filter((each) => each !== previous).slice(-(MAX_MISSING - 1));
+  return { ...politeness, nxdomains: [...other_names, name] };
 }
 
 const forgetAt = ({ at_ms, dead_until_ms }: NxdomainRecord): number =>
@@ -330,17 +330,17 @@ export function setDelay(
   now_ms: number,
   { origin, crawl_delay_ms }: { readonly origin: string; readonly crawl_delay_ms: number | null },
 ): Politeness {
-  const others = politeness.crawl_delays.filter(
+  const other_delays = politeness.crawl_delays.filter(
     (delay) => delay.origin !== origin && delay.until_ms > now_ms,
   );
   if (!crawl_delay_ms) {
-    return others.length === politeness.crawl_delays.length
+    return other_delays.length === politeness.crawl_delays.length
       ? politeness
-      : { ...politeness, crawl_delays: others };
+      : { ...politeness, crawl_delays: other_delays };
   }
   const delay = { origin, crawl_delay_ms, until_ms: now_ms + CRAWL_DELAY_TTL_MS };
   // Only the longest delay counts, so the shorter ones may be forgotten.
-  const crawl_delays = [...others, delay]
+  const crawl_delays = [...other_delays, delay]
     .toSorted((a, b) => b.crawl_delay_ms - a.crawl_delay_ms)
     .slice(0, MAX_DELAYS);
   return { ...politeness, crawl_delays };

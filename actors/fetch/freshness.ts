@@ -65,8 +65,8 @@ export function cacheKey(normalised_url: string, request: FetchRequest): string 
 
 /** Requests with the same variant share one run: they differ only in their caller and its deadline. */
 export function variantOf(request: FetchRequest): string {
-  const { fetch_id: _, deadline_ms: _d, hard_deadline: _h, project: _p, lane: _l, ...same } = request;
-  return JSON.stringify(same, Object.keys(same).toSorted());
+  const { fetch_id: _, deadline_ms: _d, hard_deadline: _h, project: _p, lane: _l, ...shared } = request;
+  return JSON.stringify(shared, Object.keys(shared).toSorted());
 }
 
 /** Null for a stored value of another form, as an earlier version wrote it. */

@@ -11,8 +11,8 @@ export type Prices = Readonly<Partial<Record<PriceName, number>>>;
 
 /** "proxy=0.002" as a name and micros; null when it is not of this form. */
 export function readPrice(text: string): readonly [PriceName, number] | null {
-  const [said = "", amount = ""] = text.split("=", 2).map((part) => part.trim());
-  const name = NAMES.find((known) => known === said);
+  const [given_name = "", amount = ""] = text.split("=", 2).map((part) => part.trim());
+  const name = NAMES.find((each) => each === given_name);
   const micros = toMicros(amount);
   return name !== undefined && micros !== null ? [name, micros] : null;
 }

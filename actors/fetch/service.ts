@@ -79,10 +79,10 @@ export function fetchService({
       .get("pages", digest)
       .then((stored) => {
         const previous = cached.peek(digest)?.page ?? null;
-        const found = asCachedPage(stored?.value);
+        const current = asCachedPage(stored?.value);
         // The same page stays the same object, so that responses written from it stay valid.
-        const same = previous !== null && found !== null && previous.validated_ms === found.validated_ms;
-        const page = same ? previous : found;
+        const isSame = previous !== null && current?.validated_ms === previous.validated_ms;
+        const page = isSame ? previous : current;
         cached.set(digest, { page, looked_up_ms: clock.mono() });
         return page;
       })

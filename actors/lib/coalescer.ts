@@ -5,7 +5,7 @@
  * callers wait until a run can start for them. It does no work and knows no clock: an actor keeps the record in its
  * state, starts what `started` names, and answers the callers it is given back. Pure functions of their arguments.
  *
- * Law: every caller that joined is handed back exactly once, by `complete`, by `remove`, or in `replaced`.
+ * Law: every caller that joined is returned exactly once, by `complete`, by `remove`, or in `replaced`.
  */
 import assert from "node:assert/strict";
 
@@ -103,13 +103,13 @@ export function complete<Caller, Request>(
   /** Whether what the run came to is the answer for this caller; otherwise another run starts for it. */
   isServed: (caller: Caller, request: Request) => boolean,
 ): Completed<Caller, Request> | null {
-  const ended = coalescer.runs.find((other) => other.run === run);
+  const ended = coalescer.runs.find((each) => each.run === run);
   if (!ended) return null;
   const { request } = ended;
   const served = callersOf(coalescer, run).filter((caller) => isServed(caller, request));
   const rest: Coalescer<Caller, Request> = {
     ...coalescer,
-    runs: coalescer.runs.filter((other) => other !== ended),
+    runs: coalescer.runs.filter((each) => each !== ended),
     entries: coalescer.entries
       .filter((entry) => entry.run !== run || !served.includes(entry.caller))
       .map((entry) => (entry.run === run ? { ...entry, run: null } : entry)),

@@ -55,7 +55,7 @@ const LIMITS = fc.record(
 );
 
 describe("whatever callers and runs do", () => {
-  test("each caller is handed back exactly once, by the run that serves it", () => {
+  test("each caller is returned exactly once, by the run that serves it", () => {
     fc.assert(
       fc.property(fc.array(STEP, { maxLength: 80 }), LIMITS, fc.boolean(), (steps, limits, has_ids) => {
         const rules = rulesWith({ ...limits, ...(has_ids && { idOf: ({ id }) => id }) });
@@ -66,8 +66,8 @@ describe("whatever callers and runs do", () => {
         const ended = new Set<number>();
         const broken: string[] = [];
         const law = (name: string, holds: boolean): void => void (holds || broken.push(name));
-        const handBack = (callers: readonly Caller[]): void => {
-          for (const each of callers) law("a caller is handed back once", inside.delete(each));
+        const returned = (callers: readonly Caller[]): void => {
+          for (const each of callers) law("a caller is returned once", inside.delete(each));
         };
         const begin = (started: readonly { readonly run: number }[]): void => {
           for (const { run } of started) law("a run starts once", !begun.has(run) && begun.add(run).size > 0);
@@ -85,7 +85,7 @@ describe("whatever callers and runs do", () => {
                 );
                 break;
               }
-              if (joined.replaced) handBack([joined.replaced]);
+              if (joined.replaced) returned([joined.replaced]);
               inside.add(newcomer);
               if (joined.started) begin([joined.started]);
               ({ coalescer } = joined);
@@ -99,7 +99,7 @@ describe("whatever callers and runs do", () => {
               const completed = complete(coalescer, rules, run.run, isServed)!;
               law("a run serves its own callers", isDeepStrictEqual(completed.served, expected));
               law("the request is that of the run", completed.request === run.request);
-              handBack(completed.served);
+              returned(completed.served);
               begin(completed.started);
               ended.add(run.run);
               ({ coalescer } = completed);
@@ -111,7 +111,7 @@ describe("whatever callers and runs do", () => {
                 const [had, has] = [callersOf(coalescer, run), callersOf(removal.coalescer, run)];
                 law("an abandoned run has lost its last caller", had.length > 0 && has.length === 0);
               }
-              handBack(removal.removed);
+              returned(removal.removed);
               ({ coalescer } = removal);
               break;
             }

@@ -524,15 +524,15 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
         },
       });
       const url = `${site.origin}/`;
-      const ask = (impatient: boolean) =>
-        impatient ? service.fetch({ url, timeout_s: 5 }) : service.fetch({ url });
+      const ask = (hasDeadline: boolean) =>
+        hasDeadline ? service.fetch({ url, timeout_s: 5 }) : service.fetch({ url });
       const first = ask(who === "first");
       await site.reached("/");
       const second = ask(who === "second");
-      const [impatient, patient] = who === "first" ? [first, second] : [second, first];
-      expect(await impatient).toMatchObject({ error: "timeout" });
+      const [short, long] = who === "first" ? [first, second] : [second, first];
+      expect(await short).toMatchObject({ error: "timeout" });
       door.open();
-      expect(await patient).toMatchObject({ error: null, title: "Patience" });
+      expect(await long).toMatchObject({ error: null, title: "Patience" });
     });
   });
 });

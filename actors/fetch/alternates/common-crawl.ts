@@ -99,7 +99,7 @@ export function readRecord(packed: Buffer, max_bytes: number): CapturedPage | nu
     return null;
   }
   const warc = headOf(record);
-  if (!warc || !/^WARC\/1\.[01]$/.test(warc.first) || warc.fields.get("warc-type") !== "response")
+  if (!warc || !/^WARC\/1\.[01]$/.test(warc.start_line) || warc.fields.get("warc-type") !== "response")
     return null;
   if (warc.fields.has("warc-truncated")) return null;
   const url = warc.fields.get("warc-target-uri")?.replace(/^<(.*)>$/, "$1");
@@ -107,7 +107,7 @@ export function readRecord(packed: Buffer, max_bytes: number): CapturedPage | nu
   if (url === undefined || !Number.isSafeInteger(length) || warc.end + length > record.length) return null;
   const block = record.subarray(warc.end, warc.end + length);
   const http = headOf(block);
-  const status = Number(/^HTTP\/[\d.]+ (\d{3})(?: |$)/.exec(http?.first ?? "")?.[1]);
+  const status = Number(/^HTTP\/[\d.]+ (\d{3})(?: |$)/.exec(http?.start_line ?? "")?.[1]);
   if (!http || !Number.isInteger(status)) return null;
   // Common Crawl stores decoded bodies and renames these fields; a body that is still encoded is not decoded here.
   if (http.fields.has("content-encoding") || http.fields.has("transfer-encoding")) return null;
@@ -118,14 +118,14 @@ export function readRecord(packed: Buffer, max_bytes: number): CapturedPage | nu
 function headOf(bytes: Buffer) {
   const end = bytes.indexOf("\r\n\r\n", 0, "latin1");
   if (end < 0 || end > MAX_FRAME_BYTES) return null;
-  const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
+  const [start_line = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
   const fields = new Map<string, string>();
   for (const line of lines) {
     const colon = line.indexOf(":");
     const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
     if (name !== "" && !fields.has(name)) fields.set(name, line.slice(colon + 1).trim());
   }
-  return { first, fields, end: end + 4 };
+  return { start_line, fields, end: end + 4 };
 }
 
 function parseJson(text: string): unknown {

@@ -41,8 +41,8 @@ export function readUnpaywall(body: string, doi: string, accept_pdf: boolean): O
   const places = answer.is_oa ? [answer.best_oa_location ?? [], answer.oa_locations ?? []].flat() : [];
   const urls = places.flatMap(({ url, url_for_pdf, url_for_landing_page }) => {
     const page = url_for_landing_page ?? url;
-    const found = accept_pdf ? (url_for_pdf ?? url ?? page) : page === url_for_pdf ? null : page;
-    return typeof found === "string" && addressOf(found) !== null ? [found] : [];
+    const address = accept_pdf ? (url_for_pdf ?? url ?? page) : page === url_for_pdf ? null : page;
+    return typeof address === "string" && addressOf(address) !== null ? [address] : [];
   });
   return { title: answer.title ?? null, places: [...new Set(urls)].slice(0, MAX_PLACES) };
 }
