@@ -1,0 +1,158 @@
+/** Admission of one request: robots.txt, a slot, ownership of the key; every granted slot is released once. */
+import { describe, expect, test } from "vitest";
+import { admit, DELEGATED } from "../../actors/fetch/admission.ts";
+import { newRun } from "../../actors/fetch/run.ts";
+import type { Admission } from "../../actors/lib/web/transport.ts";
+import type { ActorClient } from "../../cluster/actor.ts";
+import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { GRANT_TTL_MS, type RobotsAnswer, type SlotAnswer } from "../../schemas/domain.ts";
+import { ASK } from "../harness/fetch-request.ts";
+
+const URL_ASKED = "http://www.example.org/page";
+const ALLOWED: RobotsAnswer = { kind: "allowed", reason: "rules" };
+const GRANTED: SlotAnswer = { kind: "granted", waited_ms: 0 };
+
+interface Answers {
+  readonly check?: RobotsAnswer;
+  readonly acquire?: SlotAnswer;
+}
+
+/** A run whose actors give these answers; it records the messages it sends them. */
+function oneRun({ check = ALLOWED, acquire = GRANTED }: Answers = {}) {
+  const clock = virtualClock(0);
+  const sent: { readonly key: string; readonly operation: string; readonly message: unknown }[] = [];
+  const ask = (async (_: unknown, key: string, operation: string, message: unknown) => {
+    sent.push({ key, operation, message });
+    return { check, acquire }[operation];
+  }) as unknown as ActorClient;
+  const stop = new AbortController();
+  const work = { signal: stop.signal, ownsKey: () => !isLost, epoch: 3 };
+  let isLost = false;
+  const deps = {
+    clock,
+    meters: silentMeters(),
+    reservedHosts: {
+      isReserved: (url: string) => url.includes("reserved"),
+      fetch: () => Promise.reject(new Error("no request is sent in this test")),
+    },
+  };
+  const started = {
+    request: { ...ASK, fetch_id: "f", url: URL_ASKED, deadline_ms: 150_000 },
+    digest: "d",
+    stored: Promise.resolve(null),
+    stale: null,
+  };
+  const context = { ask, work, signal: stop.signal, began_ms: 0, deadline_ms: 150_000 };
+  const run = newRun(started, context, { routes: {} });
+  const operations = () => sent.map(({ operation }) => operation);
+  return {
+    run,
+    sent,
+    operations,
+    clock,
+    stop,
+    lose: () => (isLost = true),
+    ask: (url = URL_ASKED) => admit(deps, run, url),
+  };
+}
+
+type Granted = Extract<Admission, { kind: "admitted" }>;
+
+describe("a request", () => {
+  test("is admitted in a slot of its site, under an id of its own", async () => {
+    const { ask, sent } = oneRun();
+    expect((await ask()).kind).toBe("admitted");
+    await ask("http://other.example/");
+    expect(sent.map(({ key }) => key)).toEqual([
+      "example.org http://www.example.org",
+      "example.org",
+      "other.example http://other.example",
+      "other.example",
+    ]);
+    expect(sent.map(({ message }) => (message as { fetch_id: string }).fetch_id)).toEqual([
+      "f.1r",
+      "f.1",
+      "f.2r",
+      "f.2",
+    ]);
+  });
+
+  test.each<[string, Answers, object]>([
+    [
+      "robots.txt disallows it",
+      { check: { kind: "disallowed", reason: "rules", detail: "line 3" } },
+      { error: "robots_disallowed", step: "robots", reason: "rules", detail: "line 3" },
+    ],
+    [
+      "robots.txt is on a blocked destination",
+      { check: { kind: "blocked", error: "blocked_destination" } },
+      { error: "blocked_destination", step: "egress" },
+    ],
+    [
+      "robots.txt cannot be read for want of a slot",
+      { check: { kind: "refused", error: "domain_busy", retry_after_s: 7 } },
+      { error: "domain_busy", step: "politeness", retry_after_s: 7 },
+    ],
+    [
+      "the domain grants no slot",
+      { acquire: { kind: "refused", error: "politeness_timeout", retry_after_s: 2 } },
+      { error: "politeness_timeout", step: "politeness", retry_after_s: 2 },
+    ],
+  ])("is refused when %s", async (_, answers, refusal) => {
+    expect(await oneRun(answers).ask()).toMatchObject({ kind: "refused", refusal });
+  });
+
+  test("to a reserved host is delegated, without a question to robots.txt or domain", async () => {
+    const { ask, run, operations } = oneRun();
+    expect(await ask("http://reserved.example/")).toMatchObject({ refusal: { error: DELEGATED } });
+    expect([run.delegated_url, operations()]).toEqual(["http://reserved.example/", []]);
+  });
+});
+
+describe("a granted slot", () => {
+  test("is released when the run has ended meanwhile", async () => {
+    const { ask, stop, operations } = oneRun();
+    stop.abort();
+    expect(await ask()).toMatchObject({ refusal: { error: "timeout" } });
+    expect(operations().at(-1)).toBe("release");
+  });
+
+  test("is released when another node may own the key, and nothing is sent", async () => {
+    const { ask, lose, operations } = oneRun();
+    lose();
+    await expect(ask()).rejects.toMatchObject({ code: "lease_lost" });
+    expect(operations().at(-1)).toBe("release");
+  });
+
+  test("is void after its time", async () => {
+    const { ask, clock } = oneRun();
+    const early = (await ask()) as Granted;
+    const late = (await ask()) as Granted;
+    expect(early.beforeSend()).toBe(true);
+    await clock.advance(GRANT_TTL_MS);
+    expect(late.beforeSend()).toBe(false);
+  });
+
+  test("sends nothing once the key is lost, and the run knows", async () => {
+    const { ask, lose, run } = oneRun();
+    const admission = (await ask()) as Granted;
+    lose();
+    expect([admission.beforeSend(), run.isLost]).toEqual([false, true]);
+  });
+
+  test("of a request that broke off while it was sent counts as sent", async () => {
+    const { ask, operations } = oneRun();
+    const admission = (await ask()) as Granted;
+    await admission.beforeSend();
+    admission.release({ status: null, retry_after_s: null });
+    expect(operations().slice(2)).toEqual(["recordSent", "release"]);
+  });
+
+  test("of a request that was never sent does not count as sent", async () => {
+    const { ask, operations } = oneRun();
+    const admission = (await ask()) as Granted;
+    admission.release({ status: null, retry_after_s: null });
+    expect(operations().slice(2)).toEqual(["release"]);
+  });
+});
