@@ -4,10 +4,10 @@ import { admit, DELEGATED } from "../../actors/fetch/admission.ts";
 import { newRun } from "../../actors/fetch/run.ts";
 import type { Admission } from "../../actors/lib/web/transport.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
-import { silentMeters } from "../../cluster/adapters/telemetry/meters.silent.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { GRANT_TTL_MS, type RobotsAnswer, type SlotAnswer } from "../../schemas/domain.ts";
-import { ASK } from "../harness/fetch-request.ts";
+import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
 
 const URL_ASKED = "http://www.example.org/page";
 const ALLOWED: RobotsAnswer = { kind: "allowed", reason: "rules" };
@@ -31,14 +31,14 @@ function oneRun({ check = ALLOWED, acquire = GRANTED }: Answers = {}) {
   let isLost = false;
   const deps = {
     clock,
-    meters: silentMeters(),
+    log: silentTelemetry().log,
     reservedHosts: {
       isReserved: (url: string) => url.includes("reserved"),
       fetch: () => Promise.reject(new Error("no request is sent in this test")),
     },
   };
   const started = {
-    request: { ...ASK, fetch_id: "f", url: URL_ASKED, deadline_ms: 150_000 },
+    request: { ...DEFAULT_REQUEST, fetch_id: "f", url: URL_ASKED, deadline_ms: 150_000 },
     digest: "d",
     stored: Promise.resolve(null),
     stale: null,

@@ -24,8 +24,8 @@ import { embedded } from "../../cluster/embedded.ts";
 import type { FetchRequest, Tier } from "../../schemas/fetch.ts";
 import { writePdf } from "../lib/pdf-writer.ts";
 import { CHALLENGE, prose } from "../harness/web.ts";
-import { ASK } from "../harness/fetch-request.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
+import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
 
 const PAGE = "https://www.news.example/a/ferry";
 const NOW_MS = Date.UTC(2026, 10, 21);
@@ -111,7 +111,7 @@ async function oneService(
   const get = async (wishes: Partial<FetchRequest> = {}) => {
     let done = false;
     const work = pages.fetch({
-      ...ASK,
+      ...DEFAULT_REQUEST,
       fetch_id: `f${asked++}`,
       url: PAGE,
       min_text_chars: 200,

@@ -9,12 +9,12 @@ import {
   variantOf,
 } from "../../actors/fetch/freshness.ts";
 import { EMPTY_RECORD, type FetchRequest, type PageRecord } from "../../schemas/fetch.ts";
-import { ASK as DEFAULTS } from "../harness/fetch-request.ts";
+import { DEFAULT_REQUEST as DEFAULTS } from "../harness/fetch-request.ts";
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = Date.UTC(2026, 10, 21);
 
-const ASK: FetchRequest = {
+const DEFAULT_REQUEST: FetchRequest = {
   ...DEFAULTS,
   fetch_id: "req_1",
   url: "https://example.org/",
@@ -35,7 +35,7 @@ const page = (
   record: Partial<PageRecord> = {},
   rest: Partial<CachedPage> = {},
 ): CachedPage => ({
-  url: ASK.url,
+  url: DEFAULT_REQUEST.url,
   record: { ...RECORD, ...record },
   tried: ["direct"],
   validated_ms: NOW_MS - age_h * HOUR_MS,
@@ -89,7 +89,7 @@ describe("whether a stored page answers (cache_ttl_s, tiers)", () => {
     ["a thin page answers a request for less text", page(1, { text_chars: 9 }), { min_text_chars: 9 }, "hit"],
     ["a short file is never thin", page(1, { text_chars: 0, content_kind: "pdf" }), {}, "hit"],
   ])("%s", (_, stored, wishes, kind) => {
-    expect(freshness(stored, { ...ASK, ...wishes }, NOW_MS).kind).toBe(kind);
+    expect(freshness(stored, { ...DEFAULT_REQUEST, ...wishes }, NOW_MS).kind).toBe(kind);
   });
 
   test.each<[string, Partial<PageRecord>, Partial<FetchRequest>, string]>([
@@ -98,7 +98,7 @@ describe("whether a stored page answers (cache_ttl_s, tiers)", () => {
   ])(
     "refuses %s without asking the origin again, and hands out nothing of it",
     (_, record, wishes, error) => {
-      const found = freshness(page(1, record), { ...ASK, ...wishes }, NOW_MS);
+      const found = freshness(page(1, record), { ...DEFAULT_REQUEST, ...wishes }, NOW_MS);
       expect(found).toMatchObject({ kind: "hit", answer: { error, record: { sha256: null, text: "" } } });
     },
   );
@@ -115,26 +115,29 @@ describe("the cache key", () => {
     ["the project", { project: "other" }, false],
   ])("changes with %s: %o", (_, wishes, changes) => {
     const same =
-      cacheKey("https://example.org/", ASK) === cacheKey("https://example.org/", { ...ASK, ...wishes });
+      cacheKey("https://example.org/", DEFAULT_REQUEST) ===
+      cacheKey("https://example.org/", { ...DEFAULT_REQUEST, ...wishes });
     expect(same).toBe(!changes);
   });
 
   test("does not tell ch from CH", () => {
-    expect(cacheKey("u", { ...ASK, country: "ch" })).toBe(cacheKey("u", { ...ASK, country: "CH" }));
+    expect(cacheKey("u", { ...DEFAULT_REQUEST, country: "ch" })).toBe(
+      cacheKey("u", { ...DEFAULT_REQUEST, country: "CH" }),
+    );
   });
 });
 
 test("requests that differ only in caller and deadline have one variant", () => {
   const other = {
-    ...ASK,
+    ...DEFAULT_REQUEST,
     fetch_id: "req_2",
     project: "p",
     deadline_ms: 1,
     hard_deadline: true,
     lane: "batch",
   } as const;
-  expect(variantOf(other)).toBe(variantOf(ASK));
-  expect(variantOf({ ...ASK, max_bytes: 5 })).not.toBe(variantOf(ASK));
+  expect(variantOf(other)).toBe(variantOf(DEFAULT_REQUEST));
+  expect(variantOf({ ...DEFAULT_REQUEST, max_bytes: 5 })).not.toBe(variantOf(DEFAULT_REQUEST));
 });
 
 test.each<[string, boolean, number | null, number | null]>([
@@ -160,7 +163,7 @@ describe("what replaces a stored page", () => {
     ["an archived copy over an archived copy", page(1, { tier: "archive" }), copy, true],
     ["the page itself over a copy", page(1, { tier: "archive" }), RECORD, true],
   ])("%s", (_, old, fresh, replaces) => {
-    expect(mayReplace(old, fresh, ASK, NOW_MS)).toBe(replaces);
+    expect(mayReplace(old, fresh, DEFAULT_REQUEST, NOW_MS)).toBe(replaces);
   });
 });
 

@@ -8,27 +8,17 @@ import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { FetchRequest } from "../../schemas/fetch.ts";
 import { answer, failure, HTML } from "../harness/fetch-harness.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
+import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
 
-const ASK: FetchRequest = {
+const REQUEST: FetchRequest = {
+  ...DEFAULT_REQUEST,
   fetch_id: "f",
-  url: "http://example.org/",
+  deadline_ms: 150_000,
   render: "never",
-  max_bytes: 1_000_000,
-  max_pdf_bytes: 1_000_000,
-  accept_pdf: true,
-  cache_ttl_s: null,
-  min_text_chars: 0,
   allow_archive: false,
   allow_alternates: false,
   allow_paid: false,
   tiers: ["direct"],
-  country: null,
-  user_agent: null,
-  accept_language: null,
-  lane: "sync",
-  project: "default",
-  deadline_ms: 150_000,
-  hard_deadline: false,
 };
 
 test.each([
@@ -64,7 +54,7 @@ test.each([
   });
   const work = { signal: lost.signal, ownsKey: () => true, epoch: 1 };
   const outcome = await runFetch(ask, work, {
-    request: ASK,
+    request: REQUEST,
     digest: "d",
     stored: Promise.resolve(null),
     stale: null,

@@ -7,6 +7,7 @@ import type { FetchAnswer, FetchRequest } from "../../schemas/fetch.ts";
 import { FetchResponse } from "../../schemas/fetch.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
 import { fetchAnswer, gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";
 
 const response = shape(FetchResponse);
@@ -42,25 +43,10 @@ async function cached() {
 describe("what is asked", () => {
   test("has every default filled in", async () => {
     expect(await requestFor({ url: "https://example.org/" })).toEqual({
+      ...DEFAULT_REQUEST,
       fetch_id: expect.stringMatching(/^req_/),
       url: "https://example.org/",
-      render: "auto",
-      max_bytes: 15_728_640,
-      max_pdf_bytes: 15_728_640,
-      accept_pdf: true,
-      cache_ttl_s: null,
-      min_text_chars: 500,
-      allow_archive: true,
-      allow_alternates: true,
-      allow_paid: true,
-      tiers: null,
-      country: null,
-      user_agent: null,
-      accept_language: null,
-      lane: "sync",
-      project: "default",
       deadline_ms: NOON_MS + 150_000,
-      hard_deadline: false,
     });
   });
 

@@ -17,8 +17,8 @@ import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import type { FetchRequest, Tier } from "../../schemas/fetch.ts";
-import { ASK } from "./fetch-request.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
+import { DEFAULT_REQUEST } from "./fetch-request.ts";
 
 export const LONG =
   "The boats come in at dawn, and everybody in the harbour knows what each of them has brought. ".repeat(9);
@@ -107,7 +107,7 @@ export async function oneService(
   const pages = fetchService({ documents, ask, clock, metrics, log });
   let asked = 0;
   const request = (options: Partial<FetchRequest> = {}): FetchRequest => ({
-    ...ASK,
+    ...DEFAULT_REQUEST,
     fetch_id: `f${asked++}`,
     deadline_ms: clock.now() + 150_000,
     ...options,

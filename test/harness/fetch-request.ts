@@ -1,7 +1,7 @@
-/** What the gateway asks when a caller says nothing but an address. */
+/** The request that the gateway makes of a body with nothing but an address. */
 import type { FetchRequest } from "../../schemas/fetch.ts";
 
-export const ASK: Omit<FetchRequest, "fetch_id" | "deadline_ms"> = {
+export const DEFAULT_REQUEST: Omit<FetchRequest, "fetch_id" | "deadline_ms"> = {
   url: "http://example.org/",
   render: "auto",
   max_bytes: 15_728_640,
