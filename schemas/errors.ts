@@ -1,9 +1,9 @@
 /**
- * Everything that can go wrong, as a caller sees it. A failed fetch is an answer, not an exception:
- * these are values that travel in `error` fields, and the tables are the only place they are spelled.
+ * The error codes of the public API. A failed fetch is an answer, not an exception: these are the values of `error`
+ * fields, and these tables are the only place that lists them.
  */
 
-/** Whether asking again can help: never, later, or only with a changed request. */
+/** Whether a repeated request can help: never, later, or only when it is changed. */
 type Retry = "no" | "later" | "changed";
 
 interface Meaning {
@@ -11,7 +11,7 @@ interface Meaning {
   readonly means: string;
 }
 
-/** `error` of a FetchResponse (1-core.md, Fetch errors); `http_<status>` stands beside the table. */
+/** `error` of a FetchResponse; `http_<status>` is possible as well. */
 export const FETCH_ERRORS = {
   invalid_url: { retry: "no", means: "not an http(s) URL" },
   blocked_destination: {
@@ -57,12 +57,12 @@ export const FETCH_ERRORS = {
 
 export type FetchError = keyof typeof FETCH_ERRORS | `http_${number}`;
 
-/** Whether the same fetch may be tried again later with hope. */
+/** Whether the same fetch may succeed later. */
 export function canRetry(error: FetchError): boolean {
   return error in FETCH_ERRORS && FETCH_ERRORS[error as keyof typeof FETCH_ERRORS].retry === "later";
 }
 
-/** `error` of a SearchResponse (1-core.md, Search errors); `fallback_http_<status>` stands beside the table. */
+/** `error` of a SearchResponse; `fallback_http_<status>` is possible as well. */
 export const SEARCH_ERRORS = {
   metasearch_error: { retry: "later", means: "no metasearch instance gave a usable answer" },
   metasearch_timeout: { retry: "later", means: "no metasearch instance answered in time" },
@@ -80,7 +80,7 @@ export const SEARCH_ERRORS = {
 
 export type SearchError = keyof typeof SEARCH_ERRORS | `fallback_http_${number}`;
 
-/** `error` of a filing-system answer (2-adapters.md, Errors); documents/fetch has those of a fetch as well. */
+/** `error` of a filing-system answer; documents/fetch has the errors of a fetch as well. */
 export const FILINGS_ERRORS = {
   unknown_identifier: {
     retry: "no",

@@ -1,6 +1,6 @@
 /**
- * POST /v1/search: what is asked, what is answered (1-core.md, SearchBody and SearchResponse), and what the Search
- * actor and the one that knows the metasearch instances say.
+ * POST /v1/search: its body and its response, and the contracts of the Search actor and of the actor that knows the
+ * state of the metasearch instances.
  */
 import { type Static, Type } from "typebox";
 import { BillingCategory, Nullable } from "./common.ts";
