@@ -12,7 +12,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { chromium as playwright } from "playwright-core";
+import { chromium as playwright } from "playwright";
 import { destination } from "../actors/lib/web/destination.ts";
 import { browserPool, FEATURES_OFF } from "../actors/tiers/adapters/browser-pool.ts";
 import { findChromium } from "../actors/tiers/adapters/chromium.ts";

@@ -1,7 +1,7 @@
 /** The route `browser` of a node with that role: Chromium, the egress proxy in front of it, and the pool. */
 import type { Destination } from "../actors/lib/web/destination.ts";
 import type { Transport } from "../actors/lib/web/transport.ts";
-import { browserPool, MAX_PAGES } from "../actors/tiers/adapters/browser-pool.ts";
+import { browserPool, MAX_PAGES, playwrightChromium } from "../actors/tiers/adapters/browser-pool.ts";
 import { findChromium } from "../actors/tiers/adapters/chromium.ts";
 import { browserTransport } from "../actors/tiers/adapters/transport.browser.ts";
 import { egressProxy } from "../cluster/adapters/egress/egress.proxy.ts";
@@ -35,6 +35,7 @@ export async function openBrowser(
   const chromium = findChromium({
     path: tiers.chromium_path ?? null,
     folder: dataPath(storage.data_dir, "chromium"),
+    playwright: playwrightChromium(),
   });
   if (chromium === null) {
     const path = tiers.chromium_path;

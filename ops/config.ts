@@ -338,7 +338,7 @@ export const Config = Type.Object(
         chromium_path: optionalText({
           env: "TRAWL_CHROMIUM_PATH",
           description:
-            "The browser to run; default: the system's Chromium or Chrome, else the one from npm; none turns the route browser off.",
+            "The browser to run; default: the system's Chromium or Chrome, else the one of npx playwright install, else the one from npm; none turns the route browser off.",
         }),
       },
       closed,

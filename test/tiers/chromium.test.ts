@@ -3,8 +3,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromium as playwright } from "playwright-core";
-import { defaultPages } from "../../actors/tiers/adapters/browser-pool.ts";
+import { chromium as playwright } from "playwright";
+import { defaultPages, playwrightChromium } from "../../actors/tiers/adapters/browser-pool.ts";
 import { findChromium } from "../../actors/tiers/adapters/chromium.ts";
 import { article } from "../harness/web.ts";
 import { browsers, desk } from "../harness/browser-harness.ts";
@@ -21,8 +21,12 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("Chromium", () => {
-  const find = (path: string | null, system: string[], archives: string | null = null) =>
-    findChromium({ path, system, archives, folder });
+  const find = (
+    path: string | null,
+    system: string[],
+    archives: string | null = null,
+    installed: string | null = null,
+  ) => findChromium({ path, system, archives, folder, playwright: installed });
 
   test("is the one that was named", async () => {
     const found = find(program, [other]);
@@ -52,8 +56,20 @@ describe("Chromium", () => {
     expect(find(path(), [other], folder)).toBeNull();
   });
 
-  test("is npm's when the system has none", () => {
+  test("is the one that Playwright's installer put there when the system has none", async () => {
+    const found = find(null, ["/nowhere/chromium"], folder, program);
+    expect([found?.from, (await found!.ready()).path]).toEqual(["playwright", program]);
+    expect(find(null, [other], folder, program)?.from).toBe("system");
+    expect(find("none", [], folder, program)).toBeNull();
+  });
+
+  test("is npm's when neither the system has one nor Playwright's installer put one there", () => {
     expect(find(null, [], folder)?.from).toBe("npm");
+    expect(find(null, [], folder, join(folder, "not-installed"))?.from).toBe("npm");
+  });
+
+  test("is looked for where Playwright's installer puts it", () => {
+    expect(playwrightChromium()).toMatch(/chromium-\d+/);
   });
 
   test("is none when there is none anywhere", () => {

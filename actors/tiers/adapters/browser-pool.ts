@@ -16,7 +16,7 @@ import {
   type CDPSession,
   chromium,
   type Page,
-} from "playwright-core";
+} from "playwright";
 import type { EgressProxy, ProxySession } from "../../../cluster/ports/egress-proxy.ts";
 import type { Chromium } from "./chromium.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
@@ -89,6 +89,15 @@ export interface PoolOptions {
 }
 
 const MB = 2 ** 20;
+
+/** Where `npx playwright install chromium` puts its browser, whether it is there or not; null on unsupported systems. */
+export function playwrightChromium(): string | null {
+  try {
+    return chromium.executablePath() || null;
+  } catch {
+    return null;
+  }
+}
 
 export function defaultPages(memory_bytes: number, cores: number): number {
   return Math.max(1, Math.min(16, 2 * cores, Math.floor(memory_bytes / (512 * MB))));

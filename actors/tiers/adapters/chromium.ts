@@ -1,7 +1,7 @@
 /**
- * Which browser the route `browser` runs: the operator's setting, else the system's Chromium or Chrome, else the one
- * from npm (headless shell for Linux on x64), which is unpacked when it is first needed. This file finds the browser;
- * it starts it only to ask for its version.
+ * Which browser the route `browser` runs: the operator's setting, else the system's Chromium or Chrome, else the Chromium
+ * that `npx playwright install` put there, else the one from npm (headless shell for Linux on x64), which is unpacked
+ * when it is first needed. This file finds the browser; it starts it only to ask for its version.
  */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, createReadStream, createWriteStream, existsSync, statSync } from "node:fs";
@@ -19,7 +19,7 @@ export interface Executable {
 }
 
 export interface Chromium {
-  readonly from: "setting" | "system" | "npm";
+  readonly from: "setting" | "system" | "playwright" | "npm";
   /** For log lines and reports. */
   readonly sentence: string;
   /** Throws when the archive from npm cannot be unpacked or does not run here. */
@@ -33,6 +33,8 @@ export interface ChromiumOptions {
   readonly folder: string;
   /** Default: the paths of this platform's packages. The program itself, not a wrapper script that adds flags. */
   readonly system?: readonly string[];
+  /** Where Playwright's own installer puts Chromium. Default: not looked for. */
+  readonly playwright?: string | null;
   /** The folder of the archives from npm; null: there are none. Default: that of the installed package. */
   readonly archives?: string | null;
 }
@@ -62,10 +64,11 @@ export function findChromium({
   path,
   folder,
   system = SYSTEM[process.platform] ?? [],
+  playwright = null,
   archives = npmArchives(),
 }: ChromiumOptions): Chromium | null {
   const home = { HOME: folder, LANG: "C.UTF-8" };
-  const chromiumAt = (at: string, from: "setting" | "system"): Chromium => ({
+  const chromiumAt = (at: string, from: "setting" | "system" | "playwright"): Chromium => ({
     from,
     sentence: `Chromium at ${at}`,
     ready: async () => {
@@ -77,6 +80,7 @@ export function findChromium({
   if (path !== null) return isProgram(path) ? chromiumAt(path, "setting") : null;
   const installed = system.find(isProgram);
   if (installed !== undefined) return chromiumAt(installed, "system");
+  if (playwright !== null && isProgram(playwright)) return chromiumAt(playwright, "playwright");
   if (archives === null) return null;
   let unpacking: Promise<Executable> | undefined;
   return {
