@@ -1,4 +1,4 @@
-/** Which destinations are reached (gateway.md, 9; 1-core.md, blocked_destination and invalid_url). */
+/** SSRF protection: which destinations may be connected to (`blocked_destination`, `invalid_url`). */
 import { existsSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

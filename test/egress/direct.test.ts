@@ -1,4 +1,4 @@
-/** The route `direct`: hops, leave for each of them, sizes, fields (1-core.md, FetchResponse.redirects and max_bytes). */
+/** The route `direct`: redirect hops and a permit for each of them, limits of size, header fields. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { destination } from "../../actors/lib/web/destination.ts";
 import type {

@@ -1,4 +1,4 @@
-/** Header fields and first bytes (1-core.md, FetchResponse headers and content_kind; 3-decisions.md, Core). */
+/** Header fields and first bytes: which fields are shown, freshness, Retry-After, the kind of content. */
 import { describe, expect, test } from "vitest";
 import { contentKindOf, freshnessOf, exposedHeaders, retryAfterSeconds } from "../../actors/lib/web/http.ts";
 

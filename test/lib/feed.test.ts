@@ -107,7 +107,7 @@ describe("a feed that is none of that", () => {
     const item = "<item><title>t</title><link>https://news.example/x</link></item>";
     const wanted = "<item><link>https://news.example/a/ferry</link><description>d</description></item>";
     expect(one(rss(item.repeat(4_000) + wanted))).toHaveLength(1);
-    // Beyond the limit nobody looks.
+    // Items beyond the limit are not read.
     expect(one(rss(item.repeat(5_000) + wanted))).toHaveLength(0);
     const deep = `<entry><id>https://news.example/a/ferry</id><content type="xhtml">${"<b>".repeat(20_000)}x</content></entry>`;
     expect(one(`<feed>${deep}</feed>`)).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** Who asks not to be found is not found: X-Robots-Tag and the robots meta element. */
+/** Pages that ask not to be indexed: X-Robots-Tag and the robots meta element. */
 import { expect, test } from "vitest";
 import { refusesIndexing } from "../../actors/lib/content/noindex.ts";
 

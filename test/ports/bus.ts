@@ -1,4 +1,4 @@
-/** What every bus promises (cluster/ports/bus.ts; cluster.md, sections 3, 4, 5 and 9). */
+/** What every bus promises (cluster/ports/bus.ts). */
 import { expect, test, vi } from "vitest";
 import {
   type Bus,

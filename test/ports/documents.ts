@@ -1,4 +1,4 @@
-/** What every documents adapter promises (cluster/ports/documents.ts; cluster.md, section 10). */
+/** What every documents adapter promises (cluster/ports/documents.ts). */
 import { expect, test } from "vitest";
 import type { Documents } from "../../cluster/ports/documents.ts";
 

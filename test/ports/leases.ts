@@ -1,4 +1,4 @@
-/** What every adapter of leases promises (cluster/ports/leases.ts; cluster.md, section 3.3). */
+/** What every adapter of leases promises (cluster/ports/leases.ts). */
 import { expect, test } from "vitest";
 import type { Leases, Renewal } from "../../cluster/ports/leases.ts";
 

@@ -63,7 +63,7 @@ const MALFORMED: readonly (readonly [body: unknown, loc: readonly (string | numb
   [{ project_ref: "a".repeat(501) }, ["body", "project_ref"], "string_too_long"],
 ];
 
-/** 3-decisions.md, Running it: honoured within 5 s. */
+/** A change of a key takes effect within 5 s. */
 async function becomes(ask: () => Promise<HttpResponse>, status: number): Promise<void> {
   await expect.poll(async () => (await ask()).status, { timeout: 5_000, interval: 50 }).toBe(status);
 }
@@ -82,7 +82,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
   const key = async (...options: string[]): Promise<{ key: string; prefix: string }> =>
     service.trawl("key", "create", "--project", "default", ...options);
 
-  describe("keys (1-core.md, Authentication)", () => {
+  describe("keys", () => {
     test.each([
       [{}, "missing bearer token"],
       [{ authorization: "" }, "missing bearer token"],
@@ -165,7 +165,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
     });
   });
 
-  describe("limits (1-core.md, Limits)", () => {
+  describe("limits", () => {
     test("of a key's own requests per second are 429 with Retry-After", async () => {
       const { key: secret } = await key("--rps", "2");
       const answers = await Promise.all(Array.from({ length: 8 }, () => fetch(secret)));
@@ -224,7 +224,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
     });
   });
 
-  describe("refusals (1-core.md, Errors)", () => {
+  describe("refusals", () => {
     test("has at least forty malformed bodies", () => {
       expect(MALFORMED.length).toBeGreaterThanOrEqual(40);
     });

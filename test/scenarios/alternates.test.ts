@@ -1,6 +1,6 @@
 /**
- * Open copies and domain memory as callers and operators see them: the real program over a local web with a publisher,
- * a wire, a register of papers and a metasearch instance (1-core.md, allow_alternates; `trawl domain`).
+ * Open copies, and what is stored of a domain, as clients and operators see them: the real program over a local web with a publisher,
+ * a wire, a register of papers and a metasearch instance (`allow_alternates`, `trawl domain`).
  */
 import { describe, expect, test } from "vitest";
 import { scenario } from "../harness/scenario.ts";

@@ -1,4 +1,4 @@
-/** The exact bytes of a fetch, downloaded by whoever retrieved them (1-core.md, GET /v1/bodies/{sha256}). */
+/** GET /v1/bodies/{sha256}: the exact bytes of a fetch, for projects that have retrieved them. */
 import { createHash, randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { scenario } from "../harness/scenario.ts";
@@ -104,7 +104,7 @@ describe.each(SETUPS)("a stored body, $setup", ({ start }) => {
     expect(beyond.headers["content-range"]).toBe("bytes */200000");
   });
 
-  test("is 404 to a project that did not retrieve it, until it does (1-core.md, Authentication 10)", async () => {
+  test("is 404 to a project that did not retrieve it, until it does", async () => {
     const site = sites.site({ "/": { body: article("Shared") } });
     const url = `${site.origin}/`;
     const { body_url } = await service.fetch({ url });

@@ -13,7 +13,7 @@ const counting = (headers: Readonly<Record<string, string>> = {}) => {
 describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
   const { sites, service } = scenario(start);
 
-  test("answers again without the origin, the same page at no cost (1-core.md, FetchResponse: cached)", async () => {
+  test("answers again without the origin, the same page at no cost (`cached`)", async () => {
     const site = sites.site({ "/a%7eb": counting() });
     const first = await service.fetch({ url: `${site.origin}/a%7eb` });
     const second = await service.fetch({ url: `${site.origin}/a%7eb` });
@@ -25,7 +25,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
     expect(cached).toEqual({ ...fresh, cached: true, billing_category: "fetch_cached", cost_usd: 0 });
     expect(site.hits("/a%7eb")).toBe(1);
 
-    // 3-decisions.md, Core: keyed by the normalised URL.
+    // The cache key is the normalised URL.
     for (const url of [
       `${site.origin.toUpperCase().replace("HTTP", "http")}/a%7eb`,
       `${site.origin}/a~b#part`,
@@ -62,7 +62,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
     expect(site.hits("/")).toBe(2);
   });
 
-  test("asks the origin of a page older than cache_ttl_s whether it changed (1-core.md: revalidated)", async () => {
+  test("asks the origin of a page older than cache_ttl_s whether it changed (`revalidated`)", async () => {
     let edition = 1;
     const site = sites.site({
       "/": ({ headers }) =>
@@ -139,7 +139,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
     { cache_control: "no-store", kept: false },
     { cache_control: "private, no-store, max-age=3600", kept: false },
     { cache_control: "max-age=3600", kept: true },
-    // 3-decisions.md, Core: at least 5 min.
+    // A page is fresh for at least 5 min.
     { cache_control: "max-age=0", kept: true },
     { cache_control: "no-cache", kept: true },
   ])("of Cache-Control $cache_control: kept is $kept", async ({ cache_control, kept }) => {
@@ -170,7 +170,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
     }
   });
 
-  test("answers no request whose routes could not have come to the page (1-core.md, tiers)", async () => {
+  test("answers no request whose routes could not have come to the page (`tiers`)", async () => {
     const site = sites.site({ "/": counting() });
     const url = `${site.origin}/`;
     await service.fetch({ url });
@@ -193,7 +193,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
     },
   );
 
-  test("lets twenty who ask at once share one request to the origin (3-decisions.md, Core)", async () => {
+  test("lets twenty callers at the same time share one request to the origin", async () => {
     const door = gate();
     let asked = 0;
     const site = sites.site({
@@ -229,7 +229,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
     expect({ languages, times: asked.length }).toEqual({ languages: new Set(["de", "fr"]), times: 2 });
   });
 
-  test("gets the page of a client who has left (1-core.md, 504: the work completes)", async () => {
+  test("gets the page of a client that has gone: after a 504 the work completes", async () => {
     const door = gate();
     const site = sites.site({
       "/": async () => {

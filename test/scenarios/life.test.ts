@@ -24,9 +24,7 @@ async function isListening(address: string): Promise<boolean> {
 describe.each(SETUPS)("a life, $setup", ({ start }) => {
   const { sites, service } = scenario(start);
 
-  test("begins with a key that is printed once and works ever after (3-decisions.md, Running it)", async ({
-    annotate,
-  }) => {
+  test("begins with a key that is printed once and works ever after", async ({ annotate }) => {
     const fresh = await start({ TRAWL_ADMIN_KEY: "" });
     try {
       const keys = [...fresh.stdout().matchAll(/\bak_[A-Za-z0-9]{43}\b/g)].map(([key]) => key);

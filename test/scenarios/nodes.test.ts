@@ -1,4 +1,4 @@
-/** Several nodes as an operator has them: one joins, one drains, one dies, and the bus goes away (cluster.md, 3.5 and 6). */
+/** Several nodes as an operator has them: one joins, one drains, one dies, and the bus goes away. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { request } from "undici";
 import { type Called, type ClusterOf, clusterOf } from "../harness/cluster-of.ts";

@@ -1,4 +1,4 @@
-/** The route `archive`: pywb over a WARC of our own, and an archive that answers as none should (1-core.md, allow_archive). */
+/** The route `archive`: pywb over a WARC of our own, and an archive with wrong answers. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

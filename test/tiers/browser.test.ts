@@ -1,4 +1,4 @@
-/** The route browser on pages that mean well (1-core.md: render, accept_language, user_agent, max_bytes, body_kind). */
+/** The route `browser` on ordinary pages: render, accept_language, user_agent, max_bytes, body_kind. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { HopRefusal, TransportResult } from "../../actors/lib/web/transport.ts";
 import { article, coded, redirect } from "../harness/web.ts";

@@ -134,7 +134,7 @@ describe("worth trying are", () => {
     ["19960101000000", false],
     ["20260230000000", false],
     ["", false],
-  ])("%s: %s (365 days, 1-core.md, allow_archive)", (timestamp, young) => {
+  ])("%s: %s (365 days)", (timestamp, young) => {
     expect(isRecent(timestamp, NOW_MS)).toBe(young);
     expect(times([at(timestamp)])).toEqual(young ? [timestamp] : []);
   });

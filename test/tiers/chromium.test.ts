@@ -1,4 +1,4 @@
-/** Which Chromium is run (3-decisions.md, TRAWL_CHROMIUM_PATH). */
+/** Which Chromium is run (TRAWL_CHROMIUM_PATH). */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The route `proxy`: real forward proxies, faulty ones, sessions and countries (3-decisions.md, TRAWL_PROXY_URL). */
+/** The route `proxy`: real forward proxies, faulty ones, sessions and countries (TRAWL_PROXY_URL). */
 import { once } from "node:events";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";

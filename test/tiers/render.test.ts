@@ -1,4 +1,4 @@
-/** The route `proxy_render`: a rendering service of our own on loopback, and what the public ones are asked (3-decisions.md). */
+/** The route `proxy_render`: a rendering service on loopback, and the requests to the public services. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
