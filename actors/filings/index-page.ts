@@ -1,8 +1,9 @@
 /**
- * What a filing's index page lists, and what its folder listing does: parsed as they are sent, addresses always built
- * from the CIK that was asked for. It fetches nothing.
+ * The parsers of a filing's index page and of its folder's listing. They read what the filing system sends; addresses in
+ * the result are always built from the requested CIK.
  */
-import { Parser } from "htmlparser2";
+import { type CheerioAPI, load } from "cheerio/slim";
+import { DomHandler, Parser } from "htmlparser2";
 import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
 import type { FilingDocument } from "../../schemas/filings.ts";
 import { easternToUtc } from "./eastern.ts";
@@ -25,9 +26,10 @@ export interface IndexPage {
 }
 
 const SLICE_CHARS = 32 * 1024;
-/** Links of a longer list are nobody's documents. */
+const ROWS_AT_ONCE = 200;
+/** Rows beyond this are not read: no filing has so many documents. */
 const MAX_ROWS = 20_000;
-/** No index page nests like this, and a parser slows down with each level. */
+/** No index page nests like this, and a document tree this deep would exhaust the stack. */
 const MAX_DEPTH = 1_000;
 
 const tidy = (text: string): string => text.replaceAll(/\s+/gu, " ").trim();
@@ -35,128 +37,124 @@ const textOrNull = (text: string | undefined): string | null => tidy(text ?? "")
 const day = (text: string | undefined): string | null =>
   /^\d{4}-\d{2}-\d{2}$/.exec(tidy(text ?? ""))?.[0] ?? null;
 
-/** Null: it is no index page. */
+/** Null: the page is no index page. */
 export async function parseIndexPage(
   html: string,
-  where: FilingLocation,
+  location: FilingLocation,
   yieldToEventLoop: YieldToEventLoop,
 ): Promise<IndexPage | null> {
-  const page = indexParser(where);
-  for (let at = 0; at < html.length; at += SLICE_CHARS) {
-    page.write(html.slice(at, at + SLICE_CHARS));
+  const $ = await parseHtml(html, yieldToEventLoop);
+  if (!$) return null;
+  const form = formOf($);
+  const info = infoOf($);
+  await yieldToEventLoop();
+  const rows = await rowsOf($, yieldToEventLoop);
+  if (form === null && info.size === 0 && rows.length === 0) return null;
+  return {
+    form,
+    filing_date: day(info.get("Filing Date")),
+    report_date: day(info.get("Period of Report")),
+    accepted: easternToUtc(tidy(info.get("Accepted") ?? "")),
+    company: companyOf($, location.cik),
+    documents: rows.map((row) => documentOf(row, location)).filter((document) => document !== null),
+  };
+}
+
+/** The document tree, parsed in slices so that other work gets the event loop. Null: it nests too deeply. */
+async function parseHtml(html: string, yieldToEventLoop: YieldToEventLoop): Promise<CheerioAPI | null> {
+  let depth = 0;
+  let isTooDeep = false;
+  const tree = new DomHandler();
+  const parser = new Parser({
+    onopentag(name, attributes) {
+      isTooDeep ||= ++depth > MAX_DEPTH;
+      if (!isTooDeep) tree.onopentag(name, attributes);
+    },
+    ontext: (text) => tree.ontext(text),
+    onclosetag() {
+      depth--;
+      if (!isTooDeep) tree.onclosetag();
+    },
+    onend: () => tree.onend(),
+  });
+  for (let at = 0; at < html.length && !isTooDeep; at += SLICE_CHARS) {
+    parser.write(html.slice(at, at + SLICE_CHARS));
     await yieldToEventLoop();
   }
-  return page.end();
+  parser.end();
+  // cheerio's types come from an older version of the parser, whose trees have the same form.
+  return isTooDeep ? null : load(tree.root as unknown as Parameters<typeof load>[0]);
 }
 
-interface Cell {
-  text: string;
-  href: string | null;
+/** The tables of documents; everything else on the page is outside of them. */
+const TABLES = 'table[summary="Document Format Files" i], table[summary="Data Files" i]';
+
+/** "Form 10-K" stands in the heading of the page. */
+function formOf($: CheerioAPI): string | null {
+  for (const element of $("strong")) {
+    const form = /^\s*Form\s+(.+)$/s.exec($(element).text())?.[1];
+    if (form !== undefined && $(element).closest(TABLES).length === 0) return textOrNull(form);
+  }
+  return null;
 }
 
-interface Party {
-  name: string;
-  readonly ciks: Set<number>;
-}
-
-function indexParser(where: FilingLocation): { write: (html: string) => void; end: () => IndexPage | null } {
-  let form: string | null = null;
+/** Labels and values, which alternate: "Filing Date", "2024-11-01". */
+function infoOf($: CheerioAPI): ReadonlyMap<string, string> {
   const info = new Map<string, string>();
-  const parties: Party[] = [];
-  const rows: Cell[][] = [];
-  /** Where text goes, and at the end of which element it stops. */
-  let into: ((text: string) => void) | null = null;
-  let until = 0;
-  let depth = 0;
-  let too_deep = false;
   let label = "";
-  let in_table = false;
-  let row: Cell[] | null = null;
-  let party: Party | null = null;
-  let named = (): string | null => null;
+  for (const element of $('div[class="infoHead"], div[class="info"]')) {
+    const text = $(element).text();
+    if ($(element).hasClass("infoHead")) label = tidy(text);
+    else if (!info.has(label)) info.set(label, text);
+  }
+  return info;
+}
 
-  const collect = (take: (text: string) => void): void => {
-    into = take;
-    until = depth;
-  };
+/** The name of the party with this CIK, else of the first party. The links after a party's name have its CIK. */
+function companyOf($: CheerioAPI, cik: number): string | null {
+  let first: string | null = null;
+  let name: string | null = null;
+  for (const element of $('span[class="companyName"], a[href*="CIK=" i]')) {
+    const node = $(element);
+    if (node.is("span")) {
+      name = node.text();
+      first ??= name;
+      continue;
+    }
+    const linked = /[?&]CIK=0*(\d{1,10})(?:&|$)/i.exec(node.attr("href")!);
+    if (name !== null && Number(linked?.[1]) === cik && node.closest(TABLES).length === 0)
+      return partyName(name);
+  }
+  return first === null ? null : partyName(first);
+}
 
-  const parser = new Parser(
-    {
-      onopentag(name, attributes) {
-        if (++depth > MAX_DEPTH) too_deep = true;
-        const kind = attributes["class"] ?? "";
-        if (name === "table") {
-          in_table = /^(Document Format Files|Data Files)$/i.test(tidy(attributes["summary"] ?? ""));
-          return;
-        }
-        if (in_table) {
-          if (name === "tr") row = [];
-          else if (name === "td" && row) {
-            const cell: Cell = { text: "", href: null };
-            row.push(cell);
-            collect((text) => void (cell.text += text));
-          } else if (name === "a" && row?.length) row.at(-1)!.href ??= attributes["href"] ?? null;
-          return;
-        }
-        if (name === "a" && party) {
-          const cik = /[?&]CIK=0*(\d{1,10})(?:&|$)/i.exec(attributes["href"] ?? "");
-          if (cik) party.ciks.add(Number(cik[1]));
-          return;
-        }
-        if (name === "div" && kind === "infoHead") {
-          label = "";
-          collect((text) => void (label += text));
-        } else if (name === "div" && kind === "info") {
-          const of = tidy(label);
-          if (!info.has(of)) info.set(of, "");
-          collect((text) => void info.set(of, info.get(of)! + text));
-        } else if (name === "span" && kind === "companyName") {
-          const fresh: Party = { name: "", ciks: new Set() };
-          party = fresh;
-          parties.push(fresh);
-          collect((text) => void (fresh.name += text));
-        } else if (name === "strong" && form === null && into === null) {
-          let strong = "";
-          collect((text) => void (strong += text));
-          named = () => textOrNull(/^\s*Form\s+(.+)$/s.exec(strong)?.[1]);
-        }
-      },
-      ontext(text) {
-        into?.(text);
-      },
-      onclosetag(name) {
-        if (depth === until) into = null;
-        if (name === "strong") form ??= named();
-        depth--;
-        if (name === "table") in_table = false;
-        if (name === "tr" && row) {
-          if (row.length >= 5 && rows.length < MAX_ROWS) rows.push(row);
-          row = null;
-        }
-      },
-    },
-    { decodeEntities: true },
-  );
+interface Row {
+  readonly sequence: string;
+  readonly description: string;
+  readonly href: string | null;
+  readonly type: string;
+  readonly size: string;
+}
 
-  return {
-    write: (html) => {
-      if (!too_deep) parser.write(html);
-    },
-    end() {
-      parser.end();
-      if (too_deep) return null;
-      if (form === null && info.size === 0 && rows.length === 0) return null;
-      const asked = parties.find(({ ciks }) => ciks.has(where.cik)) ?? parties[0];
-      return {
-        form,
-        filing_date: day(info.get("Filing Date")),
-        report_date: day(info.get("Period of Report")),
-        accepted: easternToUtc(tidy(info.get("Accepted") ?? "")),
-        company: asked ? partyName(asked.name) : null,
-        documents: rows.map((cells) => documentOf(cells, where)).filter((document) => document !== null),
-      };
-    },
-  };
+/** Rows of at least five cells; shorter ones are headings. */
+async function rowsOf($: CheerioAPI, yieldToEventLoop: YieldToEventLoop): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  const tables = $(TABLES);
+  const elements = [...tables.children("tr"), ...tables.children("tbody").children("tr")];
+  for (const [at, element] of elements.slice(0, MAX_ROWS).entries()) {
+    if (at % ROWS_AT_ONCE === 0) await yieldToEventLoop();
+    const cells = $(element).children("td");
+    if (cells.length < 5) continue;
+    const textOf = (column: number): string => $.text([cells[column]!]);
+    rows.push({
+      sequence: textOf(0),
+      description: textOf(1),
+      href: cells.eq(2).find("a[href]").attr("href") ?? null,
+      type: textOf(3),
+      size: textOf(4),
+    });
+  }
+  return rows;
 }
 
 /** `NVIDIA CORP (Filer) CIK: 0001045810 (see all company filings)` to the name alone. */
@@ -165,18 +163,17 @@ const partyName = (text: string): string | null => {
   return textOrNull(before.replace(/\s*\((?:Filer|Filed for|Filed by|Issuer|Reporting|Subject)\)\s*$/i, ""));
 };
 
-/** Null: a row of a sub-folder, which holds a styled copy of another row's document. */
-function documentOf(cells: readonly Cell[], where: FilingLocation): FilingDocument | null {
-  const [sequence, description, link, type, size] = cells as readonly [Cell, Cell, Cell, Cell, Cell];
-  const name = fileNameOf(link.href, folderPath(where.cik, where.accession));
+/** Null: a row of a sub-folder, which has a styled copy of another row's document. */
+function documentOf(row: Row, location: FilingLocation): FilingDocument | null {
+  const name = fileNameOf(row.href, folderPath(location.cik, location.accession));
   if (name === "elsewhere") return null;
   return {
-    sequence: textOrNull(sequence.text),
-    description: textOrNull(description.text),
+    sequence: textOrNull(row.sequence),
+    description: textOrNull(row.description),
     document: name,
-    type: textOrNull(type.text),
-    size: sizeOf(size.text),
-    url: name === null ? null : addressOf(name, where),
+    type: textOrNull(row.type),
+    size: sizeOf(row.size),
+    url: name === null ? null : addressOf(name, location),
   };
 }
 
@@ -189,8 +186,8 @@ const addressOf = (name: string, { cik, accession, www_url }: FilingLocation): s
   `${www_url}${folderPath(cik, accession)}${encodeURIComponent(name)}`;
 
 /**
- * The file a link leads to: null when it leads to the folder itself, `elsewhere` when to what lies deeper in it. Links
- * may go through the viewer (`/ix?doc=…`) and name another registrant's CIK.
+ * The file a link leads to; null: it leads to the folder itself; `elsewhere`: it leads to a sub-folder. Links may go
+ * through the viewer (`/ix?doc=…`) and name another registrant's CIK.
  */
 function fileNameOf(href: string | null, folder: string): string | null {
   if (href === null) return null;
@@ -214,7 +211,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The folder's own listing, where there is no index page; it knows no types. Null: it is no such listing. */
+/** The folder's own listing, which has no types of documents. Null: the value is no such listing. */
 export function parseFolderListing(value: unknown, where: FilingLocation): readonly FilingDocument[] | null {
   const listing = (value as { directory?: { item?: unknown } } | null)?.directory?.item;
   if (!Array.isArray(listing)) return null;
