@@ -68,9 +68,9 @@ export function openFilingsUpstream(config: Config, deps: FilingsUpstreamDeps): 
       ),
     ],
     denyFilingHosts: (other) => denyHosts(other, { owns: hosts.owns, name: "the filing system" }),
-    denyFilingDestinations: (other) => ({
-      ...other,
-      url: (url) => (hosts.owns(url) ? "blocked_destination" : other.url(url)),
+    denyFilingDestinations: (destination) => ({
+      ...destination,
+      url: (url) => (hosts.owns(url) ? "blocked_destination" : destination.url(url)),
     }),
     source: (ask) =>
       filingSource({ ...common, ask, random: deps.random, isConfigured: identity !== undefined }),

@@ -44,7 +44,7 @@ export const SourceAnswer = Type.Union([
     cached: Type.Boolean(),
     /** True: the upstream was asked, and the stored bytes are still current. */
     revalidated: Type.Boolean(),
-    /** Requests sent for this answer; callers who share an answer all see the same number. */
+    /** Requests sent for this answer; callers that share an answer all get the same number. */
     requests: Type.Integer(),
   }),
   /** The upstream has no such document. It causes no pause. */

@@ -159,8 +159,10 @@ async function rowsOf($: CheerioAPI, yieldToEventLoop: YieldToEventLoop): Promis
 
 /** `NVIDIA CORP (Filer) CIK: 0001045810 (see all company filings)` to the name alone. */
 const partyName = (text: string): string | null => {
-  const before = tidy(text).replace(/\s*CIK:?\s*\d{10}.*$/, "");
-  return textOrNull(before.replace(/\s*\((?:Filer|Filed for|Filed by|Issuer|Reporting|Subject)\)\s*$/i, ""));
+  const withoutCik = tidy(text).replace(/\s*CIK:?\s*\d{10}.*$/, "");
+  return textOrNull(
+    withoutCik.replace(/\s*\((?:Filer|Filed for|Filed by|Issuer|Reporting|Subject)\)\s*$/i, ""),
+  );
 };
 
 /** Null: a row of a sub-folder, which has a styled copy of another row's document. */

@@ -56,7 +56,7 @@ function hashOf(bytes: Uint8Array, from: number, to: number): number {
   return hash;
 }
 
-/** Builds the index of folded names; yields to the event loop after every `slice_names` names. */
+/** One algorithm: builds the index of folded names and searches it. Yields to the event loop after every `slice_names` names. */
 export async function nameIndex(
   folded: readonly string[],
   yieldToEventLoop: YieldToEventLoop,

@@ -117,9 +117,9 @@ describe("the addresses of the filing system", () => {
       "https://www.sec.gov/Archives/edgar/data/1/a.htm",
     ],
     ["https://www.sec.gov/a/../b", "https://www.sec.gov/b"],
-  ])("%s is asked for as %s", (url, asked) => {
+  ])("%s is asked for as %s", (url, request) => {
     expect(real.owns(url)).toBe(true);
-    expect(real.urlOf(real.addressOf(url)!)).toBe(asked);
+    expect(real.urlOf(real.addressOf(url)!)).toBe(request);
   });
 
   test.each(["https://user:pw@www.sec.gov/x", "https://www.sec.gov:8443/x", "ftp://www.sec.gov/x"])(

@@ -195,8 +195,8 @@ describe("a filer's submissions", () => {
       ["d", "2024-01-04", "10-K405"],
       ["e", "2024-01-02", "10-k"],
     ]);
-    const chosen = (wanted: Partial<typeof ALL>, limit = 10) => {
-      const { total, rows: places } = select([recent, page], { ...ALL, ...wanted }, limit);
+    const chosen = (filter: Partial<typeof ALL>, limit = 10) => {
+      const { total, rows: places } = select([recent, page], { ...ALL, ...filter }, limit);
       return [total, places.map((place) => filingOf(place, 1, WWW).accession).join("")];
     };
     expect(chosen({})).toEqual([5, "dabce"]);
@@ -301,11 +301,11 @@ describe("full-text search", () => {
       xsl: null,
     },
   };
-  const found = (hits: readonly unknown[], total: unknown = { value: hits.length, relation: "eq" }) =>
+  const result = (hits: readonly unknown[], total: unknown = { value: hits.length, relation: "eq" }) =>
     parseFullTextAnswer({ hits: { total, hits } }, WWW);
 
   test("tells hits with addresses that lead to them", () => {
-    expect(found([hit])).toEqual({
+    expect(result([hit])).toEqual({
       total: 1,
       total_relation: "eq",
       hits: [
@@ -335,12 +335,12 @@ describe("full-text search", () => {
       _score: null,
       _source: { adsh: hit._source.adsh, root_form: "8-K" },
     };
-    expect(found([odd], { value: 10_000, relation: "gte" })).toMatchObject({
+    expect(result([odd], { value: 10_000, relation: "gte" })).toMatchObject({
       total: 10_000,
       total_relation: "gte",
       hits: [{ root_forms: ["8-K"], ciks: [], document: null, url: null, index_url: null, score: null }],
     });
-    expect(found([], 0)).toEqual({ total: 0, total_relation: "eq", hits: [] });
+    expect(result([], 0)).toEqual({ total: 0, total_relation: "eq", hits: [] });
   });
 
   test.each([

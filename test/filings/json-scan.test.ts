@@ -76,7 +76,7 @@ test("counts facts the same whatever the size of the pieces they come in", () =>
       expect(counter.end()).toEqual({
         name: document.entityName === "" ? null : document.entityName,
         taxonomies,
-        concepts: Object.values(taxonomies).reduce((sum, some) => sum + some, 0),
+        concepts: Object.values(taxonomies).reduce((sum, parsed) => sum + parsed, 0),
       });
     }),
     { numRuns: 300 },

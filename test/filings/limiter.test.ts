@@ -36,14 +36,14 @@ interface Setup {
 
 function oneLimiter(setup: Setup = {}) {
   const { clock = virtualClock(NOW), documents = memoryDocuments(), requests_per_second = 8 } = setup;
-  const { ask: say, stop } = embedded(
+  const { ask, stop } = embedded(
     [filingLimiterActor({ documents, clock, metrics: SILENT_METRICS, log: SILENT_LOG, requests_per_second })],
     { clock, random: seededRandom(1), documents },
   );
-  let asked = 0;
+  let count = 0;
   const acquire = (rest: Partial<SlotRequest> = {}) =>
-    say(FilingLimiter, EGRESS, "acquire", {
-      slot_id: `slot-${asked++}`,
+    ask(FilingLimiter, EGRESS, "acquire", {
+      slot_id: `slot-${count++}`,
       project: "p",
       lane: "sync",
       wait_max_ms: 10_000,
@@ -56,16 +56,16 @@ function oneLimiter(setup: Setup = {}) {
     acquire,
     /** Acquires a slot and is answered by the system in no time. */
     async use(rest: Partial<SlotRequest> = {}): Promise<SlotAnswer> {
-      const slot_id = `use-${asked++}`;
+      const slot_id = `use-${count++}`;
       const answer = await acquire({ slot_id, ...rest });
       if (answer.kind === "granted") {
         const outcome = { slot_id, slot: answer.slot, retry_after_s: null, reason: null };
-        await say(FilingLimiter, EGRESS, "recordOutcome", { ...outcome, result: "answered" });
+        await ask(FilingLimiter, EGRESS, "recordOutcome", { ...outcome, result: "answered" });
       }
       return answer;
     },
     settle: (slot: Slot, result: SlotOutcome["result"], rest: Partial<SlotOutcome> = {}) =>
-      say(FilingLimiter, EGRESS, "recordOutcome", {
+      ask(FilingLimiter, EGRESS, "recordOutcome", {
         slot_id: "any",
         slot,
         result,
@@ -73,7 +73,7 @@ function oneLimiter(setup: Setup = {}) {
         reason: null,
         ...rest,
       }),
-    view: () => say(FilingLimiter, EGRESS, "view", null),
+    view: () => ask(FilingLimiter, EGRESS, "view", null),
   };
 }
 
@@ -131,17 +131,17 @@ describe.each(STORES)("the limiter, with documents in %s", (_, open) => {
 
   test("a pause outlives the process, silently", async () => {
     const documents = open();
-    const before = oneLimiter({ documents });
-    const slot = await granted(before);
-    const told = before.settle(slot, "throttled", { retry_after_s: 120 });
-    await before.clock.advance(0);
-    expect(await told).toEqual({ retry_after_s: 120 });
-    const after = oneLimiter({ documents, clock: virtualClock(before.clock.now() + 100_000) });
-    const asked = after.acquire();
-    await after.clock.advance(0);
-    expect(await asked).toEqual({ kind: "refused", error: "paused", retry_after_s: 20 });
-    await after.clock.advance(20_000);
-    const probe = await granted(after);
+    const first = oneLimiter({ documents });
+    const slot = await granted(first);
+    const recorded = first.settle(slot, "throttled", { retry_after_s: 120 });
+    await first.clock.advance(0);
+    expect(await recorded).toEqual({ retry_after_s: 120 });
+    const second = oneLimiter({ documents, clock: virtualClock(first.clock.now() + 100_000) });
+    const pending = second.acquire();
+    await second.clock.advance(0);
+    expect(await pending).toEqual({ kind: "refused", error: "paused", retry_after_s: 20 });
+    await second.clock.advance(20_000);
+    const probe = await granted(second);
     expect(probe.is_probe).toBe(true);
   });
 });
@@ -184,11 +184,11 @@ describe("a waiting caller", () => {
     const documents = memoryDocuments();
     const slow: Documents = {
       ...documents,
-      put: async (...asked) => {
+      put: async (...pending) => {
         const { promise, resolve } = Promise.withResolvers<void>();
         clock.at(clock.now() + 400, resolve);
         await promise;
-        return documents.put(...asked);
+        return documents.put(...pending);
       },
     };
     const limiter = oneLimiter({ clock, documents: slow });
@@ -208,11 +208,11 @@ describe("a waiting caller", () => {
     const limiter = oneLimiter({
       documents: {
         ...documents,
-        get: async (...asked) => {
+        get: async (...pending) => {
           if (isGone) throw new Fault("documents_unreachable", "Cannot read");
-          return documents.get(...asked);
+          return documents.get(...pending);
         },
-        put: (...asked) => documents.put(...asked),
+        put: (...pending) => documents.put(...pending),
       },
     });
     const lost = limiter.acquire({ wait_max_ms: 1_000 });
@@ -309,14 +309,14 @@ test("the law of the limiter", async () => {
         const starts: number[] = [];
         const pauses: { readonly from_ms: number; readonly to_ms: number }[] = [];
         let answered = 0;
-        for (const { after_ms, at, late, takes_ms, result, dies, ...asked } of visits) {
+        for (const { after_ms, at, late, takes_ms, result, dies, ...pending } of visits) {
           await clock.advance(after_ms);
           if (dies) {
             void limiters[at]!.stop(0);
             limiters[at] = fresh();
           }
           const limiter = limiters[at]!;
-          limiter.acquire(asked).then(
+          limiter.acquire(pending).then(
             (answer) => {
               answered += 1;
               if (answer.kind === "refused") return;

@@ -35,18 +35,18 @@ function extractorHarness() {
     const url = "https://www.filings.test/Archives/edgar/data/1/000000000124000001/x.htm";
     return ask(FilingTextExtractor, sha256, "extract", { sha256, bytes, url, content_type });
   };
-  const kept = async (content: string) => {
+  const stored = async (content: string) => {
     const { sha256 } = await blobs.put(Buffer.from(content));
     return asFilingText((await documents.get("filing_texts", textKey(sha256)))?.value);
   };
-  return { read, kept, seen, bodies: blobs };
+  return { read, kept: stored, seen, bodies: blobs };
 }
 
 const PAGE =
   "<DOCUMENT>\n<TYPE>EX-99.1\n<TEXT>\n<title>One</title><p>First.<p>Second.\n</TEXT>\n</DOCUMENT>\n";
 
 test("reads a document once for all callers that ask at the same time", async () => {
-  const { read, kept, seen } = extractorHarness();
+  const { read, kept: stored, seen } = extractorHarness();
   const texts = await Promise.all([read(PAGE), read(PAGE), read(PAGE)]);
   expect(texts[0]).toMatchObject({
     content_kind: "html",
@@ -56,7 +56,7 @@ test("reads a document once for all callers that ask at the same time", async ()
   });
   expect(texts[1]).toEqual(texts[0]);
   expect(seen.read).toBe(1);
-  expect(await kept(PAGE)).toEqual(texts[0]);
+  expect(await stored(PAGE)).toEqual(texts[0]);
 });
 
 test("keeps a long text as a body", async () => {
@@ -67,10 +67,10 @@ test("keeps a long text as a body", async () => {
 });
 
 test("says what was cut off, and keeps nothing of it", async () => {
-  const { read, kept, seen } = extractorHarness();
+  const { read, kept: stored, seen } = extractorHarness();
   seen.fails = "timeout";
   expect(await read(PAGE)).toMatchObject({ text: "", note: "Cannot read the document: timeout" });
-  expect(await kept(PAGE)).toBeNull();
+  expect(await stored(PAGE)).toBeNull();
   seen.fails = null;
   expect(await read(PAGE)).toMatchObject({ text: "First.\n\nSecond.", note: null });
 });

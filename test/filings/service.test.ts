@@ -134,12 +134,12 @@ describe("a filer on no list is looked up in the company register", () => {
     const {
       service,
       asker: caller,
-      held,
+      held: served,
     } = serviceHarness(async (question) => {
       asked.push(question);
       return answer;
     });
-    held.set("/submissions/CIK0000000009.json", { content: filer(9) });
+    served.set("/submissions/CIK0000000009.json", { content: filer(9) });
     return { asked, answer: (await service.resolve(named, caller)).answer };
   };
 
@@ -223,8 +223,8 @@ describe("the lists", () => {
   });
 
   test("are both looked at, an hour old at most, before a ticker is unknown", async () => {
-    const { service, asker: caller, asks, held } = serviceHarness();
-    held.set(OTHER_LIST, { content: { 0: { cik_str: 7, ticker: "NEW", title: "New Co" } } });
+    const { service, asker: caller, asks, held: served } = serviceHarness();
+    served.set(OTHER_LIST, { content: { 0: { cik_str: 7, ticker: "NEW", title: "New Co" } } });
     expect((await service.resolve({ ticker: "NEW" }, caller)).answer).toMatchObject({
       cik: 7,
       exchanges: [null],
@@ -237,9 +237,9 @@ describe("the lists", () => {
   });
 
   test("that cannot be had fail a ticker, and leave a CIK to its submissions", async () => {
-    const { service, asker: caller, held } = serviceHarness();
-    held.set(LIST, failing({ paused: true }));
-    held.set("/submissions/CIK0000000009.json", { content: filer(9), cached: true });
+    const { service, asker: caller, held: served } = serviceHarness();
+    served.set(LIST, failing({ paused: true }));
+    served.set("/submissions/CIK0000000009.json", { content: filer(9), cached: true });
     expect(await service.resolve({ ticker: "HLI" }, caller)).toMatchObject({
       answer: { error: "filings_unavailable", retry_after_s: 10 },
       is_busy: true,
@@ -248,15 +248,15 @@ describe("the lists", () => {
   });
 
   test("that are none are forgotten, and asked for anew", async () => {
-    const { service, asker: caller, held, discarded } = serviceHarness();
-    const list = held.get(LIST)!;
-    held.set(LIST, { content: { fields: [], data: [] } });
+    const { service, asker: caller, held: served, discarded } = serviceHarness();
+    const list = served.get(LIST)!;
+    served.set(LIST, { content: { fields: [], data: [] } });
     expect((await service.resolve({ ticker: "HLI" }, caller)).answer).toMatchObject({
       error: "filings_unavailable",
       retry_after_s: 60,
     });
     expect(discarded).toEqual([LIST]);
-    held.set(LIST, list);
+    served.set(LIST, list);
     expect((await service.resolve({ ticker: "HLI" }, caller)).answer).toMatchObject({ cik: 1, error: null });
   });
 });
@@ -267,10 +267,10 @@ describe("an answer of several documents", () => {
   const page = { accessionNumber: ["b"], filingDate: ["2001-06-01"], form: ["8-K"] };
 
   test("is cached when all of them are, and as old as the oldest", async () => {
-    const { service, asker: caller, held } = serviceHarness();
+    const { service, asker: caller, held: served } = serviceHarness();
     const sendAsk = async (first: Partial<ServedDocument>, second: Partial<ServedDocument>) => {
-      held.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]), ...first });
-      held.set(`/submissions/${PAGE}`, { content: page, ...second });
+      served.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]), ...first });
+      served.set(`/submissions/${PAGE}`, { content: page, ...second });
       const { answer, bodies } = await service.submissions({ cik: "9" }, {}, caller);
       return [answer.cached, answer.retrieved_at, bodies.length];
     };
@@ -281,9 +281,9 @@ describe("an answer of several documents", () => {
   });
 
   test("takes an older page as it was, while its entry is what it was", async () => {
-    const { service, asker: caller, held, asks } = serviceHarness();
-    held.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]) });
-    held.set(`/submissions/${PAGE}`, { content: page });
+    const { service, asker: caller, held: served, asks } = serviceHarness();
+    served.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]) });
+    served.set(`/submissions/${PAGE}`, { content: page });
     const age = async () => {
       asks.length = 0;
       await service.submissions({ cik: "9" }, {}, caller);
@@ -291,16 +291,16 @@ describe("an answer of several documents", () => {
     };
     expect(await age()).toBeNull();
     expect(await age()).toBe(365 * 24 * 60 * 60);
-    held.set("/submissions/CIK0000000009.json", { content: filer(9, [{ ...entry, filingCount: 2 }]) });
+    served.set("/submissions/CIK0000000009.json", { content: filer(9, [{ ...entry, filingCount: 2 }]) });
     expect(await age()).toBeNull();
     expect(await age()).toBe(365 * 24 * 60 * 60);
   });
 
   test("is none when a page of it fails, and says whether that is about the page", async () => {
-    const { service, asker: caller, held } = serviceHarness();
-    held.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]) });
+    const { service, asker: caller, held: served } = serviceHarness();
+    served.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]) });
     const told = async (more: object) => {
-      held.set(`/submissions/${PAGE}`, failing(more));
+      served.set(`/submissions/${PAGE}`, failing(more));
       const { answer, is_busy } = await service.submissions({ cik: "9" }, {}, caller);
       return [answer.error, answer.filings, is_busy ?? false];
     };
@@ -316,8 +316,8 @@ describe("an answer of several documents", () => {
 });
 
 test("bodies that are named are those the answer came from", async () => {
-  const { service, asker: caller, held } = serviceHarness();
-  held.set("/submissions/CIK0000000009.json", { content: filer(9) });
+  const { service, asker: caller, held: served } = serviceHarness();
+  served.set("/submissions/CIK0000000009.json", { content: filer(9) });
   const { answer, bodies } = await service.submissions({ cik: "9" }, {}, caller);
   const sha256 = createHash("sha256")
     .update(JSON.stringify(filer(9)))

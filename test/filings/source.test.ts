@@ -128,7 +128,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
   let documents: Documents;
   let blobs: Blobs;
   let upstream: Edgar;
-  let here: UpstreamNode;
+  let node: UpstreamNode;
 
   beforeAll(async () => {
     const config = readConfig({ TRAWL_DATA_DIR: join(folder, stores.split(" ")[0]!), ...environment });
@@ -142,15 +142,15 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
   beforeEach(async () => {
     upstream = await edgar();
     upstream.serve("search", SEARCH, NO_HITS);
-    here = upstreamNode(upstream, documents, blobs);
+    node = upstreamNode(upstream, documents, blobs);
   });
   afterEach(async () => {
-    await here.close();
+    await node.close();
     await upstream.close();
   });
 
   test("a document is asked for once, as the declared operator, and its bytes are kept as they came", async () => {
-    const answer = await here.get(SUBMISSIONS);
+    const answer = await node.get(SUBMISSIONS);
     const bytes = fixture(`data.sec.gov${SUBMISSIONS}`);
     expect(answer).toMatchObject({
       kind: "got",
@@ -162,15 +162,15 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
       cached: false,
       requests: 1,
     });
-    expect(await here.text(answer)).toBe(bytes.toString());
+    expect(await node.text(answer)).toBe(bytes.toString());
     expect(upstream.starts[0]!.headers).toMatchObject({ "user-agent": "Trawl tests tests@trawl.test" });
     expect(upstream.starts[0]!.headers["accept-encoding"]).toContain("gzip");
-    expect(await here.get(SUBMISSIONS)).toMatchObject({ kind: "got", cached: true, requests: 0 });
+    expect(await node.get(SUBMISSIONS)).toMatchObject({ kind: "got", cached: true, requests: 0 });
     expect(upstream.hits()).toBe(1);
   });
 
   test("concurrent equal requests cost one upstream request", async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => here.get(DOCUMENT)));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => node.get(DOCUMENT)));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(answers[0]!.kind).toBe("got");
     expect(upstream.hits()).toBe(1);
@@ -181,43 +181,43 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
       type: "text/html",
       after_ms: 400,
     });
-    const answers = await Promise.all(Array.from({ length: 700 }, () => here.get(DOCUMENT)));
+    const answers = await Promise.all(Array.from({ length: 700 }, () => node.get(DOCUMENT)));
     expect(new Set(answers.map(({ kind }) => kind))).toEqual(new Set(["got"]));
     expect(upstream.hits()).toBe(1);
   });
 
   test("those that want it smaller wait, and find it kept", async () => {
-    const [whole, small] = await Promise.all([here.get(DOCUMENT), here.get(DOCUMENT, { max_bytes: 100 })]);
+    const [whole, small] = await Promise.all([node.get(DOCUMENT), node.get(DOCUMENT, { max_bytes: 100 })]);
     expect(whole.kind).toBe("got");
     expect(small).toMatchObject({ kind: "failed", error: "too_large", retry_after_s: null });
     expect(upstream.hits()).toBe(1);
   });
 
   test("a document older than the caller wants is asked about with If-Modified-Since", async () => {
-    const first = await here.get(DOCUMENT);
-    const second = await eventually(() => here.get(DOCUMENT, { cache_ttl_s: 1 }), "revalidated");
+    const first = await node.get(DOCUMENT);
+    const second = await eventually(() => node.get(DOCUMENT, { cache_ttl_s: 1 }), "revalidated");
     expect(second).toMatchObject({ cached: true, revalidated: true, requests: 1 });
-    expect(await here.text(second)).toBe(await here.text(first));
+    expect(await node.text(second)).toBe(await node.text(first));
     expect(upstream.starts.at(-1)!.headers["if-modified-since"]).toBe("Fri, 01 Nov 2024 06:01:36 GMT");
     // And is fresh again.
-    expect(await here.get(DOCUMENT, { cache_ttl_s: 30 })).toMatchObject({ cached: true, requests: 0 });
+    expect(await node.get(DOCUMENT, { cache_ttl_s: 30 })).toMatchObject({ cached: true, requests: 0 });
   });
 
   test("submissions past their time are read again and compared by their bytes", async () => {
-    const first = await here.get(SUBMISSIONS);
-    const same = await eventually(() => here.get(SUBMISSIONS, { cache_ttl_s: 1 }), "revalidated");
+    const first = await node.get(SUBMISSIONS);
+    const same = await eventually(() => node.get(SUBMISSIONS, { cache_ttl_s: 1 }), "revalidated");
     expect(same).toMatchObject({ cached: false, revalidated: true, requests: 1 });
     expect(upstream.starts.at(-1)!.headers["if-modified-since"]).toBeUndefined();
     upstream.serve("data", SUBMISSIONS, '{"cik":"0009000001","filings":{}}');
-    const other = await eventually(() => here.get(SUBMISSIONS, { cache_ttl_s: 1 }), "cached", false);
+    const other = await eventually(() => node.get(SUBMISSIONS, { cache_ttl_s: 1 }), "cached", false);
     expect(other).toMatchObject({ cached: false, revalidated: false });
     expect(digest(same)).toBe(digest(first));
     expect(digest(other)).not.toBe(digest(first));
   });
 
   test("cache_ttl_s 0 goes past the cache", async () => {
-    await here.get(DOCUMENT);
-    expect(await here.get(DOCUMENT, { cache_ttl_s: 0 })).toMatchObject({ cached: false, revalidated: false });
+    await node.get(DOCUMENT);
+    expect(await node.get(DOCUMENT, { cache_ttl_s: 0 })).toMatchObject({ cached: false, revalidated: false });
     expect(upstream.starts.at(-1)!.headers["if-modified-since"]).toBeUndefined();
     expect(upstream.hits()).toBe(2);
   });
@@ -226,9 +226,9 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
     ["S3's 403 for an archived document (class C)", `${FOLDER}none.htm`, 403],
     ["the 404 of the data host (class D)", "/submissions/CIK0000000009.json", 404],
   ])("%s means that there is none, and pauses nothing", async (_, path, status) => {
-    expect(await here.get(path)).toMatchObject({ kind: "missing", status, requests: 1 });
-    expect(await here.get(DOCUMENT)).toMatchObject({ kind: "got" });
-    expect(await here.get(path)).toMatchObject({ kind: "missing", status });
+    expect(await node.get(path)).toMatchObject({ kind: "missing", status, requests: 1 });
+    expect(await node.get(DOCUMENT)).toMatchObject({ kind: "got" });
+    expect(await node.get(path)).toMatchObject({ kind: "missing", status });
     expect(upstream.hits(path)).toBe(1);
   });
 
@@ -244,9 +244,9 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
   ];
   test.each(THROTTLED)("%s pauses every request: %s", async (wrong) => {
     upstream.fail(wrong, { times: 1 });
-    const turned_away = await here.get(DOCUMENT);
+    const turned_away = await node.get(DOCUMENT);
     expect(turned_away).toMatchObject({ kind: "failed", error: "filings_unavailable", retry_after_s: 10 });
-    const other = await here.get(SUBMISSIONS);
+    const other = await node.get(SUBMISSIONS);
     expect(other).toMatchObject({ kind: "failed", error: "filings_unavailable" });
     expect(other.kind === "failed" && other.retry_after_s! >= 9).toBe(true);
     expect(upstream.hits()).toBe(1);
@@ -258,12 +258,12 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
   });
 
   test("Retry-After counts, up to ten minutes; what is kept is still answered", async () => {
-    await here.get(DOCUMENT);
+    await node.get(DOCUMENT);
     upstream.fail("bare_503", { times: 1, retry_after: "99999" });
-    expect(await here.get(SUBMISSIONS)).toMatchObject({ error: "filings_unavailable", retry_after_s: 600 });
-    expect(await here.get(DOCUMENT)).toMatchObject({ kind: "got", cached: true });
+    expect(await node.get(SUBMISSIONS)).toMatchObject({ error: "filings_unavailable", retry_after_s: 600 });
+    expect(await node.get(DOCUMENT)).toMatchObject({ kind: "got", cached: true });
     // But not beyond its time.
-    expect(await here.get(DOCUMENT, { cache_ttl_s: 0 })).toMatchObject({ error: "filings_unavailable" });
+    expect(await node.get(DOCUMENT, { cache_ttl_s: 0 })).toMatchObject({ error: "filings_unavailable" });
     expect(upstream.hits()).toBe(2);
   });
 
@@ -271,7 +271,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
     for (const n of [1, 2, 3, 4, 5, 6, 7, 8])
       upstream.serve("data", `/submissions/CIK000000001${n}.json`, "{}", { after_ms: 900 });
     upstream.fail("throttled_429");
-    const asked = [1, 2, 3, 4, 5, 6, 7, 8].map((n) => here.get(`/submissions/CIK000000001${n}.json`));
+    const asked = [1, 2, 3, 4, 5, 6, 7, 8].map((n) => node.get(`/submissions/CIK000000001${n}.json`));
     for (const answer of await Promise.all(asked))
       expect(answer).toMatchObject({ error: "filings_unavailable", retry_after_s: 10 });
   });
@@ -292,12 +292,12 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
   ];
   test.each(AGAIN)("%s for %s is tried once more, and is a named error then: %s", async (wrong, path) => {
     upstream.fail(wrong, { times: 1 });
-    expect(await here.get(path, { cache_ttl_s: 0 })).toMatchObject({ kind: "got" });
+    expect(await node.get(path, { cache_ttl_s: 0 })).toMatchObject({ kind: "got" });
     // A kept connection that dies is no answer: the same request goes out once more, in a slot of its own.
     const times = wrong === "hung_up" ? 3 : 2;
     upstream.fail(wrong, { times });
     const retry_after_s = /error|hung|reset|short|gzip/.test(wrong) ? 30 : 60;
-    const lost = await here.get(path, { cache_ttl_s: 0 });
+    const lost = await node.get(path, { cache_ttl_s: 0 });
     expect(lost).toMatchObject({
       kind: "failed",
       error: "filings_unavailable",
@@ -305,21 +305,21 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
       requests: times,
     });
     // Nothing stays in the cache, nothing is paused, and the next request works.
-    const next = await here.get(path, { cache_ttl_s: 0 });
+    const next = await node.get(path, { cache_ttl_s: 0 });
     expect(next).toMatchObject({ kind: "got", requests: 1 });
-    expect((await here.text(next)).length).toBeGreaterThan(50);
+    expect((await node.text(next)).length).toBeGreaterThan(50);
   });
 
   test("what is larger than it can honestly be is not read to its end", async () => {
     upstream.fail("large", { times: 1 });
-    const answer = await here.get(TICKERS);
+    const answer = await node.get(TICKERS);
     expect(answer).toMatchObject({ error: "filings_unavailable", retry_after_s: 60, requests: 1 });
-    expect(await here.get(TICKERS)).toMatchObject({ kind: "got" });
+    expect(await node.get(TICKERS)).toMatchObject({ kind: "got" });
   });
 
   test("a search that answers with an error in a 200 (class G) found nothing out", async () => {
     upstream.serve("search", SEARCH, '{"error":{"reason":"all shards failed"},"hits":{"hits":[]}}');
-    expect(await here.get(SEARCH)).toMatchObject({ error: "filings_unavailable", requests: 2 });
+    expect(await node.get(SEARCH)).toMatchObject({ error: "filings_unavailable", requests: 2 });
   });
 
   test.each([
@@ -327,22 +327,22 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
     ["lost a shard", { timed_out: false, _shards: { failed: 1 }, hits: { hits: [{}] } }],
   ])("a search that %s is answered and not kept", async (_, body) => {
     upstream.serve("search", SEARCH, JSON.stringify(body));
-    expect(await here.get(SEARCH)).toMatchObject({ kind: "got" });
-    expect(await here.get(SEARCH)).toMatchObject({ kind: "got", cached: false });
+    expect(await node.get(SEARCH)).toMatchObject({ kind: "got" });
+    expect(await node.get(SEARCH)).toMatchObject({ kind: "got", cached: false });
   });
 
   test.each<Wrong>(["hang", "hang_body"])("%s ends at the caller's deadline", async (wrong) => {
     upstream.fail(wrong, { times: 1 });
     const began = performance.now();
-    const answer = await here.get(SUBMISSIONS, { deadline_ms: Date.now() + 1_200, cache_ttl_s: 0 });
+    const answer = await node.get(SUBMISSIONS, { deadline_ms: Date.now() + 1_200, cache_ttl_s: 0 });
     expect(answer).toMatchObject({ kind: "failed", error: "timeout" });
     expect(performance.now() - began).toBeLessThan(2_500);
-    expect(await here.get(SUBMISSIONS, { cache_ttl_s: 0 })).toMatchObject({ kind: "got" });
+    expect(await node.get(SUBMISSIONS, { cache_ttl_s: 0 })).toMatchObject({ kind: "got" });
   });
 
   test("an unreachable upstream is a named error", async () => {
     await upstream.close();
-    expect(await here.get(SUBMISSIONS, { cache_ttl_s: 0 })).toMatchObject({
+    expect(await node.get(SUBMISSIONS, { cache_ttl_s: 0 })).toMatchObject({
       error: "filings_unavailable",
       retry_after_s: 30,
     });
@@ -351,8 +351,8 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
   test("a caller with more time than the request it joined gets a request of its own", async () => {
     upstream.serve("data", "/submissions/CIK0000000020.json", '{"a":1}', { after_ms: 1_500 });
     const path = "/submissions/CIK0000000020.json";
-    const hasty = here.get(path, { deadline_ms: Date.now() + 800 });
-    const patient = here.get(path);
+    const hasty = node.get(path, { deadline_ms: Date.now() + 800 });
+    const patient = node.get(path);
     expect(await hasty).toMatchObject({ error: "timeout" });
     expect(await patient).toMatchObject({ kind: "got" });
   });
@@ -361,18 +361,18 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
     test("is read once a day and host, in a slot of its own, for what a caller names", async () => {
       upstream.serve("www", "/robots.txt", "User-agent: *\nDisallow: /Archives/edgar/data/9000009/\n");
       const closed = "/Archives/edgar/data/9000009/000900000924000001/x.htm";
-      expect(await here.get(DOCUMENT, { cache_ttl_s: 0 })).toMatchObject({ kind: "got", requests: 1 });
-      expect(await here.get(closed)).toMatchObject({ error: "robots_disallowed", requests: 0 });
+      expect(await node.get(DOCUMENT, { cache_ttl_s: 0 })).toMatchObject({ kind: "got", requests: 1 });
+      expect(await node.get(closed)).toMatchObject({ error: "robots_disallowed", requests: 0 });
       expect(upstream.starts.map(({ path }) => path)).toEqual(["/robots.txt", DOCUMENT]);
       const [rules, document] = upstream.starts;
       expect(document!.mono_ms - rules!.mono_ms).toBeGreaterThan(50);
-      expect(await here.get(SUBMISSIONS, { cache_ttl_s: 0 })).toMatchObject({ kind: "got" });
+      expect(await node.get(SUBMISSIONS, { cache_ttl_s: 0 })).toMatchObject({ kind: "got" });
       expect(upstream.hits("robots.txt")).toBe(1);
     });
 
     test("that is a throttle page pauses, and disallows nothing", async () => {
       upstream.serve("www", "/robots.txt", fixture("_errors/throttled.html"), { type: "text/html" });
-      const answer = await here.get(DOCUMENT, { cache_ttl_s: 0 });
+      const answer = await node.get(DOCUMENT, { cache_ttl_s: 0 });
       expect(answer).toMatchObject({ error: "filings_unavailable", retry_after_s: 10 });
       expect(upstream.hits(DOCUMENT)).toBe(0);
     });
@@ -385,7 +385,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
     test("within the system are followed, a slot each", async () => {
       const from = `${FOLDER}old.htm`;
       redirect(from, DOCUMENT);
-      const answer = await here.get(from, { within: FOLDER });
+      const answer = await node.get(from, { within: FOLDER });
       expect(answer).toMatchObject({ kind: "got", final_url: upstream.urls.www + DOCUMENT, requests: 2 });
       expect(answer.kind === "got" && answer.redirects).toEqual([
         { url: upstream.urls.www + from, status: 302, location: DOCUMENT },
@@ -401,7 +401,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
     ])("%s are not", async (_, to) => {
       const from = `${FOLDER}away.htm`;
       redirect(from, to);
-      expect(await here.get(from, { within: FOLDER, cache_ttl_s: 0 })).toMatchObject({
+      expect(await node.get(from, { within: FOLDER, cache_ttl_s: 0 })).toMatchObject({
         kind: "failed",
         error: "redirect_not_allowed",
         redirects: [{ status: 302, location: to }],
@@ -412,7 +412,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
     test("in a circle come to an end", async () => {
       const from = `${FOLDER}round.htm`;
       redirect(from, from);
-      expect(await here.get(from, { cache_ttl_s: 0 })).toMatchObject({
+      expect(await node.get(from, { cache_ttl_s: 0 })).toMatchObject({
         error: "filings_unavailable",
         requests: 6,
       });
@@ -420,18 +420,18 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
   });
 
   test("what turned out to be wrong is forgotten, and only that", async () => {
-    const answer = await here.get(SUBMISSIONS, { cache_ttl_s: 0 });
+    const answer = await node.get(SUBMISSIONS, { cache_ttl_s: 0 });
     const place = { host: "data", path: SUBMISSIONS } as const;
-    await here.source.discard(place, "0".repeat(64));
-    expect(await here.get(SUBMISSIONS)).toMatchObject({ cached: true });
-    if (answer.kind === "got") await here.source.discard(place, answer.sha256);
-    expect(await here.get(SUBMISSIONS)).toMatchObject({ cached: false });
+    await node.source.discard(place, "0".repeat(64));
+    expect(await node.get(SUBMISSIONS)).toMatchObject({ cached: true });
+    if (answer.kind === "got") await node.source.discard(place, answer.sha256);
+    expect(await node.get(SUBMISSIONS)).toMatchObject({ cached: false });
   });
 
   test("a body the store lost is asked for again", async () => {
-    const answer = await here.get(DOCUMENT);
+    const answer = await node.get(DOCUMENT);
     if (answer.kind === "got") await blobs.remove(answer.sha256);
-    expect(await here.text(await here.get(DOCUMENT))).toContain("Harbour Lights");
+    expect(await node.text(await node.get(DOCUMENT))).toContain("Harbour Lights");
     expect(upstream.hits()).toBe(2);
   });
 
@@ -441,7 +441,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
       (_, n) => `/submissions/CIK00000001${String(n).padStart(2, "0")}.json`,
     );
     for (const path of paths) upstream.serve("data", path, "{}");
-    const answers = await Promise.all(paths.map((path) => here.get(path)));
+    const answers = await Promise.all(paths.map((path) => node.get(path)));
     expect(new Set(answers.map(({ kind }) => kind))).toEqual(new Set(["got"]));
     expect(upstream.worstSecond()).toBeLessThanOrEqual(10);
     expect(upstream.worstSecond()).toBeGreaterThan(5);
@@ -450,12 +450,12 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
 
 test("nothing is asked where no operator is declared", async () => {
   const upstream = await edgar();
-  const here = upstreamNode(upstream, memoryDocuments(), { head: async () => null } as unknown as Blobs, {
+  const node = upstreamNode(upstream, memoryDocuments(), { head: async () => null } as unknown as Blobs, {
     TRAWL_FILINGS_IDENTITY: "",
   });
-  expect(await here.get(SUBMISSIONS)).toMatchObject({ kind: "failed", error: "filings_not_configured" });
+  expect(await node.get(SUBMISSIONS)).toMatchObject({ kind: "failed", error: "filings_not_configured" });
   expect(upstream.starts).toEqual([]);
-  await here.close();
+  await node.close();
   await upstream.close();
 });
 

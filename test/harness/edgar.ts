@@ -150,12 +150,12 @@ export async function edgar({
 }: { readonly folders?: readonly string[] } = {}): Promise<Edgar> {
   const starts: Start[] = [];
   const served = new Map<string, Document | null>();
-  let wrongs: { readonly wrong: Wrong; readonly when: When; left: number }[] = [];
+  let wrongs: { readonly wrong: Wrong; readonly when: When; remaining: number }[] = [];
 
   function wrongFor(place: string): { readonly wrong: Wrong; readonly when: When } | null {
-    const found = wrongs.find(({ when, left }) => left > 0 && place.includes(when.where ?? ""));
+    const found = wrongs.find(({ when, remaining: left }) => left > 0 && place.includes(when.where ?? ""));
     if (!found) return null;
-    found.left -= 1;
+    found.remaining -= 1;
     return found;
   }
 
@@ -223,7 +223,7 @@ export async function edgar({
       ).length,
     worstSecond: () => worstSecond(starts.map(({ mono_ms }) => mono_ms)),
     fail(wrong, when = {}) {
-      wrongs.push({ wrong, when, left: when.times ?? Infinity });
+      wrongs.push({ wrong, when, remaining: when.times ?? Infinity });
     },
     well() {
       wrongs = [];

@@ -68,12 +68,12 @@ describe("a stored answer, with the filing system's rules", () => {
   );
 
   test("a stored document larger than the caller accepts is too_large", () => {
-    const found = lookup(
+    const result = lookup(
       cachedDocument(got, 0),
       KIND_RULES.document,
       { cache_ttl_s: null, max_bytes: 999 },
       NOW,
     );
-    expect(found).toMatchObject({ kind: "hit", answer: { error: "too_large" } });
+    expect(result).toMatchObject({ kind: "hit", answer: { error: "too_large" } });
   });
 });

@@ -26,15 +26,15 @@ export const resolve =
   async (fields: FilerFields, caller: CallerContext): Promise<ServiceResult<ResolveAnswer>> => {
     const request = validated(deps, parseResolveRequest(fields));
     if (isFailure(request)) return errorResult(NO_FILER, request);
-    const found = await deps.filers.find(request.filer, caller);
-    switch (found.kind) {
+    const filer = await deps.filers.find(request.filer, caller);
+    switch (filer.kind) {
       case "failure":
-        return errorResult(NO_FILER, found);
+        return errorResult(NO_FILER, filer);
       case "ambiguous": {
-        const candidates = [...found.candidates];
-        return successResult({ ...NO_FILER, ambiguous: true, candidates }, found.documents);
+        const candidates = [...filer.candidates];
+        return successResult({ ...NO_FILER, ambiguous: true, candidates }, filer.documents);
       }
       case "found":
-        return successResult({ ...NO_FILER, ...found.filer }, found.documents);
+        return successResult({ ...NO_FILER, ...filer.filer }, filer.documents);
     }
   };

@@ -25,12 +25,12 @@ const MEBIBYTE = 2 ** 20;
 const MISSING_MS = 60_000;
 const STALE_MS = 30 * DAY_MS;
 
-const rules = (fresh_ms: number, max_bytes: number, rest: Partial<CacheRules> = {}): CacheRules => ({
+const rules = (fresh_ms: number, max_bytes: number, overrides: Partial<CacheRules> = {}): CacheRules => ({
   fresh_ms,
   missing_ms: MISSING_MS,
   max_bytes,
   stale_ms: STALE_MS,
-  ...rest,
+  ...overrides,
 });
 
 export const KIND_RULES: Readonly<Record<SourceKind, CacheRules>> = {

@@ -2,6 +2,9 @@
  * robots.txt of the filing system's hosts: requested through the limiter like every document, and believed for a day. It
  * is checked for the documents and pages that callers name. The system's lists, data and search are published for
  * programs that declare themselves, so robots.txt is not checked for them.
+ *
+ * The Robots actor does not read these files: its requests have no slot, so they cannot reach the filing system. The
+ * parser is the same (actors/lib/web/robots.ts).
  */
 import type { ActorClient } from "../../../cluster/actor.ts";
 import type { RobotsRules } from "../../../schemas/domain.ts";
@@ -77,16 +80,16 @@ export function filingRobots(deps: FetchDocumentDeps): CheckRobots {
   return async (ask, address, request) => {
     if (!CHECKED_KINDS.has(request.kind)) return ALLOWED;
     const url = hosts.urlOf({ host: address.host, path: "/robots.txt" });
-    let known = rulesByUrl.get(url);
-    if (!known || known.until_ms <= clock.now()) {
+    let cached = rulesByUrl.get(url);
+    if (!cached || cached.until_ms <= clock.now()) {
       const answer = await getRobots(ask, address, url, request);
       // Another 4xx means that the host has no rules (RFC 9309 §2.3.1.3).
       if (answer.kind === "failed" && !answer.error.startsWith("http_4")) return { kind: "unknown", answer };
-      known = { rules: await parseRules(answer), until_ms: clock.now() + RULES_TTL_MS };
-      rulesByUrl.set(url, known);
+      cached = { rules: await parseRules(answer), until_ms: clock.now() + RULES_TTL_MS };
+      rulesByUrl.set(url, cached);
     }
-    if (known.rules === null) return ALLOWED;
-    const { allowed, rule } = judgeRobots(known.rules, new URL(hosts.urlOf(address)));
+    if (cached.rules === null) return ALLOWED;
+    const { allowed, rule } = judgeRobots(cached.rules, new URL(hosts.urlOf(address)));
     return allowed ? ALLOWED : { kind: "disallowed", rule: rule ? `line ${rule.line}: ${rule.pattern}` : "" };
   };
 }
