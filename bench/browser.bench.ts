@@ -88,7 +88,7 @@ async function route(address: (n: number) => string) {
   const pool = browserPool({ chromium, proxy, ...silentTelemetry(), limits: { pages: AT_ONCE } });
   const fetch = browserTransport({ pool, clock: systemClock(), destination: rule });
   const signal = new AbortController().signal;
-  const enter = async () =>
+  const admit = async () =>
     ({ kind: "admitted", beforeSend: () => true, onSent: () => {}, release: () => {} }) as const;
   const request = {
     max_bytes: 15 * 2 ** 20,
@@ -100,7 +100,7 @@ async function route(address: (n: number) => string) {
   return {
     pool,
     one: async (n: number) => {
-      const answer = await fetch({ ...request, url: address(n), signal, admit: enter });
+      const answer = await fetch({ ...request, url: address(n), signal, admit: admit });
       if (answer.kind !== "page" || answer.body.length < 20_000)
         throw new Error(JSON.stringify(answer).slice(0, 500));
     },

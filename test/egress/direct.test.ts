@@ -18,11 +18,11 @@ const long = Buffer.alloc(300_000, "0123456789");
 let site: HostileSite;
 let secure: HostileSite;
 let egress: UndiciEgress;
-let entered: string[];
-let left: OriginAnswer[];
+let admitted: string[];
+let released: OriginAnswer[];
 beforeEach(() => {
-  entered = [];
-  left = [];
+  admitted = [];
+  released = [];
 });
 
 const redirectTo = (location: string, status = "302 Found", ...fields: string[]) =>
@@ -91,13 +91,13 @@ const go = (url: string, more: Partial<TransportRequest> = {}, refuseAt = Infini
     validators: null,
     signal: AbortSignal.timeout(10_000),
     admit: async (hop): Promise<Admission> => {
-      entered.push(hop);
-      if (entered.length > refuseAt) return { kind: "refused", refusal: REFUSAL };
+      admitted.push(hop);
+      if (admitted.length > refuseAt) return { kind: "refused", refusal: REFUSAL };
       return {
         kind: "admitted",
         beforeSend: () => true,
         onSent: () => {},
-        release: (said) => void left.push(said),
+        release: (said) => void released.push(said),
       };
     },
     ...more,
@@ -117,8 +117,8 @@ describe("redirects", () => {
         { url: `${origin}/three/`, status: 307, location: `//127.0.0.1:${site.port}/fine` },
       ],
     });
-    expect(entered).toEqual([`${origin}/one`, `${origin}/two?x=1`, `${origin}/three/`, `${origin}/fine`]);
-    expect(left).toMatchObject([302, 302, 307, 200].map((status) => ({ status, retry_after_s: null })));
+    expect(admitted).toEqual([`${origin}/one`, `${origin}/two?x=1`, `${origin}/three/`, `${origin}/fine`]);
+    expect(released).toMatchObject([302, 302, 307, 200].map((status) => ({ status, retry_after_s: null })));
     expect(JSON.stringify([page, site.requests])).not.toContain("secret");
   });
 
@@ -147,7 +147,7 @@ describe("redirects", () => {
     const end = await go("/endless-redirects/0");
     expect(end).toMatchObject({ kind: "failed", reason: "too_many_redirects", status: 302 });
     expect(end.redirects).toHaveLength(11);
-    expect(left).toHaveLength(11);
+    expect(released).toHaveLength(11);
   });
 
   test("end where they began to repeat", async () => {
@@ -162,7 +162,7 @@ describe("redirects", () => {
       refusal: { error: "blocked_destination", step: "egress" },
       redirects: [{ status: 308, location: "//10.0.0.1/" }],
     });
-    expect(entered).toHaveLength(1);
+    expect(admitted).toHaveLength(1);
   });
 
   test("end with the refusal of the hop that was refused", async () => {
@@ -171,7 +171,7 @@ describe("redirects", () => {
       refusal: REFUSAL,
       redirects: [{ status: 302 }],
     });
-    expect([entered.length, left.length]).toEqual([2, 1]);
+    expect([admitted.length, released.length]).toEqual([2, 1]);
   });
 
   test("of content are content", async () => {
@@ -239,7 +239,7 @@ describe("a page", () => {
 
   test("says how long the domain wants to be left alone", async () => {
     expect(await go("/throttled")).toMatchObject({ kind: "page", status: 429 });
-    expect(left).toMatchObject([{ status: 429, retry_after_s: 120 }]);
+    expect(released).toMatchObject([{ status: 429, retry_after_s: 120 }]);
   });
 });
 
@@ -248,7 +248,7 @@ describe("leave", () => {
     "is handed back once, however %s ends",
     async (path) => {
       await go(path, { signal: AbortSignal.timeout(path === "/silent" ? 100 : 10_000) });
-      expect([entered.length, left.length]).toEqual([1, 1]);
+      expect([admitted.length, released.length]).toEqual([1, 1]);
     },
   );
 
@@ -262,10 +262,10 @@ describe("leave", () => {
       kind: "admitted",
       beforeSend: () => true,
       onSent: () => {},
-      release: (said) => void left.push(said),
+      release: (said) => void released.push(said),
     });
     await leave.promise;
-    expect(left).toEqual([{ status: null, retry_after_s: null }]);
+    expect(released).toEqual([{ status: null, retry_after_s: null }]);
   });
 
   test("is not asked for what is no URL", async () => {
@@ -277,7 +277,7 @@ describe("leave", () => {
       kind: "refused",
       refusal: { error: "blocked_destination" },
     });
-    expect(entered).toEqual([]);
+    expect(admitted).toEqual([]);
   });
 });
 

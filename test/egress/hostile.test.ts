@@ -22,8 +22,8 @@ describe.each([
 ])("a hostile site, %s", (_, tls) => {
   let site: HostileSite;
   let egress: UndiciEgress;
-  let left: number;
-  let entered: number;
+  let released: number;
+  let admitted: number;
 
   beforeAll(async () => {
     site = await hostileSite({ tls });
@@ -37,7 +37,7 @@ describe.each([
   });
 
   const get = (path: string, deadline_ms: number) => {
-    entered = left = 0;
+    admitted = released = 0;
     return fetchOf(path, deadline_ms);
   };
   const fetchOf = (path: string, deadline_ms: number) =>
@@ -54,12 +54,12 @@ describe.each([
       validators: null,
       signal: AbortSignal.timeout(deadline_ms),
       admit: async () => {
-        entered += 1;
+        admitted += 1;
         return {
           kind: "admitted",
           beforeSend: () => true,
           onSent: () => {},
-          release: () => void (left += 1),
+          release: () => void (released += 1),
         };
       },
     });
@@ -75,7 +75,7 @@ describe.each([
 
       expect(endOf(result)).toBe(ends);
       expect(took_ms).toBeLessThan(deadline_ms + GRACE_MS);
-      expect(left).toBe(entered);
+      expect(released).toBe(admitted);
       // No exchange is left, and every connection that is still open is idle.
       const { exchanges, connections, idle } = egress.open();
       expect({ exchanges, busy: connections - idle }).toEqual({ exchanges: 0, busy: 0 });
@@ -89,7 +89,7 @@ describe.each([
   test("given up on at any moment, many at once, leaves nothing behind and every leave handed back", async () => {
     const paths = Object.keys(HOSTILE);
     const random = seededRandom(7);
-    entered = left = 0;
+    admitted = released = 0;
     const visitor = async () => {
       for (let visit = 0; visit < 20; visit++) {
         const path = paths[Math.floor(random.next() * paths.length)]!;
@@ -97,8 +97,8 @@ describe.each([
       }
     };
     await Promise.all(Array.from({ length: 16 }, visitor));
-    expect(entered).toBeGreaterThan(300);
-    expect(left).toBe(entered);
+    expect(admitted).toBeGreaterThan(300);
+    expect(released).toBe(admitted);
     const { exchanges, connections, idle } = egress.open();
     expect({ exchanges, busy: connections - idle }).toEqual({ exchanges: 0, busy: 0 });
     expect(await get("/next", 10_000)).toMatchObject({ kind: "page", status: 200 });

@@ -67,7 +67,7 @@ const judge: Judge = {
 export interface Visit {
   readonly url: string;
   /** Null until it is handed back; more than one would be a bug of the route's. */
-  readonly left: OriginAnswer[];
+  readonly released: OriginAnswer[];
 }
 
 export interface Desk {
@@ -112,14 +112,14 @@ export async function desk(options: DeskOptions): Promise<Desk> {
     destination: loopback,
     limits: { settle_ms: 2_000, ...options.page },
   });
-  const enter = (url: string): Promise<Admission> => {
-    const visit: Visit = { url, left: [] };
+  const admit = (url: string): Promise<Admission> => {
+    const visit: Visit = { url, released: [] };
     visits.push(visit);
     return Promise.resolve({
       kind: "admitted",
       beforeSend: () => true,
       onSent: () => {},
-      release: (answer) => void visit.left.push(answer),
+      release: (answer) => void visit.released.push(answer),
     });
   };
   return {
@@ -137,7 +137,7 @@ export async function desk(options: DeskOptions): Promise<Desk> {
         country: null,
         validators: null,
         signal: new AbortController().signal,
-        admit: enter,
+        admit: admit,
         ...over,
       }),
     async close() {

@@ -8,18 +8,18 @@ import type {
 
 export interface PermitLog {
   /** Addresses a permit was asked for, in order. */
-  readonly entered: readonly string[];
-  readonly left: readonly OriginAnswer[];
+  readonly admitted: readonly string[];
+  readonly released: readonly OriginAnswer[];
   readonly go: (transport: Transport, url: string, more?: Partial<TransportRequest>) => ReturnType<Transport>;
 }
 
 /** `refuse` names what may not be entered. */
 export function permitLog(refuse: (url: string) => HopRefusal | null = () => null): PermitLog {
-  const entered: string[] = [];
-  const left: OriginAnswer[] = [];
+  const admitted: string[] = [];
+  const released: OriginAnswer[] = [];
   return {
-    entered,
-    left,
+    admitted,
+    released,
     go: (transport, url, more = {}) =>
       transport({
         url,
@@ -30,14 +30,14 @@ export function permitLog(refuse: (url: string) => HopRefusal | null = () => nul
         validators: null,
         signal: AbortSignal.timeout(10_000),
         admit: async (hop) => {
-          entered.push(hop);
+          admitted.push(hop);
           const refusal = refuse(hop);
           if (refusal) return { kind: "refused", refusal };
           return {
             kind: "admitted",
             beforeSend: () => true,
             onSent: () => {},
-            release: (said) => void left.push(said),
+            release: (said) => void released.push(said),
           };
         },
         ...more,

@@ -127,7 +127,7 @@ describe.skipIf(wayback === null)(`replayed by pywb${how}`, () => {
   const route = () => archiveTransport({ egress, clock: systemClock(), archive_url, user_agent: USER_AGENT });
 
   test("is the newest copy with status 200, its bytes, its fields and its time", async () => {
-    const { go, entered, left } = permitLog();
+    const { go, admitted, released } = permitLog();
     const page = await go(route(), "http://gone.example/page");
     const at = ago(50);
     const stamp = at.toISOString().replaceAll(/\D/g, "").slice(0, 14);
@@ -144,11 +144,11 @@ describe.skipIf(wayback === null)(`replayed by pywb${how}`, () => {
       "content-type": "text/html; charset=iso-8859-1",
       etag: '"v2"',
     });
-    expect(entered.map((url) => new URL(url).pathname.split("/", 3).join("/"))).toEqual([
+    expect(admitted.map((url) => new URL(url).pathname.split("/", 3).join("/"))).toEqual([
       "/cdx/search",
       `/web/${stamp}id_`,
     ]);
-    expect(left).toMatchObject([{ status: 200 }, { status: 200 }]);
+    expect(released).toMatchObject([{ status: 200 }, { status: 200 }]);
   });
 
   test("is found by an address with a query, and is bytes as they were", async () => {
@@ -162,14 +162,14 @@ describe.skipIf(wayback === null)(`replayed by pywb${how}`, () => {
     "http://nobody.example/",
     "http://gone.example/*",
   ])("%s is archive_not_found", async (url) => {
-    const { go, entered } = permitLog();
+    const { go, admitted } = permitLog();
     expect(await go(route(), url)).toMatchObject({
       kind: "failed",
       reason: "archive_not_found",
       status: null,
       detail: "No copy of the last 365 days",
     });
-    expect(entered).toHaveLength(1);
+    expect(admitted).toHaveLength(1);
   });
 
   test("is archive_too_large beyond max_bytes", async () => {
@@ -256,15 +256,15 @@ describe("an archive that", () => {
     ["does not answer in time", { problem: "timeout" }, "timeout", null],
     ["breaks off", { status: 200, body: "[", breaks: "network_reset" }, "archive_unreachable", 200],
   ])("%s is told so", async (_, list, reason, status) => {
-    const { fetch, entered, left } = visit(list);
+    const { fetch, admitted, released } = visit(list);
     expect(await fetch()).toMatchObject({ kind: "failed", reason, status, final_url: null, redirects: [] });
-    expect([entered.length, left.length]).toEqual([1, 1]);
+    expect([admitted.length, released.length]).toEqual([1, 1]);
   });
 
   test("asks for a pause has it told to its own domain", async () => {
-    const { fetch, left } = visit({ status: 429, headers: { "retry-after": "60" } });
+    const { fetch, released } = visit({ status: 429, headers: { "retry-after": "60" } });
     await fetch();
-    expect(left).toMatchObject([{ status: 429, retry_after_s: 60 }]);
+    expect(released).toMatchObject([{ status: 429, retry_after_s: 60 }]);
   });
 
   test.each<[string, Answer]>([
@@ -279,12 +279,12 @@ describe("an archive that", () => {
       { status: 200, headers: { "memento-datetime": "Wed, 01 Jan 2020 00:00:00 GMT" } },
     ],
   ])("has a copy that %s makes us take the next one", async (_, first) => {
-    const { fetch, entered, left } = visit(
+    const { fetch, admitted, released } = visit(
       { status: 200, body: listing(T1, T2) },
       { [copyAt(T1)]: first, [copyAt(T2)]: { status: 200, headers: marked, body: "<p>copy</p>" } },
     );
     expect(await fetch()).toMatchObject({ kind: "page", final_url: copyAt(T2) });
-    expect(left).toHaveLength(entered.length);
+    expect(released).toHaveLength(admitted.length);
   });
 
   test("has no copy that is any good is left after three", async () => {
@@ -304,7 +304,7 @@ describe("an archive that", () => {
   });
 
   test("leads from one copy to another has both in redirects, and leave asked for each", async () => {
-    const { fetch, entered } = visit(
+    const { fetch, admitted } = visit(
       { status: 200, body: listing(T1) },
       {
         [copyAt(T1)]: { status: 302, headers: { location: `${ARCHIVE}/web/${T2}/${PAGE}` } },
@@ -317,7 +317,7 @@ describe("an archive that", () => {
       redirects: [{ url: copyAt(T1), status: 302, location: `${ARCHIVE}/web/${T2}/${PAGE}` }],
       archived_at: "2026-10-01T00:00:00.000Z",
     });
-    expect(entered.slice(1)).toEqual([copyAt(T1), copyAt(T2)]);
+    expect(admitted.slice(1)).toEqual([copyAt(T1), copyAt(T2)]);
   });
 
   test("leads in circles is left", async () => {
@@ -342,11 +342,11 @@ describe("an archive that", () => {
   });
 
   test("takes for ever is given up after 75 seconds, and leave is handed back", async () => {
-    const { fetch, left } = visit({ after_ms: 3_600_000, status: 200, body: "[]" });
+    const { fetch, released } = visit({ after_ms: 3_600_000, status: 200, body: "[]" });
     const visited = fetch(new AbortController().signal);
     await clock.advance(75_000);
     expect(await visited).toMatchObject({ kind: "failed", reason: "timeout", ms: 75_000 });
-    expect(left).toHaveLength(1);
+    expect(released).toHaveLength(1);
   });
 
   test("is not asked when the caller has left", async () => {

@@ -29,7 +29,7 @@ describeBrowser("a page that does not mean well", (desk) => {
     const next = await it.fetch(`${site.origin}/good`);
     expect(next).toMatchObject({ kind: "page", status: 200 });
     await expect.poll(() => it.pool.stats().leased, { timeout: 5_000 }).toBe(0);
-    expect(it.visits.filter(({ left }) => left.length !== 1)).toEqual([]);
+    expect(it.visits.filter(({ released }) => released.length !== 1)).toEqual([]);
     return { site, answer };
   };
 
@@ -143,7 +143,7 @@ describeBrowser("a page that does not mean well", (desk) => {
         reason: "too_many_redirects",
       });
       expect(site.hits("/")).toBeLessThanOrEqual(11);
-      expect(patient.visits.filter(({ left }) => left.length !== 1)).toEqual([]);
+      expect(patient.visits.filter(({ released }) => released.length !== 1)).toEqual([]);
       await patient.close();
     },
     60_000,
@@ -171,9 +171,9 @@ describeBrowser("a page that does not mean well", (desk) => {
         return {};
       },
     });
-    const left = AbortSignal.timeout(500);
+    const aborted = AbortSignal.timeout(500);
     const [hasty, patient] = await Promise.all([
-      brief.fetch(`${site.origin}/`, { signal: left }),
+      brief.fetch(`${site.origin}/`, { signal: aborted }),
       brief.fetch(`${site.origin}/`),
     ]);
     expect([hasty, patient]).toMatchObject([
@@ -279,7 +279,7 @@ describeBrowser("an origin that cannot be reached by a browser", (desk) => {
       /^(?:\d{3}|timeout|too_large|too_many_redirects|blocked_destination|invalid_url|network_(?:reset|protocol|encoding|failed|refused))$/;
     expect([...ends].filter(([, word]) => !known.test(word))).toEqual([]);
     await expect.poll(() => hasty.pool.stats().leased, { timeout: 10_000 }).toBe(0);
-    expect(hasty.visits.filter(({ left }) => left.length !== 1)).toEqual([]);
+    expect(hasty.visits.filter(({ released }) => released.length !== 1)).toEqual([]);
     await hasty.close();
     await site.emptied();
     await site.close();
@@ -319,7 +319,7 @@ describeBrowser("a browser", (desk, title) => {
     expect(await it.fetch(`${site.origin}/good`)).toMatchObject({ kind: "page" });
     expect(it.pool.stats().browsers).not.toContain(browser);
     await expect.poll(() => living(browser!)).toEqual([]);
-    expect(it.visits.every(({ left }) => left.length === 1)).toBe(true);
+    expect(it.visits.every(({ released }) => released.length === 1)).toBe(true);
     never.open();
     await it.close();
   });
@@ -435,17 +435,17 @@ describeBrowser("a browser", (desk, title) => {
     });
     const first = it.fetch(`${site.origin}/held`);
     await site.reached("/held");
-    const left = new AbortController();
-    const leaver = it.fetch(`${site.origin}/held`, { signal: left.signal });
+    const abort = new AbortController();
+    const leaver = it.fetch(`${site.origin}/held`, { signal: abort.signal });
     await expect.poll(() => it.pool.stats().waiting).toBe(1);
     expect(await it.fetch(`${site.origin}/held`)).toMatchObject({ kind: "failed", reason: "browser_busy" });
-    left.abort();
+    abort.abort();
     expect(await leaver).toMatchObject({ kind: "failed", reason: "timeout" });
     expect(await it.fetch(`${site.origin}/held`)).toMatchObject({ kind: "failed", reason: "browser_busy" });
     const second = it.fetch(`${site.origin}/held`);
     held.open();
     expect(await Promise.all([first, second])).toMatchObject([{ kind: "page" }, { kind: "page" }]);
-    expect(it.visits.every(({ left: answers }) => answers.length === 1)).toBe(true);
+    expect(it.visits.every(({ released: answers }) => answers.length === 1)).toBe(true);
     await it.close();
   });
 
@@ -463,7 +463,7 @@ describeBrowser("a browser", (desk, title) => {
     ]);
     expect(answers[1]!.ms).toBeLessThan(100);
     expect(it.pool.stats()).toEqual({ leased: 0, waiting: 0, browsers: [] });
-    expect(it.visits.every(({ left }) => left.length === 1)).toBe(true);
+    expect(it.visits.every(({ released }) => released.length === 1)).toBe(true);
     await it.close();
   });
 

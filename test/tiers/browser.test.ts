@@ -67,7 +67,11 @@ describeBrowser("a page in a browser", (desk) => {
       `${site.origin}/next`,
       `${there.origin}/end`,
     ]);
-    expect(it.visits.map(({ left }) => left.map(({ status }) => status))).toEqual([[301], [302], [200]]);
+    expect(it.visits.map(({ released }) => released.map(({ status }) => status))).toEqual([
+      [301],
+      [302],
+      [200],
+    ]);
   });
 
   test("takes no slots for what it loads, and does not load what no answer is made of", async () => {
@@ -98,7 +102,7 @@ describeBrowser("a page in a browser", (desk) => {
       retry_after_s: null,
       detail: null,
     };
-    const left: (number | null)[] = [];
+    const released: (number | null)[] = [];
     const answer = await it.fetch(`${site.origin}/`, {
       admit: async (url) =>
         url.endsWith("/private")
@@ -107,11 +111,11 @@ describeBrowser("a page in a browser", (desk) => {
               kind: "admitted",
               beforeSend: () => true,
               onSent: () => {},
-              release: ({ status }) => void left.push(status),
+              release: ({ status }) => void released.push(status),
             },
     });
     expect(answer).toMatchObject({ kind: "refused", refusal, redirects: [{ status: 302 }] });
-    expect([site.hits("/private"), left]).toEqual([0, [302]]);
+    expect([site.hits("/private"), released]).toEqual([0, [302]]);
   });
 
   test("follows where its scripts lead, and asks leave for it without holding the slot of the page before", async () => {
@@ -262,6 +266,6 @@ describeBrowser("a page in a browser", (desk) => {
   test("hands its place back, with nothing left in the guard", async () => {
     await expect.poll(() => it.pool.stats()).toMatchObject({ leased: 0, waiting: 0 });
     await expect.poll(() => it.proxy.open().to_origins).toBe(0);
-    expect(it.visits.filter(({ left }) => left.length !== 1)).toEqual([]);
+    expect(it.visits.filter(({ released }) => released.length !== 1)).toEqual([]);
   });
 });

@@ -110,7 +110,7 @@ describe.each(PROXIES.filter(({ path }) => path !== null))("through $name", ({ p
   });
 
   test("a page over http and one over https come as from the host itself", async () => {
-    const { go, left } = permitLog();
+    const { go, released } = permitLog();
     for (const { origin } of [site, secure]) {
       expect(await go(through(address()), `${origin}/fine`)).toMatchObject({
         kind: "page",
@@ -121,7 +121,7 @@ describe.each(PROXIES.filter(({ path }) => path !== null))("through $name", ({ p
         body: Buffer.from("<title>/fine</title>"),
       });
     }
-    expect(left.map(({ status }) => status)).toEqual([200, 200]);
+    expect(released.map(({ status }) => status)).toEqual([200, 200]);
   });
 
   test("the host sees the same fields as from the route direct, and nothing of the proxy's credentials", async () => {
@@ -137,20 +137,20 @@ describe.each(PROXIES.filter(({ path }) => path !== null))("through $name", ({ p
   });
 
   test("redirects are followed hop by hop, each with leave of its own", async () => {
-    const { go, entered } = permitLog();
+    const { go, admitted } = permitLog();
     const page = await go(through(address()), `${site.origin}/to-secure`);
     expect(page).toMatchObject({ kind: "page", final_url: `${secure.origin}/fine` });
-    expect(entered).toEqual([`${site.origin}/to-secure`, `${secure.origin}/fine`]);
+    expect(admitted).toEqual([`${site.origin}/to-secure`, `${secure.origin}/fine`]);
   });
 
   test.each(["http", "https"])("wrong credentials are proxy_refused, over %s", async (scheme) => {
     const { origin } = scheme === "http" ? site : secure;
-    const { go, left } = permitLog();
+    const { go, released } = permitLog();
     const refused = await go(through(address("nobody:wrong@")), `${origin}/fine`);
     expect(JSON.stringify(refused)).not.toContain("wrong");
     const told = { kind: "failed", reason: "proxy_refused", status: null };
     expect(refused).toMatchObject(scheme === "http" ? (as_host ?? told) : told);
-    expect(left).toHaveLength(1);
+    expect(released).toHaveLength(1);
   });
 
   test("a host behind it that is not there is the proxy's answer and no missing name", async () => {
@@ -193,10 +193,10 @@ describe("a proxy that", () => {
     ],
     ["breaks the tunnel", "network_reset", (socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\n")],
   ])("%s is %s, and leave is handed back", async (_, reason, play) => {
-    const { go, entered, left } = permitLog();
+    const { go, admitted, released } = permitLog();
     const failed = await go(through(await faulty(play)), `${secure.origin}/fine`);
     expect(failed).toMatchObject({ kind: "failed", reason, status: null, final_url: null });
-    expect(left).toHaveLength(entered.length);
+    expect(released).toHaveLength(admitted.length);
   });
 
   test("puts itself in the middle of https is found out", async () => {
@@ -219,12 +219,12 @@ describe("a proxy that", () => {
   test.each(["https", "http"])("hangs ends with the caller's patience, over %s", async (scheme) => {
     const way = impatient();
     open.push(way);
-    const { go, left } = permitLog();
+    const { go, released } = permitLog();
     const { origin } = scheme === "http" ? site : secure;
     const proxy = await faulty(() => {});
     const failed = await go(through(proxy, way), `${origin}/fine`, { signal: AbortSignal.timeout(300) });
     expect(failed).toMatchObject({ kind: "failed", reason: "timeout" });
-    expect(left).toHaveLength(1);
+    expect(released).toHaveLength(1);
     expect(way.open()).toMatchObject({ exchanges: 0, connections: 0 });
   });
 
@@ -290,7 +290,7 @@ describe("what may be asked for behind a proxy", () => {
     "http://localhost/",
     "http://metadata.internal/",
   ])("not %s, though the proxy itself is on loopback", async (url) => {
-    const { go, entered } = permitLog();
+    const { go, admitted } = permitLog();
     const way = undiciEgress({ judge: strict });
     open.push(way);
     const proxy = await hostileSite({});
@@ -303,7 +303,7 @@ describe("what may be asked for behind a proxy", () => {
       kind: "failed",
       problem: "blocked_destination",
     });
-    expect(entered).toEqual([]);
+    expect(admitted).toEqual([]);
     expect(proxy.requests).toEqual([]);
   });
 
@@ -380,7 +380,7 @@ describe("sessions and countries", () => {
 
   test("an exit that breaks is changed once, with leave asked for again", async () => {
     const { asked, way } = broken("proxy_unreachable");
-    const { go, entered, left } = permitLog();
+    const { go, admitted, released } = permitLog();
     expect(await go(through(TEMPLATE, way), "https://example.org/")).toMatchObject({ kind: "page" });
     expect(exits(asked)).toEqual(
       new Set([
@@ -388,7 +388,7 @@ describe("sessions and countries", () => {
         `user-${anotherSession(sessionOf("example.org", null))}`,
       ]),
     );
-    expect([entered.length, left.length]).toEqual([2, 2]);
+    expect([admitted.length, released.length]).toEqual([2, 2]);
   });
 
   test("a refusal is not asked twice, nor an address without sessions", async () => {

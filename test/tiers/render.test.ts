@@ -70,7 +70,7 @@ const rendered = (more: object = {}) => ({
 describe("a rendering service", () => {
   test("is asked for the page with the key, after leave of the page's host", async () => {
     says = rendered();
-    const { go, entered, left } = permitLog();
+    const { go, admitted, released } = permitLog();
     await go(route(), PAGE, { country: "DE" });
     expect(asked).toMatchObject([
       {
@@ -80,8 +80,8 @@ describe("a rendering service", () => {
         body: { url: PAGE, country: "DE", wait: WAIT_MS },
       },
     ]);
-    expect(entered).toEqual([PAGE]);
-    expect(left).toMatchObject([{ status: 200, retry_after_s: null }]);
+    expect(admitted).toEqual([PAGE]);
+    expect(released).toMatchObject([{ status: 200, retry_after_s: null }]);
   });
 
   test("answers with a document, without the origin's fields", async () => {
@@ -101,9 +101,9 @@ describe("a rendering service", () => {
 
   test.each([404, 403, 503])("says what the page's status was: %i", async (status) => {
     says = rendered({ status });
-    const { go, left } = permitLog();
+    const { go, released } = permitLog();
     expect(await go(route(), PAGE)).toMatchObject({ kind: "page", status });
-    expect(left).toMatchObject([{ status }]);
+    expect(released).toMatchObject([{ status }]);
   });
 
   test.each<[string, unknown, object]>([
@@ -146,20 +146,20 @@ describe("a rendering service", () => {
     "that %s is told so; the page's host is not blamed, and leave is handed back",
     async (_, next, reason) => {
       says = next;
-      const { go, left } = permitLog();
+      const { go, released } = permitLog();
       const failed = await go(route(), PAGE, { max_bytes: 1_000 });
       expect(failed).toMatchObject({ kind: "failed", reason, status: null, final_url: null });
       expect(JSON.stringify(failed)).not.toContain("the-key");
-      expect(left).toHaveLength(1);
+      expect(released).toHaveLength(1);
     },
   );
 
   test("that hangs is left when the caller's patience ends", async () => {
     says = null;
-    const { go, left } = permitLog();
+    const { go, released } = permitLog();
     const failed = await go(route(), PAGE, { signal: AbortSignal.timeout(200) });
     expect(failed).toMatchObject({ kind: "failed", reason: "timeout" });
-    expect(left).toHaveLength(1);
+    expect(released).toHaveLength(1);
     expect(egress.open()).toMatchObject({ exchanges: 0 });
   });
 
@@ -173,12 +173,12 @@ describe("a rendering service", () => {
   test.each(["http://127.0.0.1/", "http://169.254.169.254/", "http://localhost/", "http://10.0.0.1/"])(
     "is never sent to %s",
     async (url) => {
-      const { go, entered } = permitLog();
+      const { go, admitted } = permitLog();
       expect(await go(route(), url)).toMatchObject({
         kind: "refused",
         refusal: { error: "blocked_destination" },
       });
-      expect([entered, asked]).toEqual([[], []]);
+      expect([admitted, asked]).toEqual([[], []]);
     },
   );
 
