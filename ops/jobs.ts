@@ -16,10 +16,10 @@ import type { Clock } from "../cluster/ports/clock.ts";
 import { type BatchKind, batchRoute, type BatchRouteDeps } from "../gateway/batch.ts";
 import type { BodyGrants } from "../gateway/body-access.ts";
 import type { Route } from "../gateway/route.ts";
-import { fetchRequestOf as fetchAskOf, billOf as fetchBillOf, grantBody } from "../gateway/routes/fetch.ts";
+import { fetchRequestOf, billOf as fetchBillOf, grantBody } from "../gateway/routes/fetch.ts";
 import { billOf as filingsBillOf } from "../gateway/routes/filings.ts";
 import { type JobServices, jobRoutes } from "../gateway/routes/jobs.ts";
-import { searchRequestOf as searchAskOf, billOf as searchBillOf } from "../gateway/routes/search.ts";
+import { searchRequestOf, billOf as searchBillOf } from "../gateway/routes/search.ts";
 import { canRetryFilings } from "../schemas/errors.ts";
 import { type FetchBody, isPremium, textDigests } from "../schemas/fetch.ts";
 import type { FilingsItem, StoredFiling } from "../schemas/filings.ts";
@@ -39,7 +39,7 @@ export const fetchItems = ({ pages, bodyGrants, clock, joined }: FetchItemDeps):
     return parsed && siteOf(parsed.hostname, joined);
   },
   async run(ask, input, { attempt_id, project, may_pay, attempts, signal }) {
-    const request = fetchAskOf(input as FetchBody, {
+    const request = fetchRequestOf(input as FetchBody, {
       fetch_id: attempt_id,
       project,
       lane: "batch",
@@ -69,7 +69,10 @@ export const searchItems = ({ search }: SearchItemDeps): ItemKind => ({
   name: "search",
   lane: () => null,
   async run(ask, input, { attempt_id, project }) {
-    const answer = await search(searchAskOf(input as SearchBody, { search_id: attempt_id, project }), ask);
+    const answer = await search(
+      searchRequestOf(input as SearchBody, { search_id: attempt_id, project }),
+      ask,
+    );
     const { error } = answer;
     return {
       answer,
@@ -102,21 +105,25 @@ export const filingsItems = ({ filed, bodyGrants, clock }: FilingsItemDeps): Ite
       deadline_ms: clock.now() + FILING_TIMEOUT_MS,
       id: attempt_id,
     } as const;
-    const result = await runFilingsItem(filed, input as FilingsItem, caller);
-    const { bodies, is_busy } = result.result;
+    const outcome = await runFilingsItem(filed, input as FilingsItem, caller);
+    const { bodies, is_busy, answer } = outcome.result;
     for (const body of bodies) await bodyGrants.record(project, { ...body, body_kind: "origin" });
-    const { error, retry_after_s, cached } = result.result.answer;
-    const bytes = result.kind === "document" ? result.result.answer.record.bytes : 0;
+    const { error, retry_after_s, cached } = answer;
+    const document = outcome.kind === "document" ? outcome.result : null;
     const stored: StoredFiling =
-      result.kind === "document"
-        ? { op: "document", answer: null, document: { url: result.result.url, answer: result.result.answer } }
-        : { op: result.op, answer: result.result.answer, document: null };
+      outcome.kind === "document"
+        ? {
+            op: "document",
+            answer: null,
+            document: { url: outcome.result.url, answer: outcome.result.answer },
+          }
+        : { op: outcome.op, answer: outcome.result.answer, document: null };
     const isTransient = error !== null && (canRetryFilings(error) || error === "timeout");
     return {
       answer: stored,
       error,
-      bill: filingsBillOf(cached, error, bytes),
-      body_refs: result.kind === "document" ? textDigests(result.result.answer.record) : [],
+      bill: filingsBillOf(cached, error, document?.answer.record.bytes ?? 0),
+      body_refs: document ? textDigests(document.answer.record) : [],
       // A full limiter and a pause say nothing about the item; a failure of the item itself counts its attempts.
       retry: is_busy
         ? { reason: "busy", retry_after_s }
@@ -129,31 +136,23 @@ export const filingsItems = ({ filed, bodyGrants, clock }: FilingsItemDeps): Ite
 
 export const jobActors = (deps: JobDeps): readonly Actor[] => [jobActor(deps), schedulerActor()];
 
-export const jobsRoutes = (
-  services: BatchRouteDeps & JobServices,
-  more: readonly Route[] = [],
-): readonly Route[] => {
-  const kindOf = (name: BatchKind["name"]): BatchKind => services.kinds.find((kind) => kind.name === name)!;
-  return [
-    batchRoute(services, kindOf("search"), {
-      path: "/v1/batch/search",
-      operationId: "batchSearch",
-      summary: "Run many searches as a job",
-      tag: "search",
-    }),
-    batchRoute(services, kindOf("fetch"), {
-      path: "/v1/batch/fetch",
-      operationId: "batchFetch",
-      summary: "Fetch many pages as a job",
-      tag: "fetch",
-    }),
-    batchRoute(services, kindOf("filings"), {
-      path: "/v1/batch/filings",
-      operationId: "batchFilings",
-      summary: "Run many filing requests as a job",
-      tag: "filings",
-    }),
-    ...more,
-    ...jobRoutes(services),
-  ];
-};
+const BATCHES = [
+  { kind: "search", operationId: "batchSearch", summary: "Run many searches as a job" },
+  { kind: "fetch", operationId: "batchFetch", summary: "Fetch many pages as a job" },
+  { kind: "filings", operationId: "batchFilings", summary: "Run many filing requests as a job" },
+] as const satisfies readonly { kind: BatchKind["name"]; operationId: string; summary: string }[];
+
+export const jobsRoutes = (services: BatchRouteDeps & JobServices): readonly Route[] => [
+  ...BATCHES.map(({ kind: name, ...naming }) =>
+    batchRoute(
+      services,
+      services.kinds.find((kind) => kind.name === name)!,
+      {
+        path: `/v1/batch/${name}`,
+        tag: name,
+        ...naming,
+      },
+    ),
+  ),
+  ...jobRoutes(services),
+];

@@ -43,7 +43,7 @@ export function reserve(
   now_ms: number,
 ): { readonly budget: Budget; readonly answer: ReserveReply } {
   const month = monthOf(now_ms);
-  const others = Object.fromEntries(
+  const otherReservations = Object.fromEntries(
     Object.entries(budget.reservations).filter(
       ([key, reservation]) => key !== id && now_ms < reservation.expires_ms + LATE_SETTLEMENT_MS,
     ),
@@ -53,8 +53,8 @@ export function reserve(
   const remaining_micros =
     limit_micros === null
       ? Infinity
-      : limit_micros - (budget.spent[month] ?? 0) - reservedMicros(others, month, now_ms);
-  if (micros > remaining_micros || Object.keys(others).length >= MAX_RESERVATIONS) {
+      : limit_micros - (budget.spent[month] ?? 0) - reservedMicros(otherReservations, month, now_ms);
+  if (micros > remaining_micros || Object.keys(otherReservations).length >= MAX_RESERVATIONS) {
     return {
       budget,
       answer: { kind: "refused", remaining_micros: Math.max(0, Math.min(remaining_micros, micros)) },
@@ -62,7 +62,7 @@ export function reserve(
   }
   const reservation = { micros, month, expires_ms: now_ms + RESERVATION_TTL_MS };
   return {
-    budget: { ...budget, reservations: { ...others, [id]: reservation } },
+    budget: { ...budget, reservations: { ...otherReservations, [id]: reservation } },
     answer: { kind: "reserved" },
   };
 }

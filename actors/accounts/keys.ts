@@ -95,10 +95,10 @@ export async function createProject(
   return project;
 }
 
-function assertName(what: string, name: string): void {
+function assertName(subject: string, name: string): void {
   if (NAME_SHAPE.test(name)) return;
   throw new AccountError(
-    `Cannot create ${what} "${name}": a name is 1 to 63 characters a-z, 0-9, "-" and "_", and begins with a-z or 0-9`,
+    `Cannot create ${subject} "${name}": a name is 1 to 63 characters a-z, 0-9, "-" and "_", and begins with a-z or 0-9`,
   );
 }
 
@@ -231,18 +231,18 @@ async function change<T extends Key | Project | Customer>(
   documents: Documents,
   collection: string,
   id: string,
-  what: string,
+  subject: string,
   rule: (value: T) => T,
 ): Promise<T> {
   for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
     const stored: Versioned | null = await documents.get(collection, id);
-    if (!stored) throw new AccountError(`Cannot change ${what}: no such name`);
+    if (!stored) throw new AccountError(`Cannot change ${subject}: no such name`);
     const previous = stored.value as T;
     const next = rule(previous);
     if (next === previous) return previous;
     if (await documents.put(collection, id, next, stored.version, tagOf(next))) return next;
   }
-  throw new AccountError(`Cannot change ${what}: other processes change it at the same time`);
+  throw new AccountError(`Cannot change ${subject}: other processes change it at the same time`);
 }
 
 /** What a start created, or found. */

@@ -62,8 +62,8 @@ export function jobRoutes({ documents, ask, clock, log, kinds }: JobServices): r
 
   async function inputsOf(job_id: string, indexes: readonly number[]): Promise<readonly Input[]> {
     const keys = [...new Set(indexes.map((index) => chunkKey(job_id, index)))];
-    const found = await documents.getMany("job_items", keys);
-    const chunks = new Map(keys.map((key, at) => [key, found[at]?.value as Chunk | undefined]));
+    const stored = await documents.getMany("job_items", keys);
+    const chunks = new Map(keys.map((key, at) => [key, stored[at]?.value as Chunk | undefined]));
     return indexes.map((index) => chunks.get(chunkKey(job_id, index))?.items[index % CHUNK_ITEMS] ?? {});
   }
 
@@ -75,7 +75,7 @@ export function jobRoutes({ documents, ask, clock, log, kinds }: JobServices): r
     try {
       const keys = indexes.map((index) => resultKey(job_id, index));
       return (await documents.getMany("job_results", keys)).map(
-        (found) => (found?.value as StoredResult | undefined) ?? null,
+        (result) => (result?.value as StoredResult | undefined) ?? null,
       );
     } catch (problem) {
       if (!(problem instanceof Fault)) throw problem;

@@ -59,12 +59,12 @@ export async function receiver(status: number | null = 204): Promise<Receiver> {
     request.on("data", (piece: Buffer) => (text += piece.toString()));
     request.on("end", () => {
       received.push(JSON.parse(text));
-      if (made.status !== null) response.writeHead(made.status).end();
+      if (handle.status !== null) response.writeHead(handle.status).end();
     });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const made: Receiver = { url: `http://127.0.0.1:${port}/hook`, received, status, server };
-  return made;
+  const handle: Receiver = { url: `http://127.0.0.1:${port}/hook`, received, status, server };
+  return handle;
 }

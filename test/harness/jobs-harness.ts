@@ -71,12 +71,12 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
   let link: Link = { cut: false, dead: false, calm: true };
   let cluster: Cluster;
 
-  const kind = (mine: Link): ItemKind => ({
+  const kind = (nodeLink: Link): ItemKind => ({
     name: "fetch",
     lane: ({ url }) => URL.parse(String(url))?.hostname ?? null,
     async run(_, { url }, context) {
       // A dead node sends nothing.
-      if (mine.dead) return new Promise(() => {});
+      if (nodeLink.dead) return new Promise(() => {});
       attempts.push({ url: String(url), at_ms: clock.now(), context });
       const { error, retry, ms = 10 } = await script.run(String(url), context);
       await new Promise<void>((resolve) => {
@@ -88,7 +88,7 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
       });
       const failure = context.signal.aborted ? "timeout" : (error ?? null);
       return {
-        answer: { said: `${String(url)} by ${context.attempt_id}` },
+        answer: { text: `${String(url)} by ${context.attempt_id}` },
         error: failure,
         bill: { category: "fetch_own", ok: failure === null, bytes: 100, paid: false, cost_micros: 5 },
         // All pages of a host have the same text.
@@ -105,7 +105,7 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
   function start(): void {
     link = { cut: false, dead: false, calm: chances === undefined };
     const { documents } = faulty(link, clock, random, { ...CALM, ...chances });
-    const mine = documents(stored);
+    const nodeDocuments = documents(stored);
     const telemetry = silentTelemetry();
     const { metrics, log } = telemetry;
     const kinds = [kind(link)];
@@ -113,9 +113,9 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
       [
         accountActor(),
         schedulerActor(capacity),
-        jobActor({ documents: mine, clock, random, metrics, log, egress, kinds }),
+        jobActor({ documents: nodeDocuments, clock, random, metrics, log, egress, kinds }),
       ],
-      { clock, random, documents: mine, metrics, log },
+      { clock, random, documents: nodeDocuments, metrics, log },
     );
   }
   start();

@@ -18,7 +18,7 @@ describe("a job", () => {
     expect(await jobs.invariants("j")).toEqual({ problems: [], ahead: 0 });
     expect(jobs.attempts.length).toBe(120);
     expect((await jobs.results("j")).get(17)?.answer).toEqual({
-      said: "http://site-3.example/17 by j:17.0",
+      text: "http://site-3.example/17 by j:17.0",
     });
     await jobs.clock.advance(5 * SECOND_MS);
     expect(await jobs.metered()).toBe(120);

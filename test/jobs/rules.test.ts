@@ -32,12 +32,12 @@ const codes = fc.constantFrom("a", "b", "c", "d", "A", "B", "C", "D", "+", "-", 
 
 describe("states", () => {
   test("decode to what was encoded", () => {
-    const some = fc.array(fc.tuple(codes, fc.integer({ min: 1, max: 300 })), {
+    const runLengths = fc.array(fc.tuple(codes, fc.integer({ min: 1, max: 300 })), {
       minLength: 1,
       maxLength: 50,
     });
     fc.assert(
-      fc.property(some, (runs) => {
+      fc.property(runLengths, (runs) => {
         const states = Uint8Array.from(runs.flatMap(([char, n]) => Array(n).fill(char.charCodeAt(0))));
         expect(decodeStates(encodeStates(states), states.length)).toEqual(states);
         const { total, ...counts } = countsOf(states);
@@ -153,48 +153,48 @@ describe("the next step of an item", () => {
 
 describe("the frontier", () => {
   test("serves sites in turn", () => {
-    const order = frontier(newStates(6));
-    for (const [index, lane] of ["a", "a", "a", "b", "c", "b"].entries()) order.add(index, lane);
-    expect(Array.from({ length: 6 }, () => order.take()?.index)).toEqual([0, 3, 4, 1, 5, 2]);
-    expect(order.take()).toBeNull();
+    const items = frontier(newStates(6));
+    for (const [index, lane] of ["a", "a", "a", "b", "c", "b"].entries()) items.add(index, lane);
+    expect(Array.from({ length: 6 }, () => items.take()?.index)).toEqual([0, 3, 4, 1, 5, 2]);
+    expect(items.take()).toBeNull();
   });
 
   test("admits no item of a site whose credits are in flight", () => {
-    const order = frontier(newStates(20));
-    for (let index = 0; index < 20; index++) order.add(index, "a");
-    const taken = Array.from({ length: 20 }, () => order.take()).filter((item) => item !== null);
+    const items = frontier(newStates(20));
+    for (let index = 0; index < 20; index++) items.add(index, "a");
+    const taken = Array.from({ length: 20 }, () => items.take()).filter((item) => item !== null);
     expect(taken.length).toBe(CREDITS);
-    order.finish(taken[0]!.index, "done");
-    expect(order.take()?.index).toBe(CREDITS);
-    const loose = frontier(newStates(50));
-    for (let index = 0; index < 50; index++) loose.add(index, null);
-    expect(Array.from({ length: 50 }, () => loose.take()).filter((item) => item !== null).length).toBe(
+    items.finish(taken[0]!.index, "done");
+    expect(items.take()?.index).toBe(CREDITS);
+    const siteless = frontier(newStates(50));
+    for (let index = 0; index < 50; index++) siteless.add(index, null);
+    expect(Array.from({ length: 50 }, () => siteless.take()).filter((item) => item !== null).length).toBe(
       CREDITS_WITHOUT_SITE,
     );
   });
 
   test("returns an item at its time, unless its lane is paused", () => {
-    const order = frontier(newStates(3));
-    for (let index = 0; index < 3; index++) order.add(index, index === 2 ? "b" : "a");
-    expect([order.take()!.index, order.take()!.index, order.take()!.index]).toEqual([0, 2, 1]);
-    order.requeue(0, 100);
-    order.requeue(1, 50, { attempts: 1, has_cooled: false });
-    order.pauseLane(0, 100);
-    order.finish(2, "failed");
-    expect(order.nextDueMs()).toBe(50);
-    order.admitDue(60);
-    expect(order.take()).toBeNull();
-    order.admitDue(100);
-    expect([order.take(), order.take()]).toEqual([
+    const items = frontier(newStates(3));
+    for (let index = 0; index < 3; index++) items.add(index, index === 2 ? "b" : "a");
+    expect([items.take()!.index, items.take()!.index, items.take()!.index]).toEqual([0, 2, 1]);
+    items.requeue(0, 100);
+    items.requeue(1, 50, { attempts: 1, has_cooled: false });
+    items.pauseLane(0, 100);
+    items.finish(2, "failed");
+    expect(items.nextDueMs()).toBe(50);
+    items.admitDue(60);
+    expect(items.take()).toBeNull();
+    items.admitDue(100);
+    expect([items.take(), items.take()]).toEqual([
       { index: 1, attempts: 1, has_cooled: false },
       { index: 0, attempts: 0, has_cooled: false },
     ]);
   });
 
   test("repeats items that were in flight when the states were stored", () => {
-    const order = frontier(decodeStates("+AC-x", 5));
-    for (let index = 0; index < 5; index++) order.add(index, "a");
-    expect([order.take(), order.take(), order.take()]).toEqual([
+    const items = frontier(decodeStates("+AC-x", 5));
+    for (let index = 0; index < 5; index++) items.add(index, "a");
+    expect([items.take(), items.take(), items.take()]).toEqual([
       { index: 1, attempts: 0, has_cooled: false },
       { index: 2, attempts: 1, has_cooled: false },
       null,
@@ -203,57 +203,57 @@ describe("the frontier", () => {
 
   test("keeps its counts consistent after every step, and finishes every item once", () => {
     const step = fc.record({
-      what: fc.constantFrom(
+      step_kind: fc.constantFrom(
         "take",
-        "settle",
-        "putBack",
-        "busy",
-        "drop",
-        "wake",
+        "finish",
+        "requeue",
+        "pauseLane",
+        "cancel",
+        "admitDue",
         "cancelPending",
         "cancelQueued",
       ),
-      which: fc.nat(100),
+      n: fc.nat(100),
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), fc.integer({ min: 1, max: 30 }), (steps, total) => {
-        const order = frontier(newStates(total));
+        const items = frontier(newStates(total));
         for (let index = 0; index < total; index++)
-          order.add(index, index % 4 === 0 ? null : `site-${index % 4}`);
-        const flying = new Set<number>();
-        const settled = new Set<number>();
+          items.add(index, index % 4 === 0 ? null : `site-${index % 4}`);
+        const in_flight = new Set<number>();
+        const finished = new Set<number>();
         const twice: number[] = [];
         let now_ms = 0;
-        for (const { what, which } of steps) {
-          const one = [...flying][which % Math.max(1, flying.size)];
-          if (what === "take") {
-            const item = order.take();
-            if (item && (flying.has(item.index) || settled.has(item.index))) twice.push(item.index);
-            if (item) flying.add(item.index);
-          } else if (what === "wake") order.admitDue((now_ms += which));
-          else if (what === "cancelPending") order.cancelPending();
-          else if (what === "cancelQueued") {
-            order.cancelQueued();
-            flying.clear();
-          } else if (one !== undefined) {
-            flying.delete(one);
-            if (what === "settle") {
-              const isFirst = order.finish(one, which % 2 === 0 ? "done" : "failed");
-              if (!isFirst || order.finish(one, "done")) twice.push(one);
-              settled.add(one);
-            } else if (what === "drop") order.cancel(one);
+        for (const { step_kind, n } of steps) {
+          const index = [...in_flight][n % Math.max(1, in_flight.size)];
+          if (step_kind === "take") {
+            const item = items.take();
+            if (item && (in_flight.has(item.index) || finished.has(item.index))) twice.push(item.index);
+            if (item) in_flight.add(item.index);
+          } else if (step_kind === "admitDue") items.admitDue((now_ms += n));
+          else if (step_kind === "cancelPending") items.cancelPending();
+          else if (step_kind === "cancelQueued") {
+            items.cancelQueued();
+            in_flight.clear();
+          } else if (index !== undefined) {
+            in_flight.delete(index);
+            if (step_kind === "finish") {
+              const isFirst = items.finish(index, n % 2 === 0 ? "done" : "failed");
+              if (!isFirst || items.finish(index, "done")) twice.push(index);
+              finished.add(index);
+            } else if (step_kind === "cancel") items.cancel(index);
             else {
-              order.requeue(one, now_ms + which);
-              if (what === "busy") order.pauseLane(one, now_ms + which);
+              items.requeue(index, now_ms + n);
+              if (step_kind === "pauseLane") items.pauseLane(index, now_ms + n);
             }
           }
-          const counts = order.counts();
+          const counts = items.counts();
           expect(twice).toEqual([]);
-          expect(order.inFlight()).toBe(flying.size);
-          expect(counts.queued).toBe(flying.size);
-          expect(counts.done + counts.failed).toBe(settled.size);
+          expect(items.inFlight()).toBe(in_flight.size);
+          expect(counts.queued).toBe(in_flight.size);
+          expect(counts.done + counts.failed).toBe(finished.size);
           expect(counts.pending + counts.queued + counts.done + counts.failed + counts.cancelled).toBe(total);
-          expect(order.isFinished()).toBe(counts.pending + counts.queued === 0);
+          expect(items.isFinished()).toBe(counts.pending + counts.queued === 0);
         }
       }),
       { numRuns: 300 },
@@ -263,19 +263,19 @@ describe("the frontier", () => {
   test("admits items until all are finished", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(6), { minLength: 1, maxLength: 200 }), (sites) => {
-        const order = frontier(newStates(sites.length));
-        for (const [index, site] of sites.entries()) order.add(index, site === 0 ? null : String(site));
+        const items = frontier(newStates(sites.length));
+        for (const [index, site] of sites.entries()) items.add(index, site === 0 ? null : String(site));
         let steps = 0;
-        while (!order.isFinished() && steps++ < 2_000) {
+        while (!items.isFinished() && steps++ < 2_000) {
           const taken = [];
-          for (let item = order.take(); item; item = order.take()) taken.push(item.index);
-          if (taken.length === 0) order.admitDue(order.nextDueMs());
+          for (let item = items.take(); item; item = items.take()) taken.push(item.index);
+          if (taken.length === 0) items.admitDue(items.nextDueMs());
           for (const index of taken) {
-            if (steps < 5 && index % 3 === 0) order.requeue(index, steps * 10);
-            else order.finish(index, "done");
+            if (steps < 5 && index % 3 === 0) items.requeue(index, steps * 10);
+            else items.finish(index, "done");
           }
         }
-        expect(order.counts().done).toBe(sites.length);
+        expect(items.counts().done).toBe(sites.length);
       }),
       { numRuns: 200 },
     );
@@ -290,21 +290,21 @@ describe("shares", () => {
     [[0, 7], 100, [0, 7]],
     [[5, 5, 5], 2, [1, 1, 1]],
     [[], 10, []],
-  ])("of %j among %i places: %j", (demands, places, expected) => {
-    expect(maxMinShares(demands, places)).toEqual(expected);
+  ])("of %j with a capacity of %i: %j", (demands, capacity, expected) => {
+    expect(maxMinShares(demands, capacity)).toEqual(expected);
   });
 
   test("never exceed the demand or the capacity, and a larger demand never gets a smaller share", () => {
     const demands = fc.array(fc.nat(500), { minLength: 1, maxLength: 30 });
     fc.assert(
-      fc.property(demands, fc.integer({ min: 1, max: 600 }), (wanted, places) => {
-        const given = maxMinShares(wanted, places);
-        const sum = given.reduce((total, share) => total + share, 0);
-        expect(sum).toBeLessThanOrEqual(Math.max(places, wanted.length));
-        for (const [at, share] of given.entries()) {
-          expect(share).toBeLessThanOrEqual(wanted[at]!);
-          const isShort = share < wanted[at]!;
-          expect(isShort && Math.max(...given) > share + 1).toBe(false);
+      fc.property(demands, fc.integer({ min: 1, max: 600 }), (demanded, capacity) => {
+        const granted = maxMinShares(demanded, capacity);
+        const sum = granted.reduce((total, share) => total + share, 0);
+        expect(sum).toBeLessThanOrEqual(Math.max(capacity, demanded.length));
+        for (const [at, share] of granted.entries()) {
+          expect(share).toBeLessThanOrEqual(demanded[at]!);
+          const isShort = share < demanded[at]!;
+          expect(isShort && Math.max(...granted) > share + 1).toBe(false);
         }
       }),
       { numRuns: 300 },
@@ -384,8 +384,8 @@ describe("the invariants of a stored job", () => {
     ],
     [record("3+", 3, { states: "4+" }), [], 1, 0],
   ] as const)("%#", (job, results, problems, ahead) => {
-    const found = checkInvariants(job, new Map(results.map(([index, result]) => [index, result])));
-    expect([found.problems.length, found.ahead]).toEqual([problems, ahead]);
+    const report = checkInvariants(job, new Map(results.map(([index, result]) => [index, result])));
+    expect([report.problems.length, report.ahead]).toEqual([problems, ahead]);
   });
 });
 
