@@ -364,9 +364,9 @@ export function metering({ ask, clock, log, gateway, shared = false }: MeteringD
       await Promise.all(
         [...projectMeters.values()].map(async (projectMeter) => {
           await this.flush(projectMeter.project).catch((problem: Error) => {
-            log.error("Cannot tell the last tallies of a project", {
+            log.error("Cannot report the last usage of a project", {
               project: projectMeter.project,
-              tallies: projectMeter.unsent.length,
+              reports: projectMeter.unsent.length,
               problem: problem.message,
             });
           });
