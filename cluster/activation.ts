@@ -15,16 +15,16 @@ function newActivation(kind: ActorKind, key: string): Activation {
     kind,
     key,
     phase: "loading",
-    is_scheduled: false,
+    isScheduled: false,
     state: undefined,
     snapshot: undefined,
     version: 0,
     last_ms: kind.shard.node.clock.now(),
-    running_work: 0,
+    runningWork: 0,
     queue: EMPTY_QUEUE,
-    open_asks: null,
+    openAsks: null,
     timers: null,
-    work_abort: null,
+    workAbort: null,
     fired_reminder_ms: -1,
   };
 }
@@ -74,8 +74,8 @@ function failLoad(activation: Activation, problem: unknown): void {
   const { kind, key, queue } = activation;
   reportFailure(kind.shard.node, kind.name, key, "activate", problem);
   activation.queue = queue.filter((entry) => {
-    entry.failed_attempts++;
-    if (entry.reply_to === "" && entry.failed_attempts < MAX_ATTEMPTS) return true;
+    entry.failedAttempts++;
+    if (entry.reply_to === "" && entry.failedAttempts < MAX_ATTEMPTS) return true;
     if (entry.reply_to === "") entry.ack?.("dead_lettered");
     finishOne(kind.shard);
     return false;
@@ -88,7 +88,7 @@ function failLoad(activation: Activation, problem: unknown): void {
 export function deactivate(activation: Activation): void {
   activation.phase = "ended";
   for (const timer of activation.timers?.values() ?? []) timer[Symbol.dispose]();
-  activation.work_abort?.abort();
+  activation.workAbort?.abort();
 }
 
 /**
@@ -101,7 +101,7 @@ export function failActivation(activation: Activation, fault: Fault, pause_ms = 
   deactivate(activation);
   kind.activations.delete(key);
   const queued = new Set(queue.map(({ reply_to }) => reply_to));
-  for (const [to, entry] of activation.open_asks ?? []) {
+  for (const [to, entry] of activation.openAsks ?? []) {
     if (queued.has(to)) continue;
     // A closed shard answers nothing: the bus delivers the same message to the next owner.
     if (shard.mode === "closed" && !entry.isLocal) continue;

@@ -14,17 +14,17 @@ export function startWork(activation: Activation, operation: string, work: Backg
   const { shard } = kind;
   // A shard that quiesces starts nothing: reminders bring the work back, here later or on the next owner.
   if (activation.phase === "ended" || shard.mode !== "open") return;
-  activation.running_work++;
-  shard.in_flight++;
-  activation.work_abort ??= new AbortController();
+  activation.runningWork++;
+  shard.inFlight++;
+  activation.workAbort ??= new AbortController();
   const context: WorkContext = {
-    signal: activation.work_abort.signal,
+    signal: activation.workAbort.signal,
     ownsKey: () => activation.phase !== "ended" && shard.mode === "open" && shard.context.ownsKeys(),
     epoch: shard.context.epoch,
   };
 
   function onEnd(): void {
-    activation.running_work--;
+    activation.runningWork--;
     activation.last_ms = shard.node.clock.now();
     finishOne(shard);
   }

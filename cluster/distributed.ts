@@ -25,8 +25,9 @@ import { partitionOf, PARTITIONS } from "./placement.ts";
 import type { Bus } from "./ports/bus.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Leases } from "./ports/leases.ts";
-import { SILENT_METRICS } from "./ports/metrics.ts";
 import { SILENT_LOG } from "./ports/log.ts";
+import { SILENT_METRICS } from "./ports/metrics.ts";
+import { retryTell } from "./tell-retries.ts";
 
 export interface DistributedDeps extends ClusterDeps {
   readonly bus: Bus;
@@ -47,9 +48,6 @@ export interface DistributedCluster extends Cluster {
 }
 
 const RESEND_CHECK_MS = 1_000;
-/** A tell that was refused is sent again this often, for ten seconds; then it is lost and counted. */
-const TELL_RETRY_MS = 250;
-const MAX_TELL_RETRIES = 40;
 const STOP_MS = 10_000;
 
 export async function distributed(
@@ -141,15 +139,14 @@ interface OutgoingTell {
 }
 
 /** Sends a tell of a turn to its actor; tries again while it is refused. */
-function tell(state: ClusterState, outgoing: OutgoingTell, attempts = 0): void {
-  const { clock, bus, metrics, log } = state;
+function tell(state: ClusterState, outgoing: OutgoingTell, retries = 0): void {
   const { contract, key, operation, message, dedup_id } = outgoing;
   const { name } = contract;
   const partition = partitionOf(contract.shard_by, key);
   const local = openPartitionAt(state, partition);
   const sent = local
     ? Promise.resolve().then(() => local.shard.deliver(name, key, localEntry(operation, message)))
-    : bus.send({
+    : state.bus.send({
         stream: "work",
         partition,
         name,
@@ -159,14 +156,11 @@ function tell(state: ClusterState, outgoing: OutgoingTell, attempts = 0): void {
         reply_to: null,
         deadline_ms: null,
       });
-  sent.catch((problem: unknown) => {
-    if (problem instanceof Fault && problem.code !== "message_too_large" && attempts < MAX_TELL_RETRIES) {
-      clock.at(clock.now() + TELL_RETRY_MS, () => tell(state, outgoing, attempts + 1));
-      return;
-    }
-    if (problem instanceof Fault) metrics.count("trawl_faults_total", { code: problem.code });
-    log.error("A message was lost", { actor: name, key, operation, problem });
-  });
+  sent.catch((problem: unknown) =>
+    retryTell(state, { actor: name, key, operation, problem, retries }, () =>
+      tell(state, outgoing, retries + 1),
+    ),
+  );
 }
 
 /**

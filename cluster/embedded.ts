@@ -6,18 +6,19 @@
  */
 import type { Contract, MessageOf, ReplyOf } from "../schemas/contract.ts";
 import type { Actor, AskOptions, ActorClient } from "./actor.ts";
-import { validatorsOf, copyOverWire } from "./wire.ts";
 import { node } from "./node.ts";
 import { localEntry } from "./node-state.ts";
 import type { NodeStats } from "./passivation.ts";
+import { ASK_TIMEOUT_MS, pendingAsks } from "./pending-asks.ts";
 import { PARTITIONS } from "./placement.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
-import type { Random } from "./ports/random.ts";
-import { pendingAsks, ASK_TIMEOUT_MS } from "./pending-asks.ts";
-import { type Metrics, SILENT_METRICS } from "./ports/metrics.ts";
 import { type Log, SILENT_LOG } from "./ports/log.ts";
+import { type Metrics, SILENT_METRICS } from "./ports/metrics.ts";
+import type { Random } from "./ports/random.ts";
+import { retryTell } from "./tell-retries.ts";
+import { copyOverWire, validatorsOf } from "./wire.ts";
 
 export interface ClusterDeps {
   readonly clock: Clock;
@@ -42,9 +43,6 @@ export interface Cluster {
 }
 
 const STOP_MS = 10_000;
-/** A tell to a full mailbox is sent again this often, for ten seconds; then it is lost and counted. */
-const TELL_RETRY_MS = 250;
-const MAX_TELL_RETRIES = 40;
 
 const nothing = (): void => {};
 
@@ -59,17 +57,14 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
     key: string,
     operation: string,
     message: unknown,
-    attempts = 0,
+    retries = 0,
   ): void {
     try {
       shard.deliver(contract.name, key, localEntry(operation, message));
     } catch (problem) {
-      if (problem instanceof Fault && attempts < MAX_TELL_RETRIES) {
-        clock.at(clock.now() + TELL_RETRY_MS, () => tell(contract, key, operation, message, attempts + 1));
-        return;
-      }
-      if (problem instanceof Fault) metrics.count("trawl_faults_total", { code: problem.code });
-      log.error("A message was lost", { actor: contract.name, key, operation, problem });
+      retryTell({ clock, metrics, log }, { actor: contract.name, key, operation, problem, retries }, () =>
+        tell(contract, key, operation, message, retries + 1),
+      );
     }
   }
 
@@ -98,7 +93,7 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
           deadline_ms,
           ack: null,
           isLocal: true,
-          failed_attempts: 0,
+          failedAttempts: 0,
         });
       } catch (problem) {
         if (problem instanceof Fault) pending.resolve(reply_to, { fault: problem });

@@ -7,7 +7,7 @@ export const EMPTY_QUEUE: MailboxEntry[] = [];
 /** Adds a message at the end of the mailbox; an activation that has ended takes none. */
 export function enqueue(activation: Activation, entry: MailboxEntry): void {
   if (activation.phase === "ended") return;
-  activation.kind.shard.in_flight++;
+  activation.kind.shard.inFlight++;
   if (activation.queue === EMPTY_QUEUE) activation.queue = [entry];
   else activation.queue.push(entry);
   schedule(activation);
@@ -15,8 +15,8 @@ export function enqueue(activation: Activation, entry: MailboxEntry): void {
 
 /** Sees that an activation with messages takes a turn; nothing happens while it loads or stores. */
 export function schedule(activation: Activation): void {
-  if (activation.is_scheduled || activation.phase !== "idle" || activation.queue.length === 0) return;
-  activation.is_scheduled = true;
+  if (activation.isScheduled || activation.phase !== "idle" || activation.queue.length === 0) return;
+  activation.isScheduled = true;
   const { node } = activation.kind.shard;
   node.runnable.push(activation);
   if (node.isRunning) return;
@@ -28,7 +28,7 @@ export function schedule(activation: Activation): void {
 function runTurns(node: NodeState): void {
   for (let at = 0; at < node.runnable.length; at++) {
     const activation = node.runnable[at]!;
-    activation.is_scheduled = false;
+    activation.isScheduled = false;
     if (activation.phase !== "idle" || activation.queue.length === 0) continue;
     node.takeTurn(activation, activation.queue.shift()!);
     schedule(activation);
@@ -39,17 +39,17 @@ function runTurns(node: NodeState): void {
 
 /** Remembers that a caller waits for this message. */
 export function trackAsk(activation: Activation, entry: MailboxEntry): void {
-  if (entry.reply_to !== "") (activation.open_asks ??= new Map()).set(entry.reply_to, entry);
+  if (entry.reply_to !== "") (activation.openAsks ??= new Map()).set(entry.reply_to, entry);
 }
 
 /** The message need not be delivered again. */
 export function acknowledge(activation: Activation, entry: MailboxEntry, reason: AckReason): void {
-  if (entry.reply_to !== "") activation.open_asks?.delete(entry.reply_to);
+  if (entry.reply_to !== "") activation.openAsks?.delete(entry.reply_to);
   entry.ack?.(reason);
 }
 
 /** One message or one piece of background work is done; the last one lets the shard drain. */
 export function finishOne(shard: ShardState): void {
-  shard.in_flight--;
-  if (shard.in_flight === 0) for (const resolve of shard.drain_waiters.splice(0)) resolve();
+  shard.inFlight--;
+  if (shard.inFlight === 0) for (const resolve of shard.drainWaiters.splice(0)) resolve();
 }

@@ -42,7 +42,7 @@ export interface MailboxEntry {
   /** Whether its only copy is in this process; the bus delivers its own copy again to the next owner of the key. */
   readonly isLocal: boolean;
   /** Turns that failed on it so far. */
-  failed_attempts: number;
+  failedAttempts: number;
 }
 
 /** A message whose only copy is here and whose sender waits for no answer: a timer, a result of background work, a local tell. */
@@ -54,7 +54,7 @@ export const localEntry = (operation: string, message: unknown): MailboxEntry =>
   deadline_ms: Infinity,
   ack: null,
   isLocal: true,
-  failed_attempts: 0,
+  failedAttempts: 0,
 });
 
 /** How messages leave the node; the assembly (embedded.ts, distributed.ts) provides it. */
@@ -115,8 +115,8 @@ export interface ShardState {
    */
   mode: "open" | "quiescing" | "closed" | "ended";
   /** Messages waiting, turns being stored and background work running. */
-  in_flight: number;
-  readonly drain_waiters: (() => void)[];
+  inFlight: number;
+  readonly drainWaiters: (() => void)[];
 }
 
 /** All actors of one contract within a shard. */
@@ -131,20 +131,20 @@ export interface Activation {
   readonly kind: ActorKind;
   readonly key: string;
   phase: "loading" | "idle" | "storing" | "ended";
-  is_scheduled: boolean;
+  isScheduled: boolean;
   state: unknown;
   /** What is stored of the state, at `version`. */
   snapshot: unknown;
   version: number;
   /** When it last handled a message or finished background work. */
   last_ms: number;
-  running_work: number;
+  runningWork: number;
   queue: MailboxEntry[];
   /** Asks that are not answered yet, queued or deferred; null until there is one. */
-  open_asks: Map<string, MailboxEntry> | null;
+  openAsks: Map<string, MailboxEntry> | null;
   timers: Map<string, Disposable> | null;
   /** Aborted when the activation ends; null until background work was started. */
-  work_abort: AbortController | null;
+  workAbort: AbortController | null;
   /** The time of the reminder that fired last. */
   fired_reminder_ms: number;
 }

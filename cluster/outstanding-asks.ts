@@ -41,7 +41,7 @@ interface OutstandingAsk {
   readonly deadline_ms: number;
   readonly partition: number;
   /** The partition whose background work asks; null: asked from outside the actors. */
-  readonly from_partition: number | null;
+  readonly fromPartition: number | null;
   /** What makes an attempt unlike every other one on the bus, also when the caller asks the same once more. */
   readonly serial: number;
   /** For a tell, which is stored once however often it is sent. */
@@ -49,7 +49,7 @@ interface OutstandingAsk {
   attempt: number;
   resend_at_ms: number;
   /** The partition of this process that has it; null: it went over the bus. */
-  sent_to: LocalPartition | null;
+  sentTo: LocalPartition | null;
 }
 
 /** What the parts of one node of a cluster share. */
@@ -79,7 +79,7 @@ export function openPartitionAt({ partitions }: ClusterState, partition: number)
 }
 
 export const clientFor =
-  (state: ClusterState, from_partition: number | null): ActorClient =>
+  (state: ClusterState, fromPartition: number | null): ActorClient =>
   <O, N extends keyof O & string>(
     of: Contract<O>,
     key: string,
@@ -93,7 +93,7 @@ export const clientFor =
         : tokenOf(`${of.name} ${key} ${operation} ${idempotency_id}`);
     const existing = state.pending.get(token);
     if (existing) return existing.promise;
-    const isExternal = from_partition === null;
+    const isExternal = fromPartition === null;
     const { promise, deadline_ms } = state.pending.open(token, `"${of.name}/${key}"`, timeout_ms, isExternal);
     try {
       if (state.isStopping && isExternal)
@@ -111,12 +111,12 @@ export const clientFor =
         reply_to: `${of.name}.${operation}#${state.inbox.address(token)}`,
         deadline_ms,
         partition: partitionOf(of.shard_by, key),
-        from_partition,
+        fromPartition,
         serial: state.nextId++,
         dedup_id: idempotency_id === undefined ? `${state.nodeName}:${token}` : token,
         attempt: 0,
         resend_at_ms: state.clock.now() + RESEND_AFTER_MS,
-        sent_to: null,
+        sentTo: null,
       };
       state.outstanding.set(token, ask);
       send(state, ask).catch((problem: unknown) => failAsk(state, token, problem));
@@ -128,17 +128,17 @@ export const clientFor =
 
 /** Throws Fault mailbox_full, lease_lost, bus_unreachable, message_too_large. */
 async function send(state: ClusterState, ask: OutstandingAsk): Promise<void> {
-  const { kind, token, name, key, operation, reply_to, deadline_ms, partition, from_partition } = ask;
-  const isOwnPartition = from_partition === partition;
+  const { kind, token, name, key, operation, reply_to, deadline_ms, partition, fromPartition } = ask;
+  const isOwnPartition = fromPartition === partition;
   const local =
     openPartitionAt(state, partition) ??
     // A partition that moves still takes what its own work tells: how that work ended.
     (kind === "tell" && isOwnPartition ? state.partitions.get(partition) : undefined) ??
     null;
-  ask.sent_to = local;
+  ask.sentTo = local;
   if (local) {
     const entry = { operation, message: ask.message, reply_to, isRepeatable: true, deadline_ms };
-    return local.shard.deliver(name, key, { ...entry, ack: null, isLocal: true, failed_attempts: 0 });
+    return local.shard.deliver(name, key, { ...entry, ack: null, isLocal: true, failedAttempts: 0 });
   }
   // The next owner would answer, but it waits for this very work to end.
   if (kind === "ask" && isOwnPartition && state.partitions.has(partition))
@@ -179,8 +179,8 @@ export function resendAsks(state: ClusterState, all: boolean): void {
       state.outstanding.delete(token);
       continue;
     }
-    const { sent_to } = ask;
-    const isStranded = sent_to !== null && state.partitions.get(sent_to.partition) !== sent_to;
+    const { sentTo } = ask;
+    const isStranded = sentTo !== null && state.partitions.get(sentTo.partition) !== sentTo;
     if (!all && !isStranded && now_ms < ask.resend_at_ms) continue;
     ask.resend_at_ms = now_ms + RESEND_AFTER_MS;
     ask.attempt++;
@@ -192,8 +192,8 @@ export function resendAsks(state: ClusterState, all: boolean): void {
 /** The asks of background work of a partition that this node has lost. */
 export function failAsksFrom(state: ClusterState, partition: number): void {
   const fault = new Fault("lease_lost", `Partition ${partition} is another node's now`);
-  for (const [token, { from_partition }] of state.outstanding)
-    if (from_partition === partition) resolveAsk(state, token, { fault });
+  for (const [token, { fromPartition }] of state.outstanding)
+    if (fromPartition === partition) resolveAsk(state, token, { fault });
 }
 
 /** Sends an outcome to the caller: in this process directly, otherwise over the bus. */
@@ -211,8 +211,8 @@ export function reply(state: ClusterState, reply_to: string, outcome: Outcome): 
 
 function replyHere(state: ClusterState, token: string, outcome: Outcome): void {
   const ask = state.outstanding.get(token);
-  const hasMoved = "fault" in outcome && outcome.fault.code === "lease_lost" && ask?.sent_to;
-  if (!hasMoved || ask.from_partition === ask.sent_to!.partition) return resolveAsk(state, token, outcome);
+  const hasMoved = "fault" in outcome && outcome.fault.code === "lease_lost" && ask?.sentTo;
+  if (!hasMoved || ask.fromPartition === ask.sentTo!.partition) return resolveAsk(state, token, outcome);
   // The partition moved while the work of another one waited for it: ask the next owner.
   ask.attempt++;
   send(state, ask).catch((problem: unknown) => failAsk(state, token, problem));

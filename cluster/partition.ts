@@ -45,10 +45,10 @@ interface OpenPartition {
   acknowledging: number;
   onAcknowledged: (() => void) | null;
   /** Unacknowledged at the last check, and unknown here. */
-  unknown_ids: readonly string[];
+  unknownIds: readonly string[];
   /** Checks that come soon. */
-  soon_checks: number;
-  check_timer: Disposable | null;
+  soonChecks: number;
+  checkTimer: Disposable | null;
   reader: Subscription | null;
 }
 
@@ -73,9 +73,9 @@ export async function openPartition(
     unacknowledged: new Set(),
     acknowledging: 0,
     onAcknowledged: null,
-    unknown_ids: [],
-    soon_checks: 0,
-    check_timer: null,
+    unknownIds: [],
+    soonChecks: 0,
+    checkTimer: null,
     reader: null,
   };
   const onReaderLost = (): void => lease.lose("its reader was taken away");
@@ -98,7 +98,7 @@ export async function openPartition(
     },
     drop() {
       local.isClosing = true;
-      open.check_timer?.[Symbol.dispose]();
+      open.checkTimer?.[Symbol.dispose]();
       reader.stop();
       if (cluster.partitions.get(partition) === local) cluster.partitions.delete(partition);
       shard.drop("handed_off");
@@ -133,7 +133,7 @@ function receive(open: OpenPartition, delivery: Delivery): void {
       deadline_ms: deadline_ms ?? Infinity,
       ack,
       isLocal: false,
-      failed_attempts: 0,
+      failedAttempts: 0,
     });
   } catch (problem) {
     cluster.metrics.count("trawl_actor_failures_total", { kind: name });
@@ -186,13 +186,13 @@ async function recover(open: OpenPartition): Promise<void> {
 // --- envelopes that got lost on their way -----------------------------------------------------------------------
 
 async function checkStranded(open: OpenPartition): Promise<void> {
-  open.check_timer = null;
+  open.checkTimer = null;
   const oldest = await open.reader!.oldestUnacknowledged().catch(() => []);
   const received = new Set([...open.unacknowledged].map(({ id }) => id));
-  const previous = open.unknown_ids;
-  open.unknown_ids = oldest.filter((id) => !received.has(id));
+  const previous = open.unknownIds;
+  open.unknownIds = oldest.filter((id) => !received.has(id));
   // An envelope or its acknowledgement may be on its way; one that was unknown the last time is not.
-  const stranded = open.unknown_ids.filter((id) => previous.includes(id));
+  const stranded = open.unknownIds.filter((id) => previous.includes(id));
   if (stranded.length === 0) return scheduleCheck(open);
   const { partition } = open.lease;
   open.cluster.log.warn("Envelopes are stranded", { partition, stranded });
@@ -202,15 +202,15 @@ async function checkStranded(open: OpenPartition): Promise<void> {
 function scheduleCheck(open: OpenPartition): void {
   if (!open.lease.isHeld() || open.local.isClosing) return;
   const { clock } = open.cluster;
-  const after_ms = open.soon_checks > 0 ? STRANDED_CHECK_SOON_MS : STRANDED_CHECK_MS;
-  open.soon_checks = Math.max(0, open.soon_checks - 1);
-  open.check_timer = clock.at(clock.now() + after_ms, () => void checkStranded(open));
+  const after_ms = open.soonChecks > 0 ? STRANDED_CHECK_SOON_MS : STRANDED_CHECK_MS;
+  open.soonChecks = Math.max(0, open.soonChecks - 1);
+  open.checkTimer = clock.at(clock.now() + after_ms, () => void checkStranded(open));
 }
 
 function checkSoon(open: OpenPartition): void {
-  open.soon_checks = 2;
+  open.soonChecks = 2;
   // A check that runs at this moment schedules the next one by itself.
-  if (!open.check_timer) return;
-  open.check_timer[Symbol.dispose]();
+  if (!open.checkTimer) return;
+  open.checkTimer[Symbol.dispose]();
   scheduleCheck(open);
 }

@@ -42,7 +42,7 @@ function sweepSome(node: NodeState, remaining: Generator<Activation>): void {
       return;
     }
     // Deferred and never answered: the caller has stopped waiting.
-    for (const entry of activation.open_asks?.values() ?? [])
+    for (const entry of activation.openAsks?.values() ?? [])
       if (now_ms >= entry.deadline_ms && !activation.queue.includes(entry))
         acknowledge(activation, entry, "expired");
     if (canPassivate(activation, now_ms)) {
@@ -58,8 +58,8 @@ const canPassivate = (activation: Activation, now_ms: number): boolean =>
   activation.phase === "idle" &&
   now_ms - activation.last_ms >= activation.kind.actor.passivate_after_ms &&
   activation.queue.length === 0 &&
-  activation.running_work === 0 &&
-  (activation.open_asks?.size ?? 0) === 0 &&
+  activation.runningWork === 0 &&
+  (activation.openAsks?.size ?? 0) === 0 &&
   (activation.timers?.size ?? 0) === 0;
 
 export function statsOf(node: NodeState): NodeStats {
@@ -70,7 +70,7 @@ export function statsOf(node: NodeState): NodeStats {
   for (const activation of allActivations(node)) {
     activations[activation.kind.name]!++;
     waiting[activation.kind.name]! += activation.queue.length;
-    running_work += activation.running_work;
+    running_work += activation.runningWork;
   }
   return { activations, waiting, running_work };
 }

@@ -41,8 +41,8 @@ export function openShard(node: NodeState, context: ShardContext): Shard {
     context,
     kinds: new Map(),
     mode: "open",
-    in_flight: 0,
-    drain_waiters: [],
+    inFlight: 0,
+    drainWaiters: [],
   };
   for (const entry of node.catalogue)
     shard.kinds.set(entry.name, { ...entry, shard, activations: new Map(), reminders: new Map() });
@@ -54,8 +54,8 @@ export function openShard(node: NodeState, context: ShardContext): Shard {
     close: () => close(shard),
     drained: () =>
       new Promise((resolve) => {
-        if (shard.in_flight === 0) resolve();
-        else shard.drain_waiters.push(resolve);
+        if (shard.inFlight === 0) resolve();
+        else shard.drainWaiters.push(resolve);
       }),
     drop: (reason) => drop(shard, reason),
   };
@@ -83,9 +83,9 @@ function deliver(shard: ShardState, name: string, key: string, entry: MailboxEnt
   const activation = activationFor(kind, key);
   if (reply_to !== "") {
     // Asked again while the first ask is open: one answer serves both.
-    if (activation.open_asks?.has(reply_to)) return entry.ack?.("processed");
+    if (activation.openAsks?.has(reply_to)) return entry.ack?.("processed");
     const isLocalAsk = isLocal && kind.validators.get(entry.operation)?.kind === "ask";
-    if (isLocalAsk && (activation.open_asks?.size ?? 0) >= MAX_ASKS) throw mailboxFull(kind, key, MAX_ASKS);
+    if (isLocalAsk && (activation.openAsks?.size ?? 0) >= MAX_ASKS) throw mailboxFull(kind, key, MAX_ASKS);
   }
   // The bus has counted its own messages.
   if (isLocal && activation.queue.length >= MAX_TELLS) throw mailboxFull(kind, key, MAX_TELLS);
@@ -100,9 +100,9 @@ function close(shard: ShardState): void {
       const tells = activation.queue.filter((entry) => entry.isLocal && isTell(kind, entry));
       const dropped = activation.queue.length - tells.length;
       activation.queue = tells;
-      for (const [to, entry] of activation.open_asks ?? []) {
+      for (const [to, entry] of activation.openAsks ?? []) {
         if (!entry.isLocal || isTell(kind, entry)) continue;
-        activation.open_asks!.delete(to);
+        activation.openAsks!.delete(to);
         shard.node.outbound.reply(to, { fault: leaseLost(kind, activation.key) });
       }
       for (let n = 0; n < dropped; n++) finishOne(shard);
@@ -118,9 +118,9 @@ function drop(shard: ShardState, reason: StopReason): void {
     for (const activation of kind.activations.values()) {
       deactivate(activation);
       if (reason === "handed_off") continue;
-      for (const to of activation.open_asks?.keys() ?? []) shard.node.outbound.reply(to, { fault: reason });
+      for (const to of activation.openAsks?.keys() ?? []) shard.node.outbound.reply(to, { fault: reason });
     }
     kind.activations.clear();
   }
-  for (const resolve of shard.drain_waiters.splice(0)) resolve();
+  for (const resolve of shard.drainWaiters.splice(0)) resolve();
 }

@@ -150,7 +150,7 @@ function flush(activation: Activation, { effects }: Outbox): void {
 function answer(activation: Activation, to: string, reply: unknown): void {
   const { node } = activation.kind.shard;
   node.outbound.reply(to, { reply });
-  const entry = activation.open_asks?.get(to);
+  const entry = activation.openAsks?.get(to);
   if (!entry) return;
   if (entry.isRepeatable) {
     const chars = JSON.stringify(reply)?.length ?? 0;
@@ -180,10 +180,10 @@ function failTurn(activation: Activation, entry: MailboxEntry, problem: unknown)
   const { kind, key } = activation;
   const { node } = kind.shard;
   reportFailure(node, kind.name, key, entry.operation, problem);
-  entry.failed_attempts++;
+  entry.failedAttempts++;
   // An ask that came by the bus would be delivered to the next owner, too; a mistake of ours would only repeat itself.
   const isRedelivered = problem instanceof Fault && !entry.isLocal;
-  const willRetry = (entry.reply_to === "" || isRedelivered) && entry.failed_attempts < MAX_ATTEMPTS;
+  const willRetry = (entry.reply_to === "" || isRedelivered) && entry.failedAttempts < MAX_ATTEMPTS;
   if (willRetry) activation.queue.unshift(entry);
   else if (entry.reply_to === "") {
     node.log.error("A message was dead-lettered", {
