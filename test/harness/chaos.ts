@@ -18,7 +18,7 @@ import { openDocuments } from "../../ops/stores.ts";
 import type { Quota } from "../../schemas/accounts.ts";
 import type { FetchResponse } from "../../schemas/fetch.ts";
 import { type ClusterOf, clusterOf, type NodeOf } from "./cluster-of.ts";
-import { type Play, type Played, type Seen, titleOf } from "./origin.child.ts";
+import { type Play, type ServedSites, type Arrivals, titleOf } from "./origin.child.ts";
 
 /** The least delay the nodes are set to keep, and what wires and whole milliseconds may take off it. */
 const MIN_DELAY_MS = 100;
@@ -179,7 +179,7 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
     origin.send(what);
     return ((await once(origin, "message")) as [T])[0];
   };
-  const { dns, origins } = await ask<Played>({ sites: pages, takes_ms: PAGE_MS });
+  const { dns, origins } = await ask<ServedSites>({ sites: pages, takes_ms: PAGE_MS });
   const environment = {
     TRAWL_DNS_SERVERS: dns,
     TRAWL_POLITE_DELAY_MS: String(MIN_DELAY_MS),
@@ -245,7 +245,7 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
     await trouble;
     const left = await leftOnBus(cluster);
     const metered = await meteredBy(cluster);
-    const seen = await ask<Seen>("seen");
+    const seen = await ask<Arrivals>("seen");
     const sent = await sentTimesOf(cluster, origins, began_ms);
     const run = judge({ seed, fault, wanted, seen, sent, left, metered, span, took_ms, retries, timeline });
     return run.broken.length === 0 ? run : { ...run, timeline: [...run.timeline, ...logsOf(cluster)] };
@@ -349,7 +349,7 @@ async function sentTimesOf(
 
 interface Evidence extends Pick<Run, "seed" | "fault" | "timeline"> {
   readonly wanted: readonly WantedPage[];
-  readonly seen: Seen;
+  readonly seen: Arrivals;
   readonly sent: readonly (readonly number[])[];
   readonly left: { readonly waiting: number; readonly unacknowledged: number };
   readonly metered: number;
@@ -378,7 +378,7 @@ function judge({
   let min_gap_ms = Infinity;
   let tooSoon = 0;
   for (const [site, arrivals] of seen.entries()) {
-    const left_at = leftAt(
+    const left_at = sentAt(
       sent[site]!,
       arrivals.map(([at_ms]) => at_ms),
     );
@@ -452,7 +452,7 @@ function judge({
  * When each of the requests was sent that arrived then, both in order: the earliest that is not another arrival's and
  * not too long before. NaN: the audit does not have it.
  */
-export function leftAt(sent: readonly number[], arrivals_ms: readonly number[]): number[] {
+export function sentAt(sent: readonly number[], arrivals_ms: readonly number[]): number[] {
   let next = 0;
   return arrivals_ms.map((at_ms) => {
     while (next < sent.length && sent[next]! < at_ms - MAX_LATE_MS) next++;
@@ -463,7 +463,7 @@ export function leftAt(sent: readonly number[], arrivals_ms: readonly number[]):
 const MAX_LISTED = 40;
 
 /** Pages that were visited more than once, and when, since the fault began. */
-const visitedTwice = (seen: Seen, from_ms: number): string[] =>
+const visitedTwice = (seen: Arrivals, from_ms: number): string[] =>
   seen
     .flatMap((arrivals, site) =>
       [...Map.groupBy(arrivals, ([, path]) => path)]
@@ -478,7 +478,7 @@ const visitedTwice = (seen: Seen, from_ms: number): string[] =>
 const leastOf = (sent: readonly (readonly number[])[]): number =>
   Math.min(...sent.flatMap((times) => times.slice(1).map((at_ms, n) => at_ms - times[n]!)));
 
-const describePair = (site: number, arrivals: Seen[number], n: number): string =>
+const describePair = (site: number, arrivals: Arrivals[number], n: number): string =>
   `site ${site}: ${arrivals[n - 1]![1]} at ${new Date(arrivals[n - 1]![0]).toISOString()}, then ${arrivals[n]![1]} ` +
   `${(arrivals[n]![0] - arrivals[n - 1]![0]).toFixed(1)} ms later`;
 

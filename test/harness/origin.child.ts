@@ -11,19 +11,19 @@ export interface Play {
   readonly takes_ms: number;
 }
 
-export interface Played {
+export interface ServedSites {
   readonly dns: string;
   readonly origins: readonly string[];
 }
 
 /** By site, in order: when (Unix milliseconds) and what was asked for. */
-export type Seen = readonly (readonly (readonly [at_ms: number, path: string])[])[];
+export type Arrivals = readonly (readonly (readonly [at_ms: number, path: string])[])[];
 
 /** What a page is known by. */
 export const titleOf = (site: number, page: number): string => `Article ${page} of site ${site}`;
 
 if (process.argv[2] === "play") {
-  const tell = (message: Played | Seen): void => void process.send!(message);
+  const tell = (message: ServedSites | Arrivals): void => void process.send!(message);
   const sites = await web();
   let playing: readonly Site[] = [];
   process.on("message", (play: Play | "seen" | "end") => {

@@ -1,7 +1,7 @@
 /** One run of chaos on real engines; bench/chaos.ts is the long form. Another seed, and so another fault, each time. */
 import { randomInt } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { chaos, leftAt } from "../harness/chaos.ts";
+import { chaos, sentAt } from "../harness/chaos.ts";
 import { engines } from "../harness/engines.ts";
 
 const found = await engines("bus", "documents", "blobs");
@@ -25,6 +25,6 @@ describe("when requests left that were seen", () => {
     ["one that never came", [0, 100, 5_000], [1, 5_001], [0, 5_000]],
     ["one the ledger lost", [0, 5_000], [1, 100, 5_001], [0, Number.NaN, 5_000]],
   ])("%s", (_, starts, arrivals, left) => {
-    expect(leftAt(starts, arrivals)).toEqual(left);
+    expect(sentAt(starts, arrivals)).toEqual(left);
   });
 });
