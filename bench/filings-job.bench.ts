@@ -1,5 +1,5 @@
 /**
- * node bench/filings-job.bench.ts [tickers]: a job that asks for the latest annual report of everybody on the list, and
+ * node bench/filings-job.bench.ts [tickers]: a job that asks for the latest annual report of every listed filer, and
  * a client that asks for one filer at a time meanwhile. The upstream is a server on loopback that counts.
  *
  * What matters: requests upstream for each distinct filer, the worst sliding second as the upstream saw it, how near to

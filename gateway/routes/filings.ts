@@ -111,7 +111,7 @@ const ERRORS =
   "Answers 200 also when there is no answer: look at `error`, `message` and `retry_after_s`. A malformed identifier is " +
   "`invalid_identifier`, and no request was sent to the filing system.";
 
-/** One table of routes. */
+/** One algorithm: the table of the routes under /v1/filings. */
 export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
   const { filings, clock, metrics, log, bodyGrants, yieldToEventLoop } = deps;
 

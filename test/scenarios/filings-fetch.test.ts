@@ -92,7 +92,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
     },
   );
 
-  test("an ordinary page that leads there is handed over at that hop", async () => {
+  test("an ordinary page that redirects there is delegated at that redirect", async () => {
     const path = `${FOLDER}led-here.htm`;
     upstream.serve("www", path, "<html><title>Led here</title><p>Found by a redirect.</p></html>", {
       type: "text/html",
