@@ -1,4 +1,5 @@
 /** POST /v1/fetch of the filing system's hosts: every such request goes through its limiter. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Edgar, edgar } from "../harness/edgar.ts";
 import { scenario } from "../harness/scenario.ts";
@@ -138,8 +139,15 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
     const paths = Array.from({ length: 40 }, (_, n) => `${FOLDER}many-${n}.htm`);
     for (const path of paths) upstream.serve("www", path, `<p>${path}</p>`, { type: "text/html" });
     const before = upstream.starts.length;
-    const pages = await Promise.all(paths.map((path) => service.fetch({ url: upstream.urls.www + path })));
-    expect(pages.map(({ error }) => error)).toEqual(paths.map(() => null));
+    // On a busy machine the queue may be too long for some, who ask again as they are told to.
+    const fetched = async (path: string): Promise<string | null> => {
+      for (;;) {
+        const { error, retry_after_s } = await service.fetch({ url: upstream.urls.www + path });
+        if (error !== "rate_limited") return error;
+        await sleep((retry_after_s ?? 1) * 1_000);
+      }
+    };
+    expect(await Promise.all(paths.map(fetched))).toEqual(paths.map(() => null));
     expect(upstream.starts.length - before).toBe(paths.length);
     expect(upstream.worstSecond()).toBeLessThanOrEqual(10);
     expect(upstream.worstSecond()).toBeGreaterThan(5);

@@ -17,6 +17,12 @@ const paged = (count: number, page: Pages[string]): Pages =>
 const delaysOf = ({ arrivals }: Site): number[] =>
   arrivals.slice(1).map(({ at_ms }, n) => at_ms - arrivals[n]!.at_ms);
 
+/** The median: a busy machine stretches some delays. */
+const usualDelayOf = (site: Site): number => {
+  const delays = delaysOf(site).toSorted((a, b) => a - b);
+  return delays[Math.floor(delays.length / 2)]!;
+};
+
 const slow = async (): Promise<Page> => {
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   return { body: article("Slow") };
@@ -43,7 +49,7 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     const late_ms = Math.max(0, lateness.max / 1e6 - 1);
     expect(Math.min(...delaysOf(site))).toBeGreaterThanOrEqual(DELAY_MS - TOLERANCE_MS - late_ms);
     // And no slower than it must: the usual delay is not much longer, though a busy machine may stretch some.
-    expect(delaysOf(site).toSorted((a, b) => a - b)[4]).toBeLessThan(DELAY_MS * 1.5);
+    expect(usualDelayOf(site)).toBeLessThan(DELAY_MS * 1.5);
   });
 
   test("never has more in flight than slots, and fills them (TRAWL_POLITE_CONCURRENCY)", async () => {
@@ -97,8 +103,8 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     const overran = answers.filter(({ error }) => error === "politeness_timeout");
     expect(overran.length).toBeLessThanOrEqual(3);
     expect(served.length + busy.length + overran.length).toBe(90);
-    // 15 s of one start each 300 ms.
-    expect(served.length).toBeGreaterThan(35);
+    // 15 s of one start each 300 ms: about fifty, fewer where the machine makes the delays longer.
+    expect(served.length).toBeGreaterThan((0.7 * 15_000) / usualDelayOf(site));
     expect(busy.length).toBeGreaterThan(25);
     for (const { http, retry_after_s, answer } of busy) {
       expect(http).toBe(503);
