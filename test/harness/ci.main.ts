@@ -42,7 +42,7 @@ function again(failed: readonly Outcome[]): { readonly outcomes: Outcome[]; read
   const outcomes: Outcome[] = [];
   const stray: string[] = [];
   for (const [file, some] of Map.groupBy(failed, (one) => one.file)) {
-    const names = some.map(({ path }) => `^${quoted(path.join(" "))}`);
+    const names = some.map(({ path }) => `^${path.map(quoted).join("(?: > | )")}`);
     const { report } = npmTest(
       "again",
       file,
