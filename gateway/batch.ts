@@ -63,7 +63,7 @@ export interface BatchRouteDeps {
   readonly random: Random;
 }
 
-interface RouteNames {
+export interface RouteNames {
   /** POST /v1/batch/<this> */
   readonly path: string;
   readonly operationId: string;

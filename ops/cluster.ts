@@ -121,7 +121,7 @@ export async function join(
         if (!(await isListening(host, port))) return;
         const otherNodes = (await nodeDirectory.nodes()).filter((other) => other.node !== node);
         if (!otherNodes.some(({ address: theirs }) => theirs === at))
-          throw new Error(`Cannot listen on ${host}:${port}: another program listens there`);
+          throw new Error(`Cannot listen on ${host}:${port}: the address is taken by another program`);
       },
       close,
     };

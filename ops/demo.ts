@@ -17,16 +17,34 @@ import type { Clock } from "../cluster/ports/clock.ts";
 import { bodyRefs } from "../cluster/body-refs.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { TaskResult } from "../cluster/ports/workers.ts";
+import { demoRoutes } from "../gateway/routes/demo.ts";
 import { EMPTY_RECORD, type FetchRequest, type PageRecord } from "../schemas/fetch.ts";
+import { feature } from "./feature.ts";
 
 /** By name, in the order of names. */
-export function readDemo(): ReadonlyMap<string, Buffer> {
+function readDemo(): ReadonlyMap<string, Buffer> {
   const folder = fileURLToPath(new URL("demo", import.meta.url));
   const files = readdirSync(folder).filter((file) => file.endsWith(".html"));
   return new Map(
     files.toSorted().map((file) => [file.slice(0, -".html".length), readFileSync(join(folder, file))]),
   );
 }
+
+/** Serves the demo site where pages are indexed on this node, and stores its pages once the address is known. */
+export const demoFeature = feature({
+  name: "demo",
+  settings: {},
+  collections: { expiring: [], rebuildable: [] },
+  async open({ documents, blobs, clock, extract, opened }) {
+    const index = opened.find(({ page_index }) => page_index?.local)?.page_index?.local;
+    if (!index) return {};
+    const pages = readDemo();
+    return {
+      routes: demoRoutes(pages),
+      onAddress: (base) => seedDemo({ documents, blobs, index, clock, extract }, pages, base),
+    };
+  },
+});
 
 interface DemoDeps {
   readonly documents: Documents;
@@ -41,7 +59,7 @@ const TTL_MS = 100 * 365 * 86_400_000;
 const TYPE = "text/html; charset=utf-8";
 
 /** Stores what is not stored yet under this address. Throws Fault. */
-export async function seedDemo(
+async function seedDemo(
   { documents, blobs, index, clock, extract }: DemoDeps,
   pages: ReadonlyMap<string, Buffer>,
   base: string,

@@ -9,9 +9,10 @@ import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Config } from "./config.ts";
+import { FEATURES } from "./features.ts";
 
-/** Caches, whose content can be fetched again. */
-const REBUILDABLE = ["filing_documents", "pages", "searches"] as const;
+/** Collections that are only caches. */
+const REBUILDABLE = FEATURES.flatMap(({ collections }) => [...collections.rebuildable]);
 
 /** Also used by commands that run beside the service. */
 export async function openDocuments({ storage }: Config): Promise<Documents> {

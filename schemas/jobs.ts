@@ -1,7 +1,7 @@
 /**
  * Batch jobs: what clients see, the contracts of the Job and Scheduler actors, and how jobs, items and results are stored.
  *
- * A new item kind (profiles, company) takes two halves, joined in ops/jobs.ts:
+ * A new item kind (profiles, company) takes two halves, joined in the `feature/item-kind.ts` of its slice:
  * - for the worker an `ItemKind` (actors/jobs/kind.ts): `{ name, lane(input), run(ask, input, attempt) }`, where
  *   `run` returns an `AttemptResult` (below): the answer as it is stored, its error or null, its bill, and in `retry`
  *   whether another attempt is worth it. `reason: "busy"` (a full limiter, a pause) puts the item back and counts nothing.

@@ -18,6 +18,21 @@ const FLOORS: Record<string, string[]> = {
   "actors/upstream": ["schemas", "actors/lib", "cluster", "cluster/ports"],
   "actors/*": ["schemas", "actors/lib", "actors/upstream", "cluster", "cluster/ports"],
   "actors/*/adapters": ["schemas", "actors/lib", "actors/*", "cluster/ports"],
+  // A slice's door: its settings, routes and assembly. It stands above the gateway, and may join several slices.
+  "actors/*/feature": [
+    "schemas",
+    "cluster",
+    "cluster/ports",
+    "cluster/adapters",
+    "actors/lib",
+    "actors/*",
+    "actors/*/adapters",
+    "actors/upstream",
+    "gateway",
+    "ops/feature.ts",
+    "ops/settings.ts",
+    "ops/node-settings.ts",
+  ],
   gateway: ["schemas", "cluster", "cluster/ports"],
   ops: [
     "schemas",
@@ -28,8 +43,25 @@ const FLOORS: Record<string, string[]> = {
     "actors/upstream",
     "actors/*",
     "actors/*/adapters",
+    "actors/*/feature",
     "gateway",
+    "ops/feature.ts",
+    "ops/settings.ts",
+    "ops/node-settings.ts",
   ],
+  // What a feature is written against. These files import no feature.
+  "ops/feature.ts": [
+    "schemas",
+    "cluster",
+    "cluster/ports",
+    "actors/lib",
+    "actors/*",
+    "actors/*/adapters",
+    "gateway",
+    "ops/node-settings.ts",
+  ],
+  "ops/settings.ts": ["schemas"],
+  "ops/node-settings.ts": ["schemas", "ops/settings.ts"],
 };
 
 const HOLDERS: Record<string, RegExp> = {
@@ -53,13 +85,13 @@ const IMPORT = /^(?:import|export)\s[^;]*?\bfrom\s+"([^"]+)"|^import\s+"([^"]+)"
 /** A file in actors/tiers/adapters/ is on the floor "actors/star/adapters", one in actors/tiers/ on "actors/star". */
 function floorOf(path: string): string {
   const [top, second, third] = dirname(path).split("/") as [string, string?, string?];
-  const names = [`${top}/*/${third}`, `${top}/${second}`, second ? `${top}/*` : top, top];
+  const names = [path, `${top}/*/${third}`, `${top}/${second}`, second ? `${top}/*` : top, top];
   return names.find((name) => name in FLOORS)!;
 }
 
 /** Slices are neighbours on one floor: they never import each other, only what lies below. */
 const sliceOf = (path: string): string | undefined =>
-  floorOf(path).startsWith("actors/*") ? path.split("/")[1] : undefined;
+  ["actors/*", "actors/*/adapters"].includes(floorOf(path)) ? path.split("/")[1] : undefined;
 
 function goesDown(file: string, target: string): boolean {
   const [from, onto] = [floorOf(file), floorOf(target)];

@@ -34,9 +34,8 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   "gateway/batch.ts batchRoute": "one batch request, from its first byte to the job",
   "gateway/metering.ts metering": "usage counted for each key and reported once",
   "gateway/rates.ts sharedRates": "one node's share of each key's rate",
-  "gateway/routes/filings.ts filingsRoutes": "a table of routes",
+  "actors/filings/feature/routes.ts filingsRoutes": "a table of routes",
   "gateway/server.ts server": "one request, from its head to the end of its answer",
-  "ops/compose.ts assemble": "every part of a node is opened and connected",
 };
 
 interface LongFunction {

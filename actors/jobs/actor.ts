@@ -1,6 +1,6 @@
 /**
  * The job actor: one per job, from the moment its items are being written until 30 days after its end. It is the only
- * writer of `job/<job_id>`; readers (gateway/routes/jobs.ts) read documents and take no turn of it.
+ * writer of `job/<job_id>`; readers (actors/jobs/feature/routes.ts) read documents and take no turn of it.
  *
  * This file is what a job understands and what it does in each phase. How its items are loaded (load.ts), attempted
  * (attempt.ts), checkpointed and metered (checkpoint.ts), and what follows the last of them (retire.ts), each has its own

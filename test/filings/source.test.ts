@@ -14,7 +14,7 @@ import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { readConfig } from "../../ops/config.ts";
-import { openFilingsUpstream } from "../../ops/filings.ts";
+import { openFilingsUpstream } from "../../actors/filings/feature/upstream.ts";
 import { openBlobs, openDocuments } from "../../ops/stores.ts";
 import type { SourceRequest } from "../../schemas/filing-source.ts";
 import type { SourceAnswer } from "../../schemas/upstream.ts";
@@ -69,7 +69,7 @@ function upstreamNode(
   });
   const rule = destination({ allow: ["127.0.0.0/8"] });
   const random = systemRandom();
-  const parts = openFilingsUpstream(config, {
+  const parts = openFilingsUpstream(config, config.filings, {
     clock,
     random,
     documents,

@@ -1,8 +1,8 @@
 /** POST /v1/batch/…, GET and DELETE /v1/jobs/{job_id} without a socket: real actors, items that end as the test says. */
 import { describe, expect, test } from "vitest";
 import { withoutDefaults } from "../../gateway/batch.ts";
-import { fetchBatch } from "../../gateway/routes/fetch.ts";
-import { pageOf } from "../../gateway/routes/jobs.ts";
+import { fetchBatch } from "../../actors/fetch/feature/routes.ts";
+import { pageOf } from "../../actors/jobs/feature/routes.ts";
 import { FetchBody } from "../../schemas/fetch.ts";
 import { decodeStates } from "../../schemas/job-states.ts";
 import { batches } from "../harness/batch-harness.ts";

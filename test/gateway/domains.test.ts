@@ -8,7 +8,7 @@ import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import { domainRoutes } from "../../gateway/routes/domains.ts";
+import { domainRoutes } from "../../actors/fetch/feature/domain-routes.ts";
 import { Domain } from "../../schemas/domain.ts";
 import { HostProfile, type Observation } from "../../schemas/fetch.ts";
 import { gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createCustomer, createKey, createProject } from "../../actors/accounts/keys.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { demoRoutes } from "../../gateway/routes/demo.ts";
-import { searchRoutes } from "../../gateway/routes/search.ts";
+import { searchRoutes } from "../../actors/search/feature/routes.ts";
 import { shape } from "../../gateway/validate.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { type SearchAnswer, type SearchRequest, SearchResponse } from "../../schemas/search.ts";

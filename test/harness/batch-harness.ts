@@ -7,9 +7,9 @@ import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { batchRoute } from "../../gateway/batch.ts";
-import { fetchBatch } from "../../gateway/routes/fetch.ts";
-import { jobRoutes } from "../../gateway/routes/jobs.ts";
-import { searchBatch } from "../../gateway/routes/search.ts";
+import { fetchBatch } from "../../actors/fetch/feature/routes.ts";
+import { jobRoutes } from "../../actors/jobs/feature/routes.ts";
+import { searchBatch } from "../../actors/search/feature/routes.ts";
 import { fetchAnswer, gatewayHarness } from "./gateway-harness.ts";
 
 interface BatchOptions {

@@ -24,7 +24,7 @@ import { openapi } from "../../gateway/openapi.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
 import { accountRoutes } from "../../gateway/routes/accounts.ts";
 import { bodyRoutes } from "../../gateway/routes/bodies.ts";
-import { fetchRoutes, type FetchServices } from "../../gateway/routes/fetch.ts";
+import { fetchRoutes, type FetchServices } from "../../actors/fetch/feature/routes.ts";
 import { pageRoutes } from "../../gateway/routes/pages.ts";
 import { type Check, statusRoutes } from "../../gateway/routes/status.ts";
 import type { Route } from "../../gateway/route.ts";

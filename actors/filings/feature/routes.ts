@@ -3,10 +3,10 @@
  * identifier is part of the answer, with HTTP 200; a parameter of a wrong type is HTTP 422. The service decides how and
  * when the filing system is asked.
  */
-import type { Blobs } from "../../cluster/ports/blobs.ts";
-import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
-import type { Clock } from "../../cluster/ports/clock.ts";
-import { type FetchAnswer, FetchResponse } from "../../schemas/fetch.ts";
+import type { Blobs } from "../../../cluster/ports/blobs.ts";
+import type { YieldToEventLoop } from "../../../cluster/ports/event-loop.ts";
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import { type FetchAnswer, FetchResponse } from "../../../schemas/fetch.ts";
 import {
   CallOptionsQuery,
   CikPath,
@@ -24,16 +24,16 @@ import {
   type StoredFiling,
   SubmissionsAnswer,
   SubmissionsQuery,
-} from "../../schemas/filings.ts";
-import type { BatchKind } from "../batch.ts";
-import type { Bill } from "../../schemas/accounts.ts";
-import { withDeadline, WAIT_MS } from "../with-deadline.ts";
-import { invalid, json, JSON_TYPE, timedOut } from "../http-errors.ts";
-import type { BodyGrants } from "../body-access.ts";
-import { type Answer, type Call, type Route, route } from "../route.ts";
-import { responseOf, textsOf, WAIT_BEYOND_TIMEOUT_MS } from "./fetch.ts";
-import type { Metrics } from "../../cluster/ports/metrics.ts";
-import type { Log } from "../../cluster/ports/log.ts";
+} from "../../../schemas/filings.ts";
+import type { BatchKind } from "../../../gateway/batch.ts";
+import type { Bill } from "../../../schemas/accounts.ts";
+import { withDeadline, WAIT_MS } from "../../../gateway/with-deadline.ts";
+import { invalid, json, JSON_TYPE, timedOut } from "../../../gateway/http-errors.ts";
+import type { BodyGrants } from "../../../gateway/body-access.ts";
+import { type Answer, type Call, type Route, route } from "../../../gateway/route.ts";
+import { responseOf, textsOf, WAIT_BEYOND_TIMEOUT_MS } from "../../fetch/feature/routes.ts";
+import type { Metrics } from "../../../cluster/ports/metrics.ts";
+import type { Log } from "../../../cluster/ports/log.ts";
 
 /** The caller's project and lane, and the moment at which the caller stops waiting. */
 interface FilingsCaller {

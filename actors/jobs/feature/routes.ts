@@ -3,12 +3,12 @@
  * are sent, ten at a time. Reading takes no turn of the job's actor; cancelling asks it.
  */
 import { Type } from "typebox";
-import type { ActorClient } from "../../cluster/actor.ts";
-import type { Clock } from "../../cluster/ports/clock.ts";
-import type { Documents } from "../../cluster/ports/documents.ts";
-import { Fault } from "../../cluster/ports/fault.ts";
-import { Nullable } from "../../schemas/common.ts";
-import { decodeStates, type States, statusOf } from "../../schemas/job-states.ts";
+import type { ActorClient } from "../../../cluster/actor.ts";
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { Documents } from "../../../cluster/ports/documents.ts";
+import { Fault } from "../../../cluster/ports/fault.ts";
+import { Nullable } from "../../../schemas/common.ts";
+import { decodeStates, type States, statusOf } from "../../../schemas/job-states.ts";
 import {
   type Chunk,
   CHUNK_ITEMS,
@@ -22,12 +22,12 @@ import {
   type JobRecord,
   resultKey,
   type StoredResult,
-} from "../../schemas/jobs.ts";
-import type { Caller } from "../authenticate.ts";
-import type { BatchKind, Input } from "../batch.ts";
-import { JOB_NOT_FOUND, json, JSON_TYPE } from "../http-errors.ts";
-import { type Route, route } from "../route.ts";
-import type { Log } from "../../cluster/ports/log.ts";
+} from "../../../schemas/jobs.ts";
+import type { Caller } from "../../../gateway/authenticate.ts";
+import type { BatchKind, Input } from "../../../gateway/batch.ts";
+import { JOB_NOT_FOUND, json, JSON_TYPE } from "../../../gateway/http-errors.ts";
+import { type Route, route } from "../../../gateway/route.ts";
+import type { Log } from "../../../cluster/ports/log.ts";
 
 export interface JobServices {
   readonly documents: Documents;

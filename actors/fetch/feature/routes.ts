@@ -5,11 +5,11 @@
  */
 import assert from "node:assert/strict";
 import { LRUCache } from "lru-cache";
-import type { Blobs } from "../../cluster/ports/blobs.ts";
-import type { Clock } from "../../cluster/ports/clock.ts";
-import { Fault } from "../../cluster/ports/fault.ts";
-import { toMicros } from "../../schemas/accounts.ts";
-import type { FetchError } from "../../schemas/errors.ts";
+import type { Blobs } from "../../../cluster/ports/blobs.ts";
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import { Fault } from "../../../cluster/ports/fault.ts";
+import { toMicros } from "../../../schemas/accounts.ts";
+import type { FetchError } from "../../../schemas/errors.ts";
 import {
   EMPTY_RECORD,
   type FetchAnswer,
@@ -21,16 +21,16 @@ import {
   MIN_TEXT_CHARS_DEFAULT,
   type PageRecord,
   type PdfPage,
-} from "../../schemas/fetch.ts";
-import { type BatchKind, withoutDefaults } from "../batch.ts";
-import type { Bill } from "../../schemas/accounts.ts";
-import { withDeadline, WAIT_MS } from "../with-deadline.ts";
-import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../http-errors.ts";
-import { REQUEST_ID_CHARS } from "../request-id.ts";
-import type { BodyGrants } from "../body-access.ts";
-import { type Answer, type Call, type Route, route, type Shortcut } from "../route.ts";
-import type { Metrics } from "../../cluster/ports/metrics.ts";
-import type { Log } from "../../cluster/ports/log.ts";
+} from "../../../schemas/fetch.ts";
+import { type BatchKind, withoutDefaults } from "../../../gateway/batch.ts";
+import type { Bill } from "../../../schemas/accounts.ts";
+import { withDeadline, WAIT_MS } from "../../../gateway/with-deadline.ts";
+import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../../../gateway/http-errors.ts";
+import { REQUEST_ID_CHARS } from "../../../gateway/request-id.ts";
+import type { BodyGrants } from "../../../gateway/body-access.ts";
+import { type Answer, type Call, type Route, route, type Shortcut } from "../../../gateway/route.ts";
+import type { Metrics } from "../../../cluster/ports/metrics.ts";
+import type { Log } from "../../../cluster/ports/log.ts";
 
 export interface FetchServices {
   /**

@@ -1,34 +1,20 @@
-/** The sources of open copies, from the configuration. The web search is the service's own. */
-import type { Sources } from "../actors/fetch/alternates/lookup.ts";
-import { searchService } from "../actors/search/service.ts";
-import type { Clock } from "../cluster/ports/clock.ts";
-import type { Documents } from "../cluster/ports/documents.ts";
-import { Fault } from "../cluster/ports/fault.ts";
-import { toMicros } from "../schemas/accounts.ts";
-import type { Config } from "./config.ts";
-import type { SearchParts } from "./search.ts";
-import type { Metrics } from "../cluster/ports/metrics.ts";
-import type { Log } from "../cluster/ports/log.ts";
-
-interface AlternatesDeps {
-  readonly clock: Clock;
-  readonly documents: Documents;
-  readonly metrics: Metrics;
-  readonly log: Log;
-  readonly searchParts: SearchParts;
-  readonly user_agent: string;
-}
+/** Where open copies of a page are looked for, from the settings; the search is the service's own. */
+import { Fault } from "../../../cluster/ports/fault.ts";
+import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
+import { toMicros } from "../../../schemas/accounts.ts";
+import type { Sources } from "../alternates/lookup.ts";
+import type { FetchSettings } from "./settings.ts";
 
 const RESULTS = 10;
 const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, "");
 
-export function openSources({ alternates }: Config, deps: AlternatesDeps): Sources {
+export function openSources(context: FeatureContext, { alternates }: FetchSettings): Sources {
   const { guardian_url, guardian_key, unpaywall_url, unpaywall_email } = alternates;
   const { common_crawl_url, common_crawl_data_url } = alternates;
-  const { searchParts, user_agent } = deps;
+  const search = context.opened.find((feature) => feature.search)?.search;
   return {
-    user_agent,
-    ...(searchParts.registered && { search: searchFor(deps) }),
+    user_agent: context.user_agent,
+    ...(search && { search: searchFor(context, search) }),
     ...(guardian_key !== undefined && {
       guardian: { url: withoutTrailingSlash(guardian_url), key: guardian_key },
     }),
@@ -46,16 +32,11 @@ export function openSources({ alternates }: Config, deps: AlternatesDeps): Sourc
 
 const NOTHING = { urls: [], cost_micros: 0 } as const;
 
-function searchFor({
-  clock,
-  documents,
-  metrics,
-  log,
-  searchParts,
-}: AlternatesDeps): NonNullable<Sources["search"]> {
-  const { revision } = searchParts;
-  return async (say, query, { id, project, language }, signal) => {
-    const search = searchService({ documents, ask: say, clock, metrics, revision });
+function searchFor(
+  { log }: FeatureContext,
+  search: NonNullable<OpenFeature["search"]>,
+): NonNullable<Sources["search"]> {
+  return async (ask, query, { id, project, language }, signal) => {
     const aborted = Promise.withResolvers<typeof NOTHING>();
     const onAbort = () => aborted.resolve(NOTHING);
     signal.addEventListener("abort", onAbort, { once: true });
@@ -69,7 +50,7 @@ function searchFor({
       cache_ttl_s: null,
       project,
     };
-    const answer = search(request).then(
+    const answer = search(request, ask).then(
       ({ results, cost_usd }) => ({
         urls: results.map(({ url }) => url),
         cost_micros: toMicros(cost_usd) ?? 0,

@@ -1,26 +1,26 @@
 /**
  * Assembles the upstream of the filing system: its limiter, its address actors with an egress of their own, and the
- * rules that keep all other requests from its hosts. compose.ts adds it to the cluster and hands its source to the filings
- * service.
+ * rules that keep all other requests from its hosts.
  */
-import { addressActor } from "../actors/upstream/address.actor.ts";
-import { denyHosts, sendWithSlot } from "../actors/upstream/slot-egress.ts";
-import { type FilingHosts, filingHosts } from "../actors/filings/upstream/hosts.ts";
-import { documentFetcher } from "../actors/filings/upstream/fetch-document.ts";
-import { filingLimiterActor } from "../actors/filings/upstream/limiter.ts";
-import { FilingAddress } from "../schemas/filing-source.ts";
-import { type FilingSource, filingSource } from "../actors/filings/source.ts";
-import type { Destination } from "../actors/lib/web/destination.ts";
-import type { Actor, ActorClient } from "../cluster/actor.ts";
-import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
-import type { Blobs } from "../cluster/ports/blobs.ts";
-import type { Clock } from "../cluster/ports/clock.ts";
-import type { Documents } from "../cluster/ports/documents.ts";
-import type { Egress } from "../cluster/ports/egress.ts";
-import type { Log } from "../cluster/ports/log.ts";
-import type { Metrics } from "../cluster/ports/metrics.ts";
-import type { Random } from "../cluster/ports/random.ts";
-import type { Config } from "./config.ts";
+import { addressActor } from "../../upstream/address.actor.ts";
+import { denyHosts, sendWithSlot } from "../../upstream/slot-egress.ts";
+import { type FilingHosts, filingHosts } from "../upstream/hosts.ts";
+import { documentFetcher } from "../upstream/fetch-document.ts";
+import { filingLimiterActor } from "../upstream/limiter.ts";
+import { FilingAddress } from "../../../schemas/filing-source.ts";
+import { type FilingSource, filingSource } from "../source.ts";
+import type { Destination } from "../../lib/web/destination.ts";
+import type { Actor, ActorClient } from "../../../cluster/actor.ts";
+import { undiciEgress } from "../../../cluster/adapters/egress/egress.undici.ts";
+import type { Blobs } from "../../../cluster/ports/blobs.ts";
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { Documents } from "../../../cluster/ports/documents.ts";
+import type { Egress } from "../../../cluster/ports/egress.ts";
+import type { Log } from "../../../cluster/ports/log.ts";
+import type { Metrics } from "../../../cluster/ports/metrics.ts";
+import type { Random } from "../../../cluster/ports/random.ts";
+import type { NodeConfig } from "../../../ops/node-settings.ts";
+import type { FilingsSettings } from "./settings.ts";
 
 interface FilingsUpstreamDeps {
   readonly clock: Clock;
@@ -43,9 +43,13 @@ export interface FilingsUpstream {
   readonly close: () => Promise<void>;
 }
 
-export function openFilingsUpstream(config: Config, deps: FilingsUpstreamDeps): FilingsUpstream {
+export function openFilingsUpstream(
+  config: NodeConfig,
+  settings: FilingsSettings,
+  deps: FilingsUpstreamDeps,
+): FilingsUpstream {
   const { clock, documents, blobs, metrics, log, rule } = deps;
-  const { identity, data_url, www_url, search_url, requests_per_second, egress } = config.filings;
+  const { identity, data_url, www_url, search_url, requests_per_second, egress } = settings;
   const hosts = filingHosts({ data: data_url, www: www_url, search: search_url });
   // A pool of its own, so that an open connection is ready when a slot begins. HTTP/1.1, because connections over
   // HTTP/2 were reset.

@@ -2,8 +2,8 @@
  * POST /v1/search: turns a checked body into a SearchRequest and the search's answer into a SearchResponse. Which engines
  * are asked and what counts as a poor answer is decided in actors/search/.
  */
-import type { Clock } from "../../cluster/ports/clock.ts";
-import { toMicros } from "../../schemas/accounts.ts";
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import { toMicros } from "../../../schemas/accounts.ts";
 import {
   MAX_RESULTS_DEFAULT,
   periodOf,
@@ -11,14 +11,14 @@ import {
   type SearchRequest,
   SearchBody,
   SearchResponse,
-} from "../../schemas/search.ts";
-import type { BatchKind } from "../batch.ts";
-import type { Bill } from "../../schemas/accounts.ts";
-import { withDeadline, WAIT_MS } from "../with-deadline.ts";
-import { json, timedOut } from "../http-errors.ts";
-import { type Route, route } from "../route.ts";
-import type { Metrics } from "../../cluster/ports/metrics.ts";
-import type { Log } from "../../cluster/ports/log.ts";
+} from "../../../schemas/search.ts";
+import type { BatchKind } from "../../../gateway/batch.ts";
+import type { Bill } from "../../../schemas/accounts.ts";
+import { withDeadline, WAIT_MS } from "../../../gateway/with-deadline.ts";
+import { json, timedOut } from "../../../gateway/http-errors.ts";
+import { type Route, route } from "../../../gateway/route.ts";
+import type { Metrics } from "../../../cluster/ports/metrics.ts";
+import type { Log } from "../../../cluster/ports/log.ts";
 
 export interface SearchRoutesDeps {
   /** The whole search: cache, instances, fallback. Throws Fault. */

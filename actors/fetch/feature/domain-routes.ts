@@ -3,12 +3,12 @@
  * client is the command `trawl domain`. Pages and bodies are not touched.
  */
 import { Type } from "typebox";
-import type { ActorClient } from "../../cluster/actor.ts";
-import { Domain } from "../../schemas/domain.ts";
-import { DomainMemory, HostProfile } from "../../schemas/fetch.ts";
-import type { Caller } from "../authenticate.ts";
-import { invalid, json, OPERATOR_ONLY } from "../http-errors.ts";
-import { type Answer, type Call, type Route, route } from "../route.ts";
+import type { ActorClient } from "../../../cluster/actor.ts";
+import { Domain } from "../../../schemas/domain.ts";
+import { DomainMemory, HostProfile } from "../../../schemas/fetch.ts";
+import type { Caller } from "../../../gateway/authenticate.ts";
+import { invalid, json, OPERATOR_ONLY } from "../../../gateway/http-errors.ts";
+import { type Answer, type Call, type Route, route } from "../../../gateway/route.ts";
 
 export interface DomainRoutesDeps {
   readonly ask: ActorClient;

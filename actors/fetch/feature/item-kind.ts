@@ -1,0 +1,59 @@
+/** Fetches as items of a batch job: how a worker runs one, how the gateway takes and shows it. */
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { BatchKind } from "../../../gateway/batch.ts";
+import type { BodyGrants } from "../../../gateway/body-access.ts";
+import type { ItemKindParts } from "../../../ops/feature.ts";
+import { type FetchBody, isPremium, textDigests } from "../../../schemas/fetch.ts";
+import { type JoinedSites, parseUrl, siteOf } from "../../lib/web/url.ts";
+import { MAX_RUN_MS } from "../pipeline.ts";
+import { retryForFetch } from "../retry-policy.ts";
+import type { FetchService } from "../service.ts";
+import { billOf, fetchRequestOf, grantBody } from "./routes.ts";
+
+interface FetchItemDeps {
+  readonly fetchWith: FetchService["fetchWith"];
+  readonly bodyGrants: BodyGrants;
+  readonly clock: Clock;
+  readonly joined: JoinedSites;
+}
+
+export const fetchItems = (
+  { fetchWith, bodyGrants, clock, joined }: FetchItemDeps,
+  gateway: BatchKind,
+): ItemKindParts => ({
+  worker: {
+    name: "fetch",
+    lane({ url }) {
+      const parsed = parseUrl(String(url));
+      return parsed && siteOf(parsed.hostname, joined);
+    },
+    async run(ask, input, { attempt_id, project, may_pay, attempts, signal }) {
+      const request = fetchRequestOf(input as FetchBody, {
+        fetch_id: attempt_id,
+        project,
+        lane: "batch",
+        now_ms: clock.now(),
+        wait_ms: MAX_RUN_MS,
+      });
+      // An item that wants only premium routes need not be blocked on other routes first.
+      const premium_later = !may_pay && request.allow_paid && !(request.tiers ?? ["direct"]).every(isPremium);
+      const attempt = premium_later ? { ...request, allow_paid: false, premium_later } : request;
+      const answer = await fetchWith(ask, attempt, signal);
+      await grantBody(bodyGrants, project, answer.record);
+      return {
+        answer,
+        error: answer.error,
+        bill: billOf(answer),
+        body_refs: textDigests(answer.record),
+        retry: retryForFetch(answer, { attempts, premium_later }),
+      };
+    },
+  },
+  gateway,
+  route: {
+    path: "/v1/batch/fetch",
+    operationId: "batchFetch",
+    summary: "Fetch many pages as a job",
+    tag: "fetch",
+  },
+});

@@ -1,0 +1,28 @@
+/** The filings feature: its settings, and what it contributes to a node. open.ts assembles it. */
+import { feature } from "../../../ops/feature.ts";
+import { SETTINGS } from "./settings.ts";
+
+/** Host names and addresses that are reserved for examples. */
+const MADE_UP = /[@.](?:example(?:\.\w+)?|\w+\.(?:test|invalid|localhost))$/i;
+
+export const filingsFeature = feature({
+  name: "filings",
+  settings: SETTINGS,
+  /** The real filing system must not be shown an address that does not exist. */
+  problem({ filings: { identity = "", data_url, www_url, search_url } }) {
+    const isReal = [data_url, www_url, search_url].some((base) =>
+      URL.parse(base)?.hostname.endsWith("sec.gov"),
+    );
+    if (!isReal || !MADE_UP.test(identity)) return null;
+    const message = "must be an e-mail address that is read: the filing system writes to it";
+    return { env: "TRAWL_FILINGS_IDENTITY", message };
+  },
+  collections: {
+    expiring: ["submissions_files", "filing_texts", "filing_documents"],
+    rebuildable: ["filing_documents"],
+  },
+  async open(context, settings) {
+    const { openFilings } = await import("./open.ts");
+    return openFilings(context, settings.filings);
+  },
+});

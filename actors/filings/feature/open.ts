@@ -1,0 +1,51 @@
+/** Assembles the filing system: its upstream, its service, the hosts it reserves, its routes and batch items. */
+import { yieldToEventLoop } from "../../../cluster/adapters/time/event-loop.system.ts";
+import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
+import { decodeText } from "../../lib/content/charset.ts";
+import { filingPages } from "../fetch-bridge.ts";
+import { checkFilingsItem } from "../items.ts";
+import { noRegister } from "../register.ts";
+import { filingsService } from "../service.ts";
+import { filingTextActor } from "../text.actor.ts";
+import { filingsItems } from "./item-kind.ts";
+import { filingsBatch, filingsRoutes } from "./routes.ts";
+import type { FilingsSettings } from "./settings.ts";
+import { openFilingsUpstream } from "./upstream.ts";
+
+export function openFilings(context: FeatureContext, settings: FilingsSettings): OpenFeature {
+  const { config, clock, documents, blobs, metrics, log, ask, extract, bodyGrants } = context;
+  const upstream = openFilingsUpstream(config, settings, { ...context, rule: context.destination });
+  const source = upstream.source(ask);
+  const service = filingsService({
+    source: settings.identity === undefined ? null : source,
+    register: noRegister,
+    ask,
+    blobs,
+    documents,
+    clock,
+    yieldToEventLoop,
+    www_url: settings.www_url.replace(/\/+$/, ""),
+  });
+  const pages = filingPages({ source, hosts: upstream.hosts, blobs, clock });
+  const rendering = { decode: decodeText, blobs };
+
+  return {
+    actors: [...upstream.actors, filingTextActor({ clock, documents, blobs, metrics, log, extract })],
+    routes: filingsRoutes({
+      ...rendering,
+      filings: service,
+      bodyGrants,
+      clock,
+      metrics,
+      log,
+      yieldToEventLoop,
+    }),
+    item_kinds: [filingsItems({ service, bodyGrants, clock }, filingsBatch(rendering, checkFilingsItem))],
+    reserved_hosts: {
+      pages,
+      denyEgress: upstream.denyFilingHosts,
+      denyDestination: upstream.denyFilingDestinations,
+    },
+    close: upstream.close,
+  };
+}

@@ -1,0 +1,12 @@
+/** The jobs feature: batch jobs over the item kinds of the features before it. open.ts assembles it. */
+import { feature } from "../../../ops/feature.ts";
+
+export const jobsFeature = feature({
+  name: "jobs",
+  settings: {},
+  collections: { expiring: [], rebuildable: [] },
+  async open(context) {
+    const { openJobs } = await import("./open.ts");
+    return openJobs(context);
+  },
+});

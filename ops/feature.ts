@@ -1,0 +1,134 @@
+/**
+ * The door for a slice: what a feature declares before it is opened, what it gets, and what it contributes to the node.
+ * features.ts lists the features; compose.ts opens them in that order and knows nothing else about them.
+ */
+import type { Static, TObject, TSchema } from "typebox";
+import type { ReservedHosts } from "../actors/fetch/reserved-hosts.ts";
+import type { StoredPage } from "../actors/fetch/run.ts";
+import type { ItemKind } from "../actors/jobs/kind.ts";
+import type { Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
+import type { Destination } from "../actors/lib/web/destination.ts";
+import type { JoinedSites } from "../actors/lib/web/url.ts";
+import type { LocalIndex } from "../actors/search/adapters/engine.local.sqlite.ts";
+import type { Actor, ActorClient } from "../cluster/actor.ts";
+import type { Blobs } from "../cluster/ports/blobs.ts";
+import type { Clock } from "../cluster/ports/clock.ts";
+import type { Documents } from "../cluster/ports/documents.ts";
+import type { Egress } from "../cluster/ports/egress.ts";
+import type { Log } from "../cluster/ports/log.ts";
+import type { Metrics } from "../cluster/ports/metrics.ts";
+import type { Random } from "../cluster/ports/random.ts";
+import type { RemoteTasks } from "../cluster/ports/role-workers.ts";
+import type { TaskResult } from "../cluster/ports/workers.ts";
+import type { BatchKind, RouteNames } from "../gateway/batch.ts";
+import type { BodyGrants } from "../gateway/body-access.ts";
+import type { Route } from "../gateway/route.ts";
+import type { Check } from "../gateway/routes/status.ts";
+import type { RequestSent } from "../schemas/domain.ts";
+import type { SearchAnswer, SearchRequest } from "../schemas/search.ts";
+import type { NodeConfig } from "./node-settings.ts";
+
+/** Sections of settings by name; a section's settings carry their variables (settings.ts). */
+export type Sections = Readonly<Record<string, TObject>>;
+type SettingsOf<S extends Sections> = { readonly [Name in keyof S]: Static<S[Name]> };
+
+export interface Feature<S extends Sections = Sections> {
+  readonly name: string;
+  readonly settings: S;
+  /** What a schema cannot check: a variable and its mistake, or null. */
+  problem?(settings: SettingsOf<S>): { readonly env: string; readonly message: string } | null;
+  readonly collections: {
+    /** Its documents have an expiry date and are removed after it. */
+    readonly expiring: readonly string[];
+    /** Caches: a store may lose these documents in a crash. */
+    readonly rebuildable: readonly string[];
+  };
+  /** Called once for each node that starts. A feature loads its modules here, so that commands start quickly. */
+  open(context: FeatureContext, settings: SettingsOf<S>): Promise<OpenFeature>;
+}
+
+/** What the compiler takes a feature's settings from. */
+export const feature = <S extends Sections>(definition: Feature<S>): Feature<S> => definition;
+
+type Intersection<U> = (U extends unknown ? (part: U) => void : never) extends (all: infer I) => void
+  ? I
+  : never;
+
+/** The settings of all features in a list, as one type. */
+export type FeatureSettings<F extends readonly unknown[]> = Intersection<
+  F[number] extends infer One ? (One extends Feature<infer S> ? SettingsOf<S> : never) : never
+>;
+
+/** What a feature may use. Every field lives as long as the node. */
+export interface FeatureContext {
+  readonly config: NodeConfig;
+  readonly version: string;
+  /** The User-Agent of requests that declare the crawler. */
+  readonly user_agent: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly documents: Documents;
+  readonly blobs: Blobs;
+  /** SSRF protection. */
+  readonly destination: Destination;
+  /** The same, and it refuses the hosts that the features opened before have reserved. */
+  readonly unreserved_destination: Destination;
+  /** To the open web under `unreserved_destination`. The node closes it. */
+  readonly egress: Egress;
+  /** Asks actors. It works as soon as the node has joined the cluster. */
+  readonly ask: ActorClient;
+  /** Extracts a document in a worker process. */
+  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
+  readonly bodyGrants: BodyGrants;
+  /** Sites that the operator joined. */
+  readonly joined: JoinedSites;
+  /** Tasks that other nodes run; null in a single process. */
+  readonly remoteTasks: RemoteTasks | null;
+  /** Records a sent request for `trawl audit politeness`; undefined when the audit is off. */
+  readonly onRequestSent: ((sent: RequestSent) => void) | undefined;
+  /** A project's monthly budget in micros; null: no limit. */
+  readonly budgetOf: (project: string) => Promise<number | null>;
+  /** A path in the data folder. */
+  readonly dataPath: (name: string) => string;
+  /** The features that are open already, in the order of the list. */
+  readonly opened: readonly OpenFeature[];
+}
+
+/** One kind of batch items: how a worker runs an item, how the gateway takes and shows it, and its route. */
+export interface ItemKindParts {
+  readonly worker: ItemKind;
+  readonly gateway: BatchKind;
+  readonly route: RouteNames;
+}
+
+export interface OpenFeature {
+  readonly actors?: readonly Actor[];
+  readonly routes?: readonly Route[];
+  readonly item_kinds?: readonly ItemKindParts[];
+  /** Schemas that get a name in /openapi.json. */
+  readonly named_schemas?: Readonly<Record<string, TSchema>>;
+  /** What /ready asks, by name. */
+  readonly checks?: Readonly<Record<string, Check>>;
+  /** Hosts that only this feature may ask. Fetches of their pages are delegated to it. */
+  readonly reserved_hosts?: {
+    readonly pages: ReservedHosts;
+    readonly denyEgress: (egress: Egress) => Egress;
+    readonly denyDestination: (destination: Destination) => Destination;
+  };
+  /** Searches on behalf of another feature's work. */
+  readonly search?: (request: SearchRequest, client: ActorClient) => Promise<SearchAnswer>;
+  readonly page_index?: {
+    /** Null where pages are not indexed on this node. */
+    readonly local: LocalIndex | null;
+    readonly onPageStored: (page: StoredPage) => void;
+    readonly onGone: (url: string) => void;
+  };
+  /** The node has joined the cluster and its actors run. */
+  readonly onJoined?: () => Promise<void>;
+  /** The address at which clients see the service is known. */
+  readonly onAddress?: (base: string) => Promise<void>;
+  /** Called after the cluster has stopped. */
+  readonly close?: () => Promise<void>;
+}

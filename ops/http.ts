@@ -1,0 +1,137 @@
+/**
+ * The HTTP servers of a node: its status on a port of its own where several nodes form a cluster, and the API where the
+ * node has the role `gateway`.
+ */
+import { findGrant, listKeys, projectsOf } from "../actors/accounts/keys.ts";
+import { chooseHttp } from "../gateway/adapters/choose-http.ts";
+import { authenticator } from "../gateway/authenticate.ts";
+import type { Listening } from "../gateway/http.ts";
+import type { Metering } from "../gateway/metering.ts";
+import { openapi } from "../gateway/openapi.ts";
+import { sharedRates } from "../gateway/rates.ts";
+import type { Route } from "../gateway/route.ts";
+import { accountRoutes } from "../gateway/routes/accounts.ts";
+import { bodyRoutes } from "../gateway/routes/bodies.ts";
+import { pageRoutes } from "../gateway/routes/pages.ts";
+import { type StatusRoutesDeps, statusRoutes } from "../gateway/routes/status.ts";
+import { server } from "../gateway/server.ts";
+import { Quota } from "../schemas/accounts.ts";
+import type { Membership } from "./cluster.ts";
+import type { FeatureContext, OpenFeature } from "./feature.ts";
+
+interface HttpDeps {
+  readonly context: FeatureContext;
+  readonly opened: readonly OpenFeature[];
+  readonly membership: Membership;
+  readonly usage: Metering;
+  readonly draining: () => boolean;
+  readonly metrics: StatusRoutesDeps["metrics"];
+}
+
+export interface HttpServers {
+  /** Which HTTP server runs, and why not the faster one. */
+  readonly sentence: string;
+  /** The address of the API, as the node listens; null before `serveApi`. */
+  readonly apiAddress: () => string | null;
+  /** The address of the node's own status; null where it is served with the API. */
+  readonly status_address: string | null;
+  /** Listens for clients. Throws when the port is taken. */
+  readonly serveApi: () => Promise<void>;
+  /** The listening server's name and address. */
+  readonly listening: () => { readonly name: string; readonly address: string };
+  readonly closeApi: (within_ms: number) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
+  const { context, opened, membership, usage } = deps;
+  const { config, documents, clock, random, metrics, log, ask } = context;
+  const { isShared } = membership;
+  const { host, port } = config.gateway;
+  const addressOf = (at_port: number): string => `http://${bracketed(host)}:${at_port}`;
+  let address = addressOf(port);
+  const publicUrl = (): string => config.gateway.public_url ?? address;
+  const announceAddress = async (): Promise<void> => {
+    for (const { onAddress } of opened) await onAddress?.(publicUrl().replace(/\/+$/, ""));
+  };
+
+  const { listen, sentence } = await chooseHttp();
+  const find = (key_sha256: string) => findGrant(documents, key_sha256);
+  const identify = authenticator({ find, metering: usage, clock });
+  const rates = isShared ? { rates: sharedRates({ ask, clock, metrics }) } : {};
+  const serverDeps = { identify, metering: usage, ...rates, clock, random, metrics, log };
+  const open = (routes: readonly Route[], at_port: number, isSharing: boolean): Promise<Listening> => {
+    const { admit, failed } = server({ ...serverDeps, routes });
+    return listen(admit, { host, port: at_port, shared: isSharing, failed });
+  };
+
+  // Before any request is answered. A port that the system chooses is only known afterwards.
+  const isAddressKnown = port !== 0 || config.gateway.public_url !== undefined;
+  if (isAddressKnown) await announceAddress();
+  const statusPages = statusOf(deps);
+  // Gateways share their port, so each node of a cluster has a port of its own for its status.
+  const statusServer = isShared ? await open(statusPages, config.cluster.status_port, false) : null;
+  let apiServer: Listening | null = null;
+
+  return {
+    sentence,
+    apiAddress: () => (apiServer ? address : null),
+    status_address: statusServer ? addressOf(statusServer.port) : null,
+    async serveApi() {
+      const isSharing = isShared && port !== 0;
+      if (isSharing) await membership.claimSharedPort(host, port, address);
+      apiServer = await open(apiOf(deps, statusPages, publicUrl), port, isSharing);
+      address = addressOf(apiServer.port);
+      if (!isAddressKnown) await announceAddress();
+    },
+    listening() {
+      const { name, port: listens_at } = (apiServer ?? statusServer)!;
+      return { name, address: addressOf(listens_at) };
+    },
+    closeApi: async (within_ms) => apiServer?.close(within_ms),
+    close: async () => statusServer?.close(0),
+  };
+}
+
+/** What every node answers. */
+function statusOf({ context, opened, membership, draining, metrics }: HttpDeps): readonly Route[] {
+  const { documents, blobs, version, clock } = context;
+  const checks = {
+    documents: { ping: () => documents.ping(), gates: true },
+    ...membership.checks,
+    object_storage: { ping: () => blobs.ping(), gates: false },
+    ...Object.assign({}, ...opened.map((feature) => feature.checks)),
+  };
+  return statusRoutes({ checks, draining, version, clock, ...(metrics && { metrics }) });
+}
+
+/** What a gateway answers. */
+function apiOf(
+  { context, opened, usage }: HttpDeps,
+  statusPages: readonly Route[],
+  publicUrl: () => string,
+): readonly Route[] {
+  const { documents, blobs, bodyGrants, version, clock, ask } = context;
+  // Clients are generated from the document: named schemas get a name, others are written inline.
+  const named = Object.assign({ Quota }, ...opened.map(({ named_schemas }) => named_schemas));
+  const routes: Route[] = [
+    ...opened.flatMap((feature) => feature.routes ?? []),
+    ...bodyRoutes({ blobs, bodyGrants }),
+    ...accountRoutes({
+      ask,
+      metering: usage,
+      clock,
+      projectsOf: (customer) => projectsOf(documents, customer),
+      keysOf: (project) => listKeys(documents, project),
+    }),
+    ...statusPages,
+    ...pageRoutes({
+      document: () => openapi({ routes, public_url: publicUrl(), named }),
+      public_url: publicUrl,
+      version,
+    }),
+  ];
+  return routes;
+}
+
+const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);

@@ -1,0 +1,261 @@
+/** The settings of a node and of what all slices share. A slice's own settings are in its feature.ts. */
+import ipaddr from "ipaddr.js";
+import { type Static, Type } from "typebox";
+import { KEY_MARKS, KEY_SHAPE } from "../schemas/accounts.ts";
+import { closed, isUrl, listSetting, optionalSetting, type Rule, textSetting, WEB } from "./settings.ts";
+
+const CIDR: Rule = {
+  fits: (text) => ipaddr.isValidCIDR(text),
+  expected: "networks as 10.0.0.0/8 or fd00::/8",
+};
+const RESOLVER: Rule = {
+  fits: (text) => {
+    const [, six, four, port = "53"] =
+      /^(?:\[([0-9a-f:.]+)\]|(\d+\.\d+\.\d+\.\d+))(?::(\d+))?$/i.exec(text) ?? [];
+    if (six === undefined && four === undefined) return ipaddr.IPv6.isValid(text);
+    return Number(port) > 0 && Number(port) < 65_536 && ipaddr.isValid(six ?? four!);
+  },
+  expected: "addresses as 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53",
+};
+const BUS: Rule = {
+  fits: (text) =>
+    text === "memory" ||
+    text
+      .split(",")
+      .every(
+        (part) =>
+          isUrl(part.trim(), "nats", "tls") &&
+          /^(\/[A-Za-z0-9_-]{0,40})?$/.test(new URL(part.trim()).pathname),
+      ),
+  expected: "memory, or nats://host:4222[/name], several with commas between",
+};
+const DOCUMENTS: Rule = {
+  fits: (text) => text === "sqlite" || /^sqlite:./.test(text) || /^mongodb(\+srv)?:\/\/./.test(text),
+  expected: "sqlite, sqlite:PATH or mongodb://host/database",
+};
+const BLOBS: Rule = {
+  fits: (text) => text === "file" || /^file:./.test(text) || /^s3:\/\/[a-z0-9][a-z0-9.-]+(\/.*)?$/.test(text),
+  expected: "file, file:PATH or s3://bucket/prefix",
+};
+const ADMIN_KEY: Rule = {
+  fits: (text) => text.startsWith(KEY_MARKS.account_admin) && KEY_SHAPE.test(text),
+  expected: `"${KEY_MARKS.account_admin}" and 17 to 200 letters, digits, "-" and "_"`,
+};
+const CRAWLER: Rule = {
+  fits: (text) => /^[A-Za-z_-]{1,64}$/.test(text),
+  expected: "a robots.txt name: letters, - and _",
+};
+const HOST_NAME: Rule = { fits: (text) => /^[a-z0-9.-]+$/i.test(text), expected: "host names" };
+
+export const NODE_SECTIONS = {
+  gateway: Type.Object(
+    {
+      port: Type.Integer({
+        env: "PORT",
+        default: 8080,
+        minimum: 0,
+        maximum: 65_535,
+        description: "The port to listen on; 0 takes any free port.",
+      }),
+      host: textSetting({ env: "HOST", default: "127.0.0.1", description: "The address to listen on." }),
+      public_url: optionalSetting({
+        env: "TRAWL_PUBLIC_URL",
+        rule: WEB,
+        description:
+          "The service's address as clients see it, used in answers and callbacks; default from HOST and PORT.",
+      }),
+      admin_key: optionalSetting({
+        env: "TRAWL_ADMIN_KEY",
+        secret: true,
+        rule: ADMIN_KEY,
+        description: "An account admin key that is created at start if it does not exist.",
+      }),
+    },
+    closed,
+  ),
+  storage: Type.Object(
+    {
+      data_dir: textSetting({
+        env: "TRAWL_DATA_DIR",
+        default: "./data",
+        description: "The folder of the embedded document and blob stores.",
+      }),
+      documents: textSetting({
+        env: "TRAWL_DOCUMENTS",
+        default: "sqlite",
+        shared: true,
+        rule: DOCUMENTS,
+        description: "Document store: sqlite in the data folder, sqlite:PATH, or mongodb://…",
+      }),
+      blobs: textSetting({
+        env: "TRAWL_BLOBS",
+        default: "file",
+        shared: true,
+        rule: BLOBS,
+        description: "Blob store: file in the data folder, file:PATH, or s3://bucket/prefix",
+      }),
+      s3_endpoint: optionalSetting({
+        env: "S3_ENDPOINT",
+        rule: WEB,
+        description: "The endpoint of an S3 store other than Amazon's.",
+      }),
+      aws_region: optionalSetting({ env: "AWS_REGION", description: "Read by the AWS SDK." }),
+      aws_access_key_id: optionalSetting({
+        env: "AWS_ACCESS_KEY_ID",
+        secret: true,
+        description: "Read by the AWS SDK.",
+      }),
+      aws_secret_access_key: optionalSetting({
+        env: "AWS_SECRET_ACCESS_KEY",
+        secret: true,
+        description: "Read by the AWS SDK.",
+      }),
+      aws_session_token: optionalSetting({
+        env: "AWS_SESSION_TOKEN",
+        secret: true,
+        description: "Read by the AWS SDK.",
+      }),
+    },
+    closed,
+  ),
+  cluster: Type.Object(
+    {
+      bus: textSetting({
+        env: "TRAWL_BUS",
+        default: "memory",
+        shared: true,
+        rule: BUS,
+        description: "Message bus: memory for one process, or nats://host:4222[,…][/name] for several nodes.",
+      }),
+      roles: Type.Array(Type.Enum(["gateway", "worker", "browser"]), {
+        env: "TRAWL_ROLES",
+        default: ["gateway", "worker", "browser"],
+        minItems: 1,
+        description: "What this node runs: the HTTP API (gateway), actors (worker), Chromium (browser).",
+      }),
+      status_port: Type.Integer({
+        env: "TRAWL_STATUS_PORT",
+        default: 0,
+        minimum: 0,
+        maximum: 65_535,
+        description:
+          "The port on which a node of a cluster answers /health, /ready and /metrics for itself; 0 takes any free port.",
+      }),
+    },
+    closed,
+  ),
+  egress: Type.Object(
+    {
+      allow: listSetting({
+        env: "TRAWL_EGRESS_ALLOW",
+        shared: true,
+        rule: CIDR,
+        description: "Networks that SSRF protection allows although they are private (intranets, tests).",
+      }),
+      dns_servers: listSetting({
+        env: "TRAWL_DNS_SERVERS",
+        rule: RESOLVER,
+        description: "DNS resolvers as ip[:port], used for every outgoing request; default: the system's.",
+      }),
+    },
+    closed,
+  ),
+  audit: Type.Object(
+    {
+      requests: Type.Enum(["off", "on"], {
+        env: "TRAWL_REQUEST_AUDIT",
+        default: "off",
+        description: "on: records when each request was sent, for trawl audit politeness; kept for 7 days.",
+      }),
+    },
+    closed,
+  ),
+  crawler: Type.Object(
+    {
+      name: textSetting({
+        env: "TRAWL_CRAWLER_NAME",
+        default: "trawl",
+        shared: true,
+        rule: CRAWLER,
+        description: "The crawler's name in robots.txt and in the User-Agent where it declares itself.",
+      }),
+    },
+    closed,
+  ),
+  profiles: Type.Object(
+    {
+      hosts: listSetting({
+        env: "TRAWL_PROFILES_HOSTS",
+        default: ["northdata.com", "northdata.de"],
+        shared: true,
+        rule: HOST_NAME,
+        description: "The domains of the profile site, the canonical one first.",
+      }),
+    },
+    closed,
+  ),
+  companies: Type.Object(
+    {
+      gleif_url: textSetting({
+        env: "TRAWL_GLEIF_URL",
+        default: "https://api.gleif.org/api/v1",
+        shared: true,
+        rule: WEB,
+        description: "The register of legal entity identifiers (GLEIF).",
+      }),
+      zefix_url: textSetting({
+        env: "TRAWL_ZEFIX_URL",
+        default: "https://www.zefix.admin.ch/ZefixPublicREST",
+        shared: true,
+        rule: WEB,
+        description: "The Swiss commercial register (Zefix).",
+      }),
+      zefix_key: optionalSetting({
+        env: "TRAWL_ZEFIX_KEY",
+        secret: true,
+        description: "user:password for Zefix; without it the source is inactive.",
+      }),
+      companies_house_url: textSetting({
+        env: "TRAWL_COMPANIES_HOUSE_URL",
+        default: "https://api.company-information.service.gov.uk",
+        shared: true,
+        rule: WEB,
+        description: "The British company register (Companies House).",
+      }),
+      companies_house_key: optionalSetting({
+        env: "TRAWL_COMPANIES_HOUSE_KEY",
+        secret: true,
+        description: "The key of Companies House; without it the source is inactive.",
+      }),
+    },
+    closed,
+  ),
+  log: Type.Object(
+    {
+      level: Type.Enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"], {
+        env: "TRAWL_LOG_LEVEL",
+        default: "info",
+        description: "The least severe level that is logged.",
+      }),
+    },
+    closed,
+  ),
+  client: Type.Object(
+    {
+      url: optionalSetting({
+        env: "TRAWL_URL",
+        rule: WEB,
+        description:
+          "For client commands such as trawl fetch: the service's address; default from HOST and PORT.",
+      }),
+      key: optionalSetting({
+        env: "TRAWL_KEY",
+        secret: true,
+        description: "For client commands such as trawl fetch: the API key.",
+      }),
+    },
+    closed,
+  ),
+};
+
+export type NodeConfig = { readonly [S in keyof typeof NODE_SECTIONS]: Static<(typeof NODE_SECTIONS)[S]> };

@@ -1,0 +1,23 @@
+/** Where the service and its engines listen. These are never a destination of a fetch. */
+import type { Endpoint } from "../actors/lib/web/destination.ts";
+import type { NodeConfig } from "./node-settings.ts";
+
+export function ownEndpoints({ gateway, cluster, storage }: NodeConfig): readonly Endpoint[] {
+  const { host, port } = gateway;
+  const engines = [cluster.bus, storage.documents, storage.s3_endpoint ?? ""].flatMap((address) =>
+    address.includes("://")
+      ? address
+          .replace(/^\w+:\/\/([^/@]*@)?/, "")
+          .replace(/[/?].*$/, "")
+          .split(",")
+          .map((place) => endpointOf(place))
+      : [],
+  );
+  const own = { host, port };
+  return [own, { host, port: cluster.status_port }, ...engines.filter((endpoint) => endpoint !== null)];
+}
+
+function endpointOf(place: string): Endpoint | null {
+  const url = URL.parse(`http://${place}`);
+  return url && url.port !== "" ? { host: url.hostname, port: Number(url.port) } : null;
+}
