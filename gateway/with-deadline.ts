@@ -10,7 +10,7 @@ interface DeadlineDeps {
   readonly log: Log;
 }
 
-/** The result of the work, or null after the deadline or a disconnect. The signal handed to the work aborts then. */
+/** The result of the work, or null after the deadline or a disconnect. The signal that the work was given aborts then. */
 export async function withDeadline<T>(
   { clock, log }: DeadlineDeps,
   {

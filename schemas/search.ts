@@ -91,7 +91,7 @@ export const SearchAnswer = Type.Object({
   fallback_reason: Reason,
   unresponsive_engines: Type.Array(Type.String()),
   cached: Type.Boolean(),
-  /** Decimal; what the fallback cost this caller. Who joined another's search pays nothing. */
+  /** Decimal; what the fallback cost this caller. A caller that joined the search of another pays nothing. */
   cost_usd: Type.String(),
   error: Nullable(Type.String()),
 });

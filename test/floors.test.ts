@@ -1,5 +1,5 @@
 /**
- * Who may import whom. The table is the architecture; change it deliberately.
+ * Which folder may import which. The table is the architecture; change it deliberately.
  *
  * A folder may import itself and what is listed for it, nothing else. Packages that touch the outside
  * world are named beside the one place allowed to hold them.
@@ -116,8 +116,8 @@ test("looks at something", () => {
 });
 
 test("every import goes down", () => {
-  const climbing = inside.filter(({ file, target }) => !goesDown(file, target));
-  expect(climbing.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
+  const upward = inside.filter(({ file, target }) => !goesDown(file, target));
+  expect(upward.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
 });
 
 test("the outside world is touched only by its holders", () => {

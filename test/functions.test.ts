@@ -30,7 +30,7 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   "cluster/adapters/egress/egress.undici.ts undiciEgress":
     "one exchange with an origin, from the address to the last byte",
   "cluster/adapters/workers/workers.processes.ts pool":
-    "child processes: tasks handed out, limits enforced, children replaced",
+    "child processes: tasks assigned, limits enforced, children replaced",
   "gateway/batch.ts batchRoute": "one batch request, from its first byte to the job",
   "gateway/metering.ts metering": "usage counted for each key and reported once",
   "gateway/rates.ts sharedRates": "one node's share of each key's rate",

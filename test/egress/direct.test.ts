@@ -183,7 +183,7 @@ const cookieAt = (path: string): HostileRequest["headers"] =>
   site.requests.findLast((request) => request.path === path)!.headers;
 
 describe("cookies", () => {
-  test("set on the way go back to the host that set them, on this journey only", async () => {
+  test("set on the way go back to the host that set them, in this request only", async () => {
     await go("/sets");
     expect(cookieAt("/gets").get("cookie")).toBe("a=1");
     await go("/gets");
@@ -245,14 +245,14 @@ describe("a page", () => {
 
 describe("leave", () => {
   test.each(["/reset-at-once", "/gzip-cut", "/endless-chunks", "/silent", "/redirect-broken"])(
-    "is handed back once, however %s ends",
+    "is released once, however %s ends",
     async (path) => {
       await go(path, { signal: AbortSignal.timeout(path === "/silent" ? 100 : 10_000) });
       expect([admitted.length, released.length]).toEqual([1, 1]);
     },
   );
 
-  test("that comes when nobody waits any more is handed back at once", async () => {
+  test("that comes when no caller waits any more is released at once", async () => {
     const controller = new AbortController();
     const leave = Promise.withResolvers<Admission>();
     const going = go("/fine", { signal: controller.signal, admit: () => leave.promise });

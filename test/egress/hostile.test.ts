@@ -86,7 +86,7 @@ describe.each([
     },
   );
 
-  test("given up on at any moment, many at once, leaves nothing behind and every leave handed back", async () => {
+  test("given up on at any moment, many at once, leaves nothing behind and every permit released", async () => {
     const paths = Object.keys(HOSTILE);
     const random = seededRandom(7);
     admitted = released = 0;

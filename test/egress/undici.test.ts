@@ -103,7 +103,7 @@ describe("names", () => {
     const before = site.requests.length;
     const exchange = await get(out(), `http://${name}:${site.port}/`);
     expect(exchange).toMatchObject({ kind: "failed", problem, connected: false });
-    // Whoever asked is not told where the name leads.
+    // The caller is not told where the name leads.
     expect((exchange as { detail: string }).detail).not.toMatch(/\d+\.\d+\.\d+\.\d+|fd00|64:ff9b/);
     expect(site.requests.length).toBe(before);
   });

@@ -56,7 +56,7 @@ describe("a batch", () => {
     expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 202]);
     expect(new Set(both.map(({ json }) => json.job_id)).size).toBe(1);
     expect((await documents.list("job_idempotency_keys", { limit: 10 })).length).toBe(1);
-    // Those who came second take away what they had written.
+    // The requests that came second remove what they had written.
     await expect.poll(async () => (await documents.list("job_items", { limit: 100 })).length).toBe(3);
     expect((await documents.list("job", { limit: 10 })).filter(({ value }) => value !== null).length).toBe(1);
   });

@@ -66,7 +66,7 @@ const judge: Judge = {
 
 export interface Visit {
   readonly url: string;
-  /** Null until it is handed back; more than one would be a bug of the route's. */
+  /** Null until it is released; more than one release would be a bug of the route. */
   readonly released: OriginAnswer[];
 }
 
@@ -74,7 +74,7 @@ export interface Desk {
   readonly web: Web;
   readonly proxy: EgressProxyServer;
   readonly pool: BrowserPool;
-  /** Names the guard let nobody connect to. */
+  /** Names that the proxy refused to connect to. */
   readonly refused: string[];
   readonly visits: Visit[];
   readonly fetch: (url: string, over?: Partial<TransportRequest>) => Promise<TransportResult>;

@@ -2,7 +2,7 @@
  * The tests of a CI run and its last lines: runs `npm test`, gives a test of a real engine or browser that failed a
  * second chance, names those that needed it, and counts.
  *
- * Only tests of the projects `ports` and `scenarios` that use an engine, a browser or somebody else's program have a
+ * Only tests of the projects `ports` and `scenarios` that use an engine, a browser or a program of another project have a
  * second chance, each one, and at most three of them: when more fail, something is wrong.
  */
 import { spawnSync } from "node:child_process";

@@ -1,8 +1,8 @@
-/** A port of loopback that nobody has, for programs of tests and benches. */
+/** A port of loopback that no process has, for programs of tests and benches. */
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below the range the system takes for outgoing connections, so nobody else is given it in between. */
+/** Below the range the system takes for outgoing connections, so no other process is given it in between. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 50; tries++) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);

@@ -1,5 +1,5 @@
 /**
- * An origin on loopback that does everything wrong, one path for each way: for tests of whoever fetches.
+ * An origin on loopback that does everything wrong, one path for each way, for tests of fetching.
  *
  * `HOSTILE` says what each path does and how a fetch of it must end; the site only plays it. It counts its sockets,
  * so that a test can see that nothing was left open.
@@ -435,7 +435,7 @@ export const HOSTILE: Readonly<Record<string, Hostility>> = {
     "sends a bomb in a bomb",
   ),
 
-  // Bodies that are somebody else's trouble, and must come through as they are.
+  // Bodies that another layer judges, and that must come through as they are.
   "/nul-in-body": { does: "has NUL bytes in its page", play: ok([HTML], "<p>a\0b\0\0c</p>"), ends: 200 },
   "/wrong-charset": {
     does: "says UTF-8 and means Latin-1",

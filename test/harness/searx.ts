@@ -1,6 +1,6 @@
 /**
- * A real metasearch server for tests: Debian's searx 1.1 on loopback, with engines that ask a page server of ours and
- * nobody else. Null where it is not installed (apt-get install searx); whoever asks says so in one visible line.
+ * A real metasearch server for tests: Debian's searx 1.1 on loopback, with engines that ask a page server of the
+ * test only. Null where it is not installed (apt-get install searx); the suite then prints one line that says so.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -33,7 +33,7 @@ export interface Service {
   readonly url: string;
   /** An account admin key. */
   readonly key: string;
-  /** Of its first process: for who looks into its stores. */
+  /** Of its first process, for tests that look into its stores. */
   readonly environment: Environment;
   readonly call: (method: string, path: string, options?: RequestOptions) => Promise<HttpResponse>;
   /** POST /v1/fetch with the admin key or another; throws unless a FetchResponse came. */
@@ -114,7 +114,7 @@ const cluster: Start = async (overrides = {}) => {
     processes.push({
       environment: {
         ...common(Number(port), join(folder, node)),
-        // Nodes that share no files have no index of their own; /ready wants to know somebody to ask.
+        // Nodes that share no files have no index of their own; /ready requires a search instance.
         TRAWL_SEARXNG_URLS: "http://127.0.0.1:9/",
         ...overrides,
         ...shared,

@@ -1,5 +1,5 @@
 /**
- * A web on loopback for whoever fetches: as many sites as a test wants, each a registrable domain of its own below
+ * A web on loopback: as many sites as a test wants, each a registrable domain of its own below
  * `.test`, all on one port, with a name server that knows them and nothing else. A site says when each request
  * arrived and how many it had in hand at most. What sites do wrong on purpose is in hostile-site.ts.
  */
@@ -89,7 +89,7 @@ export async function web(): Promise<Web> {
     );
     return undefined;
   });
-  // Whoever fetches closes its idle connections itself; what is tested is not who is faster.
+  // The crawler closes its idle connections itself; which side is faster is not tested.
   server.keepAliveTimeout = 60_000;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,4 +1,4 @@
-/** trawl nodes, drain and cluster rebuild over a roster of our own making. */
+/** trawl nodes, drain and cluster rebuild over a node directory of the test. */
 import { describe, expect, test } from "vitest";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import type { NodeReport, QueueReport, NodeDirectory } from "../../cluster/ports/node-directory.ts";
@@ -65,7 +65,7 @@ describe("trawl nodes", () => {
       queue(0, { waiting: 3, unacknowledged: 1 }),
       queue(0, { stream: "sync", unacknowledged: 1 }),
       queue(1, { waiting: 5 }),
-      // Left by somebody who is gone.
+      // Left by a node that has stopped.
       queue(2, { epoch: 5, waiting: 9 }),
     ];
     const { run } = shell({ nodes, queues });

@@ -35,7 +35,7 @@ describe.each(Object.entries(STORES))("bodies in %s", (_, open) => {
   bodiesSuite(open);
 });
 
-/** A prefix nobody else uses. */
+/** A prefix of this run. */
 function options(settings: Settings): S3Options {
   const { hostname, pathname } = new URL(settings["TRAWL_BLOBS"]!);
   return {

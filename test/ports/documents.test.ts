@@ -31,7 +31,7 @@ describe.each(Object.entries(STORES))("documents in %s", (_, open) => {
   documentsSuite(open);
 });
 
-/** A database nobody else uses. */
+/** A database of this run. */
 const within = (address: string): string =>
   address.replace(/^(\w+:\/\/[^/]+)[^?]*/, `$1/t${randomUUID().replaceAll("-", "")}`);
 

@@ -16,7 +16,7 @@ export interface Page {
   readonly breaks?: boolean;
 }
 
-/** The world the suite needs, to be played by whoever runs it. */
+/** The world the suite needs, played by the suite's caller. */
 export const PAGES: Readonly<Record<string, Page>> = {
   "/page": {
     status: 200,

@@ -1,4 +1,4 @@
-/** What the HTTP port promises, tried byte by byte on whichever adapter is handed in. */
+/** What the HTTP port promises, tried byte by byte on the given adapter. */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -353,7 +353,7 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
         const options = { host: "127.0.0.1", shared: true, failed: () => json(500, 0) };
         const free = await serve();
         await free.close(0);
-        // Not port 0: a port the system chose is nobody else's.
+        // Not port 0: no other process has a port that the system chose.
         const first = await listen(() => json(200, 1), { ...options, port: free.port });
         const second = await listen(() => json(200, 2), { ...options, port: free.port });
         open.push(first, second);

@@ -42,7 +42,7 @@ describe("subjects", () => {
     ["example.co.uk", "example_co_uk"],
     ["Example.ORG", "example_org"],
     ["2001:db8::1", "2001-db8--1-5afd19e856d1c18d"],
-  ])("%s is %s (cluster.md, section 4)", (key, token) => {
+  ])("%s is %s", (key, token) => {
     expect(tokenOf(key)).toBe(token);
   });
 
@@ -134,7 +134,7 @@ describe.skipIf(shared === null)("a NATS server of its own", async () => {
     })();
     await engine!.restart();
     await bus.send(envelope("after", { stream: "sync" }));
-    // A server that died may have forgotten what it handed out, and hands it out again.
+    // A server that died may have forgotten what it delivered, and delivers it again.
     const arrived = (): string[] => [...new Set(one.got.map(({ envelope: { body } }) => body))];
     await vi.waitFor(() => expect(arrived()).toEqual(['"before"', '"after"']), { timeout: 10_000 });
     expect(await acknowledged).toBe(true);

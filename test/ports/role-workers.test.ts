@@ -1,4 +1,4 @@
-/** Errands between nodes over a real NATS, and the route browser on top of them, which keeps its rules with the worker. */
+/** Remote tasks between nodes over a real NATS, and the route browser on top of them, which keeps its rules with the worker. */
 import { afterAll, describe, expect, test } from "vitest";
 import type { Admission, OriginAnswer, Transport, TransportResult } from "../../actors/lib/web/transport.ts";
 import { BROWSER_TASK, remoteBrowser, renderTask } from "../../actors/tiers/adapters/transport.remote.ts";

@@ -1,4 +1,4 @@
-/** Who may ask, how much, and in which words: keys, limits, refusals, and what needs no key. */
+/** Access: keys, limits, refusals, and what needs no key. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { Validator } from "@seriousme/openapi-schema-validator";

@@ -197,7 +197,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
     const door = gate();
     let asked = 0;
     const site = sites.site({
-      // Not to be kept: whoever came too late to share would ask the origin again.
+      // Not cached: a caller that came too late to share would ask the origin again.
       "/": async () => {
         const edition = ++asked;
         await door.opened;

@@ -1,5 +1,5 @@
 /**
- * Everything that is sent or served in bad faith, through the whole service: URLs that point where nobody may go, and a
+ * Everything that is sent or served in bad faith, through the whole service: URLs of private addresses, and a
  * site that does everything wrong. Each ends in the specified error within its deadline, the next request works, and
  * nothing is left behind. Malformed request bodies are in access.test.ts.
  */
@@ -255,7 +255,7 @@ describe.each(SETUPS)("a hostile site, $setup", ({ start }) => {
   let before: { fds: number; rss: number };
   const played = new Map<string, Played>();
 
-  /** Answers two who ask at the same time, never one alone. */
+  /** Answers two requests that arrive at the same time, never one alone. */
   const pairs = new Map<string, Socket>();
   const both = (socket: Socket, { headers }: { headers: ReadonlyMap<string, string> }) => {
     const host = headers.get("host")!;

@@ -1,5 +1,5 @@
 /**
- * kill -9 of everything at each step of a job, on the engines themselves (issue 5): nothing is lost, no item is settled
+ * kill -9 of everything at each step of a job, on the engines themselves: nothing is lost, no item is settled
  * or billed twice, and nothing that was known is fetched again. The step is seen in the stores, the moment it is there.
  */
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,4 @@
-/** A batch job while its nodes die, drain and join: nothing is lost, nothing settled twice (issue 5, Faults). */
+/** A batch job while its nodes die, drain and join: nothing is lost, nothing settled twice. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -64,7 +64,7 @@ describe.skipIf(missing)("a job whose nodes die", () => {
     const asked = pages
       .flatMap(({ arrivals }) => arrivals)
       .filter(({ path }) => path !== "/robots.txt").length;
-    // Four of each site in flight at the one kill; who drains finishes what it has.
+    // Four of each site in flight at the one kill; a node that drains finishes what it has.
     expect(asked - ITEMS).toBeLessThanOrEqual(4 * SITES);
   }, 240_000);
 });

@@ -1,4 +1,4 @@
-/** Batch jobs as callers see them: created, run, read, cancelled, called back, killed in the middle (issue 5). */
+/** Batch jobs as callers see them: created, run, read, cancelled, called back, killed in the middle. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { JobStatus } from "../../schemas/jobs.ts";

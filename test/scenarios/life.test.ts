@@ -7,7 +7,7 @@ import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article, CHALLENGE, gate, type Page } from "../harness/web.ts";
 
-/** Whether somebody takes a connection there. */
+/** Whether a server takes a connection there. */
 async function isListening(address: string): Promise<boolean> {
   const { hostname, port } = new URL(address);
   const socket = connect(Number(port), hostname);
@@ -163,7 +163,7 @@ describe.each(SETUPS)("a life, $setup", ({ start }) => {
       expect(many.map((site) => site.hits("/"))).toEqual(hits);
       expect((await service.call("GET", answer.body_url!)).bytes.toString()).toBe(answer.html);
     }
-    // Nobody who was not answered is locked out.
+    // A client that was not answered is not locked out.
     const others = many.filter((_, n) => answers[n] === null);
     const late = await Promise.all(others.map(({ origin }) => service.fetch({ url: `${origin}/` })));
     expect(late.map(({ error }) => error)).toEqual(others.map(() => null));

@@ -341,7 +341,7 @@ describe("an archive that", () => {
     expect(web.hits).toEqual([]);
   });
 
-  test("takes for ever is given up after 75 seconds, and leave is handed back", async () => {
+  test("takes for ever is given up after 75 seconds, and the permit is released", async () => {
     const { fetch, released } = visit({ after_ms: 3_600_000, status: 200, body: "[]" });
     const visited = fetch(new AbortController().signal);
     await clock.advance(75_000);

@@ -1,4 +1,4 @@
-/** What a page in a browser can reach of what nobody should: nothing (SSRF; notes of the corpus, Browser). */
+/** SSRF protection of the browser: a page reaches no address that is not public, by any protocol. */
 import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { redirect, type Pages } from "../harness/web.ts";
 import { type Desk, describeBrowser, loopback } from "../harness/browser-harness.ts";
 
-/** A service on 127.0.0.2, which stands for a private address: it takes down who comes, and answers everybody. */
+/** A service on 127.0.0.2, which stands for a private address: it records each client, and answers it. */
 interface Canary {
   readonly port: number;
   readonly heard: string[];

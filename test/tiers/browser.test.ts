@@ -49,7 +49,7 @@ describeBrowser("a page in a browser", (desk) => {
     expect(text(await it.fetch(`${site.origin}/`))).toContain("<title>Zürich</title>");
   });
 
-  test("is asked leave for at every hop, and each hop is handed back once with what the origin said", async () => {
+  test("asks for a permit at every hop, and releases each once with what the origin said", async () => {
     const there = it.web.site({ "/end": { body: article("End") } });
     const site = it.web.site({
       "/": redirect("/next", 301),
@@ -93,7 +93,7 @@ describeBrowser("a page in a browser", (desk) => {
     expect(site.arrivals.map(({ path }) => path).toSorted()).toEqual(["/", "/f", "/s.css", "/s.js"]);
   });
 
-  test("ends its journey where a hop may not be taken, and the origin is not asked", async () => {
+  test("ends where a hop may not be taken, and the origin is not asked", async () => {
     const site = it.web.site({ "/": redirect("/private"), "/private": { body: article("Private") } });
     const refusal: HopRefusal = {
       error: "robots_disallowed",

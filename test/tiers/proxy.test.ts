@@ -49,7 +49,7 @@ interface Proxy {
   readonly name: string;
   readonly path: string | null;
   readonly words: (folder: string, port: number) => readonly string[];
-  /** What wrong credentials come to over http, when it answers as if it were the page's host: nobody can tell. */
+  /** What wrong credentials come to over http, when it answers as if it were the page's host: the two cannot be told apart. */
   readonly as_host?: object;
 }
 
@@ -172,7 +172,7 @@ describe("a proxy that", () => {
     open.unshift({ close: () => server.close() });
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
-  const impatient = () => undiciEgress({ judge: rule, ca });
+  const shortTimeouts = () => undiciEgress({ judge: rule, ca });
 
   test.each<[string, string, (socket: Socket) => void]>([
     ["refuses", "proxy_refused", (socket) => void socket.write("HTTP/1.1 403 Forbidden\r\n\r\n")],
@@ -192,7 +192,7 @@ describe("a proxy that", () => {
       (socket) => void socket.write("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\nforged"),
     ],
     ["breaks the tunnel", "network_reset", (socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\n")],
-  ])("%s is %s, and leave is handed back", async (_, reason, play) => {
+  ])("%s is %s, and the permit is released", async (_, reason, play) => {
     const { go, admitted, released } = permitLog();
     const failed = await go(through(await faulty(play)), `${secure.origin}/fine`);
     expect(failed).toMatchObject({ kind: "failed", reason, status: null, final_url: null });
@@ -217,7 +217,7 @@ describe("a proxy that", () => {
   });
 
   test.each(["https", "http"])("hangs ends with the caller's patience, over %s", async (scheme) => {
-    const way = impatient();
+    const way = shortTimeouts();
     open.push(way);
     const { go, released } = permitLog();
     const { origin } = scheme === "http" ? site : secure;
@@ -297,7 +297,7 @@ describe("what may be asked for behind a proxy", () => {
     open.push(proxy);
     const refused = await go(through(proxy.origin, way, strict), url);
     expect(refused).toMatchObject({ kind: "refused", refusal: { error: "blocked_destination" } });
-    // The way out says the same when nobody asked before.
+    // The egress reports the same when no request came before.
     const request = { url, method: "GET", headers: [], signal: AbortSignal.timeout(5_000) } as const;
     expect(await way.exchange({ ...request, via: { proxy_url: proxy.origin } })).toMatchObject({
       kind: "failed",
@@ -402,7 +402,7 @@ describe("sessions and countries", () => {
   });
 });
 
-test("leave that is refused ends the journey before the proxy hears of it", async () => {
+test("a permit that is refused ends the request before the proxy hears of it", async () => {
   const refusal: HopRefusal = {
     error: "robots_disallowed",
     step: "robots",

@@ -143,7 +143,7 @@ describe("a rendering service", () => {
     ["answers more than was asked for", rendered({ html: "x".repeat(2_000) }), "too_large"],
     ["answers without end", { body: "x".repeat(100_000) }, "too_large"],
   ])(
-    "that %s is told so; the page's host is not blamed, and leave is handed back",
+    "that %s is reported so; the page's host is not blamed, and the permit is released",
     async (_, next, reason) => {
       says = next;
       const { go, released } = permitLog();
