@@ -11,6 +11,7 @@ const PORTS = [
   "test/engines.test.ts",
   "test/filings/source.test.ts",
   "test/lib/extract.test.ts",
+  "test/ops/data-format.test.ts",
   "test/search/searx.test.ts",
 ];
 /** The whole program as a child, over HTTP. */

@@ -18,6 +18,7 @@ import { projectCommand } from "./commands/project.ts";
 import { searchCommand } from "./commands/search.ts";
 import { startCommand, type Starting } from "./commands/start.ts";
 import { ConfigError } from "./config.ts";
+import { DataFormatError } from "./data-format.ts";
 
 export interface World extends Omit<Context, "exit"> {
   readonly starting: () => Promise<Starting>;
@@ -81,7 +82,7 @@ function exitCodeOf(problem: unknown, { err }: World): number {
     err(problem.message);
     return EXIT.usage;
   }
-  if (problem instanceof AccountError || problem instanceof Fault) {
+  if (problem instanceof AccountError || problem instanceof Fault || problem instanceof DataFormatError) {
     err(problem.message);
     return EXIT.error;
   }

@@ -9,18 +9,35 @@ import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Config } from "./config.ts";
+import { assertDataFormat } from "./data-format.ts";
 import { FEATURES } from "./features.ts";
 
 /** Collections that are only caches. */
 const REBUILDABLE = FEATURES.flatMap(({ collections }) => [...collections.rebuildable]);
 
-/** Also used by commands that run beside the service. */
-export async function openDocuments({ storage }: Config): Promise<Documents> {
-  const { documents, data_dir } = storage;
-  if (documents === "sqlite") return sqliteDocuments(dataPath(data_dir, "documents.sqlite"));
-  if (documents.startsWith("sqlite:")) return sqliteDocuments(documents.slice("sqlite:".length));
+/** Also used by commands that run beside the service. Throws DataFormatError when the data has another format. */
+export async function openDocuments(config: Config): Promise<Documents> {
+  const { documents, place } = await connectDocuments(config);
+  try {
+    await assertDataFormat(documents, place);
+    return documents;
+  } catch (problem) {
+    await documents.close();
+    throw problem;
+  }
+}
+
+async function connectDocuments({ storage }: Config): Promise<{ documents: Documents; place: string }> {
+  const { documents: setting, data_dir } = storage;
+  if (setting === "sqlite" || setting.startsWith("sqlite:")) {
+    const path =
+      setting === "sqlite" ? dataPath(data_dir, "documents.sqlite") : setting.slice("sqlite:".length);
+    return { documents: sqliteDocuments(path), place: `"${path}"` };
+  }
   const { mongoDocuments } = await import("../cluster/adapters/documents/documents.mongo.ts");
-  return mongoDocuments(documents, { rebuildable: REBUILDABLE });
+  // Without the address, which holds a password.
+  const place = "the database that TRAWL_DOCUMENTS names";
+  return { documents: mongoDocuments(setting, { rebuildable: REBUILDABLE }), place };
 }
 
 export async function openBlobs({ storage }: Config): Promise<Blobs> {

@@ -61,6 +61,8 @@ export interface Documents {
   removeRange(collection: string, from: string, to: string): Promise<number>;
   /** Removes at most `limit` documents that expired before `before_ms` and answers how many. */
   removeExpired(collection: string, before_ms: number, limit: number): Promise<number>;
+  /** Whether no collection holds a document. */
+  isEmpty(): Promise<boolean>;
   /** Resolves when the store answers a request. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -6,6 +6,15 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 export function documentsSuite(open: () => Promise<Documents>): void {
   const store = open();
 
+  test("is empty until a document is stored, and again when the last one is removed", async () => {
+    const documents = await store;
+    expect(await documents.isEmpty()).toBe(true);
+    await documents.put("empty", "a", 1, 0);
+    expect(await documents.isEmpty()).toBe(false);
+    await documents.remove("empty", "a", 1);
+    expect(await documents.isEmpty()).toBe(true);
+  });
+
   test("gives back what was put, one version on", async () => {
     const documents = await store;
     expect(await documents.get("first", "a")).toBeNull();

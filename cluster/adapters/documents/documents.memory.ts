@@ -130,6 +130,7 @@ export function memoryDocuments(): Documents {
       }
       return removed;
     },
+    isEmpty: async () => [...collections.values()].every(({ documents }) => documents.size === 0),
     ping: async () => {},
     close: async () => {},
   };

@@ -570,6 +570,16 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
       }
       return removed;
     },
+    async isEmpty() {
+      const what = "look for documents";
+      const collections = await reach(what, () => database.listCollections({}, { nameOnly: true }).toArray());
+      for (const { name } of collections) {
+        if (name.startsWith("system.")) continue;
+        const first = await reach(what, () => collectionOf(name).findOne({}, { projection: { _id: 1 } }));
+        if (first !== null) return false;
+      }
+      return true;
+    },
     ping: async () => void (await reach("ask", () => database.command({ ping: 1 }))),
     async close() {
       closed = true;

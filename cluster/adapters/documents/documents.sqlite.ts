@@ -153,6 +153,8 @@ export function sqliteDocuments(path: string): Documents {
       );
       return write(() => Number(statement.run(collection, before_ms, limit).changes));
     },
+    isEmpty: async () =>
+      orFault("look for documents", () => sql("SELECT 1 FROM documents LIMIT 1").get() === undefined),
     ping: async () => orFault("ask", () => void sql("SELECT 1").get()),
     async close() {
       if (waiting.length > 0) flush();
