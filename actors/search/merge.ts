@@ -10,7 +10,7 @@ import type { EngineAnswer, RawResult } from "./engine.ts";
 /** Fewer usable results than this are `too_few_results`. */
 export const RESULTS_ENOUGH = 3;
 
-/** An answer travels in one letter (cluster/ports/bus.ts): the lowest-ranked results are dropped beyond this size. */
+/** An answer travels in one envelope (cluster/ports/bus.ts): the lowest-ranked results are dropped beyond this size. */
 const MAX_JSON_BYTES = 192 * 1024;
 const MAX_TITLE_CHARS = 500;
 const MAX_SNIPPET_CHARS = 1_000;

@@ -200,7 +200,7 @@ describe("requests of a month", () => {
     );
   });
 
-  /** Bursts at once, where every gateway asks from the first; or one request a second, where at first nobody needs to. */
+  /** Bursts, where every gateway asks from the first request; or one request a second, where no gateway asks at first. */
   const TRAFFIC = [
     ["whatever runs where and for how long", 10, { most: 8, after_ms: [0, 1_500] }],
     ["also of those who did not ask before", 1, { most: 1, after_ms: [1_000, 4_000] }],

@@ -144,7 +144,7 @@ describe("a recent period", () => {
   });
 });
 
-test("whatever engines say: ranks run from 1, addresses are web addresses, and the list fits into a letter", () => {
+test("whatever engines say: ranks run from 1, addresses are web addresses, and the list fits into an envelope", () => {
   const anything = fc.record({
     url: fc.oneof(fc.webUrl(), fc.string(), fc.constantFrom("http://a.example/", "http://a.example/?q")),
     title: fc.option(fc.string({ maxLength: 2_000, unit: "grapheme" })),
