@@ -12,7 +12,7 @@ const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const MAX_SHOWN = 20;
 
 export function auditCommand(context: Context): Command {
-  const command = new Command("audit").description("what really happened");
+  const command = new Command("audit").description("check what the service has done");
   withJson(command.command("politeness"))
     .description("the shortest delay between two requests to each domain, and each delay that was too short")
     .option("--since <time>", "how far back: 90s, 30m, 6h, 7d", span, UNITS.h)

@@ -17,7 +17,7 @@ import {
 const SEARCH_MS = 4_000;
 
 export function clusterCommand(context: Context): Command {
-  const cluster = new Command("cluster").description("the cluster as a whole");
+  const cluster = new Command("cluster").description("manage the cluster as a whole");
   withJson(cluster.command("rebuild"))
     .description("remove all streams and leases from the bus; only while all nodes are stopped")
     .action(async ({ json }: Json) => {

@@ -14,7 +14,7 @@ import { readJob, watch } from "./watch.ts";
 const RESULTS_AT_ONCE = 200;
 
 export function jobCommand(context: Context): Command {
-  const command = new Command("job").description("batch jobs");
+  const command = new Command("job").description("manage batch jobs");
   command.addCommand(
     clientCommand("show")
       .description("show the state of a job")
