@@ -174,8 +174,8 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     const { caller, now_ms } = call;
     const { key, project } = caller.grant;
     const digest = createHash("sha256").update(head.idempotency_key).digest("hex");
-    const named_by = `${project.name}:${digest}`;
-    const existing = (await documents.get("job_idempotency_keys", named_by))?.value as
+    const idempotency_doc = `${project.name}:${digest}`;
+    const existing = (await documents.get("job_idempotency_keys", idempotency_doc))?.value as
       | IdempotencyRecord
       | undefined;
     if (existing) return replyForExisting(existing, scanned.count);
@@ -188,7 +188,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
       project: project.name,
       key_prefix: key.prefix,
       allowances: { ...key.quotas, spend: key.spend_cap_micros },
-      idempotency_doc: named_by,
+      idempotency_doc,
       callback_url: head.callback_url ?? null,
       total: scanned.count,
       created_ms: Math.floor(now_ms),
@@ -196,17 +196,17 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     await ask(Job, job_id, "open", spec, { timeout_ms: ASK_MS });
     await write(job_id, scanned);
     const record: IdempotencyRecord = { job_id, kind: kind.name, total: scanned.count };
-    if (!(await documents.put("job_idempotency_keys", named_by, record, 0))) {
+    if (!(await documents.put("job_idempotency_keys", idempotency_doc, record, 0))) {
       // Two requests at the same moment: the other request inserted first.
       await ask(Job, job_id, "abandon", null).catch(() => {});
-      const winner = (await documents.get("job_idempotency_keys", named_by))?.value as
+      const winner = (await documents.get("job_idempotency_keys", idempotency_doc))?.value as
         | IdempotencyRecord
         | undefined;
       if (winner) return replyForExisting(winner, scanned.count);
       throw new Fault("no_answer", `Cannot create a job: its idempotency key was taken and is free again`);
     }
-    const { exists: begun } = await ask(Job, job_id, "begin", null, { timeout_ms: ASK_MS });
-    if (!begun) throw new Fault("no_answer", `Cannot begin job "${job_id}": it is not there`);
+    const { exists } = await ask(Job, job_id, "begin", null, { timeout_ms: ASK_MS });
+    if (!exists) throw new Fault("no_answer", `Cannot begin job "${job_id}": it is not there`);
     return json(202, { job_id, created: true });
   }
 

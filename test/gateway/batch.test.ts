@@ -13,7 +13,7 @@ const urls = (count: number) =>
 
 describe("a batch", () => {
   test("is created, and created again it is the same", async () => {
-    const { fetchAll, finished: over, call } = await batches();
+    const { fetchAll, finished, call } = await batches();
     const first = await fetchAll(urls(3));
     expect([first.status, first.json.created]).toEqual([202, true]);
     expect(first.json.job_id).toMatch(
@@ -21,7 +21,7 @@ describe("a batch", () => {
     );
     const again = await fetchAll(urls(3));
     expect([again.status, again.json]).toEqual([200, { job_id: first.json.job_id, created: false }]);
-    expect(await over(first.json.job_id)).toEqual({
+    expect(await finished(first.json.job_id)).toEqual({
       job_id: first.json.job_id,
       kind: "fetch",
       status: "completed",
@@ -136,9 +136,9 @@ describe("a batch", () => {
 
 describe("a job", () => {
   test("shows its items in pages, in the order they were submitted", async () => {
-    const { fetchAll, finished: over, call } = await batches();
+    const { fetchAll, finished, call } = await batches();
     const { job_id } = (await fetchAll(urls(25))).json;
-    await over(job_id);
+    await finished(job_id);
     const page = (more: string) => call("GET", `/v1/jobs/${job_id}?include=items&${more}`);
     const first = await page("limit=10");
     expect(first.json.items.map(({ index }: { index: number }) => index)).toEqual([...Array(10).keys()]);
@@ -179,9 +179,9 @@ describe("a job", () => {
   });
 
   test("keeps result and error of what failed", async () => {
-    const { fetchAll, finished: over, call } = await batches({ error: "http_404" });
+    const { fetchAll, finished, call } = await batches({ error: "http_404" });
     const { job_id } = (await fetchAll(urls(1))).json;
-    expect((await over(job_id)).counts).toMatchObject({ failed: 1, done: 0 });
+    expect((await finished(job_id)).counts).toMatchObject({ failed: 1, done: 0 });
     const { json } = await call("GET", `/v1/jobs/${job_id}?include=items`);
     expect(json.items[0]).toMatchObject({
       status: "failed",
@@ -191,9 +191,9 @@ describe("a job", () => {
   });
 
   test("says result_unavailable where a result cannot be read now", async () => {
-    const { fetchAll, finished: over, call, unreadable, documents } = await batches();
+    const { fetchAll, finished, call, unreadable, documents } = await batches();
     const { job_id } = (await fetchAll(urls(2))).json;
-    await over(job_id);
+    await finished(job_id);
     const items = async () => (await call("GET", `/v1/jobs/${job_id}?include=items`)).json.items;
     unreadable.add("job_results");
     expect(await items()).toMatchObject([
