@@ -104,7 +104,7 @@ const go = (url: string, more: Partial<TransportRequest> = {}, refuseAt = Infini
   });
 
 describe("redirects", () => {
-  test("are followed one by one, each with leave of its own, and recorded as they were sent", async () => {
+  test("are followed one by one, each with a permit of its own, and recorded as they were sent", async () => {
     const page = await go("/one#fragment");
     const { origin } = site;
     expect(page).toMatchObject({
@@ -156,7 +156,7 @@ describe("redirects", () => {
     expect(end.redirects.map(({ url }) => new URL(url).pathname)).toEqual(["/loop-a", "/loop-b"]);
   });
 
-  test("to what may not be reached are refused before leave is asked for it", async () => {
+  test("to what may not be reached are refused before a permit is asked for", async () => {
     expect(await go("/redirect-private")).toMatchObject({
       kind: "refused",
       refusal: { error: "blocked_destination", step: "egress" },
@@ -243,7 +243,7 @@ describe("a page", () => {
   });
 });
 
-describe("leave", () => {
+describe("permits", () => {
   test.each(["/reset-at-once", "/gzip-cut", "/endless-chunks", "/silent", "/redirect-broken"])(
     "is released once, however %s ends",
     async (path) => {
@@ -254,17 +254,17 @@ describe("leave", () => {
 
   test("that comes when no caller waits any more is released at once", async () => {
     const controller = new AbortController();
-    const leave = Promise.withResolvers<Admission>();
-    const going = go("/fine", { signal: controller.signal, admit: () => leave.promise });
+    const permit = Promise.withResolvers<Admission>();
+    const going = go("/fine", { signal: controller.signal, admit: () => permit.promise });
     controller.abort();
     expect(await going).toMatchObject({ kind: "failed", reason: "timeout" });
-    leave.resolve({
+    permit.resolve({
       kind: "admitted",
       beforeSend: () => true,
       onSent: () => {},
       release: (said) => void released.push(said),
     });
-    await leave.promise;
+    await permit.promise;
     expect(released).toEqual([{ status: null, retry_after_s: null }]);
   });
 

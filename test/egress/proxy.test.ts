@@ -131,7 +131,7 @@ describe("a tunnel", () => {
     expect(said.split("\r\n")[0]).toContain(` ${status} `);
   });
 
-  test("is told of to whoever watches, when it does not come about", async () => {
+  test("is reported when it fails", async () => {
     await tunnel(await proxied(), "mixed.test:443");
     expect(refused).toEqual(["mixed.test blocked_destination"]);
   });
@@ -327,7 +327,7 @@ describe("connections of plain http", () => {
   const bodyOf = async (proxy: EgressProxyServer, url: string, pass: string): Promise<string> =>
     (await plain(proxy, url, "", pass)).said.split("\r\n\r\n")[1]!;
 
-  test("are kept for the next request of the same page, and for nobody else", async () => {
+  test("are kept for the next request of the same session only", async () => {
     const [proxy, url] = [await proxied(), await counting()];
     const [mine, theirs] = [shown(proxy.openSession()), shown(proxy.openSession())];
     expect([await bodyOf(proxy, url, mine), await bodyOf(proxy, url, mine)]).toEqual(["1", "1"]);

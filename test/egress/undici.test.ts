@@ -108,7 +108,7 @@ describe("names", () => {
     expect(site.requests.length).toBe(before);
   });
 
-  test("that nobody answers for end with the time to connect", async () => {
+  test("without an answer end with the time to connect", async () => {
     const exchange = await get(out(), "http://silent.test/", { connect_timeout_ms: 200 });
     expect(exchange).toMatchObject({ problem: "timeout", connected: false });
     expect((exchange as { ms: number }).ms).toBeLessThan(1_500);
@@ -167,7 +167,7 @@ describe("addresses", () => {
     expect((await read(way(), `${origin}:${site.port}/`)).status).toBe(200);
   });
 
-  test("nobody listens at are refused", async () => {
+  test("without a listener are refused", async () => {
     expect(await get(way(), "http://127.0.0.1:9/")).toMatchObject({ problem: "blocked_destination" });
     const closed = await hostileSite();
     await closed.close();
@@ -283,7 +283,7 @@ describe("connections", () => {
     expect(egress.open()).toEqual({ exchanges: 0, connections: 0, idle: 0 });
   });
 
-  test("that died unseen are replaced, and nobody notices", async () => {
+  test("that died unseen are replaced without an error", async () => {
     const egress = way();
     for (let round = 0; round < 5; round++) {
       expect((await read(egress, `${site.origin}/then-gone`)).text).toBe("last");
@@ -347,7 +347,7 @@ describe("TLS", () => {
     });
   });
 
-  test("is not spoken when nobody vouches for the certificate", async () => {
+  test("is not spoken when no trusted root signed the certificate", async () => {
     expect(await get(way({ ca: [] }), `${secure.origin}/`)).toMatchObject({
       problem: "tls_error",
       detail: expect.stringContaining("DEPTH_ZERO_SELF_SIGNED_CERT"),

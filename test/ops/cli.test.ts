@@ -205,7 +205,7 @@ describe("start", () => {
     expect(() => signals[0]!("SIGINT")).toThrow("killed");
   });
 
-  test("prints the first key also where nobody is served", async () => {
+  test("prints the first key also on a node without a gateway", async () => {
     const { run } = shell(
       { TRAWL_ROLES: "worker" },
       {

@@ -27,7 +27,7 @@ function cellar({ now_ms = Date.now() } = {}) {
   return { clock, documents, bodies: blobs, refs: bodyRefs(documents), put, isThere, work };
 }
 
-test("a body nobody holds is removed once it is two days old", async () => {
+test("a body without references is removed once it is two days old", async () => {
   const { clock, put, isThere } = cellar();
   const stored = await Promise.all(["one", "two", "three"].map(put));
   await clock.advance(DAY_MS);
@@ -36,7 +36,7 @@ test("a body nobody holds is removed once it is two days old", async () => {
   expect(await Promise.all(stored.map(isThere))).toEqual([false, false, false]);
 });
 
-test("a body stays until its last hold has ended", async () => {
+test("a body stays until its last reference has expired", async () => {
   const { clock, refs, put, isThere } = cellar();
   const page = await put("page");
   await refs.retain([page, null], "page a", clock.now() + 8 * DAY_MS);
@@ -47,7 +47,7 @@ test("a body stays until its last hold has ended", async () => {
   expect(await isThere(page)).toBe(false);
 });
 
-test("a hold is never made shorter, and one without an end lasts until it is let go", async () => {
+test("a reference is never shortened, and one without an expiry lasts until it is released", async () => {
   const { clock, refs, put, isThere } = cellar();
   const page = await put("page");
   await refs.retain([page], "page", clock.now() + 30 * DAY_MS);

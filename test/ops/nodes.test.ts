@@ -114,7 +114,7 @@ describe("trawl nodes", () => {
     expect(json.queues).toHaveLength(4);
   });
 
-  test("names partitions nobody holds", async () => {
+  test("names partitions without an owner", async () => {
     const { run } = shell({ nodes: async () => [report("a", half(0))], queues: async () => [] });
     expect((await run("nodes")).err).toContain("Owned by no node: 1, 3, 5,");
   });

@@ -66,7 +66,7 @@ describe("bodies in files", () => {
     expect(statSync(where(await store.put(noise))).size).toBe(noise.length);
   });
 
-  test("leave no unfinished file behind, also when the content broke off", async () => {
+  test("leave no unfinished file behind, also when the content fails", async () => {
     const store = fileBlobs(join(folder, "broken"));
     await expect(store.put(breaking())).rejects.toThrow("hung up");
     await store.put(randomBytes(200_000));
@@ -152,7 +152,7 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
     expect(await size(randomBytes(2_000_000))).toBe(2_000_000);
   });
 
-  test("leave nothing behind here or there when the content breaks off, and no file ever", async () => {
+  test("leave nothing behind in the bucket or the spool when the content fails, and never a file", async () => {
     const before = await keys();
     async function* endless(): AsyncGenerator<Buffer> {
       for (let piece = 0; piece < 30; piece++) yield randomBytes(100_000);

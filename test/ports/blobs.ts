@@ -73,7 +73,7 @@ export function bodiesSuite(open: () => Promise<Blobs>): void {
     for await (const piece of (await blobs.get(sha256))!) expect(piece.length).toBeLessThanOrEqual(2 ** 20);
   });
 
-  test("lets a reader leave early", async () => {
+  test("lets a reader stop early", async () => {
     const blobs = await store;
     const { sha256 } = await blobs.put(text);
     for await (const piece of (await blobs.get(sha256))!) {

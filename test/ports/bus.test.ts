@@ -40,7 +40,7 @@ describe("the bus in memory", () => {
     expect(await bus.send(envelope)).toBe(true);
   });
 
-  test("forgets a question nobody read for 170 s", async () => {
+  test("drops an ask that no reader took for 170 s", async () => {
     const clock = virtualClock();
     const bus = memoryBus(clock);
     await bus.send({ ...envelope, stream: "sync" });

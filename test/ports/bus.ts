@@ -9,7 +9,7 @@ import {
 } from "../../cluster/ports/bus.ts";
 
 const always = () => true;
-const nobody = () => {};
+const ignore = () => {};
 
 /** `open` gives one connection for all tests; each test keeps to partitions and epochs of its own. */
 export function busSuite(connect: () => Promise<Bus>): void {
@@ -32,9 +32,15 @@ export function busSuite(connect: () => Promise<Bus>): void {
       deadline_ms: null,
       ...more,
     });
-    const read = async ({ epoch = ++epochs, lost = nobody, mayOpen = always } = {}) => {
+    const read = async ({ epoch = ++epochs, onLost = ignore, isLeaseValid = always } = {}) => {
       const got: Delivery[] = [];
-      const reading = await post.subscribe(partition, epoch, (delivery) => got.push(delivery), lost, mayOpen);
+      const reading = await post.subscribe(
+        partition,
+        epoch,
+        (delivery) => got.push(delivery),
+        onLost,
+        isLeaseValid,
+      );
       const bodies = () => got.map(({ envelope: { body } }) => JSON.parse(body) as unknown);
       const have = (count: number) => vi.waitFor(() => expect(got).toHaveLength(count), { timeout: 5_000 });
       return { ...reading, epoch, got, bodies, have };
@@ -63,7 +69,7 @@ export function busSuite(connect: () => Promise<Bus>): void {
     await reader.remove();
   });
 
-  test("keeps the order of an actor's letters, also across a new owner", async () => {
+  test("keeps the order of a mailbox, also across a new owner", async () => {
     const { envelope, send, read } = await one();
     for (let n = 0; n < 50; n++) await send(envelope(n));
     const first = await read();
@@ -122,11 +128,11 @@ export function busSuite(connect: () => Promise<Bus>): void {
     expect(await reader.got[0]!.acknowledge()).toBe(true);
   });
 
-  test("refuses an acknowledgement of an older epoch, and tells it that it lost", async () => {
+  test("refuses an acknowledgement of an older epoch, and calls its onLost", async () => {
     const { envelope, send, read } = await one();
     await send(envelope(1));
     let lost = 0;
-    const old = await read({ lost: () => lost++ });
+    const old = await read({ onLost: () => lost++ });
     await old.have(1);
     const fresh = await read();
     await fresh.have(1);
@@ -149,18 +155,18 @@ export function busSuite(connect: () => Promise<Bus>): void {
   test("does not begin to read when it took too long", async () => {
     const { read, envelope, send } = await one();
     const old = await read();
-    await expect(read({ mayOpen: () => false })).rejects.toMatchObject({ code: "lease_lost" });
+    await expect(read({ isLeaseValid: () => false })).rejects.toMatchObject({ code: "lease_lost" });
     await send(envelope(1));
     const next = await read();
     await next.have(1);
     expect(old.got).toHaveLength(0);
   });
 
-  test("hands nothing out after a reader stopped, nor tells it that it lost by its own doing", async () => {
+  test("delivers nothing after a reader stopped, and does not call its onLost", async () => {
     const { envelope, send, read } = await one();
     await send(envelope(1));
     let lost = 0;
-    const reader = await read({ lost: () => lost++ });
+    const reader = await read({ onLost: () => lost++ });
     await reader.have(1);
     reader.stop();
     await send(envelope(2));
@@ -213,7 +219,7 @@ export function busSuite(connect: () => Promise<Bus>): void {
     await reader.got[0]!.acknowledge();
   });
 
-  test("carries answers to the inbox they are for, and drops those for nobody", async () => {
+  test("carries replies to their inbox, and drops those without one", async () => {
     const { post } = await one();
     const got: [string, string][] = [];
     const inbox = await post.inbox((token, body) => got.push([token, body]));

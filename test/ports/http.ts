@@ -273,38 +273,43 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
         { length: 1_000, clients: 1, each: 100 },
         { length: 60_000, clients: 1, each: 100 },
         { length: 8_000_000, clients: 6, each: 1 },
-      ])("$length of them arrive as they were taken, whoever else has them now", async (given) => {
-        const { length, clients, each } = given;
-        const shared = Buffer.alloc(length);
-        let taken = 0;
-        const take = (): Buffer => shared.fill(65 + (taken++ % 26));
-        const { port } = await carry(() => ({ status: 200, body: { length, take } }));
-        const sockets = await Promise.all(
-          Array.from({ length: clients }, () => connectTo(port, ask("/").repeat(each))),
-        );
-        for (const socket of sockets) socket.pause();
-        await eventually(() => taken > 0);
-        const bodies = await Promise.all(
-          sockets.map(async (socket) => {
-            const pieces: Buffer[] = [];
-            let received = 0;
-            socket.on("data", (piece: Buffer) => {
-              shared.fill("!");
-              pieces.push(piece);
-              received += piece.length;
-            });
-            socket.resume();
-            await eventually(() => received > each * (length + 40));
-            socket.destroy();
-            return Buffer.concat(pieces)
-              .toString("latin1")
-              .split(/HTTP\/1\.1 200 OK\r\n(?:[^\r]+\r\n)+\r\n/)
-              .slice(1);
-          }),
-        );
-        const bad = bodies.flat().filter((body) => !/^[A-Z]/.test(body) || body !== body[0]!.repeat(length));
-        expect([bodies.flat().length, bad.length, taken]).toEqual([clients * each, 0, clients * each]);
-      });
+      ])(
+        "$length of them arrive as they were taken, also when their buffers are used again",
+        async (given) => {
+          const { length, clients, each } = given;
+          const shared = Buffer.alloc(length);
+          let taken = 0;
+          const take = (): Buffer => shared.fill(65 + (taken++ % 26));
+          const { port } = await carry(() => ({ status: 200, body: { length, take } }));
+          const sockets = await Promise.all(
+            Array.from({ length: clients }, () => connectTo(port, ask("/").repeat(each))),
+          );
+          for (const socket of sockets) socket.pause();
+          await eventually(() => taken > 0);
+          const bodies = await Promise.all(
+            sockets.map(async (socket) => {
+              const pieces: Buffer[] = [];
+              let received = 0;
+              socket.on("data", (piece: Buffer) => {
+                shared.fill("!");
+                pieces.push(piece);
+                received += piece.length;
+              });
+              socket.resume();
+              await eventually(() => received > each * (length + 40));
+              socket.destroy();
+              return Buffer.concat(pieces)
+                .toString("latin1")
+                .split(/HTTP\/1\.1 200 OK\r\n(?:[^\r]+\r\n)+\r\n/)
+                .slice(1);
+            }),
+          );
+          const bad = bodies
+            .flat()
+            .filter((body) => !/^[A-Z]/.test(body) || body !== body[0]!.repeat(length));
+          expect([bodies.flat().length, bad.length, taken]).toEqual([clients * each, 0, clients * each]);
+        },
+      );
 
       test("are not taken for HEAD, and not to be had is 500", async () => {
         let taken = 0;
@@ -393,7 +398,7 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
         expect(seen.client_aborts).toBe(0);
       });
 
-      test("cuts what is not done within its time, and says so to whoever answers", async () => {
+      test("cuts off what is not done within its time, and tells the handler", async () => {
         const { port, close, seen } = await serve();
         const waiting = await connectTo(port, ask("/never"));
         const reading = await connectTo(port, ask("/endless"));

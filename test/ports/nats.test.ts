@@ -71,7 +71,7 @@ describe.skipIf(shared === null)("one NATS", () => {
     await Promise.all([one.close(), two.close()]);
   });
 
-  test("tells who is there, drains by name, and is emptied when nobody is", async () => {
+  test("lists the nodes, drains one by name, and is wiped when no node runs", async () => {
     const address = `${shared!["TRAWL_BUS"]}/nodes-${Date.now()}`;
     const [bus, leases] = [await natsBus(address), await natsLeases(address)];
     const [node, admin] = [await natsNodeDirectory(address), await natsNodeDirectory(address)];
@@ -227,7 +227,7 @@ describe("an address", () => {
     listening.close();
   });
 
-  test("where nobody is ends in a fault, without the password", async () => {
+  test("without a server ends in a fault, without the password", async () => {
     const problem = await natsBus("nats://me:secret@127.0.0.1:1").catch((fault: unknown) => fault as Error);
     expect(problem).toMatchObject({ name: "Fault", code: "bus_unreachable" });
     expect((problem as Error).message).toContain("127.0.0.1:1");

@@ -39,7 +39,7 @@ describe.skipIf(bus === null)("remote tasks over NATS", () => {
     expect(asked).toEqual(["how much?", "how much?"]);
   });
 
-  test("that nobody serves come back at once", async () => {
+  test("without a worker come back at once", async () => {
     const [sender] = await nodes(1);
     const began = performance.now();
     expect(await sender!.send("sum", "", nobodyAsks)).toEqual({ kind: "no_worker" });
@@ -92,13 +92,13 @@ describe.skipIf(bus === null)("remote tasks over NATS", () => {
     const [sender, runner] = await nodes(2);
     const left = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
-    await runner!.serve("leave", 1, ({ signal }) => {
+    await runner!.serve("cancel", 1, ({ signal }) => {
       begun.resolve();
       signal.addEventListener("abort", () => left.resolve());
       return new Promise(() => {});
     });
     const leaving = new AbortController();
-    const sent = sender!.send("leave", "", { ...nobodyAsks, signal: leaving.signal });
+    const sent = sender!.send("cancel", "", { ...nobodyAsks, signal: leaving.signal });
     await begun.promise;
     leaving.abort();
     expect(await sent).toEqual({ kind: "lost" });
@@ -199,7 +199,7 @@ describe.skipIf(bus === null)("remote tasks over NATS", () => {
       expect(left).toEqual([{ status: null, retry_after_s: null }]);
     });
 
-    test("that nobody has is unavailable", async () => {
+    test("that no node has is unavailable", async () => {
       const { visit, left } = await worker(null);
       expect(await visit("http://one.test/")).toMatchObject({
         kind: "failed",

@@ -137,7 +137,7 @@ describe("workers in processes", () => {
     ]);
   });
 
-  test("let a caller leave while its task waits, and never begin it", async () => {
+  test("let a caller cancel while its task waits, and never start it", async () => {
     const workers = processes();
     const first = workers.run("plain", { do: "wait", ms: 100 });
     const leaving = new AbortController();
@@ -148,7 +148,7 @@ describe("workers in processes", () => {
     expect(await workers.run("plain", ECHO)).toEqual(ECHOED);
   });
 
-  test("let a caller leave while its task runs; one that ends soon keeps its child, another does not", async () => {
+  test("let a caller cancel while its task runs; a task that ends soon keeps its child, a longer one does not", async () => {
     const workers = processes({ timeout_ms: 20_000 });
     const pid = await pidOf(workers);
     for (const [message, kept] of [
@@ -232,7 +232,7 @@ describe("workers in processes", () => {
 const HOST = fileURLToPath(new URL("./workers.host.ts", import.meta.url));
 
 describe("a service with workers in processes", () => {
-  test("ends by itself when nothing runs: idle children keep nobody", async () => {
+  test("ends by itself when nothing runs: idle children do not keep the process alive", async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [HOST, "idle"]);
     expect(stdout).toBe('{"kind":"done","value":1}\n');
   });

@@ -52,7 +52,7 @@ export function workersSuite(open: () => Workers): void {
     expect(await run({ do: "echo", value: 1 })).toEqual({ kind: "done", value: 1 });
   });
 
-  test("answers a task nobody knows", async () => {
+  test("fails an unknown task", async () => {
     expect(await workers.run("nothing", {})).toMatchObject({ kind: "failed", reason: "threw" });
   });
 

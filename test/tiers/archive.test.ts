@@ -303,7 +303,7 @@ describe("an archive that", () => {
     expect(web.hits).toHaveLength(2);
   });
 
-  test("leads from one copy to another has both in redirects, and leave asked for each", async () => {
+  test("leads from one capture to another has both in redirects, with a permit for each", async () => {
     const { fetch, admitted } = visit(
       { status: 200, body: listing(T1) },
       {

@@ -185,7 +185,7 @@ describeBrowser("a page that does not mean well", (desk) => {
     await brief.close();
   });
 
-  test("waits for leave without using up its own time", async () => {
+  test("waits for a permit without using up its own time", async () => {
     const short = await desk({ page: { page_ms: 4_000, settle_ms: 300 } });
     const site = short.web.site({ "/": redirect("/good"), "/good": GOOD });
     const answer = await short.fetch(`${site.origin}/`, {
@@ -344,7 +344,7 @@ describeBrowser("a browser", (desk, title) => {
     await it.close();
   });
 
-  test("runs one process for a page, and none for windows nobody sees or sites nobody asked for", async () => {
+  test("runs one process for a page, and none for invisible windows or sites that were not requested", async () => {
     const it = await desk({ page: { settle_ms: 20_000 } });
     const held = gate();
     const site = it.web.site({
@@ -414,7 +414,7 @@ describeBrowser("a browser", (desk, title) => {
     await it.close();
   });
 
-  test("nobody wants for a while is closed, and started again for the next page", async () => {
+  test("without a page for a while is closed, and started again for the next page", async () => {
     const it = await desk({ pool: { idle_ms: 300 }, page: { settle_ms: 300 } });
     const site = it.web.site({ "/": GOOD });
     await it.fetch(`${site.origin}/`);

@@ -139,7 +139,7 @@ describeBrowser("a page", (desk) => {
   });
   afterAll(() => it.close());
 
-  test.concurrent.each(Object.entries(FRAMES))("reaches nobody over UDP from %s", async (_, page) => {
+  test.concurrent.each(Object.entries(FRAMES))("sends no UDP from %s", async (_, page) => {
     const inside = await canary();
     const run = peer(`127.0.0.2:${inside.port}`);
     const site = it.web.site({ "/": { body: `<!doctype html><body>${page(run)}` } });
@@ -251,7 +251,7 @@ describeBrowser("a page in a browser", (desk) => {
   });
 });
 
-describeBrowser("the same page without the guard's rule", (desk) => {
+describeBrowser("the same page without the egress proxy's rule", (desk) => {
   test("does reach there: the canary hears those whom it would have heard", async () => {
     const open = await desk({
       page: { settle_ms: 1_000 },

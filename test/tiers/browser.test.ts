@@ -118,7 +118,7 @@ describeBrowser("a page in a browser", (desk) => {
     expect([site.hits("/private"), released]).toEqual([0, [302]]);
   });
 
-  test("follows where its scripts lead, and asks leave for it without holding the slot of the page before", async () => {
+  test("follows navigations by its scripts, each with a permit, without holding the slot of the former page", async () => {
     const site = it.web.site({
       "/": { body: scripted(`location.href = "/second"`) },
       "/second": { body: article("Second") },
@@ -263,7 +263,7 @@ describeBrowser("a page in a browser", (desk) => {
     expect(answer.ms).toBeLessThan(6_000);
   });
 
-  test("hands its place back, with nothing left in the guard", async () => {
+  test("releases its slot, with no connection left in the egress proxy", async () => {
     await expect.poll(() => it.pool.stats()).toMatchObject({ leased: 0, waiting: 0 });
     await expect.poll(() => it.proxy.open().to_origins).toBe(0);
     expect(it.visits.filter(({ released }) => released.length !== 1)).toEqual([]);

@@ -103,7 +103,7 @@ test.each([
 });
 
 describe.each(browsers)("%s", (_, chromium) => {
-  test("renders a page behind the guard", async () => {
+  test("renders a page behind the egress proxy", async () => {
     const it = await desk({ chromium });
     const site = it.web.site({
       "/": { body: `${article("Title")}<script>document.title += " made"</script>` },
@@ -116,7 +116,7 @@ describe.each(browsers)("%s", (_, chromium) => {
     await it.close();
   });
 
-  test("would go past the guard by WebRTC, were it let", async () => {
+  test("would bypass the egress proxy by WebRTC if it were allowed to", async () => {
     const { createSocket } = await import("node:dgram");
     const heard: number[] = [];
     const udp = createSocket("udp4", () => void heard.push(1));

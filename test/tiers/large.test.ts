@@ -78,7 +78,7 @@ test("a PDF has five minutes, a page what its caller has", async () => {
   expect(await other).toBeInstanceOf(EgressError);
 });
 
-test("large ones that find no room wait for it, and leave when their time is over", async () => {
+test("large ones beyond the memory budget wait, and give up when their time is over", async () => {
   const read = bodyReader(virtualClock(0));
   const limits = { ...LIMITS, max_pdf_bytes: 200 * MB };
   const said = { "content-length": String(200 * MB) };

@@ -136,7 +136,7 @@ describe.each(PROXIES.filter(({ path }) => path !== null))("through $name", ({ p
     expect(JSON.stringify([tunnelled!.raw, plain.raw])).not.toMatch(/proxy-authorization|bmFtZTp/i);
   });
 
-  test("redirects are followed hop by hop, each with leave of its own", async () => {
+  test("redirects are followed hop by hop, each with a permit of its own", async () => {
     const { go, admitted } = permitLog();
     const page = await go(through(address()), `${site.origin}/to-secure`);
     expect(page).toMatchObject({ kind: "page", final_url: `${secure.origin}/fine` });
@@ -348,7 +348,7 @@ describe("sessions and countries", () => {
   const exits = (requests: readonly ExchangeRequest[]) =>
     new Set(requests.map(({ via }) => new URL(via!.proxy_url).username));
 
-  test("two hundred fetches of one site leave by one exit, whatever the site says", async () => {
+  test("two hundred fetches of one site use one exit, whatever the site answers", async () => {
     const web = fakeEgress({
       "https://a.example.org/": { status: 403 },
       "https://b.example.org/": { status: 200, body: "b" },
@@ -378,7 +378,7 @@ describe("sessions and countries", () => {
     return { asked, way: way as never };
   }
 
-  test("an exit that breaks is changed once, with leave asked for again", async () => {
+  test("an exit that fails is changed once, with another permit", async () => {
     const { asked, way } = broken("proxy_unreachable");
     const { go, admitted, released } = permitLog();
     expect(await go(through(TEMPLATE, way), "https://example.org/")).toMatchObject({ kind: "page" });

@@ -68,7 +68,7 @@ const rendered = (more: object = {}) => ({
 });
 
 describe("a rendering service", () => {
-  test("is asked for the page with the key, after leave of the page's host", async () => {
+  test("is asked for the page with the key, after a permit of the page's domain", async () => {
     says = rendered();
     const { go, admitted, released } = permitLog();
     await go(route(), PAGE, { country: "DE" });
@@ -108,7 +108,7 @@ describe("a rendering service", () => {
 
   test.each<[string, unknown, object]>([
     ["no difficulty", {}, {}],
-    ["a difficulty nobody knows", { difficulty: "impossible" }, {}],
+    ["an unknown difficulty", { difficulty: "impossible" }, {}],
     ["no final address", { final_url: null }, { final_url: PAGE }],
     ["a final address that is none", { final_url: "about:blank" }, { final_url: PAGE }],
   ])("may say %s", async (_, more, expected) => {
@@ -182,7 +182,7 @@ describe("a rendering service", () => {
     },
   );
 
-  test("is not asked without leave, nor for who has left", async () => {
+  test("is not asked without a permit, nor for a caller that cancelled", async () => {
     const refusal: HopRefusal = {
       error: "domain_busy",
       step: "politeness",
