@@ -163,6 +163,7 @@ const leaseFailure = (reason: LeaseFailure["reason"], detail: string): LeaseFail
   detail,
 });
 
+/** One algorithm: slots, and the browsers that serve them, from start to replacement. */
 export function browserPool({
   chromium: executable,
   proxy,

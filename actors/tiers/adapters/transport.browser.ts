@@ -186,7 +186,10 @@ interface Paused {
   readonly responseHeaders?: readonly Field[];
 }
 
-/** One page in one context, from its first request to its result. */
+/**
+ * One page in one context, from its first request to its result.
+ * One algorithm: the events of one page, in the order in which the browser reports them.
+ */
 function pageVisit({
   request,
   lease,

@@ -92,6 +92,7 @@ async function* readSmall(path: string, bytes: number, { first, last }: ByteRang
   yield whole.subarray(first, last + 1);
 }
 
+/** One algorithm: a content-addressed store in files. */
 export function fileBlobs(folder: string): Blobs {
   const unfinished = join(folder, "unfinished");
   mkdirSync(unfinished, { recursive: true });

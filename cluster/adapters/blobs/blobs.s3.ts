@@ -131,6 +131,7 @@ async function* slice(whole: Buffer, { first, last }: ByteRange): AsyncGenerator
   yield* slices(whole.subarray(first, last + 1));
 }
 
+/** One algorithm: a content-addressed store in a bucket. */
 export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }: S3Options): Blobs {
   const client = new S3Client({
     region: region ?? "us-east-1",

@@ -156,6 +156,7 @@ function encodeBody(what: string, body: string): Buffer {
   return bytes;
 }
 
+/** One algorithm: the streams, consumers and acknowledgements of one connection. */
 export async function natsBus(address: string, log?: Log): Promise<Bus> {
   const link = await linkNats(address, { purpose: "bus", ...(log && { log }) });
   const { nc, js, jsm, name: cluster } = link;

@@ -243,7 +243,10 @@ function connect(address: string): MongoClient {
   }
 }
 
-/** Throws TypeError when the address is invalid. Connects with the first command. */
+/**
+ * Throws TypeError when the address is invalid. Connects with the first command.
+ * One algorithm: batched writes, with one write of a document in flight.
+ */
 export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptions = {}): Documents {
   let client = connect(address);
   const name_of_database = /^[^:]+:\/\/[^/]+\/([^/?]+)/.exec(address)?.[1] ?? "trawl";

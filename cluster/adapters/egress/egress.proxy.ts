@@ -95,6 +95,7 @@ const STATUS_OF: Readonly<Partial<Record<EgressProblem, number>>> = {
   timeout: 504,
 };
 
+/** One algorithm: one proxy server with its sessions, tunnels, plain requests and limits. */
 export async function egressProxy(options: EgressProxyOptions): Promise<EgressProxyServer> {
   const limits: ProxyLimits = { ...LIMITS, ...options.limits };
   const connections = connector(options.judge, options.dns_servers ?? []);

@@ -78,6 +78,7 @@ export interface UndiciEgress extends Egress {
   readonly open: () => { readonly exchanges: number; readonly connections: number; readonly idle: number };
 }
 
+/** One algorithm: an exchange over a checked connection, new or kept alive. */
 export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   const limits: EgressLimits = { ...LIMITS, ...options.limits };
   const connects = connector(options.judge, options.dns_servers ?? []);

@@ -97,6 +97,7 @@ export function processWorkers({ tasks, pools, queue_limit, log }: Options): Wor
   };
 }
 
+/** One algorithm: the children of one task and the tasks that wait for them. */
 function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProcess, log: Log) {
   const children = new Set<Child>();
   const alive = new Set<Promise<void>>();
