@@ -1,4 +1,5 @@
 /** Words that do not belong, each with what to write instead. Lint sees most of them; this sees the rest. */
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
 import { expect, test } from "vitest";
@@ -36,4 +37,42 @@ const files = found.filter((file) => !file.startsWith("bench/peers/"));
 test.each(BANNED)("says $instead, never $word", ({ word, except }) => {
   expect(files.length).toBeGreaterThan(10);
   expect(files.filter((file) => !except.test(file) && word.test(readFileSync(file, "utf8")))).toEqual([]);
+});
+
+/** Names this project once had of its own, and the field's word for each. A word stands here once no file has it. */
+const RETIRED: Readonly<Record<string, string>> = {
+  "climb|climbs|climbing|climbed": "run, runFetch",
+  "journey|journeys": "document fetch",
+  "errand|errands": "remote task",
+  roster: "node directory",
+  farewell: "stop reason",
+  "breathe|breath": "yieldToEventLoop",
+  "handed|handOver|handedOver": "handed off is handoff; of hosts: reserved",
+  travelled: "over the wire",
+  untold: "error result",
+  oblige: "schedule a reminder",
+  "furnish|renounce|estate": "partition",
+  "janitor|Retrievals": "expire-documents, collect-bodies, body grants",
+  "impatient|patiently|patience": "deadline",
+  "mayStart|parked": "ownsKey, deferred",
+  "rulebook|seeker|sought|quest": "robots, find-alternate",
+  "Surroundings|mayRest": "deps, canPassivate",
+  "KeptJob|try_id|tryItem|named_by": "JobRecord, attempt_id, runAttempt, idempotency_doc",
+  "gap_ms|slow_gap_ms|leaves_ms": "min_delay_ms, backoff_ms, deadline_ms",
+  "Transported|vouched": "TransportResult, trusted",
+};
+/** The changelog tells operators what the old names became. Fixtures are other people's words. */
+const MAY_NAME_THEM = /^test\/tidy\.test\.ts$|^ops\/changelog\.md$|\/fixtures\/|^bench\/peers\/|package-lock/;
+
+test("retired words do not come back", () => {
+  const retired = new RegExp(`\\b(?:${Object.keys(RETIRED).join("|")})\\b`, "gi");
+  const texts = execFileSync("git", ["ls-files", "*.ts", "*.mjs", "*.md", "*.json"], { encoding: "utf8" })
+    .trim()
+    .split("\n")
+    .filter((file) => !MAY_NAME_THEM.test(file));
+  expect(texts.length).toBeGreaterThan(300);
+  const places = texts.flatMap((file) =>
+    [...readFileSync(file, "utf8").matchAll(retired)].map(([word]) => `${file}: ${word}`),
+  );
+  expect(places).toEqual([]);
 });

@@ -21,7 +21,7 @@ export function auditCommand(context: Context): Command {
       "the least delay between two requests; default TRAWL_POLITE_DELAY_MS, the profile site's 1000",
       whole,
     )
-    .action(async ({ since, delay: gap, json }: AuditOptions) => {
+    .action(async ({ since, delay: delay, json }: AuditOptions) => {
       const { politeness, profiles } = context.config();
       const now_ms = context.now();
       const requests = await withDocuments(context, (documents) =>
@@ -30,7 +30,7 @@ export function auditCommand(context: Context): Command {
       if (requests.length === 0)
         throw new CommandError("No request was recorded in that time, or TRAWL_REQUEST_AUDIT was off");
       const requiredDelayOf = (domain: string): number =>
-        gap ??
+        delay ??
         (domain === profiles.hosts[0]
           ? Math.max(PROFILES_MIN_DELAY_MS, politeness.min_delay_ms)
           : politeness.min_delay_ms);
@@ -40,25 +40,17 @@ export function auditCommand(context: Context): Command {
       if (json) return context.out(JSON.stringify({ requests: requests.length, domains }));
       const rows = domains
         .slice(0, MAX_SHOWN)
-        .map(
-          ({
-            domain,
-            requests: count,
-            smallest_delay_ms: smallest_gap_ms,
-            required_delay_ms: least_ms,
-            violations: short,
-          }) => [
-            domain,
-            String(count),
-            smallest_gap_ms === null ? "" : String(smallest_gap_ms),
-            String(least_ms),
-            String(short.length),
-          ],
-        );
+        .map(({ domain, requests: count, smallest_delay_ms, required_delay_ms, violations: short }) => [
+          domain,
+          String(count),
+          smallest_delay_ms === null ? "" : String(smallest_delay_ms),
+          String(required_delay_ms),
+          String(short.length),
+        ]);
       context.out(table(["DOMAIN", "REQUESTS", "SHORTEST DELAY MS", "REQUIRED", "TOO SHORT"], rows));
-      for (const { delay_ms: gap_ms, previous: before, next: after } of violations)
+      for (const { delay_ms, previous, next } of violations)
         context.out(
-          `${after.domain}: ${gap_ms} ms at ${new Date(after.at_ms).toISOString()}, ${describe(before)} then ${describe(after)}`,
+          `${next.domain}: ${delay_ms} ms at ${new Date(next.at_ms).toISOString()}, ${describe(previous)} then ${describe(next)}`,
         );
       return context.err(
         `${requests.length} requests to ${domains.length} domains; ${violations.length} delays were too short`,

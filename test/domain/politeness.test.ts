@@ -52,7 +52,7 @@ const afterSlotTime = (politeness: Politeness, slot_ms: number): Politeness => (
 
 const ours = () => true;
 
-const strangers = () => false;
+const notOurs = () => false;
 
 const after = (held_ms: number, politeness: Politeness) =>
   releaseSlot(grantSlot(politeness, limits, T0, { fetch_id: "x", host }), limits, T0 + held_ms, {
@@ -364,7 +364,7 @@ describe("the stored state on another node", () => {
 
   test("so does one of a clock that is ahead", () => {
     const now_ms = T0 - 3 * HOUR;
-    const back = restore(granted(), limits, now_ms, strangers);
+    const back = restore(granted(), limits, now_ms, notOurs);
     expect(back.last_start_ms).toBe(now_ms);
     expect(dueAt({ ...back, leases: [] }, limits, now_ms)).toBe(now_ms + 501);
   });
@@ -378,7 +378,7 @@ describe("the stored state on another node", () => {
   test("slots of a node that is gone are back after ten seconds, our own when they lapse", () => {
     const full = grantSlot(granted(), limits, T0, { fetch_id: "b", host });
     const now_ms = T0 + SECOND;
-    expect(dueAt(restore(full, limits, now_ms, strangers), limits, now_ms)).toBe(now_ms + 10 * SECOND);
+    expect(dueAt(restore(full, limits, now_ms, notOurs), limits, now_ms)).toBe(now_ms + 10 * SECOND);
     expect(dueAt(restore(full, limits, now_ms, ours), limits, now_ms)).toBe(T0 + LEASE_MS);
   });
 
@@ -390,7 +390,7 @@ describe("the stored state on another node", () => {
       host,
     });
     const now_ms = T0 - 1_000 * HOUR;
-    const back = restore(politeness, limits, now_ms, strangers);
+    const back = restore(politeness, limits, now_ms, notOurs);
     expect(back.paused_until_ms).toBeLessThanOrEqual(now_ms + 15 * MINUTE);
     expect(back.skip_until_ms).toBeLessThanOrEqual(now_ms + 6 * HOUR);
     expect(refusalFor(back, host, now_ms + 6 * HOUR)).toBeNull();

@@ -315,7 +315,7 @@ describe("connections of plain http", () => {
       const here = numbers.get(request.socket)!;
       response.setHeader("Content-Length", "1");
       response.end(String(here.number));
-      // Without a word beforehand, as origins do whose patience ends.
+      // Without a word beforehand, as origins do whose timeout ends.
       if (++here.answers >= answers_each) response.once("finish", () => request.socket.destroySoon());
     });
     server.on("connection", (socket) => numbers.set(socket, { number: ++connections, answers: 0 }));

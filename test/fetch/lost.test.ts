@@ -25,7 +25,7 @@ test.each([
   ["the exchange broke off", failure("timeout"), true],
   ["the exchange was through", answer(HTML), true],
   ["nothing was lost", failure("timeout"), false],
-])("settles and stores nothing once it is lost: %s", async (_, transported, isLost) => {
+])("settles and stores nothing once it is lost: %s", async (_, result, isLost) => {
   const documents = memoryDocuments();
   const lost = new AbortController();
   const operations: string[] = [];
@@ -47,7 +47,7 @@ test.each([
         const entry = await admit(url);
         if (entry.kind === "admitted") entry.release({ status: null, retry_after_s: null });
         if (isLost) lost.abort();
-        return transported;
+        return result;
       },
     },
     extract: async () => ({ kind: "failed", reason: "aborted", detail: "" }),

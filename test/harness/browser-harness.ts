@@ -51,9 +51,9 @@ const subjects: readonly [name: string, chromium: Chromium | null][] =
  * Everything that needs a browser, once on each: `suite` gets a desk with that browser. Where none can be started it is
  * skipped.
  */
-export function describeBrowser(name: string, suite: (desk: BrowserDesk, title: string) => void): void {
+export function describeBrowser(name: string, suite: (desk: OpenBrowserSetup, title: string) => void): void {
   describeWhereThereIsOne.each(subjects)(`${name}, %s`, (title, chromium) => {
-    suite((options) => desk({ chromium: chromium!, ...options }), title);
+    suite((options) => browserSetup({ chromium: chromium!, ...options }), title);
   });
 }
 
@@ -70,7 +70,7 @@ export interface Visit {
   readonly released: OriginAnswer[];
 }
 
-export interface Desk {
+export interface BrowserSetup {
   readonly web: Web;
   readonly proxy: EgressProxyServer;
   readonly pool: BrowserPool;
@@ -82,16 +82,16 @@ export interface Desk {
 }
 
 /** A desk with the suite's browser, unless a test brings another. */
-export type BrowserDesk = (options?: Partial<DeskOptions>) => Promise<Desk>;
+export type OpenBrowserSetup = (options?: Partial<BrowserSetupOptions>) => Promise<BrowserSetup>;
 
-interface DeskOptions {
+interface BrowserSetupOptions {
   readonly chromium: Chromium;
   readonly pool?: Partial<PoolLimits>;
   readonly page?: Partial<PageLimits>;
   readonly judge?: Judge;
 }
 
-export async function desk(options: DeskOptions): Promise<Desk> {
+export async function browserSetup(options: BrowserSetupOptions): Promise<BrowserSetup> {
   const local = await web();
   const refused: string[] = [];
   const visits: Visit[] = [];

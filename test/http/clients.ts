@@ -44,7 +44,7 @@ export async function open(port: number, bytes: string): Promise<Socket> {
 export const ask = (path: string, method = "GET", fields = ""): string =>
   `${method} ${path} HTTP/1.1\r\nHost: trawl.test\r\n${fields}\r\n`;
 
-/** Until something holds, or the patience is gone; then the assertion that follows says what does not. */
+/** Until something holds, or the time is over; then the assertion that follows says what does not. */
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
   within_ms = 10_000,

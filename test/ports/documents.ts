@@ -18,10 +18,10 @@ export function documentsSuite(open: () => Promise<Documents>): void {
   test("gives back what was put, one version on", async () => {
     const documents = await store;
     expect(await documents.get("first", "a")).toBeNull();
-    expect(await documents.put("first", "a", { gap_ms: 1 }, 0)).toBe(true);
-    expect(await documents.get("first", "a")).toEqual({ value: { gap_ms: 1 }, version: 1 });
-    expect(await documents.put("first", "a", { gap_ms: 2 }, 1)).toBe(true);
-    expect(await documents.get("first", "a")).toEqual({ value: { gap_ms: 2 }, version: 2 });
+    expect(await documents.put("first", "a", { min_delay_ms: 1 }, 0)).toBe(true);
+    expect(await documents.get("first", "a")).toEqual({ value: { min_delay_ms: 1 }, version: 1 });
+    expect(await documents.put("first", "a", { min_delay_ms: 2 }, 1)).toBe(true);
+    expect(await documents.get("first", "a")).toEqual({ value: { min_delay_ms: 2 }, version: 2 });
   });
 
   test.each([

@@ -520,7 +520,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       const site = sites.site({
         "/": async () => {
           await door.opened;
-          return { body: article("Patience") };
+          return { body: article("Slow") };
         },
       });
       const url = `${site.origin}/`;
@@ -532,7 +532,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       const [short, long] = who === "first" ? [first, second] : [second, first];
       expect(await short).toMatchObject({ error: "timeout" });
       door.open();
-      expect(await long).toMatchObject({ error: null, title: "Patience" });
+      expect(await long).toMatchObject({ error: null, title: "Slow" });
     });
   });
 });

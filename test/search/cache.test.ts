@@ -26,7 +26,7 @@ describe("two searches are the same one", () => {
   test.each([
     ["by white space", { query: "  tide \n\t mill " }, true],
     ["by case", { query: "TIDE Mill" }, true],
-    ["whoever asks", { project: "q", search_id: "t" }, true],
+    ["any caller", { project: "q", search_id: "t" }, true],
     ["however many results", { max_results: 100 }, true],
     ["however old they may be", { cache_ttl_s: 0 }, true],
     ["not in another language", { language: "de" }, false],

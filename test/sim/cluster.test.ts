@@ -10,7 +10,7 @@ import { actor, DEFERRED, type ReplyTo } from "../../cluster/actor.ts";
 import { ask, contract, tell } from "../../schemas/contract.ts";
 import {
   CHANCES,
-  GAP_MS,
+  DELAY_MS,
   ITEMS,
   type Origins,
   simulate,
@@ -53,7 +53,7 @@ const site = ({ origins, now, sleep }: SimulatedWorld) =>
     // As if a request had just started: the previous owner may have sent one without storing it.
     activate: (snapshot, { now_ms }) => ({
       snapshot: snapshot
-        ? { ...snapshot, next_start_ms: now_ms + GAP_MS }
+        ? { ...snapshot, next_start_ms: now_ms + DELAY_MS }
         : { results: {}, next_start_ms: 0 },
       waiting: new Map(),
       working: new Set(),
@@ -73,9 +73,9 @@ const site = ({ origins, now, sleep }: SimulatedWorld) =>
         const { snapshot, waiting, working, left } = turn.state;
         const item = [...waiting.keys()].find((name) => !working.has(name));
         if (item === undefined) return;
-        const due_ms = Math.max(snapshot.next_start_ms, left.at_ms + GAP_MS);
+        const due_ms = Math.max(snapshot.next_start_ms, left.at_ms + DELAY_MS);
         if (turn.now_ms >= due_ms) {
-          turn.state.snapshot = { ...snapshot, next_start_ms: turn.now_ms + GAP_MS };
+          turn.state.snapshot = { ...snapshot, next_start_ms: turn.now_ms + DELAY_MS };
           left.at_ms = Number.NaN;
           working.add(item);
           turn.pipeToSelf("done", async (_, work) => {
@@ -90,7 +90,7 @@ const site = ({ origins, now, sleep }: SimulatedWorld) =>
             return { item, result: `${item} of ${turn.key}` };
           });
         }
-        turn.setTimer(Math.max(turn.now_ms + GAP_MS / 10, turn.state.snapshot.next_start_ms), "next", null);
+        turn.setTimer(Math.max(turn.now_ms + DELAY_MS / 10, turn.state.snapshot.next_start_ms), "next", null);
       },
       done(turn, { item, result }) {
         turn.state.snapshot = {

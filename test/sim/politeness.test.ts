@@ -11,7 +11,7 @@ import { ask, contract, tell } from "../../schemas/contract.ts";
 import { Domain } from "../../schemas/domain.ts";
 import {
   CHANCES,
-  GAP_MS,
+  DELAY_MS,
   ITEMS,
   type Origins,
   simulate,
@@ -78,7 +78,7 @@ function crowded({ running }: Origins): string | null {
 
 const subject = (tells: boolean): Subject => ({
   actors: (world) => [
-    domainActor({ min_delay_ms: GAP_MS, max_concurrency: SLOTS, lease_ms: 60_000 }),
+    domainActor({ min_delay_ms: DELAY_MS, max_concurrency: SLOTS, lease_ms: 60_000 }),
     visitor(world, tells),
   ],
   want: async (client, site, item) =>

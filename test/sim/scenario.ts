@@ -11,7 +11,7 @@ import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
 import { type Chances, faulty, type Link } from "./faults.ts";
 
-export const GAP_MS = 500;
+export const DELAY_MS = 500;
 export const ITEMS = 120;
 const SITES = 12;
 export const CHANCES: Chances = {
@@ -114,7 +114,7 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
     const latest = new Map<string, number>();
     for (const { site: name, at_ms } of origins.starts) {
       const before = latest.get(name);
-      if (before !== undefined && at_ms - before < GAP_MS)
+      if (before !== undefined && at_ms - before < DELAY_MS)
         throw new Error(`${name} was hit after ${at_ms - before} ms`);
       latest.set(name, at_ms);
     }

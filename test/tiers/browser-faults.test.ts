@@ -7,14 +7,14 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Chromium } from "../../actors/tiers/adapters/chromium.ts";
 import { HOSTILE, hostileSite } from "../harness/hostile-site.ts";
 import { article, gate, redirect, type Pages } from "../harness/web.ts";
-import { type Desk, describeBrowser, isAlive, living } from "../harness/browser-harness.ts";
+import { type BrowserSetup, describeBrowser, isAlive, living } from "../harness/browser-harness.ts";
 
 const scripted = (script: string): string =>
   `<!doctype html><title>t</title><p id=a>text</p><script>${script}</script>`;
 const GOOD = { body: article("Good") };
 
 describeBrowser("a page that does not mean well", (desk) => {
-  let it: Desk;
+  let it: BrowserSetup;
   beforeAll(async () => {
     it = await desk({
       page: { page_ms: 15_000, parse_ms: 2_000, settle_ms: 500, read_ms: 1_500, requests: 200 },
@@ -162,7 +162,7 @@ describeBrowser("a page that does not mean well", (desk) => {
     never.open();
   });
 
-  test("that never comes ends with the caller's patience, or the page's own", async () => {
+  test("that never comes ends with the caller's deadline, or the page's own", async () => {
     const never = gate();
     const brief = await desk({ page: { page_ms: 4_000 } });
     const site = brief.web.site({
@@ -200,7 +200,7 @@ describeBrowser("a page that does not mean well", (desk) => {
 });
 
 describeBrowser("an origin that cannot be reached by a browser", (desk) => {
-  let it: Desk;
+  let it: BrowserSetup;
   beforeAll(async () => {
     it = await desk({ page: { settle_ms: 500 } });
   });

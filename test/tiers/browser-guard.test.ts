@@ -5,7 +5,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { redirect, type Pages } from "../harness/web.ts";
-import { type Desk, describeBrowser, loopback } from "../harness/browser-harness.ts";
+import { type BrowserSetup, describeBrowser, loopback } from "../harness/browser-harness.ts";
 
 /** A service on 127.0.0.2, which stands for a private address: it records each client, and answers it. */
 interface Canary {
@@ -133,7 +133,7 @@ const FRAMES: Readonly<Record<string, (run: string) => string>> = {
 
 /** Chromium of the system, and the headless shell from npm: they are held by different walls. */
 describeBrowser("a page", (desk) => {
-  let it: Desk;
+  let it: BrowserSetup;
   beforeAll(async () => {
     it = await desk({ page: { settle_ms: 1_000 } });
   });
@@ -150,7 +150,7 @@ describeBrowser("a page", (desk) => {
 });
 
 describeBrowser("a page in a browser", (desk) => {
-  let it: Desk;
+  let it: BrowserSetup;
   let inside: Canary;
   beforeAll(async () => {
     inside = await canary();

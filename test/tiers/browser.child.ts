@@ -1,8 +1,8 @@
 /** Starts the named browser with a script without end in it, says which, and waits to be killed. */
-import { browsers, desk } from "../harness/browser-harness.ts";
+import { browsers, browserSetup } from "../harness/browser-harness.ts";
 
 const [, chromium] = browsers.find(([name]) => name === process.argv[2])!;
-const it = await desk({ chromium });
+const it = await browserSetup({ chromium });
 const site = it.web.site({
   "/": { body: "<script>fetch('/up'); setTimeout(() => { for (;;); }, 50)</script>" },
 });

@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { HopRefusal, TransportResult } from "../../actors/lib/web/transport.ts";
 import { article, coded, redirect } from "../harness/web.ts";
-import { type Desk, describeBrowser } from "../harness/browser-harness.ts";
+import { type BrowserSetup, describeBrowser } from "../harness/browser-harness.ts";
 
 const PDF = Buffer.from("%PDF-1.7\n1 0 obj<<>>endobj\ntrailer<<>>\n%%EOF\n");
 const scripted = (script: string, title = "Before"): string =>
   `<!doctype html><html><head><title>${title}</title></head><body><p id=a>empty</p><script>${script}</script></body></html>`;
 
 describeBrowser("a page in a browser", (desk) => {
-  let it: Desk;
+  let it: BrowserSetup;
   beforeAll(async () => {
     it = await desk();
   });

@@ -7,7 +7,7 @@ import { chromium as playwright } from "playwright";
 import { defaultPages, playwrightChromium } from "../../actors/tiers/adapters/browser-pool.ts";
 import { findChromium } from "../../actors/tiers/adapters/chromium.ts";
 import { article } from "../harness/web.ts";
-import { browsers, desk } from "../harness/browser-harness.ts";
+import { browsers, browserSetup } from "../harness/browser-harness.ts";
 
 let folder: string;
 let program: string;
@@ -104,7 +104,7 @@ test.each([
 
 describe.each(browsers)("%s", (_, chromium) => {
   test("renders a page behind the egress proxy", async () => {
-    const it = await desk({ chromium });
+    const it = await browserSetup({ chromium });
     const site = it.web.site({
       "/": { body: `${article("Title")}<script>document.title += " made"</script>` },
     });

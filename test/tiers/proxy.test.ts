@@ -216,7 +216,7 @@ describe("a proxy that", () => {
     expect(forger.requests).toEqual([]);
   });
 
-  test.each(["https", "http"])("hangs ends with the caller's patience, over %s", async (scheme) => {
+  test.each(["https", "http"])("hangs ends with the caller's deadline, over %s", async (scheme) => {
     const way = shortTimeouts();
     open.push(way);
     const { go, released } = permitLog();

@@ -154,7 +154,7 @@ describe("a rendering service", () => {
     },
   );
 
-  test("that hangs is left when the caller's patience ends", async () => {
+  test("that hangs is left when the caller's deadline ends", async () => {
     says = null;
     const { go, released } = permitLog();
     const failed = await go(route(), PAGE, { signal: AbortSignal.timeout(200) });
