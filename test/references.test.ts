@@ -9,7 +9,7 @@ const texts = tracked.filter(
   (file) => /\.(?:ts|mjs|md|yaml)$|^\.ci\/run$/.test(file) && !file.includes("fixtures/"),
 );
 
-/** A file's name in prose: "robots-state.ts", "ops/decisions/0003-store.md", "../README.md". */
+/** A file's name in prose: "robots-state.ts", "ops/decisions/0003-pages-travel-as-records.md", "../README.md". */
 const FILE_NAME = /(?<![\w/.@:$}*-])((?:\.{1,2}\/)*[\w@][\w@./-]*\.(?:md|ts|mjs))(?![\w/-])/g;
 /** Papers that the repository does not carry. */
 const OUTSIDE =
