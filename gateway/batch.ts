@@ -216,7 +216,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     operationId: names.operationId,
     summary: names.summary,
     description:
-      `Up to ${MAX_JOB_ITEMS} items, run with the logic of the single endpoint what fails for a ` +
+      `Up to ${MAX_JOB_ITEMS} items, run with the logic of the single endpoint: what fails for a ` +
       "passing reason is tried again. Read the job for its progress and its items; with `callback_url` it tells when it " +
       "is over. The same `idempotency_key` with as many items of the same kind is the same job. Every item is checked " +
       "first, and a mistake in one refuses them all.",
