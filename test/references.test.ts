@@ -38,7 +38,7 @@ function unresolved(file: string, text: string): Reference[] {
     // A suite may read the specification where that folder is; its path is code.
     const outside =
       file === "test/references.test.ts" || line.includes("../shared/") ? null : OUTSIDE.exec(line);
-    return [...missing, ...(outside ? [outside[0]] : [])].map((text) => ({ place, text }));
+    return [...missing, ...(outside ? [outside[0]] : [])].map((reference) => ({ place, text: reference }));
   });
 }
 

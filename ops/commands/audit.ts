@@ -21,7 +21,7 @@ export function auditCommand(context: Context): Command {
       "the least delay between two requests; default TRAWL_POLITE_DELAY_MS, the profile site's 1000",
       whole,
     )
-    .action(async ({ since, delay: delay, json }: AuditOptions) => {
+    .action(async ({ since, delay, json }: AuditOptions) => {
       const { politeness, profiles } = context.config();
       const now_ms = context.now();
       const requests = await withDocuments(context, (documents) =>
