@@ -202,10 +202,8 @@ export async function edgar({
   for (const host of Object.keys(HOSTS) as EdgarHost[]) {
     const server = createServer((request, response) => void answer(host, request, response));
     server.keepAliveTimeout = 60_000;
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
     servers.set(host, server);
-    urls[host] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    urls[host] = `http://127.0.0.1:${await listenOnUnusedPort(server)}`;
   }
 
   return {
@@ -238,6 +236,23 @@ export async function edgar({
       }
     },
   };
+}
+
+const usedPorts = new Set<number>();
+
+/** A port that no server of this process had before: stored answers of an earlier server would count as this one's. */
+async function listenOnUnusedPort(server: Server): Promise<number> {
+  for (;;) {
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    if (!usedPorts.has(port)) {
+      usedPorts.add(port);
+      return port;
+    }
+    server.close();
+    await once(server, "close");
+  }
 }
 
 /** The most of these moments that lie within any half-open second. */
