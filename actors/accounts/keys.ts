@@ -253,6 +253,12 @@ export interface PreparedAccounts {
   readonly admin_key: "created" | "exists" | "revoked" | null;
 }
 
+/** Stored by the node that creates the first key, before the key. */
+type FirstKeyClaim = { readonly prefix: string; readonly claimed_ms: number };
+
+/** Longer than a node takes to store a key after its claim; a node that died in between is completed after it. */
+const FIRST_KEY_CLAIM_MS = 60_000;
+
 /**
  * Creates what a service needs before it can be called: a customer, its project `default`, and an admin key, which is the
  * operator's own if TRAWL_ADMIN_KEY is set. Runs at every start and leaves existing documents as they are.
@@ -277,11 +283,15 @@ export async function prepareAccounts(
   const options: KeyOptions = { project: FIRST_NAME, role: "account_admin", label: "first" };
   if (named_key !== null)
     return { key: null, admin_key: await ensureKey(documents, named_key, options, now_ms) };
-  // Two nodes that start at once on an empty store both come here: the node that inserts the name creates the key.
+  // Nodes that start at once on an empty store all come here: the node that stores the claim creates the key. A claim
+  // without a key is taken over only when it is old: its node may still be creating the key.
+  const claim = await documents.get("names", "first key");
   if ((await documents.list("keys", { limit: 1 })).length > 0) return { key: null, admin_key: null };
+  if (claim !== null && now_ms - (claim.value as FirstKeyClaim).claimed_ms < FIRST_KEY_CLAIM_MS)
+    return { key: null, admin_key: null };
   const drawn = drawKey("account_admin");
-  const first = await documents.get("names", "first key");
-  if (!(await documents.put("names", "first key", { prefix: prefixOf(drawn) }, first?.version ?? 0)))
+  const claimed: FirstKeyClaim = { prefix: prefixOf(drawn), claimed_ms: now_ms };
+  if (!(await documents.put("names", "first key", claimed, claim?.version ?? 0)))
     return { key: null, admin_key: null };
   const { key } = await createKey(documents, options, now_ms, drawFirst(drawn));
   return { key, admin_key: null };

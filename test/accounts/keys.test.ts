@@ -188,6 +188,13 @@ describe("the first start", () => {
     expect(await listKeys(documents)).toHaveLength(1);
   });
 
+  test("of two nodes, one a moment after the other, creates the first key once", async () => {
+    const documents = memoryDocuments();
+    await documents.put("names", "first key", { prefix: "ak_other00", claimed_ms: NOW_MS }, 0);
+    expect(await prepareAccounts(documents, null, NOW_MS + 1_000)).toEqual({ key: null, admin_key: null });
+    expect(await listKeys(documents)).toHaveLength(0);
+  });
+
   test("that died between a prefix and its key is completed by the next start", async () => {
     const documents = memoryDocuments();
     const named = "ak_0123456789abcdefghij";
@@ -195,7 +202,7 @@ describe("the first start", () => {
     expect((await prepareAccounts(documents, named, NOW_MS)).admin_key).toBe("created");
     expect(await findGrant(documents, sha256(named))).not.toBeNull();
     const empty = memoryDocuments();
-    await empty.put("names", "first key", { prefix: "ak_lost000" }, 0);
-    expect((await prepareAccounts(empty, null, NOW_MS)).key).toMatch(/^ak_/);
+    await empty.put("names", "first key", { prefix: "ak_lost000", claimed_ms: NOW_MS }, 0);
+    expect((await prepareAccounts(empty, null, NOW_MS + 60_000)).key).toMatch(/^ak_/);
   });
 });
