@@ -285,13 +285,13 @@ export async function prepareAccounts(
     return { key: null, admin_key: await ensureKey(documents, named_key, options, now_ms) };
   // Nodes that start at once on an empty store all come here: the node that stores the claim creates the key. A claim
   // without a key is taken over only when it is old: its node may still be creating the key.
-  const claim = await documents.get("names", "first key");
+  const earlier = await documents.get("names", "first key");
   if ((await documents.list("keys", { limit: 1 })).length > 0) return { key: null, admin_key: null };
-  if (claim !== null && now_ms - (claim.value as FirstKeyClaim).claimed_ms < FIRST_KEY_CLAIM_MS)
+  if (earlier !== null && now_ms - (earlier.value as FirstKeyClaim).claimed_ms < FIRST_KEY_CLAIM_MS)
     return { key: null, admin_key: null };
   const drawn = drawKey("account_admin");
   const claimed: FirstKeyClaim = { prefix: prefixOf(drawn), claimed_ms: now_ms };
-  if (!(await documents.put("names", "first key", claimed, claim?.version ?? 0)))
+  if (!(await documents.put("names", "first key", claimed, earlier?.version ?? 0)))
     return { key: null, admin_key: null };
   const { key } = await createKey(documents, options, now_ms, drawFirst(drawn));
   return { key, admin_key: null };

@@ -69,6 +69,9 @@ if (retried.length > 0 && retried.length <= MAX_SECOND_CHANCES) {
   stray.push(...second.stray);
 }
 
+/** The end of what `npm run check` printed, once more, because the start of a long CI log is seldom kept. */
+const checkOutput = (): string =>
+  process.env["CHECK_OUTPUT"] ? readFileSync(process.env["CHECK_OUTPUT"], "utf8").slice(-3_000) : "";
 const count = (state: Outcome["state"]): number => all.filter((one) => one.state === state).length;
 const slowest = [...Map.groupBy(all, ({ file }) => file)]
   .map(([file, some]) => ({ file, s: some.reduce((sum, { ms }) => sum + ms, 0) / 1_000 }))
@@ -83,7 +86,7 @@ for (const one of all) if (one.state === "skipped") console.log(`CI: skipped: ${
 for (const one of all) if (one.state === "failed") console.log(`CI: failed: ${nameOf(one)}`);
 for (const message of stray) console.log(`CI: failed outside every test: ${message}`);
 let failures = count("failed") + stray.length;
-for (const step of process.argv.slice(2)) console.log(`CI: failed: ${step}`);
+for (const step of process.argv.slice(2)) console.log(`CI: failed: ${step}\n${checkOutput()}`);
 failures += process.argv.length - 2;
 if (failures === 0 && first.status !== 0 && failed.length === 0) {
   failures = 1;

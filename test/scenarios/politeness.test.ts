@@ -103,8 +103,11 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     const overran = answers.filter(({ error }) => error === "politeness_timeout");
     expect(overran.length).toBeLessThanOrEqual(3);
     expect(served.length + busy.length + overran.length).toBe(90);
-    // 15 s of one start each 300 ms: about fifty, fewer where the machine makes the delays longer.
-    expect(served.length).toBeGreaterThan((0.7 * 15_000) / usualDelayOf(site));
+    // One start each 300 ms for 15 s: about fifty, fewer where the machine is slow and the expected wait longer. Whoever
+    // is let in is served over most of these 15 s.
+    expect(served.length).toBeGreaterThan(15);
+    const starts = site.arrivals.map(({ at_ms }) => at_ms);
+    expect(Math.max(...starts) - Math.min(...starts)).toBeGreaterThan(0.5 * 15_000);
     expect(busy.length).toBeGreaterThan(25);
     for (const { http, retry_after_s, answer } of busy) {
       expect(http).toBe(503);

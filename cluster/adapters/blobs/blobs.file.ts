@@ -32,7 +32,7 @@ import {
   contentSource,
   decompressWhole,
   decompressRange,
-} from "../documents/compression.ts";
+} from "./compression.ts";
 
 /** A skippable frame (RFC 8878 §3.1.2) with the size of the body as eight bytes, little-endian. */
 const FRAME_BYTES = 16;

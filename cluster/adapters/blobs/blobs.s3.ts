@@ -39,7 +39,7 @@ import {
   type ContentSource,
   decompressWhole,
   decompressRange,
-} from "../documents/compression.ts";
+} from "./compression.ts";
 
 /** Time-out until the response head, including the SDK's retries. Uploads get more, by size. */
 const ANSWER_MS = 5_000;
