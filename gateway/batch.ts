@@ -216,10 +216,10 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     operationId: names.operationId,
     summary: names.summary,
     description:
-      `Up to ${MAX_JOB_ITEMS} items, run with the logic of the single endpoint: what fails for a ` +
-      "passing reason is tried again. Read the job for its progress and its items; with `callback_url` it tells when it " +
-      "is over. The same `idempotency_key` with as many items of the same kind is the same job. Every item is checked " +
-      "first, and a mistake in one refuses them all.",
+      `Up to ${MAX_JOB_ITEMS} items, each run as a call of the single endpoint; items that fail for a transient ` +
+      "reason are tried again. GET the job for its progress and its items. `callback_url` is called when the job has " +
+      "finished. A request with the same `idempotency_key`, kind and number of items is answered with the same job. " +
+      "All items are validated first; a mistake in one item refuses the whole request.",
     tags: [names.tag],
     body: batchBody(kind.item),
     raw: true,
@@ -227,8 +227,8 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     ...(kind.category && { category: kind.category }),
     replies: {
       202: { description: "A new job", schema: JobCreated },
-      200: { description: "The job this idempotency key named before", schema: JobCreated },
-      409: { description: "The idempotency key named a job of another kind or length", schema: Detail },
+      200: { description: "The existing job of this idempotency key", schema: JobCreated },
+      409: { description: "The idempotency key belongs to a job of another kind or length", schema: Detail },
     },
     handle: async (call) => {
       const scan = await scanItems(call.bytes, MAX_JOB_ITEMS, yieldToEventLoop);

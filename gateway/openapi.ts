@@ -70,30 +70,30 @@ function commonReplies({
   const replies: Record<number, ReplyShape> = {};
   if (auth === "key") {
     replies[401] = {
-      description: "No key, or an unknown or revoked one",
+      description: "The key is missing, unknown or revoked",
       schema: Detail,
       headers: { "WWW-Authenticate": "Bearer" },
     };
     const codes = ["customer_suspended"];
     if (category) codes.push("key_category_not_allowed");
     if (authorize) codes.push("user_agent_not_allowed");
-    replies[403] = { description: "The key may not do this", schema: Coded(...codes) };
+    replies[403] = { description: "The key is not allowed to make this request", schema: Coded(...codes) };
     replies[429] = {
-      description: "A rate limit or a monthly allowance of the project or the key",
+      description: "A rate limit or a monthly allowance of the project or the key is used up",
       schema: Limited,
       headers: { ...RETRY_AFTER, ...RATES },
     };
     replies[503] = {
-      description: "Something we depend on is briefly unavailable",
+      description: "A store or the cluster is briefly unavailable; try again after Retry-After",
       schema: Detail,
       headers: RETRY_AFTER,
     };
-    replies[504] = { description: "No result in time; try again later", schema: TimedOut };
+    replies[504] = { description: "There was no result in time; try again later", schema: TimedOut };
   }
   if (body) replies[413] = { description: "The body is too large", schema: Detail };
   if (body || params || query)
-    replies[422] = { description: "The request has mistakes, all of them listed", schema: Validation };
-  replies[500] = { description: "Our mistake; quote the request id", schema: Internal };
+    replies[422] = { description: "The request has mistakes; all of them are listed", schema: Validation };
+  replies[500] = { description: "An error of the service; quote the request id", schema: Internal };
   return replies;
 }
 

@@ -31,7 +31,7 @@ export const FETCH_ERRORS = {
   domain_unavailable: {
     retry: "later",
     means:
-      "every route failed for this domain in 3 consecutive fetches; retry_after_s says when it is tried again",
+      "every route failed for this domain in 3 consecutive fetches; retry_after_s says when the domain is tried again",
   },
   domain_dead: { retry: "no", means: "host name does not exist; answered at once for 6 h" },
   timeout: { retry: "changed", means: "timeout_s ran out, or a large PDF took over 5 minutes to download" },
@@ -74,8 +74,8 @@ export const SEARCH_ERRORS = {
   captcha_engines: { retry: "later", means: "nothing was found, and engines that were asked want a captcha" },
   budget_exhausted: { retry: "later", means: "the project's budget leaves nothing for the fallback API" },
   fallback_timeout: { retry: "later", means: "the fallback API did not answer in time" },
-  fallback_unreachable: { retry: "later", means: "no connection to the fallback API, or it broke" },
-  fallback_invalid_answer: { retry: "later", means: "the fallback API answered what is no search result" },
+  fallback_unreachable: { retry: "later", means: "the connection to the fallback API failed or broke" },
+  fallback_invalid_answer: { retry: "later", means: "the fallback API's answer is not a search result" },
 } as const satisfies Record<string, Meaning>;
 
 export type SearchError = keyof typeof SEARCH_ERRORS | `fallback_http_${number}`;
@@ -90,26 +90,26 @@ export const FILINGS_ERRORS = {
     retry: "changed",
     means: "a known company that files nothing under this identifier; hint has filers of its name",
   },
-  not_found: { retry: "no", means: "no such filing or document, or no filing of the forms asked for" },
+  not_found: { retry: "no", means: "no such filing or document, or no filing of the requested forms" },
   invalid_identifier: {
     retry: "changed",
-    means: "malformed, and nothing was asked of the filing system; message says which field and why",
+    means: "a malformed field; message says which one and why, and no request was sent to the filing system",
   },
   rate_limited: { retry: "later", means: "no slot of the shared limiter within 10 s" },
   filings_unavailable: {
     retry: "later",
-    means: "the filing system throttles, and everybody pauses, or it failed; not before retry_after_s",
+    means: "the filing system throttles or failed; all requests to it pause for retry_after_s",
   },
   filings_not_configured: { retry: "no", means: "no identity is configured: ask the operator" },
   robots_disallowed: { retry: "no", means: "robots.txt of the filing system disallows it" },
   redirect_not_allowed: {
     retry: "no",
-    means: "it redirects off the filing system's hosts, or off the filing",
+    means: "the document redirects off the filing system's hosts, or out of the filing's folder",
   },
   blocked_destination: { retry: "no", means: "the configured base is a private address that is not allowed" },
   timeout: { retry: "changed", means: "timeout_s ran out" },
 } as const satisfies Record<string, Meaning>;
 
-/** Whether the same question may be asked again later with hope. */
+/** Whether the same request may succeed later. */
 export const canRetryFilings = (error: string): boolean =>
   (FILINGS_ERRORS as Readonly<Record<string, Meaning>>)[error]?.retry === "later";

@@ -1,5 +1,10 @@
-/** README claims nothing that is not so: its table of settings is the configuration's, its paths exist. */
+/**
+ * READMEs claim nothing that is not so: the table of settings is the configuration's, every path that one names exists, and
+ * every folder of the code has one. Names of files in all prose are checked by references.test.ts.
+ */
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { SETTINGS } from "../ops/config.ts";
 
@@ -30,11 +35,75 @@ test("the table of settings is the configuration's", () => {
   expect(PLACE.exec(readme)?.[2]).toBe(table());
 });
 
-test("every file and folder it names is there", () => {
-  const readme = readFileSync("README.md", "utf8");
-  const named = [
-    ...readme.matchAll(/`((?:schemas|cluster|actors|gateway|ops|bench|test|\.ci)\/[\w./-]*)`/g),
-  ].map(([, path]) => path!);
-  expect(named.length).toBeGreaterThan(10);
-  expect(named.filter((path) => !existsSync(path))).toEqual([]);
+const tracked = execFileSync("git", ["ls-files"], { encoding: "utf8" }).trim().split("\n");
+const readmes = tracked.filter((file) => /(?:^|\/)README\.md$/.test(file) && !file.includes("fixtures/"));
+
+/** Paths from the root of the repository, or from the folder of the README. */
+const PATH = /`((?:schemas|cluster|actors|gateway|ops|bench|test|\.ci)\/[\w./-]*)`/g;
+const missingPaths = (readme: string, text: string): string[] =>
+  [...text.matchAll(PATH)]
+    .map(([, path]) => path!)
+    .filter((path) => !existsSync(path) && !existsSync(join(dirname(readme), path)));
+
+test("every file and folder that a README names is there", () => {
+  expect(readmes.length).toBeGreaterThan(30);
+  expect(
+    readmes.flatMap((file) => missingPaths(file, readFileSync(file, "utf8")).map((path) => ({ file, path }))),
+  ).toEqual([]);
+});
+
+test("a path that is not there is found", () => {
+  expect(missingPaths("README.md", "see `cluster/no-such-folder/` and `cluster/node.ts`")).toEqual([
+    "cluster/no-such-folder/",
+  ]);
+});
+
+/** A file name without a folder, as a README's table of files has it. */
+const BESIDE = /`([a-z][\w.-]*\.ts)`/g;
+
+test("a file that a folder's README names without its folder is in that folder or below it", () => {
+  const strays = readmes
+    .filter((file) => /^(?:schemas|cluster|actors|gateway)\//.test(file))
+    .flatMap((file) => {
+      const folder = dirname(file);
+      return [...readFileSync(file, "utf8").matchAll(BESIDE)]
+        .map(([, name]) => name!)
+        .filter((name) => !tracked.some((path) => path.startsWith(`${folder}/`) && path.endsWith(`/${name}`)))
+        .map((name) => ({ file, name }));
+    });
+  expect(strays).toEqual([]);
+});
+
+test("every folder of schemas, cluster, actors and gateway has a README", () => {
+  const folders = new Set(
+    tracked
+      .filter((file) => /^(?:schemas|cluster|actors|gateway)\/.*\.ts$/.test(file))
+      .map((file) => dirname(file)),
+  );
+  expect(folders.size).toBeGreaterThan(25);
+  const without = [...folders].filter((folder) => {
+    const readme = join(folder, "README.md");
+    return !existsSync(readme) || readFileSync(readme, "utf8").split("\n").length < 10;
+  });
+  expect(without).toEqual([]);
+});
+
+const CHANGES = /<!-- changes: .*? -->\n([^]*?)<!-- \/changes -->/;
+
+test("each common change of the README begins in a file that has the name", () => {
+  const [, rows] = CHANGES.exec(readFileSync("README.md", "utf8"))!;
+  const changes = rows!
+    .trim()
+    .split("\n")
+    .slice(2)
+    .map((row) => {
+      const [, change, open, at] = row.split("|").map((cell) => cell.trim());
+      const [path, name] = [open, at].map((cell) => /`([^`]+)`/.exec(cell!)?.[1] ?? "");
+      return { change, path: path!, name: name! };
+    });
+  expect(changes.length).toBeGreaterThan(5);
+  const lost = changes.filter(
+    ({ path, name }) => !existsSync(path) || !new RegExp(`\\b${name}\\b`).test(readFileSync(path, "utf8")),
+  );
+  expect(lost).toEqual([]);
 });

@@ -86,7 +86,9 @@ const SKIPS_MS = [10 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 6 * HOUR_MS] as c
 /** Ids of failed fetches that are remembered, because a tell may arrive twice. */
 const MAX_FAILED = 8;
 
-/** A name that is reported twice within this time is dead for as long again. */
+/** Two fetches that report a missing name within this time make the host dead. */
+const NXDOMAIN_WINDOW_MS = 6 * HOUR_MS;
+/** How long a dead host is skipped. */
 const DEAD_MS = 6 * HOUR_MS;
 /** A site with more missing names forgets the oldest. */
 const MAX_MISSING = 64;
@@ -322,7 +324,7 @@ export function afterNxdomain(
 }
 
 const forgetAt = ({ at_ms, dead_until_ms }: NxdomainRecord): number =>
-  Math.max(at_ms + DEAD_MS, dead_until_ms);
+  Math.max(at_ms + NXDOMAIN_WINDOW_MS, dead_until_ms);
 
 /** The Crawl-delay of one origin; null or 0 removes it. */
 export function setDelay(

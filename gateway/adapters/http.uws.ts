@@ -53,7 +53,9 @@ export async function loadUws(): Promise<Listen> {
         if (socket) resolve(listening(uws, app, socket, server));
         else
           reject(
-            new Error(`Cannot listen on ${options.host}:${options.port}: the address is taken or not ours`),
+            new Error(
+              `Cannot listen on ${options.host}:${options.port}: the address is taken, or it is not an address of this machine`,
+            ),
           );
       });
     });

@@ -105,9 +105,11 @@ export function accountRoutes({
       method: "GET",
       path: "/v1/quota",
       operationId: "getQuota",
-      summary: "What the calling key has used this month, and when it resets",
+      summary: "What the calling key has used this month, and when its allowances reset",
       tags: ["account"],
-      replies: { 200: { description: "The month's allowances and what is left of them", schema: Quota } },
+      replies: {
+        200: { description: "The month's allowances, and how much of each is left", schema: Quota },
+      },
       handle: async ({ caller }) => json(200, await quotaOf(caller.grant)),
     }),
   ];

@@ -61,13 +61,17 @@ export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route
         "Cache-Control": CACHE_CONTROL,
       },
     },
-    206: { description: "One range of them", content_type: "*/*", schema: Type.String({ format: "binary" }) },
-    304: { description: "If-None-Match names them: the client has them already" },
+    206: {
+      description: "One range of the bytes",
+      content_type: "*/*",
+      schema: Type.String({ format: "binary" }),
+    },
+    304: { description: "The client has the bytes already: If-None-Match names their digest" },
     404: {
-      description: "This project did not retrieve them, or not within 30 days",
+      description: "The project did not retrieve these bytes within the last 30 days",
       schema: Type.Object({ detail: Type.String() }),
     },
-    416: { description: "The range lies outside of them" },
+    416: { description: "The range is outside the body" },
   };
   const shared = { path: "/v1/bodies/{sha256}", tags: ["fetch"], params: Params, replies, handle };
   return [
@@ -81,7 +85,7 @@ export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route
       ...shared,
       method: "HEAD",
       operationId: "headBody",
-      summary: "What a download would be, without its bytes",
+      summary: "The header fields of a download, without its bytes",
     }),
   ];
 }

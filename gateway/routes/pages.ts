@@ -32,7 +32,7 @@ export function pageRoutes({ document, public_url, version }: PageRoutesDeps): r
       method: "GET",
       path: "/",
       operationId: "home",
-      summary: "What this is, for people",
+      summary: "A home page for people",
       tags: ["about"],
       replies: { 200: { description: "A page", content_type: "text/html", schema: Type.String() } },
       handle: () => ({

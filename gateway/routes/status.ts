@@ -7,7 +7,7 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import { json, NOT_FOUND } from "../http-errors.ts";
 import { openRoute, type Route } from "../route.ts";
 
-/** One thing the service cannot do without, or can. */
+/** A dependency of the service. */
 export interface Check {
   /** Resolves when the dependency answers. The reason of a failure is not shown to clients. */
   readonly ping: () => Promise<void>;
@@ -90,7 +90,7 @@ export function statusRoutes({
       operationId: "health",
       summary: "Whether the process is up",
       tags: ["status"],
-      replies: { 200: { description: "It is", schema: Health } },
+      replies: { 200: { description: "The process is up", schema: Health } },
       handle: () => health,
     }),
     openRoute({
@@ -100,8 +100,11 @@ export function statusRoutes({
       summary: "Whether the service can work",
       tags: ["status"],
       replies: {
-        200: { description: "Everything it needs answers", schema: Ready },
-        503: { description: "Something does not, or the process is about to stop", schema: Ready },
+        200: { description: "Every dependency that the service needs answers", schema: Ready },
+        503: {
+          description: "A dependency that the service needs does not answer, or the process is stopping",
+          schema: Ready,
+        },
       },
       handle: async () => {
         const readiness = await ready();
@@ -115,11 +118,14 @@ export function statusRoutes({
         method: "GET",
         path: "/metrics",
         operationId: "metrics",
-        summary: "What this process counts, for Prometheus; from this machine only",
+        summary: "Metrics of this process for Prometheus; answered to this machine only",
         tags: ["status"],
         replies: {
           200: { description: "Prometheus text format", content_type: "text/plain", schema: Type.String() },
-          404: { description: "Asked from elsewhere", schema: Type.Object({ detail: Type.String() }) },
+          404: {
+            description: "The request came from another machine",
+            schema: Type.Object({ detail: Type.String() }),
+          },
         },
         handle: async ({ head }) => {
           // A proxy on this machine forwards requests of other machines: these are not local.

@@ -12,13 +12,15 @@ const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const MAX_SHOWN = 20;
 
 export function auditCommand(context: Context): Command {
-  const command = new Command("audit").description("check what the service has done");
+  const command = new Command("audit").description("check the requests that the service has sent");
   withJson(command.command("politeness"))
-    .description("the shortest delay between two requests to each domain, and each delay that was too short")
+    .description(
+      "print the shortest delay between two requests to each domain, and each delay that was too short",
+    )
     .option("--since <time>", "how far back: 90s, 30m, 6h, 7d", span, UNITS.h)
     .option(
       "--delay <ms>",
-      "the least delay between two requests; default TRAWL_POLITE_DELAY_MS, the profile site's 1000",
+      "the required delay between two requests; default: TRAWL_POLITE_DELAY_MS, and at least 1000 for the profile site",
       whole,
     )
     .action(async ({ since, delay, json }: AuditOptions) => {

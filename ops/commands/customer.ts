@@ -18,7 +18,7 @@ export function customerCommand(context: Context): Command {
         return context.err(`Customer "${whose}" is ${changed.status}.`);
       });
   };
-  becomes("suspend", "suspended", "refuse all calls of its keys");
-  becomes("activate", "active", "accept calls of its keys again");
+  becomes("suspend", "suspended", "refuse all requests with the customer's keys");
+  becomes("activate", "active", "accept requests with the customer's keys again");
   return customer;
 }

@@ -11,7 +11,7 @@ interface DomainOptions extends ClientOptions {
 export const domainCommand = (context: Context): Command =>
   clientCommand("domain")
     .description(
-      "show what the service remembers about a domain: limits, failures, skips, dead hosts, host profiles",
+      "show what the service has stored about a domain: limits, failures, skips, dead hosts, host profiles",
     )
     .argument("<domain>", "a domain or one of its hosts")
     .option("--clear", "forget failures, skips, dead hosts and host profiles")

@@ -10,8 +10,12 @@ interface DrainOptions extends Json {
 const WAIT_MS = 170_000;
 
 export const drainCommand = (context: Context): Command =>
-  withJson(new Command("drain").description("let a node finish its work, hand off its partitions and end"))
-    .argument("<node>", "its name, as trawl nodes prints it")
+  withJson(
+    new Command("drain").description(
+      "stop a node after it has finished its work and released its partitions",
+    ),
+  )
+    .argument("<node>", "the node's name, as trawl nodes prints it")
     .option("--no-wait", "do not wait until the node has ended")
     .action(async (node: string, { json, wait }: DrainOptions) => {
       const stopped = await withNodeDirectory(context, async (nodeDirectory) => {

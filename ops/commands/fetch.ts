@@ -46,7 +46,7 @@ export const fetchCommand = (context: Context): Command =>
       "the oldest acceptable copy from the cache; 0: do not use the cache",
       wholeNumber,
     )
-    .option("--min-text <characters>", "with less text than this, try the next route", wholeNumber)
+    .option("--min-text <characters>", "try the next route when a page has less text than this", wholeNumber)
     .option("--no-archive", "do not use archived copies")
     .option("--no-alternates", "do not look for open copies on other sites")
     .option("--no-paid", "do not use premium routes")
@@ -55,7 +55,7 @@ export const fetchCommand = (context: Context): Command =>
     .option("--country <code>", "country of the exit for premium routes, for example CH")
     .option("--user-agent <text>", "a User-Agent that the project is allowed to use")
     .option("--accept-language <text>", "for example de-CH, de;q=0.8")
-    .option("--project-ref <text>", "recorded with the usage")
+    .option("--project-ref <text>", "a text that is recorded with the usage")
     .option("--html", "print the page's HTML instead of its text")
     .option("--quiet", "print only errors on standard error")
     .action(async (target: string, options: FetchOptions) => {

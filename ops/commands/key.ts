@@ -18,12 +18,12 @@ export function keyCommand(context: Context): Command {
   const key = new Command("key").description("manage API keys");
 
   withJson(key.command("create"))
-    .description("create a key and print it, only this once")
+    .description("create a key and print it; it cannot be shown again")
     .requiredOption("--project <name>", "the project of the key")
     .option("--label <text>", "a label, shown beside the prefix")
-    .option("--admin", "make it an account admin key, which sees the whole customer")
+    .option("--admin", "an account admin key, which also sees the other projects of its customer")
     .addOption(
-      new Option("--category <name>", "restrict it to a category; may be repeated")
+      new Option("--category <name>", "restrict the key to a category; may be repeated")
         .choices([...QUOTA_CATEGORIES])
         .argParser((name: string, previous: readonly string[] | undefined) => {
           if (!(QUOTA_CATEGORIES as readonly string[]).includes(name))
@@ -58,7 +58,7 @@ export function keyCommand(context: Context): Command {
 
   withJson(key.command("list"))
     .description("list keys by prefix")
-    .option("--project <name>", "only this project's")
+    .option("--project <name>", "only the keys of this project")
     .action(async ({ project, json }: Json & { project?: string }) => {
       const keys = await withDocuments(context, (documents) => listKeys(documents, project));
       if (json) return context.out(JSON.stringify(keys, null, 2));

@@ -26,7 +26,7 @@ export function projectCommand(context: Context): Command {
   withJson(project.command("create"))
     .description("create a project")
     .argument("<name>", "lower-case letters, digits, - and _")
-    .option("--customer <name>", "the customer that owns it", FIRST_NAME)
+    .option("--customer <name>", "the customer that owns the project", FIRST_NAME)
     .option("--new-customer", "create the customer as well")
     .option("--external", "the new customer does not see provider costs")
     .addOption(
@@ -50,7 +50,7 @@ export function projectCommand(context: Context): Command {
 
   withJson(project.command("allow-agent"))
     .description("allow a project's fetches to use this User-Agent")
-    .argument("<project>")
+    .argument("<project>", "the name of the project")
     .argument("<user-agent>", "exactly as fetches will send it")
     .action(async (name: string, agent: string, { json }: Json) => {
       const changed = await withDocuments(context, (documents) => allowAgent(documents, name, agent));
@@ -62,7 +62,7 @@ export function projectCommand(context: Context): Command {
 
   withJson(project.command("budget"))
     .description("limit what a project may spend on premium routes in a month")
-    .argument("<project>")
+    .argument("<project>", "the name of the project")
     .argument("<amount>", "for example 25.50, or none", (text) => (text === "none" ? null : amount(text)))
     .action(async (name: string, micros: number | null, { json }: Json) => {
       const changed = await withDocuments(context, (documents) => setBudget(documents, name, micros));

@@ -43,7 +43,7 @@ export const searchCommand = (context: Context): Command =>
       "the oldest acceptable answer from the cache; 0: do not use the cache",
       wholeNumber,
     )
-    .option("--project-ref <text>", "recorded with the usage")
+    .option("--project-ref <text>", "a text that is recorded with the usage")
     .option("--quiet", "print only errors on standard error")
     .action(async (words: string[], options: SearchOptions) => {
       const { base, key } = service(context, options);

@@ -139,7 +139,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
     const paths = Array.from({ length: 40 }, (_, n) => `${FOLDER}many-${n}.htm`);
     for (const path of paths) upstream.serve("www", path, `<p>${path}</p>`, { type: "text/html" });
     const before = upstream.starts.length;
-    // On a busy machine the queue may be too long for some, who ask again as they are told to.
+    // On a busy machine the queue may be too long for some of the callers: they ask again after `retry_after_s`.
     const fetched = async (path: string): Promise<string | null> => {
       for (;;) {
         const { error, retry_after_s } = await service.fetch({ url: upstream.urls.www + path });

@@ -62,7 +62,7 @@ export function domainRoutes({ ask, siteOf, hostsOf }: DomainRoutesDeps): readon
     params: Params,
     replies: {
       200: { description: "What is stored of the domain", schema: DomainMemory },
-      403: { description: "No key of the operator's", schema: OperatorOnly },
+      403: { description: "The key is not an account admin key of the operator", schema: OperatorOnly },
     },
   };
   return [
@@ -77,8 +77,10 @@ export function domainRoutes({ ask, siteOf, hostsOf }: DomainRoutesDeps): readon
       ...common,
       method: "DELETE",
       operationId: "clearDomain",
-      summary: "Clears failures, skips, dead hosts and host profiles of a domain, and answers what is left",
-      description: "What the site itself asked for (Crawl-delay, Retry-After) is kept, and so is the pace.",
+      summary:
+        "Clears failures, skips, dead hosts and host profiles of a domain, and answers what is still stored",
+      description:
+        "Crawl-delay and Retry-After, which the site asked for, are kept, and so are the configured delay and concurrency.",
       handle: reply("clear"),
     }),
   ];

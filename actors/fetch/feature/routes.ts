@@ -172,13 +172,13 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       operationId: "fetch",
       summary: "Fetch a page, PDF or document",
       description:
-        "Answers 200 also when the page could not be had: look at `error`. Waits up to 150 s, or timeout_s + 15 s. " +
-        "`allow_premium: false` is read as `allow_paid: false`.",
+        "Answers 200 also when the page could not be fetched: read `error`. Waits up to 150 s, or timeout_s + 15 s. " +
+        "`allow_premium: false` means `allow_paid: false`.",
       tags: ["fetch"],
       body: FetchBody,
       category: "fetch",
       replies: {
-        200: { description: "The page, or in `error` why there is none", schema: FetchResponse },
+        200: { description: "The page, or in `error` the reason why there is none", schema: FetchResponse },
         503: {
           description:
             "`domain_busy`: the expected wait for a polite slot is too long for a synchronous call",

@@ -173,8 +173,8 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
       operationId: "resolveFiler",
       summary: "Find a filer by ticker, CIK, name or ISIN",
       description:
-        "Exactly one of them. A name is looked for as a whole title, then as a beginning, then anywhere; when several " +
-        `filers fit, \`ambiguous\` is true and up to ten are listed. ${ERRORS}`,
+        "Exactly one of the four parameters. A name is compared with whole titles, then with their beginnings, then with any " +
+        `part of them. If several filers match, \`ambiguous\` is true and up to ten are listed. ${ERRORS}`,
       query: ResolveQuery,
       replies: { 200: { description: "The filer, or in `error` why there is none", schema: ResolveAnswer } },
       handle: async (call) => {
@@ -194,8 +194,8 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
       operationId: "listSubmissions",
       summary: "List a company's filings",
       description:
-        "Newest first. Older pages are read as far as they can hold filings of the time asked for; when one of them " +
-        `cannot be had, there is no answer rather than one with gaps. ${ERRORS}`,
+        "Newest first. Older pages are read when they can contain filings of the requested time. If such a page cannot be " +
+        `read, the whole request fails, so that no filings are missing from an answer. ${ERRORS}`,
       params: CikPath,
       query: SubmissionsQuery,
       replies: {
@@ -245,8 +245,9 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
       operationId: "fetchFilingDocument",
       summary: "Fetch a document of a filing",
       description:
-        "In the shape of a fetch. `text` is all the text of the document, a row of a table a line with tabs; the lines " +
-        "of the SGML wrapper are left out of it and kept in the bytes. Only documents in the filing's own folder. " +
+        "Answers in the form of a fetch. `text` is all the text of the document, with each row of a table as a line with " +
+        "tabs. It leaves out the lines of the SGML wrapper; the bytes have them. Only documents in the filing's own " +
+        "folder can be fetched. " +
         ERRORS,
       body: DocumentBody,
       replies: {

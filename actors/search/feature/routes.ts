@@ -35,15 +35,18 @@ export const searchRoutes = (services: SearchRoutesDeps): readonly Route[] => [
     operationId: "search",
     summary: "Search the web",
     description:
-      "From the shared cache (7 days; `cache_ttl_s` 0 bypasses it), else from the metasearch instances, and from the " +
-      "fallback API when their answer is poor: `fallback_reason` says why. Results with the same address are one, with " +
-      "every snippet and engine. Answers 200 also when nobody could answer (`error` is set: ask again later) and when " +
+      "Answered from the shared cache (7 days; `cache_ttl_s` 0 bypasses it), else by the metasearch instances, and by the " +
+      "fallback API when their answer is poor: `fallback_reason` says why. Results with the same address are merged, with " +
+      "all snippets and engines. Answers 200 also when no engine could answer (`error` is set: ask again later) and when " +
       "nothing was found (`error` is null: ask something else).",
     tags: ["search"],
     body: SearchBody,
     category: "search",
     replies: {
-      200: { description: "What was found, or in `error` why nobody could look", schema: SearchResponse },
+      200: {
+        description: "The results, or in `error` the reason why no engine could answer",
+        schema: SearchResponse,
+      },
     },
     handle: async ({ body, caller, request_id, signal }) => {
       const { project, customer } = caller.grant;
