@@ -1,11 +1,12 @@
 /** What the operations share: the parts they are built from, and the check that comes before any request. */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { YieldToEventLoop } from "../../../cluster/ports/event-loop.ts";
-import type { FilerSubmissions } from "../filer-submissions.ts";
+import type { FilerSubmissions, SubmissionsDocument } from "../filer-submissions.ts";
 import type { FilerFinder } from "../find-filer.ts";
 import type { ParseResult } from "../identifiers.ts";
 import type { ListedFilers } from "../listed-filers.ts";
-import { type Failure, failure } from "../results.ts";
+import type { FilerRef } from "../parse-request.ts";
+import { type CallerContext, type Failure, failure, isFailure } from "../results.ts";
 import type { SourceReader } from "../source-reader.ts";
 
 export interface OperationDeps {
@@ -33,4 +34,16 @@ export function validated<R>(
 ): R | Failure {
   if (!isConfigured) return NOT_CONFIGURED;
   return parsed.kind === "invalid" ? failure("invalid_identifier", parsed.message) : parsed.value;
+}
+
+/** The submissions of the filer that a request names, or why there are none. */
+export async function submissionsOfFiler(
+  { filers, submissions }: Pick<OperationDeps, "filers" | "submissions">,
+  ref: FilerRef,
+  caller: CallerContext,
+): Promise<(SubmissionsDocument & { readonly cik: number }) | Failure> {
+  const filer = await filers.cikOf(ref, caller);
+  if (isFailure(filer)) return filer;
+  const main = await submissions.submissionsOf(filer.cik, caller);
+  return isFailure(main) ? main : { ...main, cik: filer.cik };
 }

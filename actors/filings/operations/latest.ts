@@ -12,7 +12,7 @@ import {
   type WithHint,
 } from "../results.ts";
 import { filingOf, newestFirst, select } from "../submissions.ts";
-import { type OperationDeps, validated } from "./context.ts";
+import { type OperationDeps, submissionsOfFiler, validated } from "./context.ts";
 
 const NO_FILING: OwnFields<LatestAnswer> = {
   accession: null,
@@ -47,12 +47,10 @@ export const latest =
     query: LatestFields,
     caller: CallerContext,
   ): Promise<ServiceResult<LatestAnswer & WithHint>> => {
-    const { filers, submissions, www_url } = deps;
+    const { submissions, www_url } = deps;
     const request = validated(deps, parseLatestRequest(fields, query));
     if (isFailure(request)) return errorResult(NO_FILING, request);
-    const filer = await filers.cikOf(request.filer, caller);
-    if (isFailure(filer)) return errorResult(NO_FILING, filer);
-    const main = await submissions.submissionsOf(filer.cik, caller);
+    const main = await submissionsOfFiler(deps, request.filer, caller);
     if (isFailure(main)) return errorResult(NO_FILING, main);
     const { recent, pages } = main.submissions;
     const filter = { forms: request.forms, since: null, until: null };
@@ -66,8 +64,8 @@ export const latest =
       [row] = select([page.rows], filter, 1).rows;
     }
     const { cik_padded, name, tickers, exchanges } = main.submissions.filer;
-    const company = { cik: filer.cik, cik_padded, name, tickers, exchanges };
-    if (row) return successResult({ ...filingOf(row, filer.cik, www_url), ...company }, documents);
+    const company = { cik: main.cik, cik_padded, name, tickers, exchanges };
+    if (row) return successResult({ ...filingOf(row, main.cik, www_url), ...company }, documents);
     // An error, but with the documents that show that there is no such filing.
     const message = `${name ?? `CIK ${cik_padded}`} has filed none of ${request.forms.join(", ")}`;
     return successResult({ ...NO_FILING, ...company }, documents, { error: "not_found", message });

@@ -15,7 +15,7 @@ import {
   type WithHint,
 } from "../results.ts";
 import { canHold, filingOf, type PageEntry, select } from "../submissions.ts";
-import { type OperationDeps, validated } from "./context.ts";
+import { type OperationDeps, submissionsOfFiler, validated } from "./context.ts";
 
 const PAGES_AT_ONCE = 8;
 /** Rows turned into filings before other work gets the event loop. */
@@ -53,13 +53,11 @@ export const submissions =
     query: SubmissionsFields,
     caller: CallerContext,
   ): Promise<ServiceResult<SubmissionsAnswer & WithHint>> => {
-    const { filers, yieldToEventLoop, www_url } = deps;
+    const { yieldToEventLoop, www_url } = deps;
     const request = validated(deps, parseSubmissionsRequest(fields, query));
     if (isFailure(request)) return errorResult(NO_SUBMISSIONS, request);
     const { filter, limit, history } = request;
-    const filer = await filers.cikOf(request.filer, caller);
-    if (isFailure(filer)) return errorResult(NO_SUBMISSIONS, filer);
-    const main = await deps.submissions.submissionsOf(filer.cik, caller);
+    const main = await submissionsOfFiler(deps, request.filer, caller);
     if (isFailure(main)) return errorResult(NO_SUBMISSIONS, main);
     const entries = main.submissions.pages;
     const matching = history ? entries.filter((entry) => canHold(entry, filter)) : [];
@@ -73,7 +71,7 @@ export const submissions =
     );
     const filings: Filing[] = [];
     for (const row of rows) {
-      filings.push(filingOf(row, filer.cik, www_url));
+      filings.push(filingOf(row, main.cik, www_url));
       if (filings.length % ROWS_AT_ONCE === 0) await yieldToEventLoop();
     }
     return successResult(

@@ -7,7 +7,14 @@
  * Fault bus_unreachable, so calls do not pile up in memory.
  */
 import { type JetStreamClient, jetstream, type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
-import { connect, type ConnectionOptions, type NatsConnection, TimeoutError } from "nats";
+import {
+  connect,
+  type ConnectionOptions,
+  type NatsConnection,
+  NoRespondersError,
+  RequestError,
+  TimeoutError,
+} from "nats";
 import { Fault } from "../../ports/fault.ts";
 import type { Log } from "../../ports/log.ts";
 
@@ -76,6 +83,25 @@ export const unreachable = (what: string, cause: unknown): Fault =>
   new Fault("bus_unreachable", `Cannot ${what}: ${cause instanceof Error ? cause.message : String(cause)}`, {
     cause,
   });
+
+/** Whether a request failed because its subject has no subscriber. */
+export const hasNoResponder = (problem: unknown): boolean =>
+  problem instanceof NoRespondersError || (problem instanceof RequestError && problem.isNoResponders());
+
+/** Calls when connected; every error but a Fault becomes Fault bus_unreachable. */
+export async function orUnreachable<T>(
+  { connected }: Pick<NatsLink, "connected">,
+  what: string,
+  call: () => Promise<T>,
+  connect_within_ms?: number,
+): Promise<T> {
+  try {
+    await connected(connect_within_ms);
+    return await call();
+  } catch (problem) {
+    throw problem instanceof Fault ? problem : unreachable(what, problem);
+  }
+}
 
 /** Only time-outs are retried: a busy server answers late, a server without JetStream refuses at once. */
 async function managerOf(nc: NatsConnection): Promise<JetStreamManager> {

@@ -11,7 +11,7 @@ import { JetStreamApiError, StorageType } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import { Fault } from "../../ports/fault.ts";
 import { type Lease, type Leases, presenceTtlMs } from "../../ports/leases.ts";
-import { linkNats, type NatsLink, unreachable } from "../bus/connection.nats.ts";
+import { linkNats, type NatsLink, orUnreachable, unreachable } from "../bus/connection.nats.ts";
 import type { Log } from "../../ports/log.ts";
 
 /** Shorter, and partitions move whenever a node stalls. The limiter of the filing system must move within 4 s. */
@@ -68,15 +68,8 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
   const members_prefix = `$KV.${cluster}-members.`;
   let generation = 0;
 
-  async function orUnreachable<T>(what: string, call: () => Promise<T>): Promise<T> {
-    try {
-      await link.connected(RENEWAL_MS);
-      return await call();
-    } catch (problem) {
-      if (problem instanceof Fault) throw problem;
-      throw unreachable(what, problem);
-    }
-  }
+  const reach = <T>(what: string, call: () => Promise<T>): Promise<T> =>
+    orUnreachable(link, what, call, RENEWAL_MS);
 
   const key = (partition: number): string => `p${partition}`;
   /** The value of a partition's key. */
@@ -102,7 +95,7 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
     ttl_ms,
 
     create: (partition, node) =>
-      orUnreachable(`claim partition ${partition}`, async () => {
+      reach(`claim partition ${partition}`, async () => {
         try {
           const revision = await own.create(key(partition), node);
           return { epoch: generation * GENERATION + revision, revision };
@@ -113,13 +106,13 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
       }),
 
     renew: (partition, node, lease) =>
-      orUnreachable(`renew partition ${partition}`, async () => {
+      reach(`renew partition ${partition}`, async () => {
         const revision = await renewLease(partition, node, lease);
         return revision === null ? { kind: "lost" } : { kind: "renewed", revision };
       }),
 
     release: (partition, { revision }) =>
-      orUnreachable(`release partition ${partition}`, async () => {
+      reach(`release partition ${partition}`, async () => {
         try {
           await own.delete(key(partition), { previousSeq: revision });
         } catch (problem) {
@@ -127,21 +120,20 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
         }
       }),
 
-    announcePresence: (node) =>
-      orUnreachable("announce this node", async () => void (await members.put(node, ""))),
+    announcePresence: (node) => reach("announce this node", async () => void (await members.put(node, ""))),
     // By a purge: a delete marker would be one more name in every listing.
     removePresence: (node) =>
-      orUnreachable("withdraw this node", async () => {
+      reach("withdraw this node", async () => {
         await jsm.streams.purge(members_stream, { filter: `${members_prefix}${node}` });
       }),
     members: () =>
-      orUnreachable("list the nodes", async () => {
+      reach("list the nodes", async () => {
         const { state } = await jsm.streams.info(members_stream, { subjects_filter: `${members_prefix}>` });
         return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(members_prefix.length));
       }),
 
     agreeOn: (name, value) =>
-      orUnreachable(`agree on "${name}"`, async () => {
+      reach(`agree on "${name}"`, async () => {
         const agreed = await settings.create(name, value).then(
           () => value,
           async (problem: unknown) => {

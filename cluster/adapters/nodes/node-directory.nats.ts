@@ -2,11 +2,9 @@
  * The node directory on plain NATS messages: `<cluster>.x.nodes` asks all nodes, `<cluster>.x.drain.<node>` one of
  * them. The backlogs are the consumers' own counters.
  */
-import { NoRespondersError, RequestError } from "nats";
 import type { NodeReport, QueueReport, NodeDirectory } from "../../ports/node-directory.ts";
-import { Fault } from "../../ports/fault.ts";
 import { readConsumerName, STREAMS, streamName } from "../bus/bus.nats.ts";
-import { linkNats, unreachable } from "../bus/connection.nats.ts";
+import { hasNoResponder, linkNats, orUnreachable } from "../bus/connection.nats.ts";
 import { BUCKETS, bucketStream } from "../leases/leases.nats.ts";
 import type { Log } from "../../ports/log.ts";
 
@@ -14,26 +12,16 @@ import type { Log } from "../../ports/log.ts";
 const REPORT_WAIT_MS = 700;
 const DRAIN_ANSWER_MS = 2_000;
 
-const hasNoResponder = (problem: unknown): boolean =>
-  problem instanceof NoRespondersError || (problem instanceof RequestError && problem.isNoResponders());
-
 export async function natsNodeDirectory(address: string, log?: Log): Promise<NodeDirectory> {
   const link = await linkNats(address, { purpose: "node directory", ...(log && { log }) });
   const { nc, jsm, name: cluster } = link;
   const all_nodes = `${cluster}.x.nodes`;
 
-  async function orUnreachable<T>(what: string, call: () => Promise<T>): Promise<T> {
-    try {
-      await link.connected();
-      return await call();
-    } catch (problem) {
-      throw problem instanceof Fault ? problem : unreachable(what, problem);
-    }
-  }
+  const reach = <T>(what: string, call: () => Promise<T>): Promise<T> => orUnreachable(link, what, call);
 
   return {
     serve: (node, { report, drain }) =>
-      orUnreachable("answer for this node", async () => {
+      reach("answer for this node", async () => {
         nc.subscribe(all_nodes, {
           callback: (problem, message) => void (problem ?? message.respond(JSON.stringify(report()))),
         });
@@ -48,7 +36,7 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
       }),
 
     nodes: (wait_ms = REPORT_WAIT_MS) =>
-      orUnreachable("list the nodes", async () => {
+      reach("list the nodes", async () => {
         const reports: NodeReport[] = [];
         try {
           for await (const message of await nc.requestMany(all_nodes, "", {
@@ -64,7 +52,7 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
       }),
 
     drain: (node) =>
-      orUnreachable(`drain "${node}"`, async () => {
+      reach(`drain "${node}"`, async () => {
         try {
           await nc.request(`${cluster}.x.drain.${node}`, "", { timeout: DRAIN_ANSWER_MS });
           return true;
@@ -75,7 +63,7 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
       }),
 
     queues: () =>
-      orUnreachable("list the backlogs", async () => {
+      reach("list the backlogs", async () => {
         const queues: QueueReport[] = [];
         for (const stream of STREAMS)
           for await (const info of jsm.consumers.list(streamName(cluster, stream))) {
@@ -92,7 +80,7 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
       }),
 
     wipe: () =>
-      orUnreachable("wipe the bus", async () => {
+      reach("wipe the bus", async () => {
         const ours = [
           ...STREAMS.map((stream) => streamName(cluster, stream)),
           ...BUCKETS.map((bucket) => bucketStream(cluster, bucket)),

@@ -2,11 +2,11 @@
  * Remote tasks on plain NATS messages: `<cluster>.e.<kind>` in a queue group, so that one worker gets each task. The
  * caller has an inbox for questions, heartbeats and the result; the worker has one for cancellation.
  */
-import { createInbox, headers, NoRespondersError, RequestError, type Subscription } from "nats";
+import { createInbox, headers, type Subscription } from "nats";
 import { MAX_ENVELOPE_BYTES } from "../../ports/bus.ts";
 import type { RemoteTaskResult, RemoteTasks } from "../../ports/role-workers.ts";
 import { Fault } from "../../ports/fault.ts";
-import { linkNats, unreachable } from "../bus/connection.nats.ts";
+import { hasNoResponder, linkNats, unreachable } from "../bus/connection.nats.ts";
 import type { Log } from "../../ports/log.ts";
 
 const GROUP = "remote-tasks";
@@ -21,9 +21,6 @@ const HEARTBEAT_TIMEOUT_MS = 7_000;
 const BUSY = "busy";
 /** As long as a page may take. */
 const CLOSE_MS = 30_000;
-
-const hasNoResponder = (problem: unknown): boolean =>
-  problem instanceof NoRespondersError || (problem instanceof RequestError && problem.isNoResponders());
 
 function assertFits(text: string): string {
   if (Buffer.byteLength(text) > MAX_ENVELOPE_BYTES)
