@@ -74,7 +74,7 @@ export type Identify = (
 ) => Caller | Reply | Promise<Caller | Reply>;
 
 export function authenticator({ find, metering, clock }: AuthenticatorDeps): Identify {
-  const known = new LRUCache<string, Remembered>({ max: MAX_KEYS });
+  const callersByHash = new LRUCache<string, Remembered>({ max: MAX_KEYS });
   /** Hash by Authorization field, for known keys only: the lookup is cheaper than the hash. */
   const hashes = new LRUCache<string, string>({ max: MAX_KEYS });
   const unknown = new LRUCache<string, number>({ max: MAX_UNKNOWN });
@@ -92,7 +92,7 @@ export function authenticator({ find, metering, clock }: AuthenticatorDeps): Ide
     const at_ms = clock.now();
     const grant = await find(key_sha256);
     if (grant === null) {
-      known.delete(key_sha256);
+      callersByHash.delete(key_sha256);
       unknown.set(key_sha256, at_ms);
       return INVALID_KEY;
     }
@@ -106,7 +106,7 @@ export function authenticator({ find, metering, clock }: AuthenticatorDeps): Ide
       policy: policyField(project.rate_limit_rps, key.rate_limit_rps),
       limited: Object.values(meter.allowances).some((limit) => limit !== null),
     };
-    known.set(key_sha256, { caller, at_ms });
+    callersByHash.set(key_sha256, { caller, at_ms });
     return caller;
   }
 
@@ -133,9 +133,9 @@ export function authenticator({ find, metering, clock }: AuthenticatorDeps): Ide
       const key = presented[1]!;
       if (!KEY_SHAPE.test(key)) return INVALID_KEY;
       key_sha256 = hash("sha256", key);
-      if (known.has(key_sha256)) hashes.set(authorization, key_sha256);
+      if (callersByHash.has(key_sha256)) hashes.set(authorization, key_sha256);
     }
-    const remembered = known.get(key_sha256);
+    const remembered = callersByHash.get(key_sha256);
     if (remembered) {
       const age_ms = now_ms - remembered.at_ms;
       if (age_ms < REMEMBER_MS) {

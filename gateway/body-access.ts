@@ -50,12 +50,12 @@ export function openBodyGrants({ documents, clock }: { documents: Documents; clo
     },
 
     async find(project, sha256) {
-      const found = (await documents.get("body_grants", keyOf(project, sha256)))?.value as
+      const grant = (await documents.get("body_grants", keyOf(project, sha256)))?.value as
         | BodyGrant
         | undefined;
-      if (!found) return null;
-      const age_ms = clock.now() - found.retrieved_at_ms;
-      return age_ms < BODY_GRANT_TTL_MS + RENEW_AFTER_MS ? found : null;
+      if (!grant) return null;
+      const age_ms = clock.now() - grant.retrieved_at_ms;
+      return age_ms < BODY_GRANT_TTL_MS + RENEW_AFTER_MS ? grant : null;
     },
   };
 }

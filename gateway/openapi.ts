@@ -120,12 +120,14 @@ export function openapi({ routes, public_url, named }: About): object {
   }
 
   function reply(shapes: readonly ReplyShape[], route: Route): object {
-    const [{ description, content_type = "application/json", headers: own_headers }, ...others] = shapes as [
-      ReplyShape,
-      ...ReplyShape[],
-    ];
+    const [{ description, content_type = "application/json", headers: own_headers }, ...otherShapes] =
+      shapes as [ReplyShape, ...ReplyShape[]];
     const schemas = shapes.flatMap((shape) => (shape.schema ? [write(shape.schema)] : []));
-    const shown = { ...own_headers, ...others[0]?.headers, "X-Request-Id": "Names this request in our logs" };
+    const shown = {
+      ...own_headers,
+      ...otherShapes[0]?.headers,
+      "X-Request-Id": "Names this request in the logs of the service",
+    };
     const isEmpty = route.method === "HEAD" || schemas.length === 0;
     return {
       description: shapes.map((shape) => shape.description).join("; or: "),
@@ -137,13 +139,13 @@ export function openapi({ routes, public_url, named }: About): object {
   }
 
   function replies(route: Route): object {
-    const ours = commonReplies(route);
-    const statuses = new Set([...Object.keys(route.replies), ...Object.keys(ours)].map(Number));
+    const common = commonReplies(route);
+    const statuses = new Set([...Object.keys(route.replies), ...Object.keys(common)].map(Number));
     return Object.fromEntries(
       [...statuses]
         .toSorted((a, b) => a - b)
         .map((status) => {
-          const shapes = [route.replies[status], ours[status]].filter((shape) => shape !== undefined);
+          const shapes = [route.replies[status], common[status]].filter((shape) => shape !== undefined);
           return [String(status), reply(shapes, route)];
         }),
     );

@@ -55,9 +55,9 @@ interface Pool {
   /** Shares of this gateway that are not used yet. */
   free: number;
   /** Requests that no gateway has been given, as of the actor's last answer. */
-  left: number;
+  remaining: number;
   used: number;
-  ahead: { readonly window: number; readonly free: number; readonly left: number } | null;
+  ahead: { readonly window: number; readonly free: number; readonly remaining: number } | null;
 }
 
 interface Waiter {
@@ -100,7 +100,7 @@ export function sharedRates({ ask, clock, metrics }: SharedRatesDeps): Rates {
     if (!pool) {
       // Keys come and go. Shares of a forgotten window are asked for again.
       if (projectRates.pools.size >= MAX_PROJECTS) projectRates.pools.clear();
-      pool = { name, limit, window, free: 0, left: limit, used: 0, ahead: null };
+      pool = { name, limit, window, free: 0, remaining: limit, used: 0, ahead: null };
       projectRates.pools.set(name, pool);
     }
     pool.limit = limit;
@@ -111,11 +111,11 @@ export function sharedRates({ ask, clock, metrics }: SharedRatesDeps): Rates {
   function turn(pool: Pool, window: number): void {
     if (pool.window === window) return;
     const { ahead, limit } = pool;
-    Object.assign(pool, { window, used: 0, free: 0, left: limit, ahead: null });
-    if (ahead?.window === window) Object.assign(pool, { free: ahead.free, left: ahead.left });
+    Object.assign(pool, { window, used: 0, free: 0, remaining: limit, ahead: null });
+    if (ahead?.window === window) Object.assign(pool, { free: ahead.free, remaining: ahead.remaining });
   }
 
-  const isShort = ({ free, left }: Pool): boolean => free === 0 && left > 0;
+  const isShort = ({ free, remaining }: Pool): boolean => free === 0 && remaining > 0;
 
   /** Takes one request from each window, or names the limit that is exceeded. Null: the actor must be asked first. */
   function take(project: Pool, key: Pool | null, now_ms: number): Counted | null {
@@ -136,7 +136,7 @@ export function sharedRates({ ask, clock, metrics }: SharedRatesDeps): Rates {
     for (const { project, key } of waiting)
       for (const pool of key === null ? [project] : [project, key])
         byPool.set(pool, (byPool.get(pool) ?? 0) + 1);
-    const short = [...byPool].filter(([{ free, left }, requested]) => free < requested && left > 0);
+    const short = [...byPool].filter(([{ free, remaining }, requested]) => free < requested && remaining > 0);
     return Object.fromEntries(
       short.map(([{ name, limit, free }, requested]) => [name, { limit, requested: requested - free }]),
     );
@@ -180,10 +180,10 @@ export function sharedRates({ ask, clock, metrics }: SharedRatesDeps): Rates {
       if (pool?.window !== window) continue;
       if (answer) {
         pool.free += answer[name]!.granted;
-        pool.left = answer[name]!.remaining;
+        pool.remaining = answer[name]!.remaining;
       } else {
         pool.free += Math.max(0, pool.limit - pool.used - pool.free);
-        pool.left = 0;
+        pool.remaining = 0;
       }
     }
   }
@@ -216,9 +216,9 @@ export function sharedRates({ ask, clock, metrics }: SharedRatesDeps): Rates {
     const answer = await requestShares(projectRates, window, requests);
     if (!answer) return;
     for (const pool of pools) {
-      const { granted: free, remaining: left } = answer[pool.name]!;
-      if (pool.window < window) pool.ahead = { window, free, left };
-      else if (pool.window === window) Object.assign(pool, { free: pool.free + free, left });
+      const { granted: free, remaining } = answer[pool.name]!;
+      if (pool.window < window) pool.ahead = { window, free, remaining };
+      else if (pool.window === window) Object.assign(pool, { free: pool.free + free, remaining });
     }
   }
 
@@ -251,9 +251,9 @@ export function sharedRates({ ask, clock, metrics }: SharedRatesDeps): Rates {
 }
 
 function fieldOf(project: Pool, key: Pool | null, now_ms: number): string {
-  const windowUse = ({ limit, free, left }: Pool) => ({
+  const windowUse = ({ limit, free, remaining }: Pool) => ({
     q: limit,
-    used: limit - free - left,
+    used: limit - free - remaining,
     window_left_ms: WINDOW_MS - (now_ms % WINDOW_MS),
   });
   return limitField(windowUse(project), key && windowUse(key));

@@ -344,8 +344,9 @@ export function server({
     admit(head, abort) {
       const match = find(head.path);
       if (match === null) return finish(contextOf(head, abort, unrouted, NO_PARAMS), NOT_FOUND);
-      const { routes: here, allow } = match.path;
-      const route = here.get(head.method) ?? (head.method === "HEAD" ? here.get("GET") : undefined);
+      const { routes: routesByMethod, allow } = match.path;
+      const route =
+        routesByMethod.get(head.method) ?? (head.method === "HEAD" ? routesByMethod.get("GET") : undefined);
       if (!route) {
         const context = contextOf(head, abort, unrouted, NO_PARAMS);
         return finish(

@@ -120,7 +120,7 @@ export async function join(
         // With SO_REUSEPORT the system would give half of the connections to the other program.
         if (!(await isListening(host, port))) return;
         const otherNodes = (await nodeDirectory.nodes()).filter((other) => other.node !== node);
-        if (!otherNodes.some(({ address: theirs }) => theirs === at))
+        if (!otherNodes.some(({ address: nodeAddress }) => nodeAddress === at))
           throw new Error(`Cannot listen on ${host}:${port}: the address is taken by another program`);
       },
       close,

@@ -112,12 +112,12 @@ async function runFetch(pipeline: Pipeline, run: RunState, deadline: AbortSignal
       if (hasPremium) recordObservation(deps, run);
       return answer;
     }
-    const taken = await takeRoute(pipeline, run, step.tier);
-    if ("record" in taken) {
+    const routeResult = await takeRoute(pipeline, run, step.tier);
+    if ("record" in routeResult) {
       await recordOutcome(run, "answered");
-      return taken;
+      return routeResult;
     }
-    tried.push(taken);
+    tried.push(routeResult);
     deps.metrics.count("trawl_fetch_attempts_total", {
       tier: step.tier,
       reason: folded(run.attempts.at(-1)?.reason ?? "none"),

@@ -98,10 +98,10 @@ export function filerFinder({ listed, submissions, register }: FilerFinderDeps):
     const filer = lists.directory.byTicker(ticker.symbol);
     if (filer) return resolved(filer, lists);
     // A new listing, or a ticker that only the second list has.
-    const both = await listed.lists(caller, true);
-    if (isFailure(both)) return both;
-    const newFiler = both.directory.byTicker(ticker.symbol);
-    return newFiler ? resolved(newFiler, both) : byRegister(query, described, both, caller);
+    const newLists = await listed.lists(caller, true);
+    if (isFailure(newLists)) return newLists;
+    const newFiler = newLists.directory.byTicker(ticker.symbol);
+    return newFiler ? resolved(newFiler, newLists) : byRegister(query, described, newLists, caller);
   }
 
   async function find(

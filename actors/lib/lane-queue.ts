@@ -109,19 +109,19 @@ export function takeIf<Waiter extends LaneWaiter>(
   queue: LaneQueue<Waiter>,
   matches: (waiter: Waiter) => boolean,
 ): Waiter[] {
-  const taken = [...queue.byId.values()].filter(matches);
-  for (const waiter of taken) drop(queue, waiter);
-  return taken;
+  const removed = [...queue.byId.values()].filter(matches);
+  for (const waiter of removed) drop(queue, waiter);
+  return removed;
 }
 
 /** Takes out every waiter whose deadline is at this time or earlier, the earliest first. */
 export function takeExpired<Waiter extends LaneWaiter>(queue: LaneQueue<Waiter>, at_ms: number): Waiter[] {
-  const taken: Waiter[] = [];
+  const removed: Waiter[] = [];
   for (let top = earliest(queue); top && top.at_ms <= at_ms; top = earliest(queue)) {
     drop(queue, top.waiter);
-    taken.push(top.waiter);
+    removed.push(top.waiter);
   }
-  return taken;
+  return removed;
 }
 
 /** The earliest deadline; Infinity when the queue is empty. */

@@ -112,14 +112,14 @@ export function readHtml(
     kind === "article" ? STRICT : EVEN,
   );
   // Where no line is likely to be text there is none: a shell, a wall of links.
-  const some = chances.some((chance) => chance >= MIN_LIKELY);
+  const hasLikelyLine = chances.some((chance) => chance >= MIN_LIKELY);
   const closed = isDeclaredClosed(tree, linked);
   const unseen = unseenAnywhere(page);
   const captioned = captions(page);
   const lineTexts = new Set<string>();
   const read = lines.flatMap(({ node, tag, text }, i) => {
     // Hidden text of a page that is not free is never used.
-    if (!some || !picked[i] || (closed && unseen[node])) return [];
+    if (!hasLikelyLine || !picked[i] || (closed && unseen[node])) return [];
     if (kind === "article" && captioned[node]) return [];
     // A carousel's clones, a heading set twice for wide and narrow screens. One paragraph after itself is meant so.
     const above = lines[i - 1];

@@ -410,12 +410,12 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
       for (const [k, pattern] of SHORT_LINES.entries()) if (pattern.test(text)) rows[at + k] = 1;
     at += SHORT_LINES.length;
     for (const k of NEIGHBOURS) {
-      const other = lines[i + k];
-      rows[at] = other ? lengths[i + k]! : -1;
-      rows[at + 1] = other ? other.link : -1;
-      rows[at + 2] = other ? ended[i + k]! : -1;
-      rows[at + 3] = other ? (other.tag === tag ? 1 : 0) + (other.node === node ? 1 : 0) : -1;
-      rows[at + 4] = other ? (prose.has(i + k) ? 1 : 0) : -1;
+      const neighbour = lines[i + k];
+      rows[at] = neighbour ? lengths[i + k]! : -1;
+      rows[at + 1] = neighbour ? neighbour.link : -1;
+      rows[at + 2] = neighbour ? ended[i + k]! : -1;
+      rows[at + 3] = neighbour ? (neighbour.tag === tag ? 1 : 0) + (neighbour.node === node ? 1 : 0) : -1;
+      rows[at + 4] = neighbour ? (prose.has(i + k) ? 1 : 0) : -1;
       at += 5;
     }
     rows.set(traits.values, at);

@@ -129,7 +129,7 @@ const bare = (address: string): string =>
 
 /** The node about this page: the best type, and of those one that names the page's address. */
 export function ldAbout({ nodes }: LinkedData, addresses: readonly string[]): LdNode | null {
-  const here = new Set(addresses.map(bare));
+  const pageAddresses = new Set(addresses.map(bare));
   let best: LdNode | null = null;
   let best_score = 0;
   for (const node of nodes) {
@@ -139,9 +139,9 @@ export function ldAbout({ nodes }: LinkedData, addresses: readonly string[]): Ld
     const named = [node["url"], main, isNode(main) ? (main["@id"] ?? main["url"]) : null, node["@id"]]
       .filter((value) => typeof value === "string")
       .map(bare);
-    const mine = named.some((address) => here.has(address)) ? 1 : 0;
-    const other = named.length > 0 && !mine ? 1 : 0;
-    const score = (RANKS.length - rank) * 2 + mine * 1.5 - other * 0.5;
+    const namesThisPage = named.some((address) => pageAddresses.has(address)) ? 1 : 0;
+    const other = named.length > 0 && !namesThisPage ? 1 : 0;
+    const score = (RANKS.length - rank) * 2 + namesThisPage * 1.5 - other * 0.5;
     if (score > best_score) {
       best = node;
       best_score = score;

@@ -203,7 +203,7 @@ export function readPage(tree: Tree, closed: boolean): Page {
   const flags = new Uint8Array(count);
   const hidden = new Uint8Array(count);
   const block = new Uint32Array(count);
-  const known = new Map<string, Named>();
+  const namedByName = new Map<string, Named>();
   const singles = new Map<string, Named>();
   const words: string[] = [" "];
   for (let i = 1; i < count; i += 1) {
@@ -218,8 +218,8 @@ export function readPage(tree: Tree, closed: boolean): Page {
         .trim()
         .slice(0, NAME_CHARS_MAX);
     if (name !== "") {
-      let read = known.get(name);
-      if (read === undefined) known.set(name, (read = readName(name, singles)));
+      let read = namedByName.get(name);
+      if (read === undefined) namedByName.set(name, (read = readName(name, singles)));
       const flag = read.flags;
       flags[i] = flag;
       words[i] = read.words;

@@ -181,10 +181,10 @@ function languageTag(value: string | null | undefined): string | null {
     .split(/[,;\s]/, 1)[0]!
     .replaceAll("_", "-");
   try {
-    const found = Intl.getCanonicalLocales(tag)[0] ?? null;
-    return found === null || found === "und" || found === "mul" || !/^[a-z]{2,3}(?:-|$)/.test(found)
+    const locale = Intl.getCanonicalLocales(tag)[0] ?? null;
+    return locale === null || locale === "und" || locale === "mul" || !/^[a-z]{2,3}(?:-|$)/.test(locale)
       ? null
-      : found;
+      : locale;
   } catch {
     return null;
   }
@@ -305,8 +305,8 @@ export function readMeta(
 
   const date = (values: readonly (string | null | undefined)[]): string | null => {
     for (const value of values) {
-      const found = value ? parseDate(value, language, now_ms) : null;
-      if (found) return found;
+      const parsed = value ? parseDate(value, language, now_ms) : null;
+      if (parsed) return parsed;
     }
     return null;
   };

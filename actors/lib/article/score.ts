@@ -53,10 +53,10 @@ export function sumTrees({ column, border, right, roots }: Trees, rows: Float32A
   let sum = 0;
   for (const root of roots) {
     let node = root;
-    let asked = column[node]!;
-    while (asked >= 0) {
-      node = rows[start + asked]! < border[node]! ? node + 1 : right[node]!;
-      asked = column[node]!;
+    let feature = column[node]!;
+    while (feature >= 0) {
+      node = rows[start + feature]! < border[node]! ? node + 1 : right[node]!;
+      feature = column[node]!;
     }
     sum += border[node]!;
   }
@@ -86,11 +86,11 @@ export function selectLines(
   const order = chances.map((_, i) => i).toSorted((a, b) => chances[b]! - chances[a]!);
   let wanted = 0;
   for (const [i, chance] of chances.entries()) wanted += chance * sizes[i]!;
-  let [hit, taken, expected] = [0, 0, 0];
+  let [hit, taken_size, expected] = [0, 0, 0];
   for (const i of order) {
     hit += chances[i]! * sizes[i]!;
-    taken += sizes[i]!;
-    if (taken > 0) expected = Math.max(expected, (2 * hit) / (taken + wanted));
+    taken_size += sizes[i]!;
+    if (taken_size > 0) expected = Math.max(expected, (2 * hit) / (taken_size + wanted));
   }
   return { picked: chances.map((chance) => chance >= share * expected), expected };
 }

@@ -137,7 +137,7 @@ function linkOf(tree: Tree, heading: number): string | undefined {
   return undefined;
 }
 
-function placeOf(tree: Tree, heading: number, here: URL | null): TitlePlace {
+function placeOf(tree: Tree, heading: number, pageUrl: URL | null): TitlePlace {
   let framed = false;
   let main = false;
   for (let up = tree.parent[heading]!; up > 0; up = tree.parent[up]!) {
@@ -145,14 +145,15 @@ function placeOf(tree: Tree, heading: number, here: URL | null): TitlePlace {
     main ||= tree.tag[up] === "main" || tree.tag[up] === "article";
   }
   const href = linkOf(tree, heading);
-  if (!here || !href || !URL.canParse(href, here.href)) return { framed, main, away: false, homeward: false };
-  const to = new URL(href, here);
+  if (!pageUrl || !href || !URL.canParse(href, pageUrl.href))
+    return { framed, main, away: false, homeward: false };
+  const to = new URL(href, pageUrl);
   const above = to.pathname.replace(/index\.\w+$/, "");
   return {
     framed,
     main,
-    away: to.pathname !== here.pathname || to.search !== here.search,
-    homeward: above.length < here.pathname.length && here.pathname.startsWith(above),
+    away: to.pathname !== pageUrl.pathname || to.search !== pageUrl.search,
+    homeward: above.length < pageUrl.pathname.length && pageUrl.pathname.startsWith(above),
   };
 }
 
@@ -202,14 +203,14 @@ export function titleCandidates(
     }
   }
 
-  const found = new Map<string, { text: string; from: Set<string> }>();
+  const candidatesByText = new Map<string, { text: string; from: Set<string> }>();
   const add = (text: string | null | undefined, from: string): void => {
     const clean = text ? headed(text).slice(0, TITLE_CHARS_MAX) : "";
     if (clean.length < 3) return;
     const key = folded(clean);
-    const candidate = found.get(key);
+    const candidate = candidatesByText.get(key);
     if (candidate) candidate.from.add(from);
-    else found.set(key, { text: clean, from: new Set([from]) });
+    else candidatesByText.set(key, { text: clean, from: new Set([from]) });
   };
   h1s.forEach((text, n) => add(text, n === 0 ? "h1" : "h1+"));
   h1s.forEach((text, n) => add(withoutSite(text, site), n === 0 ? "h1 cut" : "h1+ cut"));
@@ -251,9 +252,9 @@ export function titleCandidates(
   const seen = seenAlone(
     tree,
     unseen,
-    Array.from(found.values(), ({ text }) => text),
+    Array.from(candidatesByText.values(), ({ text }) => text),
   );
-  return [...found.values()].map(({ text, from }) => {
+  return [...candidatesByText.values()].map(({ text, from }) => {
     const bare = letters(text);
     const is = (name: string): number => Number(from.has(name));
     const words = text.split(/\s+/).length;

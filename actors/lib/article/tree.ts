@@ -239,15 +239,15 @@ export function buildTree(source: string): Tree {
       capped.add("text");
       return;
     }
-    const taken = run.slice(0, TEXT_CHARS_MAX - text_chars);
-    if (taken.length < run.length) capped.add("text");
-    text_chars += taken.length;
-    pending += taken;
+    const added = run.slice(0, TEXT_CHARS_MAX - text_chars);
+    if (added.length < run.length) capped.add("text");
+    text_chars += added.length;
+    pending += added;
   };
 
   const opened = (self_closing: boolean): void => {
     const opening = name;
-    const had = current;
+    const attributesHere = current;
     name = "";
     current = null;
     if (skipping !== "") {
@@ -256,8 +256,8 @@ export function buildTree(source: string): Tree {
     }
     if (opening === "" || in_title || script) return;
     if (opening === "script") {
-      const json = /ld\+json/i.test(had?.["type"] ?? "");
-      if (had?.["src"] && scripts.length < HOSTS_MAX) scripts.push(had["src"]);
+      const json = /ld\+json/i.test(attributesHere?.["type"] ?? "");
+      if (attributesHere?.["src"] && scripts.length < HOSTS_MAX) scripts.push(attributesHere["src"]);
       const room = json ? jsonLd.length < SCRIPTS_MAX : scripts.length < HOSTS_MAX;
       script = { parts: [], length: 0, limit: room ? (json ? SCRIPT_CHARS_MAX : 4_000) : 0, json };
       return;
@@ -268,22 +268,23 @@ export function buildTree(source: string): Tree {
       return;
     }
     if (opening === "meta") {
-      const content = had?.["content"];
+      const content = attributesHere?.["content"];
       if (content !== undefined && metas.length < 1_000) {
         for (const key of ["property", "name", "itemprop", "http-equiv"] as const)
-          if (had?.[key]) metas.push([had[key].toLowerCase(), content]);
+          if (attributesHere?.[key]) metas.push([attributesHere[key].toLowerCase(), content]);
       }
       return;
     }
     if (opening === "link") {
-      if (had?.["rel"] && links.length < 1_000) links.push(had);
+      if (attributesHere?.["rel"] && links.length < 1_000) links.push(attributesHere);
       return;
     }
     if (opening === "base") {
-      base ??= had?.["href"] ?? null;
+      base ??= attributesHere?.["href"] ?? null;
       return;
     }
-    if (opening === "iframe" && had?.["src"] && scripts.length < HOSTS_MAX) scripts.push(had["src"]);
+    if (opening === "iframe" && attributesHere?.["src"] && scripts.length < HOSTS_MAX)
+      scripts.push(attributesHere["src"]);
     if (SKIPPED.has(opening)) {
       // A void-like svg (`<svg/>`) ends where it begins.
       if (self_closing && (opening === "svg" || opening === "math")) return;
@@ -350,9 +351,9 @@ export function buildTree(source: string): Tree {
     parent.push(top);
     end.push(node + 1);
     depth.push(depth[top]! + 1);
-    const link = opening === "a" && had?.["href"] !== undefined;
+    const link = opening === "a" && attributesHere?.["href"] !== undefined;
     linked.push(link);
-    attributes.push(had);
+    attributes.push(attributesHere);
     if (leaf) return;
     stack.push(node);
     open.set(opening, (open.get(opening) ?? 0) + 1);

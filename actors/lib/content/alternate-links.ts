@@ -59,8 +59,8 @@ const DOI_METAS: ReadonlySet<string> = new Set([
 /** A DOI in a text that is one, in lower case (they mean the same); null for anything else. */
 function asDoi(text: string | null): string | null {
   if (text === null) return null;
-  const found = DOI.exec(text)?.[0].replace(/[.,;:)\]}]+$/, "");
-  return found === undefined || found.length > 300 ? null : found.toLowerCase();
+  const doi = DOI.exec(text)?.[0].replace(/[.,;:)\]}]+$/, "");
+  return doi === undefined || doi.length > 300 ? null : doi.toLowerCase();
 }
 
 function doiIn(tree: Tree, nodes: readonly LdNode[]): string | null {
@@ -121,19 +121,23 @@ const FRAME: ReadonlySet<string> = new Set(["nav", "footer", "aside"]);
 /** Links in the page's text to documents of other sites, in order, each once. */
 function sourcesIn(tree: Tree, base: URL, site: string): PrimarySource[] {
   const unseen = unseenAnywhere(readPage(tree, true));
-  const found = new Map<string, PrimarySource>();
-  for (let i = 1; i < tree.tag.length && found.size < MAX_SOURCES; i++) {
+  const sourcesByUrl = new Map<string, PrimarySource>();
+  for (let i = 1; i < tree.tag.length && sourcesByUrl.size < MAX_SOURCES; i++) {
     if (FRAME.has(tree.tag[i]!)) i = Math.max(i, tree.end[i]! - 1);
     const href = tree.tag[i] === "a" && !unseen[i] ? tree.attributes[i]?.["href"] : undefined;
     if (href === undefined || href.length >= MAX_HREF_CHARS) continue;
     const url = parseUrl(href.trim(), base);
-    if (url === null || siteOf(url.hostname) === site || found.has(url.href)) continue;
+    if (url === null || siteOf(url.hostname) === site || sourcesByUrl.has(url.href)) continue;
     const kind = sourceKindOf(url);
     if (kind === null) continue;
     let text = "";
     for (let inner = i; inner < tree.end[i]! && text.length < MAX_SOURCE_CHARS; inner++)
       if (!unseen[inner]) text += tree.text[inner]!;
-    found.set(url.href, { url: url.href, kind, text: collapse(text).slice(0, MAX_SOURCE_CHARS) || null });
+    sourcesByUrl.set(url.href, {
+      url: url.href,
+      kind,
+      text: collapse(text).slice(0, MAX_SOURCE_CHARS) || null,
+    });
   }
-  return [...found.values()];
+  return [...sourcesByUrl.values()];
 }

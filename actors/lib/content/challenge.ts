@@ -256,15 +256,15 @@ function partsOf(body: string): Pick<Page, "title" | "structure" | "text"> {
     if (open < 0) break;
     const comment = body.startsWith("<!--", open);
     const close = body.indexOf(comment ? "-->" : ">", open);
-    const after = close < 0 ? body.length : close + (comment ? 3 : 1);
-    if (!comment) structure += body.slice(open, after);
-    at = after;
+    const end = close < 0 ? body.length : close + (comment ? 3 : 1);
+    if (!comment) structure += body.slice(open, end);
+    at = end;
     const name = UNSEEN_TAG.exec(body.slice(open, open + 10))?.[1]!.toLowerCase() as keyof typeof UNSEEN;
     if (!name) continue;
     const closing = UNSEEN[name];
-    closing.lastIndex = after;
+    closing.lastIndex = end;
     at = closing.exec(body)?.index ?? body.length;
-    const inner = body.slice(after, at);
+    const inner = body.slice(end, at);
     if (name === "title") title ||= spaced(inner);
     else if (name !== "style") structure += inner;
   }

@@ -31,6 +31,6 @@ function speaksToUs(part: string, crawler_name: string): boolean {
   // Some rules have a value of their own behind a colon.
   if (/^\s*(?:max-[a-z-]+|unavailable_after)\s*:/i.test(part)) return SAYS_NO.test(part);
   const [, agent, rules] = /^\s*(?:([\w-]+)\s*:)?(.*)$/s.exec(part)!;
-  const ours = agent === undefined || agent.toLowerCase() === crawler_name.toLowerCase();
-  return ours && SAYS_NO.test(rules!);
+  const isForCrawler = agent === undefined || agent.toLowerCase() === crawler_name.toLowerCase();
+  return isForCrawler && SAYS_NO.test(rules!);
 }

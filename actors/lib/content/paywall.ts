@@ -271,10 +271,10 @@ export function readPaywall(page: PaywallPage): PaywallReading {
     if (unseen[line.node] || line.text.length > 600) continue;
     const inGate = gates.some((node) => line.node >= node && line.node < tree.end[node]!);
     // The last seventh of the text, and a few lines after it: there a gate speaks, when no element says that it is one.
-    const after = i > last && i - last <= 12;
+    const isAfterText = i > last && i - last <= 12;
     if (i <= last) behind += line.text.length;
     const nearEnd = i <= last && behind > 0.85 * text_chars && i >= last - 6;
-    if (inGate || ((declared || gate || text_chars < TEASER_CHARS) && (after || nearEnd)))
+    if (inGate || ((declared || gate || text_chars < TEASER_CHARS) && (isAfterText || nearEnd)))
       judged.push(line.text);
   }
   let phrase = false;

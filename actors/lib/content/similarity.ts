@@ -34,9 +34,9 @@ export function gramsOf(words: readonly string[]): Set<string> {
 
 /** How much of one set is in another, 0 to 1; of an empty set nothing is. */
 export function share(of: ReadonlySet<string>, within: ReadonlySet<string>): number {
-  let found = 0;
-  for (const each of of) if (within.has(each)) found++;
-  return of.size === 0 ? 0 : found / of.size;
+  let common = 0;
+  for (const each of of) if (within.has(each)) common++;
+  return of.size === 0 ? 0 : common / of.size;
 }
 
 const MIN_TITLE_WORDS = 3;

@@ -115,7 +115,7 @@ const isAskable = (name: string): boolean =>
 
 export function destination({ allow = [], own = [] }: DestinationOptions = {}): Destination {
   const allowances = allow.map(readAllowance);
-  const ours = own.map(({ host, port }) => {
+  const ownEndpoints = own.map(({ host, port }) => {
     const name = bareHost(host);
     const address = readAddress(name)?.toString() ?? null;
     return { name, address, every: address === "0.0.0.0" || address === "::", port };
@@ -127,8 +127,9 @@ export function destination({ allow = [], own = [] }: DestinationOptions = {}): 
     const lifted = allowances.some((range) => within(parsed, range));
     if (!lifted && !isGlobal(parsed)) return "blocked_destination";
     const isHere = parsed.range() === "loopback" || parsed.range() === "unspecified";
-    const isOwn = ours.some(
-      (mine) => mine.port === port && (mine.address === parsed.toString() || (mine.every && isHere)),
+    const isOwn = ownEndpoints.some(
+      (endpoint) =>
+        endpoint.port === port && (endpoint.address === parsed.toString() || (endpoint.every && isHere)),
     );
     return isOwn ? "blocked_destination" : "allowed";
   };
@@ -145,7 +146,8 @@ export function destination({ allow = [], own = [] }: DestinationOptions = {}): 
         return address(name, port);
       if (!isAskable(name)) return "invalid_url";
       if (REFUSED_PORTS.has(port)) return "blocked_destination";
-      if (ours.some((mine) => mine.port === port && mine.name === name)) return "blocked_destination";
+      if (ownEndpoints.some((endpoint) => endpoint.port === port && endpoint.name === name))
+        return "blocked_destination";
       const isPrivate = REFUSED_NAMES.some((refused) => name === refused || name.endsWith(`.${refused}`));
       return isPrivate && allowances.length === 0 ? "blocked_destination" : "resolve";
     },

@@ -35,9 +35,9 @@ export function fallbackEngine({ egress, clock, url: configured, key }: Fallback
         const url = new URL(configured);
         const [language, region] = (question.language ?? "").split("-") as [string, string?];
         const country = question.country ?? region;
-        const left = question.max_results - page * FALLBACK_PAGE;
+        const remaining = question.max_results - page * FALLBACK_PAGE;
         url.searchParams.set("q", cutQuery(question.query));
-        url.searchParams.set("count", String(Math.min(FALLBACK_PAGE, left)));
+        url.searchParams.set("count", String(Math.min(FALLBACK_PAGE, remaining)));
         if (page > 0) url.searchParams.set("offset", String(page));
         if (question.freshness !== null) url.searchParams.set("freshness", PERIODS[question.freshness]);
         if (language !== "") url.searchParams.set("search_lang", language.toLowerCase());
@@ -45,8 +45,8 @@ export function fallbackEngine({ egress, clock, url: configured, key }: Fallback
         url.searchParams.set("text_decorations", "false");
         url.searchParams.set("extra_snippets", "true");
         const headers: [string, string][] = key === null ? [] : [["X-Subscription-Token", key]];
-        const got = await getJson(egress, url, headers, signal, clock.now());
-        const read = got.kind === "json" ? readPage(got.value) : got;
+        const response = await getJson(egress, url, headers, signal, clock.now());
+        const read = response.kind === "json" ? readPage(response.value) : response;
         if (read.kind === "failed") {
           // The results of the first pages were paid for and are used.
           if (page === 0) return read;

@@ -52,8 +52,8 @@ export function metasearchEngine({ egress, clock, url: configured }: MetasearchE
         if (language !== null) url.searchParams.set("language", language);
         if (question.freshness !== null) url.searchParams.set("time_range", question.freshness);
         if (page > 1) url.searchParams.set("pageno", String(page));
-        const got = await getJson(egress, url, headers, signal, clock.now());
-        const read = got.kind === "json" ? readPage(got.value) : got;
+        const response = await getJson(egress, url, headers, signal, clock.now());
+        const read = response.kind === "json" ? readPage(response.value) : response;
         if (read.kind === "failed") {
           // A failure of a later page does not discard the first.
           if (page === 1) return withHint(read);

@@ -175,8 +175,8 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
     if (listing.kind === "failed") return listing;
     const { copies } = listing;
     for (const snapshot of copies) {
-      const found = await replay(snapshot, request, signal);
-      if (found !== null) return found;
+      const copy = await replay(snapshot, request, signal);
+      if (copy !== null) return copy;
     }
     const detail =
       copies.length === 0 ? "No copy of the last 365 days" : `No copy of ${copies.length} could be used`;
@@ -188,9 +188,9 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
     const deadline = new AbortController();
     const alarm = clock.at(clock.now() + MAX_VISIT_MS, () => deadline.abort());
     try {
-      const found = await visit(request, AbortSignal.any([request.signal, deadline.signal]));
+      const result = await visit(request, AbortSignal.any([request.signal, deadline.signal]));
       const ms = Math.round(clock.mono() - began_ms);
-      return found.kind === "page" ? { ...found, ms } : { ...found, redirects: [], final_url: null, ms };
+      return result.kind === "page" ? { ...result, ms } : { ...result, redirects: [], final_url: null, ms };
     } finally {
       alarm[Symbol.dispose]();
     }

@@ -163,19 +163,19 @@ const isAnswer = (problem: unknown): boolean => problem instanceof MongoServerEr
 function nextBatch(lane: WriteQueue): PendingWrite[] {
   const keys = new Set(lane.in_flight);
   let bytes = 0;
-  const [taken, remaining]: [PendingWrite[], PendingWrite[]] = [[], []];
+  const [batch, remaining]: [PendingWrite[], PendingWrite[]] = [[], []];
   for (const write of lane.waiting) {
     const { _id, json } = write.document;
-    const fits = taken.length === 0 || (taken.length < MAX_BATCH && bytes + json.length <= MAX_BATCH_BYTES);
+    const fits = batch.length === 0 || (batch.length < MAX_BATCH && bytes + json.length <= MAX_BATCH_BYTES);
     if (!fits || keys.has(_id)) remaining.push(write);
     else {
-      taken.push(write);
+      batch.push(write);
       bytes += json.length;
     }
     keys.add(_id);
   }
   lane.waiting = remaining;
-  return taken.toSorted(byKey);
+  return batch.toSorted(byKey);
 }
 
 /** The result of a batch: how many documents were replaced, and the error of each failed write by its index. */
@@ -386,12 +386,12 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
    */
   async function resolveAmbiguous(name: string, batch: readonly PendingWrite[], won: number): Promise<void> {
     const keys = batch.map(({ document }) => document._id);
-    const found = await withTimeout(
+    const stored_documents = await withTimeout(
       collectionOf(name)
         .find({ _id: { $in: keys } }, { projection: { v: 1, w: 1 } })
         .toArray(),
     );
-    const stored_by_key = new Map(found.map((document) => [document._id, document]));
+    const stored_by_key = new Map(stored_documents.map((document) => [document._id, document]));
     const mine = batch.filter(({ document }) => stored_by_key.get(document._id)?.w.equals(document.w));
     const unknown = batch.filter(
       ({ document }) => (stored_by_key.get(document._id)?.v ?? Infinity) > document.v,
@@ -427,10 +427,10 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
 
   /** Each batch of the cursor has its own time-out: a thousand large documents take several. */
   async function readAll(what: string, cursor: FindCursor<Stored>): Promise<Stored[]> {
-    const found: Stored[] = [];
+    const documents: Stored[] = [];
     try {
-      while (await reach(what, () => cursor.hasNext())) found.push(...cursor.readBufferedDocuments());
-      return found;
+      while (await reach(what, () => cursor.hasNext())) documents.push(...cursor.readBufferedDocuments());
+      return documents;
     } finally {
       // Not awaited: a server that hangs would not answer this either.
       void cursor.close().catch(() => {});
@@ -453,10 +453,10 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
 
   async function load(name: string, keys: readonly string[]): Promise<ReadonlyMap<string, Stored>> {
     const cursor = () => collectionOf(name).find({ _id: { $in: [...new Set(keys)] } }, READ);
-    const found = await (keys.length === 1
+    const documents = await (keys.length === 1
       ? loadOne(name, keys[0]!)
       : readAll(`read ${keys.length} of "${name}"`, cursor()));
-    return new Map(found.map((document) => [document._id, document]));
+    return new Map(documents.map((document) => [document._id, document]));
   }
 
   async function answer(name: string, reads: readonly PendingRead[]): Promise<void> {
@@ -557,14 +557,14 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
       const expired = { expires_at: { $lt: before_ms } };
       let removed = 0;
       for (let remaining = limit; remaining > 0; remaining -= MAX_KEYS) {
-        const found = await reach(what, () =>
+        const expired_documents = await reach(what, () =>
           documents
             .find(expired, { projection: { _id: 1 } })
             .limit(Math.min(remaining, MAX_KEYS))
             .toArray(),
         );
-        if (found.length === 0) break;
-        const keys = found.map(({ _id }) => _id).toSorted();
+        if (expired_documents.length === 0) break;
+        const keys = expired_documents.map(({ _id }) => _id).toSorted();
         const { deletedCount } = await reach(what, () =>
           // The condition again: another writer may have extended the document meanwhile.
           documents.deleteMany({ _id: { $in: keys }, ...expired }, { writeConcern: concernOf(collection) }),

@@ -130,7 +130,7 @@ function assertTunnelOpen(answer: Buffer, host: string): void {
 /** The bytes up to the end of the head, and any that arrived with it. */
 function readHead(socket: Socket, signal: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    let got = Buffer.alloc(0);
+    let received = Buffer.alloc(0);
     const stopListening = () => {
       signal.removeEventListener("abort", onAbort);
       socket.off("readable", onReadable).off("close", onClose).off("end", onClose);
@@ -145,11 +145,11 @@ function readHead(socket: Socket, signal: AbortSignal): Promise<Buffer> {
     const onReadable = () => {
       const piece = socket.read() as Buffer | null;
       if (piece === null) return;
-      got = Buffer.concat([got, piece]);
-      if (got.includes("\r\n\r\n")) {
+      received = Buffer.concat([received, piece]);
+      if (received.includes("\r\n\r\n")) {
         stopListening();
-        resolve(got);
-      } else if (got.length > MAX_HEAD_BYTES) {
+        resolve(received);
+      } else if (received.length > MAX_HEAD_BYTES) {
         fail(new EgressError("network_protocol", "Cannot use the proxy: its answer does not end"));
       }
     };

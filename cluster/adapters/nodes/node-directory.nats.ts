@@ -81,13 +81,13 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
 
     wipe: () =>
       reach("wipe the bus", async () => {
-        const ours = [
+        const own_streams = [
           ...STREAMS.map((stream) => streamName(cluster, stream)),
           ...BUCKETS.map((bucket) => bucketStream(cluster, bucket)),
         ];
         const existing = new Set<string>();
         for await (const name of jsm.streams.names()) existing.add(name);
-        const removed = ours.filter((name) => existing.has(name));
+        const removed = own_streams.filter((name) => existing.has(name));
         for (const name of removed) await jsm.streams.delete(name);
         return removed;
       }),

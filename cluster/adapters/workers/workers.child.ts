@@ -53,9 +53,9 @@ function readPipe(bytes: number): Uint8Array {
   // Not from Buffer's pool, so that the receiver owns the whole ArrayBuffer and may transfer it without a copy.
   const whole = new Uint8Array(bytes);
   for (let at = 0; at < bytes;) {
-    const got = readSync(BYTES_FD, whole, at, bytes - at, null);
-    if (got === 0) process.exit(0);
-    at += got;
+    const bytesRead = readSync(BYTES_FD, whole, at, bytes - at, null);
+    if (bytesRead === 0) process.exit(0);
+    at += bytesRead;
   }
   return whole;
 }

@@ -49,8 +49,8 @@ async function stoodStill(group: number): Promise<boolean> {
   for (const process of (await listed("/proc")).filter((name) => /^\d+$/.test(name))) {
     if ((await stateOf(process))?.group !== group) continue;
     for (const thread of await listed(`/proc/${process}/task`)) {
-      const found = await stateOf(`${process}/task/${thread}`);
-      if (found && !"TtZX".includes(found.state)) return false;
+      const threadState = await stateOf(`${process}/task/${thread}`);
+      if (threadState && !"TtZX".includes(threadState.state)) return false;
     }
   }
   return true;
