@@ -4,9 +4,12 @@ import { type Static, Type } from "typebox";
 import { KEY_MARKS, KEY_SHAPE } from "../schemas/accounts.ts";
 import { closed, isUrl, listSetting, optionalSetting, type Rule, textSetting, WEB } from "./settings.ts";
 
-const CIDR: Rule = {
-  fits: (text) => ipaddr.isValidCIDR(text),
-  expected: "networks as 10.0.0.0/8 or fd00::/8",
+const NETWORK: Rule = {
+  fits: (text) =>
+    ipaddr.isValidCIDR(text) ||
+    ipaddr.IPv4.isValidFourPartDecimal(text) ||
+    (ipaddr.IPv6.isValid(text) && !text.includes("%")),
+  expected: "networks as 10.0.0.0/8 or fd00::/8, or single addresses",
 };
 const RESOLVER: Rule = {
   fits: (text) => {
@@ -149,8 +152,9 @@ export const NODE_SECTIONS = {
       allow: listSetting({
         env: "TRAWL_EGRESS_ALLOW",
         shared: true,
-        rule: CIDR,
-        description: "Networks that SSRF protection allows although they are private (intranets, tests).",
+        rule: NETWORK,
+        description:
+          "Networks or single addresses that SSRF protection allows although they are private (intranets, tests).",
       }),
       dns_servers: listSetting({
         env: "TRAWL_DNS_SERVERS",

@@ -130,7 +130,8 @@ export function statusRoutes({
         handle: async ({ head }) => {
           // A proxy on this machine forwards requests of other machines: these are not local.
           const passed_on = head.headers.has("x-forwarded-for") || head.headers.has("forwarded");
-          if (passed_on || !isLoopback(head.address())) return NOT_FOUND;
+          if (passed_on || !isLoopback(head.address()) || !isLocalHost(head.headers.get("host")))
+            return NOT_FOUND;
           const text = await metrics.render();
           return { status: 200, headers: { "Content-Type": metrics.content_type }, body: Buffer.from(text) };
         },
@@ -141,3 +142,10 @@ export function statusRoutes({
 
 const isLoopback = (address: string): boolean =>
   /^(::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address) || address === "::1";
+
+/**
+ * Whether a Host field names this machine. A web page may point a name of its own at 127.0.0.1 (DNS rebinding) and read what
+ * a browser on this machine gets there; its requests carry that name.
+ */
+const isLocalHost = (host: string | undefined): boolean =>
+  host === undefined || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i.test(host);

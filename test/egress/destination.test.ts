@@ -303,6 +303,13 @@ describe("an allowance", () => {
     [["127.0.0.0/8"], "http://localhost/", "resolve"],
     [["10.1.0.0/16"], "http://wiki.intranet/", "resolve"],
     [[], "http://localhost/", "blocked_destination"],
+    // Metadata services hand out the machine's credentials: no allowance opens them.
+    [["169.254.0.0/16"], "http://metadata.google.internal/", "blocked_destination"],
+    [["10.0.0.0/8"], "http://METADATA.google.internal./", "blocked_destination"],
+    [["10.0.0.0/8"], "http://metadata/", "blocked_destination"],
+    [["10.0.0.0/8"], "http://a.metadata.internal/", "blocked_destination"],
+    [["10.0.0.0/8"], "http://instance-data.ec2.internal/", "blocked_destination"],
+    [["10.0.0.0/8"], "http://metadata.example.org/", "resolve"],
   ] as const)("of %j makes %s %s", (allow, url, outcome) => {
     expect(destination({ allow }).url(url)).toBe(outcome);
   });

@@ -72,6 +72,14 @@ describe("/health and /metrics", () => {
     ["", {}, 404],
     ["127.0.0.1.example.org", {}, 404],
     ["127.0.0.1", { "x-forwarded-for": "192.0.2.1" }, 404],
+    ["127.0.0.1", { host: "127.0.0.1:8080" }, 200],
+    ["::1", { host: "[::1]:8080" }, 200],
+    ["127.0.0.1", { host: "LocalHost" }, 200],
+    // A page of another site that points its own name at this machine.
+    ["127.0.0.1", { host: "evil.example:8080" }, 404],
+    ["127.0.0.1", { host: "127.0.0.1.evil.example" }, 404],
+    ["127.0.0.1", { host: "localhost.evil.example" }, 404],
+    ["127.0.0.1", { host: "" }, 404],
   ])("metrics from %s with %j: %i", async (address, headers, status) => {
     const { call } = await gatewayHarness();
     expect((await call("GET", "/metrics", { key: null, address, headers })).status).toBe(status);

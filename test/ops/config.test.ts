@@ -65,9 +65,9 @@ describe("a variable", () => {
     [{ PORT: "0" }, (config: Config) => config.gateway.port, 0],
     [{ TRAWL_ROLES: "worker, browser" }, (config: Config) => config.cluster.roles, ["worker", "browser"]],
     [
-      { TRAWL_EGRESS_ALLOW: "10.0.0.0/8,fd00::/8" },
+      { TRAWL_EGRESS_ALLOW: "10.0.0.0/8,fd00::/8,192.168.1.7,fd00::7" },
       (config: Config) => config.egress.allow,
-      ["10.0.0.0/8", "fd00::/8"],
+      ["10.0.0.0/8", "fd00::/8", "192.168.1.7", "fd00::7"],
     ],
     [
       { TRAWL_DNS_SERVERS: "192.0.2.1:5353,[2001:db8::1]:53,2001:db8::2" },
@@ -117,8 +117,8 @@ describe("a variable", () => {
     [{ TRAWL_ROLES: "worker,cook" }, "TRAWL_ROLES must be equal to one of the allowed values"],
     [{ TRAWL_ROLES: "," }, "TRAWL_ROLES must not have fewer than 1 items"],
     [
-      { TRAWL_EGRESS_ALLOW: "10.0.0.0" },
-      'TRAWL_EGRESS_ALLOW must be networks as 10.0.0.0/8 or fd00::/8, not "10.0.0.0"',
+      { TRAWL_EGRESS_ALLOW: "10.0.0" },
+      'TRAWL_EGRESS_ALLOW must be networks as 10.0.0.0/8 or fd00::/8, or single addresses, not "10.0.0"',
     ],
     [{ TRAWL_DNS_SERVERS: "dns.example" }, "TRAWL_DNS_SERVERS must be addresses"],
     [{ TRAWL_DNS_SERVERS: "192.0.2.1:0" }, "TRAWL_DNS_SERVERS must be addresses"],

@@ -46,7 +46,23 @@ const REFUSED_PORTS: ReadonlySet<number> = new Set([
 ]);
 
 /** Refused without asking a resolver, with everything below them, while no allowance is given. */
-const REFUSED_NAMES = ["localhost", "local", "internal", "intranet", "lan", "home.arpa", "metadata"] as const;
+const PRIVATE_NAMES = ["localhost", "local", "internal", "intranet", "lan", "home.arpa"] as const;
+
+/**
+ * The metadata services of clouds, which hand out the machine's credentials: refused with everything below them, whatever
+ * is allowed. An allowance names networks of the operator, and a resolver inside a cloud may answer these with one of them.
+ */
+const METADATA_NAMES = [
+  "metadata",
+  "metadata.internal",
+  "metadata.goog",
+  "google.internal",
+  "instance-data",
+  "instance-data.ec2.internal",
+] as const;
+
+const isBelow = (name: string, names: readonly string[]): boolean =>
+  names.some((parent) => name === parent || name.endsWith(`.${parent}`));
 
 /** What the range table of ipaddr.js 2.5.0 calls unicast and no caller should reach. */
 const REFUSED_BESIDES = [
@@ -148,8 +164,8 @@ export function destination({ allow = [], own = [] }: DestinationOptions = {}): 
       if (REFUSED_PORTS.has(port)) return "blocked_destination";
       if (ownEndpoints.some((endpoint) => endpoint.port === port && endpoint.name === name))
         return "blocked_destination";
-      const isPrivate = REFUSED_NAMES.some((refused) => name === refused || name.endsWith(`.${refused}`));
-      return isPrivate && allowances.length === 0 ? "blocked_destination" : "resolve";
+      if (isBelow(name, METADATA_NAMES)) return "blocked_destination";
+      return isBelow(name, PRIVATE_NAMES) && allowances.length === 0 ? "blocked_destination" : "resolve";
     },
   };
 }
