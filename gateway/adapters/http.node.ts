@@ -3,7 +3,7 @@
  * life of a request is in exchange.ts; this file has what is particular to this server, and two time limits it lacks.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { type Exchange, exchange, type Wire } from "../exchange.ts";
 import { addField, readFraming, FIELDS_MAX, HEADERS_MAX_BYTES } from "../framing.ts";
 import type { Head, Listen, Listening, Reply } from "../http.ts";
@@ -128,7 +128,11 @@ function headOf(req: IncomingMessage): Head {
 
 type Parties = Parameters<typeof exchange>[2];
 
+/** Connections that end with the answer they have: what came behind its request is not read as another. */
+const ending = new WeakSet<Socket>();
+
 function serve(req: IncomingMessage, res: ServerResponse, state: State, parties: Parties): void {
+  if (ending.has(req.socket)) return;
   let isLive = true;
   let isFinished = false;
   let call: Exchange | null = null;
@@ -168,6 +172,7 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
       fields.push(name, Buffer.from(reply.headers[name]!, "utf8").toString("latin1"));
     if (length !== null) fields.push("content-length", String(length));
     if (close || state.draining) fields.push("connection", "close");
+    if (close) ending.add(socket);
     res.writeHead(reply.status, fields);
   };
   const guarded = (write: () => void): void => {

@@ -18,6 +18,7 @@ const WRITTEN_BYTES = 64 * 1024;
 /** Between the last answer and the end of all connections, so that the kernel can send what it has buffered. */
 const LINGER_MS = 250;
 const BROKEN = Buffer.from('{"detail":"Bad Request"}');
+const EMPTY = Buffer.alloc(0);
 const JSON_TYPE = Buffer.from("application/json");
 
 /** What the package's own types leave out: the options beside a host name, and the constants as they are exported. */
@@ -123,7 +124,10 @@ function serve(res: HttpResponse, req: HttpRequest, server: Server, parties: Par
     req.forEach((name, value) => addField(headers, name, value));
     const framing = readFraming(headers);
     wire.hasBody = framing.kind === "none";
-    if (framing.kind === "broken") {
+    wire.isLastOfConnection = framing.kind === "unknown";
+    // An answer to HEAD cannot close its connection here, and no client sends it a body in chunks.
+    const isHeadInChunks = wire.isLastOfConnection && req.getCaseSensitiveMethod() === "HEAD";
+    if (framing.kind === "broken" || isHeadInChunks) {
       // Before anything else: this server judges the length only after the handler ran. Not at once: it would go on
       // to serve whatever came in the same packet; a request that arrives while one is pending closes the connection.
       setImmediate(() => wire.refuse());
@@ -168,6 +172,12 @@ class UwsWire implements Wire {
   hasBody = false;
   /** True in a callback for bytes of this connection: uWebSockets.js sends what is written there in one packet. */
   isCorked = false;
+  /**
+   * True when the body comes in chunks. This server's own reader takes a bare line feed for the end of a line and any two
+   * bytes for the line end behind a chunk, and shows neither, so it may see the end of the body elsewhere than a proxy did. The
+   * answer closes the connection, and nothing behind the body is read as a request.
+   */
+  isLastOfConnection = false;
   /** Continues a piece that the socket did not take whole. */
   #writable: ((offset: number) => boolean) | null = null;
   /** Resolves the wait for that piece. */
@@ -195,9 +205,17 @@ class UwsWire implements Wire {
   }
 
   whole(reply: Reply, bytes: Buffer | null, length: number | null, close: boolean): void {
-    if (bytes && bytes.length > COPIED_MAX_BYTES) {
+    if (this.isLastOfConnection && this.isCorked) {
+      // Not in the callback of its last chunk: what came in the same packet would be served next. A request that arrives while
+      // this one is pending closes the connection.
+      const copy = bytes && Buffer.from(bytes);
+      setImmediate(() => this.whole(reply, copy, length, close));
+    } else if (bytes && bytes.length > COPIED_MAX_BYTES) {
       this.head(reply, length, close);
-      void this.piece(bytes);
+      const taken = this.piece(bytes);
+      if (this.#total !== null) return;
+      if (taken === true) this.end();
+      else void taken.then((isTaken) => isTaken && this.end());
     } else if (this.isCorked) {
       try {
         this.#end(reply, bytes, length, close);
@@ -208,7 +226,8 @@ class UwsWire implements Wire {
   }
 
   head(reply: Reply, length: number | null, close: boolean): void {
-    this.#total = length;
+    // An answer of known length cannot close its connection here.
+    this.#total = this.isLastOfConnection ? null : length;
     this.#write(() => this.#begin(reply, close || this.#server.draining));
     if (!this.isLive) return;
     this.#res.onWritable((offset) => {
@@ -234,8 +253,8 @@ class UwsWire implements Wire {
   end(): void {
     this.#write(() => {
       // An answer of known length has ended with its last byte.
-      if (this.#total === null) this.#res.end();
-      else if (this.#total === 0) this.#res.end(Buffer.alloc(0));
+      if (this.#total === null) this.#res.end(undefined, this.isLastOfConnection);
+      else if (this.#total === 0) this.#res.end(EMPTY);
       this.#finish();
     });
   }
@@ -276,11 +295,11 @@ class UwsWire implements Wire {
 
   #end(reply: Reply, bytes: Buffer | null, length: number | null, close: boolean): void {
     const { draining } = this.#server;
-    if (bytes) {
+    if (bytes || this.isLastOfConnection) {
       // A connection is only cut when no more of its request is to come, or its client would read no answer.
-      const cut = close || (draining && this.hasBody);
+      const cut = close || this.isLastOfConnection || (draining && this.hasBody);
       this.#begin(reply, draining && !cut);
-      this.#res.end(bytes, cut);
+      this.#res.end(bytes ?? EMPTY, cut);
     } else {
       this.#begin(reply, close || draining);
       // Never with arguments: endWithoutBody(length) leaves the response pending, so the connection dies with its

@@ -72,8 +72,36 @@ const read = (url: URL) => JSON.parse(readFileSync(url, "utf8"));
 const own: { cases: WireCase[] } = read(new URL("wire.json", OWN));
 const ownText: Texts = read(new URL("text.json", OWN));
 
-/** `adapter` is the name test/http/server.ts knows it by. */
-export function httpSuite(name: string, adapter: string, listen: Listen): void {
+export interface HttpSuiteOptions {
+  /** The name test/http/server.ts knows the adapter by. */
+  readonly adapter: string;
+  /** The answer to a body in chunks ends its connection, because the adapter cannot see whether their framing was strict. */
+  readonly closesAfterChunks: boolean;
+}
+
+export function httpSuite(
+  name: string,
+  listen: Listen,
+  { adapter, closesAfterChunks }: HttpSuiteOptions,
+): void {
+  /** What is expected of a connection that stays open where chunks do not end it. */
+  const adapted = (cases: readonly WireCase[]): readonly WireCase[] =>
+    cases.map((each) => {
+      const sent = each.send.map((step) => (typeof step === "string" ? step : "")).join("");
+      const isChunked = /transfer-encoding: *chunked/i.test(sent);
+      if (!closesAfterChunks || !isChunked || each.expect.connection !== "open") return each;
+      // There is no second request on a connection that ends with its first answer.
+      const next = each.send.findIndex(
+        (step, at) => at > 0 && typeof step === "string" && step.startsWith("GET "),
+      );
+      const { responses: _responses, last_status: _last_status, ...first_answer } = each.expect;
+      return {
+        ...each,
+        send: next < 0 ? each.send : each.send.slice(0, next),
+        expect: { ...first_answer, connection: "closed" },
+      };
+    });
+
   describe(`HTTP on ${name}`, () => {
     const open: Listening[] = [];
     // The wire's runs close what they open; this is for the others.
@@ -512,14 +540,18 @@ export function httpSuite(name: string, adapter: string, listen: Listen): void {
     });
 
     describe("byte by byte", () => {
-      onTheWire(serve, own.cases, ownText);
+      onTheWire(serve, adapted(own.cases), ownText);
     });
 
     describe.skipIf(!existsSync(SHARED))(
       "byte by byte, shared (../shared/fixtures, when it is there)",
       () => {
         if (existsSync(SHARED))
-          onTheWire(serve, read(new URL("http-wire.json", SHARED)).cases, read(new URL("utf8.json", SHARED)));
+          onTheWire(
+            serve,
+            adapted(read(new URL("http-wire.json", SHARED)).cases),
+            read(new URL("utf8.json", SHARED)),
+          );
       },
     );
   });
