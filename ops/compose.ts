@@ -24,7 +24,7 @@ import { FEATURES } from "./features.ts";
 import { openHttp } from "./http.ts";
 import { ownEndpoints } from "./own-endpoints.ts";
 import { openRequestAudit } from "./request-audit.ts";
-import { dataPath, openBlobs, openDocuments } from "./stores.ts";
+import { claimData, dataPath, openBlobs, openDocuments } from "./stores.ts";
 
 /** A node that runs. */
 export interface Running {
@@ -67,6 +67,8 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const problem = topologyProblem(config);
   if (problem !== null) throw new Error(problem);
   const { roles } = config.cluster;
+  const lock = claimData(config);
+  closers.push(async () => lock[Symbol.dispose]());
   const metrics = prometheusMetrics();
   const log = pinoLog({ level: config.log.level });
   const clock = systemClock();

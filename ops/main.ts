@@ -9,6 +9,8 @@ import { trawl } from "./cli.ts";
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
 };
+// Stored pages may be private: files that a command makes are readable for their owner only.
+process.umask(0o077);
 const environment = { ...process.env };
 const clock = systemClock();
 let config: Config | null = null;
@@ -20,6 +22,7 @@ const starting = async (): Promise<Starting> => {
     onSignal: (call) => {
       for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, call);
     },
+    mono: () => clock.mono(),
     kill: (code) => process.exit(code),
   };
 };

@@ -2,10 +2,11 @@
  * Opens the document store and the blob store of a configuration. The drivers of MongoDB and S3 are loaded only when
  * they are configured, so that other starts, and commands like `trawl key`, stay fast.
  */
-import { mkdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { chmodSync, mkdirSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileBlobs } from "../cluster/adapters/blobs/blobs.file.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
+import { lockFile } from "../cluster/adapters/documents/process-lock.sqlite.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Config } from "./config.ts";
@@ -67,6 +68,55 @@ export async function openBlobs({ storage }: Config): Promise<Blobs> {
 
 /** A path in the data folder, which is created if necessary. */
 export function dataPath(folder: string, name: string): string {
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
   return join(resolve(folder), name);
+}
+
+const PRIVATE_FOLDER = 0o700;
+
+/**
+ * Makes this process the only one on its data, and the data folder readable for its owner only. The nodes of a cluster share
+ * their stores and keep only temporary files in the folder, so they take no lock. Throws a sentence when another process has
+ * the data; the lock ends with the process.
+ */
+export function claimData({ storage, cluster }: Config): Disposable {
+  const { data_dir, documents, blobs } = storage;
+  const lock_of_folder = dataPath(data_dir, "process.lock");
+  closeToOthers(data_dir);
+  const wanted = new Map<string, string>();
+  if (cluster.bus === "memory") {
+    wanted.set(lock_of_folder, data_dir);
+    if (documents.startsWith("sqlite:")) {
+      const path = documents.slice("sqlite:".length);
+      wanted.set(`${dataPath(dirname(path), basename(path))}.lock`, path);
+    }
+    if (blobs.startsWith("file:")) {
+      const path = blobs.slice("file:".length);
+      wanted.set(dataPath(path, "process.lock"), path);
+    }
+  }
+  const locks: Disposable[] = [];
+  const release = (): void => locks.forEach((lock) => lock[Symbol.dispose]());
+  for (const [file, place] of wanted) {
+    const lock = lockFile(file);
+    if (lock !== null) locks.push(lock);
+    else {
+      release();
+      throw new Error(
+        `Cannot use the data in "${place}": another process uses it. Stop that process, or set another TRAWL_DATA_DIR`,
+      );
+    }
+  }
+  return { [Symbol.dispose]: release };
+}
+
+/** A folder made by an earlier version or by hand may be readable for others. */
+function closeToOthers(folder: string): void {
+  if ((statSync(folder).mode & 0o077) === 0) return;
+  try {
+    chmodSync(folder, PRIVATE_FOLDER);
+  } catch (problem) {
+    // A volume of another user: its permissions are set where it is mounted.
+    if ((problem as NodeJS.ErrnoException).code !== "EPERM") throw problem;
+  }
 }

@@ -1,4 +1,7 @@
-/** trawl start: runs a node until a signal or `trawl drain` stops it. A second signal ends it at once. */
+/**
+ * trawl start: runs a node until a signal or `trawl drain` stops it. Signals within a second are one request to stop; a later
+ * one ends the process at once.
+ */
 import { Command } from "commander";
 import type { Config } from "../config.ts";
 import { CommandError, type Context, type Json, withJson } from "./context.ts";
@@ -17,16 +20,23 @@ export interface Starting {
   readonly start: (config: Config) => Promise<Running>;
   /** Calls back for each signal that asks the process to end. */
   readonly onSignal: (call: (name: string) => void) => void;
+  /** Monotonic milliseconds. */
+  readonly mono: () => number;
   readonly kill: (code: number) => never;
 }
 
 /** The exit code after a second signal. */
 const INTERRUPTED = 130;
+/**
+ * Ctrl-C and systemd signal the whole process group: the launcher of ops/node.mjs and npm pass the same signal on, so one
+ * request to stop arrives up to three times.
+ */
+const ONE_REQUEST_MS = 1_000;
 
 export const startCommand = (context: Context, starting: () => Promise<Starting>): Command =>
   withJson(new Command("start").description("run this node")).action(async ({ json }: Json) => {
     const config = context.config();
-    const { start, onSignal, kill } = await starting();
+    const { start, onSignal, mono, kill } = await starting();
     const running = await start(config).catch((problem: Error) => {
       throw new CommandError(problem.message);
     });
@@ -34,9 +44,13 @@ export const startCommand = (context: Context, starting: () => Promise<Starting>
     if (json) context.out(JSON.stringify({ address, http, first_key }));
     else for (const line of greeting(running, config)) context.out(line);
 
-    let signals = 0;
+    let requested_ms: number | null = null;
     onSignal((name) => {
-      if (++signals > 1) kill(INTERRUPTED);
+      if (requested_ms !== null) {
+        if (mono() - requested_ms > ONE_REQUEST_MS) kill(INTERRUPTED);
+        return;
+      }
+      requested_ms = mono();
       context.err(`${name}: waiting for requests in flight to end; send it again to stop at once`);
       // A failure of the stop ends the process below.
       running.stop().catch(() => {});

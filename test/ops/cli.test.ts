@@ -169,6 +169,8 @@ describe("config", () => {
 });
 
 describe("start", () => {
+  let mono_ms = 0;
+
   test("prints the address, the first key and a line that works, and stops when it is told to", async () => {
     const signals: ((name: string) => void)[] = [];
     let stopped = 0;
@@ -189,6 +191,7 @@ describe("start", () => {
             ended: over.promise,
           }),
           onSignal: (call) => void signals.push(call),
+          mono: () => mono_ms,
           kill: () => {
             throw new Error("killed");
           },
@@ -197,11 +200,17 @@ describe("start", () => {
     );
     const ended = run("start");
     await expect.poll(() => signals.length).toBe(1);
-    signals[0]!("SIGTERM");
-    const { code, out } = await ended;
+    // Ctrl-C reaches the whole process group, and the launcher passes it on.
+    for (const name of ["SIGTERM", "SIGINT", "SIGTERM", "SIGHUP", "SIGTERM"]) {
+      signals[0]!(name);
+      mono_ms += 250;
+    }
+    const { code, out, err } = await ended;
     expect([code, stopped]).toEqual([0, 1]);
+    expect(err.match(/waiting for requests/g)).toHaveLength(1);
     expect(out).toContain("Trawl answers at http://127.0.0.1:4711");
     expect(out).toContain('curl http://127.0.0.1:4711/v1/fetch -H "Authorization: Bearer ak_first"');
+    mono_ms += 1;
     expect(() => signals[0]!("SIGINT")).toThrow("killed");
   });
 
@@ -219,6 +228,7 @@ describe("start", () => {
             ended: Promise.resolve(),
           }),
           onSignal: () => {},
+          mono: () => mono_ms,
           kill: () => {
             throw new Error("killed");
           },
@@ -238,6 +248,7 @@ describe("start", () => {
         starting: async () => ({
           start: () => Promise.reject(new Error("Cannot listen on 127.0.0.1:80")),
           onSignal: () => {},
+          mono: () => mono_ms,
           kill: () => {
             throw new Error("killed");
           },

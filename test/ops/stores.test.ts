@@ -57,7 +57,13 @@ describe.skipIf(documents === null || blobs === null)("a service on MongoDB and 
 
         // Open connections keep no process alive that could not start.
         const second = spawn(process.execPath, [MAIN, "start"], {
-          env: { ...process.env, ...environment, TRAWL_BUS: "memory", PORT: new URL(service.url).port },
+          env: {
+            ...process.env,
+            ...environment,
+            TRAWL_BUS: "memory",
+            TRAWL_DATA_DIR: join(folder, "second"),
+            PORT: new URL(service.url).port,
+          },
         });
         const stderr_lines = second.stderr.toArray();
         const [code] = await once(second, "exit");
