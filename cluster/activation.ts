@@ -3,14 +3,16 @@ import { asFault, reportFailure } from "./failures.ts";
 import { EMPTY_QUEUE, finishOne, schedule, trackAsk } from "./mailbox.ts";
 import type { ActorKind, Activation } from "./node-state.ts";
 import { scheduleSweep } from "./passivation.ts";
-import type { Fault } from "./ports/fault.ts";
+import { type Fault, isInfrastructureFault } from "./ports/fault.ts";
 import { scheduleReminder } from "./reminders.ts";
+import { endStoreWait, waitForStore } from "./store-wait.ts";
 
-/** A tell that failed so often is dead-lettered; an ask is repeated by its caller. */
+/** A tell whose turn broke so often is dead-lettered; an ask is repeated by its caller. */
 export const MAX_ATTEMPTS = 5;
 export const RETRY_DELAY_MS = 250;
 
 function newActivation(kind: ActorKind, key: string): Activation {
+  const now_ms = kind.shard.node.clock.now();
   return {
     kind,
     key,
@@ -19,9 +21,13 @@ function newActivation(kind: ActorKind, key: string): Activation {
     state: undefined,
     snapshot: undefined,
     version: 0,
-    last_ms: kind.shard.node.clock.now(),
+    last_ms: now_ms,
     runningWork: 0,
     queue: EMPTY_QUEUE,
+    current: null,
+    storeWait: null,
+    failure: null,
+    flushed_ms: now_ms,
     openAsks: null,
     timers: null,
     workAbort: null,
@@ -40,18 +46,34 @@ export function activationFor(kind: ActorKind, key: string): Activation {
   return activation;
 }
 
-function load(activation: Activation): void {
+function load(activation: Activation, failures = 0): void {
   const { kind, key } = activation;
   if (activation.phase === "ended") return;
   if (!kind.actor.persist) return activate(activation, null, 0);
   kind.shard.node.documents.get(kind.name, key).then(
     (stored) => activate(activation, stored?.value ?? null, stored?.version ?? 0),
-    (problem: unknown) => failLoad(activation, problem),
+    (problem: unknown) => {
+      if (activation.phase === "ended") return;
+      if (isInfrastructureFault(problem))
+        waitForStore(activation, problem, failures, () => load(activation, failures + 1));
+      else failLoad(activation, problem);
+    },
   );
+}
+
+/** A node that may have lost the key waits: it must not write what it reads of the next owner's. */
+function loadLater(activation: Activation, pause_ms: number): void {
+  const { shard } = activation.kind;
+  const { clock } = shard.node;
+  clock.at(clock.now() + pause_ms, () => {
+    if (shard.mode === "open" && !shard.context.ownsKeys()) loadLater(activation, pause_ms);
+    else load(activation);
+  });
 }
 
 function activate(activation: Activation, value: unknown, version: number): void {
   if (activation.phase === "ended") return;
+  endStoreWait(activation);
   const { kind, key } = activation;
   const { actor } = kind;
   try {
@@ -68,7 +90,7 @@ function activate(activation: Activation, value: unknown, version: number): void
   schedule(activation);
 }
 
-/** The snapshot cannot be read at the moment: callers get a fault, tells stay and are tried again. */
+/** The snapshot breaks the actor's code: callers get a fault, tells are tried again and dead-lettered in the end. */
 function failLoad(activation: Activation, problem: unknown): void {
   if (activation.phase === "ended") return;
   const { kind, key, queue } = activation;
@@ -87,6 +109,7 @@ function failLoad(activation: Activation, problem: unknown): void {
 /** Stops timers and aborts background work; what waits in the mailbox is the caller's to settle. */
 export function deactivate(activation: Activation): void {
   activation.phase = "ended";
+  endStoreWait(activation);
   for (const timer of activation.timers?.values() ?? []) timer[Symbol.dispose]();
   activation.workAbort?.abort();
 }
@@ -114,5 +137,5 @@ export function failActivation(activation: Activation, fault: Fault, pause_ms = 
   for (const entry of queue) trackAsk(successor, entry);
   kind.activations.set(key, successor);
   if (pause_ms === 0) load(successor);
-  else shard.node.clock.at(shard.node.clock.now() + pause_ms, () => load(successor));
+  else loadLater(successor, pause_ms);
 }

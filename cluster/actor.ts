@@ -15,6 +15,11 @@ export interface Turn<State, Own> {
   readonly key: string;
   /** The time at which this turn began. It does not move within a turn. */
   readonly now_ms: number;
+  /**
+   * When the effects of the last turn of this activation left: once that turn was stored, which takes long while the
+   * store does not answer.
+   */
+  readonly last_flush_ms: number;
   /** Uniform in [0, 1), from the node's seed. */
   readonly random: () => number;
   /** The actor's memory; assign to it. Its snapshot is stored before any effect of this turn leaves. */

@@ -35,10 +35,10 @@ export function startWork(activation: Activation, operation: string, work: Backg
     // While the partition moves, its work is refused what it asks for and the next owner begins it again: no failure.
     if (shard.mode === "open" || !isLeaseLost(problem))
       reportFailure(shard.node, kind.name, key, operation, problem);
-    failActivation(
-      activation,
-      asFault(problem, `Cannot answer for "${kind.name}/${key}": its background work failed`),
-    );
+    const fault = asFault(problem, `Cannot answer for "${kind.name}/${key}": its background work failed`);
+    // The message whose turn is being stored is not given up for it.
+    if (activation.phase === "storing") activation.failure ??= fault;
+    else failActivation(activation, fault);
   }
 
   // Inside a promise, so that a throw before the first await is no different from one after it.

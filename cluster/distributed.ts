@@ -27,7 +27,8 @@ import { Fault } from "./ports/fault.ts";
 import type { Leases } from "./ports/leases.ts";
 import { SILENT_LOG } from "./ports/log.ts";
 import { SILENT_METRICS } from "./ports/metrics.ts";
-import { retryTell } from "./tell-retries.ts";
+import { type OutgoingTell, tellLines } from "./tell-retries.ts";
+import { encodeBody, validatorsOf } from "./wire.ts";
 
 export interface DistributedDeps extends ClusterDeps {
   readonly bus: Bus;
@@ -70,6 +71,9 @@ export async function distributed(
     nextId: 0,
     isStopping: false,
   };
+  const tells = tellLines<OutgoingClusterTell>({ clock, metrics, log }, (outgoing) =>
+    deliverTell(state, outgoing),
+  );
   const localNode = node(
     actors,
     { ...deps, metrics, log },
@@ -77,7 +81,7 @@ export async function distributed(
       reply: (reply_to, outcome) => reply(state, reply_to, outcome),
       tell: (contract, key, operation, message) => {
         const dedup_id = `${nodeName}:tell:${state.nextId++}`;
-        tell(state, { contract, key, operation, message, dedup_id });
+        tells.send({ name: contract.name, contract, key, operation, message, dedup_id });
       },
     },
   );
@@ -129,38 +133,30 @@ export async function distributed(
   };
 }
 
-interface OutgoingTell {
+interface OutgoingClusterTell extends OutgoingTell {
   readonly contract: Actor["contract"];
-  readonly key: string;
-  readonly operation: string;
-  readonly message: unknown;
   /** The same for every attempt: a refusal may only mean that the answer got lost. */
   readonly dedup_id: string;
 }
 
-/** Sends a tell of a turn to its actor; tries again while it is refused. */
-function tell(state: ClusterState, outgoing: OutgoingTell, retries = 0): void {
-  const { contract, key, operation, message, dedup_id } = outgoing;
-  const { name } = contract;
+/** Gives the tell of a turn to its actor here, or to the bus. Throws, or rejects with, a Fault when it is refused. */
+function deliverTell(state: ClusterState, outgoing: OutgoingClusterTell): void | Promise<void> {
+  const { name, contract, key, operation, message, dedup_id } = outgoing;
   const partition = partitionOf(contract.shard_by, key);
   const local = openPartitionAt(state, partition);
-  const sent = local
-    ? Promise.resolve().then(() => local.shard.deliver(name, key, localEntry(operation, message)))
-    : state.bus.send({
-        stream: "work",
-        partition,
-        name,
-        key,
-        body: JSON.stringify({ key, operation, message }),
-        dedup_id,
-        reply_to: null,
-        deadline_ms: null,
-      });
-  sent.catch((problem: unknown) =>
-    retryTell(state, { actor: name, key, operation, problem, retries }, () =>
-      tell(state, outgoing, retries + 1),
-    ),
-  );
+  if (local) return local.shard.deliver(name, key, localEntry(operation, message));
+  const body = encodeBody({ key, operation, message }, validatorsOf(contract, operation), state.clock.now());
+  const envelope = {
+    stream: "work",
+    partition,
+    name,
+    key,
+    body,
+    dedup_id,
+    reply_to: null,
+    timeout_ms: null,
+  } as const;
+  return state.bus.send(envelope).then(() => {});
 }
 
 /**

@@ -17,7 +17,7 @@ import { Fault } from "./ports/fault.ts";
 import { type Log, SILENT_LOG } from "./ports/log.ts";
 import { type Metrics, SILENT_METRICS } from "./ports/metrics.ts";
 import type { Random } from "./ports/random.ts";
-import { retryTell } from "./tell-retries.ts";
+import { tellLines } from "./tell-retries.ts";
 import { copyOverWire, validatorsOf } from "./wire.ts";
 
 export interface ClusterDeps {
@@ -52,21 +52,9 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
   let nextToken = 0;
   let isStopping = false;
 
-  function tell(
-    contract: Actor["contract"],
-    key: string,
-    operation: string,
-    message: unknown,
-    retries = 0,
-  ): void {
-    try {
-      shard.deliver(contract.name, key, localEntry(operation, message));
-    } catch (problem) {
-      retryTell({ clock, metrics, log }, { actor: contract.name, key, operation, problem, retries }, () =>
-        tell(contract, key, operation, message, retries + 1),
-      );
-    }
-  }
+  const tells = tellLines({ clock, metrics, log }, ({ name, key, operation, message }) =>
+    shard.deliver(name, key, localEntry(operation, message)),
+  );
 
   const clientFor =
     (isExternal: boolean): ActorClient =>
@@ -84,13 +72,13 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
       try {
         if (isStopping && isExternal)
           throw new Fault("no_answer", `Cannot ask "${of.name}/${key}": this node is stopping`);
-        const { message: validator } = validatorsOf(of, operation);
+        const { kind, message: validator } = validatorsOf(of, operation);
         shard.deliver(of.name, key, {
           operation,
           message: copyOverWire(`"${of.name}.${operation}"`, validator, message),
           reply_to,
           isRepeatable: idempotency_id !== undefined,
-          deadline_ms,
+          deadline_ms: kind === "tell" ? Infinity : deadline_ms,
           ack: null,
           isLocal: true,
           failedAttempts: 0,
@@ -102,7 +90,14 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
       return promise;
     };
 
-  const localNode = node(actors, { ...deps, metrics, log }, { reply: pending.resolve, tell });
+  const localNode = node(
+    actors,
+    { ...deps, metrics, log },
+    {
+      reply: pending.resolve,
+      tell: ({ name }, key, operation, message) => tells.send({ name, key, operation, message }),
+    },
+  );
   const shard = localNode.openShard({ ownsKeys: () => true, epoch: 0, ask: clientFor(false) });
   const recovered = shard.recover(Array.from({ length: PARTITIONS }, (_, partition) => partition));
   // The caller may wait for it; a test that does not must not fail by it.

@@ -1,5 +1,5 @@
 /** What a failure looks like to the caller, to the metrics and to the log. */
-import { Fault } from "./ports/fault.ts";
+import { Fault, isInfrastructureFault } from "./ports/fault.ts";
 import type { ActorKind, NodeDeps } from "./node-state.ts";
 
 /** Neither the message nor the state is logged: they may hold what no log should. */
@@ -14,8 +14,9 @@ export function reportFailure(
   log.error("A turn failed", { actor, key, operation, problem });
 }
 
+/** A store or a bus that did not answer keeps its code, so that the caller learns which; anything else is no_answer. */
 export const asFault = (problem: unknown, text: string): Fault =>
-  new Fault("no_answer", text, { cause: problem });
+  new Fault(isInfrastructureFault(problem) ? problem.code : "no_answer", text, { cause: problem });
 
 export const isLeaseLost = (problem: unknown): boolean =>
   problem instanceof Fault && problem.code === "lease_lost";

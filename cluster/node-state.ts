@@ -98,6 +98,8 @@ export interface NodeState extends NodeDeps {
   /** Recoveries that read the store at this moment, and those that wait for their turn. */
   recovering: number;
   readonly recoveryWaiters: (() => void)[];
+  /** Activations that wait for the document store (store-wait.ts), and since when the first of them has. */
+  readonly storeWaits: { count: number; since_ms: number };
   readonly sweep: { isActive: boolean; isClosed: boolean; timer: Disposable | null };
   /** From a mailbox up to a turn (turn.ts). */
   readonly takeTurn: (activation: Activation, entry: MailboxEntry) => void;
@@ -140,6 +142,14 @@ export interface Activation {
   last_ms: number;
   runningWork: number;
   queue: MailboxEntry[];
+  /** The message whose turn is being stored. */
+  current: MailboxEntry | null;
+  /** Waits for the document store; null: the store answers, or nothing is asked of it. */
+  storeWait: Disposable | null;
+  /** Why the activation ends once its turn is stored: its background work failed meanwhile. */
+  failure: Fault | null;
+  /** When the effects of its last turn left. */
+  flushed_ms: number;
   /** Asks that are not answered yet, queued or deferred; null until there is one. */
   openAsks: Map<string, MailboxEntry> | null;
   timers: Map<string, Disposable> | null;

@@ -50,6 +50,7 @@ export function node(actors: readonly Actor[], deps: NodeDeps, outbound: Outboun
     isRunning: false,
     recovering: 0,
     recoveryWaiters: [],
+    storeWaits: { count: 0, since_ms: 0 },
     sweep: { isActive: false, isClosed: false, timer: null },
     takeTurn,
     activationFor,

@@ -12,14 +12,16 @@ import { ASK_TIMEOUT_MS, type PendingAsks } from "./pending-asks.ts";
 import { partitionOf } from "./placement.ts";
 import type { Bus, Inbox } from "./ports/bus.ts";
 import type { Clock } from "./ports/clock.ts";
-import { Fault, type FaultCode } from "./ports/fault.ts";
+import { Fault, type FaultCode, isInfrastructureFault } from "./ports/fault.ts";
 import type { Shard } from "./shard.ts";
-import { copyOverWire, validatorsOf } from "./wire.ts";
+import { copyOverWire, encodeBody, type OperationValidators, validatorsOf } from "./wire.ts";
 import type { Metrics } from "./ports/metrics.ts";
 import type { Log } from "./ports/log.ts";
 
 /** An open ask older than this is sent again, this often. */
 const RESEND_AFTER_MS = 10_000;
+/** A tell of background work that the bus refused. */
+const TELL_RESEND_AFTER_MS = 1_000;
 
 /** A partition that this node owns and has opened. */
 export interface LocalPartition extends PartitionLease {
@@ -35,8 +37,7 @@ interface OutstandingAsk {
   readonly key: string;
   readonly operation: string;
   readonly message: unknown;
-  /** The same on the wire. */
-  readonly body: string;
+  readonly validators: OperationValidators;
   readonly reply_to: string;
   readonly deadline_ms: number;
   readonly partition: number;
@@ -98,8 +99,9 @@ export const clientFor =
     try {
       if (state.isStopping && isExternal)
         throw new Fault("no_answer", `Cannot ask "${of.name}/${key}": this node is stopping`);
-      const { kind, message: validator } = validatorsOf(of, operation);
-      const copy = copyOverWire(`"${of.name}.${operation}"`, validator, message);
+      const validators = validatorsOf(of, operation);
+      const { kind } = validators;
+      const copy = copyOverWire(`"${of.name}.${operation}"`, validators.message, message);
       const ask: OutstandingAsk = {
         kind,
         token,
@@ -107,7 +109,7 @@ export const clientFor =
         key,
         operation,
         message: copy,
-        body: JSON.stringify({ key, operation, message: copy }),
+        validators,
         reply_to: `${of.name}.${operation}#${state.inbox.address(token)}`,
         deadline_ms,
         partition: partitionOf(of.shard_by, key),
@@ -119,7 +121,12 @@ export const clientFor =
         sentTo: null,
       };
       state.outstanding.set(token, ask);
-      send(state, ask).catch((problem: unknown) => failAsk(state, token, problem));
+      send(state, ask).catch((problem: unknown) => {
+        // How work ended must not be lost because the bus was away for a moment.
+        if (kind === "tell" && !isExternal && isInfrastructureFault(problem))
+          ask.resend_at_ms = state.clock.now() + TELL_RESEND_AFTER_MS;
+        else failAsk(state, token, problem);
+      });
     } catch (problem) {
       failAsk(state, token, problem);
     }
@@ -137,26 +144,36 @@ async function send(state: ClusterState, ask: OutstandingAsk): Promise<void> {
     null;
   ask.sentTo = local;
   if (local) {
-    const entry = { operation, message: ask.message, reply_to, isRepeatable: true, deadline_ms };
+    // Whatever becomes of its sender, a tell is handled.
+    const until_ms = kind === "tell" ? Infinity : deadline_ms;
+    const entry = { operation, message: ask.message, reply_to, isRepeatable: true, deadline_ms: until_ms };
     return local.shard.deliver(name, key, { ...entry, ack: null, isLocal: true, failedAttempts: 0 });
   }
   // The next owner would answer, but it waits for this very work to end.
   if (kind === "ask" && isOwnPartition && state.partitions.has(partition))
     throw new Fault("lease_lost", `Cannot ask "${name}/${key}": its partition is moving`);
-  const envelope = { partition, name, key, body: ask.body };
+  const now_ms = state.clock.now();
+  const body = encodeBody({ key, operation, message: ask.message }, ask.validators, now_ms);
+  const envelope = { partition, name, key, body };
   if (kind === "tell") {
     await state.bus.send({
       ...envelope,
       stream: "work",
       dedup_id: ask.dedup_id,
       reply_to: null,
-      deadline_ms: null,
+      timeout_ms: null,
     });
     return resolveAsk(state, token, { reply: undefined });
   }
   // Every attempt is another envelope: the first may have been answered already, and the answer lost.
   const dedup_id = `${state.nodeName}:${token}:${ask.serial}.${ask.attempt}`;
-  await state.bus.send({ ...envelope, stream: "sync", dedup_id, reply_to, deadline_ms });
+  await state.bus.send({
+    ...envelope,
+    stream: "sync",
+    dedup_id,
+    reply_to,
+    timeout_ms: Math.max(1, deadline_ms - now_ms),
+  });
 }
 
 /** Ends an ask with its outcome; nothing happens when it has ended already. */
@@ -189,11 +206,14 @@ export function resendAsks(state: ClusterState, all: boolean): void {
   }
 }
 
-/** The asks of background work of a partition that this node has lost. */
+/**
+ * The asks of background work of a partition that this node has lost. Its tells are sent on: the next owner must hear how
+ * the work ended.
+ */
 export function failAsksFrom(state: ClusterState, partition: number): void {
   const fault = new Fault("lease_lost", `Partition ${partition} is another node's now`);
-  for (const [token, { fromPartition }] of state.outstanding)
-    if (fromPartition === partition) resolveAsk(state, token, { fault });
+  for (const [token, { kind, fromPartition }] of state.outstanding)
+    if (fromPartition === partition && kind === "ask") resolveAsk(state, token, { fault });
 }
 
 /** Sends an outcome to the caller: in this process directly, otherwise over the bus. */

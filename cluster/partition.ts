@@ -18,7 +18,7 @@ import type { PartitionHandle, PartitionLease } from "./partition-lease.ts";
 import type { Delivery, Envelope, Subscription } from "./ports/bus.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Shard } from "./shard.ts";
-import { assertFits, validatorsOf } from "./wire.ts";
+import { decodeMessage, validatorsOf } from "./wire.ts";
 
 const ACK_RETRY_MS = 100;
 const RECOVERY_RETRY_MS = 1_000;
@@ -117,20 +117,20 @@ function receive(open: OpenPartition, delivery: Delivery): void {
   if (!lease.isHeld() || local.isClosing) return;
   open.unacknowledged.add(delivery);
   const { envelope } = delivery;
-  const { name, key, reply_to, deadline_ms } = envelope;
+  const { name, key, reply_to, timeout_ms } = envelope;
   const ack = (reason: AckReason): void => {
     if (reason === "dead_lettered") cluster.log.warn("A message was dead-lettered", { actor: name, key });
     void acknowledge(open, delivery);
   };
-  if (deadline_ms !== null && deadline_ms <= cluster.clock.now()) return ack("expired");
   try {
-    const { operation, message } = decode(open.deps.actors, envelope);
+    const now_ms = cluster.clock.now();
+    const { operation, message } = decode(open.deps.actors, envelope, now_ms);
     local.shard.deliver(name, key, {
       operation,
       message,
       reply_to: reply_to ?? "",
       isRepeatable: reply_to !== null,
-      deadline_ms: deadline_ms ?? Infinity,
+      deadline_ms: timeout_ms === null ? Infinity : now_ms + timeout_ms,
       ack,
       isLocal: false,
       failedAttempts: 0,
@@ -144,12 +144,16 @@ function receive(open: OpenPartition, delivery: Delivery): void {
   }
 }
 
-function decode(actors: readonly Actor[], { name, body }: Envelope): { operation: string; message: unknown } {
+function decode(
+  actors: readonly Actor[],
+  { name, body }: Envelope,
+  now_ms: number,
+): { operation: string; message: unknown } {
   const actor = actors.find(({ contract }) => contract.name === name);
   if (!actor) throw new TypeError(`Cannot take an envelope for "${name}": it is not part of this node`);
   const { operation, message } = JSON.parse(body) as { operation: string; message: unknown };
-  const { message: validator } = validatorsOf(actor.contract, operation);
-  return { operation, message: assertFits(`"${name}.${operation}"`, validator, message) };
+  const validators = validatorsOf(actor.contract, operation);
+  return { operation, message: decodeMessage(`"${name}.${operation}"`, message, validators, now_ms) };
 }
 
 async function acknowledge(open: OpenPartition, delivery: Delivery): Promise<void> {

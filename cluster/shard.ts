@@ -5,7 +5,14 @@
 import { activationFor, deactivate } from "./activation.ts";
 import { leaseLost, mailboxFull } from "./failures.ts";
 import { enqueue, finishOne, trackAsk } from "./mailbox.ts";
-import type { ActorKind, MailboxEntry, NodeState, ShardContext, ShardState } from "./node-state.ts";
+import type {
+  Activation,
+  ActorKind,
+  MailboxEntry,
+  NodeState,
+  ShardContext,
+  ShardState,
+} from "./node-state.ts";
 import { MAX_MAILBOX_LENGTH } from "./ports/bus.ts";
 import type { Fault } from "./ports/fault.ts";
 import { recoverReminders } from "./reminders.ts";
@@ -109,6 +116,14 @@ function close(shard: ShardState): void {
     }
 }
 
+/** Tells of turns whose only copy is here go to the next owner. Asks and tells with an address are their sender's to repeat. */
+function sendOn({ kind, key, current, queue }: Activation): void {
+  const { contract } = kind.actor;
+  for (const entry of current ? [current, ...queue] : queue)
+    if (entry.isLocal && entry.reply_to === "" && entry.operation in (contract.operations as object))
+      kind.shard.node.outbound.tell(contract, key, entry.operation, entry.message);
+}
+
 function drop(shard: ShardState, reason: StopReason): void {
   shard.mode = "ended";
   shard.node.shards.delete(shard);
@@ -117,7 +132,10 @@ function drop(shard: ShardState, reason: StopReason): void {
     kind.reminders.clear();
     for (const activation of kind.activations.values()) {
       deactivate(activation);
-      if (reason === "handed_off") continue;
+      if (reason === "handed_off") {
+        sendOn(activation);
+        continue;
+      }
       for (const to of activation.openAsks?.keys() ?? []) shard.node.outbound.reply(to, { fault: reason });
     }
     kind.activations.clear();

@@ -1,33 +1,116 @@
-/** What happens to a tell that a mailbox or the bus refuses: it is sent again for ten seconds, then lost and counted. */
+/**
+ * Tells of turns on their way to their actors. Those to one actor form a line: the next leaves when the one before was
+ * taken, so they arrive in the order in which they were sent, also after refusals.
+ *
+ * A tell that the bus or a moving partition refuses is tried again, with growing pauses, for as long as the node runs; one
+ * that a full mailbox refuses, for ten minutes. What is given up is counted and logged.
+ */
 import type { Clock } from "./ports/clock.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Log } from "./ports/log.ts";
 import type { Metrics } from "./ports/metrics.ts";
 
-const TELL_RETRY_MS = 250;
-const MAX_TELL_RETRIES = 40;
+const FIRST_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 4_000;
+/** 250 ms, 500 ms, 1 s, 2 s, and then every 4 s: about ten minutes. */
+const MAX_REFUSALS = 150;
+/** Tells of one node that wait; one more is given up. They are in memory, at most 256 KB each and usually below 1 KB. */
+export const MAX_WAITING_TELLS = 10_000;
 
-export interface RefusedTell {
-  readonly actor: string;
+export interface OutgoingTell {
+  readonly name: string;
   readonly key: string;
   readonly operation: string;
-  /** Why it was refused. */
-  readonly problem: unknown;
-  /** Retries so far. */
-  readonly retries: number;
+  readonly message: unknown;
 }
 
-/** Calls `send` a little later, or reports the loss. A message that is too large stays too large: no retry. */
-export function retryTell(
-  { clock, metrics, log }: { readonly clock: Clock; readonly metrics: Metrics; readonly log: Log },
-  { actor, key, operation, problem, retries }: RefusedTell,
-  send: () => void,
-): void {
-  const isTemporary = problem instanceof Fault && problem.code !== "message_too_large";
-  if (isTemporary && retries < MAX_TELL_RETRIES) {
-    clock.at(clock.now() + TELL_RETRY_MS, send);
-    return;
+export interface TellLines<T extends OutgoingTell> {
+  /** Never throws. */
+  readonly send: (tell: T) => void;
+  /** Tells that were not taken yet. */
+  readonly size: () => number;
+}
+
+interface TellDeps {
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** `deliver` returns, or resolves, once the tell was taken; it throws, or rejects with, a Fault when it was refused. */
+export function tellLines<T extends OutgoingTell>(
+  { clock, metrics, log }: TellDeps,
+  deliver: (tell: T) => void | Promise<void>,
+): TellLines<T> {
+  const lines = new Map<string, T[]>();
+  let size = 0;
+
+  function lose({ name, key, operation }: T, problem: unknown): void {
+    if (problem instanceof Fault) metrics.count("trawl_faults_total", { code: problem.code });
+    log.error("A message was lost", { actor: name, key, operation, problem });
   }
-  if (problem instanceof Fault) metrics.count("trawl_faults_total", { code: problem.code });
-  log.error("A message was lost", { actor, key, operation, problem });
+
+  function shift(line: T[]): void {
+    line.shift();
+    size--;
+  }
+
+  /** Sends what stands in the line, one after the other, until a delivery takes its time or is refused. */
+  function advance(to: string, line: T[], refusals: number): void {
+    for (let failures = refusals; line.length > 0; failures = 0) {
+      const tell = line[0]!;
+      let delivery: void | Promise<void>;
+      try {
+        delivery = deliver(tell);
+      } catch (problem) {
+        return onRefused(to, line, problem, failures);
+      }
+      if (delivery) {
+        delivery.then(
+          () => {
+            shift(line);
+            advance(to, line, 0);
+          },
+          (problem: unknown) => onRefused(to, line, problem, failures),
+        );
+        return;
+      }
+      shift(line);
+    }
+    lines.delete(to);
+  }
+
+  function onRefused(to: string, line: T[], problem: unknown, failures: number): void {
+    if (!isTemporary(problem, failures)) {
+      lose(line[0]!, problem);
+      shift(line);
+      return advance(to, line, 0);
+    }
+    const pause_ms = Math.min(FIRST_PAUSE_MS * 2 ** failures, MAX_PAUSE_MS);
+    clock.at(clock.now() + pause_ms, () => advance(to, line, failures + 1));
+  }
+
+  return {
+    send(tell) {
+      const to = `${tell.name}/${tell.key}`;
+      const line = lines.get(to);
+      if (size >= MAX_WAITING_TELLS)
+        return lose(
+          tell,
+          new Fault("mailbox_full", `Cannot send to "${to}": ${size} messages wait to leave`),
+        );
+      size++;
+      if (line) return void line.push(tell);
+      const begun = [tell];
+      lines.set(to, begun);
+      advance(to, begun, 0);
+    },
+    size: () => size,
+  };
+}
+
+/** A message that is too large stays too large, and one that is no message of its contract stays a mistake. */
+function isTemporary(problem: unknown, refusals: number): boolean {
+  if (!(problem instanceof Fault) || problem.code === "message_too_large") return false;
+  return problem.code !== "mailbox_full" || refusals < MAX_REFUSALS;
 }

@@ -5,11 +5,13 @@
 import { type Turn, DEFERRED } from "./actor.ts";
 import { failActivation, MAX_ATTEMPTS, RETRY_DELAY_MS } from "./activation.ts";
 import { type BackgroundWork, startWork } from "./background-work.ts";
-import { asFault, reportFailure } from "./failures.ts";
+import { asFault, isLeaseLost, leaseLost, reportFailure } from "./failures.ts";
 import { acknowledge, enqueue, finishOne, schedule } from "./mailbox.ts";
 import { type Activation, localEntry, type MailboxEntry } from "./node-state.ts";
-import { Fault } from "./ports/fault.ts";
+import type { Versioned } from "./ports/documents.ts";
+import { Fault, isInfrastructureFault } from "./ports/fault.ts";
 import { reminderTag, scheduleReminder } from "./reminders.ts";
+import { endStoreWait, waitForStore } from "./store-wait.ts";
 import { copyOverWire, validatorsOf } from "./wire.ts";
 
 /** What the handler asked for and what leaves once its turn is stored. */
@@ -62,6 +64,7 @@ function newTurn(
   return {
     key,
     now_ms,
+    last_flush_ms: activation.flushed_ms,
     random: node.nextRandom,
     state: activation.state,
     deferReply: () => entry.reply_to,
@@ -91,7 +94,7 @@ function add({ kind, key }: Activation, outbox: Outbox, effect: () => void): voi
   outbox.effects.push(effect);
 }
 
-/** Stores what changed; the mailbox waits meanwhile. */
+/** Stores what changed; the mailbox waits meanwhile, for as long as the store does not answer. */
 function storeTurn(
   activation: Activation,
   entry: MailboxEntry,
@@ -100,42 +103,91 @@ function storeTurn(
   outbox: Outbox,
 ): void {
   activation.phase = "storing";
-  store(activation, snapshot, turn.now_ms).then(
-    () => {
-      if (activation.phase === "ended") return discardOrphan(activation, entry);
-      activation.state = turn.state;
-      activation.phase = "idle";
-      flush(activation, outbox);
-      schedule(activation);
-      finishOne(activation.kind.shard);
-    },
-    (problem: unknown) => {
-      if (activation.phase === "ended") discardOrphan(activation, entry);
-      else failTurn(activation, entry, problem);
-    },
-  );
+  activation.current = entry;
+
+  function onStored(): void {
+    const { shard } = activation.kind;
+    // The next owner gets the message again, or it was sent on when the shard ended.
+    if (activation.phase === "ended") return finishOne(shard);
+    endStoreWait(activation);
+    activation.current = null;
+    activation.state = turn.state;
+    activation.phase = "idle";
+    flush(activation, outbox);
+    if (activation.failure) failActivation(activation, activation.failure);
+    else schedule(activation);
+    finishOne(shard);
+  }
+
+  function onFailed(problem: unknown, failures: number): void {
+    if (activation.phase === "ended") return finishOne(activation.kind.shard);
+    if (isInfrastructureFault(problem))
+      return waitForStore(activation, problem, failures, () => attempt(failures + 1));
+    endStoreWait(activation);
+    activation.current = null;
+    if (isLeaseLost(problem) && entry.failedAttempts + 1 < MAX_ATTEMPTS) reload(activation, entry);
+    else failTurn(activation, entry, problem);
+  }
+
+  function attempt(failures: number): void {
+    store(activation, snapshot, turn.now_ms, failures > 0).then(onStored, (problem: unknown) =>
+      onFailed(problem, failures),
+    );
+  }
+  attempt(0);
 }
 
 /** Throws Fault lease_lost when the stored version is another one: another node owns the key. */
-async function store(activation: Activation, snapshot: unknown, now_ms: number): Promise<void> {
+async function store(
+  activation: Activation,
+  snapshot: unknown,
+  now_ms: number,
+  isRepeated: boolean,
+): Promise<void> {
   const { kind, key, version } = activation;
+  const { documents } = kind.shard.node;
   const reminder = kind.actor.reminder?.(snapshot) ?? null;
   const options = reminder ? { tag: reminderTag(kind, key) } : undefined;
-  if (!(await kind.shard.node.documents.put(kind.name, key, snapshot, version, options)))
-    throw new Fault("lease_lost", `Cannot store "${kind.name}/${key}": another node wrote it`);
+  const isStored =
+    (await documents.put(kind.name, key, snapshot, version, options)) ||
+    // A put without an answer may have been carried out: then the stored version is the next one, and says the same.
+    (isRepeated && isSame(await documents.get(kind.name, key), snapshot, version + 1));
+  if (!isStored) throw new Fault("lease_lost", `Cannot store "${kind.name}/${key}": another node wrote it`);
   activation.snapshot = snapshot;
   activation.version = version + 1;
   if (kind.actor.reminder && activation.phase !== "ended")
     scheduleReminder(kind, key, reminder, now_ms, activation.fired_reminder_ms);
 }
 
-/** The activation ended while the turn was stored: its callers got their fault then, and a tell is not sent again. */
-function discardOrphan({ kind }: Activation, entry: MailboxEntry): void {
-  if (kind.shard.mode !== "ended" && entry.reply_to === "") entry.ack?.("dead_lettered");
-  finishOne(kind.shard);
+const isSame = (stored: Versioned | null, snapshot: unknown, version: number): boolean =>
+  stored?.version === version && JSON.stringify(stored.value) === JSON.stringify(snapshot);
+
+/**
+ * Another writer has stored the key: a late put of the former owner, or already the next one. What was begun here is
+ * forgotten and begins again from the stored snapshot, the deferred asks too, once this node is known to own the key.
+ */
+function reload(activation: Activation, entry: MailboxEntry): void {
+  const { kind, key, queue } = activation;
+  const { shard } = kind;
+  // Under a valid lease it is this key's mistake when it happens again and again.
+  if (shard.context.ownsKeys()) entry.failedAttempts++;
+  shard.node.metrics.count("trawl_faults_total", { code: "lease_lost" });
+  shard.node.log.warn("An actor begins again: its stored state has changed", { actor: kind.name, key });
+  const waiting = new Set([entry, ...queue]);
+  const deferred = [...(activation.openAsks?.values() ?? [])].filter((each) => !waiting.has(each));
+  shard.inFlight += deferred.length;
+  activation.queue = [...deferred, ...waiting];
+  if (shard.mode === "closed") {
+    // The bus delivers its messages to the next owner.
+    activation.queue = activation.queue.filter(({ isLocal }) => isLocal);
+    const left = deferred.length + waiting.size - activation.queue.length;
+    for (let n = 0; n < left; n++) finishOne(shard);
+  }
+  failActivation(activation, leaseLost(kind, key), RETRY_DELAY_MS);
 }
 
 function flush(activation: Activation, { effects }: Outbox): void {
+  activation.flushed_ms = activation.kind.shard.node.clock.now();
   for (const effect of effects) {
     try {
       effect();
@@ -175,15 +227,13 @@ function setTimer(activation: Activation, at_ms: number, operation: string, mess
   timers.set(operation, timer);
 }
 
-/** A turn that failed ends its activation: callers get a fault, and the next message begins from the stored snapshot. */
+/** A turn that broke ends its activation: callers get a fault, and the next message begins from the stored snapshot. */
 function failTurn(activation: Activation, entry: MailboxEntry, problem: unknown): void {
   const { kind, key } = activation;
   const { node } = kind.shard;
   reportFailure(node, kind.name, key, entry.operation, problem);
   entry.failedAttempts++;
-  // An ask that came by the bus would be delivered to the next owner, too; a mistake of ours would only repeat itself.
-  const isRedelivered = problem instanceof Fault && !entry.isLocal;
-  const willRetry = (entry.reply_to === "" || isRedelivered) && entry.failedAttempts < MAX_ATTEMPTS;
+  const willRetry = entry.reply_to === "" && entry.failedAttempts < MAX_ATTEMPTS;
   if (willRetry) activation.queue.unshift(entry);
   else if (entry.reply_to === "") {
     node.log.error("A message was dead-lettered", {

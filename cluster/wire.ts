@@ -19,6 +19,8 @@ export interface OperationValidators {
   readonly message: Validator;
   /** null: a tell is not answered. */
   readonly reply: Validator | null;
+  /** Fields of the message that are deadlines. */
+  readonly deadlines: readonly string[];
 }
 
 function compileValidator(schema: TSchema): Validator {
@@ -35,6 +37,11 @@ function compileValidator(schema: TSchema): Validator {
   };
 }
 
+function deadlinesOf(message: TSchema): readonly string[] {
+  const { properties = {} } = message as { readonly properties?: Record<string, { isDeadline?: boolean }> };
+  return Object.keys(properties).filter((name) => properties[name]!.isDeadline === true);
+}
+
 const cache = new WeakMap<Operation, OperationValidators>();
 
 function compileOperation(operation: Operation): OperationValidators {
@@ -44,6 +51,7 @@ function compileOperation(operation: Operation): OperationValidators {
     kind: operation.kind,
     message: compileValidator(operation.message),
     reply: operation.kind === "ask" ? compileValidator(operation.reply) : null,
+    deadlines: deadlinesOf(operation.message),
   };
   cache.set(operation, validators);
   return validators;
@@ -95,4 +103,33 @@ export function copyOverWire(what: string, expected: Validator, value: unknown):
   if (text === undefined) return assertFits(what, expected, value);
   assertSize(what, text);
   return assertFits(what, expected, JSON.parse(text) as unknown);
+}
+
+interface Body {
+  readonly key: string;
+  readonly operation: string;
+  readonly message: unknown;
+}
+
+/** The body of an envelope as it leaves now. Deadlines travel as what is left of them: the clocks of two nodes differ. */
+export function encodeBody(body: Body, { deadlines }: OperationValidators, now_ms: number): string {
+  return JSON.stringify(
+    deadlines.length === 0 ? body : { ...body, message: shift(body.message, deadlines, -now_ms) },
+  );
+}
+
+/** The message of a body that arrives now; a copy that fits its contract, or a TypeError. */
+export function decodeMessage(
+  what: string,
+  message: unknown,
+  { message: validator, deadlines }: OperationValidators,
+  now_ms: number,
+): unknown {
+  return assertFits(what, validator, deadlines.length === 0 ? message : shift(message, deadlines, now_ms));
+}
+
+function shift(message: unknown, names: readonly string[], by_ms: number): unknown {
+  const shifted = { ...(message as Record<string, unknown>) };
+  for (const name of names) if (typeof shifted[name] === "number") shifted[name] += by_ms;
+  return shifted;
 }

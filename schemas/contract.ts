@@ -1,8 +1,14 @@
 /** What two actors agree on, as data: a caller holds the contract and never the code that answers it. */
-import type { Static, TSchema } from "typebox";
+import { type Static, type TSchema, Type } from "typebox";
 
 declare const M: unique symbol;
 declare const R: unique symbol;
+
+/**
+ * A time after which a caller no longer waits, in Unix milliseconds. Between nodes, whose clocks differ, it travels as what
+ * is left of it (cluster/wire.ts). Only a field of the message itself, not of something within it.
+ */
+export const Deadline = () => Type.Integer({ isDeadline: true });
 
 /** A message that is answered. Its types are worked out once, here, and carried along as M and R. */
 export interface Ask<Message, Reply> {

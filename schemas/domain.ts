@@ -39,6 +39,12 @@ export type SlotAnswer = Static<typeof SlotAnswer>;
  */
 export const GRANT_TTL_MS = 50_000;
 
+/**
+ * So much longer than `wait_max_ms` a caller waits for the answer: the domain's store may be away. Shorter than what a
+ * fetch with a timeout has left then, so that its client learns the reason.
+ */
+export const SLOT_ANSWER_GRACE_MS = 900;
+
 /** A request that is sent, for the request audit. */
 export interface RequestSent {
   /** The site whose slot the request has. */

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 import { BillingCategory, Nullable, Sha256 } from "./common.ts";
-import { ask, contract, tell } from "./contract.ts";
+import { ask, contract, Deadline, tell } from "./contract.ts";
 import { DomainView } from "./domain.ts";
 
 /** The routes in ladder order; the first three are standard, the last two premium. */
@@ -205,7 +205,7 @@ export const FetchRequest = Type.Object({
   /** The project of the caller, whose budget pays for premium routes. */
   project: Type.String(),
   /** How long the caller waits, Unix milliseconds; the run may go on into the cache. */
-  deadline_ms: Type.Integer(),
+  deadline_ms: Deadline(),
   /** Whether timeout_s was given: then the deadline ends the run, too. */
   hard_deadline: Type.Boolean(),
   /**

@@ -6,7 +6,7 @@
  */
 import { type Static, type TObject, Type } from "typebox";
 import { Nullable, Sha256 } from "./common.ts";
-import { type Ask, ask, type Contract, contract, tell } from "./contract.ts";
+import { type Ask, ask, type Contract, contract, Deadline, tell } from "./contract.ts";
 import { Redirect } from "./fetch.ts";
 
 /** The fields of a request that every upstream has; an upstream adds its hosts and kinds of documents. */
@@ -19,7 +19,7 @@ export const SourceRequestFields = {
   project: Type.String(),
   lane: Type.Enum(["sync", "batch"]),
   /** Unix milliseconds: when the caller stops waiting. */
-  deadline_ms: Type.Integer(),
+  deadline_ms: Deadline(),
   max_bytes: Type.Integer({ minimum: 1 }),
   /** The folder that redirects must not leave, for example "/Archives/edgar/data/320193/000032019324000123/". */
   within: Type.Optional(Type.String({ pattern: "^/" })),

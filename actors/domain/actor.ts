@@ -78,6 +78,8 @@ interface State {
   readonly queue: LaneQueue<Waiter>;
   /** Not stored: grants whose request has not been sent, with their time. One at most, where there is a delay. */
   readonly unsent: Map<string, number>;
+  /** Not stored: grants among them that leave once their turn is stored. */
+  leaving: readonly string[];
   /** When the last request was sent. Stored with the next grant; a new owner node counts a recent start as made now. */
   sent_ms: number;
 }
@@ -114,13 +116,14 @@ export function domainActor(
       const unsent = politeness.leases
         .filter(({ fetch_id }) => granted.get(fetch_id) === "unsent")
         .map(({ fetch_id }) => [fetch_id, now_ms] as const);
-      return { politeness, queue: emptyLaneQueue(), unsent: new Map(unsent), sent_ms: 0 };
+      return { politeness, queue: emptyLaneQueue(), unsent: new Map(unsent), leaving: [], sent_ms: 0 };
     },
     passivate_after_ms: 10 * 60_000,
     on: {
       acquire: (turn, request) => acquire(turn, limitsOf(turn.key), record, request),
 
       recordSent(turn, { fetch_id }) {
+        countFromDeparture(turn);
         const granted_ms = turn.state.unsent.get(fetch_id);
         if (granted_ms !== undefined) {
           record.send_delays = withSendDelay(record.send_delays, turn.now_ms - granted_ms);
@@ -231,6 +234,7 @@ function acquire(
 function grantDueSlots(turn: DomainTurn, limits: PolitenessLimits, record: ProcessRecord): void {
   const { state, now_ms } = turn;
   const { queue } = state;
+  countFromDeparture(turn);
   if (sizeOf(queue) === 0) return;
   const refusal = skipRefusal(state.politeness, now_ms);
   if (refusal) {
@@ -253,6 +257,7 @@ function grantDueSlots(turn: DomainTurn, limits: PolitenessLimits, record: Proce
     const { id: fetch_id, host } = waiter;
     state.politeness = grantSlot(state.politeness, limits, now_ms, { fetch_id, host });
     state.unsent.set(fetch_id, now_ms);
+    state.leaving = [...state.leaving, fetch_id];
     record.granted.set(fetch_id, "unsent");
     for (const reply of waiter.replies) {
       turn.answer(reply, { kind: "granted", waited_ms: Math.floor(now_ms - waiter.asked_ms) });
@@ -260,6 +265,13 @@ function grantDueSlots(turn: DomainTurn, limits: PolitenessLimits, record: Proce
   }
   refuseExpired(turn, limits, record, now_ms);
   if (sizeOf(queue) > 0) turn.setTimer(Math.min(due_ms, nextDeadline(queue)), "tick", null);
+}
+
+/** The caller has a grant, and its time to use it, from when the grant left: storing it may have taken long. */
+function countFromDeparture({ state, last_flush_ms }: DomainTurn): void {
+  for (const fetch_id of state.leaving)
+    if (state.unsent.has(fetch_id)) state.unsent.set(fetch_id, last_flush_ms);
+  state.leaving = [];
 }
 
 function refuseExpired(

@@ -27,6 +27,7 @@ import {
   type RobotsRules,
   GRANT_TTL_MS,
   type RequestSent,
+  SLOT_ANSWER_GRACE_MS,
 } from "../../schemas/domain.ts";
 import {
   type Coalescer,
@@ -218,7 +219,17 @@ async function readRobots(
     const target_site = host === first_url.hostname ? site : siteOf(host, deps.joined);
     const fetch_id = `${request.fetch_id}.${hop}`;
     // In the synchronous lane also for batch work: it is one request a day, and other checks may wait for it.
-    const slot = await ask(Domain, target_site, "acquire", { fetch_id, host, lane: "sync", wait_max_ms });
+    const slot = await ask(
+      Domain,
+      target_site,
+      "acquire",
+      { fetch_id, host, lane: "sync", wait_max_ms },
+      { timeout_ms: wait_max_ms + SLOT_ANSWER_GRACE_MS },
+    ).catch((problem: unknown) => {
+      // The slot may be granted all the same, when the domain's store is back.
+      ask(Domain, target_site, "release", { fetch_id, status: null, retry_after_s: null }).catch(() => {});
+      throw problem;
+    });
     if (slot.kind === "refused") {
       const { error, retry_after_s } = slot;
       if (hop === 0) return { kind: "no_slot", error, retry_after_s, wait_max_ms };

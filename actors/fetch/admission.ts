@@ -3,7 +3,7 @@
  * slot, and this node still owns the key. Every granted slot is released once, whatever comes of the request.
  */
 import { Fault } from "../../cluster/ports/fault.ts";
-import { Domain, GRANT_TTL_MS, Robots } from "../../schemas/domain.ts";
+import { Domain, GRANT_TTL_MS, Robots, SLOT_ANSWER_GRACE_MS } from "../../schemas/domain.ts";
 import type { Admission, HopRefusal } from "../lib/web/transport.ts";
 import { originOf, siteOf } from "../lib/web/url.ts";
 import type { PipelineDeps, RunState } from "./run.ts";
@@ -41,7 +41,17 @@ export async function admit(deps: AdmissionDeps, run: RunState, url: string): Pr
     case "refused":
       return refuse(rules.error, "politeness", { retry_after_s: rules.retry_after_s });
   }
-  const slot = await ask(Domain, site, "acquire", { fetch_id, host, lane, wait_max_ms });
+  const slot = await ask(
+    Domain,
+    site,
+    "acquire",
+    { fetch_id, host, lane, wait_max_ms },
+    { timeout_ms: wait_max_ms + SLOT_ANSWER_GRACE_MS },
+  ).catch((problem: unknown) => {
+    // The slot may be granted all the same, when the domain's store is back.
+    releaseSlot(deps, run, { site, fetch_id }, { status: null, retry_after_s: null });
+    throw problem;
+  });
   if (slot.kind === "refused") return refuse(slot.error, "politeness", { retry_after_s: slot.retry_after_s });
 
   const admission = admitted(deps, run, { site, fetch_id, void_ms: deps.clock.mono() + GRANT_TTL_MS });
@@ -61,19 +71,17 @@ interface Grant {
 
 /** The hooks of an admitted request. */
 function admitted(
-  { clock, log, onRequestSent }: AdmissionDeps,
+  deps: AdmissionDeps,
   run: RunState,
-  { site, fetch_id, void_ms }: Grant,
+  grant: Grant,
 ): Extract<Admission, { kind: "admitted" }> {
+  const { clock, onRequestSent } = deps;
+  const { site, fetch_id, void_ms } = grant;
   const { ask, work, signal } = run;
   let isSending = false;
-  const onUndelivered = (problem: unknown) => {
-    // A slot that is not released lapses; the domain is only slower for it.
-    log.warn("Cannot release a slot", { domain: site, problem: String(problem) });
-  };
   const onSent = (): void => {
     isSending = false;
-    ask(Domain, site, "recordSent", { fetch_id }).catch(onUndelivered);
+    ask(Domain, site, "recordSent", { fetch_id }).catch(onUndelivered(deps, site));
     onRequestSent?.({ domain: site, fetch_id, epoch: work.epoch });
   };
   return {
@@ -84,13 +92,30 @@ function admitted(
       return isSending;
     },
     onSent,
-    release({ status, retry_after_s }) {
+    release(answer) {
       // The request may have been sent, and broken off before the transport could say so.
       if (isSending) onSent();
-      ask(Domain, site, "release", { fetch_id, status, retry_after_s }).catch(onUndelivered);
+      releaseSlot(deps, run, grant, answer);
     },
   };
 }
+
+type ReleaseAnswer = Parameters<Extract<Admission, { kind: "admitted" }>["release"]>[0];
+
+function releaseSlot(
+  deps: AdmissionDeps,
+  { ask }: RunState,
+  { site, fetch_id }: Pick<Grant, "site" | "fetch_id">,
+  { status, retry_after_s }: ReleaseAnswer,
+): void {
+  ask(Domain, site, "release", { fetch_id, status, retry_after_s }).catch(onUndelivered(deps, site));
+}
+
+/** A slot that is not released lapses; the domain is only slower for it. */
+const onUndelivered =
+  ({ log }: AdmissionDeps, domain: string) =>
+  (problem: unknown): void =>
+    log.warn("Cannot release a slot", { domain, problem: String(problem) });
 
 /** The refusal of a hop; its reason is the error where nothing more is known. */
 function refuse(error: string, step: HopRefusal["step"], more: Partial<HopRefusal> = {}): Admission {

@@ -39,8 +39,11 @@ export interface Envelope {
   readonly dedup_id: string | null;
   /** The address for the reply, made by Inbox; null: there is no reply. */
   readonly reply_to: string | null;
-  /** Unix milliseconds after which the caller no longer waits; null: it never expires. */
-  readonly deadline_ms: number | null;
+  /**
+   * How long the caller still waits when the envelope is sent; null: it never expires. The owner counts it from the
+   * delivery, because clocks of two nodes differ.
+   */
+  readonly timeout_ms: number | null;
 }
 
 export interface Delivery {

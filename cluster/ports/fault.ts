@@ -25,3 +25,16 @@ export class Fault extends Error {
     this.code = code;
   }
 }
+
+const INFRASTRUCTURE: ReadonlySet<FaultCode> = new Set([
+  "bus_unreachable",
+  "documents_unreachable",
+  "bodies_unreachable",
+]);
+
+/**
+ * Whether the bus or a store did not answer. Nothing is wrong then with the message or with the code that handled it: the
+ * message waits and is tried again, and never counts as poison. Everything else that a turn throws is a bug.
+ */
+export const isInfrastructureFault = (problem: unknown): problem is Fault =>
+  problem instanceof Fault && INFRASTRUCTURE.has(problem.code);

@@ -120,6 +120,11 @@ export const METRICS = {
   },
   trawl_actor_activations: { kind: "gauge", help: "Activations on this node", labels: ["kind"] },
   trawl_actor_mailbox_depth: { kind: "gauge", help: "Messages waiting in mailboxes", labels: ["kind"] },
+  trawl_actor_store_waits: {
+    kind: "gauge",
+    help: "Activations on this node that wait for the document store",
+    labels: [],
+  },
   trawl_actor_failures_total: { kind: "counter", help: "Turns that threw", labels: ["kind"] },
   trawl_faults_total: {
     kind: "counter",

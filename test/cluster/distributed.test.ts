@@ -404,7 +404,7 @@ test("an envelope with a message that only the actor sends itself is refused", a
     body: JSON.stringify({ key: "a", operation: "reminded", message: null }),
     dedup_id: null,
     reply_to: null,
-    deadline_ms: null,
+    timeout_ms: null,
   });
   await clock.advance(1_000);
   expect(trace.reminders).toEqual([]);

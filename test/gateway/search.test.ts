@@ -37,7 +37,9 @@ async function searchHarness(search: (ask: SearchRequest) => Promise<SearchAnswe
   let time: Clock | null = null;
   const clock: Clock = {
     now: () => time!.now(),
+    wall: () => time!.wall(),
     mono: () => time!.mono(),
+    resync: () => time!.resync(),
     at: (at_ms, call) => time!.at(at_ms, call),
   };
   const routes = searchRoutes({

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,8 @@ import { s3Blobs, type S3Options } from "../../cluster/adapters/blobs/blobs.s3.t
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Settings } from "../../ops/engines/engine.ts";
 import { engines, ownEngine } from "../harness/engines.ts";
-import { bodiesSuite, whole } from "./blobs.ts";
+import { freePort } from "../harness/free-port.ts";
+import { blobsFaultSuite, bodiesSuite, whole } from "./blobs.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trawl-bodies-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -33,6 +34,32 @@ const STORES: Record<string, () => Promise<Blobs>> = {
 
 describe.each(Object.entries(STORES))("bodies in %s", (_, open) => {
   bodiesSuite(open);
+});
+
+describe("bodies in a folder that is no folder", () => {
+  let folders = 0;
+  const open = async (): Promise<Blobs> => {
+    const path = join(folder, `taken-${folders++}`);
+    const store = fileBlobs(path);
+    rmSync(path, { recursive: true });
+    writeFileSync(path, "");
+    return store;
+  };
+  // There is no such body to remove.
+  blobsFaultSuite(open, ["remove"]);
+});
+
+describe("bodies in an S3 that is away", () => {
+  blobsFaultSuite(async () =>
+    s3Blobs({
+      bucket: "away",
+      prefix: "away",
+      endpoint: `http://127.0.0.1:${await freePort()}`,
+      region: "us-east-1",
+      credentials: { accessKeyId: "away", secretAccessKey: "away" },
+      spool: folder,
+    }),
+  );
 });
 
 /** A prefix of this run. */

@@ -1,6 +1,7 @@
 /** What every bodies adapter promises (cluster/ports/blobs.ts). */
 import { createHash, randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
+import { isInfrastructureFault } from "../../cluster/ports/fault.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 
 const digest = (content: Buffer): string => createHash("sha256").update(content).digest("hex");
@@ -151,5 +152,41 @@ export function bodiesSuite(open: () => Promise<Blobs>): void {
 
   test("answers a ping", async () => {
     await expect((await store).ping()).resolves.toBeUndefined();
+  });
+}
+
+/** What every blobs adapter throws while its engine cannot be reached; `except` are methods that do not reach it. */
+export function blobsFaultSuite(open: () => Promise<Blobs>, except: readonly (keyof Blobs)[] = []): void {
+  test("throws the port's fault from every method", async () => {
+    const blobs = await open();
+    const sha256 = "a".repeat(64);
+    const calls: Record<string, () => Promise<unknown>> = {
+      put: () => blobs.put(Buffer.from("x")),
+      head: () => blobs.head(sha256),
+      get: () => blobs.get(sha256),
+      remove: () => blobs.remove(sha256),
+      list: () => Array.fromAsync(blobs.list("aa")),
+      ping: () => blobs.ping(),
+    };
+    for (const name of except) delete calls[name];
+    const thrown = Object.entries(calls).map(async ([name, call]) => {
+      const problem = await call().then(
+        () => null,
+        (reason: unknown) => reason,
+      );
+      return [name, isInfrastructureFault(problem) ? problem.code : problem] as const;
+    });
+    const expected = Object.keys(calls).map((name) => [name, "bodies_unreachable"]);
+    expect(await Promise.all(thrown)).toEqual(expected);
+  });
+
+  test("passes on what the content itself throws: that is no fault of the store", async () => {
+    async function* breaking(): AsyncGenerator<Buffer> {
+      yield Buffer.from("x");
+      throw new Error("The origin hung up");
+    }
+    const blobs = await open();
+    const problem = await blobs.put(breaking()).catch((reason: unknown) => reason);
+    expect(isInfrastructureFault(problem) || String(problem).includes("hung up")).toBe(true);
   });
 }

@@ -27,7 +27,7 @@ describe("the bus in memory", () => {
     body: "1",
     dedup_id: "once",
     reply_to: null,
-    deadline_ms: null,
+    timeout_ms: null,
   };
 
   test("forgets after five minutes that it had a envelope", async () => {

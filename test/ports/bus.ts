@@ -29,7 +29,7 @@ export function busSuite(connect: () => Promise<Bus>): void {
       body: JSON.stringify(body),
       dedup_id: null,
       reply_to: null,
-      deadline_ms: null,
+      timeout_ms: null,
       ...more,
     });
     const read = async ({ epoch = ++epochs, onLost = ignore, isLeaseValid = always } = {}) => {
@@ -58,7 +58,7 @@ export function busSuite(connect: () => Promise<Bus>): void {
         key: "münchen.example https://x",
         dedup_id: once,
         reply_to: "somewhere.1",
-        deadline_ms: 4_102_444_800_000,
+        timeout_ms: 160_000,
       },
     );
     expect(await send(whole)).toBe(true);

@@ -7,8 +7,10 @@ import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 
 const virtual = virtualClock(Date.UTC(2026, 0, 1));
+const onNode = virtual.node();
 const CLOCKS: Record<string, { clock: Clock; pass: (ms: number) => Promise<void> }> = {
   virtual: { clock: virtual, pass: (ms) => virtual.advance(ms) },
+  "node's virtual": { clock: onNode, pass: (ms) => virtual.advance(ms) },
   system: { clock: systemClock(), pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) },
 };
 
@@ -65,6 +67,85 @@ describe.each(Object.entries(CLOCKS))("the %s clock", (_, { clock, pass }) => {
     const before = clock.mono();
     await pass(20);
     expect(clock.mono() - before).toBeGreaterThanOrEqual(19);
+  });
+});
+
+describe("a clock whose wall clock steps", () => {
+  const MINUTE_MS = 60_000;
+  function stepping() {
+    const time = virtualClock(Date.UTC(2026, 0, 1));
+    return { time, clock: time.node() };
+  }
+
+  test.each([
+    ["back by a minute", -MINUTE_MS],
+    ["forward by half a minute", MINUTE_MS / 2],
+  ])("calls back after the same time when it is set %s", async (_, step_ms) => {
+    const { time, clock } = stepping();
+    const began_ms = time.now();
+    const rung: number[] = [];
+    for (const after_ms of [1_000, 10_000, 600_000])
+      clock.at(clock.now() + after_ms, () => rung.push(time.now() - began_ms - after_ms));
+    await time.advance(500);
+    clock.step(step_ms);
+    await time.advance(700_000);
+    const [first, second, third] = rung;
+    // Never more than a half per mille early, and one in twenty late.
+    expect(Math.min(first! / 1_000, second! / 10_000, third! / 600_000)).toBeGreaterThanOrEqual(-0.000_5);
+    expect(Math.max(first! / 1_000, second! / 10_000, third! / 600_000)).toBeLessThanOrEqual(0.055);
+  });
+
+  test("never goes back, and never jumps", async () => {
+    const { time, clock } = stepping();
+    let before_ms = clock.now();
+    for (const step_ms of [0, -3_600_000, 0, 7_200_000, 0, -250, 0, 0]) {
+      clock.step(step_ms);
+      await time.advance(100);
+      const passed_ms = clock.now() - before_ms;
+      expect(passed_ms).toBeGreaterThanOrEqual(94);
+      expect(passed_ms).toBeLessThanOrEqual(101);
+      before_ms = clock.now();
+    }
+  });
+
+  test("makes a step good little by little: back within minutes, forward within hours", async () => {
+    const { time, clock } = stepping();
+    clock.step(-MINUTE_MS);
+    for (let minute = 0; minute < 25; minute++) {
+      await time.advance(MINUTE_MS);
+      clock.now();
+    }
+    expect(clock.now()).toBe(clock.wall());
+    clock.step(5_000);
+    await time.advance(60 * MINUTE_MS);
+    expect(clock.wall() - clock.now()).toBe(5_000 - 1_800);
+  });
+
+  test("takes a step over at once when it is told to, and its alarms keep their durations", async () => {
+    const { time, clock } = stepping();
+    const began_ms = time.now();
+    const rung: number[] = [];
+    clock.at(clock.now() + 10_000, () => rung.push(time.now() - began_ms));
+    await time.advance(1_000);
+    clock.now();
+    clock.step(-MINUTE_MS);
+    clock.resync();
+    expect(clock.now()).toBe(clock.wall());
+    clock.at(clock.now() + 4_000, () => rung.push(time.now() - began_ms));
+    await time.advance(60_000);
+    expect(rung).toEqual([5_000, 10_000]);
+  });
+
+  test("on the system: a step of Date moves no alarm", async () => {
+    const started_ms = performance.now();
+    let ahead_ms = 0;
+    const clock = systemClock({ wall: () => Date.now() + ahead_ms, mono: () => performance.now() });
+    const rung = new Promise<number>((resolve) => {
+      clock.at(clock.now() + 50, () => resolve(performance.now() - started_ms));
+    });
+    ahead_ms = -MINUTE_MS;
+    expect(await rung).toBeGreaterThanOrEqual(49);
+    expect(await rung).toBeLessThan(5_000);
   });
 });
 

@@ -13,7 +13,8 @@ import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqli
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Fault } from "../../cluster/ports/fault.ts";
 import { engines, ownEngine } from "../harness/engines.ts";
-import { documentsSuite } from "./documents.ts";
+import { freePort } from "../harness/free-port.ts";
+import { documentsFaultSuite, documentsSuite } from "./documents.ts";
 
 const { documents: mongo } = await engines("documents");
 const times = <T>(count: number, make: (index: number) => T): T[] =>
@@ -29,6 +30,18 @@ const STORES: Record<string, () => Promise<Documents>> = {
 
 describe.each(Object.entries(STORES))("documents in %s", (_, open) => {
   documentsSuite(open);
+});
+
+describe("documents in a SQLite file that is closed", () => {
+  documentsFaultSuite(async () => {
+    const documents = sqliteDocuments(join(folder, "closed.sqlite"));
+    await documents.close();
+    return documents;
+  });
+});
+
+describe("documents in a MongoDB that is away", () => {
+  documentsFaultSuite(async () => mongoDocuments(`mongodb://127.0.0.1:${await freePort()}/away`));
 });
 
 /** A database of this run. */

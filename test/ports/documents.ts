@@ -1,6 +1,7 @@
 /** What every documents adapter promises (cluster/ports/documents.ts). */
 import { expect, test } from "vitest";
 import type { Documents } from "../../cluster/ports/documents.ts";
+import { isInfrastructureFault } from "../../cluster/ports/fault.ts";
 
 /** `open` gives one store for all tests of the suite; each test keeps to a collection of its own. */
 export function documentsSuite(open: () => Promise<Documents>): void {
@@ -189,5 +190,50 @@ export function documentsSuite(open: () => Promise<Documents>): void {
 
   test("answers a ping", async () => {
     await expect((await store).ping()).resolves.toBeUndefined();
+  });
+
+  test("fails an assertion for a bug of the caller's, which is no fault of the store", async () => {
+    const documents = await store;
+    const bugs = [
+      documents.put("bugs", "large", "x".repeat(12 * 2 ** 20 + 1), 0),
+      documents.put("bugs", "no JSON", 1n, 0),
+      documents.getMany(
+        "bugs",
+        Array.from({ length: 1_001 }, (_, n) => `k${n}`),
+      ),
+      documents.list("bugs", { limit: 0 }),
+    ];
+    for (const result of await Promise.allSettled(bugs)) {
+      expect(result.status).toBe("rejected");
+      expect(isInfrastructureFault((result as PromiseRejectedResult).reason)).toBe(false);
+    }
+  });
+}
+
+/** What every documents adapter throws while its engine cannot be reached. */
+export function documentsFaultSuite(open: () => Promise<Documents>): void {
+  test("throws the port's fault from every method", async () => {
+    const documents = await open();
+    const calls: Record<string, () => Promise<unknown>> = {
+      get: () => documents.get("away", "a"),
+      getMany: () => documents.getMany("away", ["a", "b"]),
+      put: () => documents.put("away", "a", 1, 0),
+      replace: () => documents.put("away", "a", 1, 1),
+      remove: () => documents.remove("away", "a", 1),
+      list: () => documents.list("away", { limit: 1 }),
+      removeRange: () => documents.removeRange("away", "a", "b"),
+      removeExpired: () => documents.removeExpired("away", 1, 1),
+      isEmpty: () => documents.isEmpty(),
+      ping: () => documents.ping(),
+    };
+    const thrown = Object.entries(calls).map(async ([name, call]) => {
+      const problem = await call().then(
+        () => null,
+        (reason: unknown) => reason,
+      );
+      return [name, isInfrastructureFault(problem) ? problem.code : problem] as const;
+    });
+    const expected = Object.keys(calls).map((name) => [name, "documents_unreachable"]);
+    expect(await Promise.all(thrown)).toEqual(expected);
   });
 }

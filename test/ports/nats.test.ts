@@ -20,7 +20,7 @@ const envelope = (body: string, more: Partial<Envelope> = {}): Envelope => ({
   body: JSON.stringify(body),
   dedup_id: null,
   reply_to: null,
-  deadline_ms: null,
+  timeout_ms: null,
   ...more,
 });
 

@@ -119,11 +119,11 @@ async function prepareStreams(link: NatsLink): Promise<void> {
 }
 
 /** Everything but the body goes into header fields, percent-encoded. */
-function headOf({ key, reply_to, deadline_ms, dedup_id: once }: Envelope): MsgHdrs {
+function headOf({ key, reply_to, timeout_ms, dedup_id: once }: Envelope): MsgHdrs {
   const head = headers();
   head.set("Trawl-Key", encodeURIComponent(key));
   if (reply_to !== null) head.set("Trawl-Reply", encodeURIComponent(reply_to));
-  if (deadline_ms !== null) head.set("Trawl-Deadline", String(deadline_ms));
+  if (timeout_ms !== null) head.set("Trawl-Timeout", String(timeout_ms));
   if (once !== null) head.set("Nats-Msg-Id", encodeURIComponent(once));
   return head;
 }
@@ -133,7 +133,7 @@ function envelopeOf(stream: Stream, partition: number, { subject, headers: head,
     const text = head?.get(name) ?? "";
     return text === "" ? null : decodeURIComponent(text);
   };
-  const deadline = header("Trawl-Deadline");
+  const timeout = header("Trawl-Timeout");
   return {
     stream,
     partition,
@@ -142,7 +142,7 @@ function envelopeOf(stream: Stream, partition: number, { subject, headers: head,
     body: Buffer.from(data.buffer, data.byteOffset, data.length).toString(),
     dedup_id: header("Nats-Msg-Id"),
     reply_to: header("Trawl-Reply"),
-    deadline_ms: deadline === null ? null : Number(deadline),
+    timeout_ms: timeout === null ? null : Number(timeout),
   };
 }
 

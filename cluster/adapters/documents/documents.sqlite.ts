@@ -123,8 +123,8 @@ export function sqliteDocuments(path: string): Documents {
       return changed === 1;
     },
     async remove(collection, key, version) {
-      const statement = sql("DELETE FROM documents WHERE collection = ? AND key = ? AND version = ?");
-      return (await write(() => Number(statement.run(collection, key, version).changes))) === 1;
+      const text = "DELETE FROM documents WHERE collection = ? AND key = ? AND version = ?";
+      return (await write(() => Number(sql(text).run(collection, key, version).changes))) === 1;
     },
     async list(collection, { tag, from, to, limit, reverse }) {
       assert(limit >= 1 && limit <= 1_000, "Between 1 and 1,000 documents are listed at once");
@@ -143,15 +143,13 @@ export function sqliteDocuments(path: string): Documents {
       );
     },
     removeRange(collection, from, to) {
-      const statement = sql("DELETE FROM documents WHERE collection = ? AND key >= ? AND key < ?");
-      return write(() => Number(statement.run(collection, from, to).changes));
+      const text = "DELETE FROM documents WHERE collection = ? AND key >= ? AND key < ?";
+      return write(() => Number(sql(text).run(collection, from, to).changes));
     },
     removeExpired(collection, before_ms, limit) {
-      const statement = sql(
-        `DELETE FROM documents WHERE rowid IN
-         (SELECT rowid FROM documents WHERE collection = ? AND expires_at_ms < ? LIMIT ?)`,
-      );
-      return write(() => Number(statement.run(collection, before_ms, limit).changes));
+      const text = `DELETE FROM documents WHERE rowid IN
+         (SELECT rowid FROM documents WHERE collection = ? AND expires_at_ms < ? LIMIT ?)`;
+      return write(() => Number(sql(text).run(collection, before_ms, limit).changes));
     },
     isEmpty: async () =>
       orFault("look for documents", () => sql("SELECT 1 FROM documents LIMIT 1").get() === undefined),

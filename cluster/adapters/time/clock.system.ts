@@ -1,11 +1,21 @@
 /** The system's clocks, and one Node timer for all alarms. */
 import type { Clock } from "../../ports/clock.ts";
+import { steadyTime } from "./steady-time.ts";
 import { timerHeap } from "./timer-heap.ts";
 
-/** Longest sleep of the timer: the wall clock may be adjusted meanwhile. */
+/** Longest sleep of the timer: the clock may run a little slower meanwhile. */
 const MAX_SLEEP_MS = 10_000;
 
-export function systemClock(): Clock {
+interface Sources {
+  readonly wall: () => number;
+  readonly mono: () => number;
+}
+
+const SYSTEM: Sources = { wall: () => Date.now(), mono: () => performance.now() };
+
+/** `sources` are the clocks of the system; a test sets its own. */
+export function systemClock(sources: Sources = SYSTEM): Clock {
+  const time = steadyTime(sources);
   const waiting = timerHeap();
   let timer: NodeJS.Timeout | undefined;
   let rings_ms = Infinity;
@@ -16,23 +26,27 @@ export function systemClock(): Clock {
     if (next && next.at_ms >= rings_ms) return;
     clearTimeout(timer);
     rings_ms = next ? next.at_ms : Infinity;
-    if (next) timer = setTimeout(ring, Math.min(Math.max(0, next.at_ms - Date.now()), MAX_SLEEP_MS));
+    if (!next) return;
+    const sleep_ms = Math.ceil(Math.max(0, next.at_ms - time.elapsed()));
+    timer = setTimeout(ring, Math.min(sleep_ms, MAX_SLEEP_MS));
   }
 
   function ring(): void {
     rings_ms = Infinity;
     try {
-      for (let alarm = waiting.due(Date.now()); alarm; alarm = waiting.due(Date.now())) alarm.call();
+      for (let alarm = waiting.due(time.elapsed()); alarm; alarm = waiting.due(time.elapsed())) alarm.call();
     } finally {
       arm();
     }
   }
 
   return {
-    now: () => Date.now(),
-    mono: () => performance.now(),
+    now: time.now,
+    wall: sources.wall,
+    mono: sources.mono,
+    resync: time.resync,
     at(at_ms, call) {
-      const alarm = waiting.set(at_ms, call);
+      const alarm = waiting.set(time.toElapsed(at_ms), call);
       arm();
       return {
         [Symbol.dispose]() {
