@@ -80,6 +80,8 @@ export function ofFault({ code }: Fault, request_id: string): Reply {
       return unavailable("document storage is briefly unavailable, try again");
     case "bodies_unreachable":
       return unavailable("object storage is briefly unavailable, try again");
+    case "body_damaged":
+      return unavailable("a stored body is missing or damaged, fetch it again");
     case "bus_unreachable":
     case "lease_lost":
       return unavailable("the cluster is briefly unavailable, try again");

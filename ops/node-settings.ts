@@ -97,6 +97,12 @@ export const NODE_SECTIONS = {
         rule: BLOBS,
         description: "Blob store: file in the data folder, file:PATH, or s3://bucket/prefix",
       }),
+      durability: Type.Enum(["power", "process"], {
+        env: "TRAWL_DURABILITY",
+        default: "power",
+        description:
+          "What acknowledged writes to SQLite and files survive: power: also a power cut; process: only the end of the process (kill -9), with less waiting for the disk.",
+      }),
       s3_endpoint: optionalSetting({
         env: "S3_ENDPOINT",
         rule: WEB,

@@ -2,11 +2,12 @@
  * Opens the document store and the blob store of a configuration. The drivers of MongoDB and S3 are loaded only when
  * they are configured, so that other starts, and commands like `trawl key`, stay fast.
  */
-import { chmodSync, mkdirSync, statSync } from "node:fs";
+import { chmodSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileBlobs } from "../cluster/adapters/blobs/blobs.file.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
 import { lockFile } from "../cluster/adapters/documents/process-lock.sqlite.ts";
+import { type Durability, makeFolder } from "../cluster/adapters/files/durable-files.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Config } from "./config.ts";
@@ -29,11 +30,14 @@ export async function openDocuments(config: Config): Promise<Documents> {
 }
 
 async function connectDocuments({ storage }: Config): Promise<{ documents: Documents; place: string }> {
-  const { documents: setting, data_dir } = storage;
+  const { documents: setting, data_dir, durability } = storage;
   if (setting === "sqlite" || setting.startsWith("sqlite:")) {
     const path =
-      setting === "sqlite" ? dataPath(data_dir, "documents.sqlite") : setting.slice("sqlite:".length);
-    return { documents: sqliteDocuments(path), place: `"${path}"` };
+      setting === "sqlite"
+        ? dataPath(data_dir, "documents.sqlite", durability)
+        : setting.slice("sqlite:".length);
+    const documents = sqliteDocuments(path, { durability, rebuildable: REBUILDABLE });
+    return { documents, place: `"${path}"` };
   }
   const { mongoDocuments } = await import("../cluster/adapters/documents/documents.mongo.ts");
   // Without the address, which holds a password.
@@ -42,12 +46,13 @@ async function connectDocuments({ storage }: Config): Promise<{ documents: Docum
 }
 
 export async function openBlobs({ storage }: Config): Promise<Blobs> {
-  const { blobs, data_dir, aws_access_key_id, aws_secret_access_key, aws_session_token } = storage;
-  if (blobs === "file") return fileBlobs(dataPath(data_dir, "bodies"));
-  if (blobs.startsWith("file:")) return fileBlobs(blobs.slice("file:".length));
+  const { blobs, data_dir, durability, aws_access_key_id, aws_secret_access_key, aws_session_token } =
+    storage;
+  if (blobs === "file") return fileBlobs(dataPath(data_dir, "bodies", durability), { durability });
+  if (blobs.startsWith("file:")) return fileBlobs(blobs.slice("file:".length), { durability });
   const [bucket, ...folders] = blobs.slice("s3://".length).split("/");
   const spool = dataPath(data_dir, "spool");
-  mkdirSync(spool, { recursive: true });
+  makeFolder(spool, "process");
   const { s3Blobs } = await import("../cluster/adapters/blobs/blobs.s3.ts");
   return s3Blobs({
     bucket: bucket!,
@@ -67,9 +72,10 @@ export async function openBlobs({ storage }: Config): Promise<Blobs> {
 }
 
 /** A path in the data folder, which is created if necessary. */
-export function dataPath(folder: string, name: string): string {
-  mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
-  return join(resolve(folder), name);
+export function dataPath(folder: string, name: string, durability: Durability = "process"): string {
+  const path = resolve(folder);
+  makeFolder(path, durability, PRIVATE_FOLDER);
+  return join(path, name);
 }
 
 const PRIVATE_FOLDER = 0o700;
@@ -80,8 +86,8 @@ const PRIVATE_FOLDER = 0o700;
  * the data; the lock ends with the process.
  */
 export function claimData({ storage, cluster }: Config): Disposable {
-  const { data_dir, documents, blobs } = storage;
-  const lock_of_folder = dataPath(data_dir, "process.lock");
+  const { data_dir, documents, blobs, durability } = storage;
+  const lock_of_folder = dataPath(data_dir, "process.lock", durability);
   closeToOthers(data_dir);
   const wanted = new Map<string, string>();
   if (cluster.bus === "memory") {

@@ -64,8 +64,7 @@ export function filingPages({ source, hosts, blobs, clock }: FetchBridgeDeps) {
       }
       case "got": {
         const pieces = await blobs.get(answer.sha256);
-        if (!pieces)
-          throw new Fault("bodies_unreachable", `Cannot read body "${answer.sha256}": it is not there`);
+        if (!pieces) throw new Fault("body_damaged", `Cannot read body "${answer.sha256}": it is not there`);
         const body = Buffer.concat(await Array.fromAsync(pieces));
         const { final_url, redirects, status, cached, revalidated, retrieved_at } = answer;
         const page = {

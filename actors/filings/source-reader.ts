@@ -53,8 +53,7 @@ export interface SourceReaderDeps {
 export function sourceReader({ source, blobs, yieldToEventLoop }: SourceReaderDeps): SourceReader {
   async function piecesOf({ sha256 }: SourceDocument): Promise<AsyncIterable<Buffer>> {
     const pieces = await blobs.get(sha256);
-    if (pieces === null)
-      throw new Fault("bodies_unreachable", `Cannot read body "${sha256}": it is not there`);
+    if (pieces === null) throw new Fault("body_damaged", `Cannot read body "${sha256}": it is not there`);
     return pieces;
   }
 

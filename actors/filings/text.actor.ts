@@ -91,7 +91,7 @@ async function extractText(
   signal: AbortSignal,
 ): Promise<FilingText> {
   const pieces = await blobs.get(sha256);
-  if (pieces === null) throw new Fault("bodies_unreachable", `Cannot read body "${sha256}": it is not there`);
+  if (pieces === null) throw new Fault("body_damaged", `Cannot read body "${sha256}": it is not there`);
   const bytes = Buffer.concat(await Array.fromAsync(pieces));
   const kind = contentKindOf(content_type, bytes, url);
   const task: ExtractTask = { bytes, url, content_type, kind, now_ms: clock.now(), filed: true };

@@ -19,22 +19,25 @@ export interface ByteRange {
   readonly last: number;
 }
 
-/** All methods throw Fault "bodies_unreachable" and nothing else. */
+/** All methods throw Fault "bodies_unreachable" and nothing else; reading also Fault "body_damaged". */
 export interface Blobs {
   /**
    * Stores the content completely or not at all. The digest is of exactly these bytes. Storing a blob again only
-   * updates its time.
+   * updates its time, and replaces what is stored when it is torn or wrong.
    */
   put(content: Buffer | AsyncIterable<Buffer>): Promise<StoredBlob>;
   /** Its size; null when there is no such blob. */
   head(sha256: string): Promise<{ readonly bytes: number } | null>;
   /**
    * The exact bytes in pieces of at most 1 MiB, each read when the caller asks for it; null when there is no such blob.
+   * Without a range the digest is proved: a stored blob that is torn or wrong is Fault "body_damaged" before its last
+   * piece, and stored again it is as new.
    */
   get(sha256: string, range?: ByteRange): Promise<AsyncIterable<Buffer> | null>;
   /**
-   * Removes the blob unless it was stored (again) at or after `stored_before_ms`, in Unix milliseconds. False: the blob
-   * is still there, or there is none.
+   * Removes the blob unless it was stored (again) at or after `stored_before_ms`, in Unix milliseconds; a blob that is
+   * stored meanwhile stays. False: the blob is still there, or there is none. A store may need a second call: after the
+   * first one the blob is there as before, and listed as stored when it was called.
    */
   remove(sha256: string, stored_before_ms?: number): Promise<boolean>;
   /** The blobs whose digest begins with these two hexadecimal digits, in any order. */

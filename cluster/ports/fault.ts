@@ -6,6 +6,7 @@ export type FaultCode =
   | "bus_unreachable"
   | "documents_unreachable"
   | "bodies_unreachable"
+  | "body_damaged"
   | "mailbox_full"
   | "message_too_large"
   | "no_answer"

@@ -505,6 +505,7 @@ describe("every answer", () => {
   test.each([
     ["documents_unreachable", 503],
     ["bodies_unreachable", 503],
+    ["body_damaged", 503],
     ["bus_unreachable", 503],
     ["mailbox_full", 503],
     ["no_workers", 503],

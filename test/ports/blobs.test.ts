@@ -1,5 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,8 +17,10 @@ import { inspect } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
 import {
   DeleteObjectCommand,
+  GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
+  PutObjectCommand,
   S3Client,
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
@@ -20,20 +31,33 @@ import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Settings } from "../../ops/engines/engine.ts";
 import { engines, ownEngine } from "../harness/engines.ts";
 import { freePort } from "../harness/free-port.ts";
-import { blobsFaultSuite, bodiesSuite, whole } from "./blobs.ts";
+import { blobsFaultSuite, bodiesSuite, type Damage, whole } from "./blobs.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trawl-bodies-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const { blobs } = await engines("blobs");
 
-const STORES: Record<string, () => Promise<Blobs>> = {
-  memory: async () => memoryBlobs(),
-  file: async () => fileBlobs(join(folder, "suite")),
-};
+const damageFile =
+  (place: string): Damage =>
+  async (sha256, change) => {
+    const plain = join(place, sha256.slice(0, 2), sha256);
+    const path = existsSync(plain) ? plain : `${plain}.zst`;
+    writeFileSync(path, change(readFileSync(path)));
+  };
 
-describe.each(Object.entries(STORES))("bodies in %s", (_, open) => {
-  bodiesSuite(open);
+const STORES: readonly [string, () => Promise<Blobs>, Damage | null][] = [
+  ["memory", async () => memoryBlobs(), null],
+  ["file", async () => fileBlobs(join(folder, "suite")), damageFile(join(folder, "suite"))],
+  [
+    "file, unsynced",
+    async () => fileBlobs(join(folder, "unsynced"), { durability: "process" }),
+    damageFile(join(folder, "unsynced")),
+  ],
+];
+
+describe.each(STORES)("bodies in %s", (_, open, damage) => {
+  bodiesSuite(open, damage);
 });
 
 describe("bodies in a folder that is no folder", () => {
@@ -114,6 +138,8 @@ describe("bodies in files", () => {
 async function betweenS3(endpoint: string, cut_bytes: number) {
   const { hostname, port } = new URL(endpoint);
   const seen = { downloaded: 0, cuts: 0 };
+  /** Called with each piece a client sends; the piece goes on when the promise has resolved. */
+  const hooks: { onRequest: (piece: string) => Promise<unknown> | null } = { onRequest: () => null };
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname);
     let uploaded = 0;
@@ -124,7 +150,11 @@ async function betweenS3(endpoint: string, cut_bytes: number) {
         if (uploaded > cut_bytes) {
           seen.cuts++;
           end();
-        } else done(null, piece);
+        } else {
+          const wait = hooks.onRequest(piece.toString("latin1"));
+          if (!wait) done(null, piece);
+          else void wait.finally(() => done(null, piece));
+        }
       },
     });
     const count = new Transform({
@@ -138,7 +168,7 @@ async function betweenS3(endpoint: string, cut_bytes: number) {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { seen, address, close: () => void server.close() };
+  return Object.assign(hooks, { seen, address, close: () => void server.close() });
 }
 
 describe.skipIf(blobs === null)("bodies in S3", () => {
@@ -163,7 +193,36 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
   });
   const fault = { name: "Fault", code: "bodies_unreachable" };
 
-  bodiesSuite(async () => store);
+  bodiesSuite(
+    async () => store,
+    async (sha256, change) => {
+      const at = { Bucket: bucket, Key: `${prefix}/${sha256}` };
+      const { Body, Metadata } = await direct.send(new GetObjectCommand(at));
+      const stored = Buffer.from(await Body!.transformToByteArray());
+      await direct.send(new PutObjectCommand({ ...at, Body: change(stored), Metadata: Metadata! }));
+    },
+  );
+
+  test("are not lost when one is stored again in the middle of its removal", async () => {
+    // The upload arrives between the look at the object's time and the delete.
+    const content = randomBytes(3_000);
+    const { sha256 } = await store.put(content);
+    const between = await betweenS3(given.endpoint!, Infinity);
+    const remover = s3Blobs({ ...given, endpoint: between.address });
+    const stored = Promise.withResolvers<unknown>();
+    between.onRequest = (head) => {
+      if (head.startsWith("DELETE")) stored.resolve(store.put(content));
+      return head.startsWith("DELETE") ? stored.promise : null;
+    };
+    await remover.remove(sha256, Date.now() + 60_000);
+    await stored.promise;
+    expect((await whole(await store.get(sha256))).equals(content)).toBe(true);
+    // Two days later, as the collector sees it: it was stored again since, and stays.
+    expect(await store.remove(sha256, Date.now() - 60_000)).toBe(false);
+    expect((await whole(await store.get(sha256))).equals(content)).toBe(true);
+    await remover.close();
+    between.close();
+  });
 
   test("are compressed where that helps, and only there", async () => {
     const size = async (content: Buffer) => {

@@ -1,8 +1,8 @@
 /** What every bodies adapter promises (cluster/ports/blobs.ts). */
 import { createHash, randomBytes } from "node:crypto";
-import { expect, test } from "vitest";
-import { isInfrastructureFault } from "../../cluster/ports/fault.ts";
+import { describe, expect, test } from "vitest";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
+import { type Fault, isInfrastructureFault } from "../../cluster/ports/fault.ts";
 
 const digest = (content: Buffer): string => createHash("sha256").update(content).digest("hex");
 
@@ -30,7 +30,31 @@ export const CONTENTS: readonly [string, Buffer][] = [
   ["text that turns into noise", Buffer.concat([text.subarray(0, 100_000), randomBytes(2 ** 20)])],
 ];
 
-export function bodiesSuite(open: () => Promise<Blobs>): void {
+/** Removes it for good, which takes some stores two calls. */
+async function removeFully(blobs: Blobs, sha256: string, stored_before_ms?: number): Promise<boolean> {
+  return (await blobs.remove(sha256, stored_before_ms)) || blobs.remove(sha256, stored_before_ms);
+}
+
+/** Replaces what is stored under the digest, behind the store's back. */
+export type Damage = (sha256: string, change: (stored: Buffer) => Buffer) => Promise<void>;
+
+/** What a power cut, a disk or another program may leave of a stored body. */
+const DAMAGES: readonly [string, (stored: Buffer) => Buffer][] = [
+  ["nothing of", () => Buffer.alloc(0)],
+  ["the beginning of", (stored) => stored.subarray(0, Math.floor(stored.length / 2))],
+  ["zeroes in the place of", (stored) => Buffer.alloc(stored.length)],
+  [
+    "one changed byte in",
+    (stored) => {
+      const changed = Buffer.from(stored);
+      changed[stored.length - 3]! ^= 1;
+      return changed;
+    },
+  ],
+];
+
+/** `damage`: null where nothing but the store itself can change what is stored. */
+export function bodiesSuite(open: () => Promise<Blobs>, damage: Damage | null): void {
   const store = open();
 
   test.each(CONTENTS)("gives back %s, byte for byte", async (_, content) => {
@@ -107,9 +131,26 @@ export function bodiesSuite(open: () => Promise<Blobs>): void {
   test("removes", async () => {
     const blobs = await store;
     const { sha256 } = await blobs.put(Buffer.from("to be removed"));
-    expect(await blobs.remove(sha256)).toBe(true);
+    expect(await removeFully(blobs, sha256)).toBe(true);
     expect(await blobs.head(sha256)).toBeNull();
     expect(await blobs.get(sha256)).toBeNull();
+  });
+
+  test("is whole wherever a removal stops", async () => {
+    const blobs = await store;
+    const content = randomBytes(90_000);
+    const { sha256 } = await blobs.put(content);
+    if (await blobs.remove(sha256)) return;
+    expect(await blobs.head(sha256)).toEqual({ bytes: content.length });
+    expect((await whole(await blobs.get(sha256))).equals(content)).toBe(true);
+    const range = { first: 10, last: 80_000 };
+    expect((await whole(await blobs.get(sha256, range))).equals(content.subarray(10, 80_001))).toBe(true);
+    const listed = await Array.fromAsync(blobs.list(sha256.slice(0, 2)));
+    expect(listed.filter((one) => one.sha256 === sha256)).toHaveLength(1);
+    // Stored again in the middle of it: it stays.
+    await blobs.put(content);
+    expect(await blobs.remove(sha256, Date.now() - 60_000)).toBe(false);
+    expect((await whole(await blobs.get(sha256))).equals(content)).toBe(true);
   });
 
   test("does not remove what was stored since the time given", async () => {
@@ -117,7 +158,7 @@ export function bodiesSuite(open: () => Promise<Blobs>): void {
     const { sha256 } = await blobs.put(Buffer.from("stored just now"));
     expect(await blobs.remove(sha256, Date.now() - 60_000)).toBe(false);
     expect(await blobs.head(sha256)).not.toBeNull();
-    expect(await blobs.remove(sha256, Date.now() + 60_000)).toBe(true);
+    expect(await removeFully(blobs, sha256, Date.now() + 60_000)).toBe(true);
     expect(await blobs.head(sha256)).toBeNull();
   });
 
@@ -133,7 +174,7 @@ export function bodiesSuite(open: () => Promise<Blobs>): void {
       expect(mine).toHaveLength(1);
       // Some stores know whole seconds only, and some clocks differ a little.
       expect(Math.abs(mine[0]!.stored_ms - before_ms)).toBeLessThan(60_000);
-      await blobs.remove(sha256);
+      await removeFully(blobs, sha256);
       expect(
         (await Array.fromAsync(blobs.list(sha256.slice(0, 2)))).some((one) => one.sha256 === sha256),
       ).toBe(false);
@@ -148,6 +189,43 @@ export function bodiesSuite(open: () => Promise<Blobs>): void {
     );
     expect(new Set(stored.map(({ sha256 }) => sha256))).toEqual(new Set([digest(content)]));
     expect((await whole(await blobs.get(digest(content)))).equals(content)).toBe(true);
+  });
+
+  describe.skipIf(damage === null).each(DAMAGES)("finds %s a stored body", (_, change) => {
+    const contents = CONTENTS.filter(([, content]) => content.length > 100);
+
+    test.each(contents)("when it is read whole: %s", async (_title, content) => {
+      const blobs = await store;
+      const { sha256 } = await blobs.put(Buffer.concat([content, randomBytes(8)]));
+      await damage!(sha256, change);
+      const got: Buffer[] = [];
+      const reading = async () => {
+        for await (const piece of (await blobs.get(sha256)) ?? []) got.push(piece);
+      };
+      const problem = await reading().then(
+        () => "none",
+        ({ code }: Fault) => code,
+      );
+      // A store that sees at once that it is torn counts it as missing.
+      expect(["none", "body_damaged"]).toContain(problem);
+      // None of it, or less than all of it.
+      expect(Buffer.concat(got).length).toBeLessThan(content.length + 8);
+    });
+
+    test.each(contents)("when it is stored again, and stores it anew: %s", async (_title, content) => {
+      const blobs = await store;
+      const again = Buffer.concat([content, randomBytes(8)]);
+      for (const stored of [again, pieces(again, 9_999)]) {
+        const { sha256 } = await blobs.put(again);
+        await damage!(sha256, change);
+        await whole(await blobs.get(sha256)).catch(() => {});
+        await blobs.put(stored);
+        expect((await whole(await blobs.get(sha256))).equals(again)).toBe(true);
+        await damage!(sha256, change);
+        await blobs.put(Buffer.isBuffer(stored) ? stored : pieces(again, 9_999));
+        expect((await whole(await blobs.get(sha256))).equals(again)).toBe(true);
+      }
+    });
   });
 
   test("answers a ping", async () => {

@@ -26,6 +26,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const STORES: Record<string, () => Promise<Documents>> = {
   memory: async () => memoryDocuments(),
   sqlite: async () => sqliteDocuments(join(folder, "new", "documents.sqlite")),
+  "sqlite, unsynced": async () => sqliteDocuments(join(folder, "unsynced.sqlite"), { durability: "process" }),
 };
 
 describe.each(Object.entries(STORES))("documents in %s", (_, open) => {

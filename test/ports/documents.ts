@@ -188,6 +188,23 @@ export function documentsSuite(open: () => Promise<Documents>): void {
     await documents.remove("large", "a", 1);
   });
 
+  test("acknowledges writes that come in many ticks, each once and as it was", async () => {
+    const documents = await store;
+    const count = 300;
+    const acknowledged: number[] = [];
+    const writes: Promise<unknown>[] = [];
+    for (let n = 0; n < count; n++) {
+      const put = documents.put("ticks", `k${n % 50}`, n, Math.floor(n / 50));
+      writes.push(put.then((won) => won && acknowledged.push(n)));
+      // Each next tick while the store may still be busy with the writes of the last one.
+      if (n % 50 === 49) await Promise.all(writes.slice(-50));
+      else if (n % 7 === 0) await new Promise(setImmediate);
+    }
+    await Promise.all(writes);
+    expect(acknowledged.toSorted((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, n) => n));
+    expect(await documents.get("ticks", "k49")).toEqual({ value: 299, version: 6 });
+  });
+
   test("answers a ping", async () => {
     await expect((await store).ping()).resolves.toBeUndefined();
   });

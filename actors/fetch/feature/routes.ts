@@ -113,20 +113,37 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       now_ms: call.now_ms,
       wait_ms: WAIT_MS,
     });
-    const wait_ms = body.timeout_s == null ? WAIT_MS : body.timeout_s * 1000 + WAIT_BEYOND_TIMEOUT_MS;
-    const wait = { id: request_id, timeout_ms: wait_ms, signal: call.signal };
-    const answer = await withDeadline(services, wait, (signal) =>
-      services.fetch(request, signal).catch(asBusy),
-    );
-    if (answer === null) return timedOut(request_id);
-
-    await grantBody(bodyGrants, caller.grant.project.name, answer.record);
-    const texts = await textsOf(services, answer.record, body.include_html !== false);
+    const page = await fetchWithTexts(call, request);
+    if (page === null) return timedOut(request_id);
+    const { answer, texts } = page;
     const reply = write(call, answer, texts);
     // A user agent is allowed by project, so a response for one project may not be sent to another.
     if (isCurrent && answer.cached && answer.error === null && body.user_agent == null)
       remember(call, external, request, answer, reply);
     return reply;
+  }
+
+  /** Null: the time was over. Throws Fault. */
+  async function fetchWithTexts(
+    call: FetchCall,
+    request: FetchRequest,
+  ): Promise<{ readonly answer: FetchAnswer; readonly texts: Texts } | null> {
+    const { body, caller, request_id, signal: client, now_ms } = call;
+    const allowed_ms = body.timeout_s == null ? WAIT_MS : body.timeout_s * 1000 + WAIT_BEYOND_TIMEOUT_MS;
+    const timeout_ms = Math.max(1, now_ms + allowed_ms - services.clock.now());
+    const answer = await withDeadline(services, { id: request_id, timeout_ms, signal: client }, (signal) =>
+      services.fetch(request, signal).catch(asBusy),
+    );
+    if (answer === null) return null;
+    await grantBody(bodyGrants, caller.grant.project.name, answer.record);
+    try {
+      return { answer, texts: await textsOf(services, answer.record, body.include_html !== false) };
+    } catch (problem) {
+      const isLost = problem instanceof Fault && problem.code === "body_damaged";
+      if (!isLost || !answer.cached) throw problem;
+      // A cached page whose body is lost: fetched from its origin, which stores the body anew.
+      return fetchWithTexts(call, { ...request, fetch_id: `${request_id}-anew`, cache_ttl_s: 0 });
+    }
   }
 
   function remember(
@@ -342,10 +359,10 @@ export async function textsOf(
   };
 }
 
-/** A body that a record names must be there; when it is not, the store has failed. */
+/** A body that a record names must be there; when it is not, the store has lost it. */
 async function readAll(blobs: Blobs, sha256: string): Promise<Buffer> {
   const pieces = await blobs.get(sha256);
-  if (pieces === null) throw new Fault("bodies_unreachable", `Cannot read body "${sha256}": it is not there`);
+  if (pieces === null) throw new Fault("body_damaged", `Cannot read body "${sha256}": it is not there`);
   const read = await Array.fromAsync(pieces);
   return read.length === 1 ? read[0]! : Buffer.concat(read);
 }

@@ -202,6 +202,6 @@ async function decodeResult(result: EncodedResult, blobs: Blobs): Promise<Transp
 async function readBlob(sha256: string, blobs: Blobs): Promise<Buffer> {
   const pieces = await blobs.get(sha256);
   if (pieces === null)
-    throw new Fault("bodies_unreachable", `Cannot read the rendered page "${sha256}": it is not there`);
+    throw new Fault("body_damaged", `Cannot read the rendered page "${sha256}": it is not there`);
   return Buffer.concat(await Array.fromAsync(pieces));
 }

@@ -3,24 +3,32 @@
  * used where a sample shows that compression helps. `zstdcat` reads it: the original size stands in a frame that
  * decoders skip.
  *
- * A blob is written to a temporary file and renamed, so it exists completely or not at all, also after kill -9. Files
- * are not synced: a power cut may lose or truncate the blobs of the last half minute.
+ * A blob is written to a temporary file and renamed, so it exists completely or not at all, also after kill -9. With
+ * the durability `power` the file is synced before it is renamed, and its folder before `put` resolves: what a document
+ * names afterwards survives a power cut. With `process` a power cut may lose or truncate the blobs of the last half
+ * minute.
+ *
+ * A file that is torn or wrong is never served whole: a read of all of it proves the digest, and removes the file when it
+ * fails. Storing the body again compares the bytes with those of the file, and replaces a wrong one.
  */
 import { createHash, randomBytes } from "node:crypto";
 import {
+  closeSync,
   createReadStream,
-  mkdirSync,
+  openSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { access, mkdir, open, readdir, readFile, rename, rm, stat, type FileHandle } from "node:fs/promises";
+import { access, type FileHandle, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { TOUCH_AFTER_MS, type Blobs, type ByteRange, type StoredBlob } from "../../ports/blobs.ts";
 import { Fault } from "../../ports/fault.ts";
+import { type Durability, folderSync, makeFolder, syncContent } from "../files/durable-files.ts";
 import {
   SAMPLE_BYTES,
   isCompressible,
@@ -33,12 +41,19 @@ import {
   decompressWhole,
   decompressRange,
 } from "./compression.ts";
+import { isContentProblem, verified } from "./verify.ts";
 
 /** A skippable frame (RFC 8878 §3.1.2) with the size of the body as eight bytes, little-endian. */
 const FRAME_BYTES = 16;
 const FRAME_MAGIC = 0x184d2a50;
 /** Temporary files older than this are leftovers of a crash and are removed at start. */
 const STALE_MS = 60 * 60_000;
+/**
+ * A file that was stored longer ago than this was written to the disk by the kernel. A younger one may come from a process
+ * that ended between its rename and its sync, or that did not sync.
+ */
+const WRITTEN_BACK_MS = 60_000;
+const EMPTY_SHA256 = createHash("sha256").digest("hex");
 
 function frame(bytes: number): Buffer {
   const written = Buffer.alloc(FRAME_BYTES);
@@ -65,13 +80,22 @@ function touch(path: string, mtimeMs: number): void {
   if (now.getTime() - mtimeMs > TOUCH_AFTER_MS) utimesSync(path, now, now);
 }
 
-async function moveFile(from: string, to: string): Promise<void> {
+/** Whether two files hold the same bytes. */
+async function areSame(written: FileHandle, bytes: number, path: string): Promise<boolean> {
+  const handle = await nullIfMissing(open(path));
+  if (!handle) return false;
   try {
-    await rename(from, to);
-  } catch (problem) {
-    if (!isMissing(problem)) throw problem;
-    await mkdir(dirname(to), { recursive: true });
-    await rename(from, to);
+    if ((await handle.stat()).size !== bytes) return false;
+    if (bytes === 0) return true;
+    const range = { first: 0, last: bytes - 1 };
+    const stored = readPieces(handle, range);
+    for await (const piece of readPieces(written, range)) {
+      const { value, done } = await stored.next();
+      if (done || !piece.equals(value)) return false;
+    }
+    return true;
+  } finally {
+    await handle.close();
   }
 }
 
@@ -92,15 +116,23 @@ async function* readSmall(path: string, bytes: number, { first, last }: ByteRang
   yield whole.subarray(first, last + 1);
 }
 
+export interface FileBlobsOptions {
+  /** Default `power`. */
+  readonly durability?: Durability;
+}
+
 /** One algorithm: a content-addressed store in files. */
-export function fileBlobs(folder: string): Blobs {
+export function fileBlobs(folder: string, { durability = "power" }: FileBlobsOptions = {}): Blobs {
   const unfinished = join(folder, "unfinished");
-  mkdirSync(unfinished, { recursive: true });
+  makeFolder(unfinished, durability);
   for (const name of readdirSync(unfinished)) {
     const path = join(unfinished, name);
     const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: Infinity };
     if (Date.now() - mtimeMs > STALE_MS) rmSync(path, { force: true });
   }
+  const syncFolder = folderSync();
+  /** Folders whose own names are synced. */
+  const synced = new Set<string>();
 
   const plain = (sha256: string): string => join(folder, sha256.slice(0, 2), sha256);
   const packed = (sha256: string): string => `${plain(sha256)}.zst`;
@@ -120,41 +152,132 @@ export function fileBlobs(folder: string): Blobs {
     readonly path: string;
     readonly bytes: number;
     readonly packed: boolean;
-    readonly stored_ms: number;
+    readonly inode: number;
   }
 
+  /** A file that is torn so that its size shows it counts as none. */
   async function find(sha256: string): Promise<StoredFile | null> {
     const plain_stat = await nullIfMissing(stat(plain(sha256)));
-    if (plain_stat)
-      return { path: plain(sha256), bytes: plain_stat.size, packed: false, stored_ms: plain_stat.mtimeMs };
+    if (plain_stat && (plain_stat.size > 0 || sha256 === EMPTY_SHA256))
+      return { path: plain(sha256), bytes: plain_stat.size, packed: false, inode: plain_stat.ino };
     const handle = await nullIfMissing(open(packed(sha256)));
     if (!handle) return null;
     try {
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(FRAME_BYTES), 0, FRAME_BYTES, 0);
-      if (bytesRead < FRAME_BYTES || buffer.readUInt32LE(0) !== FRAME_MAGIC)
-        throw new Fault("bodies_unreachable", `Cannot read "${packed(sha256)}": it is truncated`);
-      const { mtimeMs } = await handle.stat();
-      const bytes = Number(buffer.readBigUInt64LE(8));
-      return { path: packed(sha256), bytes, packed: true, stored_ms: mtimeMs };
+      if (bytesRead < FRAME_BYTES || buffer.readUInt32LE(0) !== FRAME_MAGIC) return null;
+      const { ino } = await handle.stat();
+      return { path: packed(sha256), bytes: Number(buffer.readBigUInt64LE(8)), packed: true, inode: ino };
     } finally {
       await handle.close();
     }
   }
 
-  /** Writes a temporary file and renames it; removes it when anything fails. */
+  /** Gives a file its name in the store, in place of a wrong file that has it. */
+  async function nameFile(from: string, to: string): Promise<void> {
+    try {
+      await rename(from, to);
+    } catch (problem) {
+      if (!isMissing(problem)) throw problem;
+      makeFolder(dirname(to), "process");
+      await rename(from, to);
+    }
+    removeOther(to);
+    if (durability === "power") await syncName(to);
+  }
+
+  /** Syncs the name of a file, and that of its folder when this process has not done so. */
+  async function syncName(path: string): Promise<void> {
+    const its = dirname(path);
+    await syncFolder(its);
+    if (synced.has(its)) return;
+    await syncFolder(folder);
+    synced.add(its);
+  }
+
+  /** The file that is there already holds the body: makes sure of what its first writer may have left out. */
+  async function confirm(path: string, mtimeMs: number): Promise<void> {
+    removeOther(path);
+    if (durability === "process" || Date.now() - mtimeMs > WRITTEN_BACK_MS) return;
+    const descriptor = openSync(path, "r");
+    try {
+      await syncContent(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    await syncName(path);
+  }
+
+  /** A body has one file. Another version may have compressed what this one does not, or the other way round. */
+  function removeOther(path: string): void {
+    const other = path.endsWith(".zst") ? path.slice(0, -".zst".length) : `${path}.zst`;
+    if (statSync(other, { throwIfNoEntry: false })) rmSync(other, { force: true });
+  }
+
+  /** For at most SAMPLE_BYTES. */
+  async function putSmall(content: Buffer): Promise<StoredBlob> {
+    const sha256 = createHash("sha256").update(content).digest("hex");
+    const small = compressSmall(content, FRAME_BYTES);
+    const stored = small ? Buffer.concat([frame(content.length), small]) : content;
+    const to = small ? packed(sha256) : plain(sha256);
+    const body = { sha256, bytes: content.length };
+    const existing = statSync(to, { throwIfNoEntry: false });
+    if (existing?.size === stored.length && readFileSync(to).equals(stored)) {
+      touch(to, existing.mtimeMs);
+      await confirm(to, existing.mtimeMs);
+      return body;
+    }
+    if (durability === "process") {
+      writeSmall(stored, to);
+      return body;
+    }
+    return storeFile(async (handle) => {
+      await handle.writeFile(stored);
+      return { to, body };
+    });
+  }
+
+  /**
+   * Synchronously: into the page cache takes 0.1 ms, through the thread pool 0.7 ms. Not where files are synced: then
+   * every change of a name may wait for the journal of the file system.
+   */
+  function writeSmall(content: Buffer, to: string): void {
+    const path = newPath();
+    try {
+      writeFileSync(path, content, { flag: "wx" });
+      try {
+        renameSync(path, to);
+      } catch (problem) {
+        if (!isMissing(problem)) throw problem;
+        makeFolder(dirname(to), durability);
+        renameSync(path, to);
+      }
+      removeOther(to);
+    } catch (problem) {
+      rmSync(path, { force: true });
+      throw problem;
+    }
+  }
+
+  /** Writes a temporary file and gives it its name; removes it when anything fails, or when the body is there already. */
   async function storeFile(
     write: (handle: FileHandle) => Promise<{ to: string; body: StoredBlob }>,
   ): Promise<StoredBlob> {
     const path = newPath();
-    const handle = await open(path, "wx");
+    const handle = await open(path, "wx+");
     try {
       const { to, body } = await write(handle);
-      await handle.close();
-      const existing = await find(body.sha256);
-      if (existing) {
-        touch(existing.path, existing.stored_ms);
+      const existing = statSync(to, { throwIfNoEntry: false });
+      // Before it is compared, so that it is not removed meanwhile.
+      if (existing) touch(to, existing.mtimeMs);
+      if (existing && (await areSame(handle, (await handle.stat()).size, to))) {
+        await handle.close();
         await rm(path, { force: true });
-      } else await moveFile(path, to);
+        await confirm(to, existing.mtimeMs);
+        return body;
+      }
+      if (durability === "power") await handle.datasync();
+      await handle.close();
+      await nameFile(path, to);
       return body;
     } catch (problem) {
       await handle.close().catch(() => {});
@@ -163,37 +286,9 @@ export function fileBlobs(folder: string): Blobs {
     }
   }
 
-  /**
-   * For at most SAMPLE_BYTES, synchronously: writing to the page cache takes 0.1 ms, through the thread pool 0.7 ms. A
-   * file that a power cut truncated has the wrong size and is written again.
-   */
-  function putSmall(content: Buffer): StoredBlob {
-    const sha256 = createHash("sha256").update(content).digest("hex");
-    const small = compressSmall(content, FRAME_BYTES);
-    const pieces = small ? [frame(content.length), small] : [content];
-    const to = small ? packed(sha256) : plain(sha256);
-    const body = { sha256, bytes: content.length };
-    const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-    const existing = statSync(to, { throwIfNoEntry: false });
-    if (existing?.size === bytes) {
-      touch(to, existing.mtimeMs);
-      return body;
-    }
-    const path = newPath();
-    try {
-      writeFileSync(path, Buffer.concat(pieces), { flag: "wx" });
-      try {
-        renameSync(path, to);
-      } catch (problem) {
-        if (!isMissing(problem)) throw problem;
-        mkdirSync(dirname(to), { recursive: true });
-        renameSync(path, to);
-      }
-    } catch (problem) {
-      rmSync(path, { force: true });
-      throw problem;
-    }
-    return body;
+  /** Removes a file whose content is wrong, so that the body counts as none, unless it has been replaced meanwhile. */
+  function discard({ path, inode }: StoredFile): void {
+    if (statSync(path, { throwIfNoEntry: false })?.ino === inode) rmSync(path, { force: true });
   }
 
   /** Synchronous, so that this process cannot store the blob between the check and the removal. */
@@ -229,18 +324,25 @@ export function fileBlobs(folder: string): Blobs {
     });
   }
 
-  async function* read(sha256: string, pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  async function* read(
+    sha256: string,
+    file: StoredFile,
+    pieces: AsyncGenerator<Buffer>,
+  ): AsyncGenerator<Buffer> {
     try {
       yield* pieces;
     } catch (cause) {
-      throw new Fault("bodies_unreachable", `Cannot read body "${sha256}" in "${folder}"`, { cause });
+      const isDamaged = isContentProblem(cause);
+      if (isDamaged) discard(file);
+      const code = isDamaged ? "body_damaged" : "bodies_unreachable";
+      throw new Fault(code, `Cannot read body "${sha256}" in "${folder}"`, { cause });
     }
   }
 
   return {
     async put(content) {
       if (Buffer.isBuffer(content) && content.length <= SAMPLE_BYTES)
-        return orFault("store a body", (async () => putSmall(content))());
+        return orFault("store a body", putSmall(content));
       const source = contentSource(Buffer.isBuffer(content) ? slices(content) : content);
       try {
         const { first, ended } = await source.readFirst(SAMPLE_BYTES);
@@ -259,13 +361,12 @@ export function fileBlobs(folder: string): Blobs {
       const file = await orFault(`find body "${sha256}"`, find(sha256));
       if (!file) return null;
       const wanted_range = range ?? { first: 0, last: file.bytes - 1 };
-      if (!file.packed) return read(sha256, readUncompressed(file.path, wanted_range));
-      return read(
-        sha256,
-        file.bytes <= SAMPLE_BYTES
+      const pieces = !file.packed
+        ? readUncompressed(file.path, wanted_range)
+        : file.bytes <= SAMPLE_BYTES
           ? readSmall(file.path, file.bytes, wanted_range)
-          : readCompressed(file.path, wanted_range),
-      );
+          : readCompressed(file.path, wanted_range);
+      return read(sha256, file, range ? pieces : verified(sha256, pieces));
     },
     remove: (sha256, stored_before_ms = Infinity) =>
       orFault(`remove body "${sha256}"`, (async () => removeSync(sha256, stored_before_ms))()),

@@ -7,6 +7,14 @@
  * temporary file. An upload is one request with a checksum that the server verifies: there are no partial objects and
  * nothing to clean up after a crash. An object has at most 5 GB that way.
  *
+ * Removing takes two calls. S3 cannot delete an object on the condition that it is old, so a delete that follows a look at
+ * the object's time may hit a body that was stored again in between. The first call therefore copies the object to
+ * `<prefix>/aside-<digest>` and deletes it; the copy is read where the object is missing. A later call deletes the
+ * copy, which no upload writes, when it is old enough itself and nothing was stored under the digest since.
+ *
+ * An object that is wrong is never served whole: a read of all of it proves the digest. Storing the body again replaces
+ * it, also where an upload is otherwise left out because the object is there.
+ *
  * The account needs s3:ListBucket beside reading, writing and deleting: without it S3 answers 403 instead of 404 for a
  * missing object.
  */
@@ -15,6 +23,7 @@ import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import {
+  CopyObjectCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   type GetObjectCommandOutput,
@@ -26,7 +35,14 @@ import {
   S3Client,
   S3ServiceException,
 } from "@aws-sdk/client-s3";
-import { TOUCH_AFTER_MS, type Blobs, type ByteRange, type StoredBlob } from "../../ports/blobs.ts";
+import { LRUCache } from "lru-cache";
+import {
+  type Blobs,
+  type ByteRange,
+  type ListedBlob,
+  type StoredBlob,
+  TOUCH_AFTER_MS,
+} from "../../ports/blobs.ts";
 import { Fault } from "../../ports/fault.ts";
 import {
   SAMPLE_BYTES,
@@ -40,6 +56,7 @@ import {
   decompressWhole,
   decompressRange,
 } from "./compression.ts";
+import { isContentProblem, verified } from "./verify.ts";
 
 /** Time-out until the response head, including the SDK's retries. Uploads get more, by size. */
 const ANSWER_MS = 5_000;
@@ -56,6 +73,8 @@ const UNREAD_MS = 30_000;
 const MAX_IN_MEMORY_BYTES = 2 ** 20;
 /** Each slow reader occupies one connection. */
 const MAX_CONNECTIONS = 256;
+/** How many wrong objects are remembered. */
+const MAX_DAMAGED = 1_000;
 
 /** Errors reach the caller as exceptions; without this the SDK also prints to the terminal. */
 const ignore = (): void => {};
@@ -93,6 +112,9 @@ const metadataOf = ({ Metadata, ContentLength = 0 }: Answer) => ({
   bytes: Number(Metadata?.["bytes"] ?? ContentLength),
 });
 
+/** Before the digest of an object that is to be removed. No digest begins like this. */
+const ASIDE = "aside-";
+
 /** In whole seconds. Servers that do not send it count as stored now. */
 const storedMs = (last_modified: Date | undefined): number => last_modified?.getTime() ?? Date.now();
 
@@ -127,7 +149,13 @@ async function* readWithTimeout(answer: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-async function* slice(whole: Buffer, { first, last }: ByteRange): AsyncGenerator<Buffer> {
+/** `packed_bytes`: the size of what is to be decompressed; null: the bytes are plain. */
+async function* slice(
+  stored: Buffer,
+  packed_bytes: number | null,
+  { first, last }: ByteRange,
+): AsyncGenerator<Buffer> {
+  const whole = packed_bytes === null ? stored : await decompressWhole(stored, packed_bytes);
   yield* slices(whole.subarray(first, last + 1));
 }
 
@@ -150,8 +178,10 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
   });
   // The logger middleware costs a tenth of an upload even when nothing is logged.
   client.middlewareStack.remove("loggerMiddleware");
+  /** Digests whose objects were wrong when they were read; stored again, they are uploaded whatever the server says. */
+  const damaged = new LRUCache<string, true>({ max: MAX_DAMAGED });
   const location = `s3://${bucket}${prefix === "" ? "" : `/${prefix}`}`;
-  const at = (sha256: string) => ({ Bucket: bucket, Key: prefix === "" ? sha256 : `${prefix}/${sha256}` });
+  const at = (name: string) => ({ Bucket: bucket, Key: prefix === "" ? name : `${prefix}/${name}` });
 
   function fault(what: string, cause: unknown): Fault {
     if (cause instanceof Fault) return cause;
@@ -190,16 +220,30 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
     );
   }
 
-  const headObject = (sha256: string) =>
-    find(`find body "${sha256}"`, (abortSignal) =>
-      client.send(new HeadObjectCommand(at(sha256)), { abortSignal }),
+  const headObject = (name: string) =>
+    find(`find body "${name}"`, (abortSignal) =>
+      client.send(new HeadObjectCommand({ ...at(name), ChecksumMode: "ENABLED" }), { abortSignal }),
     );
 
-  const getObject = (sha256: string, Range?: string): Promise<Answer | null> =>
-    find(`read body "${sha256}"`, (abortSignal) =>
-      client.send(new GetObjectCommand({ ...at(sha256), ...(Range === undefined ? {} : { Range }) }), {
+  /** The object of a body, or what was set aside of it. */
+  async function headBody(sha256: string) {
+    for (const name of [sha256, ASIDE + sha256]) {
+      const head = await headObject(name);
+      if (head) return { name, head };
+    }
+    return null;
+  }
+
+  const getObject = (name: string, Range?: string): Promise<Answer | null> =>
+    find(`read body "${name}"`, (abortSignal) =>
+      client.send(new GetObjectCommand({ ...at(name), ...(Range === undefined ? {} : { Range }) }), {
         abortSignal,
       }),
+    );
+
+  const deleteObject = (name: string): Promise<unknown> =>
+    find(`remove body "${name}"`, (abortSignal) =>
+      client.send(new DeleteObjectCommand(at(name)), { abortSignal }),
     );
 
   async function upload(upload_request: Upload): Promise<StoredBlob> {
@@ -217,6 +261,7 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
       },
       within_ms,
     );
+    damaged.delete(upload_request.body.sha256);
     return upload_request.body;
   }
 
@@ -242,6 +287,19 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
     }
   }
 
+  async function setAside(sha256: string): Promise<void> {
+    const { Bucket, Key } = at(sha256);
+    await find(`set body "${sha256}" aside`, (abortSignal) =>
+      client.send(
+        new CopyObjectCommand({ ...at(ASIDE + sha256), CopySource: `${Bucket}/${encodeURI(Key)}` }),
+        {
+          abortSignal,
+        },
+      ),
+    );
+    await deleteObject(sha256);
+  }
+
   async function putWhole(content: Buffer): Promise<StoredBlob> {
     const digest = digestOf(content);
     const body = { sha256: digest.toString("hex"), bytes: content.length };
@@ -264,7 +322,12 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
       await rm(path);
       const spooled = await writeSpool(handle, first, source);
       const existing = await headObject(spooled.body.sha256);
-      return existing && Date.now() - storedMs(existing.LastModified) < TOUCH_AFTER_MS
+      const isRecent =
+        existing &&
+        !damaged.has(spooled.body.sha256) &&
+        Date.now() - storedMs(existing.LastModified) < TOUCH_AFTER_MS;
+      // Where the server keeps no checksum, it is uploaded again: equal sizes prove nothing.
+      return isRecent && existing.ChecksumSHA256 === spooled.sha256_base64
         ? spooled.body
         : await upload(spooled);
     } finally {
@@ -302,7 +365,9 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
     try {
       yield* pieces;
     } catch (cause) {
-      throw fault(`read body "${sha256}"`, cause);
+      if (!isContentProblem(cause)) throw fault(`read body "${sha256}"`, cause);
+      damaged.set(sha256, true);
+      throw new Fault("body_damaged", `Cannot read body "${sha256}" in "${location}"`, { cause });
     }
   }
 
@@ -316,11 +381,10 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
     const stream = answer.Body as Readable;
     const range = range_wanted ?? { first: 0, last: bytes - 1 };
     if ((answer.ContentLength ?? Infinity) <= SAMPLE_BYTES && bytes <= MAX_IN_MEMORY_BYTES) {
-      const content = await reach(`read body "${sha256}"`, async () => {
-        const stored = Buffer.concat(await Array.fromAsync(readWithTimeout(stream)));
-        return packed ? decompressWhole(stored, bytes) : stored;
-      });
-      return slice(content, range);
+      const stored = await reach(`read body "${sha256}"`, async () =>
+        Buffer.concat(await Array.fromAsync(readWithTimeout(stream))),
+      );
+      return slice(stored, packed ? bytes : null, range);
     }
     // The reader gets stream errors from the iterator. An error before it reads must not be unhandled.
     stream.on("error", () => {});
@@ -331,7 +395,28 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
       const pieces = readWithTimeout(stream);
       yield* packed ? decompressRange(Readable.from(pieces, { objectMode: false }), range) : pieces;
     }
-    return read(sha256, started());
+    return started();
+  }
+
+  async function* listObjects(mark: string, digits: string): AsyncGenerator<ListedBlob> {
+    const folder = at(mark).Key;
+    let from: string | undefined;
+    do {
+      const token = from;
+      const page = await reach("list bodies", (abortSignal) =>
+        client.send(
+          new ListObjectsV2Command({
+            Bucket: bucket,
+            Prefix: `${folder}${digits}`,
+            ...(token === undefined ? {} : { ContinuationToken: token }),
+          }),
+          { abortSignal },
+        ),
+      );
+      for (const { Key, LastModified } of page.Contents ?? [])
+        yield { sha256: Key!.slice(folder.length), stored_ms: storedMs(LastModified) };
+      from = page.NextContinuationToken;
+    } while (from !== undefined);
   }
 
   return {
@@ -347,43 +432,44 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
       }
     },
     async head(sha256) {
-      const existing = await headObject(sha256);
-      return existing && { bytes: metadataOf(existing).bytes };
+      const existing = await headBody(sha256);
+      return existing && { bytes: metadataOf(existing.head).bytes };
     },
     async get(sha256, range) {
-      const existing = range === undefined ? null : await headObject(sha256);
-      if (range !== undefined && !existing) return null;
-      const is_partial = existing !== null && !metadataOf(existing).packed;
-      const answer = await getObject(sha256, is_partial ? `bytes=${range!.first}-${range!.last}` : undefined);
-      return answer && openBody(sha256, answer, is_partial ? undefined : range);
+      if (range === undefined) {
+        const answer = (await getObject(sha256)) ?? (await getObject(ASIDE + sha256));
+        return answer && read(sha256, verified(sha256, await openBody(sha256, answer)));
+      }
+      const existing = await headBody(sha256);
+      if (!existing) return null;
+      const is_partial = !metadataOf(existing.head).packed;
+      const answer = await getObject(
+        existing.name,
+        is_partial ? `bytes=${range.first}-${range.last}` : undefined,
+      );
+      return answer && read(sha256, await openBody(sha256, answer, is_partial ? undefined : range));
     },
     async remove(sha256, stored_before_ms = Infinity) {
+      const isOld = (last_modified: Date | undefined): boolean => storedMs(last_modified) < stored_before_ms;
       const existing = await headObject(sha256);
-      if (!existing || storedMs(existing.LastModified) >= stored_before_ms) return false;
-      await find(`remove body "${sha256}"`, (abortSignal) =>
-        client.send(new DeleteObjectCommand(at(sha256)), { abortSignal }),
-      );
+      if (existing) {
+        if (!isOld(existing.LastModified)) return false;
+        await setAside(sha256);
+        return false;
+      }
+      const aside = await headObject(ASIDE + sha256);
+      if (!aside || !isOld(aside.LastModified)) return false;
+      await deleteObject(ASIDE + sha256);
       return true;
     },
     async *list(digits) {
-      const folder = at("").Key;
-      let from: string | undefined;
-      do {
-        const token = from;
-        const page = await reach("list bodies", (abortSignal) =>
-          client.send(
-            new ListObjectsV2Command({
-              Bucket: bucket,
-              Prefix: `${folder}${digits}`,
-              ...(token === undefined ? {} : { ContinuationToken: token }),
-            }),
-            { abortSignal },
-          ),
-        );
-        for (const { Key, LastModified } of page.Contents ?? [])
-          yield { sha256: Key!.slice(folder.length), stored_ms: storedMs(LastModified) };
-        from = page.NextContinuationToken;
-      } while (from !== undefined);
+      const aside = new Map<string, ListedBlob>();
+      for await (const one of listObjects(ASIDE, digits)) aside.set(one.sha256, one);
+      for await (const one of listObjects("", digits)) {
+        aside.delete(one.sha256);
+        yield one;
+      }
+      yield* aside.values();
     },
     ping: async () =>
       void (await reach("find anything", (abortSignal) =>

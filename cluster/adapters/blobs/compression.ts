@@ -15,6 +15,7 @@ import {
   zstdDecompressSync,
 } from "node:zlib";
 import type { ByteRange } from "../../ports/blobs.ts";
+import { WrongContent } from "./verify.ts";
 
 /** Size of the pieces in which bodies are read. */
 const PIECE_BYTES = 256 * 1024;
@@ -93,7 +94,7 @@ export async function* decompressRange(packed: Readable, { first, last }: ByteRa
       // A range up to the end waits for the end of the source: only then can its connection be reused.
       if (at > last + 1) return;
     }
-    if (at <= last) throw new Error(`The content ends at byte ${at}`);
+    if (at <= last) throw new WrongContent(`The content ends at byte ${at}`);
   } finally {
     packed.destroy();
     stream.destroy();
@@ -105,7 +106,7 @@ export async function* readPieces(handle: FileHandle, { first, last }: ByteRange
   for (let at = first; at <= last;) {
     const length = Math.min(PIECE_BYTES, last + 1 - at);
     const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, at);
-    if (bytesRead === 0) throw new Error(`The content ends at byte ${at}`);
+    if (bytesRead === 0) throw new WrongContent(`The content ends at byte ${at}`);
     yield buffer.subarray(0, bytesRead);
     at += bytesRead;
   }
