@@ -167,7 +167,7 @@ async function memory(port: number): Promise<void> {
     return Math.round(residentMb(process.pid));
   };
   const tree = () => Math.round(proportionalMb(process.pid));
-  const held = async (of: number, one: (n: number) => Promise<void>) => {
+  const heldMemory = async (of: number, one: (n: number) => Promise<void>) => {
     const seen_mb: number[] = [];
     const watch = setInterval(() => seen_mb.push(tree()), 1_000);
     await all(of, one);
@@ -185,18 +185,18 @@ async function memory(port: number): Promise<void> {
   await settled(() => pool.stats().browsers.length === 0);
   await sleep(2_000); // Its processes have gone too.
   const base_mb = alone();
-  const ours = await held(pages, one);
+  const ours = await heldMemory(pages, one);
   const back_after_s = await settled(() => alone() <= base_mb * BACK);
   const after_mb = alone();
   await close();
   const { one: plainly, close: end } = await loop(addressAt(port));
-  const plain = await held(LOOP_PAGES, plainly);
+  const plain = await heldMemory(LOOP_PAGES, plainly);
   await end();
   process.send!({ base_mb, ours: { ...ours, after_mb, back_after_s }, plain });
 }
 
 /** What a child has to say; one that ends without a word is a failure, not a wait without end. */
-async function said<T>(child: ChildProcess): Promise<T> {
+async function firstMessage<T>(child: ChildProcess): Promise<T> {
   const ended = once(child, "exit").then(([code, signal]: unknown[]) => {
     throw new Error(`Cannot measure: a child ended with ${String(code ?? signal)}`);
   });
@@ -236,7 +236,7 @@ else if (values.part === "memory-child") await memory(Number(values.port));
 else {
   const web = fork(SELF, ["--part", "web"]);
   try {
-    const port = await said<number>(web);
+    const port = await firstMessage<number>(web);
     const rate = values.part === "memory" ? null : await rates(port);
     const child = [
       "--part",
@@ -246,11 +246,11 @@ else {
       "--memory-pages",
       values["memory-pages"],
     ];
-    const held =
+    const memory_result =
       values.part === "rate"
         ? null
-        : await said<object>(fork(SELF, child, { execArgv: [...process.execArgv, "--expose-gc"] }));
-    console.log(JSON.stringify({ machine: machine(), at_once: AT_ONCE, rate, memory: held }, null, 2));
+        : await firstMessage<object>(fork(SELF, child, { execArgv: [...process.execArgv, "--expose-gc"] }));
+    console.log(JSON.stringify({ machine: machine(), at_once: AT_ONCE, rate, memory: memory }, null, 2));
   } finally {
     web.kill();
   }

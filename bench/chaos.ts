@@ -33,8 +33,8 @@ for (const [n, seed] of seeds.entries()) {
   if (performance.now() - began > Number(values.minutes) * 60_000) break;
   // Many runs do everything there is; a single one what its seed says.
   const due = fault ?? (seeds.length > 1 ? FAULT_NAMES[n % FAULT_NAMES.length] : undefined);
-  const wishes = { seed, fetches: Number(values.fetches), ...(due && { fault: due }) };
-  const run = await chaos(wishes).catch((problem: unknown) => {
+  const options = { seed, fetches: Number(values.fetches), ...(due && { fault: due }) };
+  const run = await chaos(options).catch((problem: unknown) => {
     // Before the first fetch: of this run there is nothing to say.
     console.log(`not run: seed=${seed}: ${String(problem).slice(0, 300)}`);
     unrun++;

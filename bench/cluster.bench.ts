@@ -51,8 +51,8 @@ async function ask({ url, key }: Subject, dispatcher: Agent, n: number, cache_tt
       ...(cache_ttl_s !== undefined && { cache_ttl_s }),
     }),
   });
-  const said = (await reply.body.json()) as { error?: string | null };
-  if (said.error !== null) throw new Error(`Cannot fetch "${address(n)}": ${JSON.stringify(said)}`);
+  const answer = (await reply.body.json()) as { error?: string | null };
+  if (answer.error !== null) throw new Error(`Cannot fetch "${address(n)}": ${JSON.stringify(answer)}`);
 }
 
 const cpuOf = ({ pids }: Subject): number => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
@@ -153,8 +153,10 @@ async function takeovers(cluster: ClusterOf): Promise<number[]> {
     await victim.kill();
     for (;;) {
       const reports = await cluster.nodeDirectory.nodes(40);
-      const held = new Set(reports.flatMap(({ partitions }) => partitions.map(({ partition }) => partition)));
-      if (!reports.some(({ node }) => node === victim.name) && held.size === 64) break;
+      const owned = new Set(
+        reports.flatMap(({ partitions }) => partitions.map(({ partition }) => partition)),
+      );
+      if (!reports.some(({ node }) => node === victim.name) && owned.size === 64) break;
     }
     took.push(Math.round(performance.now() - began));
     await joined(cluster, "gateway,worker");

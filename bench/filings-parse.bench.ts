@@ -121,7 +121,7 @@ async function watched<T>(work: (slices: number[]) => Promise<T>) {
 const folder = mkdtempSync(join(tmpdir(), "trawl-bench-"));
 const blobs = fileBlobs(join(folder, "bodies"));
 const clock = systemClock();
-const held = new Map<string, { readonly sha256: string; readonly bytes: number }>();
+const storedByPath = new Map<string, { readonly sha256: string; readonly bytes: number }>();
 /** CPU of the whole process, all its threads: an upper bound of what this one spent, whatever else runs on the machine. */
 const cpuMs = (): number => {
   const { user, system } = process.cpuUsage();
@@ -143,7 +143,7 @@ const service = filingsService({
     ...blobs,
     // Reading and unpacking a body is the work of other threads, and another bench's business.
     async get(sha256) {
-      return taken((await blobs.get(sha256))!);
+      return detached((await blobs.get(sha256))!);
     },
   },
   documents: memoryDocuments(),
@@ -154,7 +154,7 @@ const service = filingsService({
   www_url: "https://www.filings.test",
   source: {
     async get({ path, host }): Promise<SourceAnswer> {
-      const { sha256, bytes } = held.get(path)!;
+      const { sha256, bytes } = storedByPath.get(path)!;
       since_ms = cpuMs();
       const url = `https://${host}.filings.test${path}`;
       return {
@@ -176,7 +176,7 @@ const service = filingsService({
     async discard() {},
   },
 });
-async function* taken(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* detached(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   for await (const piece of pieces) {
     since_ms = cpuMs();
     yield piece;
@@ -184,7 +184,7 @@ async function* taken(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   since_ms = cpuMs();
 }
 
-const asker: CallerContext = { project: "bench", lane: "sync", deadline_ms: Infinity, id: "bench" };
+const caller: CallerContext = { project: "bench", lane: "sync", deadline_ms: Infinity, id: "bench" };
 const results: Record<string, unknown> = { machine: machine(), rounds: ROUNDS };
 
 const idle = await watched(async () => sleep(3_000));
@@ -208,7 +208,7 @@ const work = async (at_once: number, one: (n: number) => Promise<unknown>) => {
 async function hold(path: (cik: string) => string, content: Buffer, count: number): Promise<number> {
   for (let n = 1; n <= count; n++) {
     const variant = Buffer.concat([content, Buffer.alloc(n, " ")]);
-    held.set(path(String(n).padStart(10, "0")), await blobs.put(variant));
+    storedByPath.set(path(String(n).padStart(10, "0")), await blobs.put(variant));
   }
   const began_ms = cpuMs();
   JSON.parse(content.toString());
@@ -220,8 +220,8 @@ async function hold(path: (cik: string) => string, content: Buffer, count: numbe
   results["facts_mb"] = Math.round((content.length / 2 ** 20) * 10) / 10;
   const path = (cik: string): string => `/api/xbrl/companyfacts/CIK${cik}.json`;
   results["facts_json_parse_cpu_ms"] = await hold(path, content, ROUNDS * 5);
-  results["facts_one"] = await work(1, async (n) => service.facts({ cik: n + 1 }, asker));
-  results["facts_four_at_once"] = await work(4, async (n) => service.facts({ cik: n + 1 + ROUNDS }, asker));
+  results["facts_one"] = await work(1, async (n) => service.facts({ cik: n + 1 }, caller));
+  results["facts_four_at_once"] = await work(4, async (n) => service.facts({ cik: n + 1 + ROUNDS }, caller));
 }
 {
   const content = madeSubmissions(30_060);
@@ -229,10 +229,10 @@ async function hold(path: (cik: string) => string, content: Buffer, count: numbe
   const path = (cik: string): string => `/submissions/CIK${cik}.json`;
   results["submissions_json_parse_cpu_ms"] = await hold(path, content, ROUNDS * 2);
   results["submissions_100_of_a_form"] = await work(1, async (n) =>
-    service.submissions({ cik: n + 1 }, { forms: "10-K" }, asker),
+    service.submissions({ cik: n + 1 }, { forms: "10-K" }, caller),
   );
   results["submissions_10000"] = await work(1, async (n) =>
-    service.submissions({ cik: n + 1 + ROUNDS }, { limit: 10_000 }, asker),
+    service.submissions({ cik: n + 1 + ROUNDS }, { limit: 10_000 }, caller),
   );
 }
 
@@ -271,15 +271,15 @@ async function hold(path: (cik: string) => string, content: Buffer, count: numbe
     }
     return { ...summary(times), found_share: found / times.length };
   };
-  const some = (): string => names[pick(NAMES)]!;
+  const randomName = (): string => names[pick(NAMES)]!;
   results["names"] = {
     count: NAMES,
     build: built,
     index_mb: Math.round(memory() - before_mb),
-    exact: asked("whole", some),
-    prefix: asked("start", () => some().slice(0, 1 + pick(12))),
-    contains: asked("within", () => some().slice(2, 8 + pick(8))),
-    contains_two_letters: asked("within", () => some().slice(2, 4)),
+    exact: asked("whole", randomName),
+    prefix: asked("start", () => randomName().slice(0, 1 + pick(12))),
+    contains: asked("within", () => randomName().slice(2, 8 + pick(8))),
+    contains_two_letters: asked("within", () => randomName().slice(2, 4)),
     none: asked("within", () => `${word()}Q${word()}`),
     none_of_common_words: asked(
       "within",

@@ -66,8 +66,8 @@ async function own(egress: string, address: string, system: string): Promise<nev
     for (;;) {
       const slot_id = `${process.pid}.${asked++}`;
       try {
-        const wish = { slot_id, project: "bench", lane: "batch", wait_max_ms: 10_000 } as const;
-        const answer = await ask(FilingLimiter, egress, "acquire", wish);
+        const acquireRequest = { slot_id, project: "bench", lane: "batch", wait_max_ms: 10_000 } as const;
+        const answer = await ask(FilingLimiter, egress, "acquire", acquireRequest);
         if (answer.kind === "refused") {
           await sleep(100);
           continue;
@@ -106,9 +106,9 @@ async function idle(title: string, documents: Documents): Promise<void> {
   for (let n = 0; n < 310; n++) {
     await sleep(130 + randomInt(60));
     const slot_id = String(n);
-    const wish = { slot_id, project: "bench", lane: "sync", wait_max_ms: 10_000 } as const;
+    const acquireRequest = { slot_id, project: "bench", lane: "sync", wait_max_ms: 10_000 } as const;
     const began = performance.now();
-    const answer = await ask(FilingLimiter, "idle", "acquire", wish);
+    const answer = await ask(FilingLimiter, "idle", "acquire", acquireRequest);
     if (n >= 10) waits.push(performance.now() - began);
     if (answer.kind === "refused") throw new Error(answer.error);
     const outcome = {

@@ -183,8 +183,8 @@ describe.skipIf(documents === null)("documents", () => {
     expect(up.map(({ _id }) => _id)).toEqual(times(1_200, (i) => `job:${id(i)}`));
     const down = await docs.find({ _id: job }).sort({ _id: -1 }).limit(2).toArray();
     expect(down.map(({ _id }) => _id)).toEqual(["job:01199", "job:01198"]);
-    const some = await docs.find({ _id: { $in: times(1_000, (i) => `job:${id(i)}`) } }).toArray();
-    expect(some).toHaveLength(1_000);
+    const listed = await docs.find({ _id: { $in: times(1_000, (i) => `job:${id(i)}`) } }).toArray();
+    expect(listed).toHaveLength(1_000);
     expect((await docs.deleteMany({ _id: { $gte: "job:00100", $lt: "job:00300" } })).deletedCount).toBe(200);
     expect((await docs.deleteMany({ expires_at: { $lt: 400 } })).deletedCount).toBe(200);
     expect((await docs.deleteMany({ _id: job })).deletedCount).toBe(800);

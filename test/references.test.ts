@@ -22,7 +22,7 @@ const isProse = (file: string, line: string): boolean =>
 
 function resolves(file: string, name: string): boolean {
   const beside = normalize(join(dirname(file), name));
-  return tracked.some((one) => one === name || one === beside || one.endsWith(`/${name}`));
+  return tracked.some((path) => path === name || path === beside || path.endsWith(`/${name}`));
 }
 
 interface Reference {
@@ -53,5 +53,5 @@ test.each([
   ["// As the operator decided (3-decisions.md, Core).", "3-decisions.md"],
   ["// Found in issue 12.", "issue 12"],
 ])("finds %s", (line, text) => {
-  expect(unresolved("actors/domain/actor.ts", line).map((one) => one.text)).toContain(text);
+  expect(unresolved("actors/domain/actor.ts", line).map((reference) => reference.text)).toContain(text);
 });

@@ -116,12 +116,14 @@ async function travel(visits: readonly Visit[]): Promise<Trace[]> {
   return traces;
 }
 
-const startedOf = (here: readonly Trace[]): Trace[] =>
-  here.filter(({ answer }) => answer?.kind === "granted").toSorted((a, b) => a.answered_ms - b.answered_ms);
+const startedOf = (own_traces: readonly Trace[]): Trace[] =>
+  own_traces
+    .filter(({ answer }) => answer?.kind === "granted")
+    .toSorted((a, b) => a.answered_ms - b.answered_ms);
 
 /** Every breach of the law on one domain, in words. */
-function breaches(here: readonly Trace[]): string[] {
-  const started = startedOf(here);
+function breaches(own_traces: readonly Trace[]): string[] {
+  const started = startedOf(own_traces);
   const broken: string[] = [];
   const sent = started.flatMap(({ started_ms }) => (Number.isNaN(started_ms) ? [] : [started_ms]));
   for (const [i, at_ms] of sent.entries())
@@ -140,7 +142,7 @@ function breaches(here: readonly Trace[]): string[] {
         broken.push(`a start at ${early.answered_ms}, asked to wait from ${ended_ms} to ${until_ms}`);
     }
   }
-  for (const { answer, asked_ms, answered_ms, wait_max_ms } of here) {
+  for (const { answer, asked_ms, answered_ms, wait_max_ms } of own_traces) {
     if (answer === null) broken.push(`no answer to the caller of ${asked_ms}`);
     else if (answered_ms - asked_ms > wait_max_ms) broken.push(`a late answer to the caller of ${asked_ms}`);
     else if (answer.kind === "granted" && answer.waited_ms !== answered_ms - asked_ms)
@@ -150,15 +152,15 @@ function breaches(here: readonly Trace[]): string[] {
 }
 
 /** When three failures in a row had closed a domain: until a success, or for ten minutes. */
-function closures(here: readonly Trace[]): (readonly [number, number])[] {
+function closures(own_traces: readonly Trace[]): (readonly [number, number])[] {
   // The settlements in the order in which the domain heard them; of two at one moment the earlier start's.
-  const heard = startedOf(here)
+  const outcomes = startedOf(own_traces)
     .filter(({ lost, result }) => !lost && result !== "abandoned")
     .toSorted((a, b) => a.ended_ms - b.ended_ms || a.answered_ms - b.answered_ms);
   const shut: (readonly [number, number])[] = [];
   let failures = 0;
   let closed_ms: number | null = null;
-  for (const { result, ended_ms } of heard) {
+  for (const { result, ended_ms } of outcomes) {
     failures = result === "answered" ? 0 : failures + 1;
     if (failures === 3) closed_ms = ended_ms;
     if (failures > 0 || closed_ms === null) continue;
@@ -170,9 +172,9 @@ function closures(here: readonly Trace[]): (readonly [number, number])[] {
 }
 
 /** Every answer that does not fit to when the domain was closed, in words. */
-function misclosed(here: readonly Trace[]): string[] {
-  const shut = closures(here);
-  return here.flatMap(({ answer, answered_ms }) => {
+function misclosed(own_traces: readonly Trace[]): string[] {
+  const shut = closures(own_traces);
+  return own_traces.flatMap(({ answer, answered_ms }) => {
     const isShut = shut.some(([from, to]) => answered_ms > from && answered_ms < to);
     const mayBeShut = shut.some(([from, to]) => answered_ms >= from && answered_ms <= to);
     const says = answer?.kind === "refused" && answer.error === "domain_unavailable";
@@ -193,9 +195,9 @@ describe("politeness holds for any traffic", () => {
       fc.asyncProperty(MIXED, async (visits) => {
         const traces = await travel(visits);
         for (const site of SITES) {
-          const here = traces.filter((trace) => trace.site === site);
-          granted += startedOf(here).length;
-          expect(breaches(here)).toEqual([]);
+          const own_traces = traces.filter((trace) => trace.site === site);
+          granted += startedOf(own_traces).length;
+          expect(breaches(own_traces)).toEqual([]);
         }
       }),
       { numRuns: 150 },
@@ -210,9 +212,9 @@ describe("politeness holds for any traffic", () => {
       fc.asyncProperty(FAILING, async (visits) => {
         const traces = await travel(visits);
         for (const site of SITES) {
-          const here = traces.filter((trace) => trace.site === site);
-          closed += closures(here).length;
-          expect(misclosed(here)).toEqual([]);
+          const own_traces = traces.filter((trace) => trace.site === site);
+          closed += closures(own_traces).length;
+          expect(misclosed(own_traces)).toEqual([]);
         }
       }),
       { numRuns: 100 },

@@ -42,7 +42,7 @@ function answered(
 const failed = (politeness: Politeness, at_ms: number, fetch_id: string) =>
   recordOutcome(politeness, at_ms, { fetch_id, host, result: "every_route_failed" });
 
-const wish = (politeness: Politeness, origin: string, crawl_delay_ms: number | null, at_ms = T0) =>
+const withCrawlDelay = (politeness: Politeness, origin: string, crawl_delay_ms: number | null, at_ms = T0) =>
   setDelay(politeness, at_ms, { origin, crawl_delay_ms });
 
 const gone = (politeness: Politeness, at_ms: number, fetch_id: string, name = host) =>
@@ -117,26 +117,26 @@ describe("delay and slots (TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CONCURRENCY)", ()
 
 describe("Crawl-delay", () => {
   test("lengthens the delay, and never shortens it", () => {
-    expect(delayOf(wish(UNTOUCHED, "https://a", 10_000), limits, T0)).toBe(10_000);
-    expect(delayOf(wish(UNTOUCHED, "https://a", 100), limits, T0)).toBe(500);
+    expect(delayOf(withCrawlDelay(UNTOUCHED, "https://a", 10_000), limits, T0)).toBe(10_000);
+    expect(delayOf(withCrawlDelay(UNTOUCHED, "https://a", 100), limits, T0)).toBe(500);
   });
 
   test("of several origins of one domain the longest counts", () => {
-    const two = wish(wish(UNTOUCHED, "https://a", 10_000), "https://b", 20_000);
+    const two = withCrawlDelay(withCrawlDelay(UNTOUCHED, "https://a", 10_000), "https://b", 20_000);
     expect(delayOf(two, limits, T0)).toBe(20_000);
-    expect(delayOf(wish(two, "https://b", null), limits, T0)).toBe(10_000);
-    expect(delayOf(wish(two, "https://a", 0), limits, T0)).toBe(20_000);
+    expect(delayOf(withCrawlDelay(two, "https://b", null), limits, T0)).toBe(10_000);
+    expect(delayOf(withCrawlDelay(two, "https://a", 0), limits, T0)).toBe(20_000);
   });
 
   test("is forgotten two days after it was last said", () => {
-    const slow = wish(UNTOUCHED, "https://a", 10_000);
+    const slow = withCrawlDelay(UNTOUCHED, "https://a", 10_000);
     expect(delayOf(slow, limits, T0 + 47 * HOUR)).toBe(10_000);
     expect(delayOf(slow, limits, T0 + 48 * HOUR)).toBe(500);
   });
 
   test("is remembered for sixteen origins, the slowest", () => {
     let many = UNTOUCHED;
-    for (let i = 1; i <= 40; i++) many = wish(many, `https://${i}`, i * 100);
+    for (let i = 1; i <= 40; i++) many = withCrawlDelay(many, `https://${i}`, i * 100);
     expect(many.crawl_delays).toHaveLength(16);
     expect(delayOf(many, limits, T0)).toBe(4_000);
   });

@@ -97,7 +97,7 @@ const go = (url: string, more: Partial<TransportRequest> = {}, refuseAt = Infini
         kind: "admitted",
         beforeSend: () => true,
         onSent: () => {},
-        release: (said) => void released.push(said),
+        release: (originAnswer) => void released.push(originAnswer),
       };
     },
     ...more,
@@ -262,7 +262,7 @@ describe("permits", () => {
       kind: "admitted",
       beforeSend: () => true,
       onSent: () => {},
-      release: (said) => void released.push(said),
+      release: (originAnswer) => void released.push(originAnswer),
     });
     await permit.promise;
     expect(released).toEqual([{ status: null, retry_after_s: null }]);

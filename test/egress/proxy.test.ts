@@ -65,7 +65,7 @@ async function proxied(options: Partial<EgressProxyOptions> = {}): Promise<Egres
   return proxy;
 }
 
-/** Everything that comes until the other side has said enough, or closes. */
+/** All bytes that arrive until they match, or until the other side closes. */
 async function until(socket: Socket, enough: RegExp): Promise<string> {
   let text = "";
   const closed = once(socket, "close");
@@ -77,11 +77,11 @@ async function until(socket: Socket, enough: RegExp): Promise<string> {
   return text;
 }
 
-async function say({ url }: EgressProxyServer, text: string): Promise<{ socket: Socket; said: string }> {
+async function say({ url }: EgressProxyServer, text: string): Promise<{ socket: Socket; reply: string }> {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   socket.on("error", () => {});
   socket.write(text);
-  return { socket, said: await until(socket, /\r\n\r\n[^]*/) };
+  return { socket, reply: await until(socket, /\r\n\r\n[^]*/) };
 }
 
 /** The field a browser shows its pass in. */
@@ -94,8 +94,8 @@ const plain = (proxy: EgressProxyServer, url: string, fields = "", pass = shown(
 
 describe("a tunnel", () => {
   test("leads to the judged address, and carries TLS that the proxy does not see into", async () => {
-    const { socket, said } = await tunnel(await proxied(), `one.test:${secure.port}`);
-    expect(said).toMatch(/^HTTP\/1.1 200 /);
+    const { socket, reply } = await tunnel(await proxied(), `one.test:${secure.port}`);
+    expect(reply).toMatch(/^HTTP\/1.1 200 /);
     const tls = connectTls({ socket, servername: "site.test", ca: pem("site.cert.pem") });
     tls.write("GET /inside HTTP/1.1\r\nHost: site.test\r\n\r\n");
     expect(await until(tls, /<\/title>/)).toContain("<title>/inside</title>");
@@ -127,8 +127,8 @@ describe("a tunnel", () => {
     ["/etc/passwd:1", 400],
   ])("to %s is answered %i", async (to, status) => {
     const strict: Judge = { url: destination().url, address: judge.address };
-    const { said } = await tunnel(await proxied({ judge: strict }), to);
-    expect(said.split("\r\n")[0]).toContain(` ${status} `);
+    const { reply } = await tunnel(await proxied({ judge: strict }), to);
+    expect(reply.split("\r\n")[0]).toContain(` ${status} `);
   });
 
   test("is reported when it fails", async () => {
@@ -138,8 +138,8 @@ describe("a tunnel", () => {
 
   test("is judged anew each time: a name that moved inside leads nowhere", async () => {
     const proxy = await proxied();
-    expect((await tunnel(proxy, `rebind.test:${site.port}`)).said).toContain(" 200 ");
-    expect((await tunnel(proxy, `rebind.test:${site.port}`)).said).toContain(" 403 ");
+    expect((await tunnel(proxy, `rebind.test:${site.port}`)).reply).toContain(" 200 ");
+    expect((await tunnel(proxy, `rebind.test:${site.port}`)).reply).toContain(" 403 ");
   });
 
   test("is cut when it brings in too much, or nothing for too long", async () => {
@@ -156,12 +156,12 @@ describe("a tunnel", () => {
 
 describe("plain http", () => {
   test("is passed on without what is the connection's", async () => {
-    const { socket, said } = await plain(
+    const { socket, reply } = await plain(
       await proxied(),
       `http://one.test:${site.port}/connection?x=1`,
       "X-Kept: 1\r\nProxy-Connection: keep-alive\r\n",
     );
-    const all = said + (await until(socket, /^$/));
+    const all = reply + (await until(socket, /^$/));
     expect(all).toMatch(/^HTTP\/1.1 200 /);
     expect(all).toContain(`one.test:${site.port}`);
     expect(all).toContain("x-kept|1");
@@ -179,8 +179,8 @@ describe("plain http", () => {
     ["ftp://one.test/", 400],
   ])("to %s is answered %i", async (url, status) => {
     const strict: Judge = { url: destination().url, address: judge.address };
-    const { said } = await plain(await proxied({ judge: strict }), url);
-    expect(said.split("\r\n")[0]).toContain(` ${status} `);
+    const { reply } = await plain(await proxied({ judge: strict }), url);
+    expect(reply.split("\r\n")[0]).toContain(` ${status} `);
   });
 
   test.each(["/reset-in-body", "/close-in-fields", "/garbage", "/fields-300k"])(
@@ -189,7 +189,7 @@ describe("plain http", () => {
       const proxy = await proxied();
       const { socket } = await plain(proxy, `http://one.test:${site.port}${path}`);
       if (!socket.closed) await once(socket, "close");
-      expect((await plain(proxy, `http://one.test:${site.port}/next`)).said).toContain(" 200 ");
+      expect((await plain(proxy, `http://one.test:${site.port}/next`)).reply).toContain(" 200 ");
     },
   );
 });
@@ -201,10 +201,10 @@ describe("a pass", () => {
     ["a password without its name", shown({ username: "", password: "b" })],
   ])("is asked for, and %s opens nothing", async (_, pass) => {
     const proxy = await proxied();
-    expect((await tunnel(proxy, `one.test:${site.port}`, pass)).said).toMatch(
+    expect((await tunnel(proxy, `one.test:${site.port}`, pass)).reply).toMatch(
       / 407 [^]*Proxy-Authenticate: Basic/,
     );
-    expect((await plain(proxy, `http://one.test:${site.port}/`, "", pass)).said).toContain(" 407 ");
+    expect((await plain(proxy, `http://one.test:${site.port}/`, "", pass)).reply).toContain(" 407 ");
     expect(proxy.open().to_origins).toBe(0);
   });
 
@@ -212,11 +212,11 @@ describe("a pass", () => {
     const proxy = await proxied();
     const pass = proxy.openSession();
     const other = await tunnel(proxy, `one.test:${site.port}`);
-    const { socket, said } = await tunnel(proxy, `one.test:${site.port}`, shown(pass));
-    expect(said).toContain(" 200 ");
+    const { socket, reply } = await tunnel(proxy, `one.test:${site.port}`, shown(pass));
+    expect(reply).toContain(" 200 ");
     pass.close();
     await once(socket, "close");
-    expect((await tunnel(proxy, `one.test:${site.port}`, shown(pass))).said).toContain(" 407 ");
+    expect((await tunnel(proxy, `one.test:${site.port}`, shown(pass))).reply).toContain(" 407 ");
     expect(other.socket.closed).toBe(false);
     other.socket.destroy();
   });
@@ -228,7 +228,7 @@ describe("a pass", () => {
     await expect.poll(pass.received_bytes).toBeGreaterThan(50);
     const { socket } = await plain(proxy, `http://one.test:${site.port}/endless-chunks`, "", shown(pass));
     expect((await until(socket, /^$/)).length).toBeLessThan(1_000_000);
-    expect((await plain(proxy, `http://one.test:${site.port}/small`, "", shown(pass))).said).toContain(
+    expect((await plain(proxy, `http://one.test:${site.port}/small`, "", shown(pass))).reply).toContain(
       " 502 ",
     );
   });
@@ -237,7 +237,7 @@ describe("a pass", () => {
     const proxy = await proxied();
     const pass = proxy.openSession({ connections: 1 });
     const first = await tunnel(proxy, `one.test:${site.port}`, shown(pass));
-    expect((await tunnel(proxy, `one.test:${site.port}`, shown(pass))).said).toContain(" 502 ");
+    expect((await tunnel(proxy, `one.test:${site.port}`, shown(pass))).reply).toContain(" 502 ");
     first.socket.destroy();
   });
 
@@ -255,7 +255,7 @@ describe("a pass", () => {
   });
 });
 
-test("what an origin said last arrives though it has closed and the browser is slow", async () => {
+test("the last bytes of an origin arrive although it has closed and the browser is slow", async () => {
   const big = "x".repeat(4 * 2 ** 20);
   const own = await hostileSite({
     plays: { "/big": (socket) => void socket.end(answer("200 OK", [], big)) },
@@ -279,7 +279,7 @@ test("what an origin said last arrives though it has closed and the browser is s
 test("a browser too many is told to come later", async () => {
   const proxy = await proxied({ limits: { connections: 1 } });
   const { socket } = await tunnel(proxy, `one.test:${site.port}`);
-  expect((await tunnel(proxy, `one.test:${site.port}`)).said).toContain(" 503 ");
+  expect((await tunnel(proxy, `one.test:${site.port}`)).reply).toContain(" 503 ");
   socket.destroy();
 });
 
@@ -325,7 +325,7 @@ describe("connections of plain http", () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   }
   const bodyOf = async (proxy: EgressProxyServer, url: string, pass: string): Promise<string> =>
-    (await plain(proxy, url, "", pass)).said.split("\r\n\r\n")[1]!;
+    (await plain(proxy, url, "", pass)).reply.split("\r\n\r\n")[1]!;
 
   test("are kept for the next request of the same session only", async () => {
     const [proxy, url] = [await proxied(), await counting()];

@@ -382,7 +382,7 @@ describe("TLS", () => {
     [true, "h2"],
     [undefined, "h2"],
     [false, "http/1.1"],
-  ])("offers HTTP/2 when told %s", async (http2, spoken) => {
+  ])("offers HTTP/2 when told %s", async (http2, expected) => {
     const server = createSecureServer({
       key: pem("site.key.pem"),
       cert: pem("site.cert.pem"),
@@ -394,7 +394,7 @@ describe("TLS", () => {
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
     const egress = way(http2 === undefined ? {} : { http2 });
     const { port } = server.address() as AddressInfo;
-    expect((await read(egress, `https://127.0.0.1:${port}/`)).text).toBe(spoken);
+    expect((await read(egress, `https://127.0.0.1:${port}/`)).text).toBe(expected);
     await egress.close();
     server.close();
   });

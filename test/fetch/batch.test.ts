@@ -46,8 +46,8 @@ test.each([
   [ended("all_tiers_failed", ["direct challenge_cloudflare"]), { premium_later: true }, blocked],
   [ended("premium_route_required"), { premium_later: true }, { reason: "blocked", retry_after_s: 0 }],
   [ended("premium_route_required"), {}, null],
-] as const)("%#: %j", (said, item, expected) => {
-  expect(retryForFetch(said, { attempts: 0, premium_later: false, ...item })).toEqual(expected);
+] as const)("%#: %j", (fetched, item, expected) => {
+  expect(retryForFetch(fetched, { attempts: 0, premium_later: false, ...item })).toEqual(expected);
 });
 
 /** A page that takes until it is given up, and what was asked for. */

@@ -108,7 +108,7 @@ async function oneService(
   );
   const pages = fetchService({ documents, ask, clock, metrics, log });
   let asked = 0;
-  const get = async (wishes: Partial<FetchRequest> = {}) => {
+  const get = async (overrides: Partial<FetchRequest> = {}) => {
     let done = false;
     const work = pages.fetch({
       ...DEFAULT_REQUEST,
@@ -116,7 +116,7 @@ async function oneService(
       url: PAGE,
       min_text_chars: 200,
       deadline_ms: clock.now() + 150_000,
-      ...wishes,
+      ...overrides,
     });
     void work.finally(() => (done = true)).catch(() => {});
     while (!done) {
@@ -171,11 +171,11 @@ describe("a publisher's feed", () => {
     const again = await get();
     expect(again).toMatchObject({ cached: true, attempts: [], record: first.record });
     expect(egress.hits.length).toBe(visits);
-    for (const wishes of [
+    for (const overrides of [
       { allow_alternates: false },
       { tiers: ["direct"] },
     ] satisfies Partial<FetchRequest>[]) {
-      const own = await get(wishes);
+      const own = await get(overrides);
       expect(own).toMatchObject({
         cached: false,
         record: { tier: "direct", paywall: "hard", alternate_of: null },
@@ -930,11 +930,11 @@ describe("never around a paywall", () => {
       { ...feed, [PAGE]: TEASER },
       { results: ["https://wire.example/f"] },
     );
-    for (const wishes of [
+    for (const overrides of [
       { allow_alternates: false },
       { tiers: ["direct"] },
     ] satisfies Partial<FetchRequest>[]) {
-      const answer = await get({ ...wishes, cache_ttl_s: 0 });
+      const answer = await get({ ...overrides, cache_ttl_s: 0 });
       expect(answer.tried).toEqual([]);
       // A primary source is no copy: it is listed all the same.
       expect(answer.record).toMatchObject({ paywall: "hard", primary_sources: [{ kind: "court" }] });

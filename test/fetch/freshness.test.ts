@@ -88,8 +88,8 @@ describe("whether a stored page answers (cache_ttl_s, tiers)", () => {
     ],
     ["a thin page answers a request for less text", page(1, { text_chars: 9 }), { min_text_chars: 9 }, "hit"],
     ["a short file is never thin", page(1, { text_chars: 0, content_kind: "pdf" }), {}, "hit"],
-  ])("%s", (_, stored, wishes, kind) => {
-    expect(freshness(stored, { ...DEFAULT_REQUEST, ...wishes }, NOW_MS).kind).toBe(kind);
+  ])("%s", (_, stored, overrides, kind) => {
+    expect(freshness(stored, { ...DEFAULT_REQUEST, ...overrides }, NOW_MS).kind).toBe(kind);
   });
 
   test.each<[string, Partial<PageRecord>, Partial<FetchRequest>, string]>([
@@ -97,8 +97,8 @@ describe("whether a stored page answers (cache_ttl_s, tiers)", () => {
     ["a page beyond max_bytes", { bytes: 9_000 }, { max_bytes: 8_999 }, "too_large"],
   ])(
     "refuses %s without asking the origin again, and hands out nothing of it",
-    (_, record, wishes, error) => {
-      const found = freshness(page(1, record), { ...DEFAULT_REQUEST, ...wishes }, NOW_MS);
+    (_, record, overrides, error) => {
+      const found = freshness(page(1, record), { ...DEFAULT_REQUEST, ...overrides }, NOW_MS);
       expect(found).toMatchObject({ kind: "hit", answer: { error, record: { sha256: null, text: "" } } });
     },
   );
@@ -113,10 +113,10 @@ describe("the cache key", () => {
     ["tiers", { tiers: ["direct"] }, false],
     ["max_bytes", { max_bytes: 1 }, false],
     ["the project", { project: "other" }, false],
-  ])("changes with %s: %o", (_, wishes, changes) => {
+  ])("changes with %s: %o", (_, overrides, changes) => {
     const same =
       cacheKey("https://example.org/", DEFAULT_REQUEST) ===
-      cacheKey("https://example.org/", { ...DEFAULT_REQUEST, ...wishes });
+      cacheKey("https://example.org/", { ...DEFAULT_REQUEST, ...overrides });
     expect(same).toBe(!changes);
   });
 

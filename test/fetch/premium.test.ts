@@ -167,9 +167,9 @@ describe("a host that three fetches in a row got through premium routes only", (
   test.each([
     ["allow_paid false", { allow_paid: false }],
     ["tiers without them", { tiers: ["direct" as const, "browser" as const] }],
-  ])("is premium_route_required with %s", async (_, wishes) => {
+  ])("is premium_route_required with %s", async (_, overrides) => {
     const { get, clock, direct } = await learnt();
-    const refused = await running(clock, get({ ...noArchive, ...wishes }));
+    const refused = await running(clock, get({ ...noArchive, ...overrides }));
     expect(refused).toMatchObject({
       error: "premium_route_required",
       attempts: [],

@@ -104,7 +104,7 @@ function serviceHarness(register: Register = async () => ({ kind: "unknown" })) 
     deadline_ms: clock.now() + 60_000,
     id: "req",
   };
-  return { service, asker: caller, held: served, asks: requests, discarded, clock, reads: () => reads };
+  return { service, caller, served, asks: requests, discarded, clock, reads: () => reads };
 }
 
 const failing = (more: object = {}): Extract<SourceAnswer, { kind: "failed" }> => ({
@@ -131,11 +131,7 @@ describe("a filer on no list is looked up in the company register", () => {
   });
   const resolve = async (answer: RegisterAnswer, named: object) => {
     const asked: unknown[] = [];
-    const {
-      service,
-      asker: caller,
-      held: served,
-    } = serviceHarness(async (question) => {
+    const { service, caller, served } = serviceHarness(async (question) => {
       asked.push(question);
       return answer;
     });
@@ -193,7 +189,7 @@ describe("a filer on no list is looked up in the company register", () => {
   });
 
   test("also for items that name their filer by ISIN", async () => {
-    const { service, asker: caller } = serviceHarness(async () => known(["Nordic Buoys AB"]));
+    const { service, caller } = serviceHarness(async () => known(["Nordic Buoys AB"]));
     const { answer } = await service.latest({ isin: "DE000BAY0017" }, {}, caller);
     expect(answer).toMatchObject({
       error: "not_registered_filer",
@@ -210,7 +206,7 @@ describe("a filer on no list is looked up in the company register", () => {
 
 describe("the lists", () => {
   test("are not asked for within a minute, and not parsed again while they are the same", async () => {
-    const { service, asker: caller, asks, clock, reads } = serviceHarness();
+    const { service, caller, asks, clock, reads } = serviceHarness();
     await Promise.all(["HLI", "hli", "SMLPY"].map(async (ticker) => service.resolve({ ticker }, caller)));
     expect(reads()).toBe(1);
     const before = asks.length;
@@ -223,7 +219,7 @@ describe("the lists", () => {
   });
 
   test("are both looked at, an hour old at most, before a ticker is unknown", async () => {
-    const { service, asker: caller, asks, held: served } = serviceHarness();
+    const { service, caller, asks, served } = serviceHarness();
     served.set(OTHER_LIST, { content: { 0: { cik_str: 7, ticker: "NEW", title: "New Co" } } });
     expect((await service.resolve({ ticker: "NEW" }, caller)).answer).toMatchObject({
       cik: 7,
@@ -237,7 +233,7 @@ describe("the lists", () => {
   });
 
   test("that cannot be had fail a ticker, and leave a CIK to its submissions", async () => {
-    const { service, asker: caller, held: served } = serviceHarness();
+    const { service, caller, served } = serviceHarness();
     served.set(LIST, failing({ paused: true }));
     served.set("/submissions/CIK0000000009.json", { content: filer(9), cached: true });
     expect(await service.resolve({ ticker: "HLI" }, caller)).toMatchObject({
@@ -248,7 +244,7 @@ describe("the lists", () => {
   });
 
   test("that are none are forgotten, and asked for anew", async () => {
-    const { service, asker: caller, held: served, discarded } = serviceHarness();
+    const { service, caller, served, discarded } = serviceHarness();
     const list = served.get(LIST)!;
     served.set(LIST, { content: { fields: [], data: [] } });
     expect((await service.resolve({ ticker: "HLI" }, caller)).answer).toMatchObject({
@@ -267,7 +263,7 @@ describe("an answer of several documents", () => {
   const page = { accessionNumber: ["b"], filingDate: ["2001-06-01"], form: ["8-K"] };
 
   test("is cached when all of them are, and as old as the oldest", async () => {
-    const { service, asker: caller, held: served } = serviceHarness();
+    const { service, caller, served } = serviceHarness();
     const sendAsk = async (first: Partial<ServedDocument>, second: Partial<ServedDocument>) => {
       served.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]), ...first });
       served.set(`/submissions/${PAGE}`, { content: page, ...second });
@@ -281,7 +277,7 @@ describe("an answer of several documents", () => {
   });
 
   test("takes an older page as it was, while its entry is what it was", async () => {
-    const { service, asker: caller, held: served, asks } = serviceHarness();
+    const { service, caller, served, asks } = serviceHarness();
     served.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]) });
     served.set(`/submissions/${PAGE}`, { content: page });
     const age = async () => {
@@ -297,17 +293,17 @@ describe("an answer of several documents", () => {
   });
 
   test("is none when a page of it fails, and says whether that is about the page", async () => {
-    const { service, asker: caller, held: served } = serviceHarness();
+    const { service, caller, served } = serviceHarness();
     served.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]) });
-    const told = async (more: object) => {
+    const resultOf = async (more: object) => {
       served.set(`/submissions/${PAGE}`, failing(more));
       const { answer, is_busy } = await service.submissions({ cik: "9" }, {}, caller);
       return [answer.error, answer.filings, is_busy ?? false];
     };
-    expect(await told({})).toEqual(["filings_unavailable", [], false]);
-    expect(await told({ paused: true })).toEqual(["filings_unavailable", [], true]);
-    expect(await told({ error: "rate_limited" })).toEqual(["rate_limited", [], true]);
-    expect(await told({ error: "too_large", retry_after_s: null })).toEqual([
+    expect(await resultOf({})).toEqual(["filings_unavailable", [], false]);
+    expect(await resultOf({ paused: true })).toEqual(["filings_unavailable", [], true]);
+    expect(await resultOf({ error: "rate_limited" })).toEqual(["rate_limited", [], true]);
+    expect(await resultOf({ error: "too_large", retry_after_s: null })).toEqual([
       "filings_unavailable",
       [],
       false,
@@ -316,7 +312,7 @@ describe("an answer of several documents", () => {
 });
 
 test("bodies that are named are those the answer came from", async () => {
-  const { service, asker: caller, held: served } = serviceHarness();
+  const { service, caller, served } = serviceHarness();
   served.set("/submissions/CIK0000000009.json", { content: filer(9) });
   const { answer, bodies } = await service.submissions({ cik: "9" }, {}, caller);
   const sha256 = createHash("sha256")

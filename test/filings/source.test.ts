@@ -51,9 +51,9 @@ interface UpstreamNode {
   readonly close: () => Promise<void>;
 }
 
-let desks = 0;
+let opened = 0;
 
-/** One node on stores that may be shared with others; each desk has an egress, so a limiter, of its own. */
+/** One node on stores that may be shared with others; each opened source has its own egress and so its own limiter. */
 function upstreamNode(
   upstream: Edgar,
   documents: Documents,
@@ -64,7 +64,7 @@ function upstreamNode(
   const config = readConfig({
     ...upstream.environment,
     TRAWL_FILINGS_RPS: "8",
-    TRAWL_FILINGS_EGRESS: `desk-${desks++}`,
+    TRAWL_FILINGS_EGRESS: `egress-${opened++}`,
     ...environment,
   });
   const rule = destination({ allow: ["127.0.0.0/8"] });

@@ -127,39 +127,39 @@ async function gateways(broken: { now: boolean } = { now: false }) {
   const limited: Grant = { ...grant, key: { ...grant.key, quotas: { search: null, fetch: 100 } } };
   const shaky = ((...given: Parameters<ActorClient>) =>
     broken.now ? Promise.reject(new Fault("no_answer", "Nobody")) : ask(...given)) as ActorClient;
-  const one = metering({ ask: shaky, clock, log, gateway: "one" });
-  const two = metering({ ask: shaky, clock, log, gateway: "two" });
+  const firstGateway = metering({ ask: shaky, clock, log, gateway: "one" });
+  const secondGateway = metering({ ask: shaky, clock, log, gateway: "two" });
   const total = async () =>
     (await ask(Account, "default", "usage", { month: "2026-11" })).keys[grant.key.prefix]?.fetch_own
       ?.requests ?? 0;
-  return { clock, ask, one, two, total, grant: limited, broken, telemetry };
+  return { clock, ask, firstGateway, secondGateway, total, grant: limited, broken, telemetry };
 }
 
 describe("metering", () => {
   test("tells about once a second, and learns what the other gateway saw", async () => {
-    const { clock, one, two, total, grant } = await gateways();
-    const [here, there] = [await one.open(grant), await two.open(grant)];
+    const { clock, firstGateway, secondGateway, total, grant } = await gateways();
+    const [firstMeter, secondMeter] = [await firstGateway.open(grant), await secondGateway.open(grant)];
     for (let i = 0; i < 3; i++) {
-      void one.claim(here, "fetch");
-      one.complete(here, "fetch", bill());
+      void firstGateway.claim(firstMeter, "fetch");
+      firstGateway.complete(firstMeter, "fetch", bill());
     }
-    void two.claim(there, "fetch");
-    two.complete(there, "fetch", bill());
-    expect([here.used.fetch, there.used.fetch, await total()]).toEqual([3, 1, 0]);
+    void secondGateway.claim(secondMeter, "fetch");
+    secondGateway.complete(secondMeter, "fetch", bill());
+    expect([firstMeter.used.fetch, secondMeter.used.fetch, await total()]).toEqual([3, 1, 0]);
     await clock.advance(1_000);
     expect(await total()).toBe(4);
-    two.complete(there, null, bill({ category: "fetch_cached" }));
+    secondGateway.complete(secondMeter, null, bill({ category: "fetch_cached" }));
     await clock.advance(1_000);
-    expect(there.used.fetch).toBe(5);
+    expect(secondMeter.used.fetch).toBe(5);
   });
 
   test("says the same tally under the same number until it is heard, and counts on meanwhile", async () => {
-    const { clock, one, total, grant, broken } = await gateways();
-    const here = await one.open(grant);
-    one.complete(here, null, bill());
+    const { clock, firstGateway, total, grant, broken } = await gateways();
+    const firstMeter = await firstGateway.open(grant);
+    firstGateway.complete(firstMeter, null, bill());
     broken.now = true;
     await clock.advance(3_000);
-    one.complete(here, null, bill());
+    firstGateway.complete(firstMeter, null, bill());
     await clock.advance(3_000);
     expect(await total()).toBe(0);
     broken.now = false;
@@ -168,42 +168,42 @@ describe("metering", () => {
   });
 
   test("what was reserved and not settled stays counted when the actor answers", async () => {
-    const { clock, one, grant } = await gateways();
-    const here = await one.open(grant);
-    void one.claim(here, "fetch");
-    one.complete(here, null, bill({ category: "fetch_own" }));
+    const { clock, firstGateway, grant } = await gateways();
+    const firstMeter = await firstGateway.open(grant);
+    void firstGateway.claim(firstMeter, "fetch");
+    firstGateway.complete(firstMeter, null, bill({ category: "fetch_own" }));
     await clock.advance(1_000);
-    expect(here.used.fetch).toBe(2);
-    one.complete(here, "fetch", null);
-    expect(here.used.fetch).toBe(1);
+    expect(firstMeter.used.fetch).toBe(2);
+    firstGateway.complete(firstMeter, "fetch", null);
+    expect(firstMeter.used.fetch).toBe(1);
   });
 
   test("a gateway that starts anew knows what was used before", async () => {
-    const { clock, one, two, grant } = await gateways();
-    one.complete(await one.open(grant), null, bill());
+    const { clock, firstGateway, secondGateway, grant } = await gateways();
+    firstGateway.complete(await firstGateway.open(grant), null, bill());
     await clock.advance(1_000);
-    expect((await two.open(grant)).used.fetch).toBe(1);
+    expect((await secondGateway.open(grant)).used.fetch).toBe(1);
   });
 
   test("a new month begins at nought, and what the old one owes is told as the old one's", async () => {
-    const { clock, one, total, grant } = await gateways();
-    const here = await one.open(grant);
-    one.complete(here, null, bill());
-    one.turn(here, Date.UTC(2026, 11, 1));
-    expect(here.used.fetch).toBe(0);
-    one.complete(here, null, bill());
+    const { clock, firstGateway, total, grant } = await gateways();
+    const firstMeter = await firstGateway.open(grant);
+    firstGateway.complete(firstMeter, null, bill());
+    firstGateway.turn(firstMeter, Date.UTC(2026, 11, 1));
+    expect(firstMeter.used.fetch).toBe(0);
+    firstGateway.complete(firstMeter, null, bill());
     await clock.advance(1_000);
     expect(await total()).toBe(1);
   });
 
   test("drains, and says so when it cannot", async () => {
-    const { one, two, total, grant, broken, telemetry } = await gateways();
-    one.complete(await one.open(grant), null, bill());
-    await one.drain();
+    const { firstGateway, secondGateway, total, grant, broken, telemetry } = await gateways();
+    firstGateway.complete(await firstGateway.open(grant), null, bill());
+    await firstGateway.drain();
     expect(await total()).toBe(1);
-    two.complete(await two.open(grant), null, bill());
+    secondGateway.complete(await secondGateway.open(grant), null, bill());
     broken.now = true;
-    await two.drain();
+    await secondGateway.drain();
     expect(telemetry.lines.filter(({ level }) => level === "error")).toHaveLength(1);
   });
 });

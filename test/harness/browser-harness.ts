@@ -48,10 +48,13 @@ const subjects: readonly [name: string, chromium: Chromium | null][] =
   browsers.length > 0 ? browsers : [["no browser", null]];
 
 /**
- * Everything that needs a browser, once on each: `suite` gets a desk with that browser. Where none can be started it is
+ * Everything that needs a browser, once on each: `suite` gets a function that opens a setup with that browser. Where none can be started it is
  * skipped.
  */
-export function describeBrowser(name: string, suite: (desk: OpenBrowserSetup, title: string) => void): void {
+export function describeBrowser(
+  name: string,
+  suite: (openSetup: OpenBrowserSetup, title: string) => void,
+): void {
   describeWhereThereIsOne.each(subjects)(`${name}, %s`, (title, chromium) => {
     suite((options) => browserSetup({ chromium: chromium!, ...options }), title);
   });
@@ -81,7 +84,7 @@ export interface BrowserSetup {
   readonly close: () => Promise<void>;
 }
 
-/** A desk with the suite's browser, unless a test brings another. */
+/** A setup with the suite's browser, unless a test passes another. */
 export type OpenBrowserSetup = (options?: Partial<BrowserSetupOptions>) => Promise<BrowserSetup>;
 
 interface BrowserSetupOptions {

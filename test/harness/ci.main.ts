@@ -32,21 +32,21 @@ function npmTest(name: string, ...args: string[]): { readonly report: Report; re
 
 const nameOf = ({ file, path }: Outcome): string => [file, ...path].join(" > ");
 /** A process of ours alone is as it is; a cluster of them runs on engines. */
-const hasSecondChance = (one: Outcome): boolean =>
-  (one.project === "ports" || one.project === "scenarios") &&
-  REAL.test(readFileSync(one.file, "utf8")) &&
-  !one.path.some((name) => name.endsWith(", embedded"));
+const hasSecondChance = (outcome: Outcome): boolean =>
+  (outcome.project === "ports" || outcome.project === "scenarios") &&
+  REAL.test(readFileSync(outcome.file, "utf8")) &&
+  !outcome.path.some((name) => name.endsWith(", embedded"));
 const quoted = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 
 function again(failed: readonly Outcome[]): { readonly outcomes: Outcome[]; readonly stray: string[] } {
   const outcomes: Outcome[] = [];
   const stray: string[] = [];
-  for (const [file, some] of Map.groupBy(failed, (one) => one.file)) {
-    const names = some.map(({ path }) => `^${path.map(quoted).join("(?: > | )")}`);
+  for (const [file, failures] of Map.groupBy(failed, (outcome) => outcome.file)) {
+    const names = failures.map(({ path }) => `^${path.map(quoted).join("(?: > | )")}`);
     const { report } = npmTest(
       "again",
       file,
-      ...(some.some(({ path }) => path.length === 0) ? [] : ["-t", names.join("|")]),
+      ...(failures.some(({ path }) => path.length === 0) ? [] : ["-t", names.join("|")]),
     );
     outcomes.push(...report.outcomes.filter(({ state }) => state !== "skipped"));
     stray.push(...report.stray);
@@ -60,19 +60,21 @@ const stray = [...first.report.stray];
 const failed = first.report.outcomes.filter(({ state }) => state === "failed");
 const retried = failed.filter(hasSecondChance);
 if (retried.length > 0 && retried.length <= MAX_SECOND_CHANCES) {
-  for (const one of retried) console.log(`CI: once more: ${nameOf(one)}`);
+  for (const outcome of retried) console.log(`CI: once more: ${nameOf(outcome)}`);
   const second = again(retried);
-  const isAgain = (one: Outcome): boolean =>
-    retried.some((first_end) => nameOf(one).startsWith(nameOf(first_end)));
-  const lost = retried.filter((one) => !second.outcomes.some((end) => nameOf(end).startsWith(nameOf(one))));
-  all = [...all.filter((one) => !isAgain(one)), ...lost, ...second.outcomes];
+  const isAgain = (outcome: Outcome): boolean =>
+    retried.some((first_end) => nameOf(outcome).startsWith(nameOf(first_end)));
+  const lost = retried.filter(
+    (outcome) => !second.outcomes.some((end) => nameOf(end).startsWith(nameOf(outcome))),
+  );
+  all = [...all.filter((outcome) => !isAgain(outcome)), ...lost, ...second.outcomes];
   stray.push(...second.stray);
 }
 
 /** The end of what `npm run check` printed, once more, because the start of a long CI log is seldom kept. */
 const checkOutput = (): string =>
   process.env["CHECK_OUTPUT"] ? readFileSync(process.env["CHECK_OUTPUT"], "utf8").slice(-3_000) : "";
-const count = (state: Outcome["state"]): number => all.filter((one) => one.state === state).length;
+const count = (state: Outcome["state"]): number => all.filter((outcome) => outcome.state === state).length;
 const slowest = [...Map.groupBy(all, ({ file }) => file)]
   .map(([file, some]) => ({ file, s: some.reduce((sum, { ms }) => sum + ms, 0) / 1_000 }))
   .toSorted((a, b) => b.s - a.s);
@@ -82,8 +84,8 @@ console.log(
     .map(({ file, s }) => `${file} ${s.toFixed(0)} s`)
     .join(", ")}`,
 );
-for (const one of all) if (one.state === "skipped") console.log(`CI: skipped: ${nameOf(one)}`);
-for (const one of all) if (one.state === "failed") console.log(`CI: failed: ${nameOf(one)}`);
+for (const outcome of all) if (outcome.state === "skipped") console.log(`CI: skipped: ${nameOf(outcome)}`);
+for (const outcome of all) if (outcome.state === "failed") console.log(`CI: failed: ${nameOf(outcome)}`);
 for (const message of stray) console.log(`CI: failed outside every test: ${message}`);
 let failures = count("failed") + stray.length;
 for (const step of process.argv.slice(2)) console.log(`CI: failed: ${step}\n${checkOutput()}`);
@@ -94,6 +96,6 @@ if (failures === 0 && first.status !== 0 && failed.length === 0) {
 }
 if (retried.length > MAX_SECOND_CHANCES)
   console.log(`CI: ${retried.length} tests of engines and browsers failed: too many for a second chance`);
-else for (const one of retried) console.log(`CI: needed a second chance: ${nameOf(one)}`);
+else for (const outcome of retried) console.log(`CI: needed a second chance: ${nameOf(outcome)}`);
 console.log(`${count("passed")} passed, ${failures} failed, ${count("skipped")} skipped`);
 process.exitCode = failures > 0 ? 1 : 0;

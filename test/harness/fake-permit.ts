@@ -37,7 +37,7 @@ export function permitLog(refuse: (url: string) => HopRefusal | null = () => nul
             kind: "admitted",
             beforeSend: () => true,
             onSent: () => {},
-            release: (said) => void released.push(said),
+            release: (answer) => void released.push(answer),
           };
         },
         ...more,

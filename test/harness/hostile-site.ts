@@ -97,11 +97,11 @@ const endless =
       return;
     }
     const bytes = Buffer.from(piece);
-    const pump = () => {
+    const writeMore = () => {
       while (!socket.destroyed && socket.write(bytes));
     };
-    socket.on("drain", pump);
-    pump();
+    socket.on("drain", writeMore);
+    writeMore();
   };
 const coded = (coding: string, body: Buffer, ends: number | string, does: string): Hostility => ({
   does,

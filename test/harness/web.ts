@@ -29,7 +29,7 @@ export interface Page {
   readonly body?: string | Buffer;
 }
 
-/** A page, or what to do when it is asked for; a promise keeps the asker waiting. */
+/** A page, or what to do when it is requested; a promise keeps the client waiting. */
 export type Pages = Readonly<Record<string, Page | ((arrival: Arrival) => Page | Promise<Page>)>>;
 
 export interface Site {
@@ -197,7 +197,7 @@ export const CHALLENGE: Page = {
   body: "<!doctype html><title>Just a moment...</title><p>Verifying you are human.",
 };
 
-/** A promise with its handle outside: keeps an asker waiting until `open` is called. */
+/** A promise with its handle outside: keeps a client waiting until `open` is called. */
 export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: () => resolve() };

@@ -162,9 +162,9 @@ describe("the frontier", () => {
   test("admits no item of a site whose credits are in flight", () => {
     const items = frontier(newStates(20));
     for (let index = 0; index < 20; index++) items.add(index, "a");
-    const taken = Array.from({ length: 20 }, () => items.take()).filter((item) => item !== null);
-    expect(taken.length).toBe(CREDITS);
-    items.finish(taken[0]!.index, "done");
+    const admitted = Array.from({ length: 20 }, () => items.take()).filter((item) => item !== null);
+    expect(admitted.length).toBe(CREDITS);
+    items.finish(admitted[0]!.index, "done");
     expect(items.take()?.index).toBe(CREDITS);
     const siteless = frontier(newStates(50));
     for (let index = 0; index < 50; index++) siteless.add(index, null);
@@ -267,10 +267,10 @@ describe("the frontier", () => {
         for (const [index, site] of sites.entries()) items.add(index, site === 0 ? null : String(site));
         let steps = 0;
         while (!items.isFinished() && steps++ < 2_000) {
-          const taken = [];
-          for (let item = items.take(); item; item = items.take()) taken.push(item.index);
-          if (taken.length === 0) items.admitDue(items.nextDueMs());
-          for (const index of taken) {
+          const admitted = [];
+          for (let item = items.take(); item; item = items.take()) admitted.push(item.index);
+          if (admitted.length === 0) items.admitDue(items.nextDueMs());
+          for (const index of admitted) {
             if (steps < 5 && index % 3 === 0) items.requeue(index, steps * 10);
             else items.finish(index, "done");
           }

@@ -158,7 +158,7 @@ describe("the extraction", () => {
       "latin1",
     );
     const items = { addresses: ["x.example/1"], title: null };
-    const wish = {
+    const expected = {
       bytes: feed,
       url: "https://x.example/feed",
       content_type: "text/xml",
@@ -166,6 +166,6 @@ describe("the extraction", () => {
       now_ms: 0,
       items,
     };
-    expect((await read(wish, () => 0)).items).toMatchObject([{ title: "Fähre" }]);
+    expect((await read(expected, () => 0)).items).toMatchObject([{ title: "Fähre" }]);
   });
 });

@@ -105,7 +105,7 @@ const TABLE: Row[] = [
     bytes('<?xml version="1.0" encoding="koi8-r"?>\xd0'),
     "KOI8-R",
   ],
-  // 4. Nothing said: UTF-8 if it can be.
+  // 4. No declaration: UTF-8 if the bytes are valid UTF-8.
   ["nothing, only ASCII", "html", null, bytes("<p>plain"), "UTF-8", "<p>plain"],
   ["nothing, valid UTF-8", "text", "text/plain", utf8("ä€\u{1F600}"), "UTF-8", "ä€\u{1F600}"],
   ["nothing at all", "html", null, Buffer.alloc(0), "UTF-8", ""],

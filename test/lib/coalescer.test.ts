@@ -65,12 +65,13 @@ describe("whatever callers and runs do", () => {
         const begun = new Set<number>();
         const ended = new Set<number>();
         const broken: string[] = [];
-        const law = (name: string, holds: boolean): void => void (holds || broken.push(name));
+        const check = (name: string, holds: boolean): void => void (holds || broken.push(name));
         const returned = (callers: readonly Caller[]): void => {
-          for (const each of callers) law("a caller is returned once", inside.delete(each));
+          for (const each of callers) check("a caller is returned once", inside.delete(each));
         };
         const begin = (started: readonly { readonly run: number }[]): void => {
-          for (const { run } of started) law("a run starts once", !begun.has(run) && begun.add(run).size > 0);
+          for (const { run } of started)
+            check("a run starts once", !begun.has(run) && begun.add(run).size > 0);
         };
         for (const [n, step] of steps.entries()) {
           switch (step.do) {
@@ -79,7 +80,7 @@ describe("whatever callers and runs do", () => {
               const joined = join(coalescer, rules, newcomer);
               if (!joined) {
                 const serving = coalescer.runs.find(({ request }) => rules.serves(request, newcomer));
-                law(
+                check(
                   "only a full run lets no caller in",
                   callersOf(coalescer, serving!.run).length >= max_callers,
                 );
@@ -97,8 +98,8 @@ describe("whatever callers and runs do", () => {
               const isServed = ({ depth }: Caller) => depth < step.served_depth;
               const expected = callersOf(coalescer, run.run).filter(isServed);
               const completed = complete(coalescer, rules, run.run, isServed)!;
-              law("a run serves its own callers", isDeepStrictEqual(completed.served, expected));
-              law("the request is that of the run", completed.request === run.request);
+              check("a run serves its own callers", isDeepStrictEqual(completed.served, expected));
+              check("the request is that of the run", completed.request === run.request);
               returned(completed.served);
               begin(completed.started);
               ended.add(run.run);
@@ -109,14 +110,14 @@ describe("whatever callers and runs do", () => {
               const removal = remove(coalescer, ({ id }) => id === String(step.id));
               for (const { run } of removal.abandoned) {
                 const [had, has] = [callersOf(coalescer, run), callersOf(removal.coalescer, run)];
-                law("an abandoned run has lost its last caller", had.length > 0 && has.length === 0);
+                check("an abandoned run has lost its last caller", had.length > 0 && has.length === 0);
               }
               returned(removal.removed);
               ({ coalescer } = removal);
               break;
             }
             case "duplicate":
-              law(
+              check(
                 "a run that has ended does not end again",
                 !ended.has(step.run) || complete(coalescer, rules, step.run, () => true) === null,
               );
@@ -125,24 +126,24 @@ describe("whatever callers and runs do", () => {
           const { entries, runs } = coalescer;
           const order = entries.map((entry) => entry.caller.n);
           const ids = new Set(entries.map((entry) => entry.caller.id));
-          law("no caller is lost", isDeepStrictEqual(new Set(callersOf(coalescer)), inside));
-          law(
+          check("no caller is lost", isDeepStrictEqual(new Set(callersOf(coalescer)), inside));
+          check(
             "callers stay in order",
             isDeepStrictEqual(
               order,
               order.toSorted((x, y) => x - y),
             ),
           );
-          law("runs keep their limit", runs.length <= max_runs);
-          law(
+          check("runs keep their limit", runs.length <= max_runs);
+          check(
             "a caller waits only while no run may start",
             runs.length === max_runs || entries.every(({ run }) => run !== null),
           );
-          law("an id is there once", !has_ids || ids.size === entries.length);
+          check("an id is there once", !has_ids || ids.size === entries.length);
           for (const entry of entries) {
             const run = runs.find((other) => other.run === entry.run);
-            law("a run serves the callers it has", !run || rules.serves(run.request, entry.caller));
-            law("a caller has a run that is under way", run !== undefined || entry.run === null);
+            check("a run serves the callers it has", !run || rules.serves(run.request, entry.caller));
+            check("a caller has a run that is under way", run !== undefined || entry.run === null);
           }
         }
         expect(broken).toEqual([]);

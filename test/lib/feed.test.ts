@@ -6,7 +6,7 @@ import { type FeedWish, findItems } from "../../actors/lib/content/feed.ts";
 const WISH: FeedWish = { addresses: ["news.example/a/ferry"], title: "Ferry makes its last crossing" };
 const rss = (items: string): string =>
   `<?xml version="1.0"?><rss version="2.0" xmlns:content="c" xmlns:dc="d"><channel><title>News</title><link>https://news.example/</link>${items}</channel></rss>`;
-const one = (feed: string, wish = WISH) => findItems(feed, wish);
+const itemsOf = (feed: string, page = WISH) => findItems(feed, page);
 
 describe("an item is found", () => {
   test.each([
@@ -24,7 +24,7 @@ describe("an item is found", () => {
     const feed =
       rss(`<item><title>Something else</title></item><item><title>X</title>${address}<description>short</description>
       <content:encoded><![CDATA[<p>The ferry left.</p>]]></content:encoded></item>`);
-    expect(one(feed)).toEqual([
+    expect(itemsOf(feed)).toEqual([
       { exact: true, title: "X", author: null, published: null, html: "<p>The ferry left.</p>" },
     ]);
   });
@@ -34,18 +34,18 @@ describe("an item is found", () => {
       `<item><title>Ferry makes its last crossing</title><link>https://feeds.example/1</link><description>alike</description></item>
        <item><title>Other</title><link>https://news.example/a/ferry</link><description>exact</description></item>`,
     );
-    expect(one(feed).map(({ exact, html }) => [exact, html])).toEqual([
+    expect(itemsOf(feed).map(({ exact, html }) => [exact, html])).toEqual([
       [true, "<p>exact</p>"],
       [false, "<p>alike</p>"],
     ]);
-    expect(one(feed, { ...WISH, title: null })).toHaveLength(1);
+    expect(itemsOf(feed, { ...WISH, title: null })).toHaveLength(1);
   });
 
   test("in RSS 1.0, whose items stand beside the channel", () => {
     const feed = `<rdf:RDF xmlns:rdf="r" xmlns="http://purl.org/rss/1.0/"><channel/><item rdf:about="x">
       <title>T</title><link>https://news.example/a/ferry</link><dc:creator>Ada</dc:creator><dc:date>2026-01-02</dc:date>
       <description>&lt;p&gt;Escaped &amp;amp; whole&lt;/p&gt;</description></item></rdf:RDF>`;
-    expect(one(feed)).toEqual([
+    expect(itemsOf(feed)).toEqual([
       { exact: true, title: "T", author: "Ada", published: "2026-01-02", html: "<p>Escaped &amp; whole</p>" },
     ]);
   });
@@ -58,7 +58,7 @@ describe("an item is found", () => {
       `<feed xmlns="a"><entry><title type="html">The &lt;b&gt;Ferry&lt;/b&gt;</title>${address}
        <link rel="replies" href="https://other.example/"/><author><name>Ada Keeper</name><email>a@news.example</email></author>
        <published>2026-03-04T05:06:07Z</published><summary>S</summary>${content}</entry></feed>`;
-    const html = (content: string, address?: string) => one(entry(content, address))[0];
+    const html = (content: string, address?: string) => itemsOf(entry(content, address))[0];
     expect(html('<content type="html">&lt;p&gt;One&lt;/p&gt;</content>')).toEqual({
       exact: true,
       title: "The Ferry",
@@ -88,29 +88,29 @@ describe("a feed that is none of that", () => {
     ["binary", "\u0000\u0001\ufffd".repeat(100)],
     ["items without an end of anything", "<item><title>".repeat(1_000)],
   ])("%s: no item", (_, feed) => {
-    expect(one(feed)).toEqual([]);
+    expect(itemsOf(feed)).toEqual([]);
   });
 
   test("an entity is not expanded, whatever the document type says of it", () => {
     const bomb = `<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY x SYSTEM "file:///etc/passwd">]>${rss(
       "<item><link>https://news.example/a/ferry</link><description>&b; &x;</description></item>",
     )}`;
-    expect(one(bomb)[0]?.html).toBe("<p>&amp;b; &amp;x;</p>");
+    expect(itemsOf(bomb)[0]?.html).toBe("<p>&amp;b; &amp;x;</p>");
   });
 
   test("an item that never ends is read to the end of the feed", () => {
     const feed = "<rss><channel><item><link>https://news.example/a/ferry</link><description>cut o";
-    expect(one(feed)).toMatchObject([{ exact: true, html: "<p>cut o</p>" }]);
+    expect(itemsOf(feed)).toMatchObject([{ exact: true, html: "<p>cut o</p>" }]);
   });
 
   test("many items and deep elements take no more than they are", () => {
     const item = "<item><title>t</title><link>https://news.example/x</link></item>";
     const wanted = "<item><link>https://news.example/a/ferry</link><description>d</description></item>";
-    expect(one(rss(item.repeat(4_000) + wanted))).toHaveLength(1);
+    expect(itemsOf(rss(item.repeat(4_000) + wanted))).toHaveLength(1);
     // Items beyond the limit are not read.
-    expect(one(rss(item.repeat(5_000) + wanted))).toHaveLength(0);
+    expect(itemsOf(rss(item.repeat(5_000) + wanted))).toHaveLength(0);
     const deep = `<entry><id>https://news.example/a/ferry</id><content type="xhtml">${"<b>".repeat(20_000)}x</content></entry>`;
-    expect(one(`<feed>${deep}</feed>`)).toHaveLength(1);
+    expect(itemsOf(`<feed>${deep}</feed>`)).toHaveLength(1);
   });
 
   test("no text breaks it", () => {
@@ -131,7 +131,7 @@ describe("a feed that is none of that", () => {
     );
     fc.assert(
       fc.property(fc.array(fc.oneof(part, fc.string()), { maxLength: 60 }), (parts) => {
-        expect(one(parts.join("")).length).toBeLessThanOrEqual(3);
+        expect(itemsOf(parts.join("")).length).toBeLessThanOrEqual(3);
       }),
     );
   });

@@ -54,9 +54,9 @@ describe("whatever is done to it", () => {
         const queue = emptyLaneQueue();
         let list: LaneWaiter[] = [];
         const broken: string[] = [];
-        const law = (name: string, holds: boolean): void => void (holds || broken.push(name));
-        const without = (taken: readonly LaneWaiter[]) => {
-          list = list.filter((each) => !taken.includes(each));
+        const check = (name: string, holds: boolean): void => void (holds || broken.push(name));
+        const without = (removed: readonly LaneWaiter[]) => {
+          list = list.filter((each) => !removed.includes(each));
         };
         for (const [n, step] of steps.entries()) {
           switch (step.do) {
@@ -71,27 +71,27 @@ describe("whatever is done to it", () => {
               if (!extended) break;
               const expected_ms = Math.max(extended.deadline_ms, step.ms);
               extendDeadline(queue, extended, step.ms);
-              law("the later deadline counts", extended.deadline_ms === expected_ms);
+              check("the later deadline counts", extended.deadline_ms === expected_ms);
               break;
             }
             case "next": {
               const next = takeNext(queue);
-              law("only an empty queue has no next waiter", (next === undefined) === (list.length === 0));
+              check("only an empty queue has no next waiter", (next === undefined) === (list.length === 0));
               if (!next) break;
               // In its share and lane it is the first; an urgent one may have overtaken.
               const ahead = list.slice(0, list.indexOf(next));
               const overtakes = ahead.some(({ lane, share }) => lane === next.lane && share === next.share);
               const { urgent } = steps[Number(next.id)] as { urgent: boolean };
-              law("only an urgent waiter overtakes", urgent || !overtakes);
+              check("only an urgent waiter overtakes", urgent || !overtakes);
               without([next]);
               break;
             }
             case "expire": {
               const expired = list.filter(({ deadline_ms }) => deadline_ms <= step.ms);
-              const taken = takeExpired(queue, step.ms);
-              const deadlines = taken.map(({ deadline_ms }) => deadline_ms);
-              law("all that are expired are taken", isDeepStrictEqual(new Set(taken), new Set(expired)));
-              law(
+              const removed = takeExpired(queue, step.ms);
+              const deadlines = removed.map(({ deadline_ms }) => deadline_ms);
+              check("all that are expired are taken", isDeepStrictEqual(new Set(removed), new Set(expired)));
+              check(
                 "the earliest first",
                 isDeepStrictEqual(
                   deadlines,
@@ -104,14 +104,17 @@ describe("whatever is done to it", () => {
             case "drop": {
               const matches = ({ share }: LaneWaiter) => share === step.share;
               const expected = list.filter(matches);
-              law("all that match are taken, in order", isDeepStrictEqual(takeIf(queue, matches), expected));
+              check(
+                "all that match are taken, in order",
+                isDeepStrictEqual(takeIf(queue, matches), expected),
+              );
               without(expected);
               break;
             }
           }
           const next_ms = Math.min(...list.map(({ deadline_ms }) => deadline_ms));
-          law("no waiter is lost", sizeOf(queue) === list.length);
-          law("the earliest deadline is known", nextDeadline(queue) === next_ms);
+          check("no waiter is lost", sizeOf(queue) === list.length);
+          check("the earliest deadline is known", nextDeadline(queue) === next_ms);
         }
         expect(broken).toEqual([]);
       }),
@@ -145,7 +148,7 @@ describe("whatever is done to it", () => {
         const queue = emptyLaneQueue();
         for (const [n, { lane, share }] of list.entries()) enqueue(queue, waiter(`${n}`, lane, share));
         const broken: string[] = [];
-        const law = (name: string, holds: boolean): void => void (holds || broken.push(name));
+        const check = (name: string, holds: boolean): void => void (holds || broken.push(name));
         const previous: Record<Lane, string | null> = { sync: null, batch: null };
         for (let sync_in_row = 0; sizeOf(queue) > 0;) {
           const { batch } = queue.sizes;
@@ -155,8 +158,8 @@ describe("whatever is done to it", () => {
           const served = takeNext(queue)!;
           sync_in_row = served.lane === "sync" ? sync_in_row + 1 : 0;
           if (batch === 0) sync_in_row = 0;
-          law("batch work waits for four at most", sync_in_row <= SYNC_PER_BATCH);
-          law(
+          check("batch work waits for four at most", sync_in_row <= SYNC_PER_BATCH);
+          check(
             "shares of a lane take turns",
             !contended[served.lane] || served.share !== previous[served.lane],
           );

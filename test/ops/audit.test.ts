@@ -99,19 +99,19 @@ describe("trawl audit politeness", () => {
     for (const ms of times) await visit(a, ms);
     await a.close();
     await clock.advance(60_000);
-    const said = { out: "", err: "", code: 0 };
-    said.code = await trawl(["audit", "politeness", ...words], {
+    const printed = { out: "", err: "", code: 0 };
+    printed.code = await trawl(["audit", "politeness", ...words], {
       environment: {},
       config: () => readConfig({}),
       openDocuments: async () => ({ ...documents, close: async () => {} }),
       openNodeDirectory: () => Promise.reject(new Error("There is no bus here")),
       now: () => clock.now(),
-      out: (line) => void (said.out += `${line}\n`),
-      err: (line) => void (said.err += `${line}\n`),
+      out: (line) => void (printed.out += `${line}\n`),
+      err: (line) => void (printed.err += `${line}\n`),
       starting: () => Promise.reject(new Error("not here")),
       version: "0",
     });
-    return said;
+    return printed;
   }
 
   test("ends well when all gaps were kept", async () => {

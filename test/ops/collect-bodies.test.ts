@@ -66,10 +66,10 @@ test("what a project retrieved stays for 30 days after the last time", async () 
   const { clock, documents, put, isThere } = cellar();
   const seen = openBodyGrants({ documents, clock });
   const sha256 = await put("page");
-  const noted = { sha256, content_type: null, body_kind: "origin" } as const;
-  await seen.record("default", noted);
+  const grant = { sha256, content_type: null, body_kind: "origin" } as const;
+  await seen.record("default", grant);
   await clock.advance(20 * DAY_MS);
-  await seen.record("other", noted);
+  await seen.record("other", grant);
   await clock.advance(30 * DAY_MS - 1);
   expect(await isThere(sha256)).toBe(true);
   expect(await seen.find("other", sha256)).not.toBeNull();

@@ -113,10 +113,10 @@ describe("stores in files", () => {
     ],
   ])("are %s", async (_, environment, file, bodies_folder) => {
     const config = readConfig(environment);
-    const [kept, store] = [await openDocuments(config), await openBlobs(config)];
-    await kept.put("a", "b", 1, 0);
+    const [stored, store] = [await openDocuments(config), await openBlobs(config)];
+    await stored.put("a", "b", 1, 0);
     const { sha256 } = await store.put(Buffer.from("c"));
-    await kept.close();
+    await stored.close();
     const again = sqliteDocuments(file);
     expect(await again.get("a", "b")).toEqual({ value: 1, version: 1 });
     await again.close();

@@ -298,7 +298,7 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
     ]) {
       const problem = await asked().then(
         () => null,
-        (told: Error) => told,
+        (failure: Error) => failure,
       );
       expect(problem).toMatchObject(fault);
       expect(problem!.message).toContain("it answered 403");

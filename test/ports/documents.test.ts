@@ -72,11 +72,11 @@ describe.skipIf(mongo === null)("documents in MongoDB", () => {
       const far = connect(Number(port), hostname);
       far.on("error", () => {}).pipe(near);
       near.on("error", () => {}).on("close", () => far.destroy());
-      near.on("data", (said) => (said.includes("this hangs") ? swallowed.resolve() : far.write(said)));
+      near.on("data", (bytes) => (bytes.includes("this hangs") ? swallowed.resolve() : far.write(bytes)));
     }).listen(0, "127.0.0.1");
     await once(way, "listening");
-    const there = (way.address() as AddressInfo).port;
-    const documents = mongoDocuments(address.replace(`${hostname}:${port}`, `127.0.0.1:${there}`));
+    const openPort = (way.address() as AddressInfo).port;
+    const documents = mongoDocuments(address.replace(`${hostname}:${port}`, `127.0.0.1:${openPort}`));
     opened.push(documents);
     await documents.put("lane", "first", 1, 0);
     let ended = false;
@@ -102,18 +102,18 @@ describe.skipIf(mongo === null)("documents in MongoDB", () => {
     const keys = times(8, (n) => `k${n}`);
     const tally = new Map(keys.map((key) => [key, { won: 0, lost: 0, unknown: 0 }]));
     const adder = async (documents: Documents, key: string) => {
-      const told = tally.get(key)!;
+      const counts = tally.get(key)!;
       for (let tries = 0; tries < 15; tries++) {
-        const there = await documents.get("shared", key);
-        await documents.put("shared", key, ((there?.value ?? 0) as number) + 1, there?.version ?? 0).then(
-          (won) => told[won ? "won" : "lost"]++,
-          () => told.unknown++,
+        const stored = await documents.get("shared", key);
+        await documents.put("shared", key, ((stored?.value ?? 0) as number) + 1, stored?.version ?? 0).then(
+          (won) => counts[won ? "won" : "lost"]++,
+          () => counts.unknown++,
         );
       }
     };
     await Promise.all(nodes.flatMap((node) => [...keys, ...keys].map((key) => adder(node, key))));
     const sum = (of: "won" | "lost" | "unknown") =>
-      [...tally.values()].reduce((total, told) => total + told[of], 0);
+      [...tally.values()].reduce((total, counts) => total + counts[of], 0);
     expect(sum("lost")).toBeGreaterThan(100); // or nothing was contended and this proves little
     expect(sum("unknown")).toBeLessThan(sum("won") / 4);
     for (const [key, { won, unknown }] of tally) {
@@ -212,8 +212,8 @@ describe("documents in a MongoDB that does not answer", () => {
     const problem = (() => {
       try {
         return mongoDocuments(address);
-      } catch (told) {
-        return told as Error;
+      } catch (failure) {
+        return failure as Error;
       }
     })();
     expect(problem).toBeInstanceOf(TypeError);
@@ -236,8 +236,8 @@ describe("documents in a MongoDB that does not answer", () => {
         const writer = async (key: string) => {
           while (going) {
             try {
-              const there = await documents.get("kept", key);
-              const version = there?.version ?? 0;
+              const stored = await documents.get("kept", key);
+              const version = stored?.version ?? 0;
               if (await documents.put("kept", key, version + 1, version)) acknowledged.set(key, version + 1);
             } catch (problem) {
               problems.push(problem);
@@ -255,10 +255,10 @@ describe("documents in a MongoDB that does not answer", () => {
         going = false;
         await Promise.all(writers);
         expect(problems.filter((problem) => (problem as Fault).code !== "documents_unreachable")).toEqual([]);
-        const there = await documents.getMany("kept", keys);
+        const stored = await documents.getMany("kept", keys);
         for (const [n, key] of keys.entries()) {
-          expect(there[n]!.value).toBe(there[n]!.version);
-          expect(there[n]!.version).toBeGreaterThanOrEqual(acknowledged.get(key)!);
+          expect(stored[n]!.value).toBe(stored[n]!.version);
+          expect(stored[n]!.version).toBeGreaterThanOrEqual(acknowledged.get(key)!);
         }
 
         await engine.pause();

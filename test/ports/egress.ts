@@ -72,17 +72,17 @@ export function egressSuite(open: () => Promise<EgressWorld>): void {
   });
 
   test("asks once before a request leaves and tells when it has, and sends nothing when it may not", async () => {
-    const told: string[] = [];
-    const sending = () => told.push("sending") === 1;
-    const sent = () => void told.push("sent");
+    const events: string[] = [];
+    const sending = () => events.push("sending") === 1;
+    const sent = () => void events.push("sent");
     const page = answered(await ask("/page", { beforeSend: sending, onSent: sent }));
     expect(await read(page)).toBe("hello");
-    expect(told).toEqual(["sending", "sent"]);
+    expect(events).toEqual(["sending", "sent"]);
     expect(await ask("/page", { beforeSend: sending, onSent: sent })).toMatchObject({
       kind: "failed",
       problem: "aborted",
     });
-    expect(told).toEqual(["sending", "sent", "sending"]);
+    expect(events).toEqual(["sending", "sent", "sending"]);
     expect(await read(answered(await ask("/page")))).toBe("hello");
   });
 

@@ -64,10 +64,10 @@ async function visit(
   clearInterval(timer);
   await wait(100);
   // What the server thought before it was closed.
-  const told = { gone, stopped };
+  const observed = { gone, stopped };
   socket.destroy();
   await listening.close(0);
-  return { answer: ended, after_s, ...told };
+  return { answer: ended, after_s, ...observed };
 }
 
 const close = "Connection: close\r\n";

@@ -291,8 +291,8 @@ export function httpSuite(
       const [piece] = (await once(socket, "data")) as [Buffer];
       socket.destroy();
       const [head] = piece.toString().split("\r\n\r\n");
-      const told = head!.split("\r\n").filter((line) => /^x-/i.test(line));
-      expect(told).toEqual(Object.entries(headers).map((field) => field.join(": ")));
+      const ownHeaders = head!.split("\r\n").filter((line) => /^x-/i.test(line));
+      expect(ownHeaders).toEqual(Object.entries(headers).map((field) => field.join(": ")));
     });
 
     describe("bytes that are lent", () => {
@@ -306,14 +306,14 @@ export function httpSuite(
         async (given) => {
           const { length, clients, each } = given;
           const shared = Buffer.alloc(length);
-          let taken = 0;
-          const take = (): Buffer => shared.fill(65 + (taken++ % 26));
+          let read_bytes = 0;
+          const take = (): Buffer => shared.fill(65 + (read_bytes++ % 26));
           const { port } = await carry(() => ({ status: 200, body: { length, take } }));
           const sockets = await Promise.all(
             Array.from({ length: clients }, () => connectTo(port, ask("/").repeat(each))),
           );
           for (const socket of sockets) socket.pause();
-          await eventually(() => taken > 0);
+          await eventually(() => read_bytes > 0);
           const bodies = await Promise.all(
             sockets.map(async (socket) => {
               const pieces: Buffer[] = [];
@@ -335,22 +335,22 @@ export function httpSuite(
           const bad = bodies
             .flat()
             .filter((body) => !/^[A-Z]/.test(body) || body !== body[0]!.repeat(length));
-          expect([bodies.flat().length, bad.length, taken]).toEqual([clients * each, 0, clients * each]);
+          expect([bodies.flat().length, bad.length, read_bytes]).toEqual([clients * each, 0, clients * each]);
         },
       );
 
       test("are not taken for HEAD, and not to be had is 500", async () => {
-        let taken = 0;
+        let read_bytes = 0;
         const take = (): Buffer => {
-          taken++;
+          read_bytes++;
           throw new Error("lost");
         };
         const { port } = await carry(() => ({ status: 200, body: { length: 17, take } }));
         const url = `http://127.0.0.1:${port}/`;
         const head = await fetch(url, { method: "HEAD" });
-        expect([head.status, head.headers.get("content-length"), taken]).toEqual([200, "17", 0]);
+        expect([head.status, head.headers.get("content-length"), read_bytes]).toEqual([200, "17", 0]);
         expect((await fetch(url)).status).toBe(500);
-        expect(taken).toBe(1);
+        expect(read_bytes).toBe(1);
       });
     });
 
@@ -408,8 +408,8 @@ export function httpSuite(
       test("refuses new clients, answers those it has, and ends with the last", async () => {
         const { port, close, seen } = await serve();
         const idle = await connectTo(port, "");
-        const kept = await connectTo(port, ask("/json"));
-        await once(kept, "data");
+        const idleSocket = await connectTo(port, ask("/json"));
+        await once(idleSocket, "data");
         const waiting = await connectTo(port, ask("/later"));
         const uploading = await connectTo(port, ask("/echo", "POST", "Content-Length: 6\r\n") + "abc");
         await eventually(() => seen.asked === 3);
@@ -422,7 +422,7 @@ export function httpSuite(
         expect(later).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\nconnection: close\r\n.*\{"a":1\}$/is);
         expect(echoed).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\nconnection: close\r\n.*"bytes":6/is);
         await closed;
-        await Promise.all([idle, kept].map((socket) => everything(socket)));
+        await Promise.all([idle, idleSocket].map((socket) => everything(socket)));
         expect(seen.client_aborts).toBe(0);
       });
 

@@ -198,9 +198,9 @@ describe("an address", () => {
       socket.write(
         `INFO ${JSON.stringify({ server_id: "x", version, headers: true, max_payload: 1_048_576, proto: 1 })}\r\n`,
       );
-      socket.on("data", (said) => {
-        if (said.includes("PING")) socket.write("PONG\r\n");
-        const [, reply_to] = /PUB \$JS\.API\.INFO (\S+)/.exec(said.toString()) ?? [];
+      socket.on("data", (bytes) => {
+        if (bytes.includes("PING")) socket.write("PONG\r\n");
+        const [, reply_to] = /PUB \$JS\.API\.INFO (\S+)/.exec(bytes.toString()) ?? [];
         if (reply_to) asked((body) => socket.write(`MSG ${reply_to} 1 ${body.length}\r\n${body}\r\n`));
       });
       socket.on("error", () => {});

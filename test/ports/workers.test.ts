@@ -151,7 +151,7 @@ describe("workers in processes", () => {
   test("let a caller cancel while its task runs; a task that ends soon keeps its child, a longer one does not", async () => {
     const workers = processes({ timeout_ms: 20_000 });
     const pid = await pidOf(workers);
-    for (const [message, kept] of [
+    for (const [message, expected] of [
       [{ do: "wait", ms: 30 }, true],
       [{ do: "hang" }, false],
     ] as const) {
@@ -159,7 +159,7 @@ describe("workers in processes", () => {
       const work = workers.run("plain", message, leaving.signal);
       leaving.abort();
       expect(await work).toMatchObject({ kind: "failed", reason: "aborted" });
-      expect((await pidOf(workers)) === pid).toBe(kept);
+      expect((await pidOf(workers)) === pid).toBe(expected);
     }
   });
 

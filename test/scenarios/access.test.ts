@@ -159,9 +159,9 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
     });
 
     test("are written to no log", () => {
-      const said = service.stdout() + service.stderr();
-      expect(said).toContain("Listening");
-      expect(said).not.toMatch(/[as]k_[A-Za-z0-9_-]{20}/);
+      const output = service.stdout() + service.stderr();
+      expect(output).toContain("Listening");
+      expect(output).not.toMatch(/[as]k_[A-Za-z0-9_-]{20}/);
     });
   });
 

@@ -121,8 +121,8 @@ describe.each(SETUPS)("a stored body, $setup", ({ start }) => {
   });
 
   test("is 404 when nobody has it, and 422 when its name is none", async () => {
-    const nobody = await service.call("GET", `/v1/bodies/${"0".repeat(64)}`);
-    expect(nobody.status).toBe(404);
+    const unknown = await service.call("GET", `/v1/bodies/${"0".repeat(64)}`);
+    expect(unknown.status).toBe(404);
     for (const name of ["abc", "0".repeat(63), "0".repeat(65), "A".repeat(64), "%2e%2e%2f".repeat(7)]) {
       const answer = await service.call("GET", `/v1/bodies/${name}`);
       expect(answer.status).toBe(422);

@@ -101,7 +101,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
       attempts: [{ tier: "direct", status: 304, reason: "not_modified" }],
     });
     expect(site.arrivals.at(-1)!.headers["if-none-match"]).toBe('"v1"');
-    // Its freshness is renewed: a second later at most is what the asker would take.
+    // Its freshness is renewed: the caller accepts a copy of at most one second.
     const hits = site.hits("/");
     expect(await service.fetch({ url, cache_ttl_s: 1 })).toMatchObject({ cached: true, revalidated: false });
     expect(site.hits("/")).toBe(hits);
@@ -136,19 +136,19 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
   });
 
   test.each([
-    { cache_control: "no-store", kept: false },
-    { cache_control: "private, no-store, max-age=3600", kept: false },
-    { cache_control: "max-age=3600", kept: true },
+    { cache_control: "no-store", isCached: false },
+    { cache_control: "private, no-store, max-age=3600", isCached: false },
+    { cache_control: "max-age=3600", isCached: true },
     // A page is fresh for at least 5 min.
-    { cache_control: "max-age=0", kept: true },
-    { cache_control: "no-cache", kept: true },
-  ])("of Cache-Control $cache_control: kept is $kept", async ({ cache_control, kept }) => {
+    { cache_control: "max-age=0", isCached: true },
+    { cache_control: "no-cache", isCached: true },
+  ])("of Cache-Control $cache_control: cached is $isCached", async ({ cache_control, isCached }) => {
     const site = sites.site({ "/": counting({ "Cache-Control": cache_control }) });
     const url = `${site.origin}/`;
     await service.fetch({ url });
     expect(await service.fetch({ url })).toMatchObject({
-      cached: kept,
-      title: kept ? "Edition 1" : "Edition 2",
+      cached: isCached,
+      title: isCached ? "Edition 1" : "Edition 2",
     });
   });
 
@@ -183,12 +183,12 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
 
   test.each([{ accept_language: "fr" }, { render: "never" as const }])(
     "keeps what %o changes apart",
-    async (wish) => {
+    async (overrides) => {
       const site = sites.site({ "/": counting() });
       const url = `${site.origin}/`;
       await service.fetch({ url });
-      expect(await service.fetch({ url, ...wish })).toMatchObject({ cached: false, title: "Edition 2" });
-      expect(await service.fetch({ url, ...wish })).toMatchObject({ cached: true, title: "Edition 2" });
+      expect(await service.fetch({ url, ...overrides })).toMatchObject({ cached: false, title: "Edition 2" });
+      expect(await service.fetch({ url, ...overrides })).toMatchObject({ cached: true, title: "Edition 2" });
       expect(await service.fetch({ url })).toMatchObject({ cached: true, title: "Edition 1" });
     },
   );

@@ -72,9 +72,9 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
     expect(attempts).toEqual([
       { tier: "direct", status: 200, reason: "ok", ms: expect.any(Number), detail: null },
     ]);
-    const { date, ...kept } = headers;
+    const { date, ...expected } = headers;
     expect(Date.parse(date!)).not.toBeNaN();
-    expect(kept).toEqual({
+    expect(expected).toEqual({
       "content-type": "text/html; charset=utf-8",
       "content-length": String(Buffer.byteLength(body)),
       "content-language": "en-GB",
@@ -391,20 +391,20 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
 
   describe("routes", () => {
     const BLOCKED: Page = { status: 503, body: "<h1>Busy</h1>" };
-    const ROUTES: readonly { wish: object; tiers: readonly string[] }[] = [
-      { wish: {}, tiers: ["direct", "browser", "archive", "proxy", "proxy_render"] },
-      { wish: { render: "never" }, tiers: ["direct", "archive", "proxy"] },
-      { wish: { render: "always" }, tiers: ["browser", "proxy_render"] },
-      { wish: { allow_archive: false }, tiers: ["direct", "browser", "proxy", "proxy_render"] },
-      { wish: { allow_paid: false }, tiers: ["direct", "browser", "archive"] },
-      { wish: { tiers: ["proxy", "direct"] }, tiers: ["direct", "proxy"] },
-      { wish: { tiers: ["browser"] }, tiers: ["browser"] },
+    const ROUTES: readonly { overrides: object; tiers: readonly string[] }[] = [
+      { overrides: {}, tiers: ["direct", "browser", "archive", "proxy", "proxy_render"] },
+      { overrides: { render: "never" }, tiers: ["direct", "archive", "proxy"] },
+      { overrides: { render: "always" }, tiers: ["browser", "proxy_render"] },
+      { overrides: { allow_archive: false }, tiers: ["direct", "browser", "proxy", "proxy_render"] },
+      { overrides: { allow_paid: false }, tiers: ["direct", "browser", "archive"] },
+      { overrides: { tiers: ["proxy", "direct"] }, tiers: ["direct", "proxy"] },
+      { overrides: { tiers: ["browser"] }, tiers: ["browser"] },
     ];
 
-    test.each(ROUTES)("$wish takes the routes $tiers", async ({ wish, tiers }) => {
+    test.each(ROUTES)("$overrides takes the routes $tiers", async ({ overrides, tiers }) => {
       const site = sites.site({ "/": BLOCKED });
       // What is looked for elsewhere afterwards is no route: test/fetch has it.
-      const answer = await service.fetch({ url: `${site.origin}/`, allow_alternates: false, ...wish });
+      const answer = await service.fetch({ url: `${site.origin}/`, allow_alternates: false, ...overrides });
       const direct = tiers.includes("direct");
       expect(answer).toMatchObject({
         error: "all_tiers_failed",
@@ -430,9 +430,9 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       { tiers: ["direct", "archive"], render: "always" },
       { tiers: ["archive"], allow_archive: false },
       { tiers: ["proxy", "proxy_render"], allow_paid: false },
-    ] as const)("%o leaves no_tier_allowed", async (wish) => {
+    ] as const)("%o leaves no_tier_allowed", async (overrides) => {
       const site = sites.site({ "/": { body: article("Unasked") } });
-      const body = { ...wish, tiers: [...wish.tiers], url: `${site.origin}/` };
+      const body = { ...overrides, tiers: [...overrides.tiers], url: `${site.origin}/` };
       const answer = await service.fetch(body);
       expect(answer).toMatchObject({ http: 200, error: "no_tier_allowed", attempts: [], tier: null });
       expect(site.arrivals).toEqual([]);
@@ -515,25 +515,28 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       expect(took_ms).toBeLessThan(8_000);
     });
 
-    test.each(["first", "second"])("of the caller that came %s takes the page from no other", async (who) => {
-      const door = gate();
-      const site = sites.site({
-        "/": async () => {
-          await door.opened;
-          return { body: article("Slow") };
-        },
-      });
-      const url = `${site.origin}/`;
-      const ask = (hasDeadline: boolean) =>
-        hasDeadline ? service.fetch({ url, timeout_s: 5 }) : service.fetch({ url });
-      const first = ask(who === "first");
-      await site.reached("/");
-      const second = ask(who === "second");
-      const [short, long] = who === "first" ? [first, second] : [second, first];
-      expect(await short).toMatchObject({ error: "timeout" });
-      door.open();
-      expect(await long).toMatchObject({ error: null, title: "Slow" });
-    });
+    test.each(["first", "second"])(
+      "of the caller that came %s takes the page from no other",
+      async (aborted) => {
+        const door = gate();
+        const site = sites.site({
+          "/": async () => {
+            await door.opened;
+            return { body: article("Slow") };
+          },
+        });
+        const url = `${site.origin}/`;
+        const ask = (hasDeadline: boolean) =>
+          hasDeadline ? service.fetch({ url, timeout_s: 5 }) : service.fetch({ url });
+        const first = ask(aborted === "first");
+        await site.reached("/");
+        const second = ask(aborted === "second");
+        const [short, long] = aborted === "first" ? [first, second] : [second, first];
+        expect(await short).toMatchObject({ error: "timeout" });
+        door.open();
+        expect(await long).toMatchObject({ error: null, title: "Slow" });
+      },
+    );
   });
 });
 
@@ -544,15 +547,15 @@ async function endlessOrigin(wrote: (bytes: number) => void) {
     if (request.url === "/robots.txt") return void response.writeHead(404).end();
     response.writeHead(200, { "Content-Type": "text/html" });
     const piece = Buffer.alloc(65_536, "a");
-    const pump = () => {
+    const writeMore = () => {
       while (!response.destroyed) {
         wrote(piece.length);
         if (!response.write(piece)) return;
       }
     };
-    response.on("drain", pump);
+    response.on("drain", writeMore);
     response.on("close", left.resolve);
-    pump();
+    writeMore();
     return undefined;
   });
   server.listen(0, "127.0.0.1");

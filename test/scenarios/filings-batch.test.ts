@@ -18,10 +18,10 @@ describe.each(SETUPS)("batch filings, $setup", ({ start }) => {
   afterAll(() => upstream.close());
 
   const create = async (items: readonly object[]) => {
-    const said = await service.call("POST", "/v1/batch/filings", {
+    const response = await service.call("POST", "/v1/batch/filings", {
       body: { items, idempotency_key: `filings-${keys++}` },
     });
-    return { status: said.status, json: said.json };
+    return { status: response.status, json: response.json };
   };
   const run = async (
     items: readonly FilingsItem[],

@@ -82,10 +82,10 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
 
   test.each([{ render: "always" as const }, { tiers: ["browser" as const, "archive" as const] }])(
     "is by the route direct only: %j",
-    async (wish) => {
+    async (overrides) => {
       const before = upstream.starts.length;
       expect(
-        await service.fetch({ url: upstream.urls.www + DOCUMENT, cache_ttl_s: 0, ...wish }),
+        await service.fetch({ url: upstream.urls.www + DOCUMENT, cache_ttl_s: 0, ...overrides }),
       ).toMatchObject({
         error: "no_tier_allowed",
       });

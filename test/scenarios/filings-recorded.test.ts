@@ -61,9 +61,9 @@ describe.skipIf(!hasSharedEdgar).each(SETUPS.slice(0, 1))("recorded filings, $se
   });
   afterAll(() => upstream.close());
   const get = async (path: string): Promise<any> => {
-    const said = await service.call("GET", `/v1/filings${path}`);
-    expect(said.status).toBe(200);
-    return said.json;
+    const response = await service.call("GET", `/v1/filings${path}`);
+    expect(response.status).toBe(200);
+    return response.json;
   };
   const document = async (cik: number, accession: string, name: string): Promise<any> =>
     (await service.call("POST", "/v1/filings/documents/fetch", { body: { cik, accession, document: name } }))
@@ -73,13 +73,13 @@ describe.skipIf(!hasSharedEdgar).each(SETUPS.slice(0, 1))("recorded filings, $se
     for (const filer of Object.values(expected.submissions)) {
       const { cik, name, tickers, exchanges, all_pages_stored } = filer;
       const history = `history=${String(all_pages_stored)}`;
-      const said = await get(`/companies/${cik}/submissions?limit=10000&${history}`);
-      expect(said).toMatchObject({ cik, name, tickers, exchanges, filings_total: filer.filings_total });
-      expect(said.former_names).toHaveLength(filer.former_names);
+      const answer = await get(`/companies/${cik}/submissions?limit=10000&${history}`);
+      expect(answer).toMatchObject({ cik, name, tickers, exchanges, filings_total: filer.filings_total });
+      expect(answer.former_names).toHaveLength(filer.former_names);
       expect(
-        said.files.map((page: any) => [page.name, page.filing_count, page.filing_from, page.filing_to]),
+        answer.files.map((page: any) => [page.name, page.filing_count, page.filing_from, page.filing_to]),
       ).toEqual(filer.older_pages.map((page) => page.slice(0, 4)));
-      const filings: any[] = said.filings;
+      const filings: any[] = answer.filings;
       const count = (fits: (filing: any) => boolean): number => filings.filter(fits).length;
       expect({
         cik,
@@ -121,8 +121,8 @@ describe.skipIf(!hasSharedEdgar).each(SETUPS.slice(0, 1))("recorded filings, $se
   test("since_at_page_boundary", async () => {
     for (const [key, cases] of Object.entries(expected.since_at_page_boundary))
       for (const { since, filings_total, page_read } of cases) {
-        const said = await get(`/companies/${Number(key.slice(3))}/submissions?since=${since}`);
-        expect([key, since, said.filings_total, said.files[0].fetched]).toEqual([
+        const answer = await get(`/companies/${Number(key.slice(3))}/submissions?since=${since}`);
+        expect([key, since, answer.filings_total, answer.files[0].fetched]).toEqual([
           key,
           since,
           filings_total,
@@ -138,8 +138,11 @@ describe.skipIf(!hasSharedEdgar).each(SETUPS.slice(0, 1))("recorded filings, $se
 
   test("index pages", async () => {
     for (const [accession, index] of Object.entries(expected.index)) {
-      const said = await get(`/index/${index.requested_cik}/${accession}`);
-      expect({ ...said, documents: said.documents.map(({ url: _url, ...row }: any) => row) }).toMatchObject({
+      const answer = await get(`/index/${index.requested_cik}/${accession}`);
+      expect({
+        ...answer,
+        documents: answer.documents.map(({ url: _url, ...row }: any) => row),
+      }).toMatchObject({
         form: index.form,
         filing_date: index.filing_date,
         report_date: index.report_date,

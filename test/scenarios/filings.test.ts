@@ -45,9 +45,9 @@ const accession = (n: number): string => `0009100000-24-${String(n).padStart(6, 
 
 function called(service: Service) {
   const ask = async (method: string, path: string, body?: unknown) => {
-    const said = await service.call(method, `/v1/filings${path}`, body === undefined ? {} : { body });
-    if (said.status !== 200) throw new Error(`${path}: ${said.status} ${said.bytes.toString()}`);
-    return said.json;
+    const response = await service.call(method, `/v1/filings${path}`, body === undefined ? {} : { body });
+    if (response.status !== 200) throw new Error(`${path}: ${response.status} ${response.bytes.toString()}`);
+    return response.json;
   };
   return {
     get: async (path: string) => ask("GET", path),
@@ -257,8 +257,8 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       ["POST", "/documents/fetch", { ...filed, max_bytes: 52_428_801 }],
       ["POST", "/documents/fetch", { cik: 1, accession: "1" }],
     ])("as a parameter is 422: %s %s", async (method, path, body?) => {
-      const said = await service.call(method, `/v1/filings${path}`, body === undefined ? {} : { body });
-      expect(said.status).toBe(422);
+      const response = await service.call(method, `/v1/filings${path}`, body === undefined ? {} : { body });
+      expect(response.status).toBe(422);
     });
   });
 

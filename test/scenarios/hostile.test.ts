@@ -129,7 +129,7 @@ const URLS: readonly (readonly [url: string, error: string])[] = [
 describe.each(SETUPS)("hostile URLs, $setup", ({ start }) => {
   let trap: Server;
   let port: number;
-  let heard = 0;
+  let connections = 0;
   const { service } = scenario(start, async (web) => {
     web.name("private", ["10.1.2.3"]);
     web.name("loopback", ["127.0.0.1"]);
@@ -138,7 +138,7 @@ describe.each(SETUPS)("hostile URLs, $setup", ({ start }) => {
     web.name("mapped", ["::ffff:127.0.0.1"]);
     web.name("public", ["8.8.8.8"]);
     trap = createServer((socket) => {
-      heard += 1;
+      connections += 1;
       socket.destroy();
     });
     trap.listen(0);
@@ -169,7 +169,7 @@ describe.each(SETUPS)("hostile URLs, $setup", ({ start }) => {
       sha256: null,
       body_url: null,
     });
-    expect(heard).toBe(0);
+    expect(connections).toBe(0);
   });
 
   test("lead to what may be fetched by no other route either", async () => {
@@ -223,7 +223,7 @@ describe.each(SETUPS)("ways around the rules, $setup", ({ start }) => {
   });
 });
 
-/** What the service said of itself that no test should make it say. */
+/** Log lines of the service that no test should cause. */
 const wrongs = (log: string): string[] => log.split("\n").filter((line) => line.includes('"level":"error"'));
 
 const MAX_BYTES = 2 ** 20;
@@ -269,7 +269,7 @@ describe.each(SETUPS)("a hostile site, $setup", ({ start }) => {
     return undefined;
   };
 
-  const held = async () => ({
+  const resources = async () => ({
     fds: await service.meter("trawl_process_open_fds"),
     rss: await service.meter("trawl_process_resident_memory_bytes"),
   });
@@ -296,7 +296,7 @@ describe.each(SETUPS)("a hostile site, $setup", ({ start }) => {
     site = await hostileSite({ plays: { "/both": both } });
     // As many at once as later: the connections that engines keep open are there before anything is counted.
     await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => play("/fine", 200, `/fine-${n}`)));
-    before = await held();
+    before = await resources();
     const waiting = Object.entries(HOSTILE);
     await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
@@ -334,10 +334,10 @@ describe.each(SETUPS)("a hostile site, $setup", ({ start }) => {
     await site.emptied();
     expect(site.sockets()).toBe(0);
     await expect
-      .poll(async () => (await held()).fds - before.fds, { timeout: 10_000, interval: 200 })
+      .poll(async () => (await resources()).fds - before.fds, { timeout: 10_000, interval: 200 })
       .toBeLessThanOrEqual(8);
     // Bombs and endless bodies went by, each a mebibyte at most.
-    expect((await held()).rss - before.rss).toBeLessThan(250 * MEBIBYTE);
+    expect((await resources()).rss - before.rss).toBeLessThan(250 * MEBIBYTE);
     expect({
       failures: await service.meter("trawl_actor_failures_total"),
       log: wrongs(service.stderr()),

@@ -66,11 +66,11 @@ describe.each(SETUPS)("a job killed when", ({ setup, start }) => {
     const urls = Array.from({ length: ITEMS }, (_, n) => `${made[n % SITES]!.origin}/${n}`);
     const hook = await receiver(step === "its callback was sent" ? null : 204);
     const before = await used();
-    const said = await jobs.create(
+    const created = await jobs.create(
       urls.map((url) => ({ url })),
       { callback_url: hook.url },
     );
-    const { job_id } = said.json;
+    const { job_id } = created.json;
     const scene = { documents, job_id, made, hook };
     for (const began = performance.now(); !(await isThere(scene)); await turn())
       if (performance.now() - began > MAX_STEP_MS) throw new Error(`It never comes so far that ${step}`);
@@ -99,7 +99,7 @@ describe.each(SETUPS)("a job killed when", ({ setup, start }) => {
     const outcome = () => jobs.read(job_id).then(({ callback_status }) => callback_status);
     await expect.poll(outcome, { timeout: 60_000, interval: 200 }).toBe("delivered_204");
     expect(hook.received).toHaveLength(again);
-    for (const told of hook.received) expect(told).toEqual(hook.received[0]);
+    for (const call of hook.received) expect(call).toEqual(hook.received[0]);
     hook.server.close();
   });
 });

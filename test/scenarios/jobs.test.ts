@@ -21,14 +21,14 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
   test("run items as the single endpoint does, each once, and keep what came of them", async () => {
     const site = sites.site({ "/a": { body: article("Page A") } });
     const { host } = site;
-    const said = await jobs.create([
+    const response = await jobs.create([
       { url: `${site.origin}/a` },
       { url: `${site.origin}/missing`, allow_archive: false },
       { url: "nonsense" },
       { url: `${site.origin}/a`, include_html: true, project_ref: "ours" },
     ]);
-    expect([said.status, said.json.created]).toEqual([202, true]);
-    const { job_id } = said.json;
+    expect([response.status, response.json.created]).toEqual([202, true]);
+    const { job_id } = response.json;
     expect(await jobs.finished(job_id)).toMatchObject({
       kind: "fetch",
       status: "completed",
@@ -64,12 +64,12 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     const site = sites.site({ "*": { body, headers: { "content-type": "application/pdf" } } });
     const single = await service.call("POST", "/v1/fetch", { body: { url: `${site.origin}/single` } });
     expect(single.json).toMatchObject({ error: "too_large", body_url: null });
-    const said = await jobs.create([
+    const response = await jobs.create([
       { url: `${site.origin}/batch` },
       { url: `${site.origin}/limited`, max_bytes: 15 * 2 ** 20 },
     ]);
-    await jobs.finished(said.json.job_id);
-    const [whole, limited] = (await jobs.items(said.json.job_id)) as any[];
+    await jobs.finished(response.json.job_id);
+    const [whole, limited] = (await jobs.items(response.json.job_id)) as any[];
     expect(limited.error).toBe("too_large");
     expect(whole.result).toMatchObject({ content_kind: "pdf", bytes: body.length, pdf_page_count: 2 });
     expect(whole.result.text).toContain("The report");
@@ -78,10 +78,12 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
 
   test("sent twice at the same moment are one job", async () => {
     const body = { items: pages(300, 5).map((url) => ({ url })), idempotency_key: "the same" };
-    const said = await Promise.all([0, 1, 2].map(() => service.call("POST", "/v1/batch/fetch", { body })));
-    expect(said.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 202]);
-    expect(new Set(said.map(({ json }) => json.job_id)).size).toBe(1);
-    expect((await jobs.finished(said[0]!.json.job_id)).counts.done).toBe(300);
+    const response = await Promise.all(
+      [0, 1, 2].map(() => service.call("POST", "/v1/batch/fetch", { body })),
+    );
+    expect(response.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 202]);
+    expect(new Set(response.map(({ json }) => json.job_id)).size).toBe(1);
+    expect((await jobs.finished(response[0]!.json.job_id)).counts.done).toBe(300);
   });
 
   test("leave one slow site alone while the others go on", async () => {
@@ -127,9 +129,9 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
       .poll(async () => (await jobs.read(job_id)).counts.done, { timeout: 20_000 })
       .toBeGreaterThan(5);
     const began = performance.now();
-    const said = await service.call("DELETE", `/v1/jobs/${job_id}`);
+    const response = await service.call("DELETE", `/v1/jobs/${job_id}`);
     expect(performance.now() - began).toBeLessThan(4_000);
-    const cancelled = said.json as JobStatus;
+    const cancelled = response.json as JobStatus;
     expect(cancelled).toMatchObject({ status: "cancelled", counts: { pending: 0, queued: 0, total: 400 } });
     expect(cancelled.counts.done).toBeGreaterThan(5);
     await sleep(2_500);
@@ -169,11 +171,11 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
   test("go on where they were when everything is killed in the middle", { timeout: 180_000 }, async () => {
     const urls = pages(400, 10, { body: article("Kept") });
     const hook = await receiver();
-    const said = await jobs.create(
+    const response = await jobs.create(
       urls.map((url) => ({ url })),
       { callback_url: hook.url },
     );
-    const { job_id } = said.json;
+    const { job_id } = response.json;
     await expect
       .poll(async () => (await jobs.read(job_id)).counts.done, { timeout: 20_000 })
       .toBeGreaterThan(20);
@@ -207,10 +209,12 @@ describe.each(SETUPS.filter(({ setup }) => setup === "embedded"))(
       const service = await start();
       const jobs = client(service);
       const items = [{ query: "when was the lighthouse lit" }, { query: "xyzzy plugh", max_results: 3 }];
-      const said = await service.call("POST", "/v1/batch/search", { body: { items, idempotency_key: "s" } });
-      expect(said.status).toBe(202);
-      expect((await jobs.finished(said.json.job_id)).counts).toMatchObject({ done: 2 });
-      const [first, second] = (await jobs.items(said.json.job_id)) as any[];
+      const response = await service.call("POST", "/v1/batch/search", {
+        body: { items, idempotency_key: "s" },
+      });
+      expect(response.status).toBe(202);
+      expect((await jobs.finished(response.json.job_id)).counts).toMatchObject({ done: 2 });
+      const [first, second] = (await jobs.items(response.json.job_id)) as any[];
       expect(first.result).toMatchObject({ query: items[0]!.query, provider: "metasearch", error: null });
       expect(first.result.results[0].title).toBe("The lighthouse at Skarn Head");
       expect(second).toMatchObject({ input: items[1], result: { results: [] } });

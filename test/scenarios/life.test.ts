@@ -37,11 +37,11 @@ describe.each(SETUPS)("a life, $setup", ({ start }) => {
       const quota = () => fresh.call("GET", "/v1/quota", { key });
       expect(await quota()).toMatchObject({ status: 200, json: { role: "account_admin" } });
 
-      const said = fresh.stdout().length;
+      const printed = fresh.stdout().length;
       await fresh.stop();
       await fresh.restart();
-      expect(fresh.stdout().slice(said)).toContain(fresh.url);
-      expect(fresh.stdout().slice(said)).not.toMatch(/\bak_/);
+      expect(fresh.stdout().slice(printed)).toContain(fresh.url);
+      expect(fresh.stdout().slice(printed)).not.toMatch(/\bak_/);
       expect(await quota()).toMatchObject({ status: 200 });
     } finally {
       await fresh.close();
@@ -49,8 +49,8 @@ describe.each(SETUPS)("a life, $setup", ({ start }) => {
   });
 
   test("does not begin where somebody listens already, and says so", async () => {
-    const taken = new URL(service.url).port;
-    await expect(start({ PORT: taken })).rejects.toThrow(
+    const port = new URL(service.url).port;
+    await expect(start({ PORT: port })).rejects.toThrow(
       /Cannot listen on 127\.0\.0\.1:\d+: the address is taken/,
     );
     expect((await service.call("GET", "/health", { key: null })).status).toBe(200);
@@ -65,8 +65,8 @@ describe.each(SETUPS)("a life, $setup", ({ start }) => {
       },
     });
     const { host, hostname, port } = new URL(service.url);
-    const kept = connect(Number(port), hostname);
-    await once(kept, "connect");
+    const idle = connect(Number(port), hostname);
+    await once(idle, "connect");
     const last = service.fetch({ url: `${site.origin}/` });
     await site.reached("/");
     let is_over = false;
@@ -74,10 +74,10 @@ describe.each(SETUPS)("a life, $setup", ({ start }) => {
     await expect.poll(() => isListening(service.url), { timeout: 5_000 }).toBe(false);
     expect(is_over).toBe(false);
     // A connection that was there before is still served, and told why it should not count on it.
-    kept.write(`GET /ready HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-    const [bytes] = (await once(kept, "data")) as [Buffer];
+    idle.write(`GET /ready HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+    const [bytes] = (await once(idle, "data")) as [Buffer];
     expect(bytes.toString()).toMatch(/^HTTP\/1\.1 503 [^]*connection: close[^]*"status":"not_ready"/i);
-    kept.destroy();
+    idle.destroy();
     door.open();
     const answer = await last;
     expect(answer).toMatchObject({ http: 200, error: null, title: "The last one" });
@@ -149,9 +149,9 @@ describe.each(SETUPS)("a life, $setup", ({ start }) => {
     const answers = await Promise.all(asked);
     await service.restart();
 
-    const there = answers.filter((answer) => answer !== null);
-    expect(there.length).toBeGreaterThanOrEqual(MANY / 2);
-    for (const answer of there) {
+    const stored = answers.filter((answer) => answer !== null);
+    expect(stored.length).toBeGreaterThanOrEqual(MANY / 2);
+    for (const answer of stored) {
       expect(answer.error).toBeNull();
       const hits = many.map((site) => site.hits("/"));
       expect(await service.fetch({ url: answer.url })).toMatchObject({

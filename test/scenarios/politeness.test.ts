@@ -118,11 +118,11 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
 
   test("answers politeness_timeout when the real wait overran", async () => {
     const door = gate();
-    const held = async (): Promise<Page> => {
+    const heldPage = async (): Promise<Page> => {
       await door.opened;
       return { body: article("Held") };
     };
-    const site = sites.site({ "/0": held, "/1": held, "/2": held });
+    const site = sites.site({ "/0": heldPage, "/1": heldPage, "/2": heldPage });
     const holders = [0, 1].map((n) => service.fetch({ url: `${site.origin}/${n}` }));
     await site.reached("/0");
     await site.reached("/1");

@@ -25,9 +25,9 @@ async function residential(port: number): Promise<Server> {
     delete (headers as Record<string, unknown>)["proxy-authorization"];
     const onward = httpRequest(
       { port, host: "127.0.0.1", path: url.pathname + url.search, headers },
-      (said) => {
-        answer.writeHead(said.statusCode!, said.headers);
-        said.pipe(answer);
+      (response) => {
+        answer.writeHead(response.statusCode!, response.headers);
+        response.pipe(answer);
       },
     );
     onward.end();
@@ -39,10 +39,10 @@ async function residential(port: number): Promise<Server> {
 /** 402 for addresses with "broke" in them, else a rendering. */
 async function renderer(): Promise<Server> {
   const server = createServer((asked, answer) => {
-    let said = "";
-    asked.on("data", (piece: Buffer) => (said += piece.toString()));
+    let body = "";
+    asked.on("data", (piece: Buffer) => (body += piece.toString()));
     asked.on("end", () => {
-      const { url } = JSON.parse(said) as { url: string };
+      const { url } = JSON.parse(body) as { url: string };
       const isKnown = asked.headers.authorization === "Bearer render-key";
       answer.statusCode = isKnown ? (url.includes("broke") ? 402 : 200) : 401;
       const html = `<title>Rendered</title><article><p>${TEXT}</p></article>`;
@@ -153,8 +153,8 @@ describe.each(SETUPS)("the upper routes, $setup", ({ start }) => {
       "/a": (arrival) => (exits.push(arrival.headers["x-exit"] ?? "none"), page(arrival)),
       "/b": (arrival) => (exits.push(arrival.headers["x-exit"] ?? "none"), page(arrival)),
     });
-    const wishes = { allow_archive: false, tiers: ["direct", "proxy"] as ("direct" | "proxy")[] };
-    const found = await service.fetch({ url: `${site.origin}/a`, country: "DE", ...wishes });
+    const fields = { allow_archive: false, tiers: ["direct", "proxy"] as ("direct" | "proxy")[] };
+    const found = await service.fetch({ url: `${site.origin}/a`, country: "DE", ...fields });
     expect(found).toMatchObject({
       error: null,
       tier: "proxy",
@@ -166,8 +166,8 @@ describe.each(SETUPS)("the upper routes, $setup", ({ start }) => {
         { tier: "proxy", status: 200, reason: "ok" },
       ],
     });
-    await service.fetch({ url: `${site.origin}/b`, country: "DE", ...wishes });
-    await service.fetch({ url: `${site.origin}/b`, ...wishes });
+    await service.fetch({ url: `${site.origin}/b`, country: "DE", ...fields });
+    await service.fetch({ url: `${site.origin}/b`, ...fields });
     expect(exits).toEqual([
       "none",
       expect.stringMatching(/^user-[0-9a-f]{16}-country-de$/),
@@ -210,23 +210,23 @@ describe.each(SETUPS)("the upper routes, $setup", ({ start }) => {
 
   test("three fetches had through premium routes only make them required", async () => {
     const site = sites.site({ "/": served(true, article("Open", TEXT)) });
-    const wishes = { url: `${site.origin}/`, allow_archive: false, cache_ttl_s: 0 };
-    for (let time = 0; time < 3; time++) expect((await service.fetch(wishes)).tier).toBe("proxy");
+    const fields = { url: `${site.origin}/`, allow_archive: false, cache_ttl_s: 0 };
+    for (let time = 0; time < 3; time++) expect((await service.fetch(fields)).tier).toBe("proxy");
     const hits = site.hits("/");
-    expect(await service.fetch({ ...wishes, allow_paid: false })).toMatchObject({
+    expect(await service.fetch({ ...fields, allow_paid: false })).toMatchObject({
       error: "premium_route_required",
       attempts: [],
       premium_routes_tried: false,
     });
     expect(site.hits("/")).toBe(hits);
     await service.trawl("project", "budget", "default", "0.01");
-    expect(await service.fetch(wishes)).toMatchObject({
+    expect(await service.fetch(fields)).toMatchObject({
       error: "budget_exhausted",
       cost_usd: 0,
       attempts: [{ reason: "budget_exhausted" }, { reason: "budget_exhausted" }],
     });
     await service.trawl("project", "budget", "default", "none");
-    expect(await service.fetch(wishes)).toMatchObject({ error: null, tier: "proxy" });
+    expect(await service.fetch(fields)).toMatchObject({ error: null, tier: "proxy" });
   });
 
   test("what was spent is the quota's sum", async () => {

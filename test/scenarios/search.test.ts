@@ -12,9 +12,9 @@ import { article } from "../harness/web.ts";
 const searching =
   (service: Service) =>
   async (body: SearchBody, key?: string): Promise<SearchResponse> => {
-    const said = await service.call("POST", "/v1/search", { body, ...(key !== undefined && { key }) });
-    if (said.status !== 200) throw new Error(`${said.status}: ${said.bytes.toString()}`);
-    return said.json as SearchResponse;
+    const answered = await service.call("POST", "/v1/search", { body, ...(key !== undefined && { key }) });
+    if (answered.status !== 200) throw new Error(`${answered.status}: ${answered.bytes.toString()}`);
+    return answered.json as SearchResponse;
   };
 
 // Nodes that share no files have no index of their own: without an instance they say that they are not ready.

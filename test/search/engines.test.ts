@@ -130,11 +130,11 @@ describe.each(["metasearch", "fallback"] as const)("%s that goes wrong has a nam
 });
 
 test("an instance that is not there is unreachable", async () => {
-  const nobody = createServer().listen(0, "127.0.0.1");
-  await once(nobody, "listening");
-  const url = `http://127.0.0.1:${(nobody.address() as AddressInfo).port}`;
-  nobody.close();
-  await once(nobody, "close");
+  const silent = createServer().listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  silent.close();
+  await once(silent, "close");
   const engineEgress = undiciEgress({ judge: onlyTo(new URL(url)) });
   const answer = await metasearchEngine({ egress: engineEgress, clock, url }).ask(
     question,

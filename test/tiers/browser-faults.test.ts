@@ -13,10 +13,10 @@ const scripted = (script: string): string =>
   `<!doctype html><title>t</title><p id=a>text</p><script>${script}</script>`;
 const GOOD = { body: article("Good") };
 
-describeBrowser("a page that does not mean well", (desk) => {
+describeBrowser("a page that does not mean well", (openSetup) => {
   let it: BrowserSetup;
   beforeAll(async () => {
-    it = await desk({
+    it = await openSetup({
       page: { page_ms: 15_000, parse_ms: 2_000, settle_ms: 500, read_ms: 1_500, requests: 200 },
       pool: { page_mb: 400 },
     });
@@ -46,8 +46,8 @@ describeBrowser("a page that does not mean well", (desk) => {
   });
 
   test("that takes all memory is out_of_memory, and its neighbours stay", async () => {
-    const roomy = await desk({ pool: { page_mb: 400 }, page: { settle_ms: 20_000 } });
-    const held = gate();
+    const roomy = await openSetup({ pool: { page_mb: 400 }, page: { settle_ms: 20_000 } });
+    const blocked = gate();
     const site = roomy.web.site({
       "/": {
         body: scripted(
@@ -56,7 +56,7 @@ describeBrowser("a page that does not mean well", (desk) => {
       },
       "/neighbour": { body: scripted("fetch('/held')") },
       "/held": async () => {
-        await held.opened;
+        await blocked.opened;
         return { body: "" };
       },
     });
@@ -64,14 +64,14 @@ describeBrowser("a page that does not mean well", (desk) => {
     await site.reached("/held");
     const [browser] = roomy.pool.stats().browsers;
     expect(await roomy.fetch(`${site.origin}/`)).toMatchObject({ kind: "failed", reason: "out_of_memory" });
-    held.open();
+    blocked.open();
     expect(await neighbour).toMatchObject({ kind: "page" });
     expect(roomy.pool.stats().browsers).toEqual([browser]);
     await roomy.close();
   }, 60_000);
 
   test("with 10,000 subresources gets so many, then what there is of it is the page", async () => {
-    const patient = await desk({ page: { requests: 200 } });
+    const patient = await openSetup({ page: { requests: 200 } });
     const scripts = Array.from({ length: 10_000 }, (_, n) => `<script src="/s?${n}"></script>`).join("");
     const site = patient.web.site({
       "/": { body: `<!doctype html><p>before${scripts}<p>after` },
@@ -136,7 +136,7 @@ describeBrowser("a page that does not mean well", (desk) => {
   ])(
     "that navigates without end, %s, is too_many_redirects",
     async (_, page) => {
-      const patient = await desk();
+      const patient = await openSetup();
       const site = patient.web.site({ "/": page });
       expect(await patient.fetch(`${site.origin}/`)).toMatchObject({
         kind: "failed",
@@ -164,7 +164,7 @@ describeBrowser("a page that does not mean well", (desk) => {
 
   test("that never comes ends with the caller's deadline, or the page's own", async () => {
     const never = gate();
-    const brief = await desk({ page: { page_ms: 4_000 } });
+    const brief = await openSetup({ page: { page_ms: 4_000 } });
     const site = brief.web.site({
       "/": async () => {
         await never.opened;
@@ -186,7 +186,7 @@ describeBrowser("a page that does not mean well", (desk) => {
   });
 
   test("waits for a permit without using up its own time", async () => {
-    const short = await desk({ page: { page_ms: 4_000, settle_ms: 300 } });
+    const short = await openSetup({ page: { page_ms: 4_000, settle_ms: 300 } });
     const site = short.web.site({ "/": redirect("/good"), "/good": GOOD });
     const answer = await short.fetch(`${site.origin}/`, {
       admit: async (url) => {
@@ -199,10 +199,10 @@ describeBrowser("a page that does not mean well", (desk) => {
   });
 });
 
-describeBrowser("an origin that cannot be reached by a browser", (desk) => {
+describeBrowser("an origin that cannot be reached by a browser", (openSetup) => {
   let it: BrowserSetup;
   beforeAll(async () => {
-    it = await desk({ page: { settle_ms: 500 } });
+    it = await openSetup({ page: { settle_ms: 500 } });
   });
   afterAll(() => it.close());
 
@@ -251,7 +251,7 @@ describeBrowser("an origin that cannot be reached by a browser", (desk) => {
   });
 
   test("that does what it likes ends every page by name, in time, and leaves nothing", async () => {
-    const hasty = await desk({
+    const hasty = await openSetup({
       pool: { pages: 6, pages_per_browser: 1_000 },
       page: { page_ms: 5_000, parse_ms: 1_000, settle_ms: 600, read_ms: 2_000 },
     });
@@ -296,9 +296,9 @@ describeBrowser("an origin that cannot be reached by a browser", (desk) => {
   });
 });
 
-describeBrowser("a browser", (desk, title) => {
+describeBrowser("a browser", (openSetup, title) => {
   test("that is killed with a page in it is browser_crashed for that page, and replaced for the next", async () => {
-    const it = await desk();
+    const it = await openSetup();
     const never = gate();
     const site = it.web.site({
       "/": { body: scripted("fetch('/never')") },
@@ -325,7 +325,7 @@ describeBrowser("a browser", (desk, title) => {
   });
 
   test("that is being started by several pages at once is one", async () => {
-    const it = await desk();
+    const it = await openSetup();
     const site = it.web.site({ "/": GOOD });
     await Promise.all([1, 2, 3].map(() => it.fetch(`${site.origin}/`)));
     expect(it.pool.stats().browsers).toHaveLength(1);
@@ -333,7 +333,7 @@ describeBrowser("a browser", (desk, title) => {
   });
 
   test("leaves switched off all that Playwright switches off: the last list, which is ours, has it too", async () => {
-    const it = await desk({ page: { settle_ms: 300 } });
+    const it = await openSetup({ page: { settle_ms: 300 } });
     const site = it.web.site({ "/": GOOD });
     await it.fetch(`${site.origin}/`);
     const [browser] = it.pool.stats().browsers;
@@ -345,12 +345,12 @@ describeBrowser("a browser", (desk, title) => {
   });
 
   test("runs one process for a page, and none for invisible windows or sites that were not requested", async () => {
-    const it = await desk({ page: { settle_ms: 20_000 } });
-    const held = gate();
+    const it = await openSetup({ page: { settle_ms: 20_000 } });
+    const blocked = gate();
     const site = it.web.site({
       "/": { body: scripted("fetch('/held')") },
       "/held": async () => {
-        await held.opened;
+        await blocked.opened;
         return { body: "" };
       },
     });
@@ -358,13 +358,13 @@ describeBrowser("a browser", (desk, title) => {
     await site.reached("/held");
     const [browser] = it.pool.stats().browsers;
     expect(living(browser!, "renderer")).toHaveLength(1);
-    held.open();
+    blocked.open();
     expect(await answer).toMatchObject({ kind: "page" });
     await it.close();
   });
 
   test("is replaced after so many pages, and ends with the last of them", async () => {
-    const it = await desk({ pool: { pages_per_browser: 3 }, page: { settle_ms: 300 } });
+    const it = await openSetup({ pool: { pages_per_browser: 3 }, page: { settle_ms: 300 } });
     const site = it.web.site({ "/": { type: "text/plain", body: "x" } });
     const seen = new Set<number>();
     for (let n = 0; n < 7; n++) {
@@ -378,7 +378,7 @@ describeBrowser("a browser", (desk, title) => {
   });
 
   test("that holds too much memory is replaced", async () => {
-    const it = await desk({ pool: { browser_mb: 50 }, page: { settle_ms: 300 } });
+    const it = await openSetup({ pool: { browser_mb: 50 }, page: { settle_ms: 300 } });
     const site = it.web.site({ "/": { type: "text/plain", body: "x" } });
     await it.fetch(`${site.origin}/`);
     const [first] = it.pool.stats().browsers;
@@ -388,7 +388,7 @@ describeBrowser("a browser", (desk, title) => {
   });
 
   test("that does not close is killed with all its processes", async () => {
-    const it = await desk({ pool: { close_ms: 500 }, page: { settle_ms: 300 } });
+    const it = await openSetup({ pool: { close_ms: 500 }, page: { settle_ms: 300 } });
     const site = it.web.site({ "/": GOOD });
     await it.fetch(`${site.origin}/`);
     const [browser] = it.pool.stats().browsers;
@@ -398,7 +398,7 @@ describeBrowser("a browser", (desk, title) => {
   });
 
   test("that hangs with a page in it gives the place back, and the next page gets another", async () => {
-    const it = await desk({
+    const it = await openSetup({
       pool: { close_ms: 300, launch_ms: 5_000 },
       page: { page_ms: 1_500, settle_ms: 300 },
     });
@@ -415,7 +415,7 @@ describeBrowser("a browser", (desk, title) => {
   });
 
   test("without a page for a while is closed, and started again for the next page", async () => {
-    const it = await desk({ pool: { idle_ms: 300 }, page: { settle_ms: 300 } });
+    const it = await openSetup({ pool: { idle_ms: 300 }, page: { settle_ms: 300 } });
     const site = it.web.site({ "/": GOOD });
     await it.fetch(`${site.origin}/`);
     const [browser] = it.pool.stats().browsers;
@@ -425,11 +425,11 @@ describeBrowser("a browser", (desk, title) => {
   });
 
   test("has room for so many pages; as many may wait, one more is browser_busy", async () => {
-    const it = await desk({ pool: { pages: 1, waiting: 1, wait_ms: 1_000 } });
-    const held = gate();
+    const it = await openSetup({ pool: { pages: 1, waiting: 1, wait_ms: 1_000 } });
+    const blocked = gate();
     const site = it.web.site({
       "/held": async () => {
-        await held.opened;
+        await blocked.opened;
         return GOOD;
       },
     });
@@ -443,7 +443,7 @@ describeBrowser("a browser", (desk, title) => {
     expect(await leaver).toMatchObject({ kind: "failed", reason: "timeout" });
     expect(await it.fetch(`${site.origin}/held`)).toMatchObject({ kind: "failed", reason: "browser_busy" });
     const second = it.fetch(`${site.origin}/held`);
-    held.open();
+    blocked.open();
     expect(await Promise.all([first, second])).toMatchObject([{ kind: "page" }, { kind: "page" }]);
     expect(it.visits.every(({ released: answers }) => answers.length === 1)).toBe(true);
     await it.close();
@@ -455,7 +455,7 @@ describeBrowser("a browser", (desk, title) => {
       sentence: "a program that is no browser",
       ready: async () => ({ path: "/bin/false", env: {} }),
     };
-    const it = await desk({ chromium: broken });
+    const it = await openSetup({ chromium: broken });
     const answers = [await it.fetch("http://one.test/"), await it.fetch("http://one.test/")];
     expect(answers).toMatchObject([
       { kind: "failed", reason: "browser_unavailable" },
@@ -470,17 +470,17 @@ describeBrowser("a browser", (desk, title) => {
   test("does not outlive a parent that is killed, not even with a script without end in it", async () => {
     const program = fileURLToPath(new URL("./browser.child.ts", import.meta.url));
     const child = spawn(process.execPath, [program, title], { stdio: ["ignore", "pipe", "inherit"] });
-    const [said] = (await once(child.stdout, "data")) as [Buffer];
-    const browser = Number(said.toString());
+    const [output] = (await once(child.stdout, "data")) as [Buffer];
+    const browser = Number(output.toString());
     expect(living(browser).length).toBeGreaterThan(2);
     child.kill("SIGKILL");
     await expect.poll(() => living(browser), { timeout: 5_000 }).toEqual([]);
   });
 });
 
-describeBrowser("after sixty pages", (desk) => {
+describeBrowser("after sixty pages", (openSetup) => {
   test("nothing is left of them: no process, no connection, no listener", async () => {
-    const it = await desk({ pool: { pages_per_browser: 25, idle_ms: 200 }, page: { settle_ms: 300 } });
+    const it = await openSetup({ pool: { pages_per_browser: 25, idle_ms: 200 }, page: { settle_ms: 300 } });
     const site = it.web.site({
       "/": { body: scripted("a.textContent = 'x'.repeat(1e5); fetch('/data')") },
       "/data": { type: "text/plain", body: "y".repeat(100_000) },

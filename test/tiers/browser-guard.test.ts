@@ -10,31 +10,31 @@ import { type BrowserSetup, describeBrowser, loopback } from "../harness/browser
 /** A service on 127.0.0.2, which stands for a private address: it records each client, and answers it. */
 interface Canary {
   readonly port: number;
-  readonly heard: string[];
+  readonly received: string[];
   readonly close: () => Promise<void>;
 }
 
 async function canary(): Promise<Canary> {
-  const heard: string[] = [];
+  const received: string[] = [];
   const sockets = new Set<Socket>();
   const tcp: Server = createServer((socket) => {
-    heard.push("tcp");
+    received.push("tcp");
     sockets.add(socket);
     socket.on("error", () => {});
     socket.on("data", (bytes) => {
-      heard.push(bytes.toString("latin1").split("\r\n", 1)[0]!);
+      received.push(bytes.toString("latin1").split("\r\n", 1)[0]!);
       socket.end("HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\nContent-Length: 6\r\n\r\nsecret");
     });
   });
   tcp.listen(0, "127.0.0.2");
   await once(tcp, "listening");
   const { port } = tcp.address() as AddressInfo;
-  const udp: UdpSocket = createSocket("udp4", () => void heard.push("udp"));
+  const udp: UdpSocket = createSocket("udp4", () => void received.push("udp"));
   udp.bind(port, "127.0.0.2");
   await once(udp, "listening");
   return {
     port,
-    heard,
+    received,
     async close() {
       for (const socket of sockets) socket.destroy();
       udp.close();
@@ -48,71 +48,75 @@ const scripted = (script: string): string =>
   `<!doctype html><title>t</title><p id=a>text</p><script>${script}</script>`;
 
 /** Every way a page can ask for something, at an address (host and port). */
-const WAYS: readonly (readonly [name: string, page: (there: string) => string])[] = [
-  ["a script", (there) => `<script src="http://${there}/"></script>`],
-  ["a style", (there) => `<link rel=stylesheet href="http://${there}/">`],
-  ["an image", (there) => `<img src="http://${there}/">`],
-  ["a video", (there) => `<video src="http://${there}/" autoplay preload=auto></video>`],
-  ["a frame", (there) => `<iframe src="http://${there}/"></iframe>`],
-  ["an object", (there) => `<object data="http://${there}/"></object><embed src="http://${there}/">`],
+const WAYS: readonly (readonly [name: string, page: (target: string) => string])[] = [
+  ["a script", (target) => `<script src="http://${target}/"></script>`],
+  ["a style", (target) => `<link rel=stylesheet href="http://${target}/">`],
+  ["an image", (target) => `<img src="http://${target}/">`],
+  ["a video", (target) => `<video src="http://${target}/" autoplay preload=auto></video>`],
+  ["a frame", (target) => `<iframe src="http://${target}/"></iframe>`],
+  ["an object", (target) => `<object data="http://${target}/"></object><embed src="http://${target}/">`],
   [
     "hints",
-    (there) =>
-      `<link rel=preconnect href="http://${there}"><link rel=dns-prefetch href="http://${there}"><link rel=prefetch href="http://${there}/"><link rel=preload as=fetch href="http://${there}/"><link rel=modulepreload href="http://${there}/">`,
+    (target) =>
+      `<link rel=preconnect href="http://${target}"><link rel=dns-prefetch href="http://${target}"><link rel=prefetch href="http://${target}/"><link rel=preload as=fetch href="http://${target}/"><link rel=modulepreload href="http://${target}/">`,
   ],
   [
     "speculation",
-    (there) =>
-      `<script type=speculationrules>{"prefetch":[{"urls":["http://${there}/"]}],"prerender":[{"urls":["http://${there}/"]}]}</script>`,
+    (target) =>
+      `<script type=speculationrules>{"prefetch":[{"urls":["http://${target}/"]}],"prerender":[{"urls":["http://${target}/"]}]}</script>`,
   ],
   [
     "a ping",
-    (there) =>
+    (target) =>
       scripted(
-        `const l = document.createElement("a"); l.href = "#x"; l.ping = "http://${there}/"; document.body.append(l); l.click(); navigator.sendBeacon("http://${there}/", "x")`,
+        `const l = document.createElement("a"); l.href = "#x"; l.ping = "http://${target}/"; document.body.append(l); l.click(); navigator.sendBeacon("http://${target}/", "x")`,
       ),
   ],
   [
     "fetch",
-    (there) => scripted(`fetch("http://${there}/").then((r) => r.text()).then((t) => { a.textContent = t })`),
+    (target) =>
+      scripted(`fetch("http://${target}/").then((r) => r.text()).then((t) => { a.textContent = t })`),
   ],
   [
     "fetch without CORS",
-    (there) => scripted(`fetch("http://${there}/", { mode: "no-cors", method: "POST", body: "x" })`),
+    (target) => scripted(`fetch("http://${target}/", { mode: "no-cors", method: "POST", body: "x" })`),
   ],
-  ["fetch over https", (there) => scripted(`fetch("https://${there}/")`)],
-  ["an event stream", (there) => scripted(`new EventSource("http://${there}/")`)],
-  ["a WebSocket", (there) => scripted(`new WebSocket("ws://${there}/"); new WebSocket("wss://${there}/")`)],
+  ["fetch over https", (target) => scripted(`fetch("https://${target}/")`)],
+  ["an event stream", (target) => scripted(`new EventSource("http://${target}/")`)],
+  [
+    "a WebSocket",
+    (target) => scripted(`new WebSocket("ws://${target}/"); new WebSocket("wss://${target}/")`),
+  ],
   [
     "a worker",
-    (there) =>
+    (target) =>
       scripted(
-        `new Worker(URL.createObjectURL(new Blob(['fetch("http://${there}/"); new WebSocket("ws://${there}/")'])))`,
+        `new Worker(URL.createObjectURL(new Blob(['fetch("http://${target}/"); new WebSocket("ws://${target}/")'])))`,
       ),
   ],
   [
     "a shared worker",
-    (there) => scripted(`new SharedWorker(URL.createObjectURL(new Blob(['fetch("http://${there}/")'])))`),
+    (target) => scripted(`new SharedWorker(URL.createObjectURL(new Blob(['fetch("http://${target}/")'])))`),
   ],
-  ["WebTransport", (there) => scripted(`new WebTransport("https://${there}/").ready.catch(() => {})`)],
+  ["WebTransport", (target) => scripted(`new WebTransport("https://${target}/").ready.catch(() => {})`)],
   [
     "WebRTC",
-    (there) =>
+    (target) =>
       scripted(
-        `const c = new RTCPeerConnection({ iceServers: [{ urls: "stun:${there}" }, { urls: ["turn:${there}?transport=udp", "turn:${there}?transport=tcp"], username: "u", credential: "c" }] }); c.createDataChannel("d"); c.createOffer().then((o) => c.setLocalDescription(o))`,
+        `const c = new RTCPeerConnection({ iceServers: [{ urls: "stun:${target}" }, { urls: ["turn:${target}?transport=udp", "turn:${target}?transport=tcp"], username: "u", credential: "c" }] }); c.createDataChannel("d"); c.createOffer().then((o) => c.setLocalDescription(o))`,
       ),
   ],
   [
     "a form",
-    (there) =>
-      `<form id=f method=post action="http://${there}/" target=g><input name=a></form><iframe name=g></iframe><script>f.submit()</script>`,
+    (target) =>
+      `<form id=f method=post action="http://${target}/" target=g><input name=a></form><iframe name=g></iframe><script>f.submit()</script>`,
   ],
-  ["a window", (there) => scripted(`open("http://${there}/")`)],
+  ["a window", (target) => scripted(`open("http://${target}/")`)],
 ];
 
 /** Asks a peer's helper over UDP, which no proxy carries; `w` is the window whose WebRTC is used. */
-const peer = (there: string) =>
-  `((w) => { const c = new w.RTCPeerConnection({ iceServers: [{ urls: "stun:${there}" }] }); c.createDataChannel("d"); c.createOffer().then((o) => c.setLocalDescription(o)); })`;
+const peer = (target: string) =>
+  `((w) => { const c = new w.RTCPeerConnection({ iceServers: [{ urls: "stun:${target}" }] }); c.createDataChannel("d"); c.createOffer().then((o) => c.setLocalDescription(o)); })`;
 
 /** Frames of every making, for a script that wants a fresh window. */
 const FRAMES: Readonly<Record<string, (run: string) => string>> = {
@@ -132,10 +136,10 @@ const FRAMES: Readonly<Record<string, (run: string) => string>> = {
 };
 
 /** Chromium of the system, and the headless shell from npm: they are held by different walls. */
-describeBrowser("a page", (desk) => {
+describeBrowser("a page", (openSetup) => {
   let it: BrowserSetup;
   beforeAll(async () => {
-    it = await desk({ page: { settle_ms: 1_000 } });
+    it = await openSetup({ page: { settle_ms: 1_000 } });
   });
   afterAll(() => it.close());
 
@@ -144,22 +148,22 @@ describeBrowser("a page", (desk) => {
     const run = peer(`127.0.0.2:${inside.port}`);
     const site = it.web.site({ "/": { body: `<!doctype html><body>${page(run)}` } });
     expect(await it.fetch(`${site.origin}/`)).toMatchObject({ kind: "page" });
-    expect(inside.heard).toEqual([]);
+    expect(inside.received).toEqual([]);
     await inside.close();
   });
 });
 
-describeBrowser("a page in a browser", (desk) => {
+describeBrowser("a page in a browser", (openSetup) => {
   let it: BrowserSetup;
   let inside: Canary;
   beforeAll(async () => {
     inside = await canary();
-    it = await desk({ page: { settle_ms: 1_000 } });
+    it = await openSetup({ page: { settle_ms: 1_000 } });
     it.web.name("private", ["127.0.0.2"]);
     it.web.name("mixed", ["127.0.0.1", "127.0.0.2"]);
   });
   beforeEach(() => {
-    inside.heard.length = 0;
+    inside.received.length = 0;
     it.refused.length = 0;
   });
   afterAll(async () => {
@@ -174,20 +178,20 @@ describeBrowser("a page in a browser", (desk) => {
     const places = [`127.0.0.2:${own.port}`, `private.test:${own.port}`, `mixed.test:${own.port}`];
     const answer = await visit({ "/": { body: places.map(page).join("") } });
     expect(answer).toMatchObject({ kind: "page", status: 200 });
-    expect(own.heard).toEqual([]);
+    expect(own.received).toEqual([]);
     await own.close();
   });
 
   test("reaches none by a redirect of what it loads", async () => {
-    const there = `http://127.0.0.2:${inside.port}/`;
+    const target = `http://127.0.0.2:${inside.port}/`;
     await visit({
       "/": {
         body: `<script src=/r></script><iframe src=/r></iframe><iframe src=/m></iframe>${scripted("fetch('/r')")}`,
       },
-      "/r": redirect(there, 307),
-      "/m": { body: `<meta http-equiv=refresh content="0; url=${there}">` },
+      "/r": redirect(target, 307),
+      "/m": { body: `<meta http-equiv=refresh content="0; url=${target}">` },
     });
-    expect(inside.heard).toEqual([]);
+    expect(inside.received).toEqual([]);
     expect(it.refused).toContain(`127.0.0.2:${inside.port} blocked_destination`);
   });
 
@@ -201,7 +205,7 @@ describeBrowser("a page in a browser", (desk) => {
       },
     });
     expect(answer).toMatchObject({ kind: "page" });
-    expect(inside.heard).toEqual([]);
+    expect(inside.received).toEqual([]);
     expect(it.refused).toContain(`${host}:${inside.port} blocked_destination`);
   });
 
@@ -216,13 +220,13 @@ describeBrowser("a page in a browser", (desk) => {
     ["a name", redirect("http://private.test:PORT/")],
     ["the metadata service", redirect("http://169.254.169.254/latest/meta-data/")],
   ])("that leads itself there, by %s, is refused", async (_, page) => {
-    const told = JSON.parse(JSON.stringify(page).replaceAll("PORT", String(inside.port))) as typeof page;
-    const answer = await visit({ "/": told });
+    const shown = JSON.parse(JSON.stringify(page).replaceAll("PORT", String(inside.port))) as typeof page;
+    const answer = await visit({ "/": shown });
     expect(answer).toMatchObject({
       kind: "refused",
       refusal: { error: "blocked_destination", step: "egress" },
     });
-    expect(inside.heard).toEqual([]);
+    expect(inside.received).toEqual([]);
   });
 
   test.each([
@@ -236,7 +240,7 @@ describeBrowser("a page in a browser", (desk) => {
   ])("cannot be %s: %s", async (url, error) => {
     const answer = await it.fetch(url.replace("PORT", String(inside.port)));
     expect(answer).toMatchObject({ kind: "refused", refusal: { error } });
-    expect(inside.heard).toEqual([]);
+    expect(inside.received).toEqual([]);
   });
 
   test("shows no file and no browser page in its frames", async () => {
@@ -251,23 +255,23 @@ describeBrowser("a page in a browser", (desk) => {
   });
 });
 
-describeBrowser("the same page without the egress proxy's rule", (desk) => {
+describeBrowser("the same page without the egress proxy's rule", (openSetup) => {
   test("does reach there: the canary hears those whom it would have heard", async () => {
-    const open = await desk({
+    const open = await openSetup({
       page: { settle_ms: 1_000 },
       pool: { waiting: WAYS.length, wait_ms: 60_000 },
       judge: { url: loopback.url, address: () => "allowed" },
     });
-    const heard = new Map<string, boolean>();
+    const received = new Map<string, boolean>();
     const reach = async ([name, page]: (typeof WAYS)[number]): Promise<void> => {
       const inside = await canary();
       const site = open.web.site({ "/": { body: page(`127.0.0.2:${inside.port}`) } });
       await open.fetch(`${site.origin}/`);
-      heard.set(name, inside.heard.length > 0);
+      received.set(name, inside.received.length > 0);
       await inside.close();
     };
     await Promise.all(WAYS.map(reach));
-    const silent = [...heard].filter(([, was]) => !was).map(([name]) => name);
+    const silent = [...received].filter(([, was]) => !was).map(([name]) => name);
     // What no answer is made of is not asked for at all, peers there are none, and QUIC finds no proxy that knows it.
     expect(silent.toSorted()).toEqual([
       "WebRTC",

@@ -8,10 +8,10 @@ const PDF = Buffer.from("%PDF-1.7\n1 0 obj<<>>endobj\ntrailer<<>>\n%%EOF\n");
 const scripted = (script: string, title = "Before"): string =>
   `<!doctype html><html><head><title>${title}</title></head><body><p id=a>empty</p><script>${script}</script></body></html>`;
 
-describeBrowser("a page in a browser", (desk) => {
+describeBrowser("a page in a browser", (openSetup) => {
   let it: BrowserSetup;
   beforeAll(async () => {
-    it = await desk();
+    it = await openSetup();
   });
   afterAll(() => it.close());
 
@@ -123,24 +123,24 @@ describeBrowser("a page in a browser", (desk) => {
       "/": { body: scripted(`location.href = "/second"`) },
       "/second": { body: article("Second") },
     });
-    const held: string[] = [];
+    const openPermits: string[] = [];
     const answer = page(
       await it.fetch(`${site.origin}/`, {
         admit: async (url) => {
-          expect(held).toEqual([]);
-          held.push(url);
+          expect(openPermits).toEqual([]);
+          openPermits.push(url);
           return {
             kind: "admitted",
             beforeSend: () => true,
             onSent: () => {},
-            release: () => void held.splice(held.indexOf(url), 1),
+            release: () => void openPermits.splice(openPermits.indexOf(url), 1),
           };
         },
       }),
     );
     expect(answer.final_url).toBe(`${site.origin}/second`);
     expect(answer.redirects).toEqual([]);
-    expect(held).toEqual([]);
+    expect(openPermits).toEqual([]);
   });
 
   test.each([

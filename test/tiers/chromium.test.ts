@@ -118,8 +118,8 @@ describe.each(browsers)("%s", (_, chromium) => {
 
   test("would bypass the egress proxy by WebRTC if it were allowed to", async () => {
     const { createSocket } = await import("node:dgram");
-    const heard: number[] = [];
-    const udp = createSocket("udp4", () => void heard.push(1));
+    const packets: number[] = [];
+    const udp = createSocket("udp4", () => void packets.push(1));
     await new Promise<void>((resolve) => void udp.bind(0, "127.0.0.2", resolve));
     const { path, env } = await chromium.ready();
     const browser = await playwright.launch({
@@ -131,7 +131,7 @@ describe.each(browsers)("%s", (_, chromium) => {
     await page.setContent(
       `<script>const c = new RTCPeerConnection({ iceServers: [{ urls: "stun:127.0.0.2:${udp.address().port}" }] }); c.createDataChannel("d"); c.createOffer().then((o) => c.setLocalDescription(o))</script>`,
     );
-    await expect.poll(() => heard.length).toBeGreaterThan(0);
+    await expect.poll(() => packets.length).toBeGreaterThan(0);
     await browser.close();
     udp.close();
   });

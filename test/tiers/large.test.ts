@@ -81,14 +81,14 @@ test("a PDF has five minutes, a page what its caller has", async () => {
 test("large ones beyond the memory budget wait, and give up when their time is over", async () => {
   const read = bodyReader(virtualClock(0));
   const limits = { ...LIMITS, max_pdf_bytes: 200 * MB };
-  const said = { "content-length": String(200 * MB) };
-  const [one, two, three] = Array.from({ length: 3 }, () => answer(pdf(3 * MB), said, true));
+  const declared = { "content-length": String(200 * MB) };
+  const [one, two, three] = Array.from({ length: 3 }, () => answer(pdf(3 * MB), declared, true));
   const leaving = new AbortController();
   const reads = [one!, two!].map((exchange) => read(exchange, URL, limits).catch(() => "left"));
   const third = read(three!, URL, { ...limits, signal: leaving.signal }).catch(
     ({ problem }: EgressError) => problem,
   );
-  const fourth = read(answer(pdf(3 * MB), said), URL, limits);
+  const fourth = read(answer(pdf(3 * MB), declared), URL, limits);
   await new Promise(setImmediate);
   expect(await Promise.race([...reads, third, fourth, WAITING])).toBe("waiting");
   leaving.abort();

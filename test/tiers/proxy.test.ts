@@ -148,20 +148,20 @@ describe.each(PROXIES.filter(({ path }) => path !== null))("through $name", ({ p
     const { go, released } = permitLog();
     const refused = await go(through(address("nobody:wrong@")), `${origin}/fine`);
     expect(JSON.stringify(refused)).not.toContain("wrong");
-    const told = { kind: "failed", reason: "proxy_refused", status: null };
-    expect(refused).toMatchObject(scheme === "http" ? (as_host ?? told) : told);
+    const expected = { kind: "failed", reason: "proxy_refused", status: null };
+    expect(refused).toMatchObject(scheme === "http" ? (as_host ?? expected) : expected);
     expect(released).toHaveLength(1);
   });
 
   test("a host behind it that is not there is the proxy's answer and no missing name", async () => {
-    const nobody = await freePort();
-    const failed = await permitLog().go(through(address()), `https://127.0.0.1:${nobody}/`);
+    const closedPort = await freePort();
+    const failed = await permitLog().go(through(address()), `https://127.0.0.1:${closedPort}/`);
     expect(failed).toMatchObject({ kind: "failed", reason: "proxy_unreachable" });
   });
 });
 
 describe("a proxy that", () => {
-  /** What is said to CONNECT. */
+  /** The answer to CONNECT. */
   async function faulty(play: (socket: Socket, head: string) => void): Promise<string> {
     const server: Server = createServer((socket) => {
       socket.on("error", () => {});
@@ -229,9 +229,9 @@ describe("a proxy that", () => {
   });
 
   test("is not there is proxy_unreachable, which is no word about the page's host", async () => {
-    const nobody = await freePort();
+    const closedPort = await freePort();
     for (const address of [
-      `http://127.0.0.1:${nobody}`,
+      `http://127.0.0.1:${closedPort}`,
       "http://no-such-proxy.invalid:1",
       "https://127.0.0.1:1",
     ]) {
@@ -250,11 +250,11 @@ describe("a proxy that", () => {
       socket.destroy();
     });
     await permitLog().go(through(proxy.replace("//", "//n%40me:p%3Ass%@")), `${secure.origin}/fine`);
-    const said = Buffer.from("n@me:p:ss%").toString("base64");
+    const credentials = Buffer.from("n@me:p:ss%").toString("base64");
     expect((await promise).split("\r\n")).toEqual([
       `CONNECT 127.0.0.1:${secure.port} HTTP/1.1`,
       `Host: 127.0.0.1:${secure.port}`,
-      `Proxy-Authorization: Basic ${said}`,
+      `Proxy-Authorization: Basic ${credentials}`,
       "",
       "",
     ]);

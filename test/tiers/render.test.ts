@@ -164,9 +164,11 @@ describe("a rendering service", () => {
   });
 
   test("that is not there is provider_unreachable", async () => {
-    const nobody = `http://127.0.0.1:${await freePort()}/`;
-    const way = undiciEgress({ judge: onlyTo(new URL(nobody)) });
-    expect(await permitLog().go(route(nobody, way), PAGE)).toMatchObject({ reason: "provider_unreachable" });
+    const closedAddress = `http://127.0.0.1:${await freePort()}/`;
+    const way = undiciEgress({ judge: onlyTo(new URL(closedAddress)) });
+    expect(await permitLog().go(route(closedAddress, way), PAGE)).toMatchObject({
+      reason: "provider_unreachable",
+    });
     await way.close();
   });
 

@@ -15,9 +15,9 @@ const NOW = Date.UTC(2026, 0, 1);
 const EIGHT = slotRules(8, FILING_LIMITS);
 
 function slotOf(record: SlotRecord, now_ms: number, rate = EIGHT): { record: SlotRecord; slot: Slot } {
-  const { record: after, result: taken } = takeSlot(record, rate, now_ms);
-  if (taken.kind !== "slot") throw new Error(`No slot but ${taken.kind}`);
-  return { record: after, slot: taken.slot };
+  const { record: nextRecord, result: slotResult } = takeSlot(record, rate, now_ms);
+  if (slotResult.kind !== "slot") throw new Error(`No slot but ${slotResult.kind}`);
+  return { record: nextRecord, slot: slotResult.slot };
 }
 
 const outcome = (
@@ -152,11 +152,11 @@ describe("a pause", () => {
     const probe = slotOf(record, now_ms + 40_000);
     expect(probe.slot.is_probe).toBe(true);
     expect(takeSlot(probe.record, EIGHT, now_ms + 41_000).result).toMatchObject({ kind: "probing" });
-    const after = afterOutcome(probe.record, EIGHT, now_ms + 42_000, outcome(probe.slot, "answered"));
-    expect(after.pause.level).toBe(0);
-    expect(slotOf(after, now_ms + 42_000).slot.is_probe).toBe(false);
+    const nextRecord = afterOutcome(probe.record, EIGHT, now_ms + 42_000, outcome(probe.slot, "answered"));
+    expect(nextRecord.pause.level).toBe(0);
+    expect(slotOf(nextRecord, now_ms + 42_000).slot.is_probe).toBe(false);
     // And the next one begins at ten seconds again.
-    const next = slotOf(after, now_ms + 43_000);
+    const next = slotOf(nextRecord, now_ms + 43_000);
     const again = afterOutcome(next.record, EIGHT, now_ms + 43_000, outcome(next.slot, "throttled"));
     expect(again.pause.until_ms - now_ms).toBe(53_000);
   });
@@ -164,25 +164,27 @@ describe("a pause", () => {
   test.each(["throttled", "unreachable"] as const)("doubles when its probe is %s", (result) => {
     const { record, now_ms } = turnedAway(1);
     const probe = slotOf(record, now_ms + 10_000);
-    const after = afterOutcome(probe.record, EIGHT, now_ms + 11_000, outcome(probe.slot, result));
-    expect(after.pause).toMatchObject({ level: 2, until_ms: now_ms + 31_000 });
+    const nextRecord = afterOutcome(probe.record, EIGHT, now_ms + 11_000, outcome(probe.slot, result));
+    expect(nextRecord.pause).toMatchObject({ level: 2, until_ms: now_ms + 31_000 });
   });
 
   test("doubles when nothing is heard of its probe for 30 s", () => {
     const { record, now_ms } = turnedAway(1);
     const probe = slotOf(record, now_ms + 10_000);
-    const { record: after, result: taken } = takeSlot(probe.record, EIGHT, now_ms + 40_000);
-    expect(taken).toEqual({ kind: "paused" });
-    expect(after.pause).toMatchObject({ level: 2, until_ms: now_ms + 60_000 });
+    const { record: nextRecord, result: slotResult } = takeSlot(probe.record, EIGHT, now_ms + 40_000);
+    expect(slotResult).toEqual({ kind: "paused" });
+    expect(nextRecord.pause).toMatchObject({ level: 2, until_ms: now_ms + 60_000 });
     // What the lost probe says after all is about the pause before.
-    expect(afterOutcome(after, EIGHT, now_ms + 45_000, outcome(probe.slot, "answered"))).toBe(after);
+    expect(afterOutcome(nextRecord, EIGHT, now_ms + 45_000, outcome(probe.slot, "answered"))).toBe(
+      nextRecord,
+    );
   });
 
   test("has another probe when the first was never sent", () => {
     const { record, now_ms } = turnedAway(1);
     const probe = slotOf(record, now_ms + 10_000);
-    const after = afterOutcome(probe.record, EIGHT, now_ms + 10_300, outcome(probe.slot, "dropped"));
-    expect(slotOf(after, now_ms + 10_400).slot.is_probe).toBe(true);
+    const nextRecord = afterOutcome(probe.record, EIGHT, now_ms + 10_300, outcome(probe.slot, "dropped"));
+    expect(slotOf(nextRecord, now_ms + 10_400).slot.is_probe).toBe(true);
   });
 
   test("is none for a refused connection or a lost slot while nothing was wrong", () => {
