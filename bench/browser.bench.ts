@@ -250,7 +250,9 @@ else {
       values.part === "rate"
         ? null
         : await firstMessage<object>(fork(SELF, child, { execArgv: [...process.execArgv, "--expose-gc"] }));
-    console.log(JSON.stringify({ machine: machine(), at_once: AT_ONCE, rate, memory: memory_result }, null, 2));
+    console.log(
+      JSON.stringify({ machine: machine(), at_once: AT_ONCE, rate, memory: memory_result }, null, 2),
+    );
   } finally {
     web.kill();
   }

@@ -105,7 +105,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
       }
     });
 
-    test("work as soon as they are made, and say whose they are", async () => {
+    test("work as soon as they are created, and /v1/quota names their project", async () => {
       const [standard, admin] = await Promise.all([key(), key("--admin")]);
       expect(standard).toMatchObject({ key: expect.stringMatching(/^sk_/), role: "standard" });
       for (const [one, role] of [
@@ -133,7 +133,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
       expect(performance.now() - began).toBeLessThan(5_500);
     });
 
-    test("of a suspended customer are 403 on every endpoint, until it is active again", async () => {
+    test("of a suspended customer are answered 403 on every endpoint, until the customer is active again", async () => {
       await service.trawl("project", "create", "owing", "--customer", "debtor", "--new-customer");
       const { key: secret } = await service.trawl("key", "create", "--project", "owing");
       expect((await fetch(secret)).status).toBe(200);
@@ -148,7 +148,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
       await becomes(() => fetch(secret), 200);
     });
 
-    test("may be for some categories only", async () => {
+    test("can be restricted to some categories", async () => {
       const { key: secret } = await key("--category", "search");
       const answer = await fetch(secret);
       expect(answer.status).toBe(403);
@@ -166,7 +166,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
   });
 
   describe("limits", () => {
-    test("of a key's own requests per second are 429 with Retry-After", async () => {
+    test("of a key's own requests per second are enforced with 429 and Retry-After", async () => {
       const { key: secret } = await key("--rps", "2");
       const answers = await Promise.all(Array.from({ length: 8 }, () => fetch(secret)));
       const refused = answers.filter(({ status }) => status === 429);
@@ -183,7 +183,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
       }
     });
 
-    test("of a project are 429 with Retry-After, whichever of its keys asks", async () => {
+    test("of a project are enforced with 429 and Retry-After over all of its keys", async () => {
       await service.trawl("project", "create", "eager");
       const [one, two] = await Promise.all([
         service.trawl("key", "create", "--project", "eager"),
@@ -202,7 +202,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
       });
     });
 
-    test("of a month are 429 until it ends", async () => {
+    test("of a month are enforced with 429 until the month ends", async () => {
       const { key: secret } = await key("--quota", "fetch=2");
       const answers = [await fetch(secret), await fetch(secret), await fetch(secret)];
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
@@ -216,7 +216,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
       expect(Math.abs(wait_s - (resets - Date.now()) / 1_000)).toBeLessThan(30);
     });
 
-    test("count twenty at once exactly", async () => {
+    test("count twenty concurrent requests exactly", async () => {
       const { key: secret } = await key("--quota", "fetch=7");
       const answers = await Promise.all(Array.from({ length: 20 }, () => fetch(secret)));
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(7);
@@ -250,7 +250,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
       expect(new Set(places)).toEqual(new Set(["url", "max_bytes", "render", "tiers.0", "tiers.1"]));
     });
 
-    test("takes what it does not know for a mistake of nobody, and any Content-Type", async () => {
+    test("unknown fields and any Content-Type are accepted", async () => {
       const answer = await service.call("POST", "/v1/fetch", {
         body: JSON.stringify({ url, colour: "blue" }),
         headers: { "content-type": "text/plain" },
@@ -258,7 +258,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
       expect(answer.status).toBe(200);
     });
 
-    test("a body over 64 MB is 413, said before it has come", async () => {
+    test("a body over 64 MB is answered 413 before it has arrived", async () => {
       const { host, hostname, port } = new URL(service.url);
       const socket = connect(Number(port), hostname);
       await once(socket, "connect");
@@ -271,7 +271,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
       socket.destroy();
     });
 
-    test("what is nowhere is 404, what cannot be done there 405", async () => {
+    test("an unknown path is 404, a method that the path does not have 405", async () => {
       for (const path of ["/", "/v1", "/v1/", "/v1/fetch/", "//v1/fetch", "/v1/nothing", "/health/x"]) {
         const answer = await service.call("POST", path);
         const wrong = path === "/" ? 405 : 404;
@@ -284,7 +284,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
       expect((await service.call("OPTIONS", "/v1/fetch", { key: null })).status).toBe(204);
     });
 
-    test("every answer has a request id of its own", async () => {
+    test("every answer has its own request id", async () => {
       const answers = await Promise.all([
         ...Array.from({ length: 30 }, () => fetch(service.key)),
         ...Array.from({ length: 30 }, () => fetch(null)),
@@ -295,7 +295,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
   });
 
   describe("without a key", () => {
-    test("/health and /ready say how it is", async () => {
+    test("/health and /ready report the state of the service", async () => {
       const health = await service.call("GET", "/health", { key: null });
       expect(health).toMatchObject({ status: 200, json: { status: "ok" } });
       const ready = await service.call("GET", "/ready", { key: null });
@@ -317,7 +317,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
       expect(new Set(ids).size).toBe(ids.length);
     });
 
-    test("/metrics is for this machine, not for whom a proxy speaks", async () => {
+    test("/metrics answers this machine only, not clients behind a proxy on it", async () => {
       expect(await service.meter("trawl_fetch_requests_total")).toBeGreaterThan(0);
       const passed_on = await service.call("GET", "/metrics", { headers: { "x-forwarded-for": "8.8.8.8" } });
       expect(passed_on.status).toBe(404);

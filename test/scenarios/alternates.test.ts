@@ -50,7 +50,7 @@ describe.each(SETUPS)("an open copy, $setup", ({ start }) => {
     };
   });
 
-  test("from the publisher's own feed stands in for a teaser, whole and with its bytes", async () => {
+  test("from the publisher's own feed replaces a teaser, with its whole text and its bytes", async () => {
     const site = sites.site(
       {
         "/ferry": teaser('<link rel="alternate" type="application/atom+xml" href="/atom">'),
@@ -145,7 +145,7 @@ describe.each(SETUPS)("an open copy, $setup", ({ start }) => {
     expect(engine.hits("/search")).toBeGreaterThan(0);
   });
 
-  test("by DOI stands in for what robots.txt closes", async () => {
+  test("by DOI replaces a page that robots.txt disallows", async () => {
     sites.site({ "/5": { body: article("Tides of the northern sea", prose(30, "the sea")) } }, "repository");
     const publisher = sites.site({
       "/robots.txt": { type: "text/plain", body: "User-agent: *\nDisallow: /doi/" },
@@ -168,10 +168,10 @@ describe.each(SETUPS)("an open copy, $setup", ({ start }) => {
   });
 });
 
-describe.each(SETUPS)("what is remembered of a domain, $setup", ({ start }) => {
+describe.each(SETUPS)("the stored state of a domain, $setup", ({ start }) => {
   const { sites, service } = scenario(start);
 
-  test("is shown and forgotten at the operator's word: a skipped domain is asked again at once", async () => {
+  test("can be shown and cleared by the operator: a skipped domain is then requested again at once", async () => {
     let broken = true;
     const site = sites.site({
       "/": () => (broken ? { status: 503 } : { body: article("Back", prose(12)) }),
@@ -193,7 +193,7 @@ describe.each(SETUPS)("what is remembered of a domain, $setup", ({ start }) => {
     expect(await ask()).toMatchObject({ error: null, title: "Back" });
   });
 
-  test("a dead host is listed, and looked up again once it is forgotten", async () => {
+  test("a dead host is listed, and resolved again after it was cleared", async () => {
     const ask = () => service.fetch({ url: "http://www.nowhere.test/", cache_ttl_s: 0 });
     await ask();
     expect(await ask()).toMatchObject({ error: "domain_dead" });
@@ -204,7 +204,7 @@ describe.each(SETUPS)("what is remembered of a domain, $setup", ({ start }) => {
     expect(await ask()).toMatchObject({ error: "all_tiers_failed" });
   });
 
-  test("is nobody else's to see", async () => {
+  test("cannot be read with other keys than the operator's", async () => {
     const { key } = await service.trawl("key", "create", "--project", "default");
     const answer = await service.call("GET", "/v1/ops/domains/example.org", { key });
     expect([answer.status, answer.json.detail.error]).toEqual([403, "operator_only"]);

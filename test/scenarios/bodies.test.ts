@@ -26,7 +26,7 @@ describe.each(SETUPS)("a stored body, $setup", ({ start }) => {
     { what: "one byte", bytes: 1 },
     { what: "more than one piece", bytes: 700_001 },
     { what: "several megabytes", bytes: 5_000_000 },
-  ])("of $what comes as it was, with what HEAD says of it", async ({ bytes }) => {
+  ])("of $what is downloaded unchanged, with the header fields that HEAD announces", async ({ bytes }) => {
     const body = randomBytes(bytes);
     const path = await stored(body);
     const got = await service.call("GET", path);
@@ -48,7 +48,7 @@ describe.each(SETUPS)("a stored body, $setup", ({ start }) => {
     expect(head.headers).toMatchObject(fields);
   });
 
-  test("is what the origin meant, without its content coding", async () => {
+  test("is stored without its content coding", async () => {
     const body = article("Coded");
     const site = sites.site({ "/": coded("br", { body }) });
     const { body_url } = await service.fetch({ url: `${site.origin}/` });
@@ -64,7 +64,7 @@ describe.each(SETUPS)("a stored body, $setup", ({ start }) => {
     });
   });
 
-  test("is not sent to a client that has it", async () => {
+  test("is not sent to a client that has it already", async () => {
     const path = await stored(randomBytes(1_000));
     const tag = `"${path.slice(-64)}"`;
     for (const given of [tag, `W/${tag}`, "*", `"else", ${tag}`]) {
@@ -81,7 +81,7 @@ describe.each(SETUPS)("a stored body, $setup", ({ start }) => {
     expect((await service.call("GET", path, { headers: { "if-none-match": '"else"' } })).status).toBe(200);
   });
 
-  test("is sent in part", async () => {
+  test("is sent as one range", async () => {
     const body = randomBytes(200_000);
     const path = await stored(body);
     for (const [range, from, to] of [
@@ -120,7 +120,7 @@ describe.each(SETUPS)("a stored body, $setup", ({ start }) => {
     expect(site.hits("/")).toBe(1);
   });
 
-  test("is 404 when nobody has it, and 422 when its name is none", async () => {
+  test("is 404 when it is not stored, and 422 when its name is not a digest", async () => {
     const unknown = await service.call("GET", `/v1/bodies/${"0".repeat(64)}`);
     expect(unknown.status).toBe(404);
     for (const name of ["abc", "0".repeat(63), "0".repeat(65), "A".repeat(64), "%2e%2e%2f".repeat(7)]) {

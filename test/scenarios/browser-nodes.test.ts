@@ -39,7 +39,7 @@ describe.skipIf(missing)("a node with the role browser", () => {
     ["a page", 20],
     ["a page of more than a message", 4_000],
   ])(
-    "renders %s for a worker that has none, under the worker's rules",
+    "renders %s for a worker without a browser, under the worker's rules",
     async (_, sentences) => {
       const site = sites.site({ "*": { body: scripted(sentences) } });
       const answer = await fetch({ url: `${site.origin}/` });
@@ -54,7 +54,7 @@ describe.skipIf(missing)("a node with the role browser", () => {
     90_000,
   );
 
-  test("is asked for no page that robots.txt forbids", async () => {
+  test("gets no task for a page that robots.txt disallows", async () => {
     const forbidden = { type: "text/plain", body: "User-agent: *\nDisallow: /" };
     const site = sites.site({ "*": { body: scripted(20) }, "/robots.txt": forbidden });
     expect(await fetch({ url: `${site.origin}/`, tiers: ["browser"] })).toMatchObject({
@@ -63,7 +63,7 @@ describe.skipIf(missing)("a node with the role browser", () => {
     expect(site.hits("/")).toBe(0);
   });
 
-  test("is missed when it is gone, and nothing waits for it", async () => {
+  test("that has stopped makes the route browser_unavailable, without a wait", async () => {
     const [, , browser] = cluster.nodes;
     expect(await browser!.stop()).toBe(0);
     const site = sites.site({ "*": { body: scripted(20) } });

@@ -13,7 +13,7 @@ const counting = (headers: Readonly<Record<string, string>> = {}) => {
 describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
   const { sites, service } = scenario(start);
 
-  test("answers again without the origin, the same page at no cost (`cached`)", async () => {
+  test("answers a repeated request without the origin and without cost (`cached`)", async () => {
     const site = sites.site({ "/a%7eb": counting() });
     const first = await service.fetch({ url: `${site.origin}/a%7eb` });
     const second = await service.fetch({ url: `${site.origin}/a%7eb` });
@@ -37,7 +37,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
     expect(await service.fetch({ url: `${site.origin}/a~b?x` })).toMatchObject({ cached: false });
   });
 
-  test("answers the very same bytes but for the request id, however often it is asked", async () => {
+  test("answers repeated requests with the same bytes except the request id", async () => {
     const site = sites.site({ "/": counting() });
     const body = { url: `${site.origin}/` };
     await service.fetch(body);
@@ -50,7 +50,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
     for (const { answer, request_id } of answers) expect(answer.headers["x-request-id"]).toBe(request_id);
   });
 
-  test("is bypassed by cache_ttl_s 0, which leaves the newer page in it", async () => {
+  test("is bypassed by cache_ttl_s 0, and stores the newer page", async () => {
     const site = sites.site({ "/": counting() });
     const url = `${site.origin}/`;
     expect(await service.fetch({ url })).toMatchObject({ title: "Edition 1", cached: false });
@@ -117,7 +117,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
     });
   });
 
-  test("asks by date where there is no tag", async () => {
+  test("revalidates by date when there is no entity tag", async () => {
     const at = "Wed, 04 Mar 2026 05:06:07 GMT";
     const site = sites.site({
       "/": ({ headers }) =>
@@ -152,7 +152,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
     });
   });
 
-  test("keeps no failure: what failed is asked for again", async () => {
+  test("stores no failure: a failed page is requested again", async () => {
     let well = false;
     const page = (): Page => (well ? { body: article("Well again") } : { status: 404, body: "gone" });
     const wall = (): Page => (well ? { body: article("Well again") } : { status: 503, body: "busy" });
@@ -170,7 +170,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
     }
   });
 
-  test("answers no request whose routes could not have come to the page (`tiers`)", async () => {
+  test("does not answer a request whose routes exclude the stored page's route (`tiers`)", async () => {
     const site = sites.site({ "/": counting() });
     const url = `${site.origin}/`;
     await service.fetch({ url });
@@ -182,7 +182,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
   });
 
   test.each([{ accept_language: "fr" }, { render: "never" as const }])(
-    "keeps what %o changes apart",
+    "stores the variants of %o separately",
     async (overrides) => {
       const site = sites.site({ "/": counting() });
       const url = `${site.origin}/`;
@@ -193,7 +193,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
     },
   );
 
-  test("lets twenty callers at the same time share one request to the origin", async () => {
+  test("shares one request to the origin among twenty concurrent callers", async () => {
     const door = gate();
     let asked = 0;
     const site = sites.site({
@@ -215,7 +215,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
     expect(site.hits("/")).toBe(1);
   });
 
-  test("does not let those share who asked for something else", async () => {
+  test("does not share a request with callers of another variant", async () => {
     const site = sites.site({ "/": { body: article("Variants") } });
     const url = `${site.origin}/`;
     const answers = await Promise.all([
@@ -229,7 +229,7 @@ describe.each(SETUPS)("the page cache, $setup", ({ start }) => {
     expect({ languages, times: asked.length }).toEqual({ languages: new Set(["de", "fr"]), times: 2 });
   });
 
-  test("gets the page of a client that has gone: after a 504 the work completes", async () => {
+  test("gets the page of a client that was answered 504: the work completes", async () => {
     const door = gate();
     const site = sites.site({
       "/": async () => {

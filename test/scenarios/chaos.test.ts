@@ -7,8 +7,8 @@ import { engines } from "../harness/engines.ts";
 const found = await engines("bus", "documents", "blobs");
 const missing = Object.values(found).includes(null);
 
-describe.skipIf(missing)("a cluster of three, a thousand fetches and one fault", () => {
-  test("loses nothing, does nothing twice and nothing too soon", async ({ annotate }) => {
+describe.skipIf(missing)("a cluster of three nodes, a thousand fetches and one fault", () => {
+  test("loses no answer, repeats no finished fetch, and keeps the delay", async ({ annotate }) => {
     const seed = randomInt(2 ** 31);
     const run = (await chaos({ seed }))!;
     await annotate(run.proof);
@@ -17,7 +17,7 @@ describe.skipIf(missing)("a cluster of three, a thousand fetches and one fault",
   }, 240_000);
 });
 
-describe("when requests left that were seen", () => {
+describe("the times at which requests were sent, from the times they arrived", () => {
   test.each([
     ["as they left", [0, 100, 200], [1, 101, 201], [0, 100, 200]],
     ["one late, and the next close behind", [0, 100, 200], [1, 180, 201], [0, 100, 200]],

@@ -140,7 +140,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
     expect(rest.text).not.toContain("Home");
   });
 
-  test("asks each site of a redirect for its own rules, and is led across at most ten", async () => {
+  test("follows at most ten redirects, each under the rules of its own site", async () => {
     const chain: Pages = Object.fromEntries(
       Array.from({ length: 11 }, (_, n) => [`/${n}`, redirect(`/${n + 1}`)]),
     );
@@ -175,7 +175,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
     expect(asked!.headers).not.toHaveProperty("authorization");
   });
 
-  test("sends a user agent its project may name, and refuses any other with 403", async () => {
+  test("sends a user agent that its project is allowed to use, and refuses any other with 403", async () => {
     const site = sites.site({ "/": { body: article("Agents") } });
     const agent = "HarbourReader/2.0 (+https://harbour.example)";
     await service.trawl("project", "create", "readers");
@@ -269,7 +269,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       expect([meta, paywall, text_complete].map((field) => field !== null)).toEqual([html, html, html]);
     });
 
-    test("reads a PDF page by page, under whatever type it came", async () => {
+    test("reads a PDF page by page, whatever its declared type", async () => {
       const site = sites.site({
         "/tides.pdf": { type: "application/pdf", body: PDF },
         "/download": { type: "application/octet-stream", body: PDF },
@@ -296,7 +296,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       }
     });
 
-    test("answers a text longer than an inline one whole, also from the cache", async () => {
+    test("answers a text beyond the inline limit completely, also from the cache", async () => {
       const text = prose(1_500);
       const site = sites.site({ "/": { body: article("Long", text) } });
       const fresh = await service.fetch({ url: `${site.origin}/` });
@@ -307,8 +307,8 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
     });
   });
 
-  describe("wishes", () => {
-    test("include_html false leaves the field out, null and true give it", async () => {
+  describe("request fields", () => {
+    test("include_html false leaves the field out, null and true include it", async () => {
       const site = sites.site({ "/": { body: article("Html") } });
       const url = `${site.origin}/`;
       expect(await service.fetch({ url, include_html: false })).not.toHaveProperty("html");
@@ -316,7 +316,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       expect((await service.fetch({ url, include_html: true })).html).toBe(article("Html"));
     });
 
-    test("max_bytes ends the reading, whether or not the origin says its length", async () => {
+    test("max_bytes ends the download, whether or not the origin declares a length", async () => {
       const body = article("Big", prose(2_000));
       const site = sites.site({
         "/said": { body },
@@ -345,7 +345,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       });
     });
 
-    test("max_bytes is checked while streaming: an endless body is left early", async () => {
+    test("max_bytes is checked while streaming: an endless body is aborted", async () => {
       let written = 0;
       const endless = await endlessOrigin((bytes) => (written += bytes));
       const host = sites.name("endless", ["127.0.0.1"]);
@@ -439,8 +439,8 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
     });
   });
 
-  describe("what the origin says", () => {
-    test.each([400, 401, 402, 404, 405, 406, 410, 418])("%i is its last word", async (status) => {
+  describe("the origin's answer", () => {
+    test.each([400, 401, 402, 404, 405, 406, 410, 418])("%i is final", async (status) => {
       const site = sites.site({ "/": { status, body: article(`Status ${status}`) } });
       const answer = await service.fetch({ url: `${site.origin}/`, allow_alternates: false });
       const gone = status === 404 || status === 410;
@@ -457,7 +457,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       ]);
     });
 
-    test.each([403, 429, 451, 500, 502, 503, 504, 520])("%i is a wall", async (status) => {
+    test.each([403, 429, 451, 500, 502, 503, 504, 520])("%i is a block", async (status) => {
       const site = sites.site({ "/": { status, body: "<h1>No</h1>" } });
       const answer = await service.fetch({
         url: `${site.origin}/`,
@@ -478,7 +478,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       }
     });
 
-    test("a certificate without a trusted issuer is tls_error, a closed port network_refused", async () => {
+    test("a certificate without a trusted issuer is tls_error, a closed port is network_refused", async () => {
       const tls = await hostileSite({ tls: true });
       const secret = sites.name("selfsigned", ["127.0.0.1"]);
       const closed = sites.name("closed", ["127.0.0.1"]);
@@ -490,7 +490,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       expect(two.attempts).toMatchObject([{ tier: "direct", reason: "network_refused" }]);
     });
 
-    test("a name server that fails is dns_error, and no dead host", async () => {
+    test("a failing name server is dns_error, and makes no host dead", async () => {
       const host = sites.name("servfail", "SERVFAIL");
       for (let n = 0; n < 2; n++) {
         const answer = await service.fetch({ url: `http://${host}/`, tiers: ["direct"] });
@@ -516,7 +516,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
     });
 
     test.each(["first", "second"])(
-      "of the caller that came %s takes the page from no other",
+      "of the %s caller does not end the fetch for the other caller",
       async (aborted) => {
         const door = gate();
         const site = sites.site({

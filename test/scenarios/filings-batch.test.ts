@@ -36,7 +36,7 @@ describe.each(SETUPS)("batch filings, $setup", ({ start }) => {
     throw new Error("The job is not over");
   };
 
-  test("runs every operation, each with the answer of its endpoint and op", async () => {
+  test("runs every operation with the answer of its endpoint", async () => {
     const accession = "0009000001-24-000007";
     const job = await run([
       { op: "resolve", ticker: "TWF.B" },
@@ -114,7 +114,7 @@ describe.each(SETUPS)("batch filings, $setup", ({ start }) => {
       "accession",
       "accession must be 18 digits, with or without dashes (10-2-6)",
     ],
-  ])("refuses %j at creation, and nothing is asked upstream", async (item, field, message) => {
+  ])("refuses %j at creation, and sends no request upstream", async (item, field, message) => {
     const before = upstream.hits();
     const { status, json } = await create([{ op: "latest", ticker: "HLI" }, item]);
     expect([status, json.detail]).toEqual([
@@ -130,12 +130,12 @@ describe.each(SETUPS)("batch filings, $setup", ({ start }) => {
     [{ op: "submissions", cik: 1, limit: 10_001 }],
     [{ op: "submissions", cik: 1, history: "maybe" }],
     [{ cik: 1 }],
-  ])("refuses %j for its types", async (item) => {
+  ])("refuses %j, whose fields have wrong types", async (item) => {
     const { status, json } = await create([item]);
     expect([status, json.detail[0].loc.slice(0, 3)]).toEqual([422, ["body", "items", 0]]);
   });
 
-  test("asks upstream once for each filer, however often it is named", async () => {
+  test("requests the documents of each filer once, however often items name it", async () => {
     const FILERS = 12;
     for (let n = 0; n < FILERS; n++) {
       const cik = String(9_300_000 + n).padStart(10, "0");

@@ -46,7 +46,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
     expect(body.bytes.toString()).toMatch(/^<DOCUMENT>\n<TYPE>EX-99.1/);
   });
 
-  test("the system's real addresses lead to the configured bases, and an inline viewer to its document", async () => {
+  test("the system's real addresses are requested from the configured bases, and an inline viewer's address from its document", async () => {
     const viewer = `https://www.sec.gov/ix?doc=${DOCUMENT}`;
     for (const url of [`http://sec.gov${DOCUMENT}`, viewer]) {
       const page = await service.fetch({ url });
@@ -54,7 +54,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
     }
   });
 
-  test("an agent that is not on the list is refused for anybody else's page", async () => {
+  test("a user agent that is not allowed is refused for other pages", async () => {
     const { origin } = sites.site({ "/": { body: article("Elsewhere") } });
     const refused = await service.call("POST", "/v1/fetch", {
       body: { url: origin, user_agent: "Somebody/1.0" },
@@ -62,7 +62,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
     expect(refused.status).toBe(403);
   });
 
-  test("a document that is not there is http_403 or http_404, and pauses nothing", async () => {
+  test("a missing document is http_403 or http_404, and starts no pause", async () => {
     expect(await service.fetch({ url: `${upstream.urls.www}${FOLDER}none.htm` })).toMatchObject({
       error: "http_403",
       status: 403,
@@ -81,7 +81,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
   });
 
   test.each([{ render: "always" as const }, { tiers: ["browser" as const, "archive" as const] }])(
-    "is by the route direct only: %j",
+    "uses the route direct only: %j",
     async (overrides) => {
       const before = upstream.starts.length;
       expect(
@@ -127,7 +127,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
     expect(await service.fetch({ url, cache_ttl_s: 0 })).toMatchObject({ error: "blocked_destination" });
   });
 
-  test("larger than the caller wants is too_large", async () => {
+  test("a document over the caller's max_bytes is too_large", async () => {
     const path = `${FOLDER}large.htm`;
     upstream.serve("www", path, "x".repeat(20_000), { type: "text/plain" });
     expect(await service.fetch({ url: upstream.urls.www + path, max_bytes: 10_000 })).toMatchObject({
@@ -135,7 +135,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
     });
   });
 
-  test("never more than ten start in any second, over all nodes", async () => {
+  test("at most ten requests are sent in any second, over all nodes", async () => {
     const paths = Array.from({ length: 40 }, (_, n) => `${FOLDER}many-${n}.htm`);
     for (const path of paths) upstream.serve("www", path, `<p>${path}</p>`, { type: "text/html" });
     const before = upstream.starts.length;
@@ -154,7 +154,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
   });
 
   // The last test: requests after it are refused during the pause.
-  test("a throttle page pauses everything, is never content, and the pause outlives the process", async () => {
+  test("a throttle page pauses all requests and is never content; the pause outlives the process", async () => {
     upstream.fail("throttled_200", { times: 1, retry_after: "300" });
     const page = await service.fetch({ url: `${upstream.urls.www}${FOLDER}fresh.htm` });
     expect(page).toMatchObject({ error: "filings_unavailable", text: "", body_url: null });
@@ -174,7 +174,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
   }, 120_000);
 });
 
-test("without an identity every address of the system answers that it is not set up", async () => {
+test("without an identity every address of the system is answered filings_not_configured", async () => {
   const upstream = await edgar();
   const service = await SETUPS[0]!.start({ ...upstream.environment, TRAWL_FILINGS_IDENTITY: "" });
   try {

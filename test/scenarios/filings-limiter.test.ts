@@ -81,7 +81,7 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
   const longestGap = (moments_ms: readonly number[]): number =>
     Math.max(...moments_ms.slice(1).map((at, n) => at - moments_ms[n]!));
 
-  test("kill -9 of its keeper: another goes on, and the rate holds", async () => {
+  test("after kill -9 of its owner node another node continues, and the rate holds", async () => {
     const load = traffic(16);
     const since = upstream.starts.length;
     await starts(30);
@@ -100,7 +100,7 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
     await cluster.settled();
   }, 180_000);
 
-  test("a keeper that stops for longer than its lease and wakes again: two believers, one rate", async () => {
+  test("an owner node that is paused for longer than its lease and resumes keeps the rate together with the new owner", async () => {
     const load = traffic(16);
     const since = upstream.starts.length;
     await starts(20);
@@ -116,7 +116,7 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
     await cluster.settled();
   }, 180_000);
 
-  test("a keeper cut off from the document store grants nothing", async () => {
+  test("an owner node without the document store grants nothing", async () => {
     const load = traffic(8);
     await starts(10);
     const cut = await keeper();
@@ -132,7 +132,7 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
     await cluster.settled();
   }, 180_000);
 
-  test("its keeper dies in a pause: the next one is silent, too", async () => {
+  test("when its owner node dies during a pause, the next owner keeps the pause", async () => {
     upstream.fail("throttled_429", { times: 1, retry_after: "300" });
     const path = `${FOLDER}turned-away.htm`;
     expect(await fetched(path)).toEqual({ status: 200, error: "filings_unavailable" });

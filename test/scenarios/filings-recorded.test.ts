@@ -109,7 +109,7 @@ describe.skipIf(!hasSharedEdgar).each(SETUPS.slice(0, 1))("recorded filings, $se
     }
   }, 120_000);
 
-  test("what only older pages have", async () => {
+  test("filings that only older pages have", async () => {
     for (const [key, filings] of Object.entries(expected.latest_only_in_older_page))
       for (const filed of filings) {
         const forms = encodeURIComponent(filed.form);

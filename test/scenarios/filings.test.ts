@@ -73,7 +73,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
     upstream.serve("data", `/submissions/CIK${padded(cik)}.json`, filer(cik, ...rest));
 
   describe("resolve", () => {
-    test("finds a ticker on the list, and then without asking anybody", async () => {
+    test("finds a ticker on the list, and finds it again without a request", async () => {
       const harbour = await get("/companies/resolve?ticker=hli");
       expect(harbour).toMatchObject({
         cik: 9_000_001,
@@ -101,7 +101,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       expect([body.status, body.json.fields[0]]).toEqual([200, "cik"]);
     });
 
-    test("reads the other list before a ticker is unknown; a filer that is only there has no exchange", async () => {
+    test("reads the other list before a ticker is unknown; a filer that only this list has has no exchange", async () => {
       expect(await get("/companies/resolve?ticker=NEWB")).toMatchObject({
         cik: 9_000_004,
         exchanges: [null],
@@ -119,14 +119,14 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       expect(cost).toBe(0);
     });
 
-    test("does not take a listing elsewhere for one here: HLI.TO is not HLI", async () => {
+    test("distinguishes listings on other exchanges: HLI.TO is not HLI", async () => {
       for (const ticker of ["HLI.TO", "XTSE:HLI"])
         expect(await get(`/companies/resolve?ticker=${ticker}`)).toMatchObject({
           error: "unknown_identifier",
         });
     });
 
-    test("finds names whole, then by their beginning, then anywhere", async () => {
+    test("finds names by whole titles, then by beginnings, then by parts", async () => {
       expect(await get("/companies/resolve?name=harbour%20lights%20inc")).toMatchObject({ cik: 9_000_001 });
       expect(await get("/companies/resolve?name=Ferries")).toMatchObject({ cik: 9_000_002 });
       const several = await get("/companies/resolve?name=Harbour");
@@ -135,7 +135,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       expect(await get("/companies/resolve?name=Lighthouse")).toMatchObject({ error: "unknown_identifier" });
     });
 
-    test("knows filers without a ticker by their submissions, persons among them", async () => {
+    test("finds filers without a ticker by their submissions, also persons", async () => {
       serveFiler(9_100_001, [], { entityType: "other", name: "KEEPER ADA L", fiscalYearEnd: null });
       expect(await get("/companies/resolve?cik=9100001")).toMatchObject({
         cik: 9_100_001,
@@ -146,22 +146,19 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       expect(await get("/companies/resolve?cik=9100099")).toMatchObject({ error: "unknown_identifier" });
     });
 
-    test("takes an ISIN to the company register, which does not know it yet", async () => {
+    test("looks an ISIN up in the company register, which does not know it yet", async () => {
       expect(await get("/companies/resolve?isin=ch0038863350")).toMatchObject({
         error: "unknown_identifier",
         message: expect.stringContaining("CH0038863350"),
       });
     });
 
-    test.each(["", "?ticker=HLI&cik=1", "?name=a&isin=b", "?project_ref=x"])(
-      "of %j is no question",
-      async (query) => {
-        expect((await service.call("GET", `/v1/filings/companies/resolve${query}`)).status).toBe(422);
-      },
-    );
+    test.each(["", "?ticker=HLI&cik=1", "?name=a&isin=b", "?project_ref=x"])("refuses %j", async (query) => {
+      expect((await service.call("GET", `/v1/filings/companies/resolve${query}`)).status).toBe(422);
+    });
   });
 
-  describe("what is malformed", () => {
+  describe("a malformed request", () => {
     const filed = { cik: 9_000_001, accession: "0009000001-24-000007", document: "hli-20240928.htm" };
     const CIK = "cik must be 1 to 10 digits, not all zero";
     const ACCESSION = "accession must be 18 digits, with or without dashes (10-2-6)";
@@ -256,14 +253,14 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       ["POST", "/documents/fetch", { ...filed, max_bytes: 0 }],
       ["POST", "/documents/fetch", { ...filed, max_bytes: 52_428_801 }],
       ["POST", "/documents/fetch", { cik: 1, accession: "1" }],
-    ])("as a parameter is 422: %s %s", async (method, path, body?) => {
+    ])("with a wrong parameter is 422: %s %s", async (method, path, body?) => {
       const response = await service.call(method, `/v1/filings${path}`, body === undefined ? {} : { body });
       expect(response.status).toBe(422);
     });
   });
 
   describe("submissions", () => {
-    test("tell the filer and its filings, older ones from the pages that can hold them", async () => {
+    test("name the filer and its filings, older ones from the pages that can contain them", async () => {
       const all = await get("/companies/9000001/submissions");
       expect(all).toMatchObject({
         cik: 9_000_001,
@@ -306,7 +303,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       });
     });
 
-    test("are chosen by form, time and number, and the total counts all that match", async () => {
+    test("are selected by form, time and limit, and the total counts all matches", async () => {
       const chosen = async (query: string) => {
         const { filings, filings_total, truncated, files } = await get(
           `/companies/9000001/submissions?${query}`,
@@ -323,7 +320,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       expect(await chosen("until=2003-12-31&forms=8-K,10-K")).toEqual(["10-K 8-K", 2, false, true]);
     });
 
-    test("have more than a thousand recent rows", async () => {
+    test("may have more than a thousand recent rows", async () => {
       const rows = Array.from({ length: 1_140 }, (_, n) => ({
         accession: accession(n),
         date: "2024-01-02",
@@ -337,7 +334,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       expect((await get("/companies/9100002/submissions")).filings).toHaveLength(100);
     });
 
-    test("are refused when a page of them is missing, rather than told with a gap", async () => {
+    test("fail when a page is missing, instead of leaving filings out", async () => {
       const files = [
         {
           name: "CIK0009100003-submissions-001.json",
@@ -355,7 +352,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       expect(await get("/companies/9100003/submissions?history=false")).toMatchObject({ filings_total: 1 });
     });
 
-    test("are refused when their columns are not of one length, and asked for anew the next time", async () => {
+    test("fail when their columns differ in length, and are requested again the next time", async () => {
       const odd = JSON.parse(
         filer(9_100_004, [{ accession: accession(1), date: "2024-01-02", form: "8-K" }]),
       );
@@ -371,7 +368,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
   });
 
   describe("latest", () => {
-    test("is the newest of its forms, told with its company", async () => {
+    test("is the newest filing of its forms, with its company", async () => {
       expect(await get("/companies/9000001/filings/latest")).toMatchObject({
         cik: 9_000_001,
         name: "Harbour Lights Inc.",
@@ -390,7 +387,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       });
     });
 
-    test("takes foreign annual reports by default, and never an amendment or another form for one", async () => {
+    test("accepts foreign annual reports by default, but no amendments and no other forms", async () => {
       serveFiler(9_100_005, [
         { accession: accession(3), date: "2024-03-03", form: "20-F/A" },
         { accession: accession(2), date: "2024-02-02", form: "10-K405" },
@@ -426,7 +423,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
   });
 
   describe("an index", () => {
-    test("is read from its page, and kept for a year", async () => {
+    test("is read from its page, and cached for a year", async () => {
       const path = "/index/9000001/000900000124000007";
       const index = await get(path);
       expect(index).toMatchObject({
@@ -449,7 +446,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       expect(cost).toBe(0);
     });
 
-    test("comes from the folder's listing where there is no page", async () => {
+    test("is read from the folder's listing where there is no page", async () => {
       const cost = await asked(async () => {
         const index = await get("/index/9000002/0009000002-24-000003");
         expect(index).toMatchObject({
@@ -466,13 +463,13 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       expect(cost).toBe(2);
     });
 
-    test("comes from beside the folder where neither is, with rows that have no names", async () => {
+    test("is read from the page beside the folder where there is neither, also rows without names", async () => {
       const index = await get("/index/9000001/0009000001-01-000001");
       expect(index).toMatchObject({ index_source: "index_htm", form: "8-K", filing_date: "2001-01-05" });
       expect(index.documents[0]).toMatchObject({ sequence: "1", document: null, url: null, size: 20_000 });
     });
 
-    test("that is not there is not found, and S3's 403 starts no pause", async () => {
+    test("that does not exist is not_found, and a 403 of S3 starts no pause", async () => {
       expect(await get("/index/9000001/0009000001-99-000001")).toMatchObject({
         error: "not_found",
         message: expect.stringContaining("0009000001-99-000001"),
@@ -487,7 +484,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
     const filed = { cik: "9000001", accession: "000900000124000007" };
     const folder = "/Archives/edgar/data/9000001/000900000124000007/";
 
-    test("is answered as a fetch is, wrapper and all in the bytes and none of it in the text", async () => {
+    test("is answered in the form of a fetch, with the wrapper in the bytes and not in the text", async () => {
       const page = await document({ ...filed, document: "hliex991.htm" });
       expect(page).toMatchObject({
         url: `${upstream.urls.www}${folder}hliex991.htm`,
@@ -534,13 +531,13 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       });
     });
 
-    test("of inline XBRL is its tables as lines, without what is hidden", async () => {
+    test("of inline XBRL has its tables as lines, without hidden parts", async () => {
       const { text } = await document({ ...filed, document: "hli-20240928.htm" });
       expect(text).toContain("Net income\t$1,234\t$(56)");
       expect(text).not.toContain("0009000001");
     });
 
-    test("that is a PDF comes page by page, unless it is not wanted", async () => {
+    test("that is a PDF is read page by page, unless the request refuses PDFs", async () => {
       const map = await document({ ...filed, document: "map.pdf" });
       expect(map).toMatchObject({ content_kind: "pdf", pdf_page_count: 2, html: null });
       expect(map.pdf_text_pages).toMatchObject([{ page: 1 }, { page: 2, text: "Second sheet" }]);
@@ -551,7 +548,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       });
     });
 
-    test("that is too large, or is not there, is an error; the next one works", async () => {
+    test("that is too large or missing is an error; the next one works", async () => {
       expect(await document({ ...filed, document: "hli-20240928.htm", max_bytes: 10 })).toMatchObject({
         error: "too_large",
         body_url: null,
@@ -569,7 +566,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       });
     });
 
-    test("never comes from outside its folder", async () => {
+    test("is never fetched from outside its folder", async () => {
       const elsewhere = "/Archives/edgar/data/9000001/000900000124000004/x.htm";
       upstream.serve("www", elsewhere, "<p>another filing's");
       upstream.serve("www", `${folder}moved.htm`, "", { status: 302, headers: { Location: elsewhere } });
@@ -582,7 +579,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
   });
 
   describe("facts", () => {
-    test("are summed up, and whole at their body", async () => {
+    test("are counted, and the whole document is at body_url", async () => {
       const facts = await get("/companies/9000001/facts");
       expect(facts).toMatchObject({
         cik: 9_000_001,
@@ -596,13 +593,13 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       expect(body.bytes.length).toBe(facts.bytes);
     });
 
-    test("of a filer without facts are not found, of an unknown CIK unknown_identifier", async () => {
+    test("of a filer without facts are not_found, of an unknown CIK unknown_identifier", async () => {
       expect(await get("/companies/9000002/facts")).toMatchObject({ error: "not_found" });
       expect(await get("/companies/9100001/facts")).toMatchObject({ error: "not_found" });
       expect(await get("/companies/9100097/facts")).toMatchObject({ error: "unknown_identifier" });
     });
 
-    test("that are none is filings_unavailable", async () => {
+    test("that cannot be parsed are filings_unavailable", async () => {
       upstream.serve("data", "/api/xbrl/companyfacts/CIK0009100009.json", '{"cik":9100009}');
       expect(await get("/companies/9100009/facts")).toMatchObject({
         error: "filings_unavailable",
@@ -613,7 +610,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
 
   describe("search", () => {
     const dates = "dateRange=custom&startdt=2024-01-01&enddt=2024-12-31";
-    test("sends both dates, and answers hits with addresses", async () => {
+    test("sends both dates, and answers hits with their addresses", async () => {
       const hit = {
         _id: "0009000001-24-000007:hliex991.htm",
         _score: 2.5,
@@ -660,7 +657,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       ).toMatchObject({ cached: true });
     });
 
-    test("without hits is an answer; what is none is filings_unavailable", async () => {
+    test("without hits is a valid answer; an answer of another form is filings_unavailable", async () => {
       const none = { timed_out: false, hits: { total: { value: 0, relation: "eq" }, hits: [] } };
       upstream.serve("search", `/LATEST/search-index?q=nothing&${dates}&from=9900`, JSON.stringify(none));
       const query = `q=nothing&from=9900&startdt=2024-01-01&enddt=2024-12-31`;
@@ -690,7 +687,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
     expect(await service.meter("trawl_filings_answers_total", 'operation="resolve"')).toBeGreaterThan(0);
   });
 
-  describe("an upstream that does wrong", () => {
+  describe("a failing upstream", () => {
     const WRONGS: readonly Wrong[] = [
       "garbage",
       "cut",
@@ -703,7 +700,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       "hung_up",
       "large",
     ];
-    test("is a named error, nothing of it is kept, and the next request works", async () => {
+    test("is a named error; nothing is stored, and the next request works", async () => {
       const one = async (wrong: Wrong, n: number): Promise<unknown> => {
         const cik = 9_200_000 + n;
         serveFiler(cik, [{ accession: accession(1), date: "2024-01-02", form: "8-K" }]);
@@ -722,7 +719,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
       );
     }, 60_000);
 
-    test("and says nothing is a timeout at the time that was given", async () => {
+    test("that does not answer is a timeout at the requested time", async () => {
       serveFiler(9_200_100, []);
       upstream.fail("hang", { where: "CIK0009200100" });
       const began = performance.now();
@@ -733,7 +730,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
     }, 30_000);
 
     // The last test: its pause lasts.
-    test("and throttles with status 200 pauses all requests; stored answers are still given", async () => {
+    test("that throttles with status 200 pauses all requests; stored answers are still used", async () => {
       serveFiler(9_200_101, []);
       upstream.fail("throttled_200", { times: 1, where: "CIK0009200101" });
       expect(await get("/companies/9200101/submissions")).toMatchObject({
@@ -751,7 +748,7 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
 });
 
 describe.each(SETUPS.slice(0, 1))("without an identity, $setup", ({ start }) => {
-  test("everything says that the filing system is not turned on", async () => {
+  test("every operation answers filings_not_configured", async () => {
     const service = await start({});
     try {
       const { get, document } = called(service);

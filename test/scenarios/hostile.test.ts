@@ -172,7 +172,7 @@ describe.each(SETUPS)("hostile URLs, $setup", ({ start }) => {
     expect(connections).toBe(0);
   });
 
-  test("lead to what may be fetched by no other route either", async () => {
+  test("are refused by every other route as well", async () => {
     const { attempts } = await service.fetch({ url: `http://127.0.0.1:${port}/` });
     expect(attempts).toMatchObject([{ tier: "egress", reason: BLOCKED }]);
   });
@@ -192,13 +192,13 @@ describe.each(SETUPS)("ways around the rules, $setup", ({ start }) => {
     ["http://[::1", INVALID],
     ["http://a..test/", INVALID],
     [`/?${"x".repeat(8_192)}`, INVALID],
-  ])("a redirect to %s is %s, and says where it came from", async (location, error) => {
+  ])("a redirect to %s is %s, with the redirect in the answer", async (location, error) => {
     const site = sites.site({ "/": redirect(location) });
     const fetched = await service.fetch({ url: `${site.origin}/` });
     expect(fetched).toMatchObject({ http: 200, error, status: null, tier: null, text: "" });
   });
 
-  test("this service is no destination, by address, by name or by redirect", async () => {
+  test("the service itself is refused by address, by name and by redirect", async () => {
     const own = new URL(service.url).port;
     const name = sites.name("ourselves", ["127.0.0.1"]);
     const site = sites.site({ "/": redirect(`http://${name}:${own}/metrics`) });
@@ -211,7 +211,7 @@ describe.each(SETUPS)("ways around the rules, $setup", ({ start }) => {
     }
   });
 
-  test("a name that changes its address between two questions is judged each time", async () => {
+  test("a name that changes its address between two lookups is checked each time", async () => {
     const site = sites.site({ "/": { body: article("Never seen") } }, "changing");
     sites.name("changing", [["127.0.0.1"], ["169.254.169.254"]]);
     const robots = await service.fetch({ url: `${site.origin}/` });
@@ -348,7 +348,7 @@ describe.each(SETUPS)("a hostile site, $setup", ({ start }) => {
     expect(await service.meter("trawl_http_requests_total", 'status="5xx"')).toBe(0);
   });
 
-  test("with 50 MB of nested tags is read within its limits, and others meanwhile", async () => {
+  test("with 50 MB of nested tags is read within its limits, and does not block other fetches", async () => {
     const nested = Buffer.alloc(50_000_000, "<div>");
     const quiet = sites.site({ "/": { body: article("Meanwhile") } });
     const loud = sites.site({ "/": { body: nested } });

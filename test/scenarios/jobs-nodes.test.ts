@@ -29,7 +29,7 @@ describe.skipIf(missing)("a job whose nodes die", () => {
     await sites?.close();
   });
 
-  test("is done whole, each item once, and asks for no more again than was in flight", async () => {
+  test("finishes every item once, and repeats at most the items in flight", async () => {
     const pages: Site[] = Array.from({ length: SITES }, () => sites.site({ "*": { body: article("Page") } }));
     const items = Array.from({ length: ITEMS }, (_, n) => ({ url: `${pages[n % SITES]!.origin}/${n}` }));
     const created = await cluster.insist("POST", "/v1/batch/fetch", { items, idempotency_key: "nodes" });

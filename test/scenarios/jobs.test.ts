@@ -18,7 +18,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     return Array.from({ length: count }, (_, n) => `${made[n % hosts]!.origin}/${n}`);
   }
 
-  test("run items as the single endpoint does, each once, and keep what came of them", async () => {
+  test("run items as the single endpoint does, each once, and store the results", async () => {
     const site = sites.site({ "/a": { body: article("Page A") } });
     const { host } = site;
     const response = await jobs.create([
@@ -58,7 +58,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     expect([phase, problems]).toEqual(["completed", []]);
   });
 
-  test("take larger PDFs than a single fetch, unless they say how large", async () => {
+  test("accept larger PDFs than a single fetch, unless items set max_bytes", async () => {
     const picture = Buffer.alloc(18 * 2 ** 20, "a");
     const body = writePdf({ pages: [{ lines: ["The report"] }, { picture }] });
     const site = sites.site({ "*": { body, headers: { "content-type": "application/pdf" } } });
@@ -76,7 +76,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     expect((await service.call("GET", whole.result.body_url)).bytes.equals(body)).toBe(true);
   });
 
-  test("sent twice at the same moment are one job", async () => {
+  test("sent twice at the same time are one job", async () => {
     const body = { items: pages(300, 5).map((url) => ({ url })), idempotency_key: "the same" };
     const response = await Promise.all(
       [0, 1, 2].map(() => service.call("POST", "/v1/batch/fetch", { body })),
@@ -86,7 +86,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     expect((await jobs.finished(response[0]!.json.job_id)).counts.done).toBe(300);
   });
 
-  test("leave one slow site alone while the others go on", async () => {
+  test("finish the items of other sites while one site is slow", async () => {
     const slow = sites.site({
       "*": async () => {
         await sleep(400);
@@ -104,7 +104,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     expect((await jobs.finished(job_id)).counts.done).toBe(260);
   });
 
-  test("are tried again while they fail for a passing reason", async () => {
+  test("retry items that fail for a transient reason", async () => {
     let asked = 0;
     const site = sites.site({
       "/": () => (asked++ === 0 ? { status: 503, body: "later" } : { body: article("At last") }),
@@ -116,7 +116,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     expect(second!.at_ms - first!.at_ms).toBeGreaterThanOrEqual(5_000);
   });
 
-  test("cancelled send nothing more after two seconds and keep what was finished", async () => {
+  test("that are cancelled send no request after two seconds, and keep finished items", async () => {
     const slow = async (): Promise<Page> => {
       await sleep(300);
       return { body: article("Slow") };
@@ -146,7 +146,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     hook.server.close();
   });
 
-  test("call back when they are over, and say what came of it", async () => {
+  test("call back when they are finished, with the counts", async () => {
     const hook = await receiver();
     const { job_id } = (await jobs.create([{ url: pages(1, 1)[0]! }], { callback_url: hook.url })).json;
     const { finished_at } = await jobs.finished(job_id);
@@ -159,7 +159,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     hook.server.close();
   });
 
-  test("do not call back where they may not", async () => {
+  test("do not call back to a forbidden destination", async () => {
     const url = "http://10.1.2.3/hook";
     const { job_id } = (await jobs.create([{ url: pages(1, 1)[0]! }], { callback_url: url })).json;
     await jobs.finished(job_id);
@@ -168,7 +168,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
       .toBe("blocked_destination");
   });
 
-  test("go on where they were when everything is killed in the middle", { timeout: 180_000 }, async () => {
+  test("continue where they were after all processes were killed", { timeout: 180_000 }, async () => {
     const urls = pages(400, 10, { body: article("Kept") });
     const hook = await receiver();
     const response = await jobs.create(
@@ -205,7 +205,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
 describe.each(SETUPS.filter(({ setup }) => setup === "embedded"))(
   "batches of searches, $setup",
   ({ start }) => {
-    test("find what there is", { timeout: 120_000 }, async () => {
+    test("answer every query", { timeout: 120_000 }, async () => {
       const service = await start();
       const jobs = client(service);
       const items = [{ query: "when was the lighthouse lit" }, { query: "xyzzy plugh", max_results: 3 }];

@@ -54,7 +54,7 @@ describe.each(CASES)("the ladder with $browser and an archive, $setup", ({ start
     expect(dom.bytes.toString()).toContain("In the 12. year");
   }, 90_000);
 
-  test("a page that is forbidden to us, in the browser too, comes from the archive", async () => {
+  test("a page that answers 403, to the browser as well, comes from the archive", async () => {
     const site = sites.site({ "/page": { status: 403, body: article("No") } });
     const fetched = await service.fetch({ url: `${site.origin}/page`, timeout_s: 60 });
     expect(fetched).toMatchObject({

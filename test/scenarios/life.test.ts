@@ -21,10 +21,10 @@ async function isListening(address: string): Promise<boolean> {
   }
 }
 
-describe.each(SETUPS)("a life, $setup", ({ start }) => {
+describe.each(SETUPS)("the life of a service, $setup", ({ start }) => {
   const { sites, service } = scenario(start);
 
-  test("begins with a key that is printed once and works ever after", async ({ annotate }) => {
+  test("begins with a key that is printed once and keeps working", async ({ annotate }) => {
     const fresh = await start({ TRAWL_ADMIN_KEY: "" });
     try {
       const keys = [...fresh.stdout().matchAll(/\bak_[A-Za-z0-9]{43}\b/g)].map(([key]) => key);
@@ -48,7 +48,7 @@ describe.each(SETUPS)("a life, $setup", ({ start }) => {
     }
   });
 
-  test("does not begin where somebody listens already, and says so", async () => {
+  test("does not begin on a port that is in use, and says so", async () => {
     const port = new URL(service.url).port;
     await expect(start({ PORT: port })).rejects.toThrow(
       /Cannot listen on 127\.0\.0\.1:\d+: the address is taken/,
@@ -56,7 +56,7 @@ describe.each(SETUPS)("a life, $setup", ({ start }) => {
     expect((await service.call("GET", "/health", { key: null })).status).toBe(200);
   });
 
-  test("ends on SIGTERM when what is in flight has been answered, and takes nothing new", async () => {
+  test("ends on SIGTERM after it has answered the requests in flight, and accepts no new ones", async () => {
     const door = gate();
     const site = sites.site({
       "/": async (): Promise<Page> => {
@@ -88,7 +88,7 @@ describe.each(SETUPS)("a life, $setup", ({ start }) => {
     expect(site.hits("/")).toBe(1);
   });
 
-  test.each(["SIGTERM", "kill -9"])("goes on after %s where it was", async (how) => {
+  test.each(["SIGTERM", "kill -9"])("continues after %s with its stored state", async (how) => {
     const body = randomBytes(300_000);
     const site = sites.site({
       "/page": { body: article("Kept") },
@@ -130,7 +130,7 @@ describe.each(SETUPS)("a life, $setup", ({ start }) => {
     expect({ hits: site.arrivals.length, walled: walled.arrivals.length }).toEqual(seen);
   });
 
-  test("loses by kill -9 nothing that was answered, in the middle of everything", async () => {
+  test("loses no answered page by kill -9 under load", async () => {
     const MANY = 60;
     const many = Array.from({ length: MANY }, (_, n) => sites.site({ "/": { body: article(`Page ${n}`) } }));
     let answered = 0;

@@ -29,7 +29,7 @@ describe.skipIf(missing)("nodes", () => {
     Array.from({ length: count }, (_, n) => sites.site({ "*": { body: article(`Page ${n}`) } }));
   const whole = { status: 200, json: { error: null } };
 
-  test("share the work, and tell of themselves", async () => {
+  test("share the work and report their state", async () => {
     const pages = many(12);
     const answers = await Promise.all(pages.map(({ origin }) => ask(`${origin}/`)));
     for (const answer of answers) expect(answer).toMatchObject(whole);
@@ -67,7 +67,7 @@ describe.skipIf(missing)("nodes", () => {
       expect(arrivals.length).toBe(new Set(arrivals.map(({ path }) => path)).size);
   }, 120_000);
 
-  test("take over from one that was killed, within its lease and half a second", async () => {
+  test("take over the partitions of a killed node within its lease and half a second", async () => {
     const [, , victim] = cluster.nodes;
     const pages = many(30);
     const asked = pages.map(({ origin }) => insist(`${origin}/slow`));
@@ -82,7 +82,7 @@ describe.skipIf(missing)("nodes", () => {
     expect(took_ms).toBeLessThan(5_000);
   }, 60_000);
 
-  test("say so while the bus is away, and go on by themselves when it is back", async () => {
+  test("answer 503 while the bus is away, and resume by themselves when it is back", async () => {
     await cluster.add("worker");
     await cluster.settled();
     const gateway = cluster.nodes[0]!;
@@ -98,7 +98,7 @@ describe.skipIf(missing)("nodes", () => {
     await cluster.settled();
   }, 60_000);
 
-  test("cut off from the bus, one starts nothing more, and the others do its work", async () => {
+  test("cut off from the bus, a node starts no request, and the other nodes take over", async () => {
     const victim = cluster.nodes.at(-1)!;
     victim.links.bus.cut();
     const began = performance.now();

@@ -37,7 +37,7 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
   const all = (site: Site, count: number) =>
     Promise.all(Array.from({ length: count }, (_, n) => service.fetch({ url: `${site.origin}/${n}` })));
 
-  test("keeps requests one delay apart, robots.txt among them (TRAWL_POLITE_DELAY_MS)", async () => {
+  test("keeps requests one delay apart, including robots.txt (TRAWL_POLITE_DELAY_MS)", async () => {
     const site = sites.site(paged(8, { body: article("Apart") }));
     // How late this process may have looked at its own clock.
     const lateness = monitorEventLoopDelay({ resolution: 1 });
@@ -52,20 +52,20 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     expect(usualDelayOf(site)).toBeLessThan(DELAY_MS * 1.5);
   });
 
-  test("never has more in flight than slots, and fills them (TRAWL_POLITE_CONCURRENCY)", async () => {
+  test("never has more requests in flight than slots, and uses all slots (TRAWL_POLITE_CONCURRENCY)", async () => {
     const site = sites.site(paged(6, slow));
     await all(site, 6);
     expect(site.most()).toBe(SLOTS);
   });
 
-  test("lets no site wait for another", async () => {
+  test("lets no site delay another", async () => {
     const many = Array.from({ length: 20 }, () => sites.site({ "/": { body: article("Many") } }));
     await Promise.all(many.map(({ origin }) => service.fetch({ url: `${origin}/` })));
     const firsts = many.map(({ arrivals }) => arrivals[0]!.at_ms);
     expect(Math.max(...firsts) - Math.min(...firsts)).toBeLessThan(20 * DELAY_MS * 0.5);
   });
 
-  test("counts hosts of one registrable domain as one site, other sites' hosts not", async () => {
+  test("counts hosts of one registrable domain as one site, and hosts of other domains as others", async () => {
     const one = sites.site({ "/": { body: article("One") } }, "a.together");
     const two = sites.site({ "/": { body: article("Two") } }, "b.together");
     await Promise.all([one, two].map(({ origin }) => service.fetch({ url: `${origin}/` })));
@@ -74,7 +74,7 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     expect(starts[3]! - starts[0]!).toBeGreaterThan(3 * (DELAY_MS - 50));
   });
 
-  test("honours Crawl-delay, and says domain_busy at once when that is too long", async () => {
+  test("honours Crawl-delay, and answers domain_busy at once when the delay is too long", async () => {
     const robots: Page = { type: "text/plain", body: "User-agent: *\nCrawl-delay: 2" };
     const site = sites.site({ ...paged(3, { body: article("Delayed") }), "/robots.txt": robots });
     await all(site, 2);
@@ -94,7 +94,7 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     expect(closed.hits("/")).toBe(0);
   });
 
-  test("says domain_busy when the queue is too long, and answers all other callers", async () => {
+  test("answers domain_busy when the queue is too long, and serves all other callers", async () => {
     const site = sites.site(paged(90, { body: article("Queue") }));
     const answers = await all(site, 90);
     const served = answers.filter(({ error }) => error === null);
@@ -116,7 +116,7 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     }
   }, 40_000);
 
-  test("answers politeness_timeout when the real wait overran", async () => {
+  test("answers politeness_timeout when the real wait exceeds the limit", async () => {
     const door = gate();
     const heldPage = async (): Promise<Page> => {
       await door.opened;
@@ -143,7 +143,7 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     expect(delaysOf(site).at(-1)).toBeGreaterThanOrEqual(3_000 - TOLERANCE_MS);
   });
 
-  test("says domain_busy while a long Retry-After runs", async () => {
+  test("answers domain_busy during a long Retry-After", async () => {
     const wall: Page = { status: 429, headers: { "Retry-After": "120" }, body: "slow down" };
     const site = sites.site({ "/wall": wall, "/next": { body: article("Next") } });
     await service.fetch({ url: `${site.origin}/wall`, tiers: ["direct"] });
@@ -154,7 +154,7 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     expect(site.hits("/next")).toBe(0);
   });
 
-  test("leaves a domain alone after three fetches in a row that failed on every route", async () => {
+  test("skips a domain after three fetches in a row that failed on every route", async () => {
     const site = sites.site({ "/wall": CHALLENGE, "/fine": { body: article("Fine") } });
     const wall = () => service.fetch({ url: `${site.origin}/wall` });
     const fine = (): Promise<FetchResponse> => service.fetch({ url: `${site.origin}/fine`, cache_ttl_s: 0 });
@@ -176,7 +176,7 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     expect(await service.fetch({ url: `${site.origin}/fine` })).toMatchObject({ error: null, cached: true });
   }, 40_000);
 
-  test("knows a host that does not exist after two fetches, and answers at once (domain_dead)", async () => {
+  test("answers at once for a host that two fetches found missing (domain_dead)", async () => {
     const url = "http://nobody-is-here.test/";
     const ask = () => service.fetch({ url, cache_ttl_s: 0 });
     const first = await ask();

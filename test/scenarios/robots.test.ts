@@ -9,7 +9,7 @@ const robots = (...lines: string[]): Page => ({ type: "text/plain", body: lines.
 describe.each(SETUPS)("robots.txt, $setup", ({ start }) => {
   const { sites, service } = scenario(start);
 
-  test("keeps us out of what it disallows, and the answer quotes the line (robots_disallowed)", async () => {
+  test("is obeyed where it disallows a path, and the answer quotes the line (robots_disallowed)", async () => {
     const site = sites.site({
       "/robots.txt": robots("User-agent: *", "Disallow: /private/", "Allow: /private/open"),
       "/private/a": { body: article("Secret") },
@@ -33,7 +33,7 @@ describe.each(SETUPS)("robots.txt, $setup", ({ start }) => {
     expect(site.hits("/robots.txt")).toBe(1);
   });
 
-  test("is obeyed as it speaks to the crawler's own name, whatever it says to others", async () => {
+  test("is obeyed in the group of the crawler's own name, whatever other groups say", async () => {
     const site = sites.site({
       "/robots.txt": robots("User-agent: *", "Disallow: /", "", "User-agent: Trawl", "Disallow: /mine"),
       "/": { body: article("Home") },
@@ -43,7 +43,7 @@ describe.each(SETUPS)("robots.txt, $setup", ({ start }) => {
     expect(await service.fetch({ url: `${site.origin}/mine` })).toMatchObject({ error: "robots_disallowed" });
   });
 
-  test("is read once for all callers at the same time, and across redirects", async () => {
+  test("is read once for concurrent callers, and across redirects", async () => {
     const target = sites.site({ "/rules": robots("User-agent: *", "Disallow: /no") });
     const site = sites.site({
       "/robots.txt": redirect(`${target.origin}/rules`),
@@ -61,18 +61,25 @@ describe.each(SETUPS)("robots.txt, $setup", ({ start }) => {
   });
 
   // 4xx except 429 means no rules.
-  test.each([400, 401, 403, 404, 410, 418])("with %i has no rules", async (status) => {
+  test.each([400, 401, 403, 404, 410, 418])("with status %i has no rules", async (status) => {
     const site = sites.site({ "/robots.txt": { status }, "/": { body: article("Home") } });
     expect(await service.fetch({ url: `${site.origin}/` })).toMatchObject({ error: null });
   });
 
-  test.each([429, 500, 502, 503])("with %i and without a copy disallows everything", async (status) => {
-    const site = sites.site({ "/robots.txt": { status }, "/": { body: article("Home") } });
-    const answer = await service.fetch({ url: `${site.origin}/` });
-    expect(answer).toMatchObject({ http: 200, error: "robots_disallowed", error_detail: expect.any(String) });
-    expect(answer.attempts).toMatchObject([{ tier: "robots", reason: "robots_unreachable" }]);
-    expect(site.hits("/")).toBe(0);
-  });
+  test.each([429, 500, 502, 503])(
+    "with status %i and without a stored copy disallows everything",
+    async (status) => {
+      const site = sites.site({ "/robots.txt": { status }, "/": { body: article("Home") } });
+      const answer = await service.fetch({ url: `${site.origin}/` });
+      expect(answer).toMatchObject({
+        http: 200,
+        error: "robots_disallowed",
+        error_detail: expect.any(String),
+      });
+      expect(answer.attempts).toMatchObject([{ tier: "robots", reason: "robots_unreachable" }]);
+      expect(site.hits("/")).toBe(0);
+    },
+  );
 
   test("of a host that does not answer is left to the ladder", async () => {
     const host = sites.name("unreachable", ["127.0.0.1"]);
@@ -86,7 +93,7 @@ describe.each(SETUPS)("robots.txt, $setup", ({ start }) => {
     ]);
   });
 
-  test("larger than 500 KiB is read as far as that", async () => {
+  test("larger than 500 KiB is read up to that size", async () => {
     const filler = "# a comment that fills the file\n".repeat(20_000);
     const site = sites.site({
       "/robots.txt": {

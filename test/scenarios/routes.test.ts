@@ -55,7 +55,7 @@ async function renderer(): Promise<Server> {
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
-describe.each(SETUPS)("the upper routes, $setup", ({ start }) => {
+describe.each(SETUPS)("the routes archive, proxy and proxy_render, $setup", ({ start }) => {
   let archive: Site;
   let servers: Server[] = [];
   const { sites, service } = scenario(start, async (web) => {
@@ -97,7 +97,7 @@ describe.each(SETUPS)("the upper routes, $setup", ({ start }) => {
   const served = (exit: boolean, body: string) => (arrival: Arrival) =>
     (arrival.headers["x-exit"] !== undefined) === exit ? { body } : { status: 403 };
 
-  test("a page that is gone is had from the archive, with the time it was taken", async () => {
+  test("a page that is gone comes from the archive, with the time of the capture", async () => {
     const site = sites.site({});
     const url = `${site.origin}/page`;
     const found = await service.fetch({ url });
@@ -117,7 +117,7 @@ describe.each(SETUPS)("the upper routes, $setup", ({ start }) => {
     expect(found.attempts.map(({ reason }) => reason)).toEqual(["http_404", "ok"]);
   });
 
-  test("a host that does not exist is, too", async () => {
+  test("a page of a host that does not exist comes from the archive, too", async () => {
     const url = `http://nobody.test:${sites.port}/page`;
     expect(await service.fetch({ url })).toMatchObject({
       tier: "archive",
@@ -134,19 +134,19 @@ describe.each(SETUPS)("the upper routes, $setup", ({ start }) => {
     ["ancient", "archive_not_found", null],
     ["notice", "archive_bad_answer", 200],
     ["throttled", "archive_rate_limited", 429],
-  ])("the archive's trouble (%s) leaves the page's own last word", async (path, reason, status) => {
+  ])("a failure of the archive (%s) does not replace the page's own status", async (path, reason, status) => {
     const site = sites.site({});
     const gone = await service.fetch({ url: `${site.origin}/${path}` });
     expect(gone).toMatchObject({ error: "http_404", status: 404, archived_at: null });
     expect(gone.attempts.at(-1)).toMatchObject({ tier: "archive", reason, status });
   });
 
-  test("the archive is asked under its own rules", () => {
+  test("the archive is requested under its own robots.txt and politeness", () => {
     expect(archive.hits("/robots.txt")).toBe(1);
     expect(archive.most()).toBeLessThanOrEqual(2);
   });
 
-  test("a host that blocks us is had through the residential network, by one exit, for its price", async () => {
+  test("a page of a blocking host comes through the residential proxy, by one exit, for its price", async () => {
     const exits: string[] = [];
     const page = served(true, article("Open", TEXT));
     const site = sites.site({
@@ -179,7 +179,7 @@ describe.each(SETUPS)("the upper routes, $setup", ({ start }) => {
     expect(JSON.stringify(found) + service.stderr()).not.toContain("secret");
   });
 
-  test("or from the rendering service, when that is blocked as well", async () => {
+  test("a page of a host that blocks the proxy as well comes from the rendering service", async () => {
     const site = sites.site({ "/": { status: 403 }, "/broke": { status: 403 } });
     const found = await service.fetch({ url: `${site.origin}/`, allow_archive: false });
     expect(found).toMatchObject({
@@ -208,7 +208,7 @@ describe.each(SETUPS)("the upper routes, $setup", ({ start }) => {
     });
   });
 
-  test("three fetches had through premium routes only make them required", async () => {
+  test("after three fetches that only premium routes completed, the host requires them", async () => {
     const site = sites.site({ "/": served(true, article("Open", TEXT)) });
     const fields = { url: `${site.origin}/`, allow_archive: false, cache_ttl_s: 0 };
     for (let time = 0; time < 3; time++) expect((await service.fetch(fields)).tier).toBe("proxy");
@@ -229,13 +229,13 @@ describe.each(SETUPS)("the upper routes, $setup", ({ start }) => {
     expect(await service.fetch(fields)).toMatchObject({ error: null, tier: "proxy" });
   });
 
-  test("what was spent is the quota's sum", async () => {
+  test("the quota shows the sum of the costs", async () => {
     // Gateways tell it about once a second.
     const spent = async () => (await service.call("GET", "/v1/quota")).json.project.spend.used as string;
     await expect.poll(spent, { timeout: 5_000 }).toBe("0.140000");
   });
 
-  test("a proxy that is not there is told as its own trouble", async () => {
+  test("an unreachable proxy is reported as proxy_unreachable", async () => {
     const port = await freePort();
     const other = await start({
       TRAWL_DNS_SERVERS: sites.dns,

@@ -23,7 +23,7 @@ const ALONE = SETUPS.filter(({ setup }) => setup === "embedded");
 describe.each(ALONE)("a fresh clone, $setup", ({ start }) => {
   const { sites, service } = scenario(start);
 
-  test("is ready, and finds something true at once", async () => {
+  test("is ready, and finds a page at once", async () => {
     const ready = await service.call("GET", "/ready", { key: null });
     expect([ready.status, ready.json.checks.search]).toEqual([200, "ok"]);
     const search = searching(service);
@@ -49,7 +49,7 @@ describe.each(ALONE)("a fresh clone, $setup", ({ start }) => {
     });
   });
 
-  test("finds by letters without their marks, by language and by period", async () => {
+  test("finds words without their diacritics, by language and by period", async () => {
     const search = searching(service);
     const german = await search({ query: "kustenweg", language: "de" });
     expect(german.results.map(({ url }) => url)).toEqual([`${service.url}/demo/inselweg`]);
@@ -58,7 +58,7 @@ describe.each(ALONE)("a fresh clone, $setup", ({ start }) => {
     expect(old.results).toEqual([]);
   });
 
-  test("says honestly that it found nothing", async () => {
+  test("answers without an error when there is no result", async () => {
     expect(await searching(service)({ query: "xyzzy plugh" })).toMatchObject({
       results: [],
       error: null,
@@ -67,7 +67,7 @@ describe.each(ALONE)("a fresh clone, $setup", ({ start }) => {
     });
   });
 
-  test("shows the demo site to people, and has it in its cache, though it is no destination", async () => {
+  test("serves the demo site, and has it in its cache although its own address is forbidden", async () => {
     const url = `${service.url}/demo/lighthouse`;
     const page = await service.call("GET", "/demo/lighthouse", { key: null });
     expect(page.bytes.toString()).toContain("Skarn Head");
@@ -84,7 +84,7 @@ describe.each(ALONE)("a fresh clone, $setup", ({ start }) => {
     expect(await service.fetch({ url, cache_ttl_s: 0 })).toMatchObject({ error: "blocked_destination" });
   });
 
-  test("finds what it fetched, as it was last, and not what is gone or does not want to be found", async () => {
+  test("finds the last version of fetched pages, and no pages that are gone or say noindex", async () => {
     const search = searching(service);
     let there = true;
     const site = sites.site({
@@ -109,7 +109,7 @@ describe.each(ALONE)("a fresh clone, $setup", ({ start }) => {
     expect((await search({ query: "xanthophyll" })).results).toEqual([]);
   });
 
-  test("is a command, too", async () => {
+  test("is available as a command", async () => {
     expect(await service.trawl("search", "tide", "mill", "--max", "1", "--key", service.key)).toMatchObject({
       query: "tide mill",
       results: [{ url: `${service.url}/demo/tide-mill` }],
@@ -185,7 +185,7 @@ describe.each(SETUPS)("with an instance and a fallback, $setup", ({ start }) => 
     fallback.close();
   });
 
-  test("the primary answers, once for all who ask the same", async () => {
+  test("the instance answers one request for all callers of the same query", async () => {
     const search = searching(service);
     const answers = await Promise.all(Array.from({ length: 8 }, () => search({ query: "plenty" })));
     for (const answer of answers)
@@ -194,18 +194,18 @@ describe.each(SETUPS)("with an instance and a fallback, $setup", ({ start }) => 
     expect(fallback.asked).toHaveLength(0);
   });
 
-  test("its address is still no destination for callers", async () => {
+  test("the instance's address is still forbidden to callers", async () => {
     expect(await service.fetch({ url: `${instance.url}/` })).toMatchObject({ error: "blocked_destination" });
   });
 
-  test("the demo site is not there, and neither is the built-in index", async () => {
+  test("there is no demo site and no built-in index", async () => {
     expect((await service.call("GET", "/demo/lighthouse", { key: null })).status).toBe(404);
   });
 
   test.each([
     ["rare", "too_few_results"],
     ["walled", "captcha_engines"],
-  ])("a search for something %s goes on to the fallback: %s", async (query, fallback_reason) => {
+  ])("a search for something %s uses the fallback: %s", async (query, fallback_reason) => {
     const answer = await searching(service)({ query });
     expect(answer).toMatchObject({
       provider: "fallback",
@@ -217,7 +217,7 @@ describe.each(SETUPS)("with an instance and a fallback, $setup", ({ start }) => 
     expect(answer.results[0]!.engines).toEqual(["mojeek", "fallback_api"]);
   });
 
-  test("a project's budget is reserved before and settled after, and ends", async () => {
+  test("a project's budget is reserved before a search, settled after it, and used up", async () => {
     const search = searching(service);
     await service.trawl("project", "create", "thrifty");
     await service.trawl("project", "budget", "thrifty", "0.60");
