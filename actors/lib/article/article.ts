@@ -1,5 +1,5 @@
 /**
- * HTML to main text, ArticleMeta and what there is of a paywall, from one parse. A function of its arguments: no clock,
+ * Reads main text, ArticleMeta and paywall of an HTML page, from one parse. A function of its arguments: no clock,
  * no network, no recursion, and a limit on everything (tree.ts has them).
  */
 import type { ArticleMeta } from "../../../schemas/fetch.ts";
@@ -22,10 +22,10 @@ import { chancesOf, selectLines } from "./score.ts";
 import { buildTree, type Tree } from "./tree.ts";
 import { findGates, isDeclaredClosed, readPaywall } from "../content/paywall.ts";
 
-/** A page whose lines show less may take its text from its JSON-LD, when there is so much there. */
+/** With less text than THIN_CHARS in its lines, a page takes its text from its JSON-LD, if that has CARRIED_CHARS. */
 const THIN_CHARS = 500;
 const CARRIED_CHARS = 200;
-/** Below it for every line, the page has no text. */
+/** If no line reaches this chance, the page has no text. */
 const MIN_LIKELY = 0.2;
 /**
  * A line is taken when it is likelier than this share of the expected F1. One half is the best for word F1 as a mean over
@@ -34,9 +34,9 @@ const MIN_LIKELY = 0.2;
  */
 const EVEN = 0.5;
 const STRICT = 0.65;
-/** A longer line stands once in the text, however often the page repeats it. */
+/** A longer line is in the text once, even if the page repeats it. */
 const REPEATED_CHARS = 40;
-/** Except where repeating means something: code, rows, list items. */
+/** Except where repetition has a meaning: code, rows, list items. */
 const REPEATING: ReadonlySet<string> = new Set(["pre", "td", "th", "li", "dd"]);
 
 export interface ReadHtml {
@@ -46,22 +46,22 @@ export interface ReadHtml {
   readonly paywall: "none" | "metered" | "hard" | "unknown";
   readonly paywall_evidence: readonly string[];
   readonly kind: PageKind;
-  /** For an operator: limits that were met, text that is not from the page's elements. */
+  /** For an operator: limits that were reached, and text that does not come from the page's elements. */
   readonly note: string | null;
 }
 
 export interface Survey {
   readonly page: Page;
   readonly lines: readonly Line[];
-  /** Lines the rules for articles would keep. */
+  /** Lines that the rules for articles select. */
   readonly prose: ReadonlySet<number>;
   readonly traits: Traits;
-  /** Numbers of each line, `width` of them a line. */
+  /** The features of all lines, `width` numbers for each line. */
   readonly rows: Float32Array;
   readonly width: number;
 }
 
-/** The lines of a page and what is known of each, before any is chosen. What learns the weights reads the same. */
+/** The lines of a page with their features, before any is chosen. The training bench reads the same. */
 export function surveyOf(tree: Tree, linked: LinkedData, url: string): Survey {
   const page = readPage(tree, isDeclaredClosed(tree, linked));
   const lines = toLines(page, unseenInline(page));
@@ -90,7 +90,7 @@ export function surveyOf(tree: Tree, linked: LinkedData, url: string): Survey {
   return { page, lines, prose, traits, rows, width };
 }
 
-/** For each row of numbers, `width` of them a line, the chance that the line is text. */
+/** For each line of `width` features, the chance that the line is text. */
 export type Weigh = (rows: Float32Array, width: number) => number[];
 
 /** What a page is and says. `weigh` and `choose` are overridden by the training bench, which learns weights and judges them on other pages. */
@@ -111,24 +111,24 @@ export function readHtml(
     lines.map((line) => wordsIn(line.text)),
     kind === "article" ? STRICT : EVEN,
   );
-  // Where no line is likely to be text there is none: a shell, a wall of links.
+  // If no line is likely to be text, the page has none: it is empty until its scripts run, or it is a list of links.
   const hasLikelyLine = chances.some((chance) => chance >= MIN_LIKELY);
   const closed = isDeclaredClosed(tree, linked);
   const unseen = unseenAnywhere(page);
   const captioned = captions(page);
   const lineTexts = new Set<string>();
   const read = lines.flatMap(({ node, tag, text }, i) => {
-    // Hidden text of a page that is not free is never used.
+    // Hidden text of a paid page is never used.
     if (!hasLikelyLine || !picked[i] || (closed && unseen[node])) return [];
     if (kind === "article" && captioned[node]) return [];
-    // A carousel's clones, a heading set twice for wide and narrow screens. One paragraph after itself is meant so.
+    // Repetitions by layout: clones of a carousel, a heading for wide and for narrow screens. A paragraph directly after itself is intended.
     const above = lines[i - 1];
     const beside = above?.text === text && tree.parent[above.node] === tree.parent[node];
     if (text.length > REPEATED_CHARS && !REPEATING.has(tag) && !beside && lineTexts.has(text)) return [];
     lineTexts.add(text);
     return [i];
   });
-  // The text of a gate is not article text; readPaywall reads it.
+  // The text of a paywall notice is not article text; readPaywall reads it.
   const gates = findGates({ tree, words: page.words, unseen, lines, article_lines: read });
   const reliable = read.filter(
     (i) => !gates.some((gate) => lines[i]!.node >= gate && lines[i]!.node < tree.end[gate]!),

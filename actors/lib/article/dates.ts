@@ -5,9 +5,9 @@
  */
 
 const DAY_MS = 86_400_000;
-/** The web's pages do not begin earlier; what claims to is a default value. */
+/** There are no earlier web pages: an earlier date is a default value. */
 const MIN_YEAR = 1995;
-/** Clocks differ and articles are dated ahead by a time zone. */
+/** How far ahead a date may be: clocks differ, and articles are dated in other time zones. */
 const AHEAD_MAX_MS = 2 * DAY_MS;
 const DATE_CHARS_MAX = 200;
 
@@ -30,7 +30,7 @@ const MONTHS: ReadonlyMap<string, number> = new Map(
   MONTH_NAMES.flatMap((names, i) => names.split(" ").map((name) => [name, i + 1] as const)),
 );
 
-/** Hours from UTC of the zone names that mean one thing only. */
+/** Hours from UTC of the unambiguous zone names. */
 const ZONES: Readonly<Record<string, number>> = {
   z: 0, utc: 0, gmt: 0, est: -5, edt: -4, cst: -6, cdt: -5, mst: -7, mdt: -6, pst: -8, pdt: -7, cet: 1, cest: 2, bst: 1, mez: 1, mesz: 2, jst: 9, aest: 10,
 }; // prettier-ignore
@@ -197,7 +197,7 @@ function partsOf(raw: string, language: string | null): Parts | null {
   return null;
 }
 
-/** One date, or one at the beginning or inside of a short text; null when it is none, too early or ahead of its time. */
+/** A date, alone or in a short text; null when there is none, or when it is too early or in the future. */
 export function parseDate(text: string, language: string | null, now_ms: number): string | null {
   if (text.length > DATE_CHARS_MAX) return null;
   const parts = partsOf(text, language);
@@ -207,7 +207,7 @@ export function parseDate(text: string, language: string | null, now_ms: number)
 const IN_PATH = /\/((?:19|20)\d{2})[/-](\d{1,2})[/-](\d{1,2})(?=[/_-]|$)/;
 const IN_NAME = /[/_-]((?:19|20)\d{2})(\d{2})(\d{2})(?=[/_.-]|$)/;
 
-/** A day in an address: /2023/01/05/, /2023-01-05-title, _20230105. A month alone says too little. */
+/** A day in an address: /2023/01/05/, /2023-01-05-title, _20230105. A month alone is not enough. */
 export function dateInUrl(url: string, now_ms: number): string | null {
   const found = IN_PATH.exec(url) ?? IN_NAME.exec(url);
   return found && written({ year: Number(found[1]), month: Number(found[2]), day: Number(found[3]) }, now_ms);

@@ -1,6 +1,6 @@
 /**
- * A line as numbers: what it says, where it stands, what stands beside it, what kind of page it stands on.
- * Nothing here knows a site or a language's vocabulary beyond the word lists; score.ts weighs the numbers.
+ * The features of a line: its words, its place in the page, its neighbours, and the kind of page. No feature names a
+ * site, and the only vocabulary is that of the word lists; score.ts weighs the features.
  */
 import { isLdType, type LinkedData } from "./jsonld.ts";
 import type { Line } from "./lines.ts";
@@ -17,7 +17,7 @@ import {
 } from "./marks.ts";
 import type { Tree } from "./tree.ts";
 
-/** What the page says of itself, and how often it uses what kinds of page are made of. */
+/** Features of the whole page: its declarations, and how often it uses elements that are typical of a kind of page. */
 export interface Traits {
   readonly values: readonly number[];
 }
@@ -84,7 +84,7 @@ export function readTraits(
     const parsed = new URL(url);
     path = `${parsed.hostname}${parsed.pathname}`;
   } catch {
-    // An address that is none says nothing.
+    // An invalid address has no features.
   }
   const lower = path.toLowerCase();
   let biggest = 0;
@@ -132,9 +132,9 @@ interface Group {
   images: number;
 }
 export interface Groups {
-  /** The innermost group of alike siblings a node stands in, or -1. */
+  /** The innermost group of similar siblings that contains a node, or -1. */
   readonly of: Int32Array;
-  /** The member of that group a node stands in. */
+  /** The member of that group that contains the node. */
   readonly member: Int32Array;
   readonly list: readonly Group[];
 }
@@ -199,7 +199,7 @@ const ROLE_BITS: Readonly<Record<string, number>> = {
   navigation: 1, banner: 2, contentinfo: 4, complementary: 8, search: 16, main: 32, article: 64, button: 128, table: 256,
 }; // prettier-ignore
 
-/** What every node takes over from those above it, so that a line asks in one step. */
+/** What every node inherits from its ancestors, so that a line reads it in one step. */
 interface Inherited {
   readonly bits: Int32Array;
   readonly trimming: Int32Array;
@@ -268,7 +268,7 @@ const letters = (text: string): { upper: number; digits: number; commas: number;
   return { upper, digits, commas, words };
 };
 
-/** Short lines by what they are for; each pattern is one number of a line. English mostly, because controls mostly are. */
+/** Short lines by their purpose; each pattern is one feature. Mostly English, as most controls are. */
 const SHORT_LINES = [
   // A price and nothing else.
   /^(?:from |now |was |sale(?: price)? |regular price |price:? )*[$€£¥₹]?\s?\d[\d.,]*\s?(?:[$€£¥₹]|usd|eur|gbp|kr)?(?: ?[-–] ?[$€£¥₹]?\s?\d[\d.,]*)?$/i,
@@ -298,12 +298,12 @@ export interface Context {
   readonly traits: Traits;
   readonly chosen: Choice;
   readonly whole: Choice;
-  /** Lines the article's own rules would keep. */
+  /** Lines that the rules for articles select. */
   readonly prose: ReadonlySet<number>;
   readonly title: string;
 }
 
-/** One row of numbers a line; how many there are in a row is FEATURES. */
+/** One row of FEATURES numbers for each line. */
 export function featuresOf(page: Page, context: Context): { rows: Float32Array; width: number } {
   const { tree } = page;
   const { lines, groups, traits, chosen, whole, prose } = context;

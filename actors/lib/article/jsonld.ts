@@ -1,4 +1,4 @@
-/** JSON-LD as pages really have it: repaired once, flattened, and the node that is about this page. It judges no text. */
+/** Reads JSON-LD of real pages: repairs common mistakes, flattens it, and finds the node about this page. */
 
 const DEPTH_MAX = 8;
 const NODES_MAX = 2_000;
@@ -15,7 +15,7 @@ const CLOSING = /(?:-->|\/\*\s*\]\]>\s*\*\/|\/\/\s*\]\]>|\]\]>)\s*;?$/;
 
 function parse(block: string): unknown {
   let bare = block.trim();
-  // A comment around a CDATA section is the most there is.
+  // Some pages wrap the JSON in a comment and a CDATA section.
   for (let wrapper = 0; wrapper < 2; wrapper += 1)
     bare = bare.replace(OPENING, "").replace(CLOSING, "").trim();
   try {
@@ -93,7 +93,7 @@ export function ldText(value: unknown): string | null {
   return null;
 }
 
-/** The names a value comes to: strings, objects with a name, and references to nodes elsewhere. */
+/** The names in a value: strings, objects with a name, and references to other nodes. */
 export function ldNames(value: unknown, { byId }: LinkedData): string[] {
   return [value].flat().flatMap((each): string[] => {
     if (typeof each === "string") {
@@ -127,7 +127,7 @@ const bare = (address: string): string =>
     .replace(/[#?].*$/, "")
     .replace(/\/$/, "");
 
-/** The node about this page: the best type, and of those one that names the page's address. */
+/** The node about this page: the best type, preferably with the page's address. */
 export function ldAbout({ nodes }: LinkedData, addresses: readonly string[]): LdNode | null {
   const pageAddresses = new Set(addresses.map(bare));
   let best: LdNode | null = null;
@@ -153,8 +153,8 @@ export function ldAbout({ nodes }: LinkedData, addresses: readonly string[]): Ld
 const LISTED_MAX = 500;
 
 /**
- * The text a page carries in its JSON-LD, for pages that show next to none. Only what is about this page: an article's
- * body, a question and its answers, a product's description, the names in its list. Never asked of a page that is sold.
+ * The text in a page's JSON-LD, for pages that show almost none. Only text about this page: an article's
+ * body, a question and its answers, a product's description, the names in its list. Never used for a paid page.
  */
 export function ldBody({ nodes }: LinkedData, about: LdNode | null): string {
   const parts: string[] = [];

@@ -1,7 +1,7 @@
 /**
- * What kind of page it is, by votes: what it declares, what it is made of, how its address reads. The kind is reported and
- * decides where a thin page may take its text from; which lines are text does not hang on it (measured: knowing the true
- * kind changed word F1 by 0.001).
+ * The kind of a page, by votes for its declarations, its elements and its address. The kind is reported, and decides where
+ * a thin page may take its text from. It does not decide which lines are text (measured: knowing the true kind changed
+ * word F1 by 0.001).
  */
 import { type TRAIT_NAMES, type Traits, traitOf } from "./features.ts";
 
@@ -17,7 +17,7 @@ export const PAGE_KINDS = [
 export type PageKind = (typeof PAGE_KINDS)[number];
 
 type Trait = (typeof TRAIT_NAMES)[number];
-/** So many votes when the trait is at least so large. */
+/** The number of votes if the trait has at least this value. */
 type Vote = readonly [trait: Trait, at_least: number, votes: number];
 
 const VOTES: Readonly<Record<PageKind, readonly Vote[]>> = {

@@ -1,20 +1,20 @@
-/** From marked nodes to lines, one a block, and which of those lines are text. Order is the page's; words are never changed. */
+/** Turns marked nodes into lines, one for each block, and selects text lines by rules. Order and words are the page's. */
 import { collapse } from "./tree.ts";
 import { type Choice, isHeading, type Page } from "./marks.ts";
 import { beginPattern, ENDINGS, JUNK_LINES, phraseSet, POINTERS } from "./words.ts";
 
 export interface Line {
   readonly text: string;
-  /** The block it stands in. */
+  /** The block that contains it. */
   readonly node: number;
   readonly tag: string;
   /** Share of its characters inside links. */
   readonly link: number;
   /** Never text by itself: "Share", "Advertisement", "3 comments". */
   readonly junk: boolean;
-  /** A way to another page. */
+  /** A link to another page. */
   readonly pointer: boolean;
-  /** What follows an article begins like this. */
+  /** A line with which the part after an article begins. */
   readonly ending: boolean;
 }
 
@@ -26,7 +26,7 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
   const root = 0;
   const lines: Line[] = [];
   let parts = "";
-  /** The last piece of text, because looking at the end of a long concatenation costs its length. */
+  /** The last piece of text: reading the end of a long concatenation takes time in its length. */
   let piece = "";
   let link = 0;
   let chars = 0;
@@ -98,7 +98,7 @@ function glued(piece: string, length: number, page: Page, node: number): boolean
   return /[\p{L}\p{N}]$/u.test(piece.slice(-2)) && /[\p{Lu}\p{N}$€£¥]/u.test(first);
 }
 
-/** Those lines that stand in the chosen node and are not marked there. */
+/** The lines of the chosen node that are not marked. */
 export function linesIn(page: Page, lines: readonly Line[], choice: Choice): Line[] {
   const { tree } = page;
   const out = Uint8Array.from(choice.dropped);

@@ -1,6 +1,6 @@
 /**
- * What of a page is its text: lengths and prose are measured on the flat tree, trimmings are marked, a node is chosen.
- * Marks never change the tree, so each reading of a page starts from the same arrays with marks of its own.
+ * Finds the part of a page with its text: measures lengths and prose on the flat tree, marks boilerplate, and chooses a
+ * node. Marks do not change the tree, so each reading of a page starts from the same arrays with its own marks.
  */
 import { isBlock, type Tree } from "./tree.ts";
 import { BESIDE_ARTICLE, BODY_STRONG, BODY_WEAK, BUILDER, namePattern, TRIMMINGS } from "./words.ts";
@@ -57,7 +57,7 @@ function readSingle(single: string): Named {
   return { flags, words };
 }
 
-/** Each class once a page: the same few stand in hundreds of names. */
+/** By class, once for each page: the same few classes occur in hundreds of names. */
 function readName(name: string, singles: Map<string, Named>): Named {
   let flags = 0;
   let all = " ";
@@ -75,7 +75,7 @@ export interface Measures {
   readonly text: Uint32Array;
   /** Text inside links. */
   readonly link: Uint32Array;
-  /** Paragraph mass: what looks like prose. */
+  /** Characters of text that looks like prose. */
   readonly mass: Float64Array;
   /** Text in the block itself and its inline elements. */
   readonly own: Uint32Array;
@@ -88,9 +88,9 @@ export interface Page extends Measures {
   readonly hidden: Uint8Array;
   /** Class, id and role of a node cut into words and padded with spaces. */
   readonly words: readonly string[];
-  /** Marks what stands in noscript, unless that is all the page has to say. */
+  /** Marks the content of noscript, unless the page has no other text. */
   readonly noscript: Uint8Array;
-  /** The nearest block an inline node or a text stands in. */
+  /** The nearest block that contains an inline node or a text. */
   readonly block: Uint32Array;
 }
 
@@ -151,7 +151,7 @@ export function measure(tree: Tree, block: Uint32Array, dropped: Uint8Array): Me
 }
 
 const HIDDEN_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
-/** Panels that open at a click: hidden to begin with, and text all the same. */
+/** Panels that open at a click: hidden at first, but text of the page. */
 const PANEL =
   /(?:accordion|collaps|tab[-_ ]?(?:panel|pane|content)|panel|faq|answer|details|toggle|expand|read-?more|show-?more)/i;
 
@@ -172,7 +172,7 @@ const SENTENCES = new Set([
   "h6",
 ]);
 
-/** What is part of a line and never seen: hidden spans, words for screen readers, noscript. */
+/** Parts of a line that are not visible: hidden spans, words for screen readers, noscript. */
 export function unseenInline(page: Page): Uint8Array {
   const { tree } = page;
   const dropped = Uint8Array.from(page.noscript);
@@ -183,7 +183,7 @@ export function unseenInline(page: Page): Uint8Array {
   return dropped;
 }
 
-/** 1 for what stands in a picture's caption. */
+/** 1 for nodes in a picture's caption. */
 export function captions({ tree }: Page): Uint8Array {
   const inside = new Uint8Array(tree.tag.length);
   for (let i = 1; i < inside.length; i += 1)
@@ -244,7 +244,7 @@ export function readPage(tree: Tree, closed: boolean): Page {
       without_script += measured.text[i]!;
       i = tree.end[i]! - 1;
     }
-  // A page that shows its text only where no script runs shows it to us.
+  // Some pages show their text only without scripts, and no scripts run here.
   const shown = without_script > 500 && without_script > 0.5 * measured.text[0]!;
   if (shown) for (let i = 1; i < count; i += 1) if (tree.tag[i] === "noscript") hidden[i] = 0;
   if (without_script > 0 && !shown) measured = measure(tree, block, aside);
@@ -311,12 +311,12 @@ const DROPPED_TAGS = new Set([
 export interface Choice {
   readonly dropped: Uint8Array;
   readonly root: number;
-  /** Prose in the chosen node, and in the page before anything was dropped. */
+  /** Prose in the chosen node, and in the whole page before nodes were dropped. */
   readonly mass: number;
   readonly mass_all: number;
 }
 
-/** For a page with one dense body: everything around it is trimmings. */
+/** For a page with one dense body: everything around it is boilerplate. */
 export function chooseArticle(page: Page): Choice {
   const { tree } = page;
   const count = tree.tag.length;
@@ -332,7 +332,7 @@ export function chooseArticle(page: Page): Choice {
       i = tree.end[i]! - 1;
     }
   let measured = measure(tree, page.block, dropped);
-  // A page wrapped in what is hidden until a script runs: its text is there all the same.
+  // The whole page is hidden until a script runs, but its text is in the HTML.
   if (measured.text[0]! < 0.3 * page.text[0]!) {
     dropped.fill(0);
     measured = measure(tree, page.block, dropped);
@@ -352,7 +352,7 @@ export function chooseArticle(page: Page): Choice {
     if (!named && !DROPPED_TAGS.has(tag)) continue;
     const share = measured.mass[i]! / (total || 1);
     if (share >= 0.35 || (share >= 0.2 && has(page, i, NAMED_STRONG))) continue;
-    // A heading may be named after a menu or a tag and still head the text.
+    // A heading may have the class of a menu or a tag and still belong to the text.
     if (isHeading(tag) || tag === "pre" || tag === "code") continue;
     if (tag === "header" && measured.mass[i]! > 200 && !has(page, i, NAMED_TRIMMING)) continue;
     dropped[i] = 1;
@@ -398,7 +398,7 @@ export function chooseArticle(page: Page): Choice {
 
 const DROPPED_SOFTLY = new Set(["nav", "footer", "dialog", "menu"]);
 
-/** For a page whose sections are all text: only what no page means by its text is left out. */
+/** For a page whose sections are all text: leaves out only elements that are never text. */
 export function choosePage(page: Page): Choice {
   const { tree } = page;
   const count = tree.tag.length;

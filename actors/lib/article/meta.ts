@@ -1,6 +1,6 @@
 /**
- * What a page says of itself: title, author, dates, language and the rest of ArticleMeta, from JSON-LD, meta elements,
- * microdata and the visible page, in that order unless a field says otherwise. A field the page is silent on is null.
+ * The metadata of a page: title, author, dates, language and the rest of ArticleMeta, from JSON-LD, meta elements,
+ * microdata and the visible page, in that order unless a field has another one. A field without a value in the page is null.
  */
 import { franc } from "franc-min";
 import type { ArticleMeta } from "../../../schemas/fetch.ts";
@@ -27,7 +27,7 @@ const NOBODY =
 const AFTER_NAME =
   /\s*(?:[|•·–—/(]|\s-\s|\b(?:updated|published|posted|last|modified|reviewed|edited|on|in|for|min|minutes?|at|am|um)\b|,\s*(?:reuters|ap|afp|dpa|associated press|staff writer|staff reporter|contributor|contributing|senior|special|correspondent|editor|reporter|columnist|writer|cnn|bbc|the|md|phd|ph\.d|m\.d|rd|dds|dvm|cpa|mba|rn|msc|jd|esq)\b).*$/i;
 
-/** Names out of what stands where an author is expected: no addresses, no roles, no site. */
+/** Names in the text of an author field, without addresses, roles and the name of the site. */
 function cleanAuthors(values: readonly string[], site: string | null, strict: boolean): string[] {
   const names: string[] = [];
   for (const value of values.slice(0, 50)) {
@@ -82,9 +82,9 @@ const NOT_HERE =
 const UPDATED =
   / (?:modified|updated|update|last modified|last updated|date modified) |updated|modified|aktualisiert|mis à jour|actualizado/;
 
-/** Nodes of the visible page that may name an author or a date, those near the text and away from teasers. */
+/** Nodes of the visible page that may name an author or a date: near the text, and not in teasers. */
 interface Visible {
-  /** 1 for what stands in the page's frame: its navigation, its foot, and margins named after teasers. */
+  /** 1 for nodes in navigation, in the footer, and in asides that are named after teasers. */
   readonly framed: Uint8Array;
   readonly authors: {
     readonly rel: string[];
@@ -196,7 +196,7 @@ function absolute(value: string | null | undefined, base: string): string | null
   return parsed && /^https?:$/.test(parsed.protocol) ? parsed.href : null;
 }
 
-/** At a word, so that nothing is cut in two. */
+/** At the end of a word. */
 function cut(text: string, chars_max: number): string {
   if (text.length <= chars_max) return text;
   const short = text.slice(0, chars_max);
@@ -401,7 +401,7 @@ export function readMeta(
 
 const SEGMENTED = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]/;
 
-/** Letters, digits and the underscore; beyond ASCII whatever is no punctuation or space, which is near enough to count. */
+/** Letters, digits and the underscore; beyond ASCII everything except punctuation and spaces, which is exact enough for counting. */
 const inWord = (code: number): boolean =>
   (code >= 97 && code <= 122) ||
   (code >= 65 && code <= 90) ||
@@ -427,7 +427,7 @@ export function wordsIn(text: string): number {
   return count;
 }
 
-/** Words as people count them: "don't" and "state-of-the-art" are one, and scripts without spaces are cut by their rules. */
+/** Words as people count them: "don't" and "state-of-the-art" are one word; scripts without spaces are segmented by their rules. */
 export function countWords(text: string, language: string | null): number {
   let count = 0;
   if (SEGMENTED.test(text)) {

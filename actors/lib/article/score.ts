@@ -1,20 +1,20 @@
 /**
- * How likely each line of a page is its text, by the trees of model.ts, and which lines to take so that the
- * expected share of right words is the best. It knows nothing of pages: numbers in, choices out.
+ * The chance that each line of a page is text, by the decision trees of model.ts, and the choice of lines with the best
+ * expected F1 over words. It works on numbers only.
  */
 import { BIAS, TREES } from "./model.ts";
 
 export interface Trees {
-  /** Column a node asks about, -1 at a leaf. */
+  /** The feature that a node compares, -1 at a leaf. */
   readonly column: Int16Array;
-  /** Below it a row goes left; at a leaf the value. */
+  /** The threshold below which a row goes left; at a leaf its value. */
   readonly border: Float32Array;
-  /** Nodes stand in preorder: left is the next, right is here. */
+  /** The index of the right child. Nodes are in preorder, so the left child is the next node. */
   readonly right: Int32Array;
   readonly roots: readonly number[];
 }
 
-/** One tree a line, nodes in preorder: `column<border` asks, a bare number (in thousandths) answers. */
+/** One tree in each line, nodes in preorder: `column<border` is a comparison, a bare number (in thousandths) a leaf. */
 export function readTrees(text: string): Trees {
   const column: number[] = [];
   const border: number[] = [];
@@ -22,7 +22,7 @@ export function readTrees(text: string): Trees {
   const roots: number[] = [];
   for (const line of text.trim().split("\n")) {
     roots.push(column.length);
-    // Asking nodes whose left side is being read.
+    // Inner nodes whose left side is being read.
     const open: number[] = [];
     for (const token of line.trim().split(" ")) {
       const at = token.indexOf("<");
@@ -65,7 +65,7 @@ export function sumTrees({ column, border, right, roots }: Trees, rows: Float32A
 
 let trees: Trees | undefined;
 
-/** For each row of numbers the chance that the line is text. */
+/** For each row of features the chance that the line is text. */
 export function chancesOf(rows: Float32Array, width: number): number[] {
   trees ??= readTrees(TREES);
   const chances: number[] = [];
@@ -75,8 +75,8 @@ export function chancesOf(rows: Float32Array, width: number): number[] {
 }
 
 /**
- * The lines with the best expected F1 over words, and that F1. A line more is worth it while its chance is above half of
- * the F1 there is; `share` asks for more than half where strays are worse than gaps.
+ * The lines with the best expected F1 over words, and that F1. Adding a line improves it while the line's chance is above
+ * half of the F1 so far; a `share` above one half prefers missing lines to wrong ones.
  */
 export function selectLines(
   chances: readonly number[],

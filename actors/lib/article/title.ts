@@ -1,6 +1,6 @@
 /**
- * Which of the texts that may be a page's title is: every heading, declaration and part of the title element is looked
- * at with what the others say, and the weights for that are learned (bench/title.train.ts), not tuned by hand.
+ * Chooses the title of a page: every heading, declaration and part of the title element is a candidate, with features that
+ * compare it with the other candidates. The weights of the features are learned (bench/title.train.ts).
  */
 import { ARTICLE_TYPES, isLdType, type LdNode, ldText } from "./jsonld.ts";
 import type { PageKind } from "./kind.ts";
@@ -8,10 +8,10 @@ import { nodeText, type Tree, unmarked } from "./tree.ts";
 import { TITLE_WEIGHTS } from "./title-model.ts";
 
 const TITLE_CHARS_MAX = 500;
-/** Before markup in it is dropped. */
+/** Limit before markup is removed. */
 const DECLARED_CHARS_MAX = 2_000;
 const MAX_HEADINGS = 8;
-/** A link that is looked for in a heading stands among its first nodes. */
+/** A link in a heading is searched among this many of its first nodes. */
 const LINK_REACH = 20;
 
 const SEPARATORS = /(\s+[|/·•»«›‹–—~:]+\s+|\s+-+\s+|\s*[|｜]\s*|(?<=\p{L}{3}):\s+)/u;
@@ -20,12 +20,12 @@ const folded = (text: string): string =>
 export const letters = (text: string): string => folded(text).replace(/[^\p{L}\p{N}]+/gu, "");
 
 const windows = new TextDecoder("windows-1252");
-/** The bytes that Windows-1252 shows as other characters than their numbers. */
+/** Bytes whose Windows-1252 characters have other code points than the byte. */
 const WINDOWS_BYTES: ReadonlyMap<string, number> = new Map(
   Array.from({ length: 32 }, (_, n) => [windows.decode(Uint8Array.of(128 + n)), 128 + n]),
 );
 
-/** UTF-8 that was taken for Latin-1 somewhere on its way ("donâ€™t") is read once more. */
+/** Repairs UTF-8 that was decoded as Latin-1 ("donâ€™t"). */
 function reread(text: string): string {
   if (!/[\u00c2-\u00f4]\P{ASCII}/u.test(text)) return text;
   const bytes = Array.from(text, (char) => WINDOWS_BYTES.get(char) ?? char.codePointAt(0)!);
@@ -34,7 +34,7 @@ function reread(text: string): string {
   return read.includes("\ufffd") ? text : read;
 }
 
-/** "¶" and "#" that headings carry for links, and the number of things a list has; "(2026 guide)" is none. */
+/** "¶" and "#" that headings have for links, and the count of a list's items; "(2026 guide)" is no count. */
 const headed = (text: string): string =>
   reread(text)
     .replace(/\s*[¶#]+$/, "")
@@ -79,18 +79,18 @@ const isSite = (text: string, { name, host }: Site): boolean => {
   return bare.length > 3 && (host.startsWith(bare) || bare.replace(/^the|com$/g, "") === host);
 };
 
-/** Of a title's parts the last or the first may also begin like the host and go on: "Fellwright Outdoor". */
+/** The last or first part of a title may also begin with the host's name: "Fellwright Outdoor". */
 const isSitePart = (text: string, site: Site): boolean =>
   isSite(text, site) ||
   (text.split(/\s+/).length <= 4 && site.labels.some((label) => letters(text).startsWith(label)));
 
-/** A title less the part that names the site, wherever its separators are. */
+/** A title without the part that names the site. */
 function withoutSite(title: string, site: Site): string {
   const parts = title.split(SEPARATORS);
   if (parts.length < 3) return title;
   if (isSitePart(parts.at(-1)!, site)) return parts.slice(0, -2).join("").trim();
   if (isSite(parts[0]!, site)) return parts.slice(2).join("").trim();
-  // What stands behind the last bar is the site, even when it calls itself otherwise.
+  // The part after the last bar is the site, even if it has another name than the host.
   if (/[|｜]/.test(parts.at(-2)!) && parts.at(-1)!.split(" ").length <= 4)
     return parts.slice(0, -2).join("").trim();
   return title;
@@ -102,7 +102,7 @@ export interface TitleCandidate {
   readonly features: readonly number[];
 }
 
-/** How many of a text's words, of those with three letters or more, are in a text or among words. */
+/** How many words of a text, with three letters or more, are in another text or in a set of words. */
 function alike(text: string, target: string | readonly string[]): number {
   const of = folded(text).match(/[\p{L}\p{N}]{3,}/gu) ?? [];
   return share(of, (word) => target.includes(word));
@@ -111,7 +111,7 @@ function alike(text: string, target: string | readonly string[]): number {
 const share = (words: readonly string[], is: (word: string) => boolean): number =>
   words.length === 0 ? 0 : words.filter(is).length / words.length;
 
-/** The first of these meta elements that says something. */
+/** The first of these meta elements that has a value. */
 export type Meta = (...names: readonly string[]) => string | null;
 
 interface TitlePlace {
@@ -128,7 +128,7 @@ interface TitlePlace {
 const FRAME = /^(?:header|nav|footer|aside|dialog)$/;
 const FRAME_ROLES = /dialog|banner|navigation/;
 
-/** Where the link goes that a heading is in, or that is in it. */
+/** The target of the link around or in a heading. */
 function linkOf(tree: Tree, heading: number): string | undefined {
   const around = tree.parent[heading]!;
   if (tree.tag[around] === "a") return tree.attributes[around]?.["href"];
@@ -157,7 +157,7 @@ function placeOf(tree: Tree, heading: number, pageUrl: URL | null): TitlePlace {
   };
 }
 
-/** How often each of these texts, by its letters, stands on the page by itself and in no heading. */
+/** How often each of these texts, compared by letters, is a text of its own outside headings. */
 function seenAlone(tree: Tree, unseen: Uint8Array, texts: readonly string[]): ReadonlyMap<string, number> {
   const seen = new Map(texts.map((text) => [letters(text), 0]));
   const lengths = new Set(texts.map((text) => text.length));
@@ -226,7 +226,7 @@ export function titleCandidates(
   ] as const) {
     if (!sourceTexts) continue;
     const text = sourceTexts.slice(0, DECLARED_CHARS_MAX);
-    // What the title element says is text; elsewhere markup was written into a value.
+    // The title element contains text; the other values may contain markup.
     const whole = from === "title" ? text : unmarked(text);
     add(whole, from);
     add(withoutSite(whole, site), `${from} cut`);

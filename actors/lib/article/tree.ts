@@ -1,9 +1,9 @@
 /**
  * A page as flat arrays, built in one pass over the tokens: nodes in document order, a parent before its children,
- * a subtree one contiguous range. Nothing here recurses and nothing here judges what is text and what is trimmings.
+ * a subtree one contiguous range. It does not recurse, and does not decide which nodes are text.
  *
- * It repairs what real pages need (paragraphs that end by themselves, list items, cells) and not what the standard
- * demands beyond that: no foster parenting, no adoption agency.
+ * It repairs what real pages need (paragraphs that end by themselves, list items, cells), and nothing else of the standard:
+ * no foster parenting, no adoption agency.
  */
 import { Tokenizer } from "htmlparser2";
 
@@ -35,7 +35,7 @@ export interface Tree {
   /** Text inside a link. */
   readonly linked: readonly boolean[];
   readonly attributes: readonly (Attributes | null)[];
-  /** What stands in `<title>`. */
+  /** The content of `<title>`. */
   readonly title: string;
   /** name, property, itemprop or http-equiv (lower case) and content, in document order. */
   readonly metas: readonly (readonly [string, string])[];
@@ -52,13 +52,13 @@ export interface Tree {
 const VOID = new Set(
   "area base basefont br col embed frame hr img input keygen link meta param source track wbr".split(" "),
 );
-/** What carries no text of the page. Not even measured. */
+/** Elements without text of the page; their content is skipped. */
 const SKIPPED = new Set(
   "style template svg math iframe object canvas audio video select datalist textarea map noembed noframes applet".split(
     " ",
   ),
 );
-/** Formatting that says nothing about structure opens no node, so that it cannot be left open either. */
+/** Formatting elements open no node, so that an unclosed one does no harm. */
 const FORMATTING = new Set(
   "b i u s em strong small big tt font strike ins abbr acronym cite dfn mark q bdi bdo data nobr var kbd samp".split(
     " ",
@@ -70,7 +70,7 @@ const CLOSES_PARAGRAPH = new Set(
     "header hr main nav ol pre section table ul li dd dt center dir menu summary"
   ).split(" "),
 );
-/** What an end tag does not reach across, unless it closes a table part itself. */
+/** Elements that an end tag does not close across, unless it closes a part of a table itself. */
 const CELL = new Set(["td", "th", "caption"]);
 const TABLE_PARTS = new Set(["table", "tbody", "thead", "tfoot", "tr", "td", "th", "caption"]);
 const INLINE_ENDS = new Set(["span", "label", "code", "sup", "sub", "time"]);
@@ -83,7 +83,7 @@ const BLOCK = new Set(
 );
 export const isBlock = (tag: string): boolean => BLOCK.has(tag);
 
-/** Opening the first ends an open one of the second kind, looking up no further than a third. */
+/** An opening element ends an open element of the second list, searched up to an element of the third. */
 const ENDS_SIBLING: Readonly<Record<string, { ends: ReadonlySet<string>; within: ReadonlySet<string> }>> = {
   li: { ends: new Set(["li"]), within: new Set(["ul", "ol", "menu", "table", "td", "body"]) },
   dd: { ends: new Set(["dd", "dt"]), within: new Set(["dl", "table", "td", "body"]) },
@@ -118,7 +118,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   amp: "&", quot: '"', apos: "'", lt: "<", gt: ">", nbsp: " ", rsquo: "’", lsquo: "‘", ldquo: "“", rdquo: "”", ndash: "–", mdash: "—", hellip: "…",
 }; // prettier-ignore
 
-/** HTML left in a value that should be text: tags out, entities that were escaped twice. Lines of blocks stay lines when asked. */
+/** Removes tags and doubly escaped entities from a value that should be text. On request, blocks remain lines. */
 export function unmarked(value: string, lines = false): string {
   const bare = (lines ? value.replace(/<(?:br|\/(?:p|li|div|h[1-6]|tr))\b[^<>]{0,300}>/gi, "\n") : value)
     .replace(/<\/?[a-z!][^<>]{0,2000}>/gi, " ")
@@ -183,7 +183,7 @@ export function buildTree(source: string): Tree {
   let value = "";
   let value_wanted = false;
 
-  /** Inside an element without text of its own: its name, and how often it was opened again within itself. */
+  /** The name of the skipped element that is open, and how often it was opened again within itself. */
   let skipping = "";
   let skip_depth = 0;
   let script: { parts: string[]; length: number; limit: number; json: boolean } | null = null;

@@ -1,10 +1,10 @@
 /**
- * The words that tell text from trimmings, by purpose and language, as data. Names are class names, ids and the like,
+ * The words that distinguish text from boilerplate, by purpose and language, as data. Names are class names, ids and the like,
  * cut into words ("RelatedPosts", "related-posts" and "related_posts" are all "related posts"); phrases are whole lines.
  * What follows from a hit is decided in marks.ts and lines.ts.
  */
 
-/** Names of what is never the page's text, whatever its kind. */
+/** Names of elements that are never text, on any kind of page. */
 export const TRIMMINGS = `
 nav|navbar|navigation|navigations|menu|megamenu|submenu|offcanvas|off canvas|hamburger|topbar|top bar|toolbar|breadcrumb|breadcrumbs|bread crumb|crumbs|
 footer|site footer|colophon|masthead|site header|page footer|cookie|cookies|cookiebar|consent|gdpr|onetrust|didomi|cmp|cookiebot|usercentrics|
@@ -19,7 +19,7 @@ language switcher|lang switcher|locale switcher|country selector|search form|sea
 back to top|scroll top|scroll to top|chatbot|livechat|recaptcha|captcha|print only|noprint|no print
 `;
 
-/** Beside an article, these too. */
+/** Names of further elements that are no text beside an article. */
 export const BESIDE_ARTICLE = `
 comment|comments|commentlist|comment list|respond|reply|replies|disqus|discussion|discussions|fb comments|livefyre|spot im|
 sidebar|side bar|aside|rail|right rail|left rail|right column|sidecol|secondary|widget|widgets|widget area|
@@ -37,7 +37,7 @@ action|actions|action bar|article tools|tools|button group|buttons|jobs board|we
 verwandte|mehr zum thema|weitere artikel|artikel empfehlungen|articles lies|a lire aussi|lire aussi|relacionados|relacionadas|noticias relacionadas|newsletter box
 `;
 
-/** A name that says: the body of the text is here. */
+/** Names of the element with the body of the text. */
 export const BODY_STRONG = `
 article body|articlebody|article text|article content|articlecontent|article copy|story body|storybody|story text|story content|entry content|post content|postcontent|
 post body|postbody|post text|body text|bodytext|body copy|bodycopy|main text|maintext|mw parser output|rich text|richtext|rte|blog content|blog post content|news body|
@@ -46,7 +46,7 @@ article wrapper body|paragraphs|texto noticia|cuerpo|corps article|testo articol
 `;
 export const BODY_WEAK = `content|contents|text|main|story|article|entry|post|inhalt|contenido|contenu|contenuto|body|blog|artikel|articulo|single`;
 
-/** Prefixes of page builders: their words say how a page is made, not what stands there. */
+/** Prefixes of page builders, whose words describe layout and not content. */
 export const BUILDER = `
 elementor|wp block|et pb|vc|wpb|fl|brz|sqs|sqs block|w|wix|wixui|shg|ux|fusion|avia|av|siteorigin panel|so|panel|themify|oxy|ct|tve|thrv|kb|kt|kadence|gb|uagb|stk|cs|shopify section|shopify|
 webflow|framer|hs|hs cta|dnd|hubspot|mkdf|qodef|tatsu|brxe|bricks|divi|jet|uk|uncode|elfsight
@@ -68,14 +68,14 @@ publicidad|compartir|imprimir|comentarios|comentar|leer más|suscríbete|cerrar|
 publicidade|compartilhar|compartilhe|comentários|leia mais|leia também|saiba mais|assine|fechar|voltar|reclame|advertentie|delen|reacties|lees meer|lees ook|abonneer|sluiten
 `;
 
-/** With one of these as its beginning a line that is mostly link is a pointer elsewhere. */
+/** A line that begins with one of these and is mostly link points to another page. */
 export const POINTERS = `
 read more|read also|also read|read:|see also|see more|related:|related|more:|more on|more from|watch:|watch|listen:|click here|learn more|find out more|continue reading|recommended|don't miss|up next|next:|previous:|
 download our|sign up|subscribe|lire aussi|à lire|lire la suite|a lire|lire :|lesen sie auch|lesen sie|mehr zum thema|mehr dazu|lesen:|siehe auch|weiterlesen|leer más|leer también|lea también|lee también|ver también|te puede interesar|
 leggi anche|leggi|guarda anche|vedi anche|leia também|leia mais|veja também|lees ook|lees meer|läs också|läs mer|les også|læs også|czytaj także|czytaj też|zobacz także
 `;
 
-/** A line that begins with one of these ends an article once more than half of its text is behind it. */
+/** A line that begins with one of these ends an article after more than half of its text. */
 export const ENDINGS = `
 related articles|related stories|related posts|related content|related news|related topics|related links|related reading|related:|more from|more stories|more articles|more news|more on this|more like this|
 you may also like|you might also like|you may also enjoy|you might be interested|recommended for you|recommended reading|recommended articles|recommended stories|read next|up next|what to read next|

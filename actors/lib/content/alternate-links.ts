@@ -1,6 +1,6 @@
 /**
- * What a page that does not give its text says about where else it may stand: the feeds it declares, its DOI, and the
- * primary sources its teaser links to (judgments, authorities, press releases, papers, PDFs). It follows nothing.
+ * Where else the text of a page may be found, from the page itself: the feeds it declares, its DOI, and the primary
+ * sources its teaser links to (judgments, authorities, press releases, papers, PDFs). It sends no requests.
  */
 import type { PrimarySource } from "../../../schemas/fetch.ts";
 import { isLdType, type LdNode, ldText, readLinkedData } from "../article/jsonld.ts";
@@ -17,7 +17,7 @@ export interface Leads {
 const MAX_FEEDS = 3;
 const MAX_SOURCES = 50;
 const MAX_SOURCE_CHARS = 300;
-/** Attributes are cut there: half an address is none. */
+/** Attributes are cut at this length, so a longer one is not a whole address. */
 const MAX_HREF_CHARS = 2_048;
 
 /** Hidden text of HTML that is not declared free is not used. */
@@ -40,7 +40,7 @@ function feedsIn(tree: Tree, base: URL): string[] {
     const feed = parseUrl(href ?? "", base)?.href;
     return feed === undefined ? [] : [{ feed, last: /comment|kommentar/i.test(`${title ?? ""} ${feed}`) }];
   });
-  // Of comments, when there is nothing else: they may still carry the piece itself.
+  // A feed of comments, if there is no other: it may contain the page as well.
   const sorted = declared.toSorted((a, b) => Number(a.last) - Number(b.last)).map(({ feed }) => feed);
   return [...new Set(sorted)].slice(0, MAX_FEEDS);
 }
@@ -56,7 +56,7 @@ const DOI_METAS: ReadonlySet<string> = new Set([
   "doi",
 ]);
 
-/** A DOI in a text that is one, in lower case (they mean the same); null for anything else. */
+/** The DOI of a text, in lower case because case has no meaning in it; null if there is none. */
 function asDoi(text: string | null): string | null {
   if (text === null) return null;
   const doi = DOI.exec(text)?.[0].replace(/[.,;:)\]}]+$/, "");
@@ -80,7 +80,7 @@ function doiIn(tree: Tree, nodes: readonly LdNode[]): string | null {
   return null;
 }
 
-/** Publishers append what they show of a paper to its DOI. */
+/** Publishers append the shown part of a paper to its DOI. */
 const VIEW =
   /(?:\/(?:full|fulltext|abstract|pdf|epdf|html|meta|summary|references|figures)|\.(?:full|abstract|pdf|short))+$/i;
 
@@ -91,7 +91,7 @@ export function doiInUrl(url: string): string | null {
   try {
     path = decodeURIComponent(pathname);
   } catch {
-    // As it stands, then.
+    // Not a valid escape: the path as it is.
   }
   return asDoi(searchParams.get("doi")) ?? asDoi(path)?.replace(VIEW, "") ?? null;
 }
@@ -105,7 +105,7 @@ const PRESS_HOST =
 const PRESS_PATH =
   /\/(?:press|news)-?_?releases?(?:\/|[-_.]|$)|\/(?:presse|medien)-?mitteilung(?:en)?(?:\/|[-_.]|$)|\/communiques?(?:-de-presse)?(?:\/|[-_.]|$)|\/comunicat[io](?:-stampa)?(?:\/|[-_.]|$)|\/notas?-de-prensa(?:\/|[-_.]|$)|\/ad-hoc(?:\/|[-_.]|$)/i;
 
-/** What kind of primary source stands at an address; null: none that shows. */
+/** The kind of primary source at an address; null: the address does not show one. */
 export function sourceKindOf(url: URL): PrimarySource["kind"] | null {
   const { hostname, pathname } = url;
   const host = hostname.toLowerCase().replace(/\.$/, "");

@@ -1,17 +1,17 @@
 /**
- * Recognises pages of bot protection and their vendor. They are recognised, never solved:
- * the ladder goes on, and a block that says no is not worked around.
+ * Recognises pages of bot protection and their vendor. Challenges are never solved: the ladder tries the next route, and
+ * a refusal is not worked around.
  *
  * A decisive header comes first; then marks in the body, on an answer that is a refusal by its status or small;
  * then, by any vendor, a page that is little more than a captcha. Marks that ordinary pages carry too (Cloudflare's
  * scripts are on 3.5 % of them, reCAPTCHA on 6.5 %) are never enough, and words in running text never are: marks
- * are looked for in tags, scripts and the title, phrases only where there is hardly another word.
+ * are searched in tags, scripts and the title, phrases only in pages with little other text.
  * Rows marked [K] rest on general knowledge and synthetic fixtures.
  */
 export type ChallengeKind =
-  /** A browser may pass. */
+  /** A browser may be let through. */
   | "challenge"
-  /** It says no. */
+  /** A refusal. */
   | "block";
 
 export interface Challenge {
@@ -31,7 +31,7 @@ export interface Served {
   readonly text_chars: number;
 }
 
-/** What a body says, apart by where it says it. */
+/** The parts of a body in which marks are searched. */
 interface Page extends Served {
   readonly title: string;
   /** Tags with their attributes, and scripts; of what is no HTML, everything. */
@@ -44,7 +44,7 @@ interface Mark {
   readonly in: "title" | "structure" | "text";
   readonly like: RegExp;
   readonly kind: ChallengeKind;
-  /** Besides: what else must hold. */
+  /** Further conditions. */
   readonly and?: (page: Page) => boolean;
 }
 
@@ -53,12 +53,12 @@ interface Row {
   readonly marks: readonly Mark[];
 }
 
-/** Statuses with which protection says no or not yet. */
+/** Statuses with which bot protection refuses or delays a request. */
 const REFUSALS: ReadonlySet<number> = new Set([202, 401, 403, 405, 428, 429, 503]);
 const SMALL_BYTES = 20_480;
-/** Anubis explains itself in 1,200 characters; the most talkative of them. An article is longer. */
+/** The longest challenge text, of Anubis, has 1,200 characters; articles are longer. */
 const TALK_CHARS = 2_000;
-/** A refusal in words is two or three sentences. */
+/** A refusal in words has two or three sentences. */
 const PHRASE_CHARS = 800;
 const CAPTCHA_CHARS = 300;
 
@@ -199,10 +199,10 @@ const ROWS = {
 
 export type Vendor = keyof typeof ROWS;
 
-/** Every vendor there is a reason `challenge_<vendor>` for. */
+/** All vendors; each has a reason `challenge_<vendor>`. */
 export const VENDORS = Object.keys(ROWS) as readonly Vendor[];
 
-// Every repetition has a bound: a body of one endless tag must not cost the event loop a second.
+// Every repetition has a bound, so that a body of one endless tag does not block the event loop for a second.
 const WIDGET =
   /<[a-z][^>]{0,299}\b(?:class|id)=["']?[^"'>]{0,99}\b(?:g-recaptcha|h-captcha|cf-turnstile|arkose|funcaptcha)\b/i;
 const OTHER_CONTROLS = /<select\b|<input\b(?![^>]{0,999}\btype=["']?(?:hidden|submit|button)\b)/i;
@@ -226,7 +226,7 @@ export function challengeOf(served: Served): Challenge | null {
   return isCaptcha(page) ? { vendor: "captcha", kind: "challenge" } : null;
 }
 
-/** Nothing but a widget: hardly a word beside it, and nothing else to fill in, as a form protected by one has. */
+/** A page with a captcha widget, little text, and no other input fields (a protected form has such fields). */
 function isCaptcha(page: Page): boolean {
   return (
     page.bytes < SMALL_BYTES &&
@@ -244,7 +244,7 @@ function saidByDatadome({ structure }: Page): ChallengeKind {
 const UNSEEN = { script: /<\/script/gi, style: /<\/style/gi, title: /<\/title/gi, noscript: /<\/noscript/gi };
 const UNSEEN_TAG = /^<(script|style|title|noscript)\b/i;
 
-/** One pass without a parser: 64 KiB cost a fraction of a millisecond, and half a page is no problem. */
+/** One pass without a parser: 64 KiB take a fraction of a millisecond, and a truncated page is no problem. */
 function partsOf(body: string): Pick<Page, "title" | "structure" | "text"> {
   if (!/<\w/.test(body)) return { title: "", structure: body, text: spaced(body) };
   let title = "";

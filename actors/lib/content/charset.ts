@@ -1,5 +1,5 @@
 /**
- * Which encoding a document's bytes are in, by the WHATWG's order, and the text they come to.
+ * The encoding of a document's bytes, in the WHATWG's order of evidence, and the decoded text.
  * `charsetOf` decides once, where the document is read; `decodeText` gives the same text from the same bytes
  * and the name it decided on, anywhere and at any time. It looks at bytes and headers only, never at a parsed page.
  *
@@ -18,12 +18,12 @@ const sniff = sniffer as (
   options: { xml: true } | { maxPrescanBytes: number; defaultEncoding: string },
 ) => string;
 
-/** The usual 1,024 miss one page in eight: some declare their encoding near byte 30,000. */
+/** The standard's 1,024 bytes miss one page in eight: some declare their encoding near byte 30,000. */
 const PRESCAN_BYTES = 65_536;
-/** The last resort costs 28 ms per 50 KB, so it sees no more than this. */
+/** Detection by statistics takes 28 ms per 50 KB, so it sees no more than this. */
 const GUESS_BYTES = 65_536;
 
-/** What undeclared bytes may be taken for: jschardet's names, less DOS, EBCDIC, Mac and what no browser reads. */
+/** Encodings that undeclared bytes may have: jschardet's names without DOS, EBCDIC, Mac and those no browser reads. */
 const GUESSES = (
   "big5hkscs cp932 cp949 euc_jis_2004 euc_kr gb18030 iso2022_jp_2 shift_jis_2004 cp874 cp1250 cp1251 cp1252 " +
   "cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 tis-620 koi8-r koi8-u iso8859-1 iso8859-2 iso8859-5 iso8859-6 " +
@@ -75,7 +75,7 @@ export function charsetOf({ bytes, content_type, kind }: Document): string | nul
   }
 }
 
-/** The text, its byte order mark gone, what does not decode as U+FFFD; an unknown encoding name is read as UTF-8. */
+/** The text without its byte order mark; invalid bytes become U+FFFD; an unknown encoding is read as UTF-8. */
 export function decodeText(bytes: Uint8Array, charset: string): string {
   return new TextDecoder(readable(charset) ?? "UTF-8").decode(bytes);
 }

@@ -1,7 +1,7 @@
 /**
- * A document's bytes to what is kept of them, by what kind of document it is; the tasks that run outside the process
- * (cluster/ports/workers.ts), and what is known of a document whose task came to nothing. Functions of their
- * arguments: no network, no files but the libraries', no clock but the one they are given.
+ * Extracts a document by its kind: the tasks that run in worker processes (cluster/ports/workers.ts), and the record of a
+ * document whose task failed. Functions of their arguments: no network, no files except the libraries', and only the
+ * clock that is passed in.
  */
 import type { ArticleMeta, ContentKind } from "../../../schemas/fetch.ts";
 import { charsetOf, decodeText } from "./charset.ts";
@@ -37,14 +37,14 @@ export const tasks = {
   },
 };
 
-/** The pool a document goes to, so that a slow PDF holds no page up. */
+/** The worker pool of a document, so that a slow PDF does not delay pages. */
 export function taskOf(kind: ContentKind): keyof typeof tasks {
   return kind === "pdf" ? "pdf" : "page";
 }
 
 /**
- * What is known of a document whose task was cut off, crashed or found no place: what can be told in the service's
- * own process from headers and bytes alone, in at most 0.1 s for 50 MB.
+ * The record of a document whose task timed out, crashed or was refused: made in the service's own process from headers and
+ * bytes alone, in at most 0.1 s for 50 MB.
  */
 export function cutOff(task: Omit<ExtractTask, "now_ms">, reason: string): Extracted {
   const note = `Cannot read the document: ${reason}`;
@@ -71,7 +71,7 @@ function readAsHtml(task: ExtractTask, readHtml: ReadHtml, readLeads: ReadLeads)
   const charset = charsetOf(task) ?? "UTF-8";
   const html = decodeText(task.bytes, charset);
   const page = readHtml(html, task.url, task.now_ms);
-  // A second parse, for the few pages that are sold: the others need not pay for it.
+  // A second parse, which only the few paid pages need.
   const wanted = task.leads === true || page.paywall === "hard";
   const { text, truncated } = cutText(soundText(page.text), MAX_TEXT_CHARS);
   return {
@@ -127,7 +127,7 @@ function readAsItIs(task: ExtractTask): Extracted {
   }
 }
 
-/** JSON-LD can spell half a surrogate pair, and no store takes one. */
+/** JSON-LD may contain half a surrogate pair, which stores refuse. */
 function soundMeta(meta: ArticleMeta): ArticleMeta {
   const sound = Object.entries(meta).map(([name, value]) => [
     name,

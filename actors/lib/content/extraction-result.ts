@@ -1,4 +1,4 @@
-/** What reading a document's bytes comes to: the answer of the tasks that run outside the process. */
+/** The result of extracting a document: the answer of the tasks in worker processes. */
 import type { ArticleMeta, ContentKind, PdfPage } from "../../../schemas/fetch.ts";
 import type { FeedItem, FeedWish } from "./feed.ts";
 import type { Leads } from "./alternate-links.ts";
@@ -11,9 +11,9 @@ export interface ExtractTask {
   readonly kind: ContentKind;
   /** Unix milliseconds: dates in the far future are refused. */
   readonly now_ms: number;
-  /** HTML: where else its text may stand is wanted also when nothing says that it is sold. */
+  /** HTML: alternate links are wanted also when the page is not known to be paid. */
   readonly leads?: boolean;
-  /** It was filed with the filing system: all of its text is wanted, without the wrapper (actors/lib/content/filing-text.ts). */
+  /** A document of the filing system: all of its text is wanted, without the wrapper (actors/lib/content/filing-text.ts). */
   readonly filed?: boolean;
   /** The document is a feed, of which only these items are wanted. */
   readonly items?: FeedWish;
@@ -33,10 +33,10 @@ export interface Extracted {
   /** HTML only; see actors/lib/content/paywall.ts. */
   readonly paywall: "none" | "metered" | "hard" | "unknown" | null;
   readonly paywall_evidence: readonly string[];
-  /** Of HTML that is only a teaser, or where it was asked for. */
+  /** For HTML that is only a teaser, or if requested. */
   readonly leads?: Leads;
-  /** Where items were asked for. */
+  /** If items of a feed were requested. */
   readonly items?: readonly FeedItem[];
-  /** Something an operator may want to know: caps reached, password needed. */
+  /** A note for operators: limits reached, password needed. */
   readonly note: string | null;
 }

@@ -1,6 +1,6 @@
 /**
- * RSS 2.0, RSS 1.0 and Atom to the items that may be a given page, with the HTML they carry. It reads what feeds have,
- * valid or not, in one pass and within limits; the caller decides whether an item is the page.
+ * Reads RSS 2.0, RSS 1.0 and Atom: the items that may be a given page, with their HTML. It accepts invalid feeds, in one
+ * pass and within limits; the caller decides whether an item is the page.
  */
 import { Parser } from "htmlparser2";
 import { addressOf, isSameTitle } from "./similarity.ts";
@@ -13,7 +13,7 @@ export interface FeedWish {
 }
 
 export interface FeedItem {
-  /** By guid, link or another address it gives; else only its title is alike. */
+  /** The item has the page's address (guid, link or another one); else only its title is similar. */
   readonly exact: boolean;
   readonly title: string | null;
   readonly author: string | null;
@@ -23,7 +23,7 @@ export interface FeedItem {
 }
 
 const MAX_ITEMS = 5_000;
-/** Of one field; what is longer is cut. */
+/** Limit of one field; longer ones are cut. */
 const MAX_FIELD_CHARS = 2_000_000;
 const MAX_SHORT_CHARS = 2_000;
 const MAX_FOUND = 3;

@@ -1,9 +1,9 @@
 /**
  * Whether two addresses, titles or texts are of one and the same piece: addresses by what names a page in them, titles
- * by their words, texts by word 5-grams. Functions of their arguments. What likeness is enough for is not said here.
+ * by their words, texts by word 5-grams. Functions of their arguments. The callers decide which similarity is enough.
  */
 
-/** Longer texts are compared by their beginning: what was copied stands there. */
+/** Longer texts are compared by their beginning, where copies agree. */
 const MAX_TEXT_CHARS = 200_000;
 const GRAM_WORDS = 5;
 
@@ -32,7 +32,7 @@ export function gramsOf(words: readonly string[]): Set<string> {
   return grams;
 }
 
-/** How much of one set is in another, 0 to 1; of an empty set nothing is. */
+/** The share of one set that is in another, 0 to 1; 0 for an empty set. */
 export function share(of: ReadonlySet<string>, within: ReadonlySet<string>): number {
   let common = 0;
   for (const each of of) if (within.has(each)) common++;
@@ -44,7 +44,7 @@ const MIN_TITLE_SHARE = 0.8;
 
 /**
  * Whether these can be titles of one piece: nearly all words of the shorter one are in the longer one, which may name
- * its site besides. One or two words alone say too little, so they must be the whole title.
+ * its site besides. One or two words are not enough, so they must be the whole title.
  */
 export function isSameTitle(first: string, second: string): boolean {
   const [short, long] = [new Set(wordsOf(first)), new Set(wordsOf(second))].toSorted(
@@ -62,7 +62,7 @@ export function saysTitle(text: string, title: string): boolean {
 }
 const TITLE_CHARS_IN = 4_000;
 
-/** What counts visits and names no page. */
+/** Query parameters that count visits and do not identify a page. */
 const TRACKING = /^(?:utm_\w+|fbclid|gclid|dclid|msclkid|mc_[ce]id|at_\w+|cmp|ref_src|wt_mc|xtor|_ga)$/i;
 
 /**

@@ -6,7 +6,7 @@
  */
 import ipaddr from "ipaddr.js";
 
-/** `resolve`: a name; ask the resolver, then judge every address it gives. */
+/** `resolve`: a name that the caller must resolve, and then check every address of it. */
 export type Judgement = "allowed" | "blocked_destination" | "invalid_url" | "resolve";
 
 export interface Endpoint {
@@ -19,7 +19,7 @@ export interface Endpoint {
 }
 
 export interface DestinationOptions {
-  /** CIDRs (or single addresses) exempt from the refusal of private destinations. They lift nothing else. */
+  /** CIDRs (or single addresses) exempt from the refusal of private destinations. They allow nothing else. */
   readonly allow?: readonly string[];
   /** Where this service listens and where its own engines are: refused whatever `allow` says. */
   readonly own?: readonly Endpoint[];
@@ -64,7 +64,7 @@ const METADATA_NAMES = [
 const isBelow = (name: string, names: readonly string[]): boolean =>
   names.some((parent) => name === parent || name.endsWith(`.${parent}`));
 
-/** What the range table of ipaddr.js 2.5.0 calls unicast and no caller should reach. */
+/** Ranges that ipaddr.js 2.5.0 calls unicast and that callers must not reach. */
 const REFUSED_BESIDES = [
   // Azure's host service: a public address that answers inside every virtual network.
   "168.63.129.16/32",
@@ -72,7 +72,7 @@ const REFUSED_BESIDES = [
   "::/96",
 ].map((cidr) => ipaddr.parseCIDR(cidr));
 
-/** Global unicast is 2000::/3; what lies beside it is unassigned, local or translated. */
+/** Global unicast is 2000::/3; all other addresses are unassigned, local or translated. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
 const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
 
@@ -82,7 +82,7 @@ type Range = [Address, number];
 const within = (address: Address, [base, bits]: Range): boolean =>
   address.kind() === base.kind() && address.match(base, bits);
 
-/** One address in its one form, IPv4-mapped ones as the IPv4 address they are; null when it is none. */
+/** The canonical form of an address, with IPv4-mapped ones as IPv4; null when the text is no address. */
 function readAddress(text: string): Address | null {
   const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text;
   // Scoped addresses (fe80::1%eth0) name an interface of this machine.

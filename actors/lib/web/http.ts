@@ -23,7 +23,7 @@ const EXPOSED = [
 /** Longer values are cut: Link fields of some origins run to tens of kilobytes. */
 const MAX_EXPOSED_CHARS = 8_192;
 
-/** A field's value as it may be stored and shown: no control characters, not endless. */
+/** A field's value as it may be stored and shown: without control characters, and cut to a maximum length. */
 const sanitised = (value: string): string =>
   value
     .slice(0, MAX_EXPOSED_CHARS)
@@ -37,7 +37,7 @@ export function exposedHeaders(headers: ReadonlyMap<string, string>): Record<str
   );
 }
 
-/** Longer waits are mistakes: a year is the most that is believed. */
+/** Longer waits are mistakes of the origin. */
 const MAX_RETRY_AFTER_S = 31_536_000;
 
 /** The three forms of an HTTP-date (RFC 9110, 5.6.7); the last one, asctime, is in GMT without saying so. */
@@ -50,7 +50,7 @@ function readHttpDate(value: string): number | null {
   return Number.isNaN(at_ms) ? null : at_ms;
 }
 
-/** How long Retry-After asks to wait: whole seconds, rounded up; 0 for a date gone by, null when it says nothing. */
+/** The wait that Retry-After asks for, in whole seconds, rounded up; 0 for a past date, null for an invalid value. */
 export function retryAfterSeconds(value: string | null | undefined, now_ms: number): number | null {
   const text = value?.trim() ?? "";
   const at_ms = readHttpDate(text);
@@ -64,7 +64,7 @@ export function retryAfterSeconds(value: string | null | undefined, now_ms: numb
 
 export interface OriginFreshness {
   readonly no_store: boolean;
-  /** How much longer the origin lets a shared cache answer with this; null when it does not say. */
+  /** How much longer a shared cache may answer with this response; null when the origin does not say. */
   readonly max_age_s: number | null;
 }
 
@@ -97,7 +97,7 @@ export function freshnessOf(headers: ReadonlyMap<string, string>, now_ms: number
 /** As many bytes are looked at when guessing (whatwg mimesniff, 7.1, takes 1,445). */
 const SNIFFED_BYTES = 4_096;
 
-/** Types that say nothing: the bytes decide. */
+/** Types without information: the bytes decide. */
 const SAYS_NOTHING = new Set([
   "application/octet-stream",
   "binary/octet-stream",
@@ -110,7 +110,7 @@ const SAYS_NOTHING = new Set([
   "*/*",
 ]);
 
-/** Text that is not filed under text/. */
+/** Text types outside text/. */
 const TEXT_TYPES = new Set([
   "application/javascript",
   "application/x-javascript",
@@ -141,8 +141,8 @@ const JSON_START = /^\s*(?:\{\s*["}]|\[\s*["[\]{\d\-tfn])/;
 const BINARY = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f]/;
 
 /**
- * What an answer is, from what it says it is and what it looks like. A PDF is known by its first bytes whatever it
- * is called; a type that says nothing is guessed from the bytes, with the URL's ending as the last hint.
+ * The kind of a response's content, from its declared type and its first bytes. A PDF is recognised by its first bytes
+ * whatever its type; a type without information is replaced by a guess from the bytes, with the URL's ending as the last hint.
  */
 export function contentKindOf(content_type: string | null, bytes: Buffer, url: string): ContentKind {
   const start = startOf(bytes);
@@ -189,7 +189,7 @@ function guessed(start: string, bytes: Buffer, url: string): ContentKind {
   return ENDINGS[ending ?? ""] ?? "text";
 }
 
-/** Only for an empty body of a type that says nothing. */
+/** Only for an empty body of a type without information. */
 const ENDINGS: Readonly<Record<string, ContentKind>> = {
   pdf: "pdf",
   json: "json",

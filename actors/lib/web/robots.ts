@@ -139,7 +139,7 @@ function addRule(group: Group, allow: boolean, value: string, line: number): voi
   if (value === "") return;
   const plain = comparable(value);
   const open = plain.slice(0, -1).replaceAll("$", "%24");
-  // Without the copy each pattern would keep the whole file in memory that it is a part of.
+  // A copy: a substring would keep the whole file in memory.
   const pattern = Buffer.from(open + plain.slice(-1), "latin1").toString("latin1");
   group.rules.push({ allow, pattern, line });
   if (allow && /\/index\.html?$/.test(pattern.slice(-11))) {
@@ -193,7 +193,7 @@ function* lines(bytes: string): Generator<string> {
   }
 }
 
-/** Space, tab, vertical tab or form feed; not the byte 0xA0, which is the end of many a letter in UTF-8. */
+/** Space, tab, vertical tab or form feed; not the byte 0xA0, which ends many UTF-8 characters. */
 function isBlank(text: string, at: number): boolean {
   const c = text[at];
   return c === " " || c === "\t" || c === "\v" || c === "\f";

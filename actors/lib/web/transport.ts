@@ -1,4 +1,4 @@
-/** A transport is one route to a page: from a request to raw bytes, or a reason without them. Each route has an adapter. */
+/** A transport is one route to a page: a request in; raw bytes, or the reason why there are none, out. Each route has an adapter. */
 import type { Redirect } from "../../../schemas/fetch.ts";
 
 export interface TransportRequest {

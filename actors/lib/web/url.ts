@@ -4,13 +4,13 @@
  */
 import { getDomain } from "tldts";
 
-/** FetchBody allows no longer ones, and a redirect gets no more than a caller. */
+/** The limit of FetchBody, and of redirects. */
 const MAX_URL_CHARS = 8_192;
 
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const ESCAPE = /%[0-9a-f]{2}/gi;
 const MALFORMED_ESCAPE = /%(?![0-9a-f]{2})/i;
-/** RFC 3986, section 2.3: what means the same escaped and plain. */
+/** RFC 3986, section 2.3: characters that mean the same escaped and plain. */
 const UNRESERVED = /[A-Za-z0-9\-._~]/;
 
 /**
@@ -51,7 +51,7 @@ export function normaliseUrl(url: URL): string {
   return `${originOf(url)}${onePart(url.pathname)}${onePart(url.search)}`;
 }
 
-/** Scheme, host and port, the default one left out: what one robots.txt speaks for. */
+/** Scheme, host and port without the default one: the scope of one robots.txt. */
 export function originOf(url: URL | string): string {
   const { protocol, host } = typeof url === "string" ? new URL(url) : url;
   return `${protocol}//${host.replace(/\.(?=:|$)/, "")}`;
