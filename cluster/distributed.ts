@@ -6,11 +6,13 @@
  */
 import type { Actor } from "./actor.ts";
 import { type Cluster, type ClusterDeps } from "./embedded.ts";
+import { generations } from "./generation.ts";
 import { node } from "./node.ts";
 import { localEntry } from "./node-state.ts";
 import {
   type ClusterState,
   clientFor,
+  failDesertedAsks,
   openPartitionAt,
   receiveAnswer,
   reply,
@@ -20,6 +22,7 @@ import {
 import { ownership } from "./ownership.ts";
 import type { PartitionLease } from "./partition-lease.ts";
 import { openPartition, type PartitionDeps } from "./partition.ts";
+import { watchPartitions } from "./partition-watch.ts";
 import { pendingAsks } from "./pending-asks.ts";
 import { partitionOf, PARTITIONS } from "./placement.ts";
 import type { Bus } from "./ports/bus.ts";
@@ -46,6 +49,8 @@ export interface DistributedCluster extends Cluster {
   readonly partitions: () => readonly number[];
   /** The same with their epochs. */
   readonly ownedPartitions: () => readonly Pick<PartitionLease, "partition" | "epoch">[];
+  /** The number of partitions that no node owns and none is about to claim: asks for their keys are refused. */
+  readonly desertedPartitions: () => number;
 }
 
 const RESEND_CHECK_MS = 1_000;
@@ -56,18 +61,23 @@ export async function distributed(
   deps: DistributedDeps,
   { name: nodeName, owns }: Role,
 ): Promise<DistributedCluster> {
-  const { clock, bus, leases, metrics = SILENT_METRICS, log = SILENT_LOG } = deps;
+  const { clock, bus, leases, documents, metrics = SILENT_METRICS, log = SILENT_LOG } = deps;
   await assertClusterSettings(deps);
+  const { claimTerms } = generations(documents, leases.ttl_ms);
+  await claimTerms(await leases.survey());
+  const inbox = await bus.inbox((token, body) => receiveAnswer(state, token, body));
+  const watch = watchPartitions({ clock, leases, metrics, log }, () => failDesertedAsks(state));
   const state: ClusterState = {
     clock,
     bus,
     metrics,
     log,
     nodeName,
-    inbox: await bus.inbox((token, body) => receiveAnswer(state, token, body)),
+    inbox,
     pending: pendingAsks(clock, metrics),
     outstanding: new Map(),
     partitions: new Map(),
+    watch,
     nextId: 0,
     isStopping: false,
   };
@@ -103,8 +113,19 @@ export async function distributed(
   });
 
   const partitionOwner = owns
-    ? ownership(nodeName, { clock, leases, metrics, log }, (lease) =>
-        openPartition(state, partitionDeps, lease),
+    ? ownership(
+        nodeName,
+        {
+          clock,
+          leases,
+          metrics,
+          log,
+          async claimTerms() {
+            const survey = await watch.refresh();
+            return { survey, terms: await claimTerms(survey) };
+          },
+        },
+        (lease) => openPartition(state, partitionDeps, lease),
       )
     : null;
 
@@ -117,6 +138,7 @@ export async function distributed(
     await partitionOwner?.drain(Math.max(0, ends_ms - clock.now()));
     timer[Symbol.dispose]();
     resendTimer?.[Symbol.dispose]();
+    watch.stop();
     for (const token of state.outstanding.keys())
       resolveAsk(state, token, { fault: new Fault("no_answer", "Cannot answer: this node has stopped") });
     await state.inbox.close();
@@ -129,6 +151,7 @@ export async function distributed(
     stop,
     partitions: () => (partitionOwner?.partitions() ?? []).map(({ partition }) => partition),
     ownedPartitions: () => partitionOwner?.partitions() ?? [],
+    desertedPartitions: () => watch.deserted(),
     stats: () => ({ ...localNode.stats(), pending_asks: state.pending.size() }),
   };
 }
@@ -159,15 +182,9 @@ function deliverTell(state: ClusterState, outgoing: OutgoingClusterTell): void |
   return state.bus.send(envelope).then(() => {});
 }
 
-/**
- * What all nodes must share, or this node may not join. The generation is raised when the bus is rebuilt: its revisions
- * begin at 1 again then, and must never be mistaken for old ones.
- */
-async function assertClusterSettings({ leases, documents }: DistributedDeps): Promise<void> {
-  await documents.put("cluster", "main", { generation: 1 }, 0);
-  const stored = await documents.get("cluster", "main");
-  const { generation } = stored!.value as { generation: number };
-  const settings = { partitions: PARTITIONS, lease_ttl_ms: leases.ttl_ms, generation };
+/** What all nodes must share, or this node may not join. */
+async function assertClusterSettings({ leases }: DistributedDeps): Promise<void> {
+  const settings = { partitions: PARTITIONS, lease_ttl_ms: leases.ttl_ms };
   for (const [name, value] of Object.entries(settings)) {
     const agreed = await leases.agreeOn(name, String(value));
     if (agreed !== String(value))

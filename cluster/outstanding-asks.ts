@@ -10,6 +10,7 @@ import type { Outcome } from "./node-state.ts";
 import type { PartitionLease } from "./partition-lease.ts";
 import { ASK_TIMEOUT_MS, type PendingAsks } from "./pending-asks.ts";
 import { partitionOf } from "./placement.ts";
+import type { PartitionWatch } from "./partition-watch.ts";
 import type { Bus, Inbox } from "./ports/bus.ts";
 import type { Clock } from "./ports/clock.ts";
 import { Fault, type FaultCode, isInfrastructureFault } from "./ports/fault.ts";
@@ -64,6 +65,7 @@ export interface ClusterState {
   readonly pending: PendingAsks;
   readonly outstanding: Map<string, OutstandingAsk>;
   readonly partitions: Map<number, LocalPartition>;
+  readonly watch: PartitionWatch;
   nextId: number;
   isStopping: boolean;
 }
@@ -133,7 +135,7 @@ export const clientFor =
     return promise;
   };
 
-/** Throws Fault mailbox_full, lease_lost, bus_unreachable, message_too_large. */
+/** Throws Fault mailbox_full, lease_lost, bus_unreachable, message_too_large, no_workers. */
 async function send(state: ClusterState, ask: OutstandingAsk): Promise<void> {
   const { kind, token, name, key, operation, reply_to, deadline_ms, partition, fromPartition } = ask;
   const isOwnPartition = fromPartition === partition;
@@ -165,6 +167,11 @@ async function send(state: ClusterState, ask: OutstandingAsk): Promise<void> {
     });
     return resolveAsk(state, token, { reply: undefined });
   }
+  if (state.watch.isDeserted(partition)) {
+    // A node may have claimed it since the last look.
+    await state.watch.refresh();
+    if (state.watch.isDeserted(partition)) throw noWorkers(ask);
+  }
   // Every attempt is another envelope: the first may have been answered already, and the answer lost.
   const dedup_id = `${state.nodeName}:${token}:${ask.serial}.${ask.attempt}`;
   await state.bus.send({
@@ -174,6 +181,16 @@ async function send(state: ClusterState, ask: OutstandingAsk): Promise<void> {
     reply_to,
     timeout_ms: Math.max(1, deadline_ms - now_ms),
   });
+}
+
+const noWorkers = ({ name, key, partition }: OutstandingAsk): Fault =>
+  new Fault("no_workers", `Cannot ask "${name}/${key}": no node owns its partition ${partition}`);
+
+/** Asks that wait on the bus for an owner that does not come. Tells wait there until one comes. */
+export function failDesertedAsks(state: ClusterState): void {
+  for (const [token, ask] of state.outstanding)
+    if (ask.kind === "ask" && ask.sentTo === null && state.watch.isDeserted(ask.partition))
+      failAsk(state, token, noWorkers(ask));
 }
 
 /** Ends an ask with its outcome; nothing happens when it has ended already. */

@@ -30,8 +30,13 @@ const RENEW_MS = 800;
 const ROUND_MS = 800;
 /** While another node still owns something that this node should. */
 const ROUND_SOON_MS = 200;
-/** Handoffs at a time when a node joins. */
-const MAX_HANDOFFS = 4;
+/**
+ * When a whole cluster starts again, its first node would claim every partition. It waits so long for the others. A
+ * longer wait delays the start of a cluster with one worker.
+ */
+const GATHER_MS = 2_000;
+/** A lease store younger than this is that of a new cluster, which has nothing to gather for. */
+const NEW_CLUSTER_MS = 10_000;
 
 export function ownership(
   nodeName: string,
@@ -39,11 +44,20 @@ export function ownership(
   open: (lease: PartitionLease) => Promise<PartitionHandle>,
 ): Ownership {
   const { clock, leases, log } = deps;
-  const state: OwnershipState = { ...deps, nodeName, open, partitions: new Map(), isDraining: false };
+  const state: OwnershipState = {
+    ...deps,
+    nodeName,
+    open,
+    partitions: new Map(),
+    isDraining: false,
+    claims_from_ms: null,
+  };
   const { partitions } = state;
   let currentRound: Promise<unknown> = Promise.resolve();
   let roundTimer: Disposable | null = null;
   let renewTimer: Disposable | null = null;
+
+  let hasFailed = false;
 
   async function rounds(): Promise<void> {
     let isIncomplete = true;
@@ -51,8 +65,12 @@ export function ownership(
       const current = round(state);
       currentRound = current.catch(ignore);
       isIncomplete = await current;
+      if (hasFailed) log.info("Partitions can be claimed again");
+      hasFailed = false;
     } catch (problem) {
-      log.warn("Cannot list the members", { problem });
+      // Once: it may fail in the same way for minutes.
+      if (!hasFailed) log.warn("Partitions cannot be claimed", { problem });
+      hasFailed = true;
     }
     if (state.isDraining) return;
     roundTimer = clock.at(clock.now() + (isIncomplete ? ROUND_SOON_MS : ROUND_MS), () => void rounds());
@@ -102,10 +120,19 @@ async function round(state: OwnershipState): Promise<boolean> {
   for (let partition = 0; partition < PARTITIONS; partition++)
     if (ownerOf(partition, members) === nodeName) wanted.add(partition);
   const unclaimed = [...wanted].filter((partition) => !partitions.has(partition));
-  const owned = [...partitions.values()];
-  const handoffs = owned.filter(({ isClosing }) => isClosing).length;
-  const surplus = owned.filter(({ partition, isClosing }) => !wanted.has(partition) && !isClosing);
-  for (const each of surplus.slice(0, Math.max(0, MAX_HANDOFFS - handoffs))) void handOff(state, each);
-  await Promise.all(unclaimed.map((partition) => claim(state, partition)));
+  // All at once: a node that owns nearly everything after a restart must not keep its callers waiting in turns.
+  for (const owned of partitions.values())
+    if (!wanted.has(owned.partition) && !owned.isClosing) void handOff(state, owned);
+  if (unclaimed.length > 0) await claimAll(state, unclaimed);
   return [...wanted].some((partition) => !partitions.has(partition));
+}
+
+async function claimAll(state: OwnershipState, unclaimed: readonly number[]): Promise<void> {
+  const { clock } = state;
+  const { survey, terms } = await state.claimTerms();
+  const isNew = terms?.generation === 1 && survey.age_ms < NEW_CLUSTER_MS;
+  const hasOwners = survey.held.size > 0 || isNew;
+  state.claims_from_ms ??= hasOwners ? -Infinity : clock.mono() + GATHER_MS;
+  if (!terms || clock.mono() < state.claims_from_ms || state.isDraining) return;
+  await Promise.all(unclaimed.map((partition) => claim(state, partition, terms)));
 }

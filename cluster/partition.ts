@@ -18,6 +18,7 @@ import type { PartitionHandle, PartitionLease } from "./partition-lease.ts";
 import type { Delivery, Envelope, Subscription } from "./ports/bus.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Shard } from "./shard.ts";
+import { type UnreadableEnvelopes, unreadableEnvelopes } from "./unreadable-envelopes.ts";
 import { decodeMessage, validatorsOf } from "./wire.ts";
 
 const ACK_RETRY_MS = 100;
@@ -41,6 +42,7 @@ interface OpenPartition {
   readonly local: LocalPartition;
   /** Delivered by the bus and not acknowledged yet. */
   readonly unacknowledged: Set<Delivery>;
+  readonly unreadable: UnreadableEnvelopes;
   /** Acknowledgements on their way. */
   acknowledging: number;
   onAcknowledged: (() => void) | null;
@@ -71,6 +73,7 @@ export async function openPartition(
     lease,
     local,
     unacknowledged: new Set(),
+    unreadable: unreadableEnvelopes(cluster.clock, (delivery, reason) => ackOf(open, delivery)(reason)),
     acknowledging: 0,
     onAcknowledged: null,
     unknownIds: [],
@@ -99,6 +102,7 @@ export async function openPartition(
     drop() {
       local.isClosing = true;
       open.checkTimer?.[Symbol.dispose]();
+      open.unreadable.stop();
       reader.stop();
       if (cluster.partitions.get(partition) === local) cluster.partitions.delete(partition);
       shard.drop("handed_off");
@@ -118,16 +122,14 @@ function receive(open: OpenPartition, delivery: Delivery): void {
   open.unacknowledged.add(delivery);
   const { envelope } = delivery;
   const { name, key, reply_to, timeout_ms } = envelope;
-  const ack = (reason: AckReason): void => {
-    if (reason === "dead_lettered") cluster.log.warn("A message was dead-lettered", { actor: name, key });
-    void acknowledge(open, delivery);
-  };
+  const ack = ackOf(open, delivery);
   try {
     const now_ms = cluster.clock.now();
-    const { operation, message } = decode(open.deps.actors, envelope, now_ms);
+    const read = decode(open.deps.actors, envelope, now_ms);
+    if (read.kind === "unknown") return leaveUnread(open, delivery, read.operation);
     local.shard.deliver(name, key, {
-      operation,
-      message,
+      operation: read.operation,
+      message: read.message,
       reply_to: reply_to ?? "",
       isRepeatable: reply_to !== null,
       deadline_ms: timeout_ms === null ? Infinity : now_ms + timeout_ms,
@@ -144,16 +146,44 @@ function receive(open: OpenPartition, delivery: Delivery): void {
   }
 }
 
-function decode(
-  actors: readonly Actor[],
-  { name, body }: Envelope,
-  now_ms: number,
-): { operation: string; message: unknown } {
-  const actor = actors.find(({ contract }) => contract.name === name);
-  if (!actor) throw new TypeError(`Cannot take an envelope for "${name}": it is not part of this node`);
+const ackOf =
+  (open: OpenPartition, delivery: Delivery) =>
+  (reason: AckReason): void => {
+    const { name, key } = delivery.envelope;
+    if (reason === "dead_lettered")
+      open.cluster.log.warn("A message was dead-lettered", { actor: name, key });
+    void acknowledge(open, delivery);
+  };
+
+/** The caller is not told: a node that knows the operation may own the partition before its deadline. */
+function leaveUnread(open: OpenPartition, delivery: Delivery, operation: string): void {
+  const { metrics, log } = open.cluster;
+  const { name, key } = delivery.envelope;
+  metrics.count("trawl_unreadable_messages_total", {});
+  log.warn("A message that this version cannot read is left to the next owner", {
+    actor: name,
+    key,
+    operation,
+  });
+  open.unreadable.keep(delivery);
+}
+
+type DecodedEnvelope =
+  | { readonly kind: "known"; readonly operation: string; readonly message: unknown }
+  /** Another version's. */
+  | { readonly kind: "unknown"; readonly operation: string };
+
+/** Throws TypeError for what no version sends. */
+function decode(actors: readonly Actor[], { name, body }: Envelope, now_ms: number): DecodedEnvelope {
   const { operation, message } = JSON.parse(body) as { operation: string; message: unknown };
-  const validators = validatorsOf(actor.contract, operation);
-  return { operation, message: decodeMessage(`"${name}.${operation}"`, message, validators, now_ms) };
+  const contract = actors.find((actor) => actor.contract.name === name)?.contract;
+  const isDeclared = contract && (operation in contract.operations || operation in contract.own);
+  if (!isDeclared) return { kind: "unknown", operation };
+  const validators = validatorsOf(contract, operation);
+  const decoded = decodeMessage(message, validators, now_ms);
+  return validators.message.check(decoded)
+    ? { kind: "known", operation, message: decoded }
+    : { kind: "unknown", operation };
 }
 
 async function acknowledge(open: OpenPartition, delivery: Delivery): Promise<void> {

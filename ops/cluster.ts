@@ -8,6 +8,7 @@ import { hostname } from "node:os";
 import type { Actor } from "../cluster/actor.ts";
 import { distributed } from "../cluster/distributed.ts";
 import { type Cluster, embedded, type ClusterDeps } from "../cluster/embedded.ts";
+import { Fault } from "../cluster/ports/fault.ts";
 import type { RemoteTasks } from "../cluster/ports/role-workers.ts";
 import type { NodeAdmin, NodeDirectory } from "../cluster/ports/node-directory.ts";
 import type { Config } from "./config.ts";
@@ -112,7 +113,17 @@ export async function join(
     return {
       cluster,
       node,
-      checks: { bus: { ping: () => bus.ping(), gates: true } },
+      checks: {
+        bus: { ping: () => bus.ping(), gates: true },
+        partitions: {
+          async ping() {
+            const count = cluster.desertedPartitions();
+            if (count > 0)
+              throw new Fault("no_workers", `Cannot reach ${count} partitions: no node owns them`);
+          },
+          gates: true,
+        },
+      },
       isShared: true,
       ownedPartitions: cluster.ownedPartitions,
       announce: (admin) => nodeDirectory.serve(node, admin),

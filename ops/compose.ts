@@ -24,6 +24,7 @@ import { FEATURES } from "./features.ts";
 import { openHttp } from "./http.ts";
 import { ownEndpoints } from "./own-endpoints.ts";
 import { openRequestAudit } from "./request-audit.ts";
+import { stopSteps } from "./stop-steps.ts";
 import { claimData, dataPath, openBlobs, openDocuments } from "./stores.ts";
 
 /** A node that runs. */
@@ -40,9 +41,19 @@ export interface Running {
   readonly stop: (within_ms?: number) => Promise<void>;
   /** Resolves when the node has stopped, also after `trawl drain`. */
   readonly ended: Promise<void>;
+  /** Reports a failure that no code handled, and stops the node: what it still does may be wrong. */
+  readonly crash: (kind: CrashKind, problem: unknown) => void;
 }
 
+export type CrashKind = "unhandled_rejection" | "uncaught_exception";
+
+/** The longest a request takes. */
 const STOP_MS = 160_000;
+/** After a crash: partitions are released, requests that take longer are aborted. */
+const CRASH_STOP_MS = 5_000;
+/** How long reports of usage may take at a stop, and all parts together to close. */
+const REPORT_MS = 10_000;
+const CLOSE_MS = 5_000;
 /** Collections with an expiry date that belong to no feature. */
 const EXPIRING = ["body_refs", "body_grants", "request_audit"];
 
@@ -122,10 +133,15 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   async function end(within_ms: number): Promise<void> {
     draining = true;
     stopCleaning();
-    await http.closeApi(within_ms);
-    await usage.drain();
-    await cluster.stop(within_ms);
-    for (const close of closers.toReversed()) await close();
+    const steps = stopSteps({ clock, log }, within_ms);
+    const { left_ms } = steps;
+    await steps.run("the API", left_ms(), () => http.closeApi(left_ms()));
+    await steps.run("reports of usage", Math.min(REPORT_MS, left_ms()), () => usage.drain());
+    await steps.run("the cluster", left_ms(), () => cluster.stop(left_ms()));
+    const closing = stopSteps({ clock, log }, CLOSE_MS);
+    for (const close of closers.toReversed()) await closing.run("a connection", closing.left_ms(), close);
+    steps.throwFailure();
+    closing.throwFailure();
   }
   const ended = Promise.withResolvers<void>();
   let ending: Promise<void> | null = null;
@@ -166,7 +182,20 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const { status_address, sentence } = http;
   metrics.gauge("trawl_http_server_info", { name }, 1);
   log.info("Listening", { address, status_address, http: name, node, version: process.version });
-  return { address, http: sentence, first_key: first.key, serves, stop, ended: ended.promise };
+  return {
+    address,
+    http: sentence,
+    first_key: first.key,
+    serves,
+    stop,
+    ended: ended.promise,
+    crash(kind, crash_problem) {
+      metrics.count("trawl_crashes_total", { kind });
+      log.error("A failure that no code handles ends this process", { kind, problem: crash_problem });
+      // `ended` reports how the stop ends.
+      void stop(CRASH_STOP_MS).catch(() => {});
+    },
+  };
 }
 
 function once(close: () => Promise<unknown>): () => Promise<unknown> {

@@ -24,6 +24,11 @@ const starting = async (): Promise<Starting> => {
     },
     mono: () => clock.mono(),
     kill: (code) => process.exit(code),
+    onCrash(call) {
+      process.on("unhandledRejection", (problem) => call("unhandled_rejection", problem));
+      process.on("uncaughtException", (problem) => call("uncaught_exception", problem));
+    },
+    exitWithin: (ms) => void setTimeout(() => process.exit(process.exitCode), ms).unref(),
   };
 };
 

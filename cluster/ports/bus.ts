@@ -50,6 +50,8 @@ export interface Delivery {
   /** Unique among the deliveries to this reader. */
   readonly id: string;
   readonly envelope: Envelope;
+  /** When the bus stored it, in Unix milliseconds of the bus. */
+  readonly sent_ms: number;
   /**
    * Removes the envelope from its queue; may be repeated. True: it is removed. False: a newer reader owns the partition
    * now, and with it this envelope. Throws Fault bus_unreachable: neither is known.

@@ -3,7 +3,7 @@
  * expires. Each later owner gets a larger epoch, which serves as the fencing token.
  */
 export interface Lease {
-  /** The revision at creation: the fencing token of this ownership. */
+  /** Generation and revision at creation in one number: the fencing token of this ownership. */
   readonly epoch: number;
   /** Increases with each renewal; the next renewal must name it. */
   readonly revision: number;
@@ -20,12 +20,35 @@ export type Renewal =
  */
 export const presenceTtlMs = (ttl_ms: number): number => Math.round((ttl_ms * 2) / 3);
 
-/** All methods throw Fault bus_unreachable, after which the result is unknown, and nothing else. */
+/** The lease store at one moment. */
+export interface LeaseSurvey {
+  /** Which store it is: another one after its data was lost and it was created again. */
+  readonly store_id: string;
+  /** How long this store exists. */
+  readonly age_ms: number;
+  /** The partitions that have a lease. */
+  readonly held: ReadonlySet<number>;
+}
+
+/** What a claim refers to. Epochs of a new store would start again at 1, so each store has a larger generation. */
+export interface ClaimTerms {
+  readonly store_id: string;
+  readonly generation: number;
+}
+
+/** Multiplier of the generation in an epoch: room for 8,000 generations of 2^40 revisions each. */
+export const EPOCHS_OF_GENERATION = 2 ** 40;
+
+/**
+ * All methods throw Fault bus_unreachable, after which the result is unknown, and nothing else. A store that lost its
+ * data is created again by the first call that finds it missing.
+ */
 export interface Leases {
   /** How long a lease lasts; equal on all nodes. */
   readonly ttl_ms: number;
-  /** Null: another node owns the partition. */
-  create(partition: number, node: string): Promise<Lease | null>;
+  survey(): Promise<LeaseSurvey>;
+  /** Null: another node owns the partition. Throws Fault bus_unreachable when the terms name another store. */
+  create(partition: number, node: string, terms: ClaimTerms): Promise<Lease | null>;
   /** `renewed` also when an earlier renewal of this same lease took effect although its reply was lost. */
   renew(partition: number, node: string, lease: Lease): Promise<Renewal>;
   /** Releases the lease immediately. No effect when the lease has another revision by now. */

@@ -126,6 +126,21 @@ export const METRICS = {
     labels: [],
   },
   trawl_actor_failures_total: { kind: "counter", help: "Turns that threw", labels: ["kind"] },
+  trawl_crashes_total: {
+    kind: "counter",
+    help: "Failures that no code handled, after which the process ends: unhandled_rejection, uncaught_exception",
+    labels: ["kind"],
+  },
+  trawl_unreadable_messages_total: {
+    kind: "counter",
+    help: "Messages left to the next owner of their partition because this version cannot read them",
+    labels: [],
+  },
+  trawl_partitions: {
+    kind: "gauge",
+    help: "Partitions of the cluster by whether a node owns them: held, unheld",
+    labels: ["state"],
+  },
   trawl_faults_total: {
     kind: "counter",
     help: "Faults of the bus, the document store and the blob store",

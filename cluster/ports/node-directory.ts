@@ -23,7 +23,7 @@ export interface NodeReport {
   readonly pending_asks: number;
 }
 
-/** The backlog of one partition and stream. */
+/** The backlog of one partition and stream. A partition that no node reads has the epoch 0. */
 export interface QueueReport {
   readonly stream: Stream;
   readonly partition: number;
@@ -51,8 +51,8 @@ export interface NodeDirectory {
   drain(node: string): Promise<boolean>;
   queues(): Promise<readonly QueueReport[]>;
   /**
-   * Removes all envelopes and leases of this cluster from the bus, and answers the names of what it removed. Only
-   * allowed while no node runs.
+   * Removes all envelopes and leases of this cluster from the bus, and answers the names of what it removed. Nodes that
+   * run lose their partitions and create everything again.
    */
   wipe(): Promise<readonly string[]>;
   close(): Promise<void>;

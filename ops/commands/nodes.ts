@@ -31,7 +31,11 @@ export const nodesCommand = (context: Context): Command =>
         rows.map((row) => cells(row, context.now())),
       ),
     );
-    if (unowned.length > 0) context.err(`Owned by no node: ${unowned.join(", ")}`);
+    if (unowned.length === 0) return undefined;
+    const waiting = queues
+      .filter(({ partition }) => !owned.has(partition))
+      .reduce((sum, queue) => sum + queue.waiting + queue.unacknowledged, 0);
+    return context.err(`Owned by no node: ${unowned.join(", ")}; ${waiting} messages wait for an owner`);
   });
 
 function joined(node: NodeReport, queues: readonly QueueReport[]): Row {

@@ -4,7 +4,7 @@
  */
 import { Command } from "commander";
 import type { Config } from "../config.ts";
-import { CommandError, type Context, type Json, withJson } from "./context.ts";
+import { CommandError, type Context, EXIT, type Json, withJson } from "./context.ts";
 
 /** What compose.ts starts. */
 interface Running {
@@ -14,6 +14,7 @@ interface Running {
   readonly serves: boolean;
   readonly stop: () => Promise<void>;
   readonly ended: Promise<void>;
+  readonly crash: (kind: "unhandled_rejection" | "uncaught_exception", problem: unknown) => void;
 }
 
 export interface Starting {
@@ -23,6 +24,10 @@ export interface Starting {
   /** Monotonic milliseconds. */
   readonly mono: () => number;
   readonly kill: (code: number) => never;
+  /** Calls back for each failure that no code handled. */
+  readonly onCrash: (call: Running["crash"]) => void;
+  /** Ends the process after this time if something keeps it alive. */
+  readonly exitWithin: (ms: number) => void;
 }
 
 /** The exit code after a second signal. */
@@ -32,11 +37,13 @@ const INTERRUPTED = 130;
  * request to stop arrives up to three times.
  */
 const ONE_REQUEST_MS = 1_000;
+/** How long the process may take to end after its node has stopped. */
+const EXIT_MS = 1_000;
 
 export const startCommand = (context: Context, starting: () => Promise<Starting>): Command =>
   withJson(new Command("start").description("run this node")).action(async ({ json }: Json) => {
     const config = context.config();
-    const { start, onSignal, mono, kill } = await starting();
+    const { start, onSignal, mono, kill, onCrash, exitWithin } = await starting();
     const running = await start(config).catch((problem: Error) => {
       throw new CommandError(problem.message);
     });
@@ -44,6 +51,10 @@ export const startCommand = (context: Context, starting: () => Promise<Starting>
     if (json) context.out(JSON.stringify({ address, http, first_key }));
     else for (const line of greeting(running, config)) context.out(line);
 
+    onCrash((kind, problem) => {
+      context.exit(EXIT.error);
+      running.crash(kind, problem);
+    });
     let requested_ms: number | null = null;
     onSignal((name) => {
       if (requested_ms !== null) {
@@ -55,7 +66,11 @@ export const startCommand = (context: Context, starting: () => Promise<Starting>
       // A failure of the stop ends the process below.
       running.stop().catch(() => {});
     });
-    await running.ended;
+    try {
+      await running.ended;
+    } finally {
+      exitWithin(EXIT_MS);
+    }
   });
 
 function greeting({ address, http, first_key, serves }: Running, config: Config): string[] {

@@ -1,6 +1,7 @@
 /** Several nodes over one bus, one set of leases and one store, on one clock. */
 import { describe, expect, test } from "vitest";
-import type { WorkContext, ActorClient } from "../../cluster/actor.ts";
+import { Type } from "typebox";
+import { type Actor, actor, type WorkContext, type ActorClient } from "../../cluster/actor.ts";
 import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
 import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
@@ -11,6 +12,8 @@ import { partitionOf, PARTITIONS } from "../../cluster/placement.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Bus } from "../../cluster/ports/bus.ts";
 import type { Leases } from "../../cluster/ports/leases.ts";
+import { ask as askOperation, contract, tell } from "../../schemas/contract.ts";
+import { KEEP_UNREADABLE_MS, MAX_UNREADABLE } from "../../cluster/unreadable-envelopes.ts";
 import { Counter, counterActor, type Trace } from "../harness/counter.actor.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
@@ -25,7 +28,12 @@ function world() {
   const telemetry = silentTelemetry(),
     { metrics, log } = telemetry;
   let nodes = 0;
-  async function join({ owns = true, work = undefined as Work | undefined, mine = leases } = {}) {
+  async function join({
+    owns = true,
+    work = undefined as Work | undefined,
+    mine = leases as Leases,
+    actors = undefined as readonly Actor[] | undefined,
+  } = {}) {
     const trace: Trace = { activations: 0, reminders: [], stumbles: 0 };
     /** What this node can reach; cut off, it reaches neither bus nor leases nor store. */
     const link = { cut: false };
@@ -50,14 +58,18 @@ function world() {
       onReconnect: (call) => (line.back = call),
     };
     const node = await distributed(
-      owns ? [counterActor(work, trace)] : [],
+      owns ? (actors ?? [counterActor(work, trace)]) : [],
       { ...outside, bus: lossy, leases: through<Leases>(mine) },
       { name: `node-${nodes++}`, owns },
     );
     return { ...node, trace, link, line };
   }
-  return { clock, bus, documents, telemetry, join };
+  return { clock, bus, leases, documents, telemetry, join };
 }
+
+/** How the promise ends, as a value. */
+const ending = (answer: Promise<unknown>): Promise<unknown> =>
+  answer.catch((problem: unknown) => (problem instanceof Fault ? problem.code : problem));
 
 const partitionsOf = (...all: DistributedCluster[]) => all.flatMap((node) => [...node.partitions()]);
 const readFar: Work = (ask) => ask(Counter, "far", "read", null);
@@ -425,4 +437,182 @@ test("an ask that timed out is handled when it is sent once more", async () => {
   const again = gateway.ask(Counter, "a", "add", { by: 1 }, same);
   await clock.advance(100);
   expect(await again).toEqual({ count: 1 });
+});
+
+describe("partitions that no node owns", () => {
+  test("are told to callers within five seconds, asked before or after, and reported until an owner comes", async () => {
+    const { clock, telemetry, join } = world();
+    const workers = [await join(), await join()];
+    const gateway = await join({ owns: false });
+    await clock.advance(10_000);
+    expect(gateway.desertedPartitions()).toBe(0);
+    for (const { link } of workers) link.cut = true;
+    const waiting = ending(gateway.ask(Counter, "a", "add", { by: 1 }));
+    await clock.advance(5_000);
+    expect(await waiting).toBe("no_workers");
+    expect(await ending(gateway.ask(Counter, "b", "add", { by: 1 }))).toBe("no_workers");
+    expect(gateway.desertedPartitions()).toBe(PARTITIONS);
+    expect(telemetry.counts.get("trawl_partitions unheld")).toBe(PARTITIONS);
+    expect(telemetry.counts.get("trawl_partitions held")).toBe(0);
+    await join();
+    await clock.advance(4_000);
+    expect(gateway.desertedPartitions()).toBe(0);
+    expect(telemetry.counts.get("trawl_partitions held")).toBe(PARTITIONS);
+  });
+
+  test("are refused although a node is present, when it does not claim them", async () => {
+    const { clock, leases, join } = world();
+    const gateway = await join({ owns: false });
+    await clock.advance(2_000);
+    const waiting = ending(gateway.ask(Counter, "a", "read", null));
+    for (let n = 0; n < 10; n++) {
+      await leases.announcePresence("idle");
+      await clock.advance(500);
+    }
+    expect(await waiting).toBe("no_workers");
+  });
+
+  test("do not lose what is told to them: the next owner hears it", async () => {
+    const { clock, join } = world();
+    const gateway = await join({ owns: false });
+    await clock.advance(10_000);
+    await gateway.ask(Counter, "a", "note", { by: 5 });
+    await join();
+    await clock.advance(4_000);
+    const read = gateway.ask(Counter, "a", "read", null);
+    await settled();
+    expect(await read).toEqual({ count: 5 });
+  });
+});
+
+describe("a lease store that lost its data", () => {
+  test("is claimed anew, by one owner at a time and under larger epochs", async () => {
+    const { clock, leases, join } = world();
+    const contexts: WorkContext[] = [];
+    const work: Work = async (_, context) => {
+      contexts.push(context);
+      return new Promise(() => {});
+    };
+    const nodes = [await join({ work }), await join({ work }), await join({ work })];
+    const gateway = await join({ owns: false });
+    await clock.advance(10_000);
+    for (let n = 0; n < 30; n++) gateway.ask(Counter, key(n), "work", null).catch(() => {});
+    await clock.advance(0);
+    const before = Math.max(...nodes.flatMap((node) => node.ownedPartitions().map(({ epoch }) => epoch)));
+    const began = contexts.length;
+    leases.wipe();
+    for (let n = 0; n < 100; n++) {
+      await clock.advance(100);
+      const late = contexts.slice(0, began).some((context) => context.ownsKey());
+      const next = contexts.slice(began).some((context) => context.ownsKey());
+      expect(late && next).toBe(false);
+    }
+    const owned = nodes.flatMap((node) => [...node.ownedPartitions()]);
+    expect(owned.map(({ partition }) => partition).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: PARTITIONS }, (_, n) => n),
+    );
+    expect(Math.min(...owned.map(({ epoch }) => epoch))).toBeGreaterThan(before);
+    expect(contexts.length).toBe(2 * began);
+  });
+});
+
+describe("a cluster that starts again as a whole", () => {
+  const shares = (nodes: readonly DistributedCluster[]) => nodes.map((node) => node.partitions().length);
+
+  test("is shared evenly from the start when its nodes come within two seconds", async () => {
+    const { clock, join } = world();
+    const first = await join();
+    await clock.advance(12_000);
+    const stopped = first.stop();
+    await clock.advance(1_000);
+    await stopped;
+    const nodes = [await join()];
+    let most = 0;
+    for (let n = 0; n < 60; n++) {
+      if (n === 5 || n === 10) nodes.push(await join());
+      await clock.advance(100);
+      most = Math.max(most, ...shares(nodes));
+    }
+    expect(partitionsOf(...nodes)).toHaveLength(PARTITIONS);
+    expect(most).toBeLessThan(PARTITIONS / 2);
+  });
+
+  test("is shared evenly within ten seconds when one came first and works on everything", async () => {
+    const { clock, join } = world();
+    const work: Work = () => new Promise(() => {});
+    const first = await join({ work });
+    await clock.advance(2_000);
+    for (let n = 0; n < 300; n++) first.ask(Counter, key(n), "work", null).catch(() => {});
+    await clock.advance(100);
+    const nodes = [first, await join({ work }), await join({ work })];
+    await clock.advance(10_000);
+    expect(partitionsOf(...nodes)).toHaveLength(PARTITIONS);
+    expect(Math.max(...shares(nodes))).toBeLessThan(PARTITIONS / 2);
+  });
+});
+
+describe("two versions of an actor", () => {
+  const Old = contract("notes", { add: tell(Type.Object({ text: Type.Literal("a") })) });
+  const New = contract("notes", {
+    add: tell(Type.Object({ text: Type.Enum(["a", "b"]) })),
+    list: askOperation(Type.Null(), Type.Array(Type.String())),
+  });
+  function versions() {
+    const seen: string[] = [];
+    const add = (_: unknown, { text }: { text: string }): void => void seen.push(text);
+    return {
+      seen,
+      older: [actor(Old)({ activate: () => null, passivate_after_ms: 60_000, on: { add } })],
+      newer: [
+        actor(New)({ activate: () => null, passivate_after_ms: 60_000, on: { add, list: () => [...seen] } }),
+      ],
+    };
+  }
+
+  test("the older one leaves what it does not know to the newer one", async () => {
+    const { clock, telemetry, join } = world();
+    const { seen, older, newer } = versions();
+    const first = await join({ actors: older });
+    const gateway = await join({ owns: false });
+    await clock.advance(2_000);
+    await gateway.ask(New, "k", "add", { text: "b" });
+    const list = gateway.ask(New, "k", "list", null);
+    await clock.advance(15_000);
+    expect(seen).toEqual([]);
+    expect(telemetry.counts.get("trawl_unreadable_messages_total")).toBeGreaterThanOrEqual(2);
+    await join({ actors: newer });
+    const stopped = first.stop();
+    await clock.advance(5_000);
+    await stopped;
+    expect(seen).toEqual(["b"]);
+    expect(await list).toEqual(["b"]);
+  });
+
+  test("what no version knows is given up: an ask at its deadline, a tell after an hour, and the oldest of too many", async () => {
+    const { clock, bus, telemetry, join } = world();
+    const { older } = versions();
+    const first = await join({ actors: older });
+    const gateway = await join({ owns: false });
+    await clock.advance(2_000);
+    const given_up = (): number =>
+      telemetry.lines.filter(({ message }) => message === "A message was dead-lettered").length;
+    for (let n = 0; n < MAX_UNREADABLE + 3; n++) {
+      const body = JSON.stringify({ key: `k ${n}`, operation: "vanish", message: null });
+      const fixed = {
+        dedup_id: null,
+        reply_to: null,
+        timeout_ms: null,
+        partition: partitionOf("notes", "k"),
+      };
+      await bus.send({ ...fixed, stream: "work", name: "notes", key: `k ${n}`, body });
+    }
+    await settled();
+    const answer = ending(gateway.ask(New, "k", "list", null, { timeout_ms: 5_000 }));
+    await clock.advance(20_000);
+    expect(await answer).toBe("no_answer");
+    expect(given_up()).toBe(4);
+    expect(first.ownedPartitions()).toHaveLength(PARTITIONS);
+    await clock.advance(KEEP_UNREADABLE_MS);
+    expect(given_up()).toBe(MAX_UNREADABLE + 3);
+  });
 });

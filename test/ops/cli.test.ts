@@ -168,6 +168,10 @@ describe("config", () => {
   });
 });
 
+/** What only some tests of `start` look at. */
+const QUIET = { onCrash: () => {}, exitWithin: () => {} };
+const NO_CRASH = (): void => {};
+
 describe("start", () => {
   let mono_ms = 0;
 
@@ -189,7 +193,9 @@ describe("start", () => {
               over.resolve();
             },
             ended: over.promise,
+            crash: NO_CRASH,
           }),
+          ...QUIET,
           onSignal: (call) => void signals.push(call),
           mono: () => mono_ms,
           kill: () => {
@@ -226,7 +232,9 @@ describe("start", () => {
             serves: false,
             stop: async () => {},
             ended: Promise.resolve(),
+            crash: NO_CRASH,
           }),
+          ...QUIET,
           onSignal: () => {},
           mono: () => mono_ms,
           kill: () => {
@@ -241,12 +249,52 @@ describe("start", () => {
     expect(out).not.toContain("curl");
   });
 
+  test("a failure that no code handles stops the node, and the process ends with an error in any case", async () => {
+    const over = Promise.withResolvers<void>();
+    const crashes: string[] = [];
+    const exits: number[] = [];
+    let crash: (kind: "unhandled_rejection", problem: unknown) => void = () => {};
+    const { run } = shell(
+      {},
+      {
+        starting: async () => ({
+          start: async () => ({
+            address: "http://127.0.0.1:4711",
+            http: "HTTP by node:http",
+            first_key: null,
+            serves: true,
+            stop: async () => {},
+            ended: over.promise,
+            crash(kind, problem) {
+              crashes.push(`${kind}: ${String(problem)}`);
+              over.resolve();
+            },
+          }),
+          onSignal: () => {},
+          kill: () => {
+            throw new Error("killed");
+          },
+          mono: () => 0,
+          onCrash: (call) => (crash = call),
+          exitWithin: (ms) => void exits.push(ms),
+        }),
+      },
+    );
+    const ended = run("start");
+    await expect.poll(() => crash.length).toBe(2);
+    crash("unhandled_rejection", new Error("a bug"));
+    expect((await ended).code).toBe(1);
+    expect(crashes).toEqual(["unhandled_rejection: Error: a bug"]);
+    expect(exits).toEqual([1_000]);
+  });
+
   test("what keeps it from starting is a sentence", async () => {
     const { run } = shell(
       {},
       {
         starting: async () => ({
           start: () => Promise.reject(new Error("Cannot listen on 127.0.0.1:80")),
+          ...QUIET,
           onSignal: () => {},
           mono: () => mono_ms,
           kill: () => {

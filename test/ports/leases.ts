@@ -2,6 +2,12 @@
 import { expect, test } from "vitest";
 import type { Leases, Renewal } from "../../cluster/ports/leases.ts";
 
+/** A claim in the first generation of the store as it is now. */
+const create = async (leases: Leases, partition: number, node: string) => {
+  const { store_id } = await leases.survey();
+  return leases.create(partition, node, { store_id, generation: 1 });
+};
+
 function renewed(renewal: Renewal): number {
   if (renewal.kind === "lost") throw new Error("The lease was lost");
   return renewal.revision;
@@ -18,31 +24,31 @@ export function leasesSuite(
     const { leases } = await connection;
     const partition = partitions++;
     const nodes = ["a", "b", "c", "d"];
-    const got = await Promise.all(nodes.map((node) => leases.create(partition, node)));
+    const got = await Promise.all(nodes.map((node) => create(leases, partition, node)));
     expect(got.filter((lease) => lease !== null)).toHaveLength(1);
-    expect(await leases.create(partition, "e")).toBeNull();
+    expect(await create(leases, partition, "e")).toBeNull();
   });
 
   test("keeps it while it is renewed, for longer than its time", async () => {
     const { leases, pass } = await connection;
     const partition = partitions++;
-    let lease = (await leases.create(partition, "a"))!;
+    let lease = (await create(leases, partition, "a"))!;
     for (let n = 0; n < 3; n++) {
       await pass(leases.ttl_ms * 0.6);
       const next = renewed(await leases.renew(partition, "a", lease));
       expect(next).toBeGreaterThan(lease.revision);
       lease = { ...lease, revision: next };
-      expect(await leases.create(partition, "b")).toBeNull();
+      expect(await create(leases, partition, "b")).toBeNull();
     }
   });
 
   test("forgets it when it is not renewed; the next epoch is larger, and the late owner cannot revive it", async () => {
     const { leases, pass } = await connection;
     const partition = partitions++;
-    const first = (await leases.create(partition, "a"))!;
+    const first = (await create(leases, partition, "a"))!;
     await pass(leases.ttl_ms * 1.7);
     expect(await leases.renew(partition, "a", first)).toEqual({ kind: "lost" });
-    const second = (await leases.create(partition, "b"))!;
+    const second = (await create(leases, partition, "b"))!;
     expect(second.epoch).toBeGreaterThan(first.epoch);
     expect(await leases.renew(partition, "a", first)).toEqual({ kind: "lost" });
     expect(await leases.renew(partition, "b", second)).toMatchObject({ kind: "renewed" });
@@ -51,25 +57,57 @@ export function leasesSuite(
   test("takes a renewal whose answer was lost for what it is", async () => {
     const { leases } = await connection;
     const partition = partitions++;
-    const lease = (await leases.create(partition, "a"))!;
+    const lease = (await create(leases, partition, "a"))!;
     await leases.renew(partition, "a", lease);
     // The answer did not arrive, so the same revision is named again.
     const revision = renewed(await leases.renew(partition, "a", lease));
     renewed(await leases.renew(partition, "a", { ...lease, revision }));
-    expect(await leases.create(partition, "b")).toBeNull();
+    expect(await create(leases, partition, "b")).toBeNull();
   });
 
   test("gives it back at once when it is released, and only by who has it", async () => {
     const { leases } = await connection;
     const partition = partitions++;
-    const first = (await leases.create(partition, "a"))!;
+    const first = (await create(leases, partition, "a"))!;
     await leases.release(partition, first);
-    const second = (await leases.create(partition, "b"))!;
+    const second = (await create(leases, partition, "b"))!;
     expect(second.epoch).toBeGreaterThan(first.epoch);
     await leases.release(partition, first);
-    expect(await leases.create(partition, "c")).toBeNull();
+    expect(await create(leases, partition, "c")).toBeNull();
     expect(await leases.renew(partition, "a", first)).toEqual({ kind: "lost" });
     expect(await leases.renew(partition, "b", second)).toMatchObject({ kind: "renewed" });
+  });
+
+  test("lists the partitions that have a lease, until it is released or lapses", async () => {
+    const { leases, pass } = await connection;
+    const [one, two] = [partitions++, partitions++];
+    const first = (await create(leases, one, "a"))!;
+    const second = (await create(leases, two, "a"))!;
+    const revision = renewed(await leases.renew(two, "a", second));
+    const { held } = await leases.survey();
+    expect([held.has(one), held.has(two)]).toEqual([true, true]);
+    await leases.release(one, first);
+    await leases.release(two, second);
+    const { held: later } = await leases.survey();
+    expect([later.has(one), later.has(two)]).toEqual([false, true]);
+    await pass(leases.ttl_ms * 1.7);
+    expect((await leases.survey()).held.has(two)).toBe(false);
+    expect(revision).toBeGreaterThan(second.revision);
+  });
+
+  test("counts epochs on from the generation of the claim, and refuses a claim for another store", async () => {
+    const { leases } = await connection;
+    const [one, two] = [partitions++, partitions++];
+    const { store_id } = await leases.survey();
+    const before = (await leases.create(one, "a", { store_id, generation: 2 }))!;
+    const after = (await leases.create(two, "a", { store_id, generation: 3 }))!;
+    expect(after.epoch - after.revision - (before.epoch - before.revision)).toBe(2 ** 40);
+    expect(await leases.renew(two, "a", after)).toMatchObject({ kind: "renewed" });
+    const elsewhere = { store_id: "another", generation: 3 };
+    await expect(leases.create(partitions++, "a", elsewhere)).rejects.toMatchObject({
+      code: "bus_unreachable",
+    });
+    expect((await leases.survey()).held.has(partitions - 1)).toBe(false);
   });
 
   test("knows who is there, until they say otherwise or say nothing", async () => {

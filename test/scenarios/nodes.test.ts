@@ -116,4 +116,39 @@ describe.skipIf(missing)("nodes", () => {
     victim.links.bus.heal();
     await cluster.settled();
   }, 60_000);
+
+  test("own their partitions again after the bus lost everything, while they run", async () => {
+    const epochs = async () =>
+      (await cluster.settled()).flatMap(({ partitions }) => partitions.map(({ epoch }) => epoch));
+    const before = Math.max(...(await epochs()));
+    const asked = many(10).map(({ origin }) => insist(`${origin}/slow`));
+    await cluster.nodeDirectory.wipe();
+    const began = performance.now();
+    await expect.poll(async () => Math.min(...(await epochs())), { timeout: 15_000 }).toBeGreaterThan(before);
+    // A lease of 3 s, one round, and asking around on a busy machine.
+    expect(performance.now() - began).toBeLessThan(10_000);
+    for (const answer of await Promise.all(asked)) expect(answer).toMatchObject(whole);
+  }, 60_000);
+
+  test("without a worker, a gateway says so within five seconds and goes on with the next one", async () => {
+    const gateway = cluster.nodes[0]!;
+    const ready = async () => {
+      const answer = await request(`${gateway.status_url}/ready`);
+      return { status: answer.statusCode, json: await answer.body.json() };
+    };
+    const [site] = many(1);
+    for (const node of cluster.nodes) if (node.roles === "worker" && node.isRunning()) await node.kill();
+    const began = performance.now();
+    expect(await ask(`${site!.origin}/none`)).toMatchObject({
+      status: 503,
+      json: { detail: "no worker is available, try again" },
+    });
+    expect(performance.now() - began).toBeLessThan(5_500);
+    await expect
+      .poll(ready, { timeout: 5_000 })
+      .toMatchObject({ status: 503, json: { checks: { partitions: "unavailable", bus: "ok" } } });
+    await cluster.add("worker");
+    expect(await insist(`${site!.origin}/none`)).toMatchObject(whole);
+    await expect.poll(ready, { timeout: 10_000 }).toMatchObject({ status: 200 });
+  }, 60_000);
 });

@@ -94,6 +94,7 @@ export function faulty(link: Link, clock: Clock, random: Random, chances: Chance
 
   const leases = (real: Leases): Leases => ({
     ttl_ms: real.ttl_ms + chances.trusts_too_long_ms,
+    survey: () => call("bus_unreachable", () => real.survey()),
     create: (...args) => call("bus_unreachable", () => real.create(...args)),
     renew: (...args) => call("bus_unreachable", () => real.renew(...args)),
     release: (...args) => call("bus_unreachable", () => real.release(...args)),

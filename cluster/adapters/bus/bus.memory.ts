@@ -103,6 +103,7 @@ export function memoryBus(clock: Clock): Bus {
       reader.deliver({
         id: idOf(stored),
         envelope: stored.envelope,
+        sent_ms: stored.sent_ms,
         async acknowledge() {
           if (partition.reader !== reader) return false;
           remove(partition, stored);

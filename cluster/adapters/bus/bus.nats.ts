@@ -9,6 +9,7 @@
 import { createHash } from "node:crypto";
 import {
   AckPolicy,
+  type ApiError,
   type ConsumerConfig,
   DiscardPolicy,
   JetStreamApiError,
@@ -33,6 +34,7 @@ import {
 } from "../../ports/bus.ts";
 import { Fault } from "../../ports/fault.ts";
 import { linkNats, type NatsLink, unreachable } from "./connection.nats.ts";
+import { guardStreams } from "./stream-guard.nats.ts";
 import type { Log } from "../../ports/log.ts";
 
 export const STREAMS: readonly Stream[] = ["sync", "work"];
@@ -84,6 +86,10 @@ export function tokenOf(key: string): string {
   const digest = createHash("sha256").update(key).digest("hex").slice(0, 16);
   return `${plain.replaceAll(/[^a-z0-9_-]/g, "-").slice(0, 40)}-${digest}`;
 }
+
+const subjectOf = (cluster: string, { stream, partition, name, key }: Envelope): string =>
+  `${cluster}.${SUBJECT_TOKEN[stream]}.${partition}.${name}.${tokenOf(key)}`;
+export const partitionOfSubject = (subject: string): number => Number(subject.split(".")[2]);
 
 function configOf({ name, replicas }: NatsLink, stream: Stream): Partial<StreamConfig> & { name: string } {
   return {
@@ -164,8 +170,14 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
     await link.close();
     throw problem;
   });
-  // A cluster of servers may have lost its memory streams.
-  link.onReconnect(() => prepareStreams(link).catch((problem: Error) => log?.error(problem.message)));
+  const streams = STREAMS.map((stream) => streamName(cluster, stream));
+  const guard = guardStreams(link, streams, () => prepareStreams(link), log);
+  // A cluster of servers may have lost its memory streams, a server all of them.
+  link.onReconnect(async () => {
+    await guard
+      .restore()
+      .catch((problem: unknown) => log?.warn("The streams cannot be looked at", { problem }));
+  });
 
   // --- reading ----------------------------------------------------------------------------------------------------
 
@@ -180,9 +192,9 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
       const { consumers, total, error } = answer.json<{
         consumers?: string[] | null;
         total?: number;
-        error?: { description: string };
+        error?: ApiError;
       }>();
-      if (error) throw new Error(error.description);
+      if (error) throw new JetStreamApiError(error);
       all.push(...(consumers ?? []));
       if (all.length >= (total ?? 0) || !consumers || consumers.length === 0) return all;
     }
@@ -253,7 +265,9 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
   ): Promise<Subscription> {
     const name = consumerName(partition, epoch);
     await link.connected();
-    await Promise.all(STREAMS.map((stream) => deleteOlderConsumers(stream, partition, epoch)));
+    await guard.run(() =>
+      Promise.all(STREAMS.map((stream) => deleteOlderConsumers(stream, partition, epoch))),
+    );
     if (!isLeaseValid())
       throw new Fault("lease_lost", `Cannot read partition ${partition}: its lease is no longer valid`);
 
@@ -284,6 +298,7 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
           deliver({
             id: idOf(stream, message.info.deliverySequence),
             envelope: envelopeOf(stream, partition, message),
+            sent_ms: Math.floor(message.info.timestampNanos / 1e6),
             acknowledge: () => acknowledge(reply),
           });
         },
@@ -333,13 +348,13 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
   // --- sending ----------------------------------------------------------------------------------------------------
 
   async function send(envelope: Envelope): Promise<boolean> {
-    const { stream, partition, name, key } = envelope;
+    const { stream, name, key } = envelope;
     const body = encodeBody(`a message to "${name}/${key}"`, envelope.body);
     const reconnected = link.connected();
     if (reconnected) await reconnected;
     try {
-      const subject = `${cluster}.${SUBJECT_TOKEN[stream]}.${partition}.${name}.${tokenOf(key)}`;
-      const { duplicate } = await js.publish(subject, body, { headers: headOf(envelope) });
+      const subject = subjectOf(cluster, envelope);
+      const { duplicate } = await guard.run(() => js.publish(subject, body, { headers: headOf(envelope) }));
       return !duplicate;
     } catch (problem) {
       if (codeOf(problem) === STORE_FAILED && (problem as Error).message.includes(SUBJECT_FULL))

@@ -1,6 +1,7 @@
 /** Leases within one process, on a given clock: for tests and the simulator. */
 import type { Clock } from "../../ports/clock.ts";
-import { type Leases, presenceTtlMs } from "../../ports/leases.ts";
+import { Fault } from "../../ports/fault.ts";
+import { EPOCHS_OF_GENERATION, type Leases, presenceTtlMs } from "../../ports/leases.ts";
 
 interface StoredLease {
   readonly node: string;
@@ -9,12 +10,21 @@ interface StoredLease {
   renewed_ms: number;
 }
 
-export function memoryLeases(clock: Clock, ttl_ms = 3_000): Leases {
+export interface MemoryLeases extends Leases {
+  /** Loses everything, as a server does whose disk was replaced. */
+  readonly wipe: () => void;
+}
+
+export function memoryLeases(clock: Clock, ttl_ms = 3_000): MemoryLeases {
   const leases = new Map<number, StoredLease>();
   const members = new Map<string, number>();
   const settings = new Map<string, string>();
   /** One counter for all leases, like the revisions of a NATS bucket. */
   let revision = 0;
+  let stores = 0;
+  let created_ms = clock.mono();
+
+  const storeId = (): string => `store-${stores}`;
 
   function currentLease(partition: number): StoredLease | null {
     const lease = leases.get(partition);
@@ -25,11 +35,20 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000): Leases {
 
   return {
     ttl_ms,
-    async create(partition, node) {
+    async survey() {
+      const held = new Set([...leases.keys()].filter((partition) => currentLease(partition)));
+      return { store_id: storeId(), age_ms: clock.mono() - created_ms, held };
+    },
+    async create(partition, node, { store_id, generation }) {
+      if (store_id !== storeId())
+        throw new Fault(
+          "bus_unreachable",
+          `Cannot claim partition ${partition}: the lease store is another one`,
+        );
       if (currentLease(partition)) return null;
-      const epoch = ++revision;
-      leases.set(partition, { node, epoch, revision: epoch, renewed_ms: clock.mono() });
-      return { epoch, revision: epoch };
+      const epoch = generation * EPOCHS_OF_GENERATION + ++revision;
+      leases.set(partition, { node, epoch, revision, renewed_ms: clock.mono() });
+      return { epoch, revision };
     },
     async renew(partition, node, lease) {
       const current = currentLease(partition);
@@ -53,5 +72,11 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000): Leases {
       return settings.get(name)!;
     },
     close: async () => {},
+    wipe() {
+      for (const map of [leases, members, settings]) map.clear();
+      revision = 0;
+      stores++;
+      created_ms = clock.mono();
+    },
   };
 }

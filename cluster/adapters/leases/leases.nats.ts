@@ -4,14 +4,21 @@
  * nodes share.
  *
  * It has a connection of its own, so that a renewal never waits behind a large envelope. An epoch combines the
- * cluster's generation and the revision at creation in one number, because the revisions of a rebuilt bus start again
- * at 1.
+ * generation of the claim and the revision at creation in one number, because the revisions of a new bucket start again
+ * at 1. The time at which the server created the bucket `own` tells one bucket from the next.
  */
 import { JetStreamApiError, StorageType } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import { Fault } from "../../ports/fault.ts";
-import { type Lease, type Leases, presenceTtlMs } from "../../ports/leases.ts";
+import {
+  EPOCHS_OF_GENERATION,
+  type Lease,
+  type Leases,
+  type LeaseSurvey,
+  presenceTtlMs,
+} from "../../ports/leases.ts";
 import { linkNats, type NatsLink, orUnreachable, unreachable } from "../bus/connection.nats.ts";
+import { guardStreams } from "../bus/stream-guard.nats.ts";
 import type { Log } from "../../ports/log.ts";
 
 /** Shorter, and partitions move whenever a node stalls. The limiter of the filing system must move within 4 s. */
@@ -21,8 +28,6 @@ const RENEWAL_MS = 1_600;
 /** A renewal that collides with an earlier renewal of the same lease is retried at the found revision. */
 const MAX_RENEWAL_ATTEMPTS = 3;
 const WRONG_SEQUENCE_CODES: ReadonlySet<number> = new Set([10_071, 10_164]);
-/** Multiplier of the generation in an epoch: room for 8,000 generations of 2^40 revisions each. */
-const GENERATION = 2 ** 40;
 
 /** Owners, present nodes, shared settings. */
 export const BUCKETS = ["own", "members", "cfg"] as const;
@@ -40,14 +45,14 @@ export async function natsLeases(
 ): Promise<Leases> {
   const link = await linkNats(address, { purpose: "leases", ...(log && { log }) });
   try {
-    return await leasesOn(link, ttl_ms);
+    return await leasesOn(link, ttl_ms, log);
   } catch (problem) {
     await link.close();
     throw problem instanceof Fault ? problem : unreachable("open the leases", problem);
   }
 }
 
-async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
+async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): Promise<Leases> {
   const { js, jsm, name: cluster, replicas } = link;
   const buckets = new Kvm(js);
   const bucket = (name: BucketName, ttl?: number): Promise<KV> =>
@@ -59,19 +64,52 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
       allow_direct: false,
       ...(ttl && { ttl }),
     });
-  const [own, members, settings] = await Promise.all([
-    bucket("own", ttl_ms),
-    bucket("members", presenceTtlMs(ttl_ms)),
-    bucket("cfg"),
-  ]);
+  const openBuckets = () =>
+    Promise.all([bucket("own", ttl_ms), bucket("members", presenceTtlMs(ttl_ms)), bucket("cfg")]);
+  const [own, members, settings] = await openBuckets();
+  const own_stream = bucketStream(cluster, "own");
+  const own_prefix = `$KV.${cluster}-own.`;
   const members_stream = bucketStream(cluster, "members");
   const members_prefix = `$KV.${cluster}-members.`;
-  let generation = 0;
+  const names = BUCKETS.map((name) => bucketStream(cluster, name));
+  const guard = guardStreams(link, names, async () => void (await openBuckets()), log);
+  link.onReconnect(async () => {
+    await guard
+      .restore()
+      .catch((problem: unknown) => log?.warn("The leases cannot be looked at", { problem }));
+  });
 
   const reach = <T>(what: string, call: () => Promise<T>): Promise<T> =>
-    orUnreachable(link, what, call, RENEWAL_MS);
+    orUnreachable(link, what, () => guard.run(call), RENEWAL_MS);
+
+  async function lookAtStore(): Promise<LeaseSurvey> {
+    const info = await jsm.streams.info(own_stream, { subjects_filter: `${own_prefix}>` });
+    // The type lacks `ts`, the server's time, which every supported version sends.
+    const { ts } = info as typeof info & { readonly ts: string };
+    const subjects = Object.keys(info.state.subjects ?? {});
+    return {
+      store_id: info.created,
+      age_ms: Date.parse(ts) - Date.parse(info.created),
+      held: new Set(subjects.map((subject) => Number(subject.slice(own_prefix.length + 1)))),
+    };
+  }
+
+  /** A node claims dozens of partitions at once: calls that wait while the server is asked share the next answer. */
+  let asking: Promise<unknown> = Promise.resolve();
+  let next: Promise<LeaseSurvey> | null = null;
+  const survey = (): Promise<LeaseSurvey> =>
+    (next ??= asking.then(() => {
+      next = null;
+      const answer = lookAtStore();
+      asking = answer.catch(() => {});
+      return answer;
+    }));
 
   const key = (partition: number): string => `p${partition}`;
+  /** By a purge: a delete marker would count as a lease in every survey. */
+  async function remove(partition: number, revision: number): Promise<void> {
+    await jsm.streams.purge(own_stream, { filter: `${own_prefix}${key(partition)}`, seq: revision + 1 });
+  }
   /** The value of a partition's key. */
   const ownerValue = (node: string, { epoch }: Lease): string => `${node}/${epoch}`;
 
@@ -94,15 +132,26 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
   return {
     ttl_ms,
 
-    create: (partition, node) =>
+    survey: () => reach("look at the leases", survey),
+
+    create: (partition, node, { store_id, generation }) =>
       reach(`claim partition ${partition}`, async () => {
+        let revision: number;
         try {
-          const revision = await own.create(key(partition), node);
-          return { epoch: generation * GENERATION + revision, revision };
+          revision = await own.create(key(partition), node);
         } catch (problem) {
           if (isWrongRevision(problem)) return null;
           throw problem;
         }
+        // Asked afterwards: before, the store could still be lost and created again by another node.
+        const current = await survey();
+        if (current.store_id === store_id)
+          return { epoch: generation * EPOCHS_OF_GENERATION + revision, revision };
+        await remove(partition, revision);
+        throw new Fault(
+          "bus_unreachable",
+          `Cannot claim partition ${partition}: the lease store is another one`,
+        );
       }),
 
     renew: (partition, node, lease) =>
@@ -112,13 +161,7 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
       }),
 
     release: (partition, { revision }) =>
-      reach(`release partition ${partition}`, async () => {
-        try {
-          await own.delete(key(partition), { previousSeq: revision });
-        } catch (problem) {
-          if (!isWrongRevision(problem)) throw problem;
-        }
-      }),
+      reach(`release partition ${partition}`, () => remove(partition, revision)),
 
     announcePresence: (node) => reach("announce this node", async () => void (await members.put(node, ""))),
     // By a purge: a delete marker would be one more name in every listing.
@@ -141,7 +184,6 @@ async function leasesOn(link: NatsLink, ttl_ms: number): Promise<Leases> {
             return (await settings.get(name))?.string() ?? value;
           },
         );
-        if (name === "generation") generation = Number(agreed);
         return agreed;
       }),
 

@@ -2,9 +2,11 @@
  * The node directory on plain NATS messages: `<cluster>.x.nodes` asks all nodes, `<cluster>.x.drain.<node>` one of
  * them. The backlogs are the consumers' own counters.
  */
+import type { Stream } from "../../ports/bus.ts";
 import type { NodeReport, QueueReport, NodeDirectory } from "../../ports/node-directory.ts";
-import { readConsumerName, STREAMS, streamName } from "../bus/bus.nats.ts";
+import { partitionOfSubject, readConsumerName, STREAMS, streamName } from "../bus/bus.nats.ts";
 import { hasNoResponder, linkNats, orUnreachable } from "../bus/connection.nats.ts";
+import { isStreamNotFound } from "../bus/stream-guard.nats.ts";
 import { BUCKETS, bucketStream } from "../leases/leases.nats.ts";
 import type { Log } from "../../ports/log.ts";
 
@@ -18,6 +20,32 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
   const all_nodes = `${cluster}.x.nodes`;
 
   const reach = <T>(what: string, call: () => Promise<T>): Promise<T> => orUnreachable(link, what, call);
+
+  async function queuesOf(stream: Stream): Promise<QueueReport[]> {
+    const name = streamName(cluster, stream);
+    const queues: QueueReport[] = [];
+    try {
+      for await (const info of jsm.consumers.list(name)) {
+        const owner = readConsumerName(info.name);
+        if (owner)
+          queues.push({ stream, ...owner, waiting: info.num_pending, unacknowledged: info.num_ack_pending });
+      }
+      const unread = new Map<number, number>();
+      const { state } = await jsm.streams.info(name, { subjects_filter: ">" });
+      for (const [subject, count] of Object.entries(state.subjects ?? {})) {
+        const partition = partitionOfSubject(subject);
+        if (!queues.some((queue) => queue.partition === partition))
+          unread.set(partition, (unread.get(partition) ?? 0) + count);
+      }
+      for (const [partition, waiting] of unread)
+        queues.push({ stream, partition, epoch: 0, waiting, unacknowledged: 0 });
+      return queues;
+    } catch (problem) {
+      // A stream that was lost holds nothing.
+      if (isStreamNotFound(problem)) return [];
+      throw problem;
+    }
+  }
 
   return {
     serve: (node, { report, drain }) =>
@@ -64,18 +92,7 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
 
     queues: () =>
       reach("list the backlogs", async () => {
-        const queues: QueueReport[] = [];
-        for (const stream of STREAMS)
-          for await (const info of jsm.consumers.list(streamName(cluster, stream))) {
-            const owner = readConsumerName(info.name);
-            if (owner)
-              queues.push({
-                stream,
-                ...owner,
-                waiting: info.num_pending,
-                unacknowledged: info.num_ack_pending,
-              });
-          }
+        const queues = (await Promise.all(STREAMS.map(queuesOf))).flat();
         return queues.toSorted((a, b) => a.partition - b.partition || a.stream.localeCompare(b.stream));
       }),
 

@@ -1,0 +1,97 @@
+/**
+ * Which partitions have an owner, as every node sees it by the leases, gateways too. A message for a partition that no
+ * node owns would wait on the bus until its caller's timeout; with this its caller is told soon.
+ *
+ * A partition that moves has no owner for a moment. It is deserted when it has had none for GRACE_MS, or at once when no
+ * node is present that could claim it.
+ */
+import { PARTITIONS } from "./placement.ts";
+import type { Clock } from "./ports/clock.ts";
+import type { Leases, LeaseSurvey } from "./ports/leases.ts";
+import type { Log } from "./ports/log.ts";
+import type { Metrics } from "./ports/metrics.ts";
+
+const CHECK_MS = 1_000;
+/** While a partition has no owner. */
+const CHECK_SOON_MS = 400;
+/**
+ * Nodes claim a free partition within one round of 0.8 s. A lease lapses 3 s after its owner died, so callers of a
+ * partition that no node claims are told within 5 s once these have passed.
+ */
+const GRACE_MS = 4_000;
+
+export interface PartitionWatch {
+  /** Looks now, and answers with what was found after this call. Throws Fault bus_unreachable. */
+  readonly refresh: () => Promise<LeaseSurvey>;
+  /** By the last look. */
+  readonly isDeserted: (partition: number) => boolean;
+  /** The number of deserted partitions by the last look. */
+  readonly deserted: () => number;
+  readonly stop: () => void;
+}
+
+interface WatchDeps {
+  readonly clock: Clock;
+  readonly leases: Leases;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** `onDeserted` is called after each look that found deserted partitions. */
+export function watchPartitions(
+  { clock, leases, metrics, log }: WatchDeps,
+  onDeserted: () => void,
+): PartitionWatch {
+  /** Partitions without an owner, and since when on the monotonic clock. */
+  const unheldSince = new Map<number, number>();
+  let hasCandidates = true;
+  let reported = false;
+  let isStopped = false;
+  let timer: Disposable | null = null;
+
+  const isDeserted = (partition: number): boolean => {
+    const since_ms = unheldSince.get(partition);
+    return since_ms !== undefined && (!hasCandidates || clock.mono() - since_ms >= GRACE_MS);
+  };
+  const deserted = (): number => [...unheldSince.keys()].filter(isDeserted).length;
+
+  async function refresh(): Promise<LeaseSurvey> {
+    const survey = await leases.survey();
+    for (let partition = 0; partition < PARTITIONS; partition++) {
+      if (survey.held.has(partition)) unheldSince.delete(partition);
+      else if (!unheldSince.has(partition)) unheldSince.set(partition, clock.mono());
+    }
+    metrics.gauge("trawl_partitions", { state: "unheld" }, unheldSince.size);
+    metrics.gauge("trawl_partitions", { state: "held" }, PARTITIONS - unheldSince.size);
+    hasCandidates = unheldSince.size === 0 || (await leases.members()).length > 0;
+    report();
+    return survey;
+  }
+
+  function report(): void {
+    const count = deserted();
+    if (count > 0 && !reported) log.error("Partitions have no owner", { partitions: count, hasCandidates });
+    if (count === 0 && reported) log.info("Every partition has an owner again");
+    reported = count > 0;
+    if (reported) onDeserted();
+  }
+
+  async function check(): Promise<void> {
+    // Not reached: what was seen last stands, and calls over the bus fail by themselves.
+    await refresh().catch(() => {});
+    if (isStopped) return;
+    const after_ms = unheldSince.size > 0 ? CHECK_SOON_MS : CHECK_MS;
+    timer = clock.at(clock.now() + after_ms, () => void check());
+  }
+
+  void check();
+  return {
+    refresh,
+    isDeserted,
+    deserted,
+    stop() {
+      isStopped = true;
+      timer?.[Symbol.dispose]();
+    },
+  };
+}
