@@ -7,7 +7,7 @@ import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../cluster/ports/clock.ts";
 import { Fault } from "../cluster/ports/fault.ts";
-import { type Grant, KEY_SHAPE, type QuotaCategory } from "../schemas/accounts.ts";
+import { accountKey, type Grant, KEY_SHAPE, type QuotaCategory } from "../schemas/accounts.ts";
 import type { Reply } from "./http.ts";
 import {
   budgetField,
@@ -184,26 +184,32 @@ export const quotaRefused = ({ meter }: Caller, category: QuotaCategory, now_ms:
 
 /** Spend cap used up: 429. */
 export const spendRefused = ({ grant, meter, limited }: Caller, now_ms: number): Reply | null =>
-  limited && isSpent(meter.allowances, meter.used)
+  limited && isSpent(meter.allowances, meter.spend_micros)
     ? budgetExhausted(meter.allowances.spend!, grant.customer.currency, secondsToReset(now_ms))
     : null;
 
 /** The limits that several gateways count together for this caller. */
-export const limitedBy = ({ grant: { key, project } }: Caller): Limited => ({
-  project: project.name,
+export const limitedBy = ({ grant: { key, project, customer } }: Caller): Limited => ({
+  project: accountKey(customer.name, project.name),
   project_rate: project.rate_limit_rps,
   key: key.prefix,
   key_rate: key.rate_limit_rps,
 });
 
 /** Adds the header fields that every authenticated answer has. */
-export function addCallerHeaders(headers: Record<string, string>, caller: Caller, limit: string): void {
+export function addCallerHeaders(
+  headers: Record<string, string>,
+  caller: Caller,
+  limit: string,
+  now_ms: number,
+): void {
   headers["X-Service-Key-Role"] = caller.grant.key.role;
   headers["RateLimit-Policy"] = caller.policy;
   headers["RateLimit"] = limit;
   if (!caller.limited) return;
-  const quota = quotaField(caller.meter.allowances, caller.meter.used);
-  const budget = budgetField(caller.meter.allowances, caller.meter.used);
+  const { meter } = caller;
+  const quota = quotaField(meter.quota.remaining(now_ms));
+  const budget = budgetField(meter.allowances, meter.spend_micros);
   if (quota !== null) headers["X-Service-Quota-Remaining"] = quota;
   if (budget !== null) headers["X-Service-Key-Budget-Remaining"] = budget;
 }

@@ -10,7 +10,7 @@ import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Random } from "../cluster/ports/random.ts";
-import { Account, monthOf, type QuotaCategory } from "../schemas/accounts.ts";
+import { Account, accountKey, monthOf, type QuotaCategory } from "../schemas/accounts.ts";
 import { Nullable } from "../schemas/common.ts";
 import {
   type Chunk,
@@ -27,8 +27,15 @@ import type { Caller } from "./authenticate.ts";
 import type { Reply } from "./http.ts";
 import { malformedAt, type Scanned, scanItems } from "./json-array-scanner.ts";
 import { jobId } from "./job-id.ts";
-import { secondsToReset, usedOf } from "./limits.ts";
-import { invalid, json, KEY_OF_ANOTHER_JOB, quotaExhausted, tooLarge } from "./http-errors.ts";
+import { secondsToReset } from "./limits.ts";
+import {
+  budgetExhausted,
+  invalid,
+  json,
+  KEY_OF_ANOTHER_JOB,
+  quotaExhausted,
+  tooLarge,
+} from "./http-errors.ts";
 import { type Call, type Route, route } from "./route.ts";
 import { type Mistake, MAX_MISTAKES, shape } from "./validate.ts";
 
@@ -127,21 +134,20 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     return mistakes.length > 0 ? invalid(mistakes) : refusal;
   }
 
-  /** The rest of the monthly quota must cover all items: each counts as one request. */
-  async function quotaRefused({ grant }: Caller, total: number): Promise<Reply | null> {
-    const limit = kind.category ? grant.key.quotas[kind.category] : null;
-    if (limit === null) return null;
+  /** A job reserves nothing when it is created; it is refused when its key has nothing left to run an item with. */
+  async function allowanceRefused({ grant: { key, project, customer } }: Caller): Promise<Reply | null> {
+    const limit = kind.category ? key.quotas[kind.category] : null;
+    const cap = key.spend_cap_micros;
+    if (limit === null && cap === null) return null;
     const now_ms = clock.now();
-    const month = monthOf(now_ms);
-    const totals = await services.ask(
-      Account,
-      grant.project.name,
-      "usage",
-      { month },
-      { timeout_ms: ASK_MS },
-    );
-    const used = usedOf(totals.keys[grant.key.prefix] ?? {})[kind.category!];
-    return used + total > limit ? quotaExhausted(kind.category!, limit, secondsToReset(now_ms)) : null;
+    const account = accountKey(customer.name, project.name, key.prefix);
+    const month = { month: monthOf(now_ms) };
+    const { settled } = await services.ask(Account, account, "allowances", month, { timeout_ms: ASK_MS });
+    if (limit !== null && settled[kind.category!] >= limit)
+      return quotaExhausted(kind.category!, limit, secondsToReset(now_ms));
+    if (cap !== null && settled.spend_micros >= cap)
+      return budgetExhausted(cap, customer.currency, secondsToReset(now_ms));
+    return null;
   }
 
   async function write(job_id: string, scanned: Scanned): Promise<void> {
@@ -172,7 +178,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
   async function create(call: Call, scanned: Scanned, head: Head): Promise<Reply> {
     const { documents, ask, random } = services;
     const { caller, now_ms } = call;
-    const { key, project } = caller.grant;
+    const { key, project, customer } = caller.grant;
     const digest = createHash("sha256").update(head.idempotency_key).digest("hex");
     const idempotency_doc = `${project.name}:${digest}`;
     const existing = (await documents.get("job_idempotency_keys", idempotency_doc))?.value as
@@ -180,12 +186,14 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
       | undefined;
     if (existing) return replyForExisting(existing, scanned.count);
 
-    const refusal = await quotaRefused(caller, scanned.count);
+    const refusal = await allowanceRefused(caller);
     if (refusal) return refusal;
     const job_id = jobId(now_ms, random);
     const spec: JobSpec = {
       kind: kind.name,
+      customer: customer.name,
       project: project.name,
+      category: kind.category ?? null,
       key_prefix: key.prefix,
       allowances: { ...key.quotas, spend: key.spend_cap_micros },
       idempotency_doc,
@@ -223,6 +231,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     tags: [names.tag],
     body: batchBody(kind.item),
     raw: true,
+    items: true,
     too_large: TOO_MANY,
     ...(kind.category && { category: kind.category }),
     replies: {

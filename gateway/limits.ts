@@ -6,6 +6,7 @@ import {
   fromMicros,
   monthEnds,
   type QuotaCategory,
+  type Quotas,
   type UsageByCategory,
   QUOTA_CATEGORIES,
 } from "../schemas/accounts.ts";
@@ -96,18 +97,18 @@ export function usedOf(usage: UsageByCategory): Used {
 }
 
 /** Whether nothing is left of a month's spend cap. */
-export const isSpent = ({ spend }: Allowances, { spend_micros }: Used): boolean =>
+export const isSpent = ({ spend }: Allowances, spend_micros: number): boolean =>
   spend !== null && spend_micros >= spend;
 
 /** `search=950, fetch=4000`, of the categories that have a quota; null when none has. */
-export function quotaField(allowances: Allowances, used: Used): string | null {
+export function quotaField(remaining: Quotas): string | null {
   const parts = QUOTA_CATEGORIES.flatMap((category) => {
-    const limit = allowances[category];
-    return limit === null ? [] : [`${category}=${Math.max(0, limit - used[category])}`];
+    const left = remaining[category];
+    return left === null ? [] : [`${category}=${left}`];
   });
   return parts.length > 0 ? parts.join(", ") : null;
 }
 
 /** `12.340000`; null when the key has no cap. */
-export const budgetField = ({ spend }: Allowances, { spend_micros }: Used): string | null =>
+export const budgetField = ({ spend }: Allowances, spend_micros: number): string | null =>
   spend === null ? null : fromMicros(Math.max(0, spend - spend_micros));

@@ -16,6 +16,7 @@ import type { Metrics } from "../cluster/ports/metrics.ts";
 
 /** What is limited: the project, and its key where that has a limit of its own. */
 export interface Limited {
+  /** The key of the project's Account actor. */
   readonly project: string;
   readonly project_rate: number;
   readonly key: string;

@@ -77,6 +77,8 @@ export interface Route extends RouteDescription {
   readonly body: TSchema | null;
   /** The route reads `bytes` by itself, piece by piece; `body` is only described, and null when it is called. */
   readonly raw?: boolean;
+  /** A batch of items: each is counted when it runs, the request itself is not. */
+  readonly items?: boolean;
   /** Bodies larger than this are 413 while they arrive. */
   readonly limit_bytes: number;
   readonly too_large: string;
@@ -96,6 +98,7 @@ interface Shapes<P, Q, B> {
   readonly query?: Q;
   readonly body?: B;
   readonly raw?: boolean;
+  readonly items?: boolean;
   readonly limit_bytes?: number;
   readonly too_large?: string;
 }

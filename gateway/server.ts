@@ -20,6 +20,7 @@ import {
 } from "./authenticate.ts";
 import type { Admission, Admit, Body, ClientAbort, Head, ListenOptions, Reply } from "./http.ts";
 import type { Metering } from "./metering.ts";
+import { type QuotaClaim, UNLIMITED } from "./quotas.ts";
 import type { Counted, Rates } from "./rates.ts";
 import {
   internalError,
@@ -116,7 +117,7 @@ export function server({
   ): Reply {
     const { compiled, request_id, head, abort } = context;
     const headers: Record<string, string> = { ...reply.headers };
-    if (limit !== null) addCallerHeaders(headers, caller!, limit);
+    if (limit !== null) addCallerHeaders(headers, caller!, limit, context.now_ms);
     if (compiled.route?.cors) Object.assign(headers, OPEN_TO_BROWSERS);
     headers["X-Request-Id"] = request_id;
     const ms = clock.mono() - context.began_ms;
@@ -222,23 +223,30 @@ export function server({
     metering.turn(caller.meter, now_ms);
 
     const quick = shortcut && body.kind === "whole" ? shortcut(body.bytes, caller, now_ms) : null;
-    if (quick) {
-      const refusal = (category && categoryRefused(caller, category)) ?? spendRefused(caller, now_ms);
-      const granted = refusal === null && metering.claim(caller.meter, category);
-      const answer = (): Reply => {
-        metering.complete(caller.meter, category, quick.bill);
-        // Logged at level debug: cache hits would fill the log.
-        return finish(context, quick.reply(request_id), caller, limit, "debug");
-      };
-      if (granted === true) return answer();
-      if (granted !== false)
-        return granted.then(
-          (isGranted) => (isGranted ? answer() : exhausted(context, caller, limit)),
-          (problem: unknown) => finish(context, errorReply(context, problem), caller, limit),
-        );
-    }
-    return handle(context, caller, limit, body);
+    const refusal =
+      quick && ((category && categoryRefused(caller, category)) ?? spendRefused(caller, now_ms));
+    if (quick === null || refusal !== null) return handle(context, caller, limit, body);
+    const answer = (claim: QuotaClaim): Reply => {
+      claim.settle(true);
+      metering.count(caller.meter, quick.bill);
+      // Logged at level debug: cache hits would fill the log.
+      return finish(context, quick.reply(request_id), caller, limit, "debug");
+    };
+    const claim = claimFor(context, caller);
+    if (!(claim instanceof Promise)) return answer(claim);
+    return claim.then(
+      (granted) => (granted ? answer(granted) : exhausted(context, caller, limit)),
+      (problem: unknown) => finish(context, errorReply(context, problem), caller, limit),
+    );
   }
+
+  const claimFor = (
+    { compiled, now_ms }: RequestContext,
+    { meter }: Caller,
+  ): QuotaClaim | Promise<QuotaClaim | null> => {
+    const { category } = compiled.route!;
+    return category === null ? UNLIMITED : meter.quota.claim(category, now_ms);
+  };
 
   const exhausted = (context: RequestContext, caller: Caller, limit: string): Reply => {
     const refusal = quotaRefused(caller, context.compiled.route!.category!, context.now_ms);
@@ -255,25 +263,29 @@ export function server({
     const refusal =
       (category && categoryRefused(caller, category)) ?? route.authorize?.(authenticatedCall) ?? null;
     if (refusal) return finish(context, refusal, caller, limit);
-    let answer: Answer | null = null;
-    let granted: boolean;
+    let claim: QuotaClaim | null = null;
     try {
-      const claimed = metering.claim(caller.meter, category);
-      granted = claimed instanceof Promise ? await claimed : claimed;
-    } catch (problem) {
-      return finish(context, errorReply(context, problem), caller, limit);
-    }
-    if (!granted) return exhausted(context, caller, limit);
-    try {
-      const spent = category && spendRefused(caller, now_ms);
-      if (spent) return limited(context, spent, "allowance", caller, limit);
-      answer = await route.handle(authenticatedCall);
+      // Each item of a batch is limited when it runs; the route itself refuses what could not run at all.
+      if (!route.items) {
+        claim = await claimFor(context, caller);
+        if (claim === null) return exhausted(context, caller, limit);
+        if (category && caller.meter.allowances.spend !== null) await metering.readSpend(caller.meter);
+        const spent = category && spendRefused(caller, now_ms);
+        if (spent) return limited(context, spent, "allowance", caller, limit);
+      }
+      const answer: Answer = await route.handle(authenticatedCall);
+      claim?.settle(answer.bill !== undefined);
+      if (answer.bill) metering.count(caller.meter, answer.bill);
+      // The answer's own header tells what it left.
+      if (answer.bill && answer.bill.cost_micros > 0 && caller.meter.allowances.spend !== null)
+        await metering.readSpend(caller.meter);
+      return finish(context, answer, caller, limit);
     } catch (problem) {
       return finish(context, errorReply(context, problem), caller, limit);
     } finally {
-      metering.complete(caller.meter, category, answer?.bill ?? null);
+      // Without an effect where the request was counted.
+      claim?.settle(false);
     }
-    return finish(context, answer, caller, limit);
   }
 
   /** The reply for an exception: a Fault has its own status; anything else is a bug, a 500 without details. */

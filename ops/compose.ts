@@ -4,7 +4,9 @@
  */
 import { readFileSync } from "node:fs";
 import { accountActor } from "../actors/accounts/actor.ts";
-import { budgetOf, prepareAccounts } from "../actors/accounts/keys.ts";
+import { prepareAccounts } from "../actors/accounts/keys.ts";
+import { type FindPayer, findPayer } from "../actors/accounts/payer.ts";
+import { spending } from "../actors/accounts/spend.ts";
 import { destination } from "../actors/lib/web/destination.ts";
 import type { ActorClient } from "../cluster/actor.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
@@ -14,6 +16,7 @@ import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
 import { openBodyGrants } from "../gateway/body-access.ts";
 import { metering } from "../gateway/metering.ts";
+import { keyQuotas } from "../gateway/quotas.ts";
 import { join as joinCluster, openRemoteTasks, topologyProblem } from "./cluster.ts";
 import { collectBodies } from "./collect-bodies.ts";
 import type { Config } from "./config.ts";
@@ -111,7 +114,8 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const first = await prepareAccounts(documents, config.gateway.admin_key ?? null, clock.now());
   if (first.admin_key === "revoked")
     log.warn("TRAWL_ADMIN_KEY names a revoked key: it stays revoked and is refused");
-  const usage = metering({ ask, clock, log, gateway: node, shared: membership.isShared });
+  const quotas = keyQuotas({ ask, clock, log, gateway: node });
+  const usage = metering({ ask, clock, log, quotas, gateway: node });
   const collections = [...EXPIRING, ...FEATURES.flatMap((feature) => [...feature.collections.expiring])];
   const cleaning = [
     expireDocuments({ documents, clock, log, collections }),
@@ -228,6 +232,7 @@ async function openContext(
   const audit = isAudited ? openRequestAudit({ documents, clock, log, node }) : null;
   if (audit) closers.push(() => audit.close());
   const [canonical] = config.profiles.hosts;
+  const payerOf: FindPayer = (project, prefix) => findPayer(documents, project, prefix);
   return {
     config,
     version,
@@ -247,7 +252,8 @@ async function openContext(
     joined: new Map(config.profiles.hosts.map((host) => [host, canonical!])),
     remoteTasks,
     onRequestSent: audit?.record,
-    budgetOf: (project) => budgetOf(documents, project),
+    findPayer: payerOf,
+    spending: spending({ findPayer: payerOf, clock, log }),
     dataPath: (name) => dataPath(config.storage.data_dir, name),
     opened: [],
   };

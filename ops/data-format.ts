@@ -6,7 +6,8 @@
 import type { Documents } from "../cluster/ports/documents.ts";
 
 /** 1: the collections and fields since the data of version 0.1.0, which had no format number. */
-export const DATA_FORMAT = 1;
+/** 2: accounts by customer, project and key; a customer's budget; a job's quota. */
+export const DATA_FORMAT = 2;
 
 const COLLECTION = "format";
 const KEY = "data";

@@ -3,6 +3,8 @@
  * features.ts lists the features; compose.ts opens them in that order and knows nothing else about them.
  */
 import type { Static, TObject, TSchema } from "typebox";
+import type { FindPayer } from "../actors/accounts/payer.ts";
+import type { Spending } from "../actors/accounts/spend.ts";
 import type { ReservedHosts } from "../actors/fetch/reserved-hosts.ts";
 import type { StoredPage } from "../actors/fetch/run.ts";
 import type { ItemKind } from "../actors/jobs/kind.ts";
@@ -88,8 +90,10 @@ export interface FeatureContext {
   readonly remoteTasks: RemoteTasks | null;
   /** Records a sent request for `trawl audit politeness`; undefined when the audit is off. */
   readonly onRequestSent: ((sent: RequestSent) => void) | undefined;
-  /** A project's monthly budget in micros; null: no limit. */
-  readonly budgetOf: (project: string) => Promise<number | null>;
+  /** The key, project and customer that pay for a piece of work, with the limits that hold now. */
+  readonly findPayer: FindPayer;
+  /** The one way to spend money. */
+  readonly spending: Spending;
   /** A path in the data folder. */
   readonly dataPath: (name: string) => string;
   /** The features that are open already, in the order of the list. */

@@ -41,6 +41,8 @@ export const Customer = Type.Object({
   /** External customers never see what a provider cost. */
   external: Type.Boolean(),
   currency: Currency,
+  /** What all its projects together may spend in a month; null: no limit. */
+  budget_micros: Nullable(Micros),
   created_at: Type.String(),
 });
 export type Customer = Static<typeof Customer>;
@@ -59,6 +61,7 @@ export const Project = Type.Object({
 export type Project = Static<typeof Project>;
 
 const Quotas = Type.Object({ search: Nullable(Type.Integer()), fetch: Nullable(Type.Integer()) });
+export type Quotas = Static<typeof Quotas>;
 
 /** Stored as `keys/<SHA-256 of the key>`, tagged with its project. The key itself is not stored. */
 export const Key = Type.Object({
@@ -180,26 +183,49 @@ export const UsageReport = Type.Object({
       spend: Nullable(Micros),
     }),
   ),
-  /** Of keys with quotas: requests that run and are not counted yet. Absent when there is only one gateway. */
-  in_flight: Type.Optional(Type.Record(Type.String(), Counts)),
-  /** Of keys whose quota is nearly used up: requests that wait for a grant. */
-  requested: Type.Optional(Type.Record(Type.String(), Counts)),
 });
 export interface UsageReport extends Static<typeof UsageReport> {
   keys: Record<string, UsageByCategory>;
 }
 
-/** The month after the report, and what the gateway was granted of what it requested. */
-export const UsageReportReply = Type.Object({
-  ...Totals.properties,
-  granted: Type.Record(Type.String(), Counts),
-  /** Requests of keys with quotas that run on other gateways. */
-  in_flight_elsewhere: Type.Record(Type.String(), Counts),
+/** What a holder of a key's monthly quota used, keeps and needs. A holder is a gateway or a job. */
+export const LeaseRequest = Type.Object({
+  /** Unlike every other and every earlier one. */
+  holder: Type.String(),
+  /** Begins with 1, which reports nothing used: a repeated report is recognised by it. */
+  sequence: Type.Integer({ minimum: 1 }),
+  month: Month,
+  /** The key's quotas as the holder knows them; null: none. */
+  limits: Quotas,
+  /** Units used since the last report. */
+  used: Counts,
+  /** Units it keeps: of running requests, and unused ones. */
+  held: Counts,
+  /** Further units that requests wait for. */
+  requested: Counts,
+  /** Further units for the requests of the next second; fewer are granted near the end of the quota. */
+  prefetch: Counts,
+  /** The holder needs nothing more and reports no more. */
+  is_final: Type.Boolean(),
 });
-export interface UsageReportReply extends Totals {
-  granted: Record<string, Counts>;
-  in_flight_elsewhere: Record<string, Counts>;
-}
+export type LeaseRequest = Static<typeof LeaseRequest>;
+
+export const LeaseReply = Type.Object({
+  granted: Counts,
+  /** False: the holder was silent too long and its units count as used; it begins anew under another name. */
+  is_known: Type.Boolean(),
+  settled: Counts,
+  /** Neither settled nor reserved by any holder; null: no limit. */
+  free: Quotas,
+});
+export type LeaseReply = Static<typeof LeaseReply>;
+
+/** What is used of an account's allowances in a month: settled, and reserved by work that runs. */
+export const AllowanceUse = Type.Object({
+  settled: Type.Object({ search: Type.Integer(), fetch: Type.Integer(), spend_micros: Micros }),
+  reserved: Type.Object({ search: Type.Integer(), fetch: Type.Integer(), spend_micros: Micros }),
+});
+export type AllowanceUse = Static<typeof AllowanceUse>;
 
 /** A limit of a one-second window, and how many requests wait for it at the gateway. */
 export const RateRequest = Type.Object({
@@ -210,13 +236,13 @@ export type RateRequest = Static<typeof RateRequest>;
 
 /**
  * Money for one attempt on a premium route, before the attempt. The id is that of the attempt: a repeated request reserves
- * nothing twice. A reservation that is not settled expires after six minutes.
+ * nothing twice. A reservation that is not settled lapses after six minutes.
  */
 export const ReserveRequest = Type.Object({
   id: Type.String(),
   /** The most the attempt can cost. */
   micros: Micros,
-  /** The project's budget of the month; null: no limit. */
+  /** What the account may spend in the month; null: no limit. */
   limit_micros: Nullable(Micros),
 });
 export const ReserveReply = Type.Union([
@@ -228,18 +254,32 @@ export type ReserveReply = Static<typeof ReserveReply>;
 /** What the attempt cost, at most what was reserved. Settles exactly once, however often it is sent. */
 export const SettleRequest = Type.Object({ id: Type.String(), micros: Micros });
 
-/** One actor per project; its key is the project's name. */
+/**
+ * The keys of the accounts of a customer, of its projects and of their API keys. They begin with the same word, so all of
+ * a customer's accounts live on one node.
+ */
+export const accountKey = (customer: string, project?: string, prefix?: string): string =>
+  [customer, project, prefix].filter((name) => name !== undefined).join(" ");
+
+/** One actor for each customer, project and API key. */
 export const Account = contract("account", {
-  /** Counts a report in, exactly once, and answers with the month after it. */
-  reportUsage: ask(UsageReport, UsageReportReply),
-  /** Grants requests of a one-second window, by what is limited ("project" or a key's prefix), within the limit. */
+  /** Of a project. Counts a report in, exactly once, and answers with the month after it. */
+  reportUsage: ask(UsageReport, Totals),
+  /** Of a project. Grants requests of a one-second window, by what is limited ("project" or a key's prefix). */
   allotRates: ask(
     Type.Object({ window: Type.Integer(), requests: Type.Record(Type.String(), RateRequest) }),
     Type.Record(Type.String(), Type.Object({ granted: Type.Integer(), remaining: Type.Integer() })),
   ),
+  /** Of a project. */
   usage: ask(Type.Object({ month: Month }), Totals),
+  /** Of an API key. Counts what a holder used of the monthly quotas, exactly once, and grants further units. */
+  lease: ask(LeaseRequest, LeaseReply),
+  /** Of any account. */
   reserve: ask(ReserveRequest, ReserveReply),
+  /** Of any account. */
   settle: ask(SettleRequest, Type.Object({ spent_micros: Micros })),
+  /** Of any account. */
+  allowances: ask(Type.Object({ month: Month }), AllowanceUse),
 });
 
 const Allowance = Type.Object({

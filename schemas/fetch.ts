@@ -202,8 +202,10 @@ export const FetchRequest = Type.Object({
   user_agent: Nullable(Type.String()),
   accept_language: Nullable(Type.String()),
   lane: Type.Enum(["sync", "batch"]),
-  /** The project of the caller, whose budget pays for premium routes. */
+  /** The project of the caller, which pays for premium routes with the key and the customer. */
   project: Type.String(),
+  /** The prefix of the caller's key; absent: no key pays. */
+  key: Type.Optional(Type.String()),
   /** How long the caller waits, Unix milliseconds; the run may go on into the cache. */
   deadline_ms: Deadline(),
   /** Whether timeout_s was given: then the deadline ends the run, too. */

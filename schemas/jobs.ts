@@ -10,7 +10,7 @@
  *   response of what was stored. `batchRoute(kind, …)` is its POST /v1/batch/<kind>.
  */
 import { type Static, Type } from "typebox";
-import { UsageByCategory } from "./accounts.ts";
+import { LeaseReply, QUOTA_CATEGORIES, UsageByCategory } from "./accounts.ts";
 import { BillingCategory, Nullable } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
@@ -115,6 +115,8 @@ export interface AttemptContext {
   /** The same for the same attempt, also after a crash: a fetch in flight under this id is joined, not repeated. */
   readonly attempt_id: string;
   readonly project: string;
+  /** The prefix of the key that pays. */
+  readonly key: string;
   /** Attempts before this one that counted. */
   readonly attempts: number;
   /** Whether premium routes may be used in this attempt. */
@@ -126,7 +128,10 @@ export interface AttemptContext {
 /** What a job is for, and which key pays for it; written once. */
 export const JobSpec = Type.Object({
   kind: JobKind,
+  customer: Type.String(),
   project: Type.String(),
+  /** The monthly quota that its items count towards; null: none. */
+  category: Nullable(Type.Enum([...QUOTA_CATEGORIES])),
   /** The key whose month the items count towards, and its allowances, so that crossed thresholds are noticed. */
   key_prefix: Type.String(),
   allowances: Type.Object({
@@ -159,6 +164,30 @@ const JobUsageReport = Type.Object({
   usage: UsageByCategory,
 });
 
+/** What the account of the key has not acknowledged: units of the monthly quota that items used, that it keeps and needs. */
+const QuotaReport = Type.Object({
+  sequence: Type.Integer({ minimum: 1 }),
+  used: Type.Integer({ minimum: 0 }),
+  held: Type.Integer({ minimum: 0 }),
+  requested: Type.Integer({ minimum: 0 }),
+  limit: Nullable(Type.Integer()),
+  is_final: Type.Boolean(),
+});
+export type QuotaReport = Static<typeof QuotaReport>;
+
+/** A job as a holder of units of its key's monthly quota. */
+const JobQuota = Type.Object({
+  /** Of the name under which it holds them: it grows when the account has forgotten the earlier name. */
+  generation: Type.Integer(),
+  /** Of the current name; "" before its first report. */
+  month: Type.String(),
+  sequence: Type.Integer(),
+  /** Finished items that no report includes yet. */
+  used: Type.Integer(),
+  report: Nullable(QuotaReport),
+});
+export type JobQuota = Static<typeof JobQuota>;
+
 /**
  * A job as it is stored, as `job/<job_id>`. It is written whole, at most twice a second, and always consistent: the counts
  * are those of the states. Results may be ahead of it by that half second.
@@ -181,6 +210,8 @@ export const JobRecord = Type.Object({
   usage_report: Nullable(JobUsageReport),
   /** Of the last report. */
   report_sequence: Type.Integer(),
+  /** Null: the key has no quota, or everything is returned. */
+  quota: Nullable(JobQuota),
   /** Everything that was ever metered, to be compared with the results. */
   metered: Type.Object({ requests: Type.Integer(), cost_micros: Type.Integer() }),
 });
@@ -198,7 +229,8 @@ export interface Chunk {
 }
 /** One result: `job_results/<job_id>:<index>`, inserted once and never changed. */
 export interface StoredResult {
-  readonly status: "done" | "failed";
+  /** `cancelled`: the job was cancelled while an attempt ran, whose result may no longer be stored. */
+  readonly status: "done" | "failed" | "cancelled";
   readonly error: string | null;
   readonly answer: unknown;
   /** Null: a fault of this service; nothing is billed. */
@@ -268,6 +300,23 @@ export const Job = contract(
     sharesGranted: tell(Type.Object({ window: Nullable(Type.Integer()) })),
     attemptFinished: tell(AttemptOutcome),
     usageReported: tell(Type.Object({ sequence: Nullable(Type.Integer()) })),
+    payerRead: tell(
+      Type.Object({
+        /** Null: it could not be read. */
+        payer: Nullable(
+          Type.Object({
+            status: Type.Enum(["active", "paused", "revoked"]),
+            /** The monthly quota of the job's category; null: none. */
+            limit: Nullable(Type.Integer()),
+            /** Nothing is left of the key's spend cap. */
+            is_spent: Type.Boolean(),
+          }),
+        ),
+      }),
+    ),
+    unitsGranted: tell(Type.Object({ sequence: Type.Integer(), reply: Nullable(LeaseReply) })),
+    /** How the attempts ended that ran when the job was cancelled; null: the store did not answer. */
+    attemptsSealed: tell(Type.Object({ outcomes: Nullable(Type.Array(AttemptOutcome)) })),
     callbackDelivered: tell(Type.Object({ attempt: Type.Integer(), status: Type.String() })),
     purged: tell(Type.Object({ is_purged: Type.Boolean() })),
   },

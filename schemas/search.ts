@@ -78,8 +78,10 @@ export const SearchRequest = Type.Object({
   max_results: Type.Integer({ minimum: 1, maximum: RESULTS_CEILING }),
   freshness: Nullable(Type.Enum([...PERIODS])),
   cache_ttl_s: Nullable(Type.Integer()),
-  /** Whose call it is: its budget pays for the fallback. */
+  /** Whose call it is: its accounts pay for the fallback. */
   project: Type.String(),
+  /** The prefix of the caller's key; absent: no key pays. */
+  key: Type.Optional(Type.String()),
 });
 export type SearchRequest = Static<typeof SearchRequest>;
 
@@ -107,7 +109,7 @@ export const Search = contract(
         search: Type.Integer(),
         answer: SearchAnswer,
         /** The project whose budget kept the fallback from being asked: another's may allow it. */
-        refused_project: Nullable(Type.String()),
+        is_refused: Type.Boolean(),
       }),
     ),
   },

@@ -1,30 +1,29 @@
 /**
- * The account actor: one per project. Each gateway reports about once a second what it saw of the project's keys, and the
- * account answers with the month's usage over all gateways. A report that is repeated is answered and not counted again.
- * Gateways refuse calls themselves, by these answers; where several gateways share a limit, the account allots what
- * remains of it (allocation.ts). It reserves or refuses money for premium routes itself (budget.ts). Keys and projects are
- * documents, not actors (keys.ts).
+ * The account actor: one for each customer, project and API key. It grants units of a key's monthly quotas to gateways and
+ * jobs (quota.ts), reserves and settles money (budget.ts), grants shares of one-second windows (allocation.ts), and adds a
+ * project's usage up (usage.ts). It refuses by arithmetic only: each message brings the limit, as its sender read it
+ * from the documents of keys, projects and customers (keys.ts).
  */
 import { actor, type Turn } from "../../cluster/actor.ts";
 import {
   Account,
-  type UsageReportReply,
-  type Counts,
+  type AllowanceUse,
+  type LeaseReply,
   monthOf,
-  type QuotaCategory,
-  type UsageReport,
+  type ReserveReply,
   type Totals,
 } from "../../schemas/accounts.ts";
-import { type Budget, NOTHING_SPENT, reserve, settle } from "./budget.ts";
-import { addUsageReport, EMPTY_MONTH, type Month, usedOf } from "./usage.ts";
-import { allotQuota, allotRates, NO_COUNTS, type Windows } from "./allocation.ts";
+import { allotRates, type Windows } from "./allocation.ts";
+import { type Budget, lapse, NOTHING_SPENT, reserve, reservedMicros, settle } from "./budget.ts";
+import { lapseHolders, lease, NOTHING_USED, type Quota, reservedUnits } from "./quota.ts";
+import { addUsageReport, EMPTY_MONTH, type Month } from "./usage.ts";
 
-/** A few kilobytes. */
-interface AccountSnapshot {
+export interface AccountSnapshot {
   /** By "2026-11". */
   readonly months: Readonly<Record<string, Month>>;
   readonly gateways: Readonly<Record<string, Gateway>>;
-  /** What premium routes have cost, and what is reserved for them. Usage reports bring the cost later, with all else. */
+  /** By "2026-11". */
+  readonly quotas: Readonly<Record<string, Quota>>;
   readonly budget: Budget;
 }
 
@@ -32,10 +31,6 @@ interface Gateway {
   /** Of the last report counted, so that none counts twice. */
   readonly sequence: number;
   readonly at_ms: number;
-  /** Requests of keys with quotas that run there, including those granted to its last report. */
-  readonly in_flight?: Readonly<Record<string, Counts>>;
-  /** What its last report was granted, for when that report is repeated. */
-  readonly granted?: Readonly<Record<string, Counts>>;
 }
 
 interface State {
@@ -48,11 +43,6 @@ interface State {
 const MAX_MONTHS = 2;
 /** A gateway repeats a report within minutes or never. */
 const GATEWAY_RETENTION_MS = 24 * 60 * 60_000;
-/**
- * A gateway with requests in flight reports every second. The requests of a gateway that died stop counting after the
- * longest request is over.
- */
-const IN_FLIGHT_TTL_MS = 200_000;
 
 type AccountTurn = Turn<State, typeof Account.own>;
 
@@ -60,27 +50,15 @@ export const accountActor = () =>
   actor(Account)<State, AccountSnapshot>({
     persist: (state) => state.snapshot,
     activate: (snapshot) => ({
-      snapshot: { months: {}, gateways: {}, budget: NOTHING_SPENT, ...snapshot },
+      snapshot: { months: {}, gateways: {}, quotas: {}, budget: NOTHING_SPENT, ...snapshot },
       windows: new Map(),
     }),
     passivate_after_ms: 10 * 60_000,
     on: {
       reportUsage(turn, report) {
         const { months, gateways } = turn.state.snapshot;
-        if (report.sequence <= (gateways[report.gateway]?.sequence ?? 0)) return replyTo(turn, report);
+        if (report.sequence <= (gateways[report.gateway]?.sequence ?? 0)) return totals(turn, report.month);
         const month = addUsageReport(months[report.month] ?? EMPTY_MONTH, report, turn.now_ms);
-        const elsewhere = inFlightElsewhere(gateways, report.gateway, turn.now_ms);
-        const granted = Object.fromEntries(
-          Object.entries(report.requested ?? {}).map(([prefix, requested]) => {
-            const grantFor = (category: QuotaCategory): number => {
-              const counted = usedOf(month.keys[prefix] ?? {}, category);
-              const inFlight = (report.in_flight?.[prefix] ?? NO_COUNTS)[category];
-              const used = counted + inFlight + (elsewhere[prefix] ?? NO_COUNTS)[category];
-              return allotQuota(report.allowances[prefix]?.[category] ?? null, used, requested[category]);
-            };
-            return [prefix, { search: grantFor("search"), fetch: grantFor("fetch") }];
-          }),
-        );
         turn.state.snapshot = {
           ...turn.state.snapshot,
           months: newest({ ...months, [report.month]: month }),
@@ -88,14 +66,10 @@ export const accountActor = () =>
             ...Object.fromEntries(
               Object.entries(gateways).filter(([, { at_ms }]) => turn.now_ms - at_ms < GATEWAY_RETENTION_MS),
             ),
-            [report.gateway]: {
-              sequence: report.sequence,
-              at_ms: turn.now_ms,
-              ...(report.in_flight && { in_flight: sumOf([report.in_flight, granted]), granted }),
-            },
+            [report.gateway]: { sequence: report.sequence, at_ms: turn.now_ms },
           },
         };
-        return replyTo(turn, report);
+        return totals(turn, report.month);
       },
 
       allotRates: (turn, { window, requests }) =>
@@ -103,38 +77,47 @@ export const accountActor = () =>
 
       usage: (turn, { month }) => totals(turn, month),
 
-      reserve(turn, message) {
-        const { budget, answer } = reserve(turn.state.snapshot.budget, message, turn.now_ms);
-        turn.state.snapshot = { ...turn.state.snapshot, budget };
+      lease(turn, request): LeaseReply {
+        const { quotas } = turn.state.snapshot;
+        const before = quotas[request.month] ?? NOTHING_USED;
+        const { quota, reply } = lease(before, request, turn.now_ms);
+        if (quota !== before)
+          turn.state.snapshot = {
+            ...turn.state.snapshot,
+            quotas: newest({ ...quotas, [request.month]: quota }),
+          };
+        return reply;
+      },
+
+      reserve(turn, request): ReserveReply {
+        const { budget, answer } = reserve(turn.state.snapshot.budget, request, turn.now_ms);
+        changeBudget(turn, budget);
         return answer;
       },
 
-      settle(turn, message) {
-        const budget = settle(turn.state.snapshot.budget, message);
-        turn.state.snapshot = { ...turn.state.snapshot, budget };
-        return { spent_micros: budget.spent[monthOf(turn.now_ms)] ?? 0 };
+      settle(turn, settlement) {
+        changeBudget(turn, settle(lapse(turn.state.snapshot.budget, turn.now_ms), settlement));
+        return { spent_micros: turn.state.snapshot.budget.spent[monthOf(turn.now_ms)] ?? 0 };
+      },
+
+      allowances(turn, { month }): AllowanceUse {
+        const { quotas } = turn.state.snapshot;
+        const quota = lapseHolders(quotas[month] ?? NOTHING_USED, turn.now_ms);
+        const budget = lapse(turn.state.snapshot.budget, turn.now_ms);
+        return {
+          settled: { ...quota.settled, spend_micros: budget.spent[month] ?? 0 },
+          reserved: { ...reservedUnits(quota), spend_micros: reservedMicros(budget, month) },
+        };
       },
     },
   });
 
-function sumOf(parts: readonly Readonly<Record<string, Counts>>[]): Record<string, Counts> {
-  const sums: Record<string, Counts> = {};
-  for (const part of parts)
-    for (const [prefix, { search, fetch }] of Object.entries(part)) {
-      const sum = sums[prefix] ?? NO_COUNTS;
-      sums[prefix] = { search: sum.search + search, fetch: sum.fetch + fetch };
-    }
-  return sums;
+function changeBudget(turn: AccountTurn, budget: Budget): void {
+  // The same object is not stored again.
+  if (budget !== turn.state.snapshot.budget) turn.state.snapshot = { ...turn.state.snapshot, budget };
 }
 
-const inFlightElsewhere = (gateways: AccountSnapshot["gateways"], gateway: string, now_ms: number) =>
-  sumOf(
-    Object.entries(gateways).flatMap(([name, { in_flight, at_ms }]) =>
-      name !== gateway && in_flight && now_ms - at_ms < IN_FLIGHT_TTL_MS ? [in_flight] : [],
-    ),
-  );
-
-const newest = (months: AccountSnapshot["months"]): AccountSnapshot["months"] =>
+const newest = <T>(months: Readonly<Record<string, T>>): Record<string, T> =>
   Object.fromEntries(
     Object.entries(months)
       .toSorted(([a], [b]) => (a < b ? 1 : -1))
@@ -144,14 +127,4 @@ const newest = (months: AccountSnapshot["months"]): AccountSnapshot["months"] =>
 function totals({ state }: AccountTurn, month: string): Totals {
   const { keys, events, refreshed_at_ms } = state.snapshot.months[month] ?? EMPTY_MONTH;
   return { month, keys: { ...keys }, events: [...events], refreshed_at_ms };
-}
-
-/** A repeated report is answered with what it was granted the first time. */
-function replyTo(turn: AccountTurn, { gateway, month }: UsageReport): UsageReportReply {
-  const { gateways } = turn.state.snapshot;
-  return {
-    ...totals(turn, month),
-    granted: { ...gateways[gateway]?.granted },
-    in_flight_elsewhere: inFlightElsewhere(gateways, gateway, turn.now_ms),
-  };
 }

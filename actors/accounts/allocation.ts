@@ -1,8 +1,8 @@
 /**
- * How several gateways share one limit. The project's account grants requests against it: of a one-second window several
- * at a time, of a month one by one when little remains. Pure functions, except that `allotRates` changes its windows.
+ * How several gateways share a rate limit. The project's account grants requests of a one-second window, several at a time.
+ * `allotRates` changes its windows in place.
  */
-import type { Counts, RateRequest } from "../../schemas/accounts.ts";
+import type { RateRequest } from "../../schemas/accounts.ts";
 
 /**
  * A gateway is granted the requests that wait there, or an eighth of what remains of the window if that is more. With a
@@ -43,9 +43,3 @@ export function allotRates(
     }),
   );
 }
-
-export const NO_COUNTS: Counts = { search: 0, fetch: 0 };
-
-/** How many of the waiting requests may run within what remains of the month's limit; null: no limit. */
-export const allotQuota = (limit: number | null, used: number, requested: number): number =>
-  limit === null ? requested : Math.max(0, Math.min(requested, limit - used));

@@ -1,16 +1,20 @@
 /**
- * How a project's monthly budget for premium routes is never overspent: money is reserved before a route is used and the
- * reservation is settled after it, under an id of the attempt. Each reservation settles exactly once. Pure functions.
+ * How a monthly amount of money is never overspent: the most that an attempt can cost is reserved before it, and settled
+ * with what it did cost after it, under the attempt's id. Each reservation settles exactly once. At any time
+ * settled + reserved + free = limit. Pure functions.
  *
- * A reservation that is not settled expires, and its money is free again; a settlement that comes later still counts,
- * because the money was spent.
+ * A reservation that is not settled in time lapses, and its money is free again. A settlement that comes later still
+ * counts, because the money was spent: the lapsed reservation is remembered for a day.
  */
 import { monthOf, type ReserveReply } from "../../schemas/accounts.ts";
 
 export interface Budget {
   /** Micros settled, by "2026-11"; this month's and the one before. */
   readonly spent: Readonly<Record<string, number>>;
+  /** At most 1,000. */
   readonly reservations: Readonly<Record<string, Reservation>>;
+  /** Reserves nothing; at most the 1,000 newest. */
+  readonly lapsed: Readonly<Record<string, Reservation>>;
 }
 
 interface Reservation {
@@ -20,14 +24,16 @@ interface Reservation {
   readonly expires_ms: number;
 }
 
-export const NOTHING_SPENT: Budget = { spent: {}, reservations: {} };
+export const NOTHING_SPENT: Budget = { spent: {}, reservations: {}, lapsed: {} };
 
-/** Outlasts every fetch run (310 s), so that only what died lapses. */
+/** Longer than every fetch run (310 s), so that only reservations of work that died lapse. */
 export const RESERVATION_TTL_MS = 6 * 60_000;
-/** A settlement that comes this long after the reservation expired still counts. */
+/** A settlement that comes this long after the reservation lapsed still counts. */
 const LATE_SETTLEMENT_MS = 24 * 3_600_000;
-/** Reservations of one project at once; more are refused as if there were no money. */
+/** Reservations of one account at once; more are refused as if there were no money. */
 const MAX_RESERVATIONS = 1_000;
+const MAX_LAPSED = 1_000;
+const MAX_MONTHS = 2;
 
 export interface ReservationRequest {
   readonly id: string;
@@ -38,31 +44,26 @@ export interface ReservationRequest {
 
 /** Idempotent: a repeated id gets the same answer and reserves nothing twice. */
 export function reserve(
-  budget: Budget,
+  before: Budget,
   { id, micros, limit_micros }: ReservationRequest,
   now_ms: number,
 ): { readonly budget: Budget; readonly answer: ReserveReply } {
+  const budget = lapse(before, now_ms);
+  if (budget.reservations[id]) return { budget, answer: { kind: "reserved" } };
   const month = monthOf(now_ms);
-  const otherReservations = Object.fromEntries(
-    Object.entries(budget.reservations).filter(
-      ([key, reservation]) => key !== id && now_ms < reservation.expires_ms + LATE_SETTLEMENT_MS,
-    ),
-  );
-  const existing = budget.reservations[id];
-  if (existing && now_ms < existing.expires_ms) return { budget, answer: { kind: "reserved" } };
   const remaining_micros =
     limit_micros === null
       ? Infinity
-      : limit_micros - (budget.spent[month] ?? 0) - reservedMicros(otherReservations, month, now_ms);
-  if (micros > remaining_micros || Object.keys(otherReservations).length >= MAX_RESERVATIONS) {
+      : limit_micros - (budget.spent[month] ?? 0) - reservedMicros(budget, month);
+  if (micros > remaining_micros || Object.keys(budget.reservations).length >= MAX_RESERVATIONS)
     return {
       budget,
       answer: { kind: "refused", remaining_micros: Math.max(0, Math.min(remaining_micros, micros)) },
     };
-  }
   const reservation = { micros, month, expires_ms: now_ms + RESERVATION_TTL_MS };
+  const { [id]: _, ...lapsed } = budget.lapsed;
   return {
-    budget: { ...budget, reservations: { ...otherReservations, [id]: reservation } },
+    budget: { ...budget, lapsed, reservations: { ...budget.reservations, [id]: reservation } },
     answer: { kind: "reserved" },
   };
 }
@@ -72,19 +73,39 @@ export function settle(
   budget: Budget,
   { id, micros }: { readonly id: string; readonly micros: number },
 ): Budget {
-  const { [id]: reservation, ...reservations } = budget.reservations;
+  const { [id]: live, ...reservations } = budget.reservations;
+  const { [id]: late, ...lapsed } = budget.lapsed;
+  const reservation = live ?? late;
   if (!reservation) return budget;
   const spent = {
     ...budget.spent,
     [reservation.month]: (budget.spent[reservation.month] ?? 0) + Math.min(micros, reservation.micros),
   };
-  const months = Object.keys(spent).toSorted().slice(-2);
-  return { spent: Object.fromEntries(months.map((month) => [month, spent[month]!])), reservations };
+  const months = Object.keys(spent).toSorted().slice(-MAX_MONTHS);
+  return { spent: Object.fromEntries(months.map((month) => [month, spent[month]!])), reservations, lapsed };
 }
 
-function reservedMicros(reservations: Budget["reservations"], month: string, now_ms: number): number {
+/** Frees the money of reservations whose time is over. The same object when there are none. */
+export function lapse(budget: Budget, now_ms: number): Budget {
+  const live = Object.entries(budget.reservations);
+  const over = live.filter(([, { expires_ms }]) => now_ms >= expires_ms);
+  const lapsed = Object.entries(budget.lapsed);
+  const isOld = ([, { expires_ms }]: [string, Reservation]) => now_ms >= expires_ms + LATE_SETTLEMENT_MS;
+  if (over.length === 0 && !lapsed.some(isOld)) return budget;
+  const remembered = [...lapsed, ...over].filter((entry) => !isOld(entry));
+  return {
+    ...budget,
+    reservations: Object.fromEntries(live.filter(([, { expires_ms }]) => now_ms < expires_ms)),
+    lapsed: Object.fromEntries(
+      remembered.toSorted(([, a], [, b]) => a.expires_ms - b.expires_ms).slice(-MAX_LAPSED),
+    ),
+  };
+}
+
+/** What is reserved of this month's money. */
+export function reservedMicros({ reservations }: Budget, month: string): number {
   let micros = 0;
   for (const reservation of Object.values(reservations))
-    if (reservation.month === month && now_ms < reservation.expires_ms) micros += reservation.micros;
+    if (reservation.month === month) micros += reservation.micros;
   return micros;
 }

@@ -68,7 +68,14 @@ export async function createCustomer(
   now_ms: number,
 ): Promise<Customer> {
   assertName("customer", name);
-  const customer: Customer = { name, status: "active", external, currency, created_at: iso(now_ms) };
+  const customer: Customer = {
+    name,
+    status: "active",
+    external,
+    currency,
+    budget_micros: null,
+    created_at: iso(now_ms),
+  };
   if (!(await documents.put("customers", name, customer, 0)))
     throw new AccountError(`Cannot create customer "${name}": the name is taken`);
   return customer;
@@ -203,11 +210,16 @@ export const setBudget = (
     budget_micros,
   }));
 
-/** What a project may spend on premium routes in a month; null: no limit. A project that does not exist may spend nothing. */
-export async function budgetOf(documents: Documents, project: string): Promise<number | null> {
-  const record = (await documents.get("projects", project))?.value as Project | undefined;
-  return record ? record.budget_micros : 0;
-}
+/** What all projects of a customer together may spend in a month; null: no limit. */
+export const setCustomerBudget = (
+  documents: Documents,
+  customer: string,
+  budget_micros: number | null,
+): Promise<Customer> =>
+  change<Customer>(documents, "customers", customer, `customer "${customer}"`, (record) => ({
+    ...record,
+    budget_micros,
+  }));
 
 export const setCustomerStatus = (
   documents: Documents,
@@ -273,6 +285,7 @@ export async function prepareAccounts(
     status: "active",
     external: false,
     currency: "USD",
+    budget_micros: null,
     created_at: iso(now_ms),
   };
   await documents.put("customers", FIRST_NAME, customer, 0);

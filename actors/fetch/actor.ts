@@ -72,11 +72,15 @@ const RULES: CoalescerRules<Caller, Shared> = {
     // Callers that another run left over: in the name of one whose project paid before, if there is one.
     const callers = [first, ...others];
     const { variant, request } = previous;
-    const payer = callers.find((caller) => caller.request.project === request.project) ?? first;
-    const { fetch_id, project } = payer.request;
+    const payer = callers.find((caller) => isSamePayer(caller.request, request)) ?? first;
+    const { fetch_id, project, key } = payer.request;
+    const { key: _, ...page } = request;
     const deadline_ms = Math.max(...callers.map((caller) => caller.request.deadline_ms));
     const lane = callers.some((caller) => caller.request.lane === "sync") ? "sync" : "batch";
-    return { variant, request: { ...request, fetch_id, project, lane, deadline_ms } };
+    return {
+      variant,
+      request: { ...page, fetch_id, project, ...(key !== undefined && { key }), lane, deadline_ms },
+    };
   },
 };
 
@@ -157,21 +161,22 @@ function needsOwnRun(
   now_ms: number,
 ): boolean {
   if (error === "timeout" && caller.deadline_ms > now_ms + MIN_RERUN_MS) return true;
-  // No page, and money would have taken another route: another project's budget may have some.
+  // No page, and money would have taken another route: another key or project may have some.
   const lackedBudget = error !== null && attempts.some(({ reason }) => reason === "budget_exhausted");
-  if (lackedBudget && caller.project !== shared.project) return true;
+  if (lackedBudget && !isSamePayer(caller, shared)) return true;
   // Copies from Common Crawl answer batch items only.
   return record.alternate_source === "common_crawl" && caller.lane === "sync";
 }
 
+const isSamePayer = (a: FetchRequest, b: FetchRequest): boolean => a.project === b.project && a.key === b.key;
+
 /**
- * The caller whose answer carries the cost, which was spent once: the one whose request was run, or one of its project,
- * or the first.
+ * The caller whose answer carries the cost, which was spent once: the one whose request was run, or one of its key, whose
+ * accounts paid. No other answer carries it.
  */
-const payerOf = (served: readonly Caller[], { fetch_id, project }: FetchRequest): Caller | undefined =>
-  served.find(({ request }) => request.fetch_id === fetch_id) ??
-  served.find(({ request }) => request.project === project) ??
-  served[0];
+const payerOf = (served: readonly Caller[], run: FetchRequest): Caller | undefined =>
+  served.find(({ request }) => request.fetch_id === run.fetch_id) ??
+  served.find(({ request }) => isSamePayer(request, run));
 
 /** A run with a deadline of its own ends by itself and says what it tried; this is for callers that joined it. */
 const GRACE_MS = 1_000;

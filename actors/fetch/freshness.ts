@@ -65,7 +65,8 @@ export function cacheKey(normalised_url: string, request: FetchRequest): string 
 
 /** Requests with the same variant share one run: they differ only in their caller and its deadline. */
 export function variantOf(request: FetchRequest): string {
-  const { fetch_id: _, deadline_ms: _d, hard_deadline: _h, project: _p, lane: _l, ...shared } = request;
+  const { fetch_id: _, deadline_ms: _d, hard_deadline: _h, project: _p, ...others } = request;
+  const { key: _k, lane: _l, ...shared } = others;
   return JSON.stringify(shared, Object.keys(shared).toSorted());
 }
 

@@ -164,8 +164,9 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
   }
   const validators = tier === "direct" && stale !== null ? stale.record : null;
   const result = await route({ ...request, validators, signal, admit: admitFor(deps, run) });
-  assertOwned(run);
+  // First, because what was spent is spent, also when another node has the key by now.
   if (isPremium(tier)) await settleBudget(deps, run, tier, result);
+  assertOwned(run);
   deps.metrics.observe("trawl_fetch_duration_seconds", { tier }, result.ms / 1_000);
   switch (result.kind) {
     case "refused":

@@ -1,30 +1,28 @@
-/** The cost of a premium attempt: reserved from the project's budget before it, settled with what it cost after it. */
-import { Account } from "../../schemas/accounts.ts";
+/** The cost of a premium attempt: reserved before it, settled with what it cost after it. */
 import type { PremiumTier } from "../../schemas/fetch.ts";
 import type { TransportResult } from "../lib/web/transport.ts";
 import { priceMost, priceOf } from "./prices.ts";
 import type { PipelineDeps, RunState } from "./run.ts";
 
-type PremiumDeps = Pick<PipelineDeps, "prices" | "budgetOf" | "log">;
+type PremiumDeps = Pick<PipelineDeps, "prices" | "spending">;
 
-const reservationId = ({ request }: RunState, tier: PremiumTier): string => `${request.fetch_id}.${tier}`;
+/** With the epoch, so that what an earlier owner of the key still settles is not this run's. */
+const reservationId = ({ request, work }: RunState, tier: PremiumTier): string =>
+  `${request.fetch_id}.${tier}.${work.epoch}`;
 
-/** Whether the project's budget has room for one attempt; then the highest price of it is reserved. */
+/** Whether the payer has room for one attempt; then the highest price of it is reserved. */
 export async function reserveBudget(
-  { prices = {}, budgetOf }: PremiumDeps,
+  { prices = {}, spending }: PremiumDeps,
   run: RunState,
   tier: PremiumTier,
 ): Promise<boolean> {
   const micros = priceMost(prices, tier);
-  if (micros === 0) return true;
-  const { project } = run.request;
-  const limit_micros = (await budgetOf?.(project)) ?? null;
-  const message = { id: reservationId(run, tier), micros, limit_micros };
-  return (await run.ask(Account, project, "reserve", message)).kind === "reserved";
+  if (micros === 0 || !spending) return true;
+  return spending.reserve(run.ask, run.request, reservationId(run, tier), micros);
 }
 
 export async function settleBudget(
-  { prices = {}, log }: PremiumDeps,
+  { prices = {}, spending }: PremiumDeps,
   run: RunState,
   tier: PremiumTier,
   result: TransportResult,
@@ -36,10 +34,5 @@ export async function settleBudget(
   const difficulty = result.kind === "page" ? (result.detail ?? null) : null;
   const micros = wasUsed ? priceOf(prices, tier, reason, difficulty) : 0;
   run.spent_micros += micros;
-  const { project } = run.request;
-  const message = { id: reservationId(run, tier), micros };
-  await run.ask(Account, project, "settle", message).catch((problem: unknown) => {
-    // The reservation expires by itself; the usage of this request counts what was spent.
-    log.warn("Cannot settle a premium attempt", { project, problem: String(problem) });
-  });
+  await spending?.settle(run.ask, run.request, reservationId(run, tier), micros);
 }

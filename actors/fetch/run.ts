@@ -30,6 +30,24 @@ import type { ReservedHosts } from "./reserved-hosts.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 
+/** The accounts that pay for an attempt: those of the request's key, project and customer. */
+export interface Spending {
+  /** False: one of them has less left. The same id again is the same reservation. Throws Fault. */
+  readonly reserve: (
+    ask: ActorClient,
+    payer: { readonly project: string; readonly key?: string | undefined },
+    id: string,
+    micros: number,
+  ) => Promise<boolean>;
+  /** Never throws. */
+  readonly settle: (
+    ask: ActorClient,
+    payer: { readonly project: string; readonly key?: string | undefined },
+    id: string,
+    micros: number,
+  ) => Promise<void>;
+}
+
 export interface PipelineDeps {
   readonly clock: Clock;
   readonly documents: Documents;
@@ -50,8 +68,8 @@ export interface PipelineDeps {
   readonly onRequestSent?: (sent: RequestSent) => void;
   /** What an attempt on a premium route costs. Default: nothing. */
   readonly prices?: Prices;
-  /** What a project may spend on premium routes in a month, in micros; null: no limit. Default: no limit. */
-  readonly budgetOf?: (project: string) => Promise<number | null>;
+  /** The accounts that pay for premium routes. Default: money has no limit. */
+  readonly spending?: Spending;
   /** Hosts that another system reads, with limits of its own. Default: none. */
   readonly reservedHosts?: ReservedHosts;
   /** Where open copies of unavailable pages are searched, over the route `direct`. Default: nowhere. */

@@ -17,7 +17,8 @@ import {
   Scheduler,
   SCHEDULER_KEY,
 } from "../../schemas/jobs.ts";
-import { applyOutcome, inputCache, runAttempt } from "./attempt.ts";
+import { applyLease, leaseUnits, permission, refusalOf, unitsOf } from "./allowance.ts";
+import { applyOutcome, inputCache, runAttempt, sealAttempts } from "./attempt.ts";
 import { recordAttempt } from "./callback.ts";
 import { checkpoint, nextCheckpointMs, reportUsage } from "./checkpoint.ts";
 import { MAX_IN_FLIGHT, SMALL_ITEMS } from "./fairness.ts";
@@ -82,17 +83,12 @@ export function jobActor(deps: JobDeps) {
       },
 
       cancel(turn) {
-        const { state, now_ms } = turn;
+        const { state } = turn;
         const { record } = state;
         if (!record || record.phase === "creating") return { exists: false };
         if (record.finished_ms !== null) return { exists: true };
         state.cancel_waiters.push(turn.deferReply());
-        if (record.phase !== "cancelling") {
-          state.record = { ...record, phase: "cancelling", cancel_ms: now_ms };
-          state.is_dirty = true;
-          state.checkpoint_ms = 0;
-        }
-        tick(services, turn);
+        cancel(services, turn);
         return DEFERRED;
       },
 
@@ -138,6 +134,30 @@ export function jobActor(deps: JobDeps) {
         const status = applyOutcome(state, outcome, now_ms);
         if (status !== null && state.record)
           metrics.count("trawl_job_items_total", { kind: state.record.spec.kind, status });
+        tick(services, turn);
+      },
+
+      payerRead(turn, { payer }) {
+        const { state, now_ms } = turn;
+        state.in_progress.delete("reading_payer");
+        if (payer === null) state.retry_at_ms = now_ms + RETRY_MS;
+        else {
+          state.payer = payer;
+          state.payer_read_ms = now_ms;
+        }
+        tick(services, turn);
+      },
+
+      unitsGranted(turn, granted) {
+        applyLease(turn.state, granted, turn.now_ms);
+        tick(services, turn);
+      },
+
+      attemptsSealed(turn, { outcomes }) {
+        const { state, now_ms } = turn;
+        state.in_progress.delete("sealing");
+        if (outcomes === null) state.retry_at_ms = now_ms + RETRY_MS;
+        for (const outcome of outcomes ?? []) applyOutcome(state, outcome, now_ms);
         tick(services, turn);
       },
 
@@ -217,8 +237,13 @@ function admit(services: JobServices, turn: JobTurn, frontier: Frontier): void {
   const { state, now_ms } = turn;
   frontier.admitDue(now_ms);
   if (frontier.isFinished()) return finish(services, turn, frontier, "completed");
+  const allowed = permission(services, turn);
+  if (allowed === "revoked") return cancel(services, turn);
   requestShare(turn, frontier.demand(), true);
-  while (frontier.inFlight() < state.window) {
+  leaseUnits(turn, frontier);
+  const refusal = refusalOf(state, now_ms);
+  const limit = allowed !== "active" ? 0 : refusal === null ? unitsOf(state) : Infinity;
+  while (frontier.inFlight() < Math.min(state.window, limit)) {
     const item = frontier.take();
     if (!item) break;
     state.is_dirty = true;
@@ -230,12 +255,26 @@ function admit(services: JobServices, turn: JobTurn, frontier: Frontier): void {
       item,
       is_first_run: state.is_first_run,
       signal: state.cancellation.signal,
+      refusal,
     };
-    turn.pipeToSelf("attemptFinished", (ask) => runAttempt(services, ask, attempt));
+    turn.pipeToSelf("attemptFinished", (ask, { ownsKey }) =>
+      runAttempt(services, ask, { ...attempt, ownsJob: ownsKey }),
+    );
   }
   checkpoint(state, frontier, now_ms);
   reportUsage(turn);
   wakeAt(turn, Math.min(nextCheckpointMs(state), nextShareMs(state), frontier.nextDueMs()));
+}
+
+/** Cancels what waits and stops what runs. */
+function cancel(services: JobServices, turn: JobTurn): void {
+  const { state, now_ms } = turn;
+  if (state.record!.phase !== "cancelling") {
+    state.record = { ...state.record!, phase: "cancelling", cancel_ms: now_ms };
+    state.is_dirty = true;
+    state.checkpoint_ms = 0;
+  }
+  tick(services, turn);
 }
 
 /** A large job whose items are not loaded asks for a share until the scheduler lets it load them. */
@@ -271,10 +310,8 @@ function drainCancelled(services: JobServices, turn: JobTurn, frontier: Frontier
   const { state, now_ms } = turn;
   frontier.cancelPending();
   const until_ms = state.record!.cancel_ms! + CANCEL_GRACE_MS;
-  if (frontier.inFlight() === 0 || now_ms >= until_ms) {
-    frontier.cancelQueued();
-    return finish(services, turn, frontier, "cancelled");
-  }
+  if (frontier.inFlight() === 0) return finish(services, turn, frontier, "cancelled");
+  if (now_ms >= until_ms) return sealInFlight(services, turn, frontier);
   const { cancellation } = state;
   if (!cancellation.signal.aborted) {
     // As work, which starts once the cancel is stored: what a crash forgets must not have been aborted.
@@ -285,4 +322,16 @@ function drainCancelled(services: JobServices, turn: JobTurn, frontier: Frontier
   }
   checkpoint(state, frontier, now_ms);
   turn.setTimer(until_ms, "tick", null);
+}
+
+/** Ends the attempts that did not stop in time: what they store from now on is refused. */
+function sealInFlight(services: JobServices, turn: JobTurn, frontier: Frontier): void {
+  if (!startTask(turn, "sealing")) return;
+  const indexes = frontier.queued();
+  turn.pipeToSelf("attemptsSealed", () =>
+    sealAttempts(services, turn.key, indexes).then(
+      (outcomes) => ({ outcomes }),
+      () => ({ outcomes: null }),
+    ),
+  );
 }

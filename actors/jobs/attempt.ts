@@ -43,6 +43,10 @@ export interface ItemAttempt {
   readonly is_first_run: boolean;
   /** Aborts when the job is cancelled. */
   readonly signal: AbortSignal;
+  /** The key has nothing left to run it with: the error it ends with. Null: it runs. */
+  readonly refusal: string | null;
+  /** False once another node may own the job: then nothing is stored. */
+  readonly ownsJob: () => boolean;
 }
 
 /** Never throws. An outcome of kind `final` is stored by then. */
@@ -56,10 +60,16 @@ export async function runAttempt(
   try {
     const existing = attempt.is_first_run ? null : await storedOutcome(services, attempt);
     if (existing) return existing;
+    if (attempt.refusal !== null) {
+      const empty = { answer: null, bill: null, body_refs: [] };
+      return await storeResult(services, attempt, { status: "failed", error: attempt.refusal, ...empty });
+    }
     const input = await inputOf(services, attempt.job_id, index);
     if (signal.aborted) return { kind: "stopped", index };
     const { retry, ...result } = await services.kinds.get(spec.kind)!.run(ask, input, contextOf(attempt));
-    if (signal.aborted && result.error !== null) return { kind: "stopped", index };
+    // What cost money is stored and billed, also when the job was cancelled meanwhile.
+    const isFree = result.bill.cost_micros === 0;
+    if (signal.aborted && result.error !== null && isFree) return { kind: "stopped", index };
     const next = nextStep(item, retry, services.clock.now() - spec.created_ms, services.random.next());
     if (next.kind === "retry") return { ...next, index };
     const status = result.error === null ? "done" : "failed";
@@ -74,6 +84,7 @@ const contextOf = ({ job_id, spec, item, signal }: ItemAttempt): AttemptContext 
   request_id: `${job_id}:${item.index}`,
   attempt_id: `${job_id}:${item.index}.${item.attempts}${item.has_cooled ? "c" : ""}`,
   project: spec.project,
+  key: spec.key_prefix,
   attempts: item.attempts,
   may_pay: mayPay(item),
   signal,
@@ -98,8 +109,38 @@ async function storedOutcome(
   const result = (await documents.get("job_results", resultKey(job_id, index)))?.value as
     | StoredResult
     | undefined;
-  return result ? { kind: "final", index, status: result.status, bill: result.bill } : null;
+  return result ? outcomeOf(index, result) : null;
 }
+
+const outcomeOf = (index: number, { status, bill }: StoredResult): AttemptOutcome =>
+  status === "cancelled" ? { kind: "stopped", index } : { kind: "final", index, status, bill };
+
+/**
+ * How the attempts that ran when the job was cancelled ended: by the result that is stored, or by a mark in its place, so
+ * that an attempt that ends later cannot store a result which is not billed. Throws Fault.
+ */
+export async function sealAttempts(
+  { documents }: Pick<JobServices, "documents">,
+  job_id: string,
+  indexes: readonly number[],
+): Promise<AttemptOutcome[]> {
+  return Promise.all(
+    indexes.map(async (index): Promise<AttemptOutcome> => {
+      const key = resultKey(job_id, index);
+      if (await documents.put("job_results", key, CANCELLED_RESULT, 0)) return { kind: "stopped", index };
+      const stored = (await documents.get("job_results", key))?.value as StoredResult | undefined;
+      return stored ? outcomeOf(index, stored) : { kind: "stopped", index };
+    }),
+  );
+}
+
+const CANCELLED_RESULT: StoredResult = {
+  status: "cancelled",
+  error: "cancelled",
+  answer: null,
+  bill: null,
+  body_refs: [],
+};
 
 /** The bodies first, so that none is collected before the result that needs it is stored. */
 async function storeResult(
@@ -109,9 +150,10 @@ async function storeResult(
 ): Promise<AttemptOutcome> {
   const { documents, bodyRefs } = services;
   const { index } = attempt.item;
+  if (!attempt.ownsJob()) return failedToStore(index);
   await bodyRefs.retain(result.body_refs, bodyHolder(attempt.job_id), Infinity);
   if (await documents.put("job_results", resultKey(attempt.job_id, index), result, 0))
-    return { kind: "final", index, status: result.status, bill: result.bill };
+    return outcomeOf(index, result);
   return (await storedOutcome(services, attempt)) ?? failedToStore(index);
 }
 
@@ -161,7 +203,10 @@ export function applyOutcome(state: JobState, outcome: AttemptOutcome, now_ms: n
   switch (outcome.kind) {
     case "final":
       frontier.finish(index, outcome.status);
-      if (outcome.bill) state.bills.push(outcome.bill);
+      if (outcome.bill) {
+        state.bills.push(outcome.bill);
+        if (state.units > 0) state.units--;
+      }
       return outcome.status;
     case "stopped":
       frontier.cancel(index);

@@ -4,10 +4,10 @@
  * may be that much ahead of it. Usage is sealed into reports with a sequence number, one at a time, so that the account
  * counts each report exactly once, however often it is sent.
  */
-import { Account, monthOf } from "../../schemas/accounts.ts";
+import { Account, accountKey, monthOf } from "../../schemas/accounts.ts";
 import type { ItemBill, JobRecord } from "../../schemas/jobs.ts";
 import type { Frontier } from "./frontier.ts";
-import { type JobState, type JobTurn, startTask } from "./state.ts";
+import { type JobState, type JobTurn, NO_QUOTA, startTask } from "./state.ts";
 import { addBill, hasUsage } from "./usage.ts";
 
 /** How far the record may be behind the results. */
@@ -33,9 +33,10 @@ export function finalCheckpoint(state: JobState, frontier: Frontier, now_ms: num
 export const nextCheckpointMs = ({ is_dirty, checkpoint_ms }: JobState): number =>
   is_dirty ? checkpoint_ms + CHECKPOINT_MS : Infinity;
 
-function writeProgress(state: JobState, frontier: Frontier, now_ms: number): void {
+export function writeProgress(state: JobState, frontier: Frontier, now_ms: number): void {
   state.record = {
     ...withBills(state.record!, state.bills),
+    quota: withUsed(state, state.bills.length),
     states: frontier.encode(),
     counts: frontier.counts(),
     updated_ms: now_ms,
@@ -43,6 +44,14 @@ function writeProgress(state: JobState, frontier: Frontier, now_ms: number): voi
   state.bills = [];
   state.is_dirty = false;
   state.checkpoint_ms = now_ms;
+}
+
+/** The units that these many finished items used; of a key without a quota nothing is counted. */
+function withUsed({ record, payer }: JobState, items: number): JobRecord["quota"] {
+  const { quota, spec } = record!;
+  if (spec.category === null || (payer?.limit ?? null) === null || items === 0) return quota;
+  const counted = quota ?? NO_QUOTA;
+  return { ...counted, used: counted.used + items };
 }
 
 /** A record with these bills counted in. */
@@ -86,7 +95,7 @@ export function reportUsage(turn: JobTurn): void {
   };
   const options = { timeout_ms: REPORT_TIMEOUT_MS, idempotency_id: `${key}:${sequence}` };
   turn.pipeToSelf("usageReported", (ask) =>
-    ask(Account, spec.project, "reportUsage", message, options).then(
+    ask(Account, accountKey(spec.customer, spec.project), "reportUsage", message, options).then(
       () => ({ sequence }),
       () => ({ sequence: null }),
     ),

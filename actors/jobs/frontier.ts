@@ -53,8 +53,8 @@ export interface Frontier {
   readonly cancel: (index: number) => void;
   /** Cancels every item that waits. */
   readonly cancelPending: () => void;
-  /** Cancels every item in flight. */
-  readonly cancelQueued: () => void;
+  /** The items in flight. */
+  readonly queued: () => number[];
   readonly inFlight: () => number;
   /** How many items could be in flight now, including those that are. */
   readonly demand: () => number;
@@ -210,14 +210,7 @@ export function frontier(states: States): Frontier {
       first = 0;
       timers.clear();
     },
-    cancelQueued() {
-      for (let index = 0; index < total; index++) {
-        if (!isQueued(states[index]!)) continue;
-        states[index] = CANCELLED;
-        unfinished--;
-        returnCredit(index);
-      }
-    },
+    queued: () => [...states.keys()].filter((index) => isQueued(states[index]!)),
     inFlight: () => running,
     demand() {
       let demand = running;

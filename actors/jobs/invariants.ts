@@ -48,6 +48,8 @@ export function checkInvariants(
         cost_micros += result.bill.cost_micros;
       }
     } else if (result && !isFinal(state)) ahead++;
+    else if (result && result.status !== "cancelled")
+      problems.push(`Item ${index} is cancelled, its result says ${result.status} and is not billed`);
   }
   for (const index of results.keys())
     if (index >= spec.total) problems.push(`Item ${index} has a result, but the job has ${spec.total} items`);

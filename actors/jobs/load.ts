@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import { decodeStates, DONE, FAILED, isQueued, type States } from "../../schemas/job-states.ts";
+import { CANCELLED, decodeStates, DONE, FAILED, isQueued, type States } from "../../schemas/job-states.ts";
 import {
   type Chunk,
   CHUNK_ITEMS,
@@ -15,6 +15,7 @@ import {
   resultKey,
   type StoredResult,
 } from "../../schemas/jobs.ts";
+import { sealAttempts } from "./attempt.ts";
 import { frontier, type Frontier } from "./frontier.ts";
 import type { ItemKind } from "./kind.ts";
 import { type JobServices, type JobTurn, type LoadedItems, type LoadSlot, startTask } from "./state.ts";
@@ -45,11 +46,13 @@ export function startLoad(services: JobServices, turn: JobTurn): void {
 export async function loadItems(
   { documents, clock }: { readonly documents: Documents; readonly clock: Clock },
   job_id: string,
-  { spec, states: text }: JobRecord,
+  { spec, states: text, phase }: JobRecord,
   kind: ItemKind,
 ): Promise<LoadedItems> {
   const states = decodeStates(text, spec.total);
   const in_flight = [...states.keys()].filter((index) => isQueued(states[index]!));
+  // The attempts of an earlier owner of a cancelled job may still be running.
+  if (phase === "cancelling") await sealAttempts({ documents }, job_id, in_flight);
   const bills = await applyResults(documents, job_id, states, in_flight);
   const items = frontier(states);
   for (let first = 0; first < spec.total; first += CHUNKS_AT_ONCE * CHUNK_ITEMS) {
@@ -76,7 +79,7 @@ async function applyResults(
     for (const [n, result] of results.entries()) {
       if (!result) continue;
       const { status, bill } = result.value as StoredResult;
-      states[batch[n]!] = status === "done" ? DONE : FAILED;
+      states[batch[n]!] = status === "done" ? DONE : status === "failed" ? FAILED : CANCELLED;
       if (bill) bills.push(bill);
     }
   }

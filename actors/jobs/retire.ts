@@ -12,6 +12,7 @@ import {
   SCHEDULER_KEY,
   type StoredResult,
 } from "../../schemas/jobs.ts";
+import { returnUnits } from "./allowance.ts";
 import { bodyHolder } from "./attempt.ts";
 import { beginAttempt, closeInterrupted, deliverCallback } from "./callback.ts";
 import { finalCheckpoint, reportUsage, sealUsage } from "./checkpoint.ts";
@@ -48,9 +49,11 @@ export function finishUp(services: JobServices, turn: JobTurn): void {
   const { state, now_ms } = turn;
   sealUsage(state, now_ms);
   reportUsage(turn);
-  const { callback, finished_ms, usage_report } = state.record!;
+  returnUnits(turn);
+  const { callback, finished_ms, usage_report, quota } = state.record!;
   if (callback?.next_ms != null && now_ms >= callback.next_ms) startCallback(services, turn);
-  if (usage_report === null && now_ms >= finished_ms! + JOB_RETENTION_MS) startPurge(services, turn);
+  if (usage_report === null && quota === null && now_ms >= finished_ms! + JOB_RETENTION_MS)
+    startPurge(services, turn);
 }
 
 /** An attempt is stored before it is sent: a crash in between costs an attempt and never makes a fourth. */

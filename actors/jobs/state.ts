@@ -17,10 +17,12 @@ import {
   type Job,
   JOB_RETENTION_MS,
   type JobKind,
+  type JobQuota,
   type JobRecord,
   type JobSpec,
 } from "../../schemas/jobs.ts";
 import { countsOf, encodeStates, newStates } from "../../schemas/job-states.ts";
+import type { Customer, Key } from "../../schemas/accounts.ts";
 import type { Frontier } from "./frontier.ts";
 import type { ItemKind } from "./kind.ts";
 import { hasUsage } from "./usage.ts";
@@ -35,6 +37,14 @@ export interface JobServices {
   readonly random: Random;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** The key and the customer that pay; null: the project does not exist. Throws Fault. */
+  readonly findPayer: (
+    project: string,
+    prefix: string,
+  ) => Promise<{
+    readonly key: Pick<Key, "status" | "quotas" | "spend_cap_micros"> | null;
+    readonly customer: Pick<Customer, "status">;
+  } | null>;
   /** For callbacks. */
   readonly egress: Egress;
   readonly kinds: ReadonlyMap<JobKind, ItemKind>;
@@ -48,6 +58,9 @@ export type BackgroundTask =
   | "loading"
   | "requesting_share"
   | "reporting_usage"
+  | "reading_payer"
+  | "leasing_units"
+  | "sealing"
   | "delivering_callback"
   | "purging";
 
@@ -82,6 +95,20 @@ export interface JobState {
   usage_sealed_ms: number;
   /** Of items that finished since the last checkpoint. */
   bills: ItemBill[];
+  /** What was read of the key; null: nothing yet. */
+  payer: {
+    readonly status: "active" | "paused" | "revoked";
+    readonly limit: number | null;
+    readonly is_spent: boolean;
+  } | null;
+  payer_read_ms: number;
+  /** Units of the key's quota that this job holds: of items in flight, and spare ones. */
+  units: number;
+  units_asked_ms: number;
+  /** After nothing was granted no units are asked for before this time. */
+  units_retry_ms: number;
+  /** The month whose quota is used up; "" for none. */
+  exhausted_month: string;
   /** How many items may be in flight. */
   window: number;
   share_requested_ms: number;
@@ -103,6 +130,9 @@ const INITIAL_WINDOW = 8;
 /** A gateway that has not begun the job by now has died, or gave the job up. */
 export const CREATION_TIMEOUT_MS = 10 * 60_000;
 
+/** Of a job that has held no units yet. */
+export const NO_QUOTA: JobQuota = { generation: 1, month: "", sequence: 0, used: 0, report: null };
+
 export function newState(record: JobRecord | null): JobState {
   return {
     record,
@@ -114,6 +144,12 @@ export function newState(record: JobRecord | null): JobState {
     checkpoint_ms: 0,
     usage_sealed_ms: 0,
     bills: [],
+    payer: null,
+    payer_read_ms: -Infinity,
+    units: 0,
+    units_asked_ms: -Infinity,
+    units_retry_ms: -Infinity,
+    exhausted_month: "",
     window: INITIAL_WINDOW,
     share_requested_ms: 0,
     in_progress: new Set(),
@@ -137,16 +173,17 @@ export function newRecord(spec: JobSpec): JobRecord {
     usage: {},
     usage_report: null,
     report_sequence: 0,
+    quota: null,
     metered: { requests: 0, cost_micros: 0 },
   };
 }
 
 /** When the job must be awake next. A job that runs is always due, so that its next owner goes on with it. */
 export function reminderAt(record: JobRecord): number {
-  const { phase, spec, updated_ms, finished_ms, callback, usage_report, usage } = record;
+  const { phase, spec, updated_ms, finished_ms, callback, usage_report, usage, quota } = record;
   if (phase === "creating") return spec.created_ms + CREATION_TIMEOUT_MS;
   if (finished_ms === null) return spec.created_ms;
-  if (usage_report !== null || hasUsage(usage)) return updated_ms;
+  if (usage_report !== null || hasUsage(usage) || quota !== null) return updated_ms;
   return callback?.next_ms ?? finished_ms + JOB_RETENTION_MS;
 }
 

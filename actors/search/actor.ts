@@ -68,10 +68,10 @@ export const searchActor = (runSearch: RunSearch) =>
         return DEFERRED;
       },
 
-      completed(turn, { search, answer, refused_project }) {
-        // The project whose budget is used up refuses the search for its own callers only.
-        const isServed = ({ request }: Caller): boolean =>
-          refused_project === null || request.project === refused_project;
+      completed(turn, { search, answer, is_refused }) {
+        // A payer without money refuses the search for its own callers only.
+        const isServed = ({ request }: Caller, run: SearchRequest): boolean =>
+          !is_refused || (request.project === run.project && request.key === run.key);
         const completed = complete(turn.state.callers, RULES, search, isServed);
         if (!completed) return;
         turn.state.callers = completed.coalescer;

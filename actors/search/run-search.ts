@@ -23,19 +23,19 @@ import { merge, fallbackReason } from "./merge.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 
-/** A project's budget: reserved before the fallback is called, settled when the call's cost is known. */
-export interface Budget {
-  /** False: the project has less left. The same id again is the same reservation. */
-  readonly reserve: (ask: ActorClient, project: string, id: string, micros: number) => Promise<boolean>;
-  /** Never throws: a reservation that is not settled expires. */
-  readonly settle: (ask: ActorClient, project: string, id: string, micros: number) => Promise<void>;
+/** The accounts that pay: reserved from before the fallback is called, settled when the call's cost is known. */
+export interface Spending {
+  /** False: one of them has less left. The same id again is the same reservation. */
+  readonly reserve: (ask: ActorClient, payer: SearchRequest, id: string, micros: number) => Promise<boolean>;
+  /** Never throws. */
+  readonly settle: (ask: ActorClient, payer: SearchRequest, id: string, micros: number) => Promise<void>;
 }
 
 export interface Fallback {
   readonly engine: Engine;
   /** Of one request, in millionths. */
   readonly price_micros: number;
-  readonly budget: Budget;
+  readonly spending: Spending;
 }
 
 export interface SearchDeps {
@@ -53,7 +53,8 @@ export interface SearchDeps {
 
 export interface SearchOutcome {
   readonly answer: SearchAnswer;
-  readonly refused_project: string | null;
+  /** The payer had no money for the fallback: the answer is for callers with the same payer only. */
+  readonly is_refused: boolean;
 }
 
 type Answered = Extract<EngineAnswer, { kind: "answered" }>;
@@ -132,13 +133,13 @@ export function runSearch(
     ask: ActorClient,
     work: WorkContext,
     request: SearchRequest,
-    { engine, price_micros, budget }: Fallback,
+    { engine, price_micros, spending }: Fallback,
   ): Promise<{ results: readonly RawResult[]; cost_micros: number } | SearchError> {
     // The prefix keeps it apart from other reservations of the same request.
-    const id = `search ${request.search_id}`;
+    const id = `search ${request.search_id}.${work.epoch}`;
     const most_micros = price_micros * requestsFor(request);
     const hasCost = most_micros > 0;
-    if (hasCost && !(await budget.reserve(ask, request.project, id, most_micros))) return "budget_exhausted";
+    if (hasCost && !(await spending.reserve(ask, request, id, most_micros))) return "budget_exhausted";
     let cost_micros = 0;
     try {
       const answer = await askUpstream(engine, request, work);
@@ -148,7 +149,7 @@ export function runSearch(
       cost_micros = price_micros * answer.billed;
       return { results: answer.results, cost_micros };
     } finally {
-      if (hasCost) await budget.settle(ask, request.project, id, cost_micros);
+      if (hasCost) await spending.settle(ask, request, id, cost_micros);
     }
   }
 
@@ -200,7 +201,7 @@ export function runSearch(
   return async (ask, work, request, digest) => {
     const entry = request.cache_ttl_s === 0 ? null : await stored(digest);
     const hit = freshAnswer(entry, request, revision(), clock.now());
-    if (hit) return { answer: hit, refused_project: null };
+    if (hit) return { answer: hit, is_refused: false };
 
     // Read before the search: a page stored during the search may be missing from its answer.
     const revisionBefore = revision();
@@ -235,7 +236,7 @@ export function runSearch(
     // A poor answer that the fallback could not improve is not stored: the next search may improve it.
     if (reason === null || usesFallback || !fallback)
       await store(digest, request, answer, allResults, revisionBefore);
-    return { answer, refused_project: fallbackResult === "budget_exhausted" ? request.project : null };
+    return { answer, is_refused: fallbackResult === "budget_exhausted" };
   };
 }
 

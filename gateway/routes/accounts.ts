@@ -6,6 +6,7 @@ import type { ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import {
   Account,
+  accountKey,
   fromMicros,
   type Grant,
   type Key,
@@ -48,7 +49,8 @@ export function accountRoutes({
 }: AccountRoutesDeps): readonly Route[] {
   async function usageOfProject(project: Project, month: string): Promise<ProjectUsage> {
     await metering.flush(project.name);
-    const totals = await ask(Account, project.name, "usage", { month }, { timeout_ms: USAGE_WAIT_MS });
+    const account = accountKey(project.customer, project.name);
+    const totals = await ask(Account, account, "usage", { month }, { timeout_ms: USAGE_WAIT_MS });
     return { project, totals };
   }
 

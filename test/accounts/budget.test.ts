@@ -157,6 +157,16 @@ test("is never overspent by attempts that settle in time, whatever is repeated o
   );
 });
 
+test("a reservation that lapses frees its money and its place at once: 1,000 unsettled attempts lock nobody out", () => {
+  const { reserve, settle, spent } = budgetOf(2_000);
+  for (let at = 0; at < 1_000; at++) reserve(String(at), 2);
+  expect(reserve("next", 1)).toEqual(refused(0));
+  expect(reserve("next", 1, NOW_MS + RESERVATION_TTL_MS)).toEqual(reserved);
+  settle("7", 2);
+  settle("7", 2);
+  expect(spent()).toBe(2);
+});
+
 test("is stored with the account: another node knows what is reserved and what was spent", async () => {
   const clock = virtualClock(NOW_MS);
   const documents = memoryDocuments();

@@ -1,14 +1,29 @@
 /** Routes that cost money, and archived copies in the place of a page. */
 import { describe, expect, test } from "vitest";
 import { readPrices } from "../../actors/fetch/prices.ts";
+import { spending } from "../../actors/accounts/spend.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import type { TransportResult } from "../../actors/lib/web/transport.ts";
-import { Account } from "../../schemas/accounts.ts";
+import { Account, type Customer, type Project } from "../../schemas/accounts.ts";
 import { answer, failure, HTML, oneService, running, type Scripted } from "../harness/fetch-harness.ts";
 
 const prices = readPrices(["proxy=0.002", "proxy_render=0.005", "proxy_render.high=0.02"]);
 const blocked: Scripted = () => answer("no", 403);
 const page: Scripted = () => answer(HTML);
-const budget = (micros: number | null) => ({ prices, budgetOf: async () => micros });
+/** Accounts named like the project, each with as much to spend. */
+const spendingOf = (micros: (project: string) => number | null) =>
+  spending({
+    findPayer: async (project) => ({
+      key: null,
+      project: {} as Project,
+      customer: {} as Customer,
+      spend_limits: [{ account: project, limit_micros: micros(project) }],
+    }),
+    clock: virtualClock(0),
+    log: silentTelemetry().log,
+  });
+const budget = (micros: number | null) => ({ prices, spending: spendingOf(() => micros) });
 const steps = ({ attempts }: { attempts: readonly { tier: string; reason: string }[] }) =>
   attempts.map(({ tier, reason }) => `${tier} ${reason}`);
 const noArchive = { allow_archive: false, cache_ttl_s: 0 } as const;
@@ -122,7 +137,7 @@ describe("a budget", () => {
   test("is each project's own: a caller that joined a run without money gets another run", async () => {
     const { get, clock } = await oneService(
       { direct: blocked, proxy: page },
-      { prices, budgetOf: async (project) => (project === "poor" ? 0 : null) },
+      { prices, spending: spendingOf((project) => (project === "poor" ? 0 : null)) },
     );
     const [poor, rich, richer] = await running(
       clock,
@@ -137,10 +152,40 @@ describe("a budget", () => {
     expect(richer).toMatchObject({ error: null, cost_usd: "0" });
   });
 
+  test("is each key's own: a caller with another key gets another run, and pays for it", async () => {
+    const asked: unknown[] = [];
+    const real = spendingOf(() => null);
+    const { get, clock } = await oneService(
+      { direct: blocked, proxy: page },
+      {
+        prices,
+        spending: {
+          ...real,
+          reserve: async (ask, payer, id, micros) => {
+            asked.push(payer.key);
+            return payer.key !== "sk_poor000" && real.reserve(ask, payer, id, micros);
+          },
+        },
+      },
+    );
+    const [poor, rich] = await running(
+      clock,
+      Promise.all([get({ ...noArchive, key: "sk_poor000" }), get({ ...noArchive, key: "sk_rich000" })]),
+    );
+    expect(poor).toMatchObject({ error: "all_tiers_failed", cost_usd: "0" });
+    expect(rich).toMatchObject({ error: null, cost_usd: "0.002000" });
+    expect(asked).toEqual(["sk_poor000", "sk_rich000"]);
+  });
+
   test("without prices reserves nothing", async () => {
     const { get, clock } = await oneService(
       { direct: blocked, proxy: page },
-      { budgetOf: async () => Promise.reject(new Error("asked")) },
+      {
+        spending: {
+          reserve: async () => Promise.reject(new Error("asked")),
+          settle: async () => Promise.reject(new Error("asked")),
+        },
+      },
     );
     expect(await running(clock, get(noArchive))).toMatchObject({ error: null, cost_usd: "0" });
   });

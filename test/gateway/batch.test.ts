@@ -114,13 +114,23 @@ describe("a batch", () => {
     expect(other.json.detail.error).toBe("key_category_not_allowed");
   });
 
-  test("must fit into what is left of the month's quota", async () => {
-    const { call, key } = await batches();
-    const limited = await key({ quotas: { search: null, fetch: 5 } });
+  test("runs as many items as the month's quota has left; after that a new one is refused, a replay answered", async () => {
+    const { call, key, finished, clock } = await batches();
+    const limited = await key({ quotas: { search: null, fetch: 5 }, role: "account_admin" });
     const create = (count: number, idempotency_key: string) =>
       call("POST", "/v1/batch/fetch", { body: { items: urls(count), idempotency_key }, key: limited });
-    expect((await create(6, "a")).json.detail).toMatchObject({ error: "key_quota_exhausted", limit: 5 });
-    expect((await create(5, "b")).status).toBe(202);
+    const created = await create(8, "a");
+    expect(created.status).toBe(202);
+    expect((await finished(created.json.job_id)).counts).toMatchObject({ done: 5, failed: 3 });
+    const { json } = await call("GET", `/v1/jobs/${created.json.job_id}?include=items&status=failed`);
+    expect(json.items.map(({ error }: { error: string }) => error)).toEqual(
+      Array.from({ length: 3 }, () => "key_quota_exhausted"),
+    );
+    await clock.advance(5_000);
+    expect((await create(1, "b")).json.detail).toMatchObject({ error: "key_quota_exhausted", limit: 5 });
+    expect(await create(8, "a")).toMatchObject({ status: 200, json: { created: false } });
+    const single = await call("POST", "/v1/fetch", { body: urls(1)[0], key: limited });
+    expect(single.json.detail).toMatchObject({ error: "key_quota_exhausted" });
   });
 
   test("keeps of an item what was said, without defaults and what nobody knows", () => {

@@ -45,6 +45,7 @@ describe("what is asked", () => {
     expect(await requestFor({ url: "https://example.org/" })).toEqual({
       ...DEFAULT_REQUEST,
       fetch_id: expect.stringMatching(/^req_/),
+      key: expect.stringMatching(/^ak_.{7}$/),
       url: "https://example.org/",
       deadline_ms: NOON_MS + 150_000,
     });

@@ -75,17 +75,15 @@ describe("an allowance of a month", () => {
     [2_000_000, true],
     [2_000_001, true],
   ])("is spent after %i micros: %s", (spend_micros, spent) => {
-    const used = { search: 0, fetch: 0, spend_micros };
-    expect(isSpent(allowances, used)).toBe(spent);
-    expect(isSpent({ ...allowances, spend: null }, used)).toBe(false);
+    expect(isSpent(allowances, spend_micros)).toBe(spent);
+    expect(isSpent({ ...allowances, spend: null }, spend_micros)).toBe(false);
   });
 
   test("is shown with what is left", () => {
-    const used = { search: 3, fetch: 9, spend_micros: 500_000 };
-    expect(quotaField(allowances, used)).toBe("search=7, fetch=0");
-    expect(budgetField(allowances, used)).toBe("1.500000");
-    expect(quotaField({ search: null, fetch: null, spend: null }, used)).toBeNull();
-    expect(budgetField({ search: null, fetch: null, spend: null }, used)).toBeNull();
+    expect(quotaField({ search: 7, fetch: 0 })).toBe("search=7, fetch=0");
+    expect(budgetField(allowances, 500_000)).toBe("1.500000");
+    expect(quotaField({ search: null, fetch: null })).toBeNull();
+    expect(budgetField({ search: null, fetch: null, spend: null }, 500_000)).toBeNull();
   });
 
   test("counts every billing category of its kind and no other", () => {

@@ -9,8 +9,9 @@ import type { ActorClient } from "../../cluster/actor.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { metering } from "../../gateway/metering.ts";
+import { keyQuotas } from "../../gateway/quotas.ts";
 import { shape } from "../../gateway/validate.ts";
-import { Account, type Bill, type Grant, Quota } from "../../schemas/accounts.ts";
+import { Account, type Bill, Quota } from "../../schemas/accounts.ts";
 import { fetchAnswer, gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
@@ -124,42 +125,36 @@ async function gateways(broken: { now: boolean } = { now: false }) {
   await prepareAccounts(documents, "ak_0123456789abcdefghij", clock.now());
   const [{ key: id } = { key: "" }] = await documents.list("keys", { limit: 1 });
   const grant = (await findGrant(documents, id))!;
-  const limited: Grant = { ...grant, key: { ...grant.key, quotas: { search: null, fetch: 100 } } };
   const shaky = ((...given: Parameters<ActorClient>) =>
     broken.now ? Promise.reject(new Fault("no_answer", "Nobody")) : ask(...given)) as ActorClient;
-  const firstGateway = metering({ ask: shaky, clock, log, gateway: "one" });
-  const secondGateway = metering({ ask: shaky, clock, log, gateway: "two" });
+  const gateway = (name: string) => {
+    const quotas = keyQuotas({ ask: shaky, clock, log, gateway: name });
+    return metering({ ask: shaky, clock, log, quotas, gateway: name });
+  };
   const total = async () =>
-    (await ask(Account, "default", "usage", { month: "2026-11" })).keys[grant.key.prefix]?.fetch_own
+    (await ask(Account, "default default", "usage", { month: "2026-11" })).keys[grant.key.prefix]?.fetch_own
       ?.requests ?? 0;
-  return { clock, ask, firstGateway, secondGateway, total, grant: limited, broken, telemetry };
+  return { clock, ask, one: gateway("one"), two: gateway("two"), total, grant, broken, telemetry };
 }
 
 describe("metering", () => {
-  test("tells about once a second, and learns what the other gateway saw", async () => {
-    const { clock, firstGateway, secondGateway, total, grant } = await gateways();
-    const [firstMeter, secondMeter] = [await firstGateway.open(grant), await secondGateway.open(grant)];
-    for (let i = 0; i < 3; i++) {
-      void firstGateway.claim(firstMeter, "fetch");
-      firstGateway.complete(firstMeter, "fetch", bill());
-    }
-    void secondGateway.claim(secondMeter, "fetch");
-    secondGateway.complete(secondMeter, "fetch", bill());
-    expect([firstMeter.used.fetch, secondMeter.used.fetch, await total()]).toEqual([3, 1, 0]);
+  test("reports about once a second what each gateway counted", async () => {
+    const { clock, one, two, total, grant } = await gateways();
+    const [here, there] = [await one.open(grant), await two.open(grant)];
+    for (let i = 0; i < 3; i++) one.count(here, bill());
+    two.count(there, bill());
+    expect(await total()).toBe(0);
     await clock.advance(1_000);
     expect(await total()).toBe(4);
-    secondGateway.complete(secondMeter, null, bill({ category: "fetch_cached" }));
-    await clock.advance(1_000);
-    expect(secondMeter.used.fetch).toBe(5);
   });
 
-  test("says the same tally under the same number until it is heard, and counts on meanwhile", async () => {
-    const { clock, firstGateway, total, grant, broken } = await gateways();
-    const firstMeter = await firstGateway.open(grant);
-    firstGateway.complete(firstMeter, null, bill());
+  test("repeats a report under its number until it is acknowledged, and counts on meanwhile", async () => {
+    const { clock, one, total, grant, broken } = await gateways();
+    const here = await one.open(grant);
+    one.count(here, bill());
     broken.now = true;
     await clock.advance(3_000);
-    firstGateway.complete(firstMeter, null, bill());
+    one.count(here, bill());
     await clock.advance(3_000);
     expect(await total()).toBe(0);
     broken.now = false;
@@ -167,43 +162,24 @@ describe("metering", () => {
     expect(await total()).toBe(2);
   });
 
-  test("what was reserved and not settled stays counted when the actor answers", async () => {
-    const { clock, firstGateway, grant } = await gateways();
-    const firstMeter = await firstGateway.open(grant);
-    void firstGateway.claim(firstMeter, "fetch");
-    firstGateway.complete(firstMeter, null, bill({ category: "fetch_own" }));
-    await clock.advance(1_000);
-    expect(firstMeter.used.fetch).toBe(2);
-    firstGateway.complete(firstMeter, "fetch", null);
-    expect(firstMeter.used.fetch).toBe(1);
-  });
-
-  test("a gateway that starts anew knows what was used before", async () => {
-    const { clock, firstGateway, secondGateway, grant } = await gateways();
-    firstGateway.complete(await firstGateway.open(grant), null, bill());
-    await clock.advance(1_000);
-    expect((await secondGateway.open(grant)).used.fetch).toBe(1);
-  });
-
-  test("a new month begins at nought, and what the old one owes is told as the old one's", async () => {
-    const { clock, firstGateway, total, grant } = await gateways();
-    const firstMeter = await firstGateway.open(grant);
-    firstGateway.complete(firstMeter, null, bill());
-    firstGateway.turn(firstMeter, Date.UTC(2026, 11, 1));
-    expect(firstMeter.used.fetch).toBe(0);
-    firstGateway.complete(firstMeter, null, bill());
+  test("reports what an old month owes as the old month's", async () => {
+    const { clock, one, total, grant } = await gateways();
+    const here = await one.open(grant);
+    one.count(here, bill());
+    one.turn(here, Date.UTC(2026, 11, 1));
+    one.count(here, bill());
     await clock.advance(1_000);
     expect(await total()).toBe(1);
   });
 
-  test("drains, and says so when it cannot", async () => {
-    const { firstGateway, secondGateway, total, grant, broken, telemetry } = await gateways();
-    firstGateway.complete(await firstGateway.open(grant), null, bill());
-    await firstGateway.drain();
+  test("drains, and logs what it cannot report", async () => {
+    const { one, two, total, grant, broken, telemetry } = await gateways();
+    one.count(await one.open(grant), bill());
+    await one.drain();
     expect(await total()).toBe(1);
-    secondGateway.complete(await secondGateway.open(grant), null, bill());
+    two.count(await two.open(grant), bill());
     broken.now = true;
-    await secondGateway.drain();
+    await two.drain();
     expect(telemetry.lines.filter(({ level }) => level === "error")).toHaveLength(1);
   });
 });

@@ -73,6 +73,7 @@ describe("what is asked", () => {
         freshness: null,
         cache_ttl_s: null,
         project: "default",
+        key: expect.stringMatching(/^ak_.{7}$/),
       },
     ]);
   });

@@ -361,17 +361,22 @@ describe("allowances", () => {
   });
 
   test("a reached spend cap is 429 with its amount", async () => {
-    const { fetch, key } = await gatewayHarness({ fetch: async () => fetchAnswer({}, { cost_usd: "0.75" }) });
-    const capped = await key({ spend_cap_micros: 1_000_000 });
+    const { fetch, key, spend } = await gatewayHarness({
+      fetch: async (request) => {
+        await spend(request, 750_000);
+        return fetchAnswer({}, { cost_usd: "0.75" });
+      },
+    });
+    const capped = await key({ spend_cap_micros: 1_500_000 });
     expect((await fetch(URL_BODY, { key: capped })).headers["x-service-key-budget-remaining"]).toBe(
-      "0.250000",
+      "0.750000",
     );
     expect((await fetch(URL_BODY, { key: capped })).headers["x-service-key-budget-remaining"]).toBe(
       "0.000000",
     );
     expect(await fetch(URL_BODY, { key: capped })).toMatchObject({
       status: 429,
-      json: { detail: { error: "key_budget_exhausted", limit: "1.000000", currency: "USD" } },
+      json: { detail: { error: "key_budget_exhausted", limit: "1.500000", currency: "USD" } },
       headers: { "retry-after": "820800" },
     });
   });

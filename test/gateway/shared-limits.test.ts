@@ -2,7 +2,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { accountActor } from "../../actors/accounts/actor.ts";
-import { findGrant, prepareAccounts } from "../../actors/accounts/keys.ts";
 import { allotRates, type Windows } from "../../actors/accounts/allocation.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
@@ -10,9 +9,9 @@ import { memoryDocuments } from "../../cluster/adapters/documents/documents.memo
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import { type KeyMeter, metering } from "../../gateway/metering.ts";
+import { keyQuotas, type QuotaClaim } from "../../gateway/quotas.ts";
 import { type Counted, type Limited, sharedRates } from "../../gateway/rates.ts";
-import { Account, type Bill, type Grant } from "../../schemas/accounts.ts";
+import { Account, monthEnds } from "../../schemas/accounts.ts";
 import { NOON_MS } from "../harness/gateway-harness.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
@@ -157,131 +156,138 @@ describe("a share of a window", () => {
   });
 });
 
-const BILL: Bill = { category: "fetch_own", ok: true, bytes: 1, paid: false, cost_micros: 0 };
-
 describe("requests of a month", () => {
-  async function gateways(fetch: number, delay_ms = 0, rate_limit_rps = 1) {
+  async function gateways(fetch: number, delay_ms = 0, count = 2) {
     const {
       clock,
-      documents,
       far,
       telemetry: { log },
       ask,
       state,
     } = await world(delay_ms);
-    await prepareAccounts(documents, "ak_0123456789abcdefghij", clock.now());
-    const [{ key: id } = { key: "" }] = await documents.list("keys", { limit: 1 });
-    const found = (await findGrant(documents, id))!;
-    const grant: Grant = {
-      ...found,
-      key: { ...found.key, quotas: { search: null, fetch } },
-      project: { ...found.project, rate_limit_rps },
-    };
-    const meterings = ["one", "two"].map((gateway) =>
-      metering({ ask: far, clock, log, gateway, shared: true }),
+    const account = "default default sk_1234567";
+    const limits = { search: null, fetch };
+    const keys = Array.from({ length: count }, (_, n) =>
+      keyQuotas({ ask: far, clock, log, gateway: `g${n}` }).of(account, limits),
     );
-    const opening = Promise.all(meterings.map((each) => each.open(grant)));
-    await clock.advance(2 * delay_ms);
-    const keys = await opening;
-    const total = async () =>
-      (await ask(Account, "default", "usage", { month: "2026-11" })).keys[grant.key.prefix]?.fetch_own
-        ?.requests ?? 0;
-    const claim = async (at: number): Promise<KeyMeter | null> =>
-      (await meterings[at]!.claim(keys[at]!, "fetch")) ? keys[at]! : null;
-    return { clock, meterings, keys, total, claim, state };
+    const use = async () => {
+      const { settled, reserved } = await ask(Account, account, "allowances", { month: "2026-11" });
+      return { settled: settled.fetch, reserved: reserved.fetch };
+    };
+    const claim = async (at: number): Promise<QuotaClaim | null> => keys[at]!.claim("fetch", clock.now());
+    return { clock, keys, use, claim, state };
   }
 
-  test("are given also after there was nothing to tell", async () => {
-    const { meterings, claim } = await gateways(2);
-    await meterings[0]!.flush("default");
-    await meterings[0]!.flush("default");
-    expect(await Promise.all([claim(0), claim(0), claim(0)]).then((all) => all.filter(Boolean))).toHaveLength(
+  const traffic = fc.array(
+    fc.record({
+      at: fc.nat(1),
+      many: fc.integer({ min: 1, max: 8 }),
+      takes_ms: fc.nat(5_000),
+      after_ms: fc.oneof(fc.constant(0), fc.nat(4_000)),
+      counts: fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
+    }),
+    { minLength: 5, maxLength: 40 },
+  );
+  test("never exceed a quota, whatever runs where and for how long; settled + reserved + free = limit", async () => {
+    await fc.assert(
+      fc.asyncProperty(traffic, fc.nat(60), async (bursts, quota) => {
+        const { clock, claim, use } = await gateways(quota, 3);
+        let [granted, uncounted, running] = [0, 0, 0];
+        for (const { at, many, takes_ms, after_ms, counts } of bursts) {
+          for (let n = 0; n < many; n++)
+            void claim(at).then((claimed) => {
+              if (!claimed) return;
+              granted++;
+              running++;
+              if (!counts) uncounted++;
+              clock.at(clock.now() + takes_ms, () => {
+                running--;
+                claimed.settle(counts);
+              });
+            });
+          await clock.advance(after_ms);
+          const { settled, reserved } = await use();
+          expect(settled + reserved).toBeLessThanOrEqual(quota);
+          expect(granted - uncounted).toBeLessThanOrEqual(quota);
+        }
+        await clock.advance(12_000);
+        expect([running, await use()]).toEqual([0, { settled: granted - uncounted, reserved: 0 }]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("500 at once for the last 10 units from four gateways: exactly 10", async () => {
+    const { clock, claim, use } = await gateways(10, 3, 4);
+    const claims = Array.from({ length: 500 }, (_, n) => claim(n % 4));
+    await clock.advance(1_000);
+    const granted = (await Promise.all(claims)).filter((claimed) => claimed !== null);
+    for (const claimed of granted) claimed.settle(true);
+    await clock.advance(3_000);
+    expect([granted.length, await use()]).toEqual([10, { settled: 10, reserved: 0 }]);
+  });
+
+  test("need not ask for each request while units are left", async () => {
+    const { claim, clock, state } = await gateways(100_000);
+    for (let second = 0; second < 3; second++) {
+      for (let n = 0; n < 50; n++) (await claim(0))!.settle(true);
+      await clock.advance(1_000);
+    }
+    const before = state.asks;
+    for (let n = 0; n < 50; n++) (await claim(0))!.settle(true);
+    expect(state.asks - before).toBeLessThan(5);
+  });
+
+  test("that are not counted in the end are free for others at once", async () => {
+    const { claim, clock } = await gateways(1);
+    const claimed = (await claim(0))!;
+    expect(await claim(1)).toBeNull();
+    claimed.settle(false);
+    await clock.advance(1_000);
+    await clock.advance(1_000);
+    expect(await claim(1)).not.toBeNull();
+  });
+
+  test("that a gateway may have answered before it died count as used", async () => {
+    const { claim, clock, state, use } = await gateways(3);
+    (await claim(0))!.settle(true);
+    state.broken = true;
+    await clock.advance(199_000);
+    expect(await use()).toEqual({ settled: 0, reserved: 1 });
+    await clock.advance(2_000);
+    expect(await use()).toEqual({ settled: 1, reserved: 0 });
+    state.broken = false;
+    await clock.advance(2_000);
+    // The gateway was only cut off: what it used is counted already.
+    expect(await use()).toEqual({ settled: 1, reserved: 0 });
+    expect(await Promise.all([claim(1), claim(1), claim(1)]).then((all) => all.filter(Boolean))).toHaveLength(
       2,
     );
   });
 
-  /** Bursts, where every gateway asks from the first request; or one request a second, where no gateway asks at first. */
-  const TRAFFIC = [
-    ["whatever runs where and for how long", 10, { most: 8, after_ms: [0, 1_500] }],
-    ["also of those who did not ask before", 1, { most: 1, after_ms: [1_000, 4_000] }],
-  ] as const;
-
-  test.each(TRAFFIC)(
-    "are exact at the end of a quota, %s",
-    async (_, rate, { most, after_ms: [least, longest] }) => {
-      const traffic = fc.array(
-        fc.record({
-          at: fc.nat(1),
-          many: fc.integer({ min: 1, max: most }),
-          takes_ms: fc.nat(5_000),
-          after_ms: fc.oneof(fc.constant(least), fc.integer({ min: least, max: longest })),
-        }),
-        { minLength: 5, maxLength: 40 },
-      );
-      await fc.assert(
-        fc.asyncProperty(traffic, fc.nat(60), async (bursts, quota) => {
-          const { clock, meterings, claim, total } = await gateways(quota, 3, rate);
-          let granted = 0;
-          let asked = 0;
-          for (const { at, many, takes_ms, after_ms } of bursts) {
-            for (let n = 0; n < many; n++) {
-              asked++;
-              void claim(at).then((meter) => {
-                if (!meter) return;
-                granted++;
-                clock.at(clock.now() + takes_ms, () => meterings[at]!.complete(meter, "fetch", BILL));
-              });
-            }
-            await clock.advance(after_ms);
-          }
-          await clock.advance(10_000);
-          expect(granted).toBe(Math.min(asked, quota));
-          expect(await total()).toBe(granted);
-        }),
-        { numRuns: 60 },
-      );
-    },
-  );
-
-  test("are not asked for while a quota is far from used up", async () => {
-    const { meterings, keys, claim, clock, state } = await gateways(1_000);
-    expect(meterings[0]!.claim(keys[0]!, "fetch")).toBeInstanceOf(Promise);
-    await clock.advance(0);
-    const before = state.asks;
-    for (let n = 0; n < 50; n++) expect(meterings[0]!.claim(keys[0]!, "fetch")).toBe(true);
-    expect(state.asks).toBe(before);
-    // What was heard long ago is not believed.
-    await clock.advance(1_000);
-    await clock.advance(2_000);
-    expect(meterings[0]!.claim(keys[0]!, "fetch")).toBeInstanceOf(Promise);
-    expect(await claim(1)).not.toBeNull();
-  });
-
-  test("that are not counted in the end are free for others at once", async () => {
-    const { meterings, claim, clock } = await gateways(1);
-    const claimed = (await claim(0))!;
-    expect(await claim(1)).toBeNull();
-    meterings[0]!.complete(claimed, "fetch", null);
-    await clock.advance(0);
-    expect(await claim(1)).not.toBeNull();
-  });
-
-  test("that a gateway held when it died come back after the longest request", async () => {
-    const { claim, clock } = await gateways(1);
-    await claim(0);
-    await clock.advance(199_000);
-    expect(await claim(1)).toBeNull();
-    await clock.advance(2_000);
-    expect(await claim(1)).not.toBeNull();
-  });
-
-  test("fail, near the end of a quota, while nobody can be asked", async () => {
-    const { claim, clock, state } = await gateways(5);
+  test("fail while the account cannot be asked, and count once when a report is repeated", async () => {
+    const { claim, clock, state, use } = await gateways(5);
+    const first = (await claim(0))!;
     state.broken = true;
     await expect(claim(0)).rejects.toMatchObject({ code: "bus_unreachable" });
+    first.settle(true);
+    await clock.advance(5_000);
     state.broken = false;
     await clock.advance(2_000);
-    const claims = await Promise.all([claim(0), claim(0), claim(1), claim(1), claim(0), claim(1)]);
-    expect(claims.filter(Boolean)).toHaveLength(5);
+    expect(await use()).toEqual({ settled: 1, reserved: 0 });
+    const claims = await Promise.all([claim(0), claim(1), claim(0), claim(1), claim(0), claim(1)]);
+    expect(claims.filter(Boolean)).toHaveLength(4);
+  });
+
+  test("of a new month begin anew; a request counts in the month that it began in", async () => {
+    const { claim, clock, use } = await gateways(1);
+    await clock.advance(monthEnds(clock.now()) - clock.now() - 100);
+    const old = (await claim(0))!;
+    expect(await claim(1)).toBeNull();
+    await clock.advance(200);
+    expect(await claim(0)).not.toBeNull();
+    old.settle(true);
+    await clock.advance(2_000);
+    expect(await use()).toEqual({ settled: 1, reserved: 0 });
   });
 });

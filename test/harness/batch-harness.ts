@@ -1,4 +1,5 @@
 /** A gateway without a socket that creates and runs jobs: real actors, attempts that end as the test says. */
+import { findPayer } from "../../actors/accounts/payer.ts";
 import { jobActor } from "../../actors/jobs/actor.ts";
 import type { ItemKind } from "../../actors/jobs/kind.ts";
 import { schedulerActor } from "../../actors/jobs/scheduler.actor.ts";
@@ -53,6 +54,7 @@ export async function batches({ ms = 5, error }: BatchOptions = {}) {
       jobActor({
         ...around,
         egress: fakeEgress({}),
+        findPayer: (project, prefix) => findPayer(documents, project, prefix),
         kinds: [
           itemsOf(
             "fetch",

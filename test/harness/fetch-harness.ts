@@ -53,7 +53,7 @@ export const failure = (reason: string, status: number | null = null): Transport
 /** `deps`: prices and budgets of premium routes; the extraction, when it is not done in this process. */
 export async function oneService(
   routes: Partial<Record<Tier, Scripted>>,
-  deps: Pick<PipelineDeps, "prices" | "budgetOf"> & Partial<Pick<PipelineDeps, "extract">> = {},
+  deps: Pick<PipelineDeps, "prices" | "spending"> & Partial<Pick<PipelineDeps, "extract">> = {},
 ) {
   const clock = virtualClock(Date.UTC(2026, 10, 21));
   const documents = memoryDocuments();

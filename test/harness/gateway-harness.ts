@@ -8,6 +8,8 @@ import {
   prepareAccounts,
   projectsOf,
 } from "../../actors/accounts/keys.ts";
+import { findPayer } from "../../actors/accounts/payer.ts";
+import { spending, type SpendingFor } from "../../actors/accounts/spend.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { type VirtualClock, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
@@ -20,6 +22,7 @@ import type { Random } from "../../cluster/ports/random.ts";
 import { authenticator } from "../../gateway/authenticate.ts";
 import type { Body, ClientAbort, Head, Reply } from "../../gateway/http.ts";
 import { metering } from "../../gateway/metering.ts";
+import { keyQuotas } from "../../gateway/quotas.ts";
 import { openapi } from "../../gateway/openapi.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
 import { accountRoutes } from "../../gateway/routes/accounts.ts";
@@ -95,7 +98,8 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
   const context = { documents, blobs, clock, random, metrics, log };
   const { ask } = embedded([accountActor(), ...(options.actors?.(context) ?? [])], context);
   const { key: first } = await prepareAccounts(documents, null, clock.now());
-  const usageMetering = metering({ ask, clock, log, gateway: "g1" });
+  const quotas = keyQuotas({ ask, clock, log, gateway: "g1" });
+  const usageMetering = metering({ ask, clock, log, quotas, gateway: "g1" });
   const identify = authenticator({
     find: (sha256) => findGrant(documents, sha256),
     metering: usageMetering,
@@ -160,7 +164,19 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     return responseOf("status" in admission ? admission : await admission.answer(body));
   }
 
+  const { reserve, settle } = spending({
+    findPayer: (project, prefix) => findPayer(documents, project, prefix),
+    clock,
+    log,
+  });
+
   return {
+    /** What a premium route does around its attempt. */
+    spend: async (payer: SpendingFor & { readonly fetch_id: string }, micros: number) => {
+      if (!(await reserve(ask, payer, payer.fetch_id, micros))) return false;
+      await settle(ask, payer, payer.fetch_id, micros);
+      return true;
+    },
     call,
     admit,
     failed,

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { accountActor } from "../../actors/accounts/actor.ts";
 import { jobActor } from "../../actors/jobs/actor.ts";
 import type { ItemKind } from "../../actors/jobs/kind.ts";
+import type { JobServices } from "../../actors/jobs/state.ts";
 import { checkInvariants } from "../../actors/jobs/invariants.ts";
 import { schedulerActor } from "../../actors/jobs/scheduler.actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
@@ -53,6 +54,8 @@ export interface AttemptRecord {
 }
 type Script = (url: string, context: AttemptContext) => ScriptedOutcome | Promise<ScriptedOutcome>;
 
+type Payer = Awaited<ReturnType<JobServices["findPayer"]>>;
+
 interface JobsOptions {
   readonly run?: Script;
   readonly web?: FakeWeb;
@@ -66,7 +69,8 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
   const stored = memoryDocuments();
   const egress = fakeEgress(web, clock);
   const attempts: AttemptRecord[] = [];
-  const script = { run };
+  const script = { run, costs_when_aborted: false };
+  const payer: { now: Payer | null } = { now: null };
   const random = seededRandom(seed);
   let link: Link = { cut: false, dead: false, calm: true };
   let cluster: Cluster;
@@ -90,7 +94,13 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
       return {
         answer: { text: `${String(url)} by ${context.attempt_id}` },
         error: failure,
-        bill: { category: "fetch_own", ok: failure === null, bytes: 100, paid: false, cost_micros: 5 },
+        bill: {
+          category: "fetch_own",
+          ok: failure === null,
+          bytes: 100,
+          paid: false,
+          cost_micros: context.signal.aborted && !script.costs_when_aborted ? 0 : 5,
+        },
         // All pages of a host have the same text.
         body_refs: [
           createHash("sha256")
@@ -113,7 +123,16 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
       [
         accountActor(),
         schedulerActor(capacity),
-        jobActor({ documents: nodeDocuments, clock, random, metrics, log, egress, kinds }),
+        jobActor({
+          documents: nodeDocuments,
+          clock,
+          random,
+          metrics,
+          log,
+          egress,
+          findPayer: async () => payer.now,
+          kinds,
+        }),
       ],
       { clock, random, documents: nodeDocuments, metrics, log },
     );
@@ -122,7 +141,9 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
 
   const specOf = (job_id: string, total: number, more: Partial<JobSpec> = {}): JobSpec => ({
     kind: "fetch",
+    customer: "default",
     project: "default",
+    category: "fetch",
     key_prefix: "sk_aaaaaaa",
     allowances: { search: null, fetch: null, spend: null },
     idempotency_doc: `default:${job_id}`,
@@ -150,6 +171,7 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
     attempts,
     egress,
     script,
+    payer,
     start,
     record,
     results,
@@ -187,8 +209,18 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
     counts: async (job_id: string): Promise<JobCounts> => (await record(job_id))!.counts,
     /** The invariants of a job as it is stored now. */
     invariants: async (job_id: string) => checkInvariants((await record(job_id))!, await results(job_id)),
+    /** What the key's account has settled and reserved of its quota. */
+    async quota() {
+      const account = "default default sk_aaaaaaa";
+      const { settled, reserved } = await cluster.ask(Account, account, "allowances", {
+        month: monthOf(clock.now()),
+      });
+      return { settled: settled.fetch, reserved: reserved.fetch };
+    },
     async metered(): Promise<number> {
-      const { keys } = await cluster.ask(Account, "default", "usage", { month: monthOf(clock.now()) });
+      const { keys } = await cluster.ask(Account, "default default", "usage", {
+        month: monthOf(clock.now()),
+      });
       return keys["sk_aaaaaaa"]?.fetch_own?.requests ?? 0;
     },
     /** Advances the clock until the job is finished. */

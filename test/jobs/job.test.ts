@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { CREATION_TIMEOUT_MS } from "../../actors/jobs/state.ts";
 import { Job, JOB_RETENTION_MS } from "../../schemas/jobs.ts";
-import { BEGAN_MS, oneCluster, pages } from "../harness/jobs-harness.ts";
+import { type ScriptedOutcome, BEGAN_MS, oneCluster, pages } from "../harness/jobs-harness.ts";
 
 const SECOND_MS = 1_000;
 
@@ -161,6 +161,105 @@ describe("cancel", () => {
     expect(await jobs.ask(Job, "j", "cancel", null)).toEqual({ exists: true });
     expect((await jobs.record("j"))!.phase).toBe(before.phase);
     expect(await jobs.ask(Job, "absent", "cancel", null)).toEqual({ exists: false });
+  });
+});
+
+describe("cancel, by what the items cost and when they end", () => {
+  test("stores and bills an attempt that cost money, although it ended by the cancel", async () => {
+    const jobs = oneCluster({ run: () => ({ ms: 700 }) });
+    jobs.script.costs_when_aborted = true;
+    await jobs.create("j", pages(4, 4));
+    await jobs.clock.advance(300);
+    const cancelled = jobs.ask(Job, "j", "cancel", null);
+    await jobs.clock.advance(1_600);
+    await cancelled;
+    expect(await jobs.counts("j")).toMatchObject({ failed: 4, cancelled: 0 });
+    expect(await jobs.invariants("j")).toEqual({ problems: [], ahead: 0 });
+    await jobs.clock.advance(5 * SECOND_MS);
+    expect(await jobs.metered()).toBe(4);
+  });
+
+  test("refuses a result that comes after the job has ended, also from a node that was thought dead", async () => {
+    const late = Promise.withResolvers<ScriptedOutcome>();
+    const jobs = oneCluster({ run: () => late.promise });
+    await jobs.create("j", pages(3));
+    await jobs.clock.advance(SECOND_MS);
+    const cancelled = jobs.ask(Job, "j", "cancel", null);
+    await jobs.clock.advance(1_600);
+    await cancelled;
+    late.resolve({});
+    jobs.script.costs_when_aborted = true;
+    await jobs.clock.advance(5 * SECOND_MS);
+    expect([...(await jobs.results("j")).values()].map(({ status }) => status)).toEqual([
+      "cancelled",
+      "cancelled",
+      "cancelled",
+    ]);
+    expect(await jobs.invariants("j")).toEqual({ problems: [], ahead: 0 });
+    expect(await jobs.metered()).toBe(0);
+  });
+});
+
+describe("a key", () => {
+  const payer = (fetch: number | null, more: { status?: "revoked"; suspended?: boolean } = {}) =>
+    ({
+      key: {
+        status: more.status ?? "active",
+        quotas: { search: null, fetch },
+        spend_cap_micros: null,
+      },
+      customer: { status: more.suspended ? "suspended" : "active" },
+    }) as const;
+
+  test("with a quota runs that many items; the others end with key_quota_exhausted, and units are left nowhere", async () => {
+    const jobs = oneCluster();
+    jobs.payer.now = payer(30);
+    await jobs.create("a", pages(40, 10));
+    await jobs.create("b", pages(40, 10));
+    const records = [await jobs.finished("a"), await jobs.finished("b")];
+    expect(records.reduce((sum, { counts }) => sum + counts.done, 0)).toBe(30);
+    const errors = [...(await jobs.results("a")).values(), ...(await jobs.results("b")).values()];
+    expect(errors.filter(({ error }) => error === "key_quota_exhausted")).toHaveLength(50);
+    await jobs.clock.advance(10 * SECOND_MS);
+    expect(await jobs.quota()).toEqual({ settled: 30, reserved: 0 });
+    expect((await jobs.record("a"))!.quota).toBeNull();
+  });
+
+  test("with a quota counts each item once across crashes of its node", async () => {
+    const jobs = oneCluster({ run: () => ({ ms: 300 }) });
+    jobs.payer.now = payer(1_000);
+    await jobs.create("j", pages(60, 10));
+    for (let crash = 0; crash < 4; crash++) {
+      await jobs.clock.advance(700);
+      jobs.kill();
+      jobs.start();
+    }
+    expect((await jobs.finished("j")).counts.done).toBe(60);
+    await jobs.clock.advance(10 * SECOND_MS);
+    expect(await jobs.quota()).toEqual({ settled: 60, reserved: 0 });
+  });
+
+  test("that is revoked ends what runs and cancels the rest", async () => {
+    const jobs = oneCluster({ run: () => ({ ms: 400 }) });
+    jobs.payer.now = payer(null);
+    await jobs.create("j", pages(800, 10));
+    await jobs.clock.advance(3 * SECOND_MS);
+    jobs.payer.now = payer(null, { status: "revoked" });
+    await jobs.clock.advance(6 * SECOND_MS);
+    const { phase, counts } = (await jobs.record("j"))!;
+    expect(phase).toBe("cancelled");
+    expect(counts.done).toBeGreaterThan(0);
+    expect(counts.done + counts.cancelled).toBe(800);
+  });
+
+  test("of a suspended customer starts nothing until the customer is active again", async () => {
+    const jobs = oneCluster();
+    jobs.payer.now = payer(null, { suspended: true });
+    await jobs.create("j", pages(20, 10));
+    await jobs.clock.advance(60 * SECOND_MS);
+    expect(jobs.attempts).toEqual([]);
+    jobs.payer.now = payer(null);
+    expect((await jobs.finished("j")).counts.done).toBe(20);
   });
 });
 

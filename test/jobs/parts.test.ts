@@ -32,6 +32,8 @@ const specOf = (total: number): JobSpec => ({
   kind: "fetch",
   project: "p",
   key_prefix: "sk_aaaaaaa",
+  customer: "default",
+  category: "fetch",
   allowances: { search: null, fetch: null, spend: null },
   idempotency_doc: "p:key",
   callback_url: null,

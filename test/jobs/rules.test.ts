@@ -233,7 +233,7 @@ describe("the frontier", () => {
           } else if (step_kind === "admitDue") items.admitDue((now_ms += n));
           else if (step_kind === "cancelPending") items.cancelPending();
           else if (step_kind === "cancelQueued") {
-            items.cancelQueued();
+            for (const queued of items.queued()) items.cancel(queued);
             in_flight.clear();
           } else if (index !== undefined) {
             in_flight.delete(index);
@@ -342,6 +342,7 @@ describe("the invariants of a stored job", () => {
     finished_ms: null,
     callback: null,
     usage: {},
+    quota: null,
     usage_report: null,
     report_sequence: 0,
     metered: { requests: 0, cost_micros: 0 },

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { searchActor } from "../../actors/search/actor.ts";
 import type { Engine, EngineAnswer, Question, RawResult } from "../../actors/search/engine.ts";
 import { searchInstancesActor } from "../../actors/search/instances.actor.ts";
-import { type Budget, MAX_INSTANCES, runSearch, UPSTREAM_MS } from "../../actors/search/run-search.ts";
+import { type Spending, MAX_INSTANCES, runSearch, UPSTREAM_MS } from "../../actors/search/run-search.ts";
 import { searchService } from "../../actors/search/service.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
@@ -79,8 +79,8 @@ function oneService({
       return answer(question, signal);
     },
   });
-  const budget: Budget = {
-    async reserve(_, project, id, micros) {
+  const spending: Spending = {
+    async reserve(_, { project }, id, micros) {
       if ((left.get(project) ?? Infinity) < micros) {
         money.push(`${project} refused ${micros}`);
         return false;
@@ -90,7 +90,7 @@ function oneService({
       money.push(`${project} reserved ${micros}`);
       return true;
     },
-    async settle(_, project, id, micros) {
+    async settle(_, { project }, id, micros) {
       left.set(project, left.get(project)! + reserved.get(id)!.micros - micros);
       reserved.delete(id);
       money.push(`${project} settled ${micros}`);
@@ -103,7 +103,7 @@ function oneService({
     metrics,
     log,
     engines: Object.entries(engines).map(([name, answer]) => scripted(name, answer)),
-    fallback: fallback ? { engine: scripted("fallback", fallback), price_micros: 5_000, budget } : null,
+    fallback: fallback ? { engine: scripted("fallback", fallback), price_micros: 5_000, spending } : null,
     revision,
   });
   const { ask } = embedded([searchActor(running), searchInstancesActor(Object.keys(engines))], {

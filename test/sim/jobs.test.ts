@@ -4,7 +4,8 @@
  * repeats it.
  */
 import { expect, test } from "vitest";
-import { accountActor } from "../../actors/accounts/actor.ts";
+import { type AccountSnapshot, accountActor } from "../../actors/accounts/actor.ts";
+import { reservedUnits } from "../../actors/accounts/quota.ts";
 import { jobActor } from "../../actors/jobs/actor.ts";
 import type { ItemKind } from "../../actors/jobs/kind.ts";
 import { checkInvariants } from "../../actors/jobs/invariants.ts";
@@ -36,6 +37,13 @@ const ITEMS = 150;
 const SITES = 10;
 const IN_FLIGHT = 4 * SITES;
 const HOOK = "http://receiver.example/hook";
+
+/** The key has a quota that all items together fit into, so that each item takes a unit of it. */
+const QUOTA = JOBS.length * ITEMS;
+const PAYER = {
+  key: { status: "active", quotas: { search: null, fetch: QUOTA }, spend_cap_micros: null },
+  customer: { status: "active" },
+} as const;
 
 interface Member {
   readonly node: DistributedCluster;
@@ -77,7 +85,17 @@ async function simulate(seed: number) {
     const ownDocuments = faultyPorts.documents(documents);
     const telemetry = silentTelemetry(),
       { metrics, log } = telemetry;
-    const needs = { documents: ownDocuments, clock, random, metrics, log, egress, kinds: [items(link)] };
+    const findPayer = async () => PAYER;
+    const needs = {
+      documents: ownDocuments,
+      clock,
+      random,
+      metrics,
+      log,
+      egress,
+      findPayer,
+      kinds: [items(link)],
+    };
     const node = await distributed(
       owns ? [accountActor(), schedulerActor(), jobActor(needs)] : [],
       {
@@ -108,7 +126,17 @@ async function simulate(seed: number) {
       );
       problems.push(...checkInvariants(now, results).problems);
     }
+    problems.push(...(await checkQuota()));
     return problems;
+  }
+
+  /** What the key's account has settled and reserved as it is stored: never more than the quota. */
+  async function checkQuota(): Promise<string[]> {
+    const account = (await documents.get("account", "c p sk_aaaaaaa"))?.value as AccountSnapshot | undefined;
+    return Object.values(account?.quotas ?? {}).flatMap((quota) => {
+      const all = quota.settled.fetch + reservedUnits(quota).fetch;
+      return all <= QUOTA ? [] : [`${all} of ${QUOTA} units are settled or reserved`];
+    });
   }
 
   const workers: Member[] = [];
@@ -126,7 +154,9 @@ async function simulate(seed: number) {
   async function create(job_id: string): Promise<void> {
     const spec = {
       kind: "fetch",
+      customer: "c",
       project: "p",
+      category: "fetch",
       key_prefix: "sk_aaaaaaa",
       allowances: { search: null, fetch: null, spend: null },
       idempotency_doc: `p:${job_id}`,
@@ -206,16 +236,27 @@ async function simulate(seed: number) {
   const ends = await Promise.all(JOBS.map(recordOf));
   const { keys } = await coming(
     insist(() =>
-      gateway.node.ask(Account, "p", "usage", { month: monthOf(clock.now()) }, { timeout_ms: 5_000 }),
+      gateway.node.ask(Account, "c p", "usage", { month: monthOf(clock.now()) }, { timeout_ms: 5_000 }),
+    ),
+  );
+  const quota = await coming(
+    insist(() =>
+      gateway.node.ask(
+        Account,
+        "c p sk_aaaaaaa",
+        "allowances",
+        { month: monthOf(clock.now()) },
+        { timeout_ms: 5_000 },
+      ),
     ),
   );
   for (const { node } of [...workers, gateway]) await Promise.all([node.stop(100), clock.advance(2_000)]);
-  return { wrong: [...new Set(wrong)], ends, attempts, faults, keys, callbacks: egress.hits.length };
+  return { quota, wrong: [...new Set(wrong)], ends, attempts, faults, keys, callbacks: egress.hits.length };
 }
 
 test.each(seeds(6))("jobs end whole, whatever becomes of their nodes (seed %i)", (seed) =>
   onSeed(seed, async () => {
-    const { wrong, ends, attempts, faults, keys, callbacks } = await simulate(seed);
+    const { wrong, ends, attempts, faults, keys, callbacks, quota } = await simulate(seed);
     expect(wrong).toEqual([]);
     expect(ends.map((record) => record!.counts.pending + record!.counts.queued)).toEqual([0, 0, 0]);
     expect(ends.slice(0, 2).map((record) => [record!.phase, record!.counts.cancelled])).toEqual([
@@ -224,6 +265,7 @@ test.each(seeds(6))("jobs end whole, whatever becomes of their nodes (seed %i)",
     ]);
     const settled = ends.reduce((sum, record) => sum + record!.counts.done + record!.counts.failed, 0);
     expect(keys["sk_aaaaaaa"]!.fetch_own!.requests).toBe(settled);
+    expect([quota.settled.fetch, quota.reserved.fetch]).toEqual([settled, 0]);
     // An attempt has one id; an id that stands twice was in flight when a node or a connection broke.
     const repeated = attempts.length - new Set(attempts).size;
     expect(repeated).toBeLessThanOrEqual((faults + 1) * JOBS.length * IN_FLIGHT);

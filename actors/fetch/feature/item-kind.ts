@@ -27,10 +27,11 @@ export const fetchItems = (
       const parsed = parseUrl(String(url));
       return parsed && siteOf(parsed.hostname, joined);
     },
-    async run(ask, input, { attempt_id, project, may_pay, attempts, signal }) {
+    async run(ask, input, { attempt_id, project, key, may_pay, attempts, signal }) {
       const request = fetchRequestOf(input as FetchBody, {
         fetch_id: attempt_id,
         project,
+        key,
         lane: "batch",
         now_ms: clock.now(),
         wait_ms: MAX_RUN_MS,

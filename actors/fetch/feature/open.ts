@@ -70,7 +70,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
           extract,
           joined,
           prices: readPrices(settings.tiers.prices),
-          budgetOf: context.budgetOf,
+          spending: context.spending,
           sources: openSources(context, settings),
           onPageStored: (page) => indexes.forEach(({ onPageStored }) => onPageStored(page)),
           onGone: (url) => indexes.forEach(({ onGone }) => onGone(url)),

@@ -109,6 +109,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     const request = fetchRequestOf(body, {
       fetch_id: request_id,
       project: caller.grant.project.name,
+      key: caller.grant.key.prefix,
       lane: "sync",
       now_ms: call.now_ms,
       wait_ms: WAIT_MS,
@@ -296,6 +297,7 @@ interface AliasedBody {
 interface CallerContext {
   readonly fetch_id: string;
   readonly project: string;
+  readonly key?: string | undefined;
   readonly lane: FetchRequest["lane"];
   readonly now_ms: number;
   /** How long the caller waits when timeout_s is not given. */
@@ -305,7 +307,7 @@ interface CallerContext {
 /** The request to the Fetch actor, with defaults filled in. Its id names the fetch: one place in each queue. */
 export function fetchRequestOf(
   body: FetchBody,
-  { fetch_id, project, lane, now_ms, wait_ms }: CallerContext,
+  { fetch_id, project, key, lane, now_ms, wait_ms }: CallerContext,
 ): FetchRequest {
   const timeout_s = body.timeout_s ?? null;
   return {
@@ -326,6 +328,7 @@ export function fetchRequestOf(
     accept_language: body.accept_language ?? null,
     lane,
     project,
+    ...(key !== undefined && { key }),
     deadline_ms: Math.round(now_ms + (timeout_s === null ? wait_ms : timeout_s * 1000)),
     hard_deadline: timeout_s !== null,
   };

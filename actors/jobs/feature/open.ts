@@ -7,12 +7,21 @@ import { schedulerActor } from "../scheduler.actor.ts";
 import { jobRoutes } from "./routes.ts";
 
 export function openJobs(context: FeatureContext): OpenFeature {
-  const { documents, clock, random, metrics, log, egress, ask, opened } = context;
+  const { documents, clock, random, metrics, log, egress, ask, opened, findPayer } = context;
   const kinds = opened.flatMap(({ item_kinds = [] }) => item_kinds);
   const deps = { documents, ask, clock, random, log };
   return {
     actors: [
-      jobActor({ documents, clock, random, metrics, log, egress, kinds: kinds.map(({ worker }) => worker) }),
+      jobActor({
+        documents,
+        clock,
+        random,
+        metrics,
+        log,
+        egress,
+        findPayer,
+        kinds: kinds.map(({ worker }) => worker),
+      }),
       schedulerActor(),
     ],
     routes: [

@@ -10,8 +10,8 @@ export const searchItems = (
   worker: {
     name: "search",
     lane: () => null,
-    async run(ask, input, { attempt_id, project }) {
-      const request = searchRequestOf(input as SearchBody, { search_id: attempt_id, project });
+    async run(ask, input, { attempt_id, project, key }) {
+      const request = searchRequestOf(input as SearchBody, { search_id: attempt_id, project, key });
       const answer = await search(request, ask);
       const { error } = answer;
       // A budget does not come back in minutes.

@@ -6,7 +6,7 @@ import { undiciEgress } from "../../../cluster/adapters/egress/egress.undici.ts"
 import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { Egress } from "../../../cluster/ports/egress.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
-import { Account, toMicros } from "../../../schemas/accounts.ts";
+import { toMicros } from "../../../schemas/accounts.ts";
 import { SearchBody, SearchResponse } from "../../../schemas/search.ts";
 import type { StoredPage } from "../../fetch/run.ts";
 import { refusesIndexing } from "../../lib/content/noindex.ts";
@@ -16,7 +16,7 @@ import { type LocalIndex, localIndex } from "../adapters/engine.local.sqlite.ts"
 import { metasearchEngine } from "../adapters/engine.metasearch.ts";
 import type { Engine } from "../engine.ts";
 import { searchInstancesActor } from "../instances.actor.ts";
-import { type Budget, type Fallback, runSearch } from "../run-search.ts";
+import { type Fallback, runSearch } from "../run-search.ts";
 import { searchService } from "../service.ts";
 import { searchItems } from "./item-kind.ts";
 import { searchRoutes } from "./routes.ts";
@@ -51,7 +51,7 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
             key: fallback_key ?? null,
           }),
           price_micros: toMicros(fallback_price) ?? 0,
-          budget: budget(context),
+          spending: context.spending,
         };
   const revision = () => index?.revision() ?? null;
   const { name: crawler_name } = config.crawler;
@@ -103,17 +103,3 @@ function indexPage(index: LocalIndex, page: StoredPage, crawler_name: string): v
     published_at: record.meta?.published_at ?? null,
   });
 }
-
-/** The project's Account actor reserves the money and releases what was not spent. */
-const budget = ({ budgetOf, log }: FeatureContext): Budget => ({
-  reserve: async (ask, project, id, micros) => {
-    const limit_micros = await budgetOf(project);
-    return (await ask(Account, project, "reserve", { id, micros, limit_micros })).kind === "reserved";
-  },
-  settle: async (ask, project, id, micros) => {
-    await ask(Account, project, "settle", { id, micros }).catch((problem: unknown) => {
-      // The reservation expires by itself; the cost is in the request's bill.
-      log.warn("Cannot settle a fallback search", { project, problem: String(problem) });
-    });
-  },
-});

@@ -49,8 +49,12 @@ export const searchRoutes = (services: SearchRoutesDeps): readonly Route[] => [
       },
     },
     handle: async ({ body, caller, request_id, signal }) => {
-      const { project, customer } = caller.grant;
-      const request = searchRequestOf(body, { search_id: request_id, project: project.name });
+      const { key, project, customer } = caller.grant;
+      const request = searchRequestOf(body, {
+        search_id: request_id,
+        project: project.name,
+        key: key.prefix,
+      });
       const options = { id: request_id, timeout_ms: WAIT_MS, signal };
       const answer = await withDeadline(services, options, () => services.search(request));
       if (answer === null) return timedOut(request_id);
@@ -68,10 +72,11 @@ export const searchRoutes = (services: SearchRoutesDeps): readonly Route[] => [
 interface RequestOrigin {
   readonly search_id: string;
   readonly project: string;
+  readonly key?: string | undefined;
 }
 
 /** The request with its defaults and with normalised white space; also for an item of a batch. */
-export function searchRequestOf(body: SearchBody, { search_id, project }: RequestOrigin): SearchRequest {
+export function searchRequestOf(body: SearchBody, { search_id, project, key }: RequestOrigin): SearchRequest {
   return {
     search_id,
     query: body.query.trim().replace(/\s+/gu, " "),
@@ -81,6 +86,7 @@ export function searchRequestOf(body: SearchBody, { search_id, project }: Reques
     freshness: periodOf(body.freshness),
     cache_ttl_s: body.cache_ttl_s ?? null,
     project,
+    ...(key !== undefined && { key }),
   };
 }
 

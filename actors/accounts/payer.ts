@@ -1,0 +1,55 @@
+/**
+ * The payer of a piece of work: an API key, its project and its customer, with the limits that hold now. Workers look a
+ * payer up by project and prefix, before each attempt that costs money and every two seconds for a job, so that a changed
+ * limit takes effect at once.
+ */
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { accountKey, type Customer, type Key, type Project } from "../../schemas/accounts.ts";
+
+/** One account that money is reserved from, with what it may spend in a month; null: no limit. */
+export interface SpendLimit {
+  readonly account: string;
+  readonly limit_micros: number | null;
+}
+
+export interface Payer {
+  /** Null: the work names no key, for example in a test. */
+  readonly key: Key | null;
+  readonly project: Project;
+  readonly customer: Customer;
+  /** The key's account first, then its project's and its customer's. */
+  readonly spend_limits: readonly SpendLimit[];
+}
+
+export type FindPayer = (project: string, prefix: string | null) => Promise<Payer | null>;
+
+/** Null: there is no such project. Throws Fault. */
+export async function findPayer(
+  documents: Documents,
+  project_name: string,
+  prefix: string | null,
+): Promise<Payer | null> {
+  const read = async <T>(collection: string, id: string): Promise<T | null> =>
+    ((await documents.get(collection, id))?.value ?? null) as T | null;
+  const named = prefix === null ? null : await read<{ key_sha256: string }>("names", `prefix ${prefix}`);
+  const [key, project] = await Promise.all([
+    named && read<Key>("keys", named.key_sha256),
+    read<Project>("projects", project_name),
+  ]);
+  const customer = project && (await read<Customer>("customers", project.customer));
+  if (!project || !customer) return null;
+  return { key, project, customer, spend_limits: spendLimits(key, project, customer) };
+}
+
+const spendLimits = (key: Key | null, project: Project, customer: Customer): SpendLimit[] => [
+  ...(key
+    ? [
+        {
+          account: accountKey(customer.name, project.name, key.prefix),
+          limit_micros: key.spend_cap_micros,
+        },
+      ]
+    : []),
+  { account: accountKey(customer.name, project.name), limit_micros: project.budget_micros },
+  { account: accountKey(customer.name), limit_micros: customer.budget_micros },
+];
