@@ -317,7 +317,7 @@ describe.skipIf(blobs === null)("blobs", () => {
     expect((await s3.send(new HeadObjectCommand({ Bucket, Key }))).ContentLength).toBe(100_000);
   });
 
-  test("what is not there is 404, a range outside is 416", async () => {
+  test("a missing object is 404, a range outside is 416", async () => {
     expect(await statusOf(s3.send(new HeadObjectCommand({ Bucket, Key: `${Key}-no` })))).toBe(404);
     expect(await statusOf(s3.send(new GetObjectCommand({ Bucket, Key: `${Key}-no` })))).toBe(404);
     expect(await statusOf(s3.send(new GetObjectCommand({ Bucket, Key, Range: "bytes=100000-" })))).toBe(416);
@@ -344,7 +344,7 @@ describe.skipIf(blobs === null)("blobs", () => {
 
 describe("an engine of one's own", () => {
   test.skipIf(bus === null)(
-    "NATS keeps port and data over kill -9, stands still when paused, and leaves nothing when stopped",
+    "NATS keeps port and data over kill -9, does not answer while paused, and leaves nothing when stopped",
     async (context) => {
       const engine = await ownEngine("bus");
       if (!engine) return context.skip("NATS is elsewhere");

@@ -70,7 +70,7 @@ function longFunctions(file: string, text: string): LongFunction[] {
 const tops = ["schemas", "cluster", "actors", "gateway", "ops"];
 const files = await Array.fromAsync(glob(tops.map((top) => `${top}/**/*.ts`)));
 
-test("a function over 150 lines is one algorithm and stands in the list", () => {
+test("a function over 150 lines is one algorithm and is in the list", () => {
   const long = files
     .toSorted()
     .flatMap((file) => longFunctions(file, readFileSync(file, "utf8")).map(({ name }) => `${file} ${name}`));

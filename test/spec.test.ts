@@ -197,7 +197,7 @@ const FILINGS_RETRY = {
   filings_not_configured: "no",
 };
 
-test("filing-system errors say whether trying again helps", () => {
+test("filing-system errors have whether a retry helps", () => {
   const retry = Object.fromEntries(
     Object.keys(FILINGS_RETRY).map((code) => [
       code,

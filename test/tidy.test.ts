@@ -61,6 +61,9 @@ const RETIRED: Readonly<Record<string, string>> = {
   "KeptJob|try_id|tryItem|named_by": "JobRecord, attempt_id, runAttempt, idempotency_doc",
   "gap_ms|slow_gap_ms|leaves_ms": "min_delay_ms, backoff_ms, deadline_ms",
   "Transported|vouched": "TransportResult, trusted",
+  "asker|askOf|ownedAsk|toldBy|lookAt": "caller, parse-request, reserved hosts, classify, lookup",
+  "filingSend|withoutFilings|is_noting|is_looking": "sendWithSlot, denyHosts, recording, is_refilling",
+  "takeImpatient|firstToLeave|firstLeaves|mayRead": "takeExpired, nextDeadline, isReserved",
 };
 /** The changelog tells operators what the old names became. Fixtures are other people's words. */
 const MAY_NAME_THEM = /^test\/tidy\.test\.ts$|^ops\/changelog\.md$|\/fixtures\/|^bench\/peers\/|package-lock/;

@@ -111,7 +111,7 @@ describe("nodes of one cluster", () => {
     for (const { trace } of workers) expect(trace.activations).toBeGreaterThan(5);
   });
 
-  test("ask and tell each other, on whatever node they are", async () => {
+  test("ask and tell each other across nodes", async () => {
     const { clock, join } = world();
     const nodes = [
       await join({ work: readFar }),
@@ -204,7 +204,7 @@ describe("a node that is cut off", () => {
     expect(await deferred).toEqual({ count: 0 });
   });
 
-  test("goes on from the snapshot, and what its late owner still stores is refused", async () => {
+  test("continues from the snapshot, and a late write of its former owner is refused", async () => {
     const { clock, first, gateway, here, documents } = await cutOff();
     const before = gateway.ask(Counter, here, "add", { by: 5 });
     await clock.advance(0);
@@ -279,7 +279,7 @@ describe("a node that stops", () => {
     expect(contexts).toHaveLength(1);
   });
 
-  test("lets work in flight tell its neighbours how it ended", async () => {
+  test("lets work in flight send its result to its own partition", async () => {
     const { clock, join } = world();
     const gate = Promise.withResolvers<void>();
     const work: Work = async (ask) => {

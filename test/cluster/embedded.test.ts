@@ -60,7 +60,7 @@ describe("a turn", () => {
     expect(await answer).toEqual({ count: 1 });
   });
 
-  test("tells other actors nothing either", async () => {
+  test("sends no tells either", async () => {
     const { documents, letThrough } = slowly();
     const { ask, read } = startNode({ documents });
     void ask(Counter, "a", "note", { by: 1 });
@@ -107,7 +107,7 @@ describe("an actor whose key another writer stores", () => {
     expect(await failure).toMatchObject({ code: "no_answer", cause: { code: "lease_lost" } });
   });
 
-  test("goes on from what was stored", async () => {
+  test("continues from the stored state", async () => {
     const here = startNode();
     await here.add(5);
     const there = startNode({ documents: here.documents, clock: here.clock });
@@ -127,7 +127,7 @@ describe("an ask", () => {
     expect(await Promise.all(answers)).toEqual([{ count: 0 }, { count: 0 }]);
   });
 
-  test("ends with no_answer when its time is over, 160 s unless the caller says so", async () => {
+  test("ends with no_answer after its timeout, by default 160 s", async () => {
     const { ask, clock, stats } = startNode();
     const longAsk = ask(Counter, "a", "wait", null);
     const shortAsk = ask(Counter, "a", "wait", null, { timeout_ms: 1_000 });
@@ -201,7 +201,7 @@ describe("a mailbox", () => {
     expect(await read()).toEqual({ count: 0 });
   });
 
-  test("that is full of tells gets the next one a little later", async () => {
+  test("that is full of tells accepts the next one a little later", async () => {
     const { documents, letThrough } = slowly();
     const { ask, clock, add, telemetry } = startNode({ documents });
     void add(0, "b");
@@ -240,7 +240,7 @@ describe("a turn that breaks", () => {
     expect(await read()).toEqual({ count: 0 });
   });
 
-  test("fails every deferred ask, and goes on with what still waits in the mailbox", async () => {
+  test("fails every deferred ask, and continues with the messages in the mailbox", async () => {
     const { ask, add } = startNode();
     const deferred = ask(Counter, "a", "wait", null);
     const broken = ask(Counter, "a", "break", { how: "" });

@@ -14,7 +14,7 @@ const linesOf = (text: string, name: string): string[] =>
 const ROUTES = ["/v1/fetch", '/a "quoted" route', "back\\slash", ""] as const;
 
 describe("metrics as Prometheus reads them", () => {
-  test("counters and histograms say what prom-client's own would", async () => {
+  test("counters and histograms render as prom-client's own would", async () => {
     const calls = fc.array(
       fc.record({
         route: fc.constantFrom(...ROUTES),

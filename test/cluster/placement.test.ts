@@ -57,7 +57,7 @@ describe("the owner of a partition by rendezvous hash", () => {
     );
   });
 
-  test("is none when there is no member", () => {
+  test("is null without members", () => {
     expect(ownerOf(3, [])).toBeNull();
   });
 });

@@ -97,7 +97,7 @@ describe("a domain", () => {
     expect(left[1]! - left[0]!).toBeGreaterThanOrEqual(1_000);
   });
 
-  test("gives a site its own pace", async () => {
+  test("applies the limits of a single site", async () => {
     const { acquire, release, clock } = oneDomain();
     await acquire("a", {}, "profiles.example");
     const second = acquire("b", {}, "profiles.example");
@@ -301,7 +301,7 @@ describe("a domain", () => {
     expect(await third).toMatchObject({ kind: "granted" });
   });
 
-  test("shows an operator how it stands, and forgets at a word", async () => {
+  test("shows its state to an operator, and clears it on request", async () => {
     const { acquire, settle: recordOutcome, missing: reportNxdomain, view, clear, clock } = oneDomain();
     await acquire("a");
     void acquire("b");
@@ -352,7 +352,7 @@ describe("a domain whose node dies", () => {
     expect((await other_node.view()).in_flight).toBe(1);
   });
 
-  test("misses the slots it had granted for ten seconds, not for a whole lease", async () => {
+  test("counts the former owner's slots for ten seconds, not for a whole lease", async () => {
     const { acquire, clock, documents } = oneDomain();
     await acquire("a");
     void acquire("b");

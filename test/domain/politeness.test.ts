@@ -128,7 +128,7 @@ describe("Crawl-delay", () => {
     expect(delayOf(withCrawlDelay(two, "https://a", 0), limits, T0)).toBe(20_000);
   });
 
-  test("is forgotten two days after it was last said", () => {
+  test("is forgotten two days after it was last read", () => {
     const slow = withCrawlDelay(UNTOUCHED, "https://a", 10_000);
     expect(delayOf(slow, limits, T0 + 47 * HOUR)).toBe(10_000);
     expect(delayOf(slow, limits, T0 + 48 * HOUR)).toBe(500);
@@ -194,7 +194,7 @@ describe("429 and 503 (obeyed for at most 15 min)", () => {
     expect(politeness.backoff_ms).toBe(0);
   });
 
-  test("an origin's own trouble shrinks nothing", () => {
+  test("a server error does not shrink the back-off", () => {
     const slow = answered(UNTOUCHED, T0, 429);
     expect(delayOf(answered(slow, T0 + 1, 500), limits, T0 + 1)).toBe(1_000);
     expect(delayOf(answered(slow, T0 + 1, null), limits, T0 + 1)).toBe(1_000);
@@ -269,7 +269,7 @@ describe("dead hosts (domain_dead)", () => {
     expect(refusalFor(gone(gone(UNTOUCHED, T0, "a"), T0 + 6 * HOUR, "b"), host, T0 + 6 * HOUR)).toBeNull();
   });
 
-  test("one fetch that says it twice is one fetch", () => {
+  test("a repeated report of one fetch counts once", () => {
     expect(refusalFor(gone(gone(UNTOUCHED, T0, "a"), T0 + 1, "a"), host, T0 + 1)).toBeNull();
   });
 
@@ -293,7 +293,7 @@ describe("dead hosts (domain_dead)", () => {
     expect(politeness.nxdomains.at(-1)?.host).toBe("h199.example.org");
   });
 
-  test("an operator's word forgets skips and dead hosts, but not what the site asked for", () => {
+  test("clearing forgets skips and dead hosts, but not Crawl-delay and Retry-After", () => {
     let politeness = gone(gone(UNTOUCHED, T0, "a"), T0, "b");
     for (const id of ["a", "b", "c"]) politeness = failed(politeness, T0, id);
     politeness = setDelay(answered(politeness, T0, 429, 60), T0, {

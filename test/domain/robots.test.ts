@@ -267,7 +267,7 @@ describe("what was read", () => {
     expect(await checked("/public")).toMatchObject(without);
   });
 
-  test("in trouble is asked for again after five minutes, an unreachable host after 30 s", async () => {
+  test("that cannot be read is requested again after five minutes, of an unreachable host after 30 s", async () => {
     for (const [failure, pause_ms] of [
       [body("", 500), 300_000],
       [{ problem: "network_refused" } as const, 30_000],
@@ -323,7 +323,7 @@ describe("reading is polite", () => {
     expect(await ask(Domain, SITE, "view", null)).toMatchObject({ in_flight: 1 });
   });
 
-  test("takes a slot of each site it is led to", async () => {
+  test("takes a slot of each site that redirects lead to", async () => {
     const there = "https://cdn.example.net/robots.txt";
     const { page, checked, egress, clock } = world({ [FILE]: to(there), [there]: body(PRIVATE) });
     const slot = { host: "cdn.example.net", lane: "sync", wait_max_ms: 15_000 } as const;
@@ -367,7 +367,7 @@ describe("reading is polite", () => {
     expect(at).toEqual([0, 501, 1_002]);
   });
 
-  test("tells the domain of a Crawl-delay before anybody may go on, and of its end", async () => {
+  test("reports a Crawl-delay to the domain before any check is answered, and reports its end", async () => {
     let text = "User-agent: *\nCrawl-delay: 5\nDisallow: /private";
     const { ask, checked, check, clock } = world({ [FILE]: () => body(text) });
     await check("/");
@@ -391,7 +391,7 @@ describe("reading is polite", () => {
     });
   });
 
-  test("a domain that gives no slot is refused as it says", async () => {
+  test("a domain that grants no slot refuses the check with its own reason", async () => {
     const { ask, check, hits } = world({ [FILE]: body("") });
     for (const fetch_id of ["a", "b", "c"]) {
       await ask(Domain, SITE, "recordOutcome", { fetch_id, host: "x", result: "every_route_failed" });

@@ -104,7 +104,7 @@ const go = (url: string, more: Partial<TransportRequest> = {}, refuseAt = Infini
   });
 
 describe("redirects", () => {
-  test("are followed one by one, each with a permit of its own, and recorded as they were sent", async () => {
+  test("are followed one by one, each with its own permit, and recorded as they were sent", async () => {
     const page = await go("/one#fragment");
     const { origin } = site;
     expect(page).toMatchObject({
@@ -228,7 +228,7 @@ describe("a page", () => {
     });
   });
 
-  test("that says it is too long is not read", async () => {
+  test("with a declared length over the limit is not read", async () => {
     const own = await hostileSite();
     const end = await go(`${own.origin}/length-huge`);
     expect(end).toMatchObject({ reason: "too_large" });
@@ -237,7 +237,7 @@ describe("a page", () => {
     await own.close();
   });
 
-  test("says how long the domain wants to be left alone", async () => {
+  test("reports the origin's Retry-After", async () => {
     expect(await go("/throttled")).toMatchObject({ kind: "page", status: 429 });
     expect(released).toMatchObject([{ status: 429, retry_after_s: 120 }]);
   });
@@ -268,7 +268,7 @@ describe("permits", () => {
     expect(released).toEqual([{ status: null, retry_after_s: null }]);
   });
 
-  test("is not asked for what is no URL", async () => {
+  test("is not asked for an invalid URL", async () => {
     expect(await go("ftp://example.org/")).toMatchObject({
       kind: "refused",
       refusal: { error: "invalid_url" },

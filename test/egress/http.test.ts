@@ -153,7 +153,7 @@ describe("content", () => {
     expect(contentKindOf(null, Buffer.alloc(0), "https://example.org/")).toBe("text");
   });
 
-  test("is told from its first bytes, however many there are", () => {
+  test("is recognised by its first bytes, however many there are", () => {
     const began = performance.now();
     for (const start of ["<!--", "<?xml ?>", "<!-- - ", "{", " ", "<"]) {
       contentKindOf("text/html", Buffer.alloc(50 * 2 ** 20, start), "https://example.org/");

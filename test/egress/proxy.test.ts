@@ -208,7 +208,7 @@ describe("a pass", () => {
     expect(proxy.open().to_origins).toBe(0);
   });
 
-  test("is worth nothing once it is revoked, and what it had open is cut", async () => {
+  test("is refused after it was closed, and its open connections are cut", async () => {
     const proxy = await proxied();
     const pass = proxy.openSession();
     const other = await tunnel(proxy, `one.test:${site.port}`);
@@ -276,7 +276,7 @@ test("the last bytes of an origin arrive although it has closed and the browser 
   expect(bytes).toBeGreaterThan(big.length);
 });
 
-test("a browser too many is told to come later", async () => {
+test("a connection over the limit is answered 503", async () => {
   const proxy = await proxied({ limits: { connections: 1 } });
   const { socket } = await tunnel(proxy, `one.test:${site.port}`);
   expect((await tunnel(proxy, `one.test:${site.port}`)).reply).toContain(" 503 ");

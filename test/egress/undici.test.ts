@@ -114,7 +114,7 @@ describe("names", () => {
     expect((exchange as { ms: number }).ms).toBeLessThan(1_500);
   });
 
-  test("are asked once a connection: what they say later changes nothing for it, and is judged for the next", async () => {
+  test("are resolved once for each connection; a later answer is checked for the next connection", async () => {
     const egress = out();
     const url = `http://rebind.test:${site.port}/`;
     await read(egress, url);
@@ -332,12 +332,12 @@ describe("TLS", () => {
     open.push(secure);
   });
 
-  test("is spoken with whom the certificate names", async () => {
+  test("is used when the certificate names the host", async () => {
     expect((await read(way(), `${secure.origin}/`)).status).toBe(200);
     expect((await read(way(), `https://localhost:${secure.port}/`)).status).toBe(200);
   });
 
-  test("is not spoken with a stranger", async () => {
+  test("is refused when the certificate names another host", async () => {
     const dns = await dnsServer({ "other.test": ["127.0.0.1"] });
     open.push(dns);
     const egress = way({ dns_servers: [dns.address] });
@@ -347,14 +347,14 @@ describe("TLS", () => {
     });
   });
 
-  test("is not spoken when no trusted root signed the certificate", async () => {
+  test("is refused when no trusted root signed the certificate", async () => {
     expect(await get(way({ ca: [] }), `${secure.origin}/`)).toMatchObject({
       problem: "tls_error",
       detail: expect.stringContaining("DEPTH_ZERO_SELF_SIGNED_CERT"),
     });
   });
 
-  test("is not spoken with what speaks none", async () => {
+  test("is a tls_error with a server that has none", async () => {
     const plain = createServer(
       (socket) => void socket.on("error", () => {}).end("HTTP/1.1 400 Bad Request\r\n\r\n"),
     );
@@ -382,7 +382,7 @@ describe("TLS", () => {
     [true, "h2"],
     [undefined, "h2"],
     [false, "http/1.1"],
-  ])("offers HTTP/2 when told %s", async (http2, expected) => {
+  ])("offers HTTP/2 with the option %s", async (http2, expected) => {
     const server = createSecureServer({
       key: pem("site.key.pem"),
       cert: pem("site.cert.pem"),

@@ -60,7 +60,7 @@ function oneRun({ check = ALLOWED, acquire = GRANTED }: Answers = {}) {
 type Granted = Extract<Admission, { kind: "admitted" }>;
 
 describe("a request", () => {
-  test("is admitted in a slot of its site, under an id of its own", async () => {
+  test("is admitted in a slot of its site, under its own id", async () => {
     const { ask, sent } = oneRun();
     expect((await ask()).kind).toBe("admitted");
     await ask("http://other.example/");

@@ -101,7 +101,7 @@ describe("a caller that cancels", () => {
     expect(isThere).toBe(true);
   });
 
-  test("before another one joins leaves that one a run of its own", async () => {
+  test("before another caller joins gives that caller its own run", async () => {
     let asked = 0;
     const { clock, get, getUntil } = await oneService({
       direct: async ({ signal }) => {
@@ -138,7 +138,7 @@ describe("a run that leaves premium routes for later", () => {
     return (await ask(Domain, "example.org", "view", null)).failures;
   };
 
-  test("says nothing of the domain, whose other routes were not tried", async () => {
+  test("is not recorded for the domain, because not all routes were tried", async () => {
     expect(await failures(true)).toBe(0);
     expect(await failures(false)).toBe(2);
   });

@@ -64,7 +64,7 @@ describe("a fetch", () => {
     expect(await documents.list("pages", { limit: 10 })).toEqual([]);
   });
 
-  test("is a request of its own for a caller that asks for something else", async () => {
+  test("is not shared with a caller of another variant", async () => {
     const { get, clock } = await oneService({ direct: counted(() => answer(HTML)) });
     await running(
       clock,
@@ -125,7 +125,7 @@ describe("a fetch", () => {
     });
   });
 
-  test("says all_tiers_failed with the last status, and which routes are not there", async () => {
+  test("is all_tiers_failed with the last status, and lists the routes that are not configured", async () => {
     const { get, clock } = await oneService({ direct: () => answer("busy", 503) });
     const failed = await running(clock, get());
     expect(failed).toMatchObject({ error: "all_tiers_failed", record: { status: 503, sha256: null } });
@@ -181,7 +181,7 @@ describe("a fetch", () => {
     expect(visits).toBe(visited);
   });
 
-  test("ends at its own deadline and says so", async () => {
+  test("ends with timeout at its deadline", async () => {
     const { get, clock } = await oneService({
       direct: ({ signal }) =>
         new Promise((resolve) =>
@@ -196,7 +196,7 @@ describe("a fetch", () => {
     });
   });
 
-  test("gives a caller that joined late and waits longer a run of its own", async () => {
+  test("gives a caller that joined late and waits longer its own run", async () => {
     let tries = 0;
     const { get, clock } = await oneService({
       direct: ({ signal }) =>
@@ -214,7 +214,7 @@ describe("a fetch", () => {
     expect(await running(clock, patient)).toMatchObject({ error: null });
   });
 
-  test("says no_tier_allowed without asking anybody", async () => {
+  test("is no_tier_allowed without a request", async () => {
     const { get, clock } = await oneService({ direct: counted(() => answer(HTML)) });
     expect(await running(clock, get({ tiers: [] }))).toMatchObject({
       error: "no_tier_allowed",
@@ -223,7 +223,7 @@ describe("a fetch", () => {
     expect(visits).toBe(0);
   });
 
-  test("says invalid_url for what is none", async () => {
+  test("is invalid_url for a text that is no URL", async () => {
     const { get, clock } = await oneService({});
     expect(await running(clock, get({ url: "ftp://example.org/" }))).toMatchObject({ error: "invalid_url" });
   });

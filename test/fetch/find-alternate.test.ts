@@ -134,7 +134,7 @@ async function oneService(
 describe("a publisher's feed", () => {
   const web = (feed: FakeWeb[string]): FakeWeb => ({ [PAGE]: TEASER, "https://www.news.example/rss": feed });
 
-  test("gives the whole text of a page whose own is a teaser", async () => {
+  test("gives the whole text of a page that is a teaser", async () => {
     const { get } = await oneService(web(feedOf(itemOf(STORY))));
     const answer = await get();
     expect(answer).toMatchObject({ error: null, cost_usd: "0", cached: false });
@@ -233,7 +233,7 @@ describe("a publisher's feed", () => {
       "rejected_unreachable",
       "https://www.news.example/rss",
     ],
-  ])("that %s leaves the teaser, and says so", async (_, feed, outcome, detail) => {
+  ])("that %s leaves the teaser, with the reason in attempts", async (_, feed, outcome, detail) => {
     const { get } = await oneService(web(feed));
     const answer = await get();
     expect(answer.tried).toEqual([[`alternate_publisher_feed_${outcome}`, detail]]);
@@ -251,12 +251,12 @@ describe("a publisher's feed", () => {
     expect(answer.record.primary_sources).toHaveLength(1);
   });
 
-  test("is told by title and lead when its addresses are others", async () => {
+  test("is recognised by title and lead when its addresses differ", async () => {
     const { get } = await oneService(web(feedOf(itemOf(STORY, "https://feeds.example/1"))));
     expect((await get()).record).toMatchObject({ alternate_source: "publisher_feed", match_score: 1 });
   });
 
-  test("is asked for under its own rules", async () => {
+  test("is requested under its own host's rules", async () => {
     const rules = "User-agent: *\nDisallow: /rss";
     const { get, asks } = await oneService({
       ...web(feedOf(itemOf(STORY))),
@@ -302,7 +302,7 @@ describe("a publisher's feed", () => {
       expect(at_ms - starts[n]!).toBeGreaterThanOrEqual(500);
   });
 
-  test("of a page that is not there is the one its 404 page declares", async () => {
+  test("of a missing page is the one its 404 page declares", async () => {
     const gone = {
       ...pageOf("<p>Not here</p>", {
         head: '<link rel="alternate" type="application/rss+xml" href="https://feeds.example/news">',
@@ -371,7 +371,7 @@ describe("the Guardian's API", () => {
       { status: 302, headers: { Location: "http://127.0.0.1/?api-key=secret-key" } },
       "rejected_blocked_destination",
     ],
-  ])("that says %s is not believed", async (_, reply, outcome) => {
+  ])("that has %s is not accepted", async (_, reply, outcome) => {
     const { get } = await oneService({ ...blocked, [question]: reply }, { guardian });
     const answer = await get({ url });
     expect(answer.tried.at(-1)).toEqual([
@@ -439,7 +439,7 @@ describe("open access", () => {
     });
   });
 
-  test("gives a PDF whose first page says the title, where the landing page does not", async () => {
+  test("gives a PDF with the title on its first page, if the landing page has no text", async () => {
     const lines = (STORY.match(/.{1,80}(?: |$)/g) ?? []).slice(0, 30);
     const pdf = writePdf({
       title: "untitled",
@@ -539,7 +539,7 @@ describe("open access", () => {
 describe("syndication", () => {
   const web: FakeWeb = { [PAGE]: pageOf(`<p>${LEAD}</p>${WALL}`) };
 
-  test("finds the same story on another site, and says what it searched and what it cost", async () => {
+  test("finds the same story on another site, and reports the query and the cost", async () => {
     const { get, queries } = await oneService(
       {
         ...web,
@@ -656,7 +656,7 @@ describe("syndication", () => {
     expect(asks("wire.example").map(({ url }) => new URL(url).pathname)).toEqual(["/robots.txt"]);
   });
 
-  test("searches for nothing it could not tell by its words", async () => {
+  test("does not search for a page with too few words to recognise a copy", async () => {
     const short = pageOf(`<p>The ferry left its berth.</p>${WALL}`);
     const { get, queries } = await oneService({ [PAGE]: short }, { results: ["https://wire.example/f"] });
     await get();
@@ -783,7 +783,7 @@ describe("Common Crawl", () => {
   });
   const story = WHOLE.body;
 
-  test("gives a batch the newest capture of a page that is gone, and says when it was taken", async () => {
+  test("gives a batch the newest capture of a page that is gone, with its time", async () => {
     const { get } = await oneService(web(record(story)), { common_crawl });
     const answer = await get({ lane: "batch" });
     expect(answer.tried.filter(([reason]) => reason.includes("common_crawl"))).toEqual([
@@ -918,7 +918,7 @@ describe("never around a paywall", () => {
     expect(taken).toEqual(["archive", "proxy", "proxy_render"]);
   });
 
-  test("a page that is not there is asked for in the archive, whatever it says of subscriptions", async () => {
+  test("a missing page is requested from the archive, even if its 404 page mentions subscriptions", async () => {
     const { get } = await oneService({ ...feed, [PAGE]: { ...TEASER, status: 404 } }, {}, others);
     taken.length = 0;
     await get();

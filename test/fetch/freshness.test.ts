@@ -120,7 +120,7 @@ describe("the cache key", () => {
     expect(same).toBe(!changes);
   });
 
-  test("does not tell ch from CH", () => {
+  test("treats ch and CH alike", () => {
     expect(cacheKey("u", { ...DEFAULT_REQUEST, country: "ch" })).toBe(
       cacheKey("u", { ...DEFAULT_REQUEST, country: "CH" }),
     );

@@ -55,7 +55,7 @@ describe("a host", () => {
     observations.reduce((profile, observation) => recordObservation(profile, observation, at_ms), from);
   const now = (profile: HostProfile, at_ms: number) => recall(profile, at_ms).premium;
 
-  test("is served only through premium routes after three fetches that say so, for a day", () => {
+  test("requires premium routes for a day after three fetches that only they completed", () => {
     expect(now(after(["premium_only", "premium_only"]), 0)).toBe("unknown");
     const profile = after(["premium_only", "premium_only", "premium_only"]);
     expect(now(profile, 24 * HOUR_MS - 1)).toBe("required");
@@ -70,7 +70,7 @@ describe("a host", () => {
     expect(now(after(["standard_served"], 0, after(Array(3).fill("premium_only"))), 0)).toBe("unknown");
   });
 
-  test("refuses premium routes after three fetches that say so, for six hours", () => {
+  test("skips premium routes for six hours after three fetches that the host blocked", () => {
     const profile = after(["premium_blocked", "premium_blocked", "premium_blocked"]);
     expect(now(profile, 6 * HOUR_MS - 1)).toBe("refused");
     expect(now(profile, 6 * HOUR_MS)).toBe("unknown");
@@ -78,7 +78,7 @@ describe("a host", () => {
     expect(now(after(["premium_served"], 7 * HOUR_MS, profile), 7 * HOUR_MS)).toBe("unknown");
   });
 
-  test("is no more than three fetches in a row have shown, and nothing after a day", () => {
+  test("is what the last three fetches in a row have shown, and empty after a day", () => {
     const story = fc.array(
       fc.constantFrom<Observation>("premium_only", "premium_served", "premium_blocked", "standard_served"),
       { maxLength: 12 },

@@ -41,7 +41,7 @@ function archived(archived_at: string): TransportResult {
 }
 
 describe("an attempt on a premium route", () => {
-  test("costs what the price list says; the routes before it cost nothing", async () => {
+  test("costs the price of the list; the routes before it cost nothing", async () => {
     const { get, clock } = await oneService({ direct: blocked, proxy: page }, budget(null));
     const paid = await running(clock, get(noArchive));
     expect(paid).toMatchObject({
@@ -70,7 +70,7 @@ describe("an attempt on a premium route", () => {
     });
   });
 
-  test("says how hard rendering was, and costs what that costs", async () => {
+  test("reports the difficulty of rendering, and costs the price of it", async () => {
     const { get, clock } = await oneService({ proxy_render: () => rendered("high") }, budget(null));
     const hard = await running(clock, get({ ...noArchive, tiers: ["proxy_render"] }));
     expect(hard).toMatchObject({
@@ -90,7 +90,7 @@ describe("an attempt on a premium route", () => {
     ["provider_over_budget", "0"],
     ["provider_rate_limited", "0"],
     ["provider_bad_answer", "0.005000"],
-  ])("that ends as %s costs %s, and is no word of the page's host", async (reason, cost_usd) => {
+  ])("that ends as %s costs %s, and is no failure of the page's host", async (reason, cost_usd) => {
     const { get, clock } = await oneService(
       { direct: blocked, proxy_render: () => failure(reason) },
       budget(null),
@@ -111,7 +111,7 @@ describe("an attempt on a premium route", () => {
 });
 
 describe("a budget", () => {
-  test("that is used up leaves premium routes out, and says so", async () => {
+  test("that is used up excludes premium routes, with a reason in attempts", async () => {
     let visits = 0;
     const { get, clock } = await oneService(
       { direct: blocked, proxy: () => (visits++, answer(HTML)), proxy_render: page },
@@ -241,7 +241,7 @@ describe("a host that three fetches in a row got through premium routes only", (
 });
 
 describe("a host that blocked premium routes three times in a row", () => {
-  test("saves the money for six hours, and says so", async () => {
+  test("are skipped for six hours, with a reason in attempts", async () => {
     let proxied = 0;
     const { get, clock } = await oneService(
       { direct: blocked, proxy: () => (proxied++, answer("no", 403)) },
@@ -269,7 +269,7 @@ describe("an archived copy", () => {
   const at = "2026-10-01T10:00:00.000Z";
   const copy: Scripted = () => archived(at);
 
-  test.each([404, 410])("stands in for a page that is gone (%i), and says so", async (status) => {
+  test.each([404, 410])("replaces a page that is gone (%i), with archived_at", async (status) => {
     const { get, clock } = await oneService({ direct: () => answer("gone", status), archive: copy });
     const found = await running(clock, get());
     expect(found).toMatchObject({
@@ -286,7 +286,7 @@ describe("an archived copy", () => {
     expect(steps(found)).toEqual([`direct http_${status}`, "archive ok"]);
   });
 
-  test("stands in for a host that does not exist", async () => {
+  test("replaces a page of a host that does not exist", async () => {
     const { get, clock } = await oneService({ direct: () => failure("dns_nxdomain"), archive: copy });
     for (let time = 0; time < 3; time++) {
       expect(await running(clock, get({ cache_ttl_s: 0 }))).toMatchObject({
@@ -299,7 +299,7 @@ describe("an archived copy", () => {
     });
   });
 
-  test("of a page that is only blocked stands in for nothing", async () => {
+  test("of a page that is only blocked is not used", async () => {
     const { get, clock } = await oneService({ direct: blocked, archive: copy });
     expect(await running(clock, get())).toMatchObject({
       error: null,
@@ -319,7 +319,7 @@ describe("an archived copy", () => {
     "archive_bad_answer",
     "archive_too_large",
     "timeout",
-  ])("that is not to be had (%s) leaves the page's own last word", async (reason) => {
+  ])("that cannot be fetched (%s) leaves the page's own status", async (reason) => {
     const { get, clock } = await oneService({
       direct: () => answer("gone", 404),
       archive: () => failure(reason, 429),
@@ -329,7 +329,7 @@ describe("an archived copy", () => {
     expect(steps(gone)).toEqual(["direct http_404", `archive ${reason}`]);
   });
 
-  test("that the archive fails to give says nothing of a host, whose last status counts", async () => {
+  test("that the archive fails to send does not change the host's last status", async () => {
     const { get, clock } = await oneService({
       direct: blocked,
       archive: () => failure("archive_error", 503),
@@ -354,7 +354,7 @@ describe("a host that blocks and shuts its door behind (Retry-After)", () => {
     });
   });
 
-  test("has failed with what it said when nothing else helps", async () => {
+  test("fails with its own error when no other route helps", async () => {
     const { get, clock } = await oneService({ direct: shut, browser: page });
     expect(await running(clock, get(noArchive))).toMatchObject({
       error: "all_tiers_failed",

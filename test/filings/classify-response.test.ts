@@ -35,7 +35,7 @@ describe("an answer is classified by its body", () => {
     expect(classify(status, body)).toMatchObject({ kind, ...(reason !== undefined && { reason }) });
   });
 
-  test("a filing that quotes the page is none: title, heading and size must all fit", () => {
+  test("a filing that quotes a throttle page is none: title, heading and size must all match", () => {
     const page = THROTTLED.toString();
     expect(throttlePage(text(page.replace("<title>", "<title>About: ")))).toBeNull();
     expect(throttlePage(text(page.replaceAll(/h1/g, "h2")))).toBeNull();
@@ -57,7 +57,7 @@ describe("an answer is classified by its body", () => {
   });
 });
 
-describe("a body that came with 200", () => {
+describe("a body with status 200", () => {
   const checked = (kind: SourceKind, path: string, body: string | Buffer, piece_bytes = 7) => {
     const check = bodyAssessor(kind, path);
     const bytes = Buffer.from(body);

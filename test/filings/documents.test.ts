@@ -143,7 +143,7 @@ describe("a filer's submissions", () => {
   const submissions = parseSubmissions(JSON.parse(fixture("data.sec.gov/submissions/CIK0009000001.json")))!;
   const ALL = { forms: null, since: null, until: null };
 
-  test("are told with what was sent, and null for what was not", () => {
+  test("have the sent fields, and null for missing ones", () => {
     expect(submissions.filer).toMatchObject({
       cik: 9_000_001,
       name: "Harbour Lights Inc.",
@@ -184,7 +184,7 @@ describe("a filer's submissions", () => {
       items: entries.map(() => ",,"),
     })!;
 
-  test("are merged: newest date first, otherwise as they came, each accession once", () => {
+  test("are merged: newest date first, then in their order, each accession once", () => {
     const recent = rows([
       ["a", "2024-01-03", "10-K"],
       ["b", "2024-01-02", "8-K"],
@@ -249,7 +249,7 @@ describe("pages of older filings", () => {
     expect(canHold(page, { forms: null, since, until })).toBe(read),
   );
 
-  test("are read when they do not say what time they are of", () => {
+  test("are read when an entry has no time range", () => {
     expect(
       canHold(
         { ...page, filing_from: null, filing_to: null },
@@ -304,7 +304,7 @@ describe("full-text search", () => {
   const result = (hits: readonly unknown[], total: unknown = { value: hits.length, relation: "eq" }) =>
     parseFullTextAnswer({ hits: { total, hits } }, WWW);
 
-  test("tells hits with addresses that lead to them", () => {
+  test("answers hits with their addresses", () => {
     expect(result([hit])).toEqual({
       total: 1,
       total_relation: "eq",

@@ -101,7 +101,7 @@ describe("form types", () => {
     ["10-K;8-K", "10-K;8-K"],
     ["A".repeat(21), "A".repeat(21)],
     ["10-K,ü", "ü"],
-  ])("%j is refused, and says which", (forms, item) =>
+  ])("%j is refused, and the message names the field", (forms, item) =>
     expect(parseForms(forms)).toEqual(wrong(`forms must be comma-separated form types: "${item}"`)),
   );
 

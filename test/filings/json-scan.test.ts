@@ -100,7 +100,7 @@ test.each([
   expect(counter.end()).toEqual(summary);
 });
 
-test("tells what stands in the upper levels, and skips the rest", () => {
+test("reports the values of the upper levels, and skips the rest", () => {
   const events: unknown[] = [];
   const scanner = jsonScanner(2, {
     onOpen: (depth, key) => void events.push(["opened", depth, key]),

@@ -242,7 +242,7 @@ describe("a pause", () => {
     expect(await limiter.view()).toMatchObject({ pause_level: 1, waiting: 0 });
   });
 
-  test("ends with one probe, while the others wait for what it comes to", async () => {
+  test("ends with one probe, while the other callers wait for its outcome", async () => {
     const limiter = oneLimiter();
     const slot = await granted(limiter);
     await limiter.settle(slot, "throttled");
@@ -262,7 +262,7 @@ describe("a pause", () => {
     expect(await limiter.view()).toMatchObject({ pause_level: 0, paused_until: null });
   });
 
-  test("whose probe is turned away refuses the others", async () => {
+  test("whose probe is throttled refuses the waiting callers", async () => {
     const limiter = oneLimiter();
     await limiter.settle(await granted(limiter), "throttled");
     await limiter.clock.advance(10_000);
@@ -279,7 +279,7 @@ describe("a pause", () => {
  * Two limiters of the same egress, with any sequence of asks, outcomes and crashes: no second sees more than ten starts,
  * no request starts during a pause, and every ask is answered.
  */
-test("the law of the limiter", async () => {
+test("invariants of the limiter", async () => {
   const visit = fc.record({
     after_ms: fc.oneof(fc.constant(0), fc.nat(200), fc.nat(15_000)),
     at: fc.constantFrom(0, 1),

@@ -66,7 +66,7 @@ test("keeps a long text as a body", async () => {
   expect(await blobs.head(long.text_sha256!)).toEqual({ bytes: long.text_chars });
 });
 
-test("says what was cut off, and keeps nothing of it", async () => {
+test("reports a truncated extraction, and stores nothing of it", async () => {
   const { read, kept: stored, seen } = extractorHarness();
   seen.fails = "timeout";
   expect(await read(PAGE)).toMatchObject({ text: "", note: "Cannot read the document: timeout" });

@@ -139,7 +139,7 @@ describe("a filer on no list is looked up in the company register", () => {
     return { asked, answer: (await service.resolve(named, caller)).answer };
   };
 
-  test("and is the filer it is said to be there", async () => {
+  test("and answered with the register's filer", async () => {
     const { asked, answer } = await resolve(known(["Siemens Lamps AG"], 9), { ticker: "smlp.de" });
     expect(asked).toEqual([{ by: "listing", listing: "SMLP.DE" }]);
     expect(answer).toMatchObject({ cik: 9, title: "Filer 9", error: null });
@@ -232,7 +232,7 @@ describe("the lists", () => {
     ]);
   });
 
-  test("that cannot be had fail a ticker, and leave a CIK to its submissions", async () => {
+  test("that cannot be read fail a ticker; a CIK is found by its submissions", async () => {
     const { service, caller, served } = serviceHarness();
     served.set(LIST, failing({ paused: true }));
     served.set("/submissions/CIK0000000009.json", { content: filer(9), cached: true });
@@ -243,7 +243,7 @@ describe("the lists", () => {
     expect((await service.resolve({ cik: "9" }, caller)).answer).toMatchObject({ cik: 9, cached: true });
   });
 
-  test("that are none are forgotten, and asked for anew", async () => {
+  test("that cannot be parsed are discarded, and requested again", async () => {
     const { service, caller, served, discarded } = serviceHarness();
     const list = served.get(LIST)!;
     served.set(LIST, { content: { fields: [], data: [] } });
@@ -292,7 +292,7 @@ describe("an answer of several documents", () => {
     expect(await age()).toBe(365 * 24 * 60 * 60);
   });
 
-  test("is none when a page of it fails, and says whether that is about the page", async () => {
+  test("fails when one of its pages fails, with the reason of the page", async () => {
     const { service, caller, served } = serviceHarness();
     served.set("/submissions/CIK0000000009.json", { content: filer(9, [entry]) });
     const resultOf = async (more: object) => {
@@ -311,7 +311,7 @@ describe("an answer of several documents", () => {
   });
 });
 
-test("bodies that are named are those the answer came from", async () => {
+test("the bodies of an answer are those of its documents", async () => {
   const { service, caller, served } = serviceHarness();
   served.set("/submissions/CIK0000000009.json", { content: filer(9) });
   const { answer, bodies } = await service.submissions({ cik: "9" }, {}, caller);

@@ -149,7 +149,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
     await upstream.close();
   });
 
-  test("a document is asked for once, as the declared operator, and its bytes are kept as they came", async () => {
+  test("a document is requested once, as the declared operator, and its bytes are stored unchanged", async () => {
     const answer = await node.get(SUBMISSIONS);
     const bytes = fixture(`data.sec.gov${SUBMISSIONS}`);
     expect(answer).toMatchObject({
@@ -225,7 +225,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
   test.each([
     ["S3's 403 for an archived document (class C)", `${FOLDER}none.htm`, 403],
     ["the 404 of the data host (class D)", "/submissions/CIK0000000009.json", 404],
-  ])("%s means that there is none, and pauses nothing", async (_, path, status) => {
+  ])("%s means a missing document, and starts no pause", async (_, path, status) => {
     expect(await node.get(path)).toMatchObject({ kind: "missing", status, requests: 1 });
     expect(await node.get(DOCUMENT)).toMatchObject({ kind: "got" });
     expect(await node.get(path)).toMatchObject({ kind: "missing", status });
@@ -358,7 +358,7 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
   });
 
   describe("robots.txt", () => {
-    test("is read once a day and host, in a slot of its own, for what a caller names", async () => {
+    test("is read once a day for each host, in its own slot, for documents that callers name", async () => {
       upstream.serve("www", "/robots.txt", "User-agent: *\nDisallow: /Archives/edgar/data/9000009/\n");
       const closed = "/Archives/edgar/data/9000009/000900000924000001/x.htm";
       expect(await node.get(DOCUMENT, { cache_ttl_s: 0 })).toMatchObject({ kind: "got", requests: 1 });

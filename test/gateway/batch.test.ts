@@ -105,7 +105,7 @@ describe("a batch", () => {
     });
   });
 
-  test("may not say what its project may not, nor use a key of another category", async () => {
+  test("is refused for a user agent that its project may not use, and for a key of another category", async () => {
     const { fetchAll, call, key } = await batches();
     const refused = await fetchAll([...urls(2), { url: "https://a.example/", user_agent: "Spy/1" }]);
     expect([refused.status, refused.json.detail.error]).toEqual([403, "user_agent_not_allowed"]);
@@ -133,7 +133,7 @@ describe("a batch", () => {
     expect(single.json.detail).toMatchObject({ error: "key_quota_exhausted" });
   });
 
-  test("keeps of an item what was said, without defaults and what nobody knows", () => {
+  test("stores the given fields of an item, without defaults and unknown fields", () => {
     const input = { url: "u", render: "auto", max_bytes: 5, tiers: null, allow_paid: false, colour: "red" };
     expect(withoutDefaults(FetchBody, input)).toEqual({ url: "u", max_bytes: 5, allow_paid: false });
     const { normalize } = fetchBatch({ blobs: null as never, decode: String });
@@ -200,7 +200,7 @@ describe("a job", () => {
     });
   });
 
-  test("says result_unavailable where a result cannot be read now", async () => {
+  test("shows result_unavailable for a result that cannot be read", async () => {
     const { fetchAll, finished, call, unreadable, documents } = await batches();
     const { job_id } = (await fetchAll(urls(2))).json;
     await finished(job_id);
@@ -216,7 +216,7 @@ describe("a job", () => {
     expect(await items()).toMatchObject([{ error: null }, { result: null, error: "result_unavailable" }]);
   });
 
-  test("is nobody else's, and not there when it is not", async () => {
+  test("is 404 for other projects, and for an unknown id", async () => {
     const { fetchAll, call, documents, key } = await batches();
     const { job_id } = (await fetchAll(urls(1))).json;
     const project = { ...((await documents.get("projects", "default"))!.value as object), name: "others" };
@@ -232,7 +232,7 @@ describe("a job", () => {
     }
   });
 
-  test("is cancelled, and is told so when nothing is under way any more", async () => {
+  test("is cancelled, and answered when no item is in flight", async () => {
     const { fetchAll, call, clock } = await batches({ ms: 3_600_000 });
     const { job_id } = (await fetchAll(urls(30))).json;
     await clock.advance(1_000);

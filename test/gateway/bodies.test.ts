@@ -38,7 +38,7 @@ describe("a body", () => {
     expect(headers["content-disposition"]).toBeUndefined();
   });
 
-  test("HEAD says the same and reads nothing", async () => {
+  test("HEAD has the same header fields and reads no bytes", async () => {
     const blobs = memoryBlobs();
     const { call, path, admit, first } = await stored(
       {},
@@ -59,7 +59,7 @@ describe("a body", () => {
     expect(reply?.body).toMatchObject({ length: BYTES.length });
   });
 
-  test("that a browser would run is an attachment, and a rendered page says what it is", async () => {
+  test("that a browser would run is an attachment, and a rendered page has its X-Body-Kind", async () => {
     for (const type of [
       "text/html; charset=windows-1252",
       "image/svg+xml",
@@ -83,12 +83,12 @@ describe("a body", () => {
     [null, "text/html"],
     ['text/plain; charset="ü"', "text/plain"],
     ["TEXT/Plain;charset=UTF-8", "TEXT/Plain;charset=UTF-8"],
-  ])("whose origin said %j has the type %s", async (origin_content_type, type) => {
+  ])("with the origin's type %j has the type %s", async (origin_content_type, type) => {
     const { call, path } = await stored({ origin_content_type });
     expect((await call("GET", path)).headers["content-type"]).toBe(type);
   });
 
-  test("in ranges, and 304 for who has it", async () => {
+  test("in ranges, and 304 for a client that has it", async () => {
     const { call, path, sha256 } = await stored();
     const part = await call("GET", path, { headers: { range: "bytes=10-19" } });
     expect([part.status, part.headers["content-range"]]).toEqual([206, `bytes 10-19/${BYTES.length}`]);
@@ -110,7 +110,7 @@ describe("a body", () => {
   });
 });
 
-describe("who may have it", () => {
+describe("access to it", () => {
   test("only projects that retrieved it; to others it is not there (Authentication 10)", async () => {
     const { call, fetch, key, path, documents, clock } = await stored();
     await createProject(documents, { name: "other", customer: "default" }, clock.now());
@@ -133,14 +133,14 @@ describe("who may have it", () => {
     expect((await call("GET", path)).status).toBe(404);
   });
 
-  test("nobody, once the store has let it go", async () => {
+  test("is 404 after the store removed it", async () => {
     const blobs = memoryBlobs();
     const { call, path, sha256 } = await stored({}, blobs);
     await blobs.remove(sha256);
     expect((await call("GET", path)).json).toEqual({ detail: "body not found" });
   });
 
-  test("a name that is no digest is 422, a store that cannot be reached 503", async () => {
+  test("a name that is not a digest is 422, an unreachable store 503", async () => {
     const blobs = memoryBlobs();
     const { call, path } = await stored(
       {},

@@ -8,7 +8,7 @@ test("runs on uWebSockets.js where it loads", async () => {
   expect(sentence).toBe("HTTP by uWebSockets.js");
 });
 
-test("runs on node:http where it does not, and says why in one line", async () => {
+test("runs on node:http where uWebSockets.js does not load, with the reason in one line", async () => {
   const reason = "This version supports only Node.js 18 to 22\n\nError: GLIBC_2.38 not found";
   const { listen, sentence } = await chooseHttp(() => Promise.reject(new Error(reason)));
   expect(listen).toBe(listenNode);

@@ -142,7 +142,7 @@ describe("a domain's memory", () => {
     expect((await call(method, PATH, { key: await key({ role: "account_admin" }) })).status).toBe(200);
   });
 
-  test("stands in the document as internal", async () => {
+  test("is tagged internal in /openapi.json", async () => {
     const { call } = await remembering();
     const { paths } = (await call("GET", "/openapi.json", { key: null })).json;
     expect(paths["/v1/ops/domains/{domain}"]).toMatchObject({

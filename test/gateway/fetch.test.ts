@@ -212,7 +212,7 @@ describe("the deadline of a call", () => {
     [{}, 150_000],
     [{ timeout_s: 5 }, 20_000],
     [{ timeout_s: 150 }, 165_000],
-  ])("with %j it ends after %i ms with 504, and the work is told", async (more, wait_ms) => {
+  ])("with %j it ends after %i ms with 504, and the work's signal aborts", async (more, wait_ms) => {
     let signal: AbortSignal | null = null;
     const { fetch, clock } = await gatewayHarness({
       fetch: (_, given) => {
@@ -265,7 +265,7 @@ describe("the deadline of a call", () => {
 describe("the short way", () => {
   const PAGE = { url: "https://example.org/" };
 
-  test("answers the very same bytes without asking, with a request id of its own", async () => {
+  test("answers the same bytes from memory, with a new request id", async () => {
     const { fetch, world } = await cached();
     const first = await fetch(PAGE);
     const second = await fetch(PAGE);
@@ -292,7 +292,7 @@ describe("the short way", () => {
     },
   );
 
-  test("ends when the cache says the page is no longer the one it would give", async () => {
+  test("ends when the cache has another page", async () => {
     const { fetch, world } = await cached();
     await fetch(PAGE);
     world.current = false;
@@ -348,7 +348,7 @@ describe("the short way", () => {
   });
 });
 
-test("the project's retrieval is stored before its address is told", async () => {
+test("the project's grant is stored before the body's address is answered", async () => {
   const blobs = memoryBlobs();
   const { sha256, bytes } = await blobs.put(Buffer.from("x"));
   const store = memoryDocuments();

@@ -36,7 +36,7 @@ describe("what a head announces", () => {
 describe("collecting", () => {
   const pieces = fc.array(fc.uint8Array({ maxLength: 40_000 }), { maxLength: 20 });
 
-  test("gives back what came, or refuses it for its size alone, and keeps nothing that was lent to it", () => {
+  test("returns the received bytes or refuses them for their size, and keeps no borrowed buffer", () => {
     fc.assert(
       fc.property(pieces, fc.nat(400_000), fc.boolean(), (given, limit_bytes, announced) => {
         const whole = Buffer.concat(given);

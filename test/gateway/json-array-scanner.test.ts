@@ -92,7 +92,7 @@ describe("a body", () => {
   });
 });
 
-test("any JSON comes to what JSON.parse comes to", async () => {
+test("any JSON gives the result of JSON.parse", async () => {
   const spaced = fc.tuple(fc.jsonValue(), fc.constantFrom(undefined, 1, "\t"));
   const bodies = fc
     .record({ before: fc.jsonValue(), items: fc.array(fc.jsonValue()), after: fc.jsonValue() })

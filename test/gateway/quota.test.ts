@@ -74,7 +74,7 @@ describe("GET /v1/quota", () => {
     });
   });
 
-  test("counts what was used after it had nothing to tell", async () => {
+  test("counts usage after a report without usage", async () => {
     const { fetch, call, key } = await gatewayHarness();
     const mine = await key();
     const used = async () => (await call("GET", "/v1/quota", { key: mine })).json.keys[0].requests.fetch.used;

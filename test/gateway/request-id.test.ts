@@ -5,7 +5,7 @@ import { REQUEST_ID_CHARS, requestIds } from "../../gateway/request-id.ts";
 
 const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-test("a request id tells its time, sorts by it, and is like no other of its millisecond", () => {
+test("a request id contains its time, sorts by it, and is unique within a millisecond", () => {
   fc.assert(
     fc.property(fc.nat(2 ** 48 - 2), fc.nat(), (now_ms, seed) => {
       const next = requestIds({ random: seededRandom(seed) });

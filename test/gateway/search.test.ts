@@ -173,7 +173,7 @@ describe("what is answered", () => {
     expect((await find({ query: "x" })).json).toMatchObject({ billing_category, cost_usd });
   });
 
-  test("is no HTTP error when nobody could answer", async () => {
+  test("is no HTTP error when no engine could answer", async () => {
     const { find } = await searchHarness(async () =>
       answered({
         provider: null,

@@ -57,7 +57,7 @@ describe("routing", () => {
       });
   });
 
-  test("a known path with another method is 405 and says which", async () => {
+  test("a known path with another method is 405 with Allow", async () => {
     const { call } = await gatewayHarness();
     expect(await call("DELETE", "/v1/fetch")).toMatchObject({
       status: 405,
@@ -67,7 +67,7 @@ describe("routing", () => {
     expect((await call("PUT", "/health")).headers["allow"]).toBe("GET, HEAD, OPTIONS");
   });
 
-  test("OPTIONS needs no key, and browsers are welcome only where it says so", async () => {
+  test("OPTIONS needs no key, and CORS fields are only on routes that allow it", async () => {
     const { call } = await gatewayHarness();
     const asks = {
       key: null,
@@ -124,7 +124,7 @@ describe("routing", () => {
 });
 
 describe("keys", () => {
-  test("a missing key and a wrong one are told apart (Authentication 5)", async () => {
+  test("a missing key and a wrong one have different errors (Authentication 5)", async () => {
     const { fetch } = await gatewayHarness();
     for (const [authorization, detail] of [
       ["", "missing bearer token"],
@@ -156,7 +156,7 @@ describe("keys", () => {
     }
   });
 
-  test("an answer to a key says its role and its limits (Authentication 3)", async () => {
+  test("an answer to a key has its role and its limits (Authentication 3)", async () => {
     const { call, key } = await gatewayHarness();
     expect((await call("GET", "/v1/quota")).headers).toMatchObject({
       "x-service-key-role": "account_admin",
@@ -200,7 +200,7 @@ describe("keys", () => {
     expect((await call("GET", "/v1/quota", { key: early })).status).toBe(200);
   });
 
-  test("looks a busy key up about every two seconds, and nobody waits for it", async () => {
+  test("looks a busy key up about every two seconds in the background", async () => {
     const documents = memoryDocuments();
     let reads = 0;
     const counting = {
@@ -431,7 +431,7 @@ describe("the order of checks", () => {
     expect(admit(postHead(`Bearer ${first}`), stays)).toMatchObject({ limit_bytes: 67_108_864 });
   });
 
-  test("large bodies are few at a time, fewer from strangers, and places come back", async () => {
+  test("large bodies are limited, more strictly for keys not yet looked up, and their places are released", async () => {
     const { admit, first, call } = await gatewayHarness();
     await call("GET", "/v1/quota");
     const admitted = (key: string, signal?: AbortSignal) =>

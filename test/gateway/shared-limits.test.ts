@@ -55,7 +55,7 @@ describe("requests per second", () => {
     return { clock, arrive, answers, passed, bySecond, state };
   }
 
-  test("are never more than the limit in a second, whichever gateway is asked, and everybody is answered", async () => {
+  test("never exceed the limit in a second over all gateways, and every request is answered", async () => {
     const traffic = fc.array(
       fc.record({
         at: fc.nat(2),
@@ -117,7 +117,7 @@ describe("requests per second", () => {
     expect(waited).toBeLessThan(20);
   });
 
-  test("are counted by each gateway for itself while nobody can be asked", async () => {
+  test("are counted by each gateway alone while the actor cannot be reached", async () => {
     const { clock, arrive, answers, passed, state } = await gateways(2);
     state.broken = true;
     for (let n = 0; n < 60; n++) void arrive(n);
@@ -146,7 +146,7 @@ describe("a share of a window", () => {
     expect(allotRates(new Map(), 5, { project: { limit, requested: want } }, 0)).toEqual({ project: share });
   });
 
-  test("is forgotten when nobody asks for the window any more", () => {
+  test("is forgotten when no gateway asks for the window any more", () => {
     const windows: Windows = new Map();
     allotRates(windows, 5, { project: { limit: 1, requested: 1 } }, 0);
     allotRates(windows, 6, { project: { limit: 1, requested: 1 } }, 4_999);

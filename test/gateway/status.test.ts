@@ -125,7 +125,7 @@ describe("/openapi.json", () => {
       ]);
   });
 
-  test("names what is large once, and says how each operation refuses", async () => {
+  test("names large schemas once, and lists the refusals of each operation", async () => {
     const { call } = await gatewayHarness();
     const { json } = await call("GET", "/openapi.json");
     const fetch = json.paths["/v1/fetch"].post;
@@ -147,7 +147,7 @@ describe("/openapi.json", () => {
   });
 });
 
-test("/ names the address that is known by the time somebody asks", async () => {
+test("/ shows the address that is known when it is requested", async () => {
   let port = 0;
   const more = pageRoutes({
     document: () => ({}),
@@ -160,7 +160,7 @@ test("/ names the address that is known by the time somebody asks", async () => 
   expect((body as Buffer).toString()).toContain("curl http://127.0.0.1:8081/v1/fetch");
 });
 
-test("/ is a page that says what this is and runs nothing", async () => {
+test("/ is a page that describes the service and has no scripts", async () => {
   const { call } = await gatewayHarness();
   const { status, headers, bytes } = await call("GET", "/", { key: null });
   expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);

@@ -114,7 +114,7 @@ describe("a body that does not fit", () => {
     expect(detailOf(odd.read("body", { a: [1, 1] }))).toMatchObject([{ loc: ["body"], type: "value_error" }]);
   });
 
-  test("is explained by the walker exactly when the compiled check says no", () => {
+  test("is explained by the walker exactly when the compiled check fails", () => {
     const part = fc.oneof(
       fc.constantFrom(
         null,

@@ -95,7 +95,7 @@ describe.each(["before", "after"] as const)("a node killed %s a write", (when) =
     expect(points).toBeGreaterThan(20);
   });
 
-  test("finishes a cancel that a client was told of", { timeout: 60_000 }, async () => {
+  test("finishes a cancel that was acknowledged to a client", { timeout: 60_000 }, async () => {
     let points = 0;
     for (let at = 1; at < 200; at++) {
       const crash = await crashAt(at, when, true);

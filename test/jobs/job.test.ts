@@ -154,7 +154,7 @@ describe("cancel", () => {
     expect(await jobs.counts("j")).toMatchObject({ cancelled: 3, queued: 0 });
   });
 
-  test("does not change a finished job, and tells when there is no job", async () => {
+  test("does not change a finished job, and reports an unknown job", async () => {
     const jobs = oneCluster();
     await jobs.create("j", pages(2));
     const before = await jobs.finished("j");
@@ -275,7 +275,7 @@ describe("creation", () => {
     expect(jobs.attempts).toEqual([]);
   });
 
-  test("abandoned when the idempotency key named the job goes on, because the client may have been told", async () => {
+  test("abandoned after the idempotency key named the job runs, because the client may know its id", async () => {
     const jobs = oneCluster();
     await jobs.create("j", pages(3), {}, "named");
     jobs.kill();
@@ -310,7 +310,7 @@ describe("the completion callback", () => {
       body: JSON.parse(request.body!.toString()) as unknown,
     }));
 
-  test("says how the job ended, once", async () => {
+  test("reports the end of the job, once", async () => {
     const jobs = oneCluster({
       web: { [url]: { status: 204 } },
       run: (page) => (page.endsWith("/0") ? { error: "http_404" } : {}),
@@ -332,7 +332,7 @@ describe("the completion callback", () => {
     expect((await jobs.record("j"))!.callback).toMatchObject({ status: "delivered_204", next_ms: null });
   });
 
-  test("says that the job was cancelled", async () => {
+  test("reports that the job was cancelled", async () => {
     const jobs = oneCluster({ web: { [url]: { status: 200 } }, run: () => ({ ms: 60_000 }) });
     await jobs.create("j", pages(3), { callback_url: url });
     await jobs.clock.advance(SECOND_MS);

@@ -28,7 +28,7 @@ describe("feeds", () => {
     ]);
   });
 
-  test("stand below the page's base, and a broken base is none", () => {
+  test("are resolved against the page's base; an invalid base is ignored", () => {
     const feed = '<link rel="alternate" type="application/rss+xml" href="feed">';
     expect(leads(`<base href="https://cdn.example/x/">${feed}`).feeds).toEqual([
       "https://cdn.example/x/feed",
@@ -102,7 +102,7 @@ describe("primary sources", () => {
     expect(sourceKindOf(new URL(url))).toBe(kind);
   });
 
-  test("are links of the text to somebody else, in order, each once, with their words", () => {
+  test("are links of the text to other sites, in order, each once, with their text", () => {
     const { primary_sources } = leads(
       "",
       `<nav><a href="https://www.gov.uk/nav">Government</a></nav>

@@ -87,7 +87,7 @@ test.each([
   expect(page(head, body).meta.published_at).toBe(date);
 });
 
-test("modified_at is what says so", () => {
+test("modified_at comes from declared modification dates only", () => {
   const { meta } = page(
     ld({ "@type": "Article", datePublished: "2025-03-04", dateModified: "2025-03-05T10:00:00Z" }),
   );
@@ -182,7 +182,7 @@ test.each([
   expect(page(head).meta.canonical_url).toBe(url);
 });
 
-test("publisher, site, section and description, each from where it stands", () => {
+test("publisher, site, section and description, each from its own place", () => {
   const { meta } = page(
     `${ld({ "@type": "NewsArticle", headline: "Ferry", articleSection: ["Town", "Sea"], publisher: { "@type": "Organization", name: "Harbour Media" } })}
      <meta property="og:site_name" content="The Harbour Post"><meta name="description" content="Ninety-one &amp;amp; years">`,
@@ -201,7 +201,7 @@ test("a description is cut at a word, at 2,000 characters", () => {
   expect(meta.description).toMatch(/ferry$/);
 });
 
-test("a silent page has nulls, and a word count all the same", () => {
+test("a page without metadata has nulls and a word count", () => {
   const { meta } = readHtml("<p>Ikke et ord</p>", "https://a.example/", NOW_MS);
   expect(meta).toEqual({
     author: null,
@@ -230,7 +230,7 @@ test.each([
   expect(nodes.some((node) => node["headline"] === "A")).toBe(true);
 });
 
-test("JSON-LD that is none says nothing", () => {
+test("invalid JSON-LD is ignored", () => {
   expect(readLinkedData(["{", "", "null", "12", '"text"', "undefined"]).nodes).toEqual([]);
 });
 

@@ -93,7 +93,7 @@ test.each(RULES)("%s keeps what a reader wants and nothing else", (name, has, la
   for (const words of lacks) expect(text).not.toContain(words);
 });
 
-test("says a slide once that a carousel repeats", () => {
+test("has a repeated slide of a carousel once", () => {
   expect(read("service-clones").text.split("worth the walk")).toHaveLength(2);
 });
 
@@ -106,7 +106,7 @@ test("keeps the order of the page: heading, list and paragraph are lines", () =>
   expect(lines).toContain("Open to cars, bicycles and, after midnight, to sheep.");
 });
 
-test("says that the text is from JSON-LD when the page shows none", () => {
+test("notes that the text is from JSON-LD when the page shows none", () => {
   expect(read("product-data-only").note).toBe("Text from JSON-LD");
   expect(read("product-specs").note).toBeNull();
 });

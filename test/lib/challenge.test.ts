@@ -29,14 +29,14 @@ describe("bot protection", () => {
     expect(challengeOf(served(file))).toEqual(expected(file));
   });
 
-  test("has for every vendor a page of its own and an ordinary one with its marks", () => {
+  test("has for every vendor a challenge page and an ordinary page with its marks", () => {
     for (const vendor of VENDORS) {
       expect(FILES).toContain(`${vendor}.ordinary.http`);
       expect(FILES.some((file) => expected(file)?.vendor === vendor)).toBe(true);
     }
   });
 
-  test("is not seen where its marks stand in a large page that was served as usual", () => {
+  test("is not seen when its marks are in a large page with status 200", () => {
     for (const file of FILES.filter((name) => !name.includes("header"))) {
       const page = served(file);
       const headers = new Map([["content-type", "text/html"]]);
@@ -44,14 +44,14 @@ describe("bot protection", () => {
     }
   });
 
-  test("is not seen where its marks stand beside an article's worth of text", () => {
+  test("is not seen when its marks are beside the text of an article", () => {
     for (const file of FILES) {
       const headers = new Map([["content-type", "text/html"]]);
       expect(challengeOf({ ...served(file), headers, status: 200, text_chars: 3_000 })).toBeNull();
     }
   });
 
-  test("is told by a header alone, whatever the body", () => {
+  test("is recognised by a header alone, whatever the body", () => {
     const page = { status: 403, body_start: "", bytes: 0, text_chars: 0 };
     const table = [
       [["cf-mitigated", "challenge"], { vendor: "cloudflare", kind: "challenge" }],

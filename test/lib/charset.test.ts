@@ -223,16 +223,16 @@ test.each([
   ["KOI8-U", "ae be", "ўЎ"],
   ["windows-1255", "ca", "\u05BA"],
   ["ISO-8859-16", "a4 aa ba de", "€ȘșȚ"],
-])("decodes %s as the standard has it", (charset, digits, text) => {
+])("decodes %s as the standard does", (charset, digits, text) => {
   expect(decodeText(hex(digits), charset)).toBe(text);
 });
 
-test("a name nobody knows is read as UTF-8, so that an old record never breaks an answer", () => {
+test("an unknown name is read as UTF-8, so that an old record never breaks an answer", () => {
   expect(decodeText(utf8("ä"), "klingon")).toBe("ä");
   expect(decodeText(utf8("ä"), "replacement")).toBe("ä");
 });
 
-test("whatever the bytes, there is a name, and the name gives a sound text", () => {
+test("any bytes have an encoding name, which decodes them to valid text", () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 300 }),

@@ -41,7 +41,7 @@ describe("an item is found", () => {
     expect(itemsOf(feed, { ...WISH, title: null })).toHaveLength(1);
   });
 
-  test("in RSS 1.0, whose items stand beside the channel", () => {
+  test("in RSS 1.0, whose items are beside the channel", () => {
     const feed = `<rdf:RDF xmlns:rdf="r" xmlns="http://purl.org/rss/1.0/"><channel/><item rdf:about="x">
       <title>T</title><link>https://news.example/a/ferry</link><dc:creator>Ada</dc:creator><dc:date>2026-01-02</dc:date>
       <description>&lt;p&gt;Escaped &amp;amp; whole&lt;/p&gt;</description></item></rdf:RDF>`;
@@ -76,7 +76,7 @@ describe("an item is found", () => {
   });
 });
 
-describe("a feed that is none of that", () => {
+describe("an invalid feed", () => {
   test.each([
     ["nothing", ""],
     ["a page", "<!doctype html><title>Ferry makes its last crossing</title><p>https://news.example/a/ferry"],
@@ -91,7 +91,7 @@ describe("a feed that is none of that", () => {
     expect(itemsOf(feed)).toEqual([]);
   });
 
-  test("an entity is not expanded, whatever the document type says of it", () => {
+  test("an entity is not expanded, even if the document type declares it", () => {
     const bomb = `<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY x SYSTEM "file:///etc/passwd">]>${rss(
       "<item><link>https://news.example/a/ferry</link><description>&b; &x;</description></item>",
     )}`;

@@ -122,7 +122,7 @@ describe("whatever is done to it", () => {
     );
   });
 
-  test("a caller that comes now is served after as many as it is told are ahead", () => {
+  test("a new caller is served after as many callers as `aheadOf` counts", () => {
     const arrival = fc.record({ lane: LANE, share: SHARE, urgent: fc.boolean() });
     const traffic = fc.array(fc.option(arrival, { freq: 3, nil: null }), { maxLength: 60 });
     fc.assert(

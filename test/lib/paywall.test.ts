@@ -141,7 +141,7 @@ test.each([
   ],
   ["vendor_substack", '<script src="https://substackcdn.com/bundle/main.js"></script>'],
   ["vendor_ghost", '<script src="https://cdn.jsdelivr.net/ghost/portal@~2.0/umd/portal.min.js"></script>'],
-])("%s is seen, and alone says nothing", (code, head) => {
+])("%s is seen, and is not sufficient alone", (code, head) => {
   const answer = read(head, FULL);
   expect(answer.paywall_evidence).toEqual([code]);
   expect(answer.paywall).toBe("none");

@@ -36,7 +36,7 @@ describe("a PDF", () => {
     expect(pdf.text).toBe("日本語の表");
   });
 
-  test("is silent and empty when it was scanned, but says how many pages it has", async () => {
+  test("is empty without an error when it was scanned, but has its number of pages", async () => {
     const pages = Array.from({ length: 4 }, () => ({ picture: Buffer.alloc(10_000, 99) }));
     const pdf = await read(writePdf({ pages }));
     expect(pdf).toMatchObject({ text: "", page_count: 4, truncated: false, note: null });
@@ -145,7 +145,7 @@ test.each([
   expect(isTitle(title)).toBe(is);
 });
 
-test("reads a PDF in plain Node without a canvas, without a word on the console", () => {
+test("reads a PDF in plain Node without a canvas, and prints nothing", () => {
   const script = `
     import { readPdf } from ${JSON.stringify(new URL("../../actors/lib/content/pdf.ts", import.meta.url).href)};
     import { writePdf } from ${JSON.stringify(new URL("./pdf-writer.ts", import.meta.url).href)};

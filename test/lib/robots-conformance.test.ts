@@ -326,7 +326,7 @@ describe("robots.txt as google/robotstxt tests it", () => {
   });
 });
 
-describe("where RFC 9309 says otherwise than those tests", () => {
+describe("where RFC 9309 differs from those tests", () => {
   test.each([
     // 2.2.2: "If a percent-encoded ASCII octet is encountered in the URI, it MUST be unencoded prior to comparison".
     { file: only("/foo/bar/%62%61%7A"), path: "/foo/bar/baz", google: false },

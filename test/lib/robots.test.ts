@@ -9,7 +9,7 @@ const judge = (file: string, path: string, name = "trawl") =>
 const may = (file: string, path: string): boolean => judge(file, path).allowed;
 const shut = (pattern: string): string => `User-agent: *\nDisallow: ${pattern}`;
 
-describe("RFC 9309, section 2.2.1: whose group", () => {
+describe("RFC 9309, section 2.2.1: the group that applies", () => {
   test.each([
     ["trawl", true],
     ["Trawl", true],
@@ -39,7 +39,7 @@ describe("RFC 9309, section 2.2.1: whose group", () => {
     expect(may(file.replace("trawl", "other"), "/a")).toBe(false);
   });
 
-  test("groups of one name are merged, wherever they stand", () => {
+  test("groups of one name are merged, in any order", () => {
     const file =
       "User-agent: trawl\nDisallow: /a\n\nUser-agent: x\nDisallow: /\n\nUser-agent: trawl\nDisallow: /b";
     expect(rules(file).rules.map(({ pattern }) => pattern)).toEqual(["/a", "/b"]);
@@ -57,7 +57,7 @@ describe("RFC 9309, section 2.2.1: whose group", () => {
     expect(rules(file).rules).toHaveLength(1);
   });
 
-  test("rules before any group are nobody's", () => {
+  test("rules before any group are ignored", () => {
     expect(may("Disallow: /\nUser-agent: *\nAllow: /a", "/b")).toBe(true);
   });
 
@@ -99,7 +99,7 @@ describe("RFC 9309, section 2.2.2: comparing", () => {
     expect(rules(shut("/voil\u00e0")).rules[0]?.pattern).toBe("/voil%C3%A0");
   });
 
-  test("says which line decided", () => {
+  test("reports the line that decided", () => {
     const file = "User-agent: *\n\nDisallow: /a\nAllow: /a/b\n";
     expect(judge(file, "/a/c").rule).toEqual({ allow: false, pattern: "/a", line: 3 });
     expect(judge(file, "/a/b").rule).toEqual({ allow: true, pattern: "/a/b", line: 4 });

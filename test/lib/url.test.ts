@@ -37,7 +37,7 @@ describe("one spelling of an address", () => {
     expect(normal(text)).toBe(spelling);
   });
 
-  test("keeps apart what a server may tell apart", () => {
+  test("keeps addresses apart that a server may distinguish", () => {
     const spellings = ["/a", "/A", "/a/", "/a?b", "/a?b=", "/a%2Fb", "/a/b", "/%2%35", "/%25", "//a"];
     expect(new Set(spellings.map((path) => normal(`http://example.org${path}`))).size).toBe(spellings.length);
   });

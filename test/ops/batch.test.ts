@@ -142,7 +142,7 @@ describe("trawl batch", () => {
     await close();
   });
 
-  test("goes on with the same job after it was left, and from the same item", async () => {
+  test("continues the same job after Ctrl-C, from the same item", async () => {
     const { run, leaveAfter, documents, close } = await shell(
       { "urls.txt": list(64), "out.ndjson": "{}\n{}\n{}\n{ha" },
       { ms: 700 },
@@ -171,7 +171,7 @@ describe("trawl batch", () => {
     await close();
   });
 
-  test("looks for lines, and does not wait when told so", async () => {
+  test("searches for lines, and does not wait with --detach", async () => {
     const { run, close } = await shell({ "queries.txt": "one thing\nanother\n" });
     const { code, out } = await run("batch", "--search", "queries.txt");
     expect([code, out.map((line) => (JSON.parse(line) as any).result.query)]).toEqual([
@@ -188,7 +188,7 @@ describe("trawl batch", () => {
     ["empty.txt", 2, "Cannot run a batch: "],
     ["many.txt", 2, "Cannot run a batch of 50001 items"],
     ["bad.txt", 2, "items.1.max_bytes"],
-  ])("says what is wrong with %s", async (file, code, expected) => {
+  ])("reports the mistake of %s", async (file, code, expected) => {
     const { run, close } = await shell({
       "empty.txt": "# nothing\n",
       "many.txt": "u\n".repeat(50_001),

@@ -38,7 +38,7 @@ function shell(environment: Environment = {}, more: Partial<World> = {}) {
   return { run, path };
 }
 
-describe("words it does not understand", () => {
+describe("unknown commands and options", () => {
   test.each([
     [["frobnicate"], "unknown command"],
     [["key", "create"], "--project"],
@@ -62,7 +62,7 @@ describe("words it does not understand", () => {
     expect((await shell().run("key", "--help")).code).toBe(0);
   });
 
-  test("a broken configuration is told, where it is needed", async () => {
+  test("an invalid configuration is reported by commands that need it", async () => {
     const broken = shell({ PORT: "x" });
     expect(await broken.run("config")).toMatchObject({
       code: 2,
@@ -175,7 +175,7 @@ const NO_CRASH = (): void => {};
 describe("start", () => {
   let mono_ms = 0;
 
-  test("prints the address, the first key and a line that works, and stops when it is told to", async () => {
+  test("prints the address, the first key and a working command, and stops on a signal", async () => {
     const signals: ((name: string) => void)[] = [];
     let stopped = 0;
     const over = Promise.withResolvers<void>();
@@ -329,7 +329,7 @@ describe("fetch", () => {
     [fetchAnswer({}, { error: "all_tiers_failed" }), 1, "all_tiers_failed"],
     [fetchAnswer({}, { error: "timeout" }), 124, "timeout"],
     [fetchAnswer({}, { error: "domain_busy", retry_after_s: 9 }), 5, "again in 9 s"],
-  ])("a page that could not be had ends %#", async (answer, code, expected) => {
+  ])("a page that could not be fetched ends %#", async (answer, code, expected) => {
     const { base, key, close } = await service(answer);
     const run = await shell({ TRAWL_URL: base, TRAWL_KEY: key }).run("fetch", "https://example.org/");
     expect(run.code).toBe(code);
@@ -337,7 +337,7 @@ describe("fetch", () => {
     await close(0);
   });
 
-  test("says what the service refused, with a code for scripts", async () => {
+  test("reports the refusal of the service, with an exit code", async () => {
     const { base, key, close } = await service(fetchAnswer({}));
     const ask = (...words: string[]) =>
       shell({ TRAWL_URL: base }).run("fetch", "https://example.org/", ...words);

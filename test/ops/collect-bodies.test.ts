@@ -86,7 +86,7 @@ test("storing the same bytes again counts as storing them, and removing looks on
   expect(await blobs.remove(sha256, Date.now() + 1)).toBe(true);
 });
 
-test("it stops when told", async () => {
+test("it stops when it is disposed", async () => {
   const { clock, work, put, isThere } = cellar();
   const sha256 = await put("page");
   for (const one of work) one[Symbol.dispose]();

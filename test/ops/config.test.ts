@@ -164,7 +164,7 @@ describe("a variable", () => {
     expect(others).toEqual([]);
   });
 
-  test("several mistakes are told at once", () => {
+  test("several mistakes are reported at once", () => {
     const wrong = { PORT: "x", TRAWL_ROLES: "cook", TRAWL_BUS: "redis://h", TRAWL_FOO: "1" };
     expect(
       mistakes(wrong)
@@ -220,7 +220,7 @@ describe("a secret", () => {
   });
 });
 
-test("an e-mail address is shown without whose it is", () => {
+test("an e-mail address is shown with its name masked", () => {
   const environment = { TRAWL_FILINGS_IDENTITY: "Company name contact@company.com" };
   const line = settingRows(readConfig(environment), environment).find(
     ({ variable }) => variable === "TRAWL_FILINGS_IDENTITY",
@@ -228,7 +228,7 @@ test("an e-mail address is shown without whose it is", () => {
   expect(line?.value).toBe("Company name c***@company.com");
 });
 
-test("says which values were set", () => {
+test("marks the values that were set", () => {
   const environment = { PORT: "81" };
   const lines = settingRows(readConfig(environment), environment);
   expect(

@@ -28,7 +28,7 @@ const TAUGHT: HostProfileView = {
 };
 const FORGOTTEN: HostProfileView = { premium: "unknown", until: null, premium_only: 0, premium_blocked: 0 };
 
-test("shows a domain in words, forgets it when told to, and says so", async () => {
+test("shows a domain as text, clears it with --clear, and reports that", async () => {
   let cleared = false;
   // Of the two contracts only the view of a domain has a pace.
   const ask = async (of: { name: string }, _: string, operation: string) => {

@@ -21,7 +21,7 @@ test("removes what has expired within a minute, and nothing else", async () => {
   expect(await keys("pages")).toEqual(["kept"]);
 });
 
-test("tries again after the store was away, and stops when told", async () => {
+test("tries again after the store was away, and stops when it is disposed", async () => {
   const clock = virtualClock(0);
   const documents = memoryDocuments();
   let asked = 0;

@@ -60,7 +60,7 @@ describe("trawl nodes", () => {
     report("b", half(1), { roles: ["gateway", "worker"], draining: true }),
   ];
 
-  test("says what each node holds and what waits in front of it", async () => {
+  test("lists the partitions of each node and its backlog", async () => {
     const queues = async () => [
       queue(0, { waiting: 3, unacknowledged: 1 }),
       queue(0, { stream: "sync", unacknowledged: 1 }),

@@ -60,7 +60,7 @@ describe.each(STORES)("bodies in %s", (_, open, damage) => {
   bodiesSuite(open, damage);
 });
 
-describe("bodies in a folder that is no folder", () => {
+describe("bodies in a path that is not a folder", () => {
   let folders = 0;
   const open = async (): Promise<Blobs> => {
     const path = join(folder, `taken-${folders++}`);
@@ -124,7 +124,7 @@ describe("bodies in files", () => {
     expect(readdirSync(join(folder, "broken", "unfinished"))).toEqual([]);
   });
 
-  test("say when the folder cannot be used", async () => {
+  test("report that the folder cannot be used", async () => {
     const store = fileBlobs(join(folder, "lost"));
     rmSync(join(folder, "lost"), { recursive: true });
     const fault = { code: "bodies_unreachable" };
@@ -261,7 +261,7 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
     between.close();
   });
 
-  test("wait for a reader who takes his time", async () => {
+  test("wait for a slow reader", async () => {
     const between = await betweenS3(given.endpoint!, Infinity);
     const through = s3Blobs({ ...given, endpoint: between.address });
     const content = randomBytes(48 * 2 ** 20);
@@ -312,7 +312,7 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
     await elsewhere.close();
   });
 
-  test("say when there is no folder for what does not fit into memory", async () => {
+  test("report a missing folder for content that does not fit into memory", async () => {
     const homeless = s3Blobs({ ...given, spool: join(folder, "nowhere") });
     await expect(homeless.put(randomBytes(1_100_000))).rejects.toMatchObject(fault);
     await homeless.close();

@@ -108,7 +108,7 @@ export function bodiesSuite(open: () => Promise<Blobs>, damage: Damage | null): 
     expect((await whole(await blobs.get(sha256))).equals(text)).toBe(true);
   });
 
-  test("is null where there is none", async () => {
+  test("is null for a missing blob", async () => {
     const blobs = await store;
     const none = "0".repeat(64);
     expect(await blobs.head(none)).toBeNull();
@@ -117,7 +117,7 @@ export function bodiesSuite(open: () => Promise<Blobs>, damage: Damage | null): 
     expect(await blobs.remove(none)).toBe(false);
   });
 
-  test("leaves nothing of content that broke off, and says what broke", async () => {
+  test("stores nothing of content that breaks off, and throws its error", async () => {
     const blobs = await store;
     const started = Buffer.concat([Buffer.from("broken "), text.subarray(0, 200_000)]);
     async function* breaking(): AsyncGenerator<Buffer> {
@@ -258,7 +258,7 @@ export function blobsFaultSuite(open: () => Promise<Blobs>, except: readonly (ke
     expect(await Promise.all(thrown)).toEqual(expected);
   });
 
-  test("passes on what the content itself throws: that is no fault of the store", async () => {
+  test("passes on an error of the content itself, which is no fault of the store", async () => {
     async function* breaking(): AsyncGenerator<Buffer> {
       yield Buffer.from("x");
       throw new Error("The origin hung up");

@@ -30,7 +30,7 @@ describe("the bus in memory", () => {
     timeout_ms: null,
   };
 
-  test("forgets after five minutes that it had a envelope", async () => {
+  test("forgets a dedup_id after five minutes", async () => {
     const clock = virtualClock();
     const bus = memoryBus(clock);
     await bus.send(envelope);

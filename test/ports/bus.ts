@@ -101,7 +101,7 @@ export function busSuite(connect: () => Promise<Bus>): void {
     expect(await second.oldestUnacknowledged()).toEqual([]);
   });
 
-  test("tells what was delivered first of all that is not acknowledged", async () => {
+  test("reports the oldest delivery that is not acknowledged", async () => {
     const { envelope, send, read } = await one();
     for (let n = 0; n < 5; n++) await send(envelope(n));
     const reader = await read();

@@ -24,7 +24,7 @@ describe.each(Object.entries(CLOCKS))("the %s clock", (_, { clock, pass }) => {
     expect(rung[0]).toBeGreaterThanOrEqual(at);
   });
 
-  test("rings in the order of time, then of setting, whatever order they came in", async () => {
+  test("fires alarms in the order of their time, then in the order they were set", async () => {
     const now = clock.now();
     const rung: string[] = [];
     for (const [name, ms] of [
@@ -121,7 +121,7 @@ describe("a clock whose wall clock steps", () => {
     expect(clock.wall() - clock.now()).toBe(5_000 - 1_800);
   });
 
-  test("takes a step over at once when it is told to, and its alarms keep their durations", async () => {
+  test("adopts a step of the wall clock at once, and alarms keep their durations", async () => {
     const { time, clock } = stepping();
     const began_ms = time.now();
     const rung: number[] = [];

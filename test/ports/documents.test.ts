@@ -65,7 +65,7 @@ describe.skipIf(mongo === null)("documents in MongoDB", () => {
 
   documentsSuite(async () => open());
 
-  test("keeps no write waiting for one that hangs, but those of its own document", async () => {
+  test("delays only writes of the same document when a write hangs", async () => {
     const { hostname, port } = new URL(address.replace(/^mongodb/, "http"));
     const swallowed = Promise.withResolvers<void>();
     const way = createServer((near) => {
@@ -97,7 +97,7 @@ describe.skipIf(mongo === null)("documents in MongoDB", () => {
     way.close();
   });
 
-  test("tells two nodes that write the same documents the truth, or that it cannot tell", async () => {
+  test("answers two nodes that write the same documents correctly, or with a fault", async () => {
     const nodes = [open(), open()];
     const keys = times(8, (n) => `k${n}`);
     const tally = new Map(keys.map((key) => [key, { won: 0, lost: 0, unknown: 0 }]));
@@ -124,7 +124,7 @@ describe.skipIf(mongo === null)("documents in MongoDB", () => {
     }
   });
 
-  test("does not bring back what another node removed, nor fail those who write beside it", async () => {
+  test("does not restore a document that another node removed, nor fail writes in the same batch", async () => {
     const [one, other] = [open(), open()];
     const keys = times(20, (n) => `k${n}`);
     await Promise.all(keys.map((key) => one.put("removed", key, 1, 0)));
@@ -182,7 +182,7 @@ describe.skipIf(mongo === null)("documents in MongoDB", () => {
 });
 
 describe("documents in a MongoDB that does not answer", () => {
-  test("are a fault within seconds that names the place and no password", async () => {
+  test("are a fault within seconds that names the location and no password", async () => {
     const documents = mongoDocuments("mongodb://trawl:pass-word@127.0.0.1:1/nowhere");
     const faults = await Promise.all(
       [
@@ -208,7 +208,7 @@ describe("documents in a MongoDB that does not answer", () => {
     "mongodb://trawl:pass-word@",
     "mongodb://trawl:pass-word@127.0.0.1/trawl?noSuchOption=1",
     "mongodb://trawl:pass/word@127.0.0.1/trawl",
-  ])("say what is wrong with an address, and no password: %s", (address) => {
+  ])("report the mistake of an address, and no password: %s", (address) => {
     const problem = (() => {
       try {
         return mongoDocuments(address);
@@ -306,7 +306,7 @@ describe("documents in a file", () => {
     await second.close();
   });
 
-  test("tells of a store that is gone by a fault", async () => {
+  test("reports an unreachable store by a fault", async () => {
     const documents = sqliteDocuments(join(folder, "closed.sqlite"));
     await documents.close();
     const fault = { code: "documents_unreachable" };

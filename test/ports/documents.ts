@@ -58,7 +58,7 @@ export function documentsSuite(open: () => Promise<Documents>): void {
     expect(await documents.get("apart", "a/b")).toMatchObject({ value: "one" });
   });
 
-  test("lets one of two writers who read the same version win", async () => {
+  test("lets one of two writers that read the same version win", async () => {
     const documents = await store;
     const race = await Promise.all([
       documents.put("race", "b", "first", 0),
@@ -86,7 +86,7 @@ export function documentsSuite(open: () => Promise<Documents>): void {
     expect(await documents.get("many", "n")).toEqual({ value: 80, version: 81 });
   });
 
-  test("tells each of a tick's writers whether it won", async () => {
+  test("answers each writer of a tick whether it won", async () => {
     const documents = await store;
     const keys = Array.from({ length: 100 }, (_, n) => `k${n}`);
     await Promise.all(keys.map((key) => documents.put("tick", key, 1, 0)));

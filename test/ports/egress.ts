@@ -71,7 +71,7 @@ export function egressSuite(open: () => Promise<EgressWorld>): void {
     expect([page.status, await read(page)]).toEqual([410, "gone"]);
   });
 
-  test("asks once before a request leaves and tells when it has, and sends nothing when it may not", async () => {
+  test("calls beforeSend once and onSent after it, and sends nothing when beforeSend refuses", async () => {
     const events: string[] = [];
     const sending = () => events.push("sending") === 1;
     const sent = () => void events.push("sent");
@@ -100,7 +100,7 @@ export function egressSuite(open: () => Promise<EgressWorld>): void {
     expect((await read(answered(await ask("/long")))).length).toBe(1_000_000);
   });
 
-  test("says that a name does not exist", async () => {
+  test("reports that a name does not exist", async () => {
     expect(await ask("http://nowhere.invalid/")).toMatchObject({ kind: "failed", problem: "dns_nxdomain" });
   });
 
@@ -111,7 +111,7 @@ export function egressSuite(open: () => Promise<EgressWorld>): void {
     });
   });
 
-  test("throws aborted into a body whose signal is given", async () => {
+  test("throws aborted into a body whose signal is aborted", async () => {
     const controller = new AbortController();
     const page = answered(await ask("/endless", { signal: controller.signal }));
     const reading = (async () => {
@@ -120,7 +120,7 @@ export function egressSuite(open: () => Promise<EgressWorld>): void {
     await expect(reading).rejects.toMatchObject({ name: "EgressError", problem: "aborted" });
   });
 
-  test("throws an EgressError into a body that breaks, after what came", async () => {
+  test("throws an EgressError into a body that breaks, after its received bytes", async () => {
     const page = answered(await ask("/broken"));
     const pieces: Buffer[] = [];
     const end = await (async () => {

@@ -185,7 +185,7 @@ export function httpSuite(
         "answers with a stream": () => ({ status: 200, body: { length: null, chunks: never() } }),
       };
 
-      test.each(Object.keys(broken))("answers 500 when the one who reports a failure %s", async (how) => {
+      test.each(Object.keys(broken))("answers 500 when the failure handler %s", async (how) => {
         const { port } = await carry(({ path }) => answers(path), broken[how]);
         for (const path of Object.keys(replies)) {
           const response = await fetch(`http://127.0.0.1:${port}${path}`);
@@ -222,7 +222,7 @@ export function httpSuite(
         expect(returned).toBe(1);
       });
 
-      test("whose client left before they were made are not begun", async () => {
+      test("whose client disconnected before they were made are not begun", async () => {
         let begun = 0;
         let left: ClientAbort | null = null;
         const { promise: reply, resolve } = Promise.withResolvers<Reply>();
@@ -284,7 +284,7 @@ export function httpSuite(
       );
     });
 
-    test("fields arrive one by one as they were given, whatever stands beside them", async () => {
+    test("fields arrive one by one as they were given", async () => {
       const headers = { "X-A": "first", "x-b": "", "X-C": "thon à l’huile", "x-d": "a\ttab", "X-E": "last" };
       const { port } = await carry(() => ({ status: 200, headers, body: Buffer.from("fish") }));
       const socket = await connectTo(port, ask("/"));
@@ -339,7 +339,7 @@ export function httpSuite(
         },
       );
 
-      test("are not taken for HEAD, and not to be had is 500", async () => {
+      test("are not read for HEAD, and are 500 when they cannot be read", async () => {
         let read_bytes = 0;
         const take = (): Buffer => {
           read_bytes++;
@@ -371,7 +371,7 @@ export function httpSuite(
     });
 
     describe("where it listens", () => {
-      test("says that an address is taken", async () => {
+      test("reports that an address is taken", async () => {
         const { port } = await serve();
         const again = listen(() => json(200, 2), {
           host: "127.0.0.1",
@@ -426,7 +426,7 @@ export function httpSuite(
         expect(seen.client_aborts).toBe(0);
       });
 
-      test("cuts off what is not done within its time, and tells the handler", async () => {
+      test("aborts a request that is not done in its time, and the handler's signal", async () => {
         const { port, close, seen } = await serve();
         const waiting = await connectTo(port, ask("/never"));
         const reading = await connectTo(port, ask("/endless"));

@@ -54,7 +54,7 @@ export function leasesSuite(
     expect(await leases.renew(partition, "b", second)).toMatchObject({ kind: "renewed" });
   });
 
-  test("takes a renewal whose answer was lost for what it is", async () => {
+  test("accepts a renewal after one whose answer was lost", async () => {
     const { leases } = await connection;
     const partition = partitions++;
     const lease = (await create(leases, partition, "a"))!;
@@ -65,7 +65,7 @@ export function leasesSuite(
     expect(await create(leases, partition, "b")).toBeNull();
   });
 
-  test("gives it back at once when it is released, and only by who has it", async () => {
+  test("can be claimed at once after its owner, and only its owner, released it", async () => {
     const { leases } = await connection;
     const partition = partitions++;
     const first = (await create(leases, partition, "a"))!;
@@ -110,7 +110,7 @@ export function leasesSuite(
     expect((await leases.survey()).held.has(partitions - 1)).toBe(false);
   });
 
-  test("knows who is there, until they say otherwise or say nothing", async () => {
+  test("lists the present nodes until they withdraw or fall silent", async () => {
     const { leases, pass } = await connection;
     await leases.announcePresence("one");
     await leases.announcePresence("two");

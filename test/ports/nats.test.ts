@@ -144,7 +144,7 @@ describe.skipIf(shared === null)("a NATS server of its own", async () => {
     expect(back).toHaveBeenCalledOnce();
   });
 
-  test("that is away is told of by a fault in time, and then works again by itself", async () => {
+  test("that is away is reported by a fault in time, and works again by itself afterwards", async () => {
     const fault = { name: "Fault", code: "bus_unreachable" };
     const [bus, leases] = [await natsBus(address), await natsLeases(address)];
     const lease = (await create(leases, 9, "a"))!;
@@ -175,7 +175,7 @@ describe.skipIf(shared === null)("a NATS server of its own", async () => {
     await Promise.all([bus.close(), leases.close()]);
   });
 
-  test("that hangs is told of by a fault in time", async () => {
+  test("that hangs is reported by a fault in time", async () => {
     const bus = await natsBus(address);
     await engine!.pause();
     const began = performance.now();

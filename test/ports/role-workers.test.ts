@@ -24,7 +24,7 @@ describe.skipIf(bus === null)("remote tasks over NATS", () => {
   }
   const nobodyAsks = { answer: async () => "", signal: new AbortController().signal };
 
-  test("are run by one of those who serve them, with questions on the way", async () => {
+  test("are run by one of the workers, which may ask the caller", async () => {
     const [sender, ...runners] = await nodes(4);
     for (const runner of runners)
       await runner.serve("sum", 2, async ({ body, ask }) => `${body}+${await ask("how much?", 1_000)}`);
@@ -46,7 +46,7 @@ describe.skipIf(bus === null)("remote tasks over NATS", () => {
     expect(performance.now() - began).toBeLessThan(1_500);
   });
 
-  test("wait for one who is busy, and are lost with one who fails", async () => {
+  test("wait for a busy worker, and are lost with a failing one", async () => {
     const [sender, runner] = await nodes(2);
     const door = Promise.withResolvers<string>();
     let runs = 0;

@@ -96,7 +96,7 @@ describe("workers in processes", () => {
     expect(work).toMatchObject({ kind: "failed", reason: "timeout" });
   });
 
-  test.each(["arrays", "strings", "buffers"])("tell a task that eats memory in %s apart", async (what) => {
+  test.each(["arrays", "strings", "buffers"])("recognise a task that exhausts memory in %s", async (what) => {
     const workers = processes({ timeout_ms: 15_000 });
     expect(await workers.run("plain", { do: what })).toMatchObject({
       kind: "failed",

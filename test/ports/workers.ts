@@ -7,7 +7,7 @@ export function workersSuite(open: () => Workers): void {
   afterAll(() => workers.close());
   const run = (message: unknown, signal?: AbortSignal) => workers.run("plain", message, signal);
 
-  test("gives back what the task came to, as a copy", async () => {
+  test("returns the task's result, as a copy", async () => {
     const value = {
       text: "ä\u0000\u{1F600}",
       list: [1, null, undefined],
@@ -61,7 +61,7 @@ export function workersSuite(open: () => Workers): void {
     expect(work).toMatchObject({ kind: "failed", reason: "aborted" });
   });
 
-  test("tells a task how long it has been running", async () => {
+  test("lets a task see how long it has been running", async () => {
     const work = await run({ do: "what", of: "elapsed" });
     expect(work.kind === "done" && (work.value as number)).toBeLessThan(5_000);
   });

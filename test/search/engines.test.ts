@@ -118,7 +118,7 @@ describe.each(["metasearch", "fallback"] as const)("%s that goes wrong has a nam
     expect(answer).toMatchObject({ kind: "failed", reason: "timeout" });
   });
 
-  test("says Retry-After", async () => {
+  test("passes on Retry-After", async () => {
     const { answer } = await ask(kind, sending("", 429, { "retry-after": "120" }));
     expect(answer).toMatchObject({ reason: "http_429", retry_after_s: 120 });
   });
@@ -129,7 +129,7 @@ describe.each(["metasearch", "fallback"] as const)("%s that goes wrong has a nam
   });
 });
 
-test("an instance that is not there is unreachable", async () => {
+test("a missing instance is unreachable", async () => {
   const silent = createServer().listen(0, "127.0.0.1");
   await once(silent, "listening");
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
@@ -245,7 +245,7 @@ describe("a metasearch instance", () => {
     expect(urls.map((url) => `${url.pathname}${url.search}`)).toEqual([`/search?${search}`]);
   });
 
-  test("is asked for more pages only by who wants more, and not behind the last", async () => {
+  test("is asked for more pages only when the question wants more, and not after the last page", async () => {
     const pages: Handler = (request, response) => {
       const pageno = Number(new URL(request.url!, base).searchParams.get("pageno") ?? 1);
       const results = pageno > 3 ? [] : [{ url: `http://a.example/${pageno}`, title: "t", engine: "e" }];
@@ -257,7 +257,7 @@ describe("a metasearch instance", () => {
     expect(answer).toMatchObject({ results: [{}, {}, {}] });
   });
 
-  test("that fails on a later page stands by the first", async () => {
+  test("that fails on a later page keeps the results of the first", async () => {
     const once_only: Handler = (request, response) =>
       request.url!.includes("pageno")
         ? sending("", 500)(request, response)
@@ -287,7 +287,7 @@ describe("a metasearch instance", () => {
     expect(asked[0]!.headers.authorization).toBe(`Basic ${Buffer.from("us@er:p:w").toString("base64")}`);
   });
 
-  test("that answers 403 is told what may be missing", async () => {
+  test("that answers 403 has a hint in its detail", async () => {
     const { answer } = await ask("metasearch", sending("", 403));
     expect(answer).toMatchObject({ detail: expect.stringContaining("search.formats") });
   });
@@ -336,7 +336,7 @@ describe("the fallback API", () => {
     [{ type: "search", query: { original: "x" } }],
     [{ type: "search", web: null }],
     [{ type: "search", web: { results: [] } }],
-  ])("that found nothing says %j", async (body) => {
+  ])("without results answers %j", async (body) => {
     const { answer } = await ask("fallback", sending(body));
     expect(answer).toEqual({ kind: "answered", results: [], unresponsive: [], billed: 1 });
   });
@@ -359,7 +359,7 @@ describe("the fallback API", () => {
     expect(urls.map((url) => `${url.pathname}${url.search}`)).toEqual([`/res/v1/web/search?${search}`]);
   });
 
-  test("gets its key in a field of its own", async () => {
+  test("gets its key in a header field", async () => {
     await ask("fallback", sending(PAGE));
     expect(asked[0]!.headers["x-subscription-token"]).toBe("secret");
     handler = sending(PAGE);
@@ -368,7 +368,7 @@ describe("the fallback API", () => {
     expect(asked[0]!.headers["x-subscription-token"]).toBeUndefined();
   });
 
-  test("is asked again while there is more and more is wanted, and each time is paid for", async () => {
+  test("is asked for further pages while the question wants more, and each request is billed", async () => {
     const { answer, urls } = await ask("fallback", sending(PAGE), { max_results: 45 });
     expect(
       urls.map(({ searchParams }) => `${searchParams.get("count")} ${searchParams.get("offset")}`),

@@ -51,7 +51,7 @@ describe("an instance that fails is spared", () => {
   });
 });
 
-describe("whose turn it is", () => {
+describe("the turn of instances", () => {
   const spared = { failures: 1, until_ms: NOW_MS + 1, reason: "timeout" };
   const over = { failures: 1, until_ms: NOW_MS, reason: "timeout" };
   test.each([

@@ -62,14 +62,14 @@ describe("a page is found", () => {
     expect(await names(query)).toEqual(expected);
   });
 
-  test("first where its title says it", async () => {
+  test("first when the word is in the title", async () => {
     const { add, names } = oneIndex();
     add("other", "This one talks of a lighthouse once among many other words of no matter.");
     add("lighthouse", "It was lit in 1871 and nobody has lived there for many years now.");
     expect(await names("lighthouse")).toEqual(["lighthouse", "other"]);
   });
 
-  test("with what stands around the words", async () => {
+  test("with the text around the words", async () => {
     const { add, index } = oneIndex();
     add("long", `${"before ".repeat(200)}the needle in the hay${" after".repeat(200)}`);
     const answer = await index.engine.ask(
@@ -97,7 +97,7 @@ describe("a page is found", () => {
     ).toEqual(["a", "b", "c"].map((name) => `http://a.example/${name} ${name} boat number ${name}`));
   });
 
-  test("in its language, or when it does not say", async () => {
+  test("in its language, or without a language", async () => {
     const { add, names } = oneIndex();
     add("english", "boat", { language: "en" });
     add("swiss", "boat", { language: "de-CH" });
@@ -160,7 +160,7 @@ describe("what changes", () => {
     expect(index.pages()).toBe(2);
   });
 
-  test("is told by another revision, and nothing else is", async () => {
+  test("changes the revision, and nothing else does", async () => {
     const { add, names, index } = oneIndex();
     const before = index.revision();
     await names("words");
@@ -195,7 +195,7 @@ describe("what is stored longest goes first", () => {
     expect((await names("boat")).toSorted()).toEqual(["c", "d", "e"]);
   });
 
-  test("after thirty days in any case, but not what came with the program", async () => {
+  test("after thirty days in any case, but not pinned pages", async () => {
     const { add, names, clock, index } = oneIndex();
     add("old", "boat");
     add("demo", "boat", { pinned: true });

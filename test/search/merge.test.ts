@@ -92,7 +92,7 @@ describe("what a merged result holds", () => {
     );
   });
 
-  test("long texts are cut, and say so", () => {
+  test("long texts are cut, with an ellipsis", () => {
     const [result] = merge(
       [[raw("http://a.example/", { title: "t".repeat(9_999), snippets: ["s".repeat(9_999)] })]],
       ANY_TIME,

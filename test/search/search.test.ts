@@ -179,7 +179,7 @@ describe("the cache", () => {
     expect(asked).toHaveLength(2);
   });
 
-  test("is for who wants no more than was looked for", async () => {
+  test("answers callers that want no more results than it has", async () => {
     const { look, asked } = oneService({ engines: { one: ({ max_results }) => answerOf(max_results / 2) } });
     expect((await look({ max_results: 20 })).results).toHaveLength(10);
     expect(await look({ max_results: 10 })).toMatchObject({ cached: true });
@@ -232,14 +232,14 @@ describe("equal searches at the same time", () => {
     expect(money).toEqual(["a reserved 5000", "a settled 5000"]);
   });
 
-  test("of which one wants more are two, and who comes later joins the larger", async () => {
+  test("of which one wants more are two searches, and later callers join the larger one", async () => {
     const { look, asked } = oneService({ engines: { one: ({ max_results }) => answerOf(max_results) } });
     const answers = await Promise.all([look(), look({ max_results: 50 }), look({ max_results: 40 })]);
     expect(answers.map(({ results }) => results.length)).toEqual([20, 50, 40]);
     expect(asked).toHaveLength(2);
   });
 
-  test("go on for another project when the first has no money", async () => {
+  test("continues for another project when the first has no budget", async () => {
     const { look, money } = oneService({
       engines: { one: () => failure("http_500") },
       fallback: () => fallbackFound(5),
@@ -337,7 +337,7 @@ describe("the fallback is asked", () => {
 });
 
 describe("an honest end", () => {
-  test("nothing found is no error", async () => {
+  test("no results are no error", async () => {
     const { look } = oneService({ engines: { one: () => answerOf(0) } });
     expect(await look()).toMatchObject({
       results: [],
@@ -381,7 +381,7 @@ describe("an honest end", () => {
     expect(money).toEqual(["default reserved 5000", "default settled 0"]);
   });
 
-  test("a fallback that fails leaves what the primary had, and the next may try again", async () => {
+  test("a failing fallback keeps the primary's results, and the next search tries again", async () => {
     let works = false;
     const { look } = oneService({
       engines: { one: () => answerOf(2) },
@@ -396,7 +396,7 @@ describe("an honest end", () => {
     expect(await look()).toMatchObject({ cached: false, provider: "fallback" });
   });
 
-  test("a budget that is used up leaves what the primary had", async () => {
+  test("a used-up budget keeps the primary's results", async () => {
     const { look, asked } = oneService({
       engines: { one: () => answerOf(2) },
       fallback: () => fallbackFound(5),
@@ -422,7 +422,7 @@ describe("an honest end", () => {
     expect(answer).toMatchObject({ error: "fallback_timeout", fallback_reason: "metasearch_timeout" });
   });
 
-  test("an engine that throws is a bug, and nobody is left waiting", async () => {
+  test("an engine that throws is a bug, and all callers are answered", async () => {
     const { look } = oneService({
       engines: {
         one: () => {
@@ -443,7 +443,7 @@ describe("instances", () => {
     expect(asked).toEqual(["one", "two", "three", "one"]);
   });
 
-  test("in trouble are followed by the next, and spared for a while", async () => {
+  test("that fail are followed by the next, and suspended for a while", async () => {
     const { look, asked, clock, health } = oneService({
       engines: { one: () => failure("http_429"), two: () => answerOf(5) },
     });

@@ -92,7 +92,7 @@ describe.skipIf(!installed)("a real searx", () => {
     });
   });
 
-  test("tells captcha from other failures", async () => {
+  test("distinguishes captcha from other failures", async () => {
     const { ask, log } = await instance({
       alpha: () => hits("a"),
       walled: () => RECAPTCHA,

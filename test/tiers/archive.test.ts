@@ -215,7 +215,7 @@ describe("an archive that", () => {
     return { ...book, web, fetch: (signal?: AbortSignal) => book.go(route, PAGE, signal && { signal }) };
   }
 
-  test("is asked who we are, twice at most for a page it has", async () => {
+  test("gets our user agent, and at most two requests for a page it has", async () => {
     const { fetch, web } = visit(
       { status: 200, body: listing(T2, T1) },
       { [copyAt(T1)]: { status: 200, headers: marked, body: "<p>copy</p>" } },
@@ -255,13 +255,13 @@ describe("an archive that", () => {
     ["has a bad certificate", { problem: "tls_error" }, "archive_unreachable", null],
     ["does not answer in time", { problem: "timeout" }, "timeout", null],
     ["breaks off", { status: 200, body: "[", breaks: "network_reset" }, "archive_unreachable", 200],
-  ])("%s is told so", async (_, list, reason, status) => {
+  ])("%s is reported as such", async (_, list, reason, status) => {
     const { fetch, admitted, released } = visit(list);
     expect(await fetch()).toMatchObject({ kind: "failed", reason, status, final_url: null, redirects: [] });
     expect([admitted.length, released.length]).toEqual([1, 1]);
   });
 
-  test("asks for a pause has it told to its own domain", async () => {
+  test("asks for a pause is paused as a domain of its own", async () => {
     const { fetch, released } = visit({ status: 429, headers: { "retry-after": "60" } });
     await fetch();
     expect(released).toMatchObject([{ status: 429, retry_after_s: 60 }]);
@@ -334,7 +334,7 @@ describe("an archive that", () => {
     ["domain_busy", "archive_domain_busy"],
     ["politeness_timeout", "archive_politeness_timeout"],
     ["timeout", "timeout"],
-  ])("may not be entered (%s) is its own trouble, never the page's", async (error, reason) => {
+  ])("is not admitted (%s) is a failure of the archive, never of the page", async (error, reason) => {
     const refusal: HopRefusal = { error, step: "robots", reason: error, retry_after_s: 9, detail: "why" };
     const { fetch, web } = visit({ status: 200 }, {}, () => refusal);
     expect(await fetch()).toMatchObject({ kind: "failed", reason, detail: "why" });

@@ -13,7 +13,7 @@ const scripted = (script: string): string =>
   `<!doctype html><title>t</title><p id=a>text</p><script>${script}</script>`;
 const GOOD = { body: article("Good") };
 
-describeBrowser("a page that does not mean well", (openSetup) => {
+describeBrowser("a hostile page", (openSetup) => {
   let it: BrowserSetup;
   beforeAll(async () => {
     it = await openSetup({
@@ -38,7 +38,7 @@ describeBrowser("a page that does not mean well", (openSetup) => {
     ["a script without end, later", "setTimeout(() => { for (;;); }, 100)"],
     ["an alert loop", "for (;;) alert(1)"],
     ["questions without end", "for (;;) { confirm('sure?'); prompt('why?'); }"],
-  ])("with %s is a timeout, and its process does not go on", async (_, script) => {
+  ])("with %s is a timeout, and its process ends", async (_, script) => {
     const { answer } = await visit({ "/": { body: scripted(script) } });
     expect(answer).toMatchObject({ kind: "failed", reason: "timeout", status: 200 });
     const [browser] = it.pool.stats().browsers;
@@ -70,7 +70,7 @@ describeBrowser("a page that does not mean well", (openSetup) => {
     await roomy.close();
   }, 60_000);
 
-  test("with 10,000 subresources gets so many, then what there is of it is the page", async () => {
+  test("with 10,000 subresources gets the maximum number, and is answered as it stands then", async () => {
     const patient = await openSetup({ page: { requests: 200 } });
     const scripts = Array.from({ length: 10_000 }, (_, n) => `<script src="/s?${n}"></script>`).join("");
     const site = patient.web.site({
@@ -149,7 +149,7 @@ describeBrowser("a page that does not mean well", (openSetup) => {
     60_000,
   );
 
-  test("whose parts never come is what there is of it", async () => {
+  test("whose subresources never arrive is answered as it stands then", async () => {
     const never = gate();
     const { answer } = await visit({
       "/": { body: `<p>before<script src=/never></script><p>after` },

@@ -256,7 +256,7 @@ describeBrowser("a page in a browser", (openSetup) => {
 });
 
 describeBrowser("the same page without the egress proxy's rule", (openSetup) => {
-  test("does reach there: the canary hears those whom it would have heard", async () => {
+  test("does reach private addresses: the canary receives the requests that the rule prevents", async () => {
     const open = await openSetup({
       page: { settle_ms: 1_000 },
       pool: { waiting: WAYS.length, wait_ms: 60_000 },

@@ -43,13 +43,13 @@ describeBrowser("a page in a browser", (openSetup) => {
     expect(text(answer)).toMatch(/^<!DOCTYPE html><html><head><title>After<\/title>[^]*loaded later/);
   });
 
-  test("is told in UTF-8, whatever it was sent in", async () => {
+  test("is answered in UTF-8, whatever its encoding", async () => {
     const body = Buffer.from("<title>Z\xfcrich</title><p>Gr\xfc\xdfe", "latin1");
     const site = it.web.site({ "/": { type: "text/html; charset=iso-8859-1", body } });
     expect(text(await it.fetch(`${site.origin}/`))).toContain("<title>Zürich</title>");
   });
 
-  test("asks for a permit at every hop, and releases each once with what the origin said", async () => {
+  test("asks for a permit at every hop, and releases each once with the origin's answer", async () => {
     const there = it.web.site({ "/end": { body: article("End") } });
     const site = it.web.site({
       "/": redirect("/next", 301),
@@ -158,7 +158,7 @@ describeBrowser("a page in a browser", (openSetup) => {
     ["bytes of no kind", { type: "application/octet-stream", body: Buffer.from([0, 1, 2, 255]) }],
     ["a compressed file", coded("gzip", { type: "application/pdf", body: PDF })],
     ["nothing", { status: 204 }],
-  ])("that is none comes back as its bytes: %s", async (_, answer) => {
+  ])("that is no page comes back as its bytes: %s", async (_, answer) => {
     const site = it.web.site({ "/": answer });
     const got = page(await it.fetch(`${site.origin}/`));
     const plain =
@@ -186,7 +186,7 @@ describeBrowser("a page in a browser", (openSetup) => {
     expect(page(await it.fetch(`${site.origin}/`))).toMatchObject({ status, body_kind: "rendered_dom" });
   });
 
-  test("of an error without a word is empty, not Chromium's page about it", async () => {
+  test("of an error without a body is empty, not Chromium's error page", async () => {
     const site = it.web.site({ "/": { status: 500, body: "" } });
     const answer = page(await it.fetch(`${site.origin}/`));
     // One Chromium has no document then, another an empty one.
@@ -213,7 +213,7 @@ describeBrowser("a page in a browser", (openSetup) => {
     expect(headers["sec-ch-ua"] ?? `v="${version}"`).toContain(`v="${version}"`);
   });
 
-  test("is asked for under the caller's name, and says nothing beside it", async () => {
+  test("is requested with the caller's user agent, and with no other hints", async () => {
     const site = it.web.site({
       "/": { body: scripted("a.textContent = navigator.userAgent; fetch('/more')") },
     });

@@ -86,7 +86,7 @@ describe("a listing", () => {
     expect(readCdx(JSON.stringify([HEADER, row, ROW]))).toEqual([SNAPSHOT]);
   });
 
-  test("never breaks, whatever an archive says", () => {
+  test("never throws, whatever an archive sends", () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -162,7 +162,7 @@ describe("addresses of copies", () => {
     expect(readReplayUrl(ARCHIVE, url)?.original ?? null).toBe(original);
   });
 
-  test("have a time, the one that came before the one that was asked for", () => {
+  test("have the time of Memento-Datetime, else the requested one", () => {
     expect(archivedAt("20261001100000")).toBe("2026-10-01T10:00:00.000Z");
     expect(archivedAt("yesterday")).toBeNull();
     const headers = new Map([["memento-datetime", "Thu, 01 Oct 2020 10:00:00 GMT"]]);
@@ -190,7 +190,7 @@ test("the origin's fields are those of the copy, and none of the archive's own",
   });
 });
 
-describe("what came with status 200 is", () => {
+describe("a capture with status 200 is", () => {
   const html = { "content-type": "text/html; charset=utf-8" };
   const page = "<html><title>Alt</title><p>hi</p></html>";
   const notice = "<html><h1>Too Many Requests</h1><p>We are limiting the number of URLs.</p></html>";

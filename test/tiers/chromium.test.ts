@@ -72,7 +72,7 @@ describe("Chromium", () => {
     expect(playwrightChromium()).toMatch(/chromium-\d+/);
   });
 
-  test("is none when there is none anywhere", () => {
+  test("is null when there is none anywhere", () => {
     expect(find(null, [])).toBeNull();
   });
 

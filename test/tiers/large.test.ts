@@ -58,7 +58,7 @@ test.each([
   }
 });
 
-test("a PDF is no larger than a page where nothing else is said", async () => {
+test("the limit of a PDF is that of a page by default", async () => {
   const { max_pdf_bytes: _, ...limits } = LIMITS;
   expect(await bodyReader(virtualClock(0))(answer(pdf(3 * MB)), URL, limits)).toBe("too_large");
 });

@@ -136,7 +136,7 @@ describe.each(PROXIES.filter(({ path }) => path !== null))("through $name", ({ p
     expect(JSON.stringify([tunnelled!.raw, plain.raw])).not.toMatch(/proxy-authorization|bmFtZTp/i);
   });
 
-  test("redirects are followed hop by hop, each with a permit of its own", async () => {
+  test("redirects are followed hop by hop, each with its own permit", async () => {
     const { go, admitted } = permitLog();
     const page = await go(through(address()), `${site.origin}/to-secure`);
     expect(page).toMatchObject({ kind: "page", final_url: `${secure.origin}/fine` });
@@ -153,7 +153,7 @@ describe.each(PROXIES.filter(({ path }) => path !== null))("through $name", ({ p
     expect(released).toHaveLength(1);
   });
 
-  test("a host behind it that is not there is the proxy's answer and no missing name", async () => {
+  test("a missing host behind it is the proxy's refusal and no missing name", async () => {
     const closedPort = await freePort();
     const failed = await permitLog().go(through(address()), `https://127.0.0.1:${closedPort}/`);
     expect(failed).toMatchObject({ kind: "failed", reason: "proxy_unreachable" });
@@ -228,7 +228,7 @@ describe("a proxy that", () => {
     expect(way.open()).toMatchObject({ exchanges: 0, connections: 0 });
   });
 
-  test("is not there is proxy_unreachable, which is no word about the page's host", async () => {
+  test("is not there is proxy_unreachable, which is no failure of the page's host", async () => {
     const closedPort = await freePort();
     for (const address of [
       `http://127.0.0.1:${closedPort}`,
@@ -243,7 +243,7 @@ describe("a proxy that", () => {
     }
   });
 
-  test("wants a name and a password hears them as they are meant, and the page's host never", async () => {
+  test("wants a name and a password gets them decoded, and the page's host never does", async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const proxy = await faulty((socket, head) => {
       resolve(head);
@@ -260,7 +260,7 @@ describe("a proxy that", () => {
     ]);
   });
 
-  test("speaks TLS itself carries a tunnel within", async () => {
+  test("has TLS itself carries a tunnel within it", async () => {
     // The test certificate is for loopback: the proxy's end of TLS is the site's own key.
     const { createServer: tlsServer } = await import("node:tls");
     const server = tlsServer({ key: pem("site.key.pem"), cert: pem("site.cert.pem") }, (socket) => {
@@ -402,7 +402,7 @@ describe("sessions and countries", () => {
   });
 });
 
-test("a permit that is refused ends the request before the proxy hears of it", async () => {
+test("a refused permit ends the request before it reaches the proxy", async () => {
   const refusal: HopRefusal = {
     error: "robots_disallowed",
     step: "robots",

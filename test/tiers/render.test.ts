@@ -99,7 +99,7 @@ describe("a rendering service", () => {
     expect(page.kind === "page" && page.headers.size).toBe(0);
   });
 
-  test.each([404, 403, 503])("says what the page's status was: %i", async (status) => {
+  test.each([404, 403, 503])("reports the page's status: %i", async (status) => {
     says = rendered({ status });
     const { go, released } = permitLog();
     expect(await go(route(), PAGE)).toMatchObject({ kind: "page", status });
@@ -111,7 +111,7 @@ describe("a rendering service", () => {
     ["an unknown difficulty", { difficulty: "impossible" }, {}],
     ["no final address", { final_url: null }, { final_url: PAGE }],
     ["a final address that is none", { final_url: "about:blank" }, { final_url: PAGE }],
-  ])("may say %s", async (_, more, expected) => {
+  ])("may answer %s", async (_, more, expected) => {
     says = rendered(more as object);
     const page = await permitLog().go(route(), PAGE);
     expect(page).toMatchObject({ kind: "page", ...expected });
@@ -235,7 +235,7 @@ describe("a service is known", () => {
     ]);
   });
 
-  test("and asked in its own words", async () => {
+  test("and is asked in its own format", async () => {
     says = { body: { url: PAGE, statusCode: 404, browserHtml: HTML } };
     const page = await permitLog().go(route(`${origin}/v1/extract#zyte`), PAGE);
     expect(page).toMatchObject({ kind: "page", status: 404, final_url: PAGE });

@@ -74,7 +74,7 @@ describe("an address", () => {
     expect(fetches).toHaveLength(0);
   });
 
-  test("answers a caller at its deadline although the fetch goes on", async () => {
+  test("answers a caller at its deadline although the fetch continues", async () => {
     const { get, clock } = address();
     const answer = get("a", { deadline_ms: clock.now() + 100 });
     await clock.advance(600);

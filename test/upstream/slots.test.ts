@@ -47,7 +47,7 @@ describe("slots", () => {
     expect(begins).toEqual([0, 125, 250, 375]);
   });
 
-  test("count as used by one whose clock was an hour ahead: the next waits a second", () => {
+  test("of a limiter whose clock was an hour ahead count as used: the next one waits a second", () => {
     const { record } = slotOf(INITIAL_RECORD, NOW + 3_600_000);
     expect(slotOf(record, NOW).slot.slot_ms).toBe(NOW + 1_250);
   });
@@ -146,7 +146,7 @@ describe("a pause", () => {
     expect(record.pause).toMatchObject({ level: 1, until_ms: NOW + 12_000 });
   });
 
-  test("gives no slot until it is over, then one, whose answer ends it", () => {
+  test("grants no slot until it is over, then one probe, whose answer ends it", () => {
     const { record, now_ms } = turnedAway(3);
     expect(takeSlot(record, EIGHT, now_ms + 39_999).result).toEqual({ kind: "paused" });
     const probe = slotOf(record, now_ms + 40_000);
@@ -168,7 +168,7 @@ describe("a pause", () => {
     expect(nextRecord.pause).toMatchObject({ level: 2, until_ms: now_ms + 31_000 });
   });
 
-  test("doubles when nothing is heard of its probe for 30 s", () => {
+  test("doubles when its probe has no outcome for 30 s", () => {
     const { record, now_ms } = turnedAway(1);
     const probe = slotOf(record, now_ms + 10_000);
     const { record: nextRecord, result: slotResult } = takeSlot(probe.record, EIGHT, now_ms + 40_000);
