@@ -59,7 +59,7 @@ export interface FetchDeps {
   readonly now: () => number;
 }
 
-/** Beyond so many callers of one run the next is answered domain_busy. */
+/** The most callers of one run; one more is answered domain_busy. */
 const MAX_CALLERS = 5_000;
 
 const RULES: CoalescerRules<Caller, Shared> = {
@@ -69,7 +69,7 @@ const RULES: CoalescerRules<Caller, Shared> = {
   serves: ({ variant }, caller) => variant === caller.variant,
   requestFor([first, ...others], previous) {
     if (!previous) return first;
-    // Callers that another run left over: in the name of one whose project paid before, if there is one.
+    // For callers that the last run did not serve: for a caller whose project paid before, if there is one.
     const callers = [first, ...others];
     const { variant, request } = previous;
     const payer = callers.find((caller) => isSamePayer(caller.request, request)) ?? first;
@@ -142,7 +142,7 @@ function startRun(turn: FetchTurn, { run, request: { request } }: Run<Shared>, d
   turn.state.aborts = new Map(turn.state.aborts).set(run, abort);
   turn.pipeToSelf("completed", async (ask, work) => {
     const stored = deps.loadStored(digest);
-    // A run that needs nothing of it does not wait for it; a failure is reported where it is needed.
+    // A run that does not need the stored page does not wait for it; a run that needs it throws its failure.
     stored.catch(() => {});
     const page = request.cache_ttl_s === 0 ? null : asCachedPage((await stored)?.value);
     const fresh: Freshness = freshness(page, request, deps.now());
@@ -153,7 +153,7 @@ function startRun(turn: FetchTurn, { run, request: { request } }: Run<Shared>, d
   });
 }
 
-/** Whether the answer of a shared run is none for this caller, so that it gets a run of its own. */
+/** Whether the answer of a shared run does not serve this caller, so that it gets its own run. */
 function needsOwnRun(
   caller: FetchRequest,
   shared: FetchRequest,
@@ -161,7 +161,7 @@ function needsOwnRun(
   now_ms: number,
 ): boolean {
   if (error === "timeout" && caller.deadline_ms > now_ms + MIN_RERUN_MS) return true;
-  // No page, and money would have taken another route: another key or project may have some.
+  // There is no page because of a budget: another key or project may have budget left.
   const lackedBudget = error !== null && attempts.some(({ reason }) => reason === "budget_exhausted");
   if (lackedBudget && !isSamePayer(caller, shared)) return true;
   // Copies from Common Crawl answer batch items only.
@@ -178,7 +178,7 @@ const payerOf = (served: readonly Caller[], run: FetchRequest): Caller | undefin
   served.find(({ request }) => request.fetch_id === run.fetch_id) ??
   served.find(({ request }) => isSamePayer(request, run));
 
-/** A run with a deadline of its own ends by itself and says what it tried; this is for callers that joined it. */
+/** For callers that joined a run: a run with its own deadline ends by itself, with its attempts. */
 const GRACE_MS = 1_000;
 
 /** When a caller is answered without a page; a request without timeout_s waits as long as its run takes. */

@@ -1,6 +1,6 @@
 /**
- * What a page is worth that a route brought: its bytes are extracted outside this process, then judged as a page, a
- * challenge, a block, the origin's last word, or a document that the request does not accept.
+ * Assesses the page that a route returned: its bytes are extracted in a worker process, then classified as a page, a
+ * challenge, a block, a final status, or a document that the request does not accept.
  */
 import type { TaskFailure } from "../../cluster/ports/workers.ts";
 import type { Tier } from "../../schemas/fetch.ts";
@@ -19,7 +19,7 @@ import {
   type TransportPage,
 } from "./run.ts";
 
-/** Failures of an extraction that say nothing of the document. */
+/** Failures of an extraction that are not the document's fault. */
 const UNREAD_REASONS: ReadonlySet<string> = new Set<TaskFailure>(["aborted", "full"]);
 /** Challenges are recognised by the beginning of a page. */
 const CHALLENGE_BYTES = 65_536;
@@ -84,7 +84,7 @@ export async function assess(
     return judged({ kind: "blocked", status }, `challenge_${challenge.vendor}`, challenge.kind, extracted);
   if (isBlocking(status)) return judged({ kind: "blocked", status }, `http_${status}`, null, extracted);
   if (status >= 400) return judged({ kind: "definitive", status }, `http_${status}`, null, extracted);
-  // A document that could not be extracted is no thin page: a browser would fail on it as well.
+  // A document that could not be extracted is not thin: a browser would fail on it as well.
   const outcome = { kind: "page", text_chars, html: kind === "html" && result.kind === "done" } as const;
   const reason = extracted.paywall === "hard" ? "paywall" : isThin(outcome, request) ? "thin_content" : "ok";
   return judged(outcome, reason, extracted.note, extracted);

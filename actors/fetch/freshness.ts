@@ -26,7 +26,7 @@ export const CachedPage = Type.Object({
   tried: Type.Array(Type.Enum([...TIERS, "source"])),
   /** When the origin last sent or confirmed it, Unix milliseconds. */
   validated_ms: Type.Number(),
-  /** How long it counts as fresh when the request does not say. */
+  /** How long it counts as fresh if the request sets no cache_ttl_s. */
   ttl_ms: Type.Number(),
 });
 export type CachedPage = Static<typeof CachedPage>;
@@ -42,7 +42,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** The cache's own time to live. */
 export const TTL_MS = 24 * HOUR_MS;
-/** An origin's max-age shortens it, but never below this. */
+/** The least time to live: an origin's max-age shortens it no further. */
 const MIN_TTL_MS = 5 * MINUTE_MS;
 /** How long a page is stored after it stopped being fresh, for conditional requests. */
 export const STALE_TTL_MS = 7 * 24 * HOUR_MS;
@@ -86,7 +86,7 @@ export function freshness(stored: CachedPage | null, request: FetchRequest, now_
   return isRevalidatable ? { kind: "stale", page: stored } : { kind: "miss" };
 }
 
-/** Whether the request could have come to this page by its own routes. */
+/** Whether the request's own routes could have led to this page. */
 function couldAnswer({ record, tried }: CachedPage, request: FetchRequest): boolean {
   const routes = routesOf(request);
   const allows_copies = request.allow_alternates && request.tiers === null;
@@ -99,7 +99,7 @@ function couldAnswer({ record, tried }: CachedPage, request: FetchRequest): bool
   return record.tier !== "direct" || !routes.includes("browser") || tried.includes("browser");
 }
 
-/** A stored page as an answer: no route was taken, nothing was spent. */
+/** A stored page as an answer, without attempts and without cost. */
 export function fromCache(record: PageRecord, request: FetchRequest): FetchAnswer {
   const refused =
     record.content_kind === "pdf" && !request.accept_pdf
@@ -120,7 +120,7 @@ export function fromCache(record: PageRecord, request: FetchRequest): FetchAnswe
   };
 }
 
-/** The record of a page that the request does not accept: where it was, not what it says. */
+/** The record of a page that the request does not accept: its address and status without its content. */
 function withoutContent(record: PageRecord): PageRecord {
   return {
     ...EMPTY_RECORD,
@@ -155,7 +155,7 @@ export function mayReplace(
   const rank = (tier: PageRecord["tier"]) =>
     tier === null || tier === "source" ? 9 : TIERS.indexOf(tier as Tier);
   const isCopy = (record: PageRecord) => rank(record.tier) >= 9 || record.tier === "archive";
-  // Any page is worth more than a teaser, also an open copy, whichever came first.
+  // Any page replaces a teaser, also an open copy.
   if (candidate.paywall === "hard" || existing.record.paywall === "hard")
     return existing.record.paywall === "hard";
   if (isCopy(candidate) && !isCopy(existing.record)) return false;

@@ -1,6 +1,6 @@
 /**
- * What fetches show of a host: that only premium routes serve it, or that it refuses these, too. Three fetches in a row
- * show it, it is believed for a time, and the first fetch after that is a test. Pure functions.
+ * The profile of a host: whether only premium routes serve it, or whether it refuses these as well. Three fetches in a row
+ * establish it for a time; the first fetch after that time tests it again. Pure functions.
  */
 import {
   type PremiumAdvice,
@@ -26,14 +26,14 @@ export const EMPTY_PROFILE: HostProfile = {
   refused_until_ms: 0,
 };
 
-/** As many as failed fetches make a domain skipped. */
+/** The same number as the failed fetches after which a domain is skipped. */
 const OBSERVATIONS_NEEDED = 3;
 /** When too large, a host that opens again costs money for nothing; when too small, it blocks more requests. */
 const REQUIRED_MS = 24 * 3_600_000;
 /** As long as the longest skip of a domain. */
 const REFUSED_MS = 6 * 3_600_000;
 
-/** What a finished run shows of its host; null: nothing. */
+/** The observation of a finished run about its host; null: none. */
 export function observe(tried: readonly Tried[]): Observation | null {
   const attemptsOn = (tiers: readonly string[]) => tried.filter(({ tier }) => tiers.includes(tier));
   const served = ({ outcome }: Tried) => outcome.kind === "page" || outcome.kind === "definitive";
@@ -44,7 +44,7 @@ export function observe(tried: readonly Tried[]): Observation | null {
     const blocked = own.filter(({ outcome }) => outcome.kind === "blocked");
     return blocked.length > 0 ? "premium_only" : "premium_served";
   }
-  // A provider's own failure says nothing of the host; neither does a missing answer.
+  // A provider's own failure or a missing answer is no observation of the host.
   const refused = premium.filter(({ outcome }) => refuses(outcome));
   return refused.length > 0 && refused.length === premium.filter(({ outcome }) => wasAsked(outcome)).length
     ? "premium_blocked"

@@ -18,9 +18,9 @@ export interface RouteOptions {
 export type Outcome =
   /** A page with a good status. Only HTML can be thin. */
   | { readonly kind: "page"; readonly text_chars: number; readonly html: boolean }
-  /** The origin's last word: 404, 410, any 4xx that is no block. */
+  /** A final status of the origin: 404, 410, any 4xx that is no block. */
   | { readonly kind: "definitive"; readonly status: number }
-  /** 403, 429, 451, 5xx, a challenge, a network error: another route may do better. */
+  /** 403, 429, 451, 5xx, a challenge, a network error: another route may succeed. */
   | { readonly kind: "blocked"; readonly status: number | null }
   /** The host name does not exist, `dead` when it was seen missing before; only an archive can help. */
   | { readonly kind: "no_host"; readonly dead: boolean }
@@ -88,7 +88,7 @@ export function nextStep(options: RouteOptions, hints: RouteHints, tried: readon
 
   const thin = tried.some(({ outcome: seen }) => seen.kind === "page");
   if (thin) {
-    // Thin text goes from direct to browser and nowhere else; whatever the browser says, there is a page.
+    // After a thin page only the browser is tried; whatever the browser returns, there is a page.
     if (last.tier === "direct" && untried("browser")) return { kind: "route", tier: "browser" };
     return answerStep(null, mostText(tried));
   }
@@ -107,7 +107,7 @@ export function nextStep(options: RouteOptions, hints: RouteHints, tried: readon
     return answerStep(missing.outcome.dead ? "domain_dead" : "all_tiers_failed", null);
   }
 
-  // Cheaper routes that the hints skipped come after the dearer ones have failed, never before.
+  // Cheaper routes that the hints skipped are tried after the more expensive ones have failed.
   const next = routes.find((tier) => TIERS.indexOf(tier) > TIERS.indexOf(last.tier) && untried(tier));
   const skipped = next ?? routes.find(untried);
   if (skipped) return { kind: "route", tier: skipped };
@@ -115,7 +115,7 @@ export function nextStep(options: RouteOptions, hints: RouteHints, tried: readon
   return answerStep(isRequired && lacksBudget(tried) ? "budget_exhausted" : "all_tiers_failed", null);
 }
 
-/** Whether nothing but money kept every premium route from being taken. */
+/** Whether the missing budget was the only reason why no premium route was taken. */
 function lacksBudget(tried: readonly Tried[]): boolean {
   const premium = tried.filter(
     ({ tier, outcome }) =>
@@ -132,7 +132,7 @@ export function isThin(outcome: Extract<Outcome, { kind: "page" }>, options: Rou
   return outcome.html && outcome.text_chars < options.min_text_chars;
 }
 
-/** Statuses behind which another route may find the page. */
+/** Statuses after which another route may find the page. */
 export function isBlocking(status: number): boolean {
   return status === 403 || status === 429 || status === 451 || status >= 500;
 }

@@ -1,6 +1,6 @@
 /**
- * The end of a run that has no whole page: whether an open copy of it is searched elsewhere, what is known of the page
- * by then, and how a copy becomes the record of the answer. The search itself is alternates/find-alternate.ts.
+ * The end of a run without a whole page: whether an open copy is searched for, the fields of the page that are known by
+ * then, and how a copy becomes the record of the answer. The search itself is alternates/find-alternate.ts.
  */
 import type { FetchError } from "../../schemas/errors.ts";
 import type { PageRecord } from "../../schemas/fetch.ts";
@@ -56,7 +56,7 @@ export function draftOfCopy(store: PageStore, run: RunState, match: AlternateMat
   return { record: { ...record, tier: "source", ...origin }, contents };
 }
 
-/** What a teaser links to; of a page that could not be read, the paper its address names. */
+/** The links of a teaser; for a page that could not be read, the paper that its address names. */
 export function primarySourcesOf(
   run: RunState,
   error: FetchError | null,
@@ -69,11 +69,11 @@ export function primarySourcesOf(
   return doi === null ? [] : [{ url: `https://doi.org/${doi}`, kind: "doi", text: null }];
 }
 
-/** The page that is answered with, when it is a teaser; without one, the last teaser that a route brought. */
+/** The answered page if it is a teaser, else the last teaser that a route returned. */
 const teaserOf = ({ tried }: RunState, best: Candidate | null): Candidate | null =>
   best ? (isSold(best) ? best : null) : (tried.findLast(isSold) ?? null);
 
-/** The version that was stored when the page could be read: its title and beginning tell a copy. */
+/** The version that was stored when the page could be read: copies are recognised by its title and beginning. */
 function storedVersion(value: unknown): KnownPage | null {
   const record = asCachedPage(value)?.record;
   return record?.text ? { ...record, text: record.text, ...declaredOf(record.meta) } : null;

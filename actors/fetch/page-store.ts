@@ -1,6 +1,6 @@
 /**
- * How a page becomes a record and is stored: the bytes it names first, then the references that keep them, then the
- * page itself in the cache, if the origin lets it be cached and no better page is there.
+ * Turns a page into a record and stores it: its bodies first, then the references that keep them, then the page in the
+ * cache, if the origin allows caching and no better page is cached.
  */
 import { createHash } from "node:crypto";
 import { bodyRefs } from "../../cluster/body-refs.ts";
@@ -26,9 +26,9 @@ export interface PageDraft {
 export const EMPTY_DRAFT: PageDraft = { record: EMPTY_RECORD, contents: [] };
 
 export interface CacheOptions {
-  /** The stored page that a 304 renews; null for a page that was retrieved. */
+  /** The stored page that a 304 confirms; null for a retrieved page. */
   readonly renewed?: CachedPage | null;
-  /** The longest time the page counts as fresh. Default: as the origin says. */
+  /** The longest time the page counts as fresh. Default: the origin's header fields decide. */
   readonly max_fresh_ms?: number;
 }
 
@@ -37,18 +37,18 @@ export interface PageStore {
   readonly putBody: (content: Buffer) => Promise<unknown>;
   readonly putBodies: (contents: readonly Buffer[]) => Promise<unknown>;
   readonly draftOf: (run: RunState, candidate: Candidate) => PageDraft;
-  /** Stores what the record names, then the page in the cache. Whether the page was cached. */
+  /** Stores the bodies of the record, then the page in the cache. Returns whether the page was cached. */
   readonly cache: (
     run: RunState,
     draft: PageDraft,
     headers: ReadonlyMap<string, string>,
     options?: CacheOptions,
   ) => Promise<boolean>;
-  /** The stored page after the origin said that it has not changed. */
+  /** The stored page after a 304. */
   readonly revalidate: (run: RunState, stale: CachedPage, response: TransportPage) => Promise<FetchAnswer>;
 }
 
-/** Two runs write one page at the same time: the second reads again and tries twice more; a cache need not win. */
+/** Writes of one page at the same time: a write that loses reads again and tries twice more; a cache may lose a write. */
 const MAX_CACHE_WRITES = 3;
 
 export function pageStore({
@@ -106,7 +106,7 @@ export function pageStore({
     draftOf: (run, candidate) => draftOf(run, candidate, clock.now()),
 
     async revalidate(run, stale, { headers }) {
-      // RFC 9111, section 4.3.4: what a 304 says replaces what was stored.
+      // RFC 9111, section 4.3.4: the header fields of a 304 replace the stored ones.
       const renewed_headers = exposedHeaders(headers);
       const { record: stored } = stale;
       const record: PageRecord = {
@@ -122,7 +122,7 @@ export function pageStore({
   };
 }
 
-/** The type of the bytes: a serialised document is UTF-8 whatever the origin called its own bytes. */
+/** The type of the stored bytes: a serialised document is UTF-8, whatever type the origin sent. */
 export const contentTypeOf = (page: TransportPage): string | null =>
   page.body_kind === "rendered_dom" ? "text/html; charset=utf-8" : (page.headers.get("content-type") ?? null);
 

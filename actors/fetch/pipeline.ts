@@ -1,6 +1,6 @@
 /**
- * The fetch pipeline: one run from its first slot to its answer. It takes the routes the ladder names, one after
- * another, until there is an answer, and reports to the Domain actor what came of it. Which route comes next is
+ * The fetch pipeline: one run from its first slot to its answer. It takes the routes that the ladder names, one after
+ * another, until there is an answer, and reports the outcome to the Domain actor. Which route comes next is
  * ladder.ts; what happens before each request admission.ts; what a page is worth assess.ts; where it goes
  * page-store.ts; what a stored page may answer freshness.ts.
  */
@@ -39,10 +39,10 @@ import {
   type RunState,
 } from "./run.ts";
 
-/** A run without timeout_s goes on into the cache after its callers have left, but not for ever. */
+/** The longest time of a run without timeout_s, which continues into the cache after its callers have gone. */
 export const MAX_RUN_MS = 310_000;
 
-/** Failures of what stands between this crawler and the host: a proxy, a rendering service, a browser. */
+/** Failures between this crawler and the host: of a proxy, a rendering service or a browser. */
 const THIRD_PARTY_FAILURE = /^(?:proxy|provider|browser)_/;
 
 /** A route's failure that no other route can change. */
@@ -143,7 +143,7 @@ async function timedOut(pipeline: Pipeline, run: RunState): Promise<FetchAnswer>
   return answer;
 }
 
-/** Takes one route: what it came to for the ladder, or the answer where a route is the end of the run. */
+/** Takes one route. Returns its outcome for the ladder, or the answer if the route ends the run. */
 async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise<Candidate | FetchAnswer> {
   const { deps, store } = pipeline;
   const { request, stale, signal } = run;
@@ -153,7 +153,7 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
     return candidate(tier, { kind: "unavailable", reason });
   };
   if (!route) return unavailable("not_configured", "not_configured");
-  // What a site sells is not fetched around its paywall: not from an archive, and not for money from a provider.
+  // A paid article is not fetched around its paywall: not from an archive, and not from a paid provider.
   if (run.tried.some(isSold)) {
     if (tier === "archive") return unavailable("refused", "archive_blocked_paywall");
     if (isPremium(tier)) return unavailable("refused", "paywall_skip_paid");
@@ -164,7 +164,7 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
   }
   const validators = tier === "direct" && stale !== null ? stale.record : null;
   const result = await route({ ...request, validators, signal, admit: admitFor(deps, run) });
-  // First, because what was spent is spent, also when another node has the key by now.
+  // First: the money was spent, even if another node owns the key by now.
   if (isPremium(tier)) await settleBudget(deps, run, tier, result);
   assertOwned(run);
   deps.metrics.observe("trawl_fetch_duration_seconds", { tier }, result.ms / 1_000);
@@ -218,12 +218,12 @@ async function afterFailure(
 ): Promise<Outcome> {
   const final = FINAL_REASONS[reason];
   if (final) return { kind: "final", error: final };
-  // The failure of a third party says nothing of the host.
+  // The failure of a third party is not a failure of the host.
   if (tier === "archive" || THIRD_PARTY_FAILURE.test(reason))
     return { kind: "unavailable", reason: reason === "archive_not_found" ? "not_found" : "failed" };
   if (reason !== "dns_nxdomain") return { kind: "blocked", status };
   const missing = final_url === null ? run.host : new URL(final_url).hostname;
-  // A redirect to a name that does not exist says nothing of the host that was requested.
+  // A redirect to a missing name is not a failure of the requested host.
   if (missing !== run.host) return { kind: "blocked", status: null };
   // The domain counts missing names; the second time within six hours the host is dead.
   const message = { fetch_id: run.request.fetch_id, host: run.host };
@@ -231,7 +231,7 @@ async function afterFailure(
   return { kind: "no_host", dead };
 }
 
-/** The answer: the best page, or an open copy in its place, stored; or the error and what is known of the page. */
+/** The stored answer: the best page, or an open copy of it; or the error with the known fields of the page. */
 async function finish(
   { deps, store, findAlternate }: Pipeline,
   run: RunState,
@@ -273,17 +273,17 @@ async function recordOutcome(run: RunState, result: FetchResult): Promise<void> 
   await run.ask(Domain, run.site, "recordOutcome", { fetch_id: request.fetch_id, host, result });
 }
 
-/** What the domain learns of a run: whether the site answered, whatever it said. */
+/** The outcome that is reported to the domain: whether the site answered at all. */
 function resultFor(error: FetchError | null, tried: readonly Candidate[], isLater: boolean): FetchResult {
   if (error === "all_tiers_failed") return isLater ? "abandoned" : "every_route_failed";
   if (tried.some(({ page }) => page !== null)) return "answered";
   return error === "too_large" ? "answered" : "abandoned";
 }
 
-/** Tells the profile of the host what the run showed, for later fetches; the answer does not wait for it. */
+/** Reports the run to the host profile, for later fetches; the answer does not wait for it. */
 function recordObservation({ log }: PipelineDeps, { ask, tried, hints, site, host }: RunState): void {
   const observation = observe(tried);
-  // A host that was never blocked has nothing to unlearn.
+  // A host that was never blocked has no profile to change.
   const isNews = tried.some(({ tier }) => isPremium(tier)) || hints.premium !== "unknown";
   if (observation === null || !isNews) return;
   const key = `${site} ${host}`;
@@ -310,7 +310,7 @@ function lastSeen(tried: readonly Candidate[]): Partial<PageRecord> {
   };
 }
 
-/** Reasons as a closed set, for a metric's label. */
+/** A reason as a label of a metric, from a closed set. */
 function folded(reason: string): string {
   const status = /^http_(\d)\d\d$/.exec(reason);
   return status ? `http_${status[1]}xx` : reason;

@@ -1,4 +1,4 @@
-/** What an attempt on a premium route costs, by the operator's price list. Whole millionths of a US dollar, no floats. */
+/** The price of an attempt on a premium route, by the operator's price list, in whole millionths of a US dollar. */
 import { toMicros } from "../../schemas/accounts.ts";
 import { PREMIUM_TIERS, type PremiumTier } from "../../schemas/fetch.ts";
 

@@ -1,11 +1,11 @@
 /**
  * Single flight: callers that ask the same question at the same time share one run of the work that answers it.
  *
- * A coalescer is the bookkeeping of that: which runs are under way, which callers each of them will answer, and which
- * callers wait until a run can start for them. It does no work and knows no clock: an actor keeps the record in its
- * state, starts what `started` names, and answers the callers it is given back. Pure functions of their arguments.
+ * A coalescer records which runs are under way, which callers each of them will answer, and which callers wait for a run.
+ * It does no work and has no clock: an actor keeps the record in its state, starts the runs in `started`, and answers the
+ * callers that are returned to it. Pure functions of their arguments.
  *
- * Law: every caller that joined is returned exactly once, by `complete`, by `remove`, or in `replaced`.
+ * Invariant: every caller that joined is returned exactly once, by `complete`, by `remove`, or in `replaced`.
  */
 import assert from "node:assert/strict";
 
@@ -18,11 +18,11 @@ export interface CoalescerRules<Caller, Request> {
    * request of the run after which they were left over; null for callers that have just joined.
    */
   readonly requestFor: (callers: readonly [Caller, ...Caller[]], previous: Request | null) => Request;
-  /** A caller that joins under an id that is already there takes the place of the earlier one. Default: none does. */
+  /** A caller that joins under the id of another caller replaces that caller. Default: no ids. */
   readonly idOf?: (caller: Caller) => string;
   /** Runs under way at once; a caller that none of them serves waits for its turn. Default: no limit. */
   readonly max_runs?: number;
-  /** Callers of one run; one more is not let in. Default: no limit. */
+  /** The most callers of one run; one more is refused. Default: no limit. */
   readonly max_callers?: number;
 }
 
@@ -66,7 +66,7 @@ export interface Joined<Caller, Request> {
   readonly replaced: Caller | null;
 }
 
-/** Lets a caller in. Null when the run that would answer it has as many callers as it may have. */
+/** Adds a caller. Null when the run that would answer it has its maximum of callers. */
 export function join<Caller, Request>(
   coalescer: Coalescer<Caller, Request>,
   rules: CoalescerRules<Caller, Request>,
@@ -89,7 +89,7 @@ export interface Completed<Caller, Request> {
   readonly coalescer: Coalescer<Caller, Request>;
   /** The request of the run that ended. */
   readonly request: Request;
-  /** Callers to answer with what the run came to, in the order in which they joined. */
+  /** Callers to answer with the result of the run, in the order in which they joined. */
   readonly served: readonly Caller[];
   /** Runs to start now: for callers of this run that it did not serve, and for those that waited. */
   readonly started: readonly Run<Request>[];
@@ -100,7 +100,7 @@ export function complete<Caller, Request>(
   coalescer: Coalescer<Caller, Request>,
   rules: CoalescerRules<Caller, Request>,
   run: number,
-  /** Whether what the run came to is the answer for this caller; otherwise another run starts for it. */
+  /** Whether the result of the run is the answer for this caller; otherwise another run starts for it. */
   isServed: (caller: Caller, request: Request) => boolean,
 ): Completed<Caller, Request> | null {
   const ended = coalescer.runs.find((each) => each.run === run);
@@ -124,7 +124,7 @@ export interface Removed<Caller, Request> {
   readonly abandoned: readonly Run<Request>[];
 }
 
-/** Takes callers out: their deadline has passed, or they went away. */
+/** Removes callers whose deadline has passed or that have cancelled. */
 export function remove<Caller, Request>(
   coalescer: Coalescer<Caller, Request>,
   leaves: (caller: Caller) => boolean,

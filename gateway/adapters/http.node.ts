@@ -10,7 +10,7 @@ import type { Head, Listen, Listening, Reply } from "../http.ts";
 import { normalizeIp } from "../client-ip.ts";
 
 const NAME = "node:http";
-/** A head must be whole by then. */
+/** The time for a complete request head. */
 const HEAD_MAX_MS = 10_000;
 /** Longer than load balancers keep theirs (60 s at AWS): a pool never picks a connection that is being closed. */
 const IDLE_MAX_MS = 75_000;
@@ -100,7 +100,7 @@ function listening(server: Server, state: State): Listening {
   };
 }
 
-/** This server reads bytes as Latin-1; in the port they are UTF-8, as they are on its twin. */
+/** This server reads bytes as Latin-1; in the port they are UTF-8, as with the other adapter. */
 const text = (latin1: string): string => {
   for (let at = 0; at < latin1.length; at++)
     if (latin1.charCodeAt(at) > 0x7f) return Buffer.from(latin1, "latin1").toString("utf8");
@@ -128,7 +128,7 @@ function headOf(req: IncomingMessage): Head {
 
 type Parties = Parameters<typeof exchange>[2];
 
-/** Connections that end with the answer they have: what came behind its request is not read as another. */
+/** Connections that end with their current answer: bytes after its request are not read as another request. */
 const ending = new WeakSet<Socket>();
 
 function serve(req: IncomingMessage, res: ServerResponse, state: State, parties: Parties): void {

@@ -1,7 +1,7 @@
 /**
  * The bundled demo site: pages about an invented island, so that a search on a fresh clone finds something that a browser
- * can open. Served only where the built-in index is the primary search; the service does not
- * fetch them from itself (its own address is no destination): their copies are in its cache from the start.
+ * can open. Served only where the built-in index is the primary search. The service does not fetch
+ * these pages, because its own address is a forbidden destination: copies of them are in its cache from the start.
  */
 import { Type } from "typebox";
 import { NOT_FOUND } from "../http-errors.ts";

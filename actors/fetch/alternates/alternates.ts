@@ -1,7 +1,7 @@
 /**
  * Which open copies of a page are searched for (allow_alternates), and when one counts as verified. Pure functions. A
- * copy never gets around a paywall: it must be published openly by a publisher of its own. A copy that is sold does not
- * count, nor what archives, caches and reader services show of a page that is sold.
+ * copy must not circumvent a paywall: it must be published openly by a publisher. A paid copy does not count, nor a paid
+ * page in an archive, a cache or a reader service.
  */
 import type { FetchError } from "../../../schemas/errors.ts";
 import type { ContentKind, PageRecord } from "../../../schemas/fetch.ts";
@@ -17,7 +17,7 @@ export type AlternateCause = "paywall" | "robots" | "gone" | "blocked";
 
 interface AlternateOptions {
   readonly allow_alternates: boolean;
-  /** With a list of routes no copy is searched for: a source is no route. */
+  /** A request with a list of routes searches for no copies, because sources are not in the list. */
   readonly tiers: readonly unknown[] | null;
 }
 
@@ -34,17 +34,17 @@ export function causeOf(
   return sold && (error === null || error === "http_401" || error === "http_402") ? "paywall" : null;
 }
 
-/** What is known of the page whose copy is searched for. */
+/** The known fields of the page whose copy is searched for. */
 export interface WantedPage {
   readonly url: string;
   readonly cause: AlternateCause;
-  /** Every address of it that is known, as `addressOf` writes them. */
+  /** All known addresses of the page, in the form of `addressOf`. */
   readonly addresses: readonly string[];
   readonly title: string | null;
   readonly language: string | null;
-  /** Word 5-grams of its beginning; null: too little of it is known to recognise a copy. */
+  /** Word 5-grams of its beginning; null: too few words are known to recognise a copy. */
   readonly lead: ReadonlySet<string> | null;
-  /** Its first words, for a search when it has no title. */
+  /** Its first words, which are searched when it has no title. */
   readonly opening: string;
   readonly doi: string | null;
   /** As the page declares them, or the error page in its place. None are guessed. */
@@ -53,7 +53,7 @@ export interface WantedPage {
   readonly more_than_chars: number;
 }
 
-/** The page as this run saw it, or as the cache has it from a time when it could be read. */
+/** The page of this run, or the cached page from a time when it could be read. */
 export interface KnownPage {
   readonly title: string | null;
   readonly text: string;
@@ -108,7 +108,7 @@ export function wantedOf(
 const MAX_QUERY_CHARS = 200;
 const MAX_CANDIDATES = 5;
 
-/** The search query; null when a copy could not be told from another text. */
+/** The search query; null when a copy could not be distinguished from other texts. */
 export function queryOf({ lead, title, opening }: WantedPage): string | null {
   if (lead === null) return null;
   const query = title !== null && wordsOf(title).length >= 3 ? title : opening;
@@ -117,7 +117,7 @@ export function queryOf({ lead, title, opening }: WantedPage): string | null {
 
 /**
  * Services that show pages of other sites: archives, caches, translators, readers that fetch a page for a user, and
- * services that remove paywalls. They do not publish those pages with a right of their own.
+ * services that remove paywalls. They have no right of their own to publish those pages.
  */
 const OTHERS_PAGES =
   /^(?:(?:[a-z0-9-]+\.)*(?:archive\.(?:org|is|today|ph|md|li|vn|fo)|archive-it\.org|webcitation\.org|perma\.cc|ghostarchive\.org|12ft\.[a-z]+|13ft\.[a-z]+|1ft\.io|smry\.ai|outline\.com|txtify\.it|removepaywalls?\.[a-z]+|paywallreader\.com|bypasspaywalls?\.[a-z]+|freedium\.[a-z]+|freedium-mirror\.[a-z]+|readmedium\.com|scribe\.rip|translate\.goog|jina\.ai|printfriendly\.com|proxysite\.com|sci-hub\.[a-z]+|libgen\.[a-z]+|z-lib\.[a-z]+)|webcache\.googleusercontent\.com|cc\.bingj\.com|translate\.google(?:\.[a-z]+)+|cachedview\.[a-z]+)$/i;

@@ -1,5 +1,5 @@
 /**
- * The tools of a search for an open copy: one polite GET, and the judgement of what may be a copy. Every request and
+ * The tools of a search for an open copy: one polite GET, and the check whether a document is a copy. Every request and
  * every verdict is recorded as an attempt. The sources that use them are sources.ts.
  */
 import { LRUCache } from "lru-cache";
@@ -184,7 +184,7 @@ export async function get(
   }
 }
 
-/** Extracts what may be a copy, judges it and records the verdict. */
+/** Extracts a candidate, checks it and records the verdict. */
 export async function assess(
   lookup: Lookup,
   source: AlternateSource,
@@ -239,7 +239,7 @@ export async function fetchCandidate(
   return assess(lookup, source, page, { content_type, kind, bytes: page.body }, verdictOf);
 }
 
-/** An article inside a feed or an API answer: judged as the page it makes, stored as it came. */
+/** An article in a feed or an API answer: checked as an HTML page, stored as received. */
 export async function assessEmbedded(
   lookup: Lookup,
   source: AlternateSource,
@@ -288,7 +288,7 @@ const ENVELOPE_FIELDS: ReadonlySet<string> = new Set(["cache-control", "expires"
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
-/** The HTML page for the extraction, from an embedded article and what its feed or API says of it. */
+/** The HTML page for the extraction: an embedded article with the metadata of its feed or API. */
 function asPage({ title, author, published, html }: EmbeddedArticle, url: string): string {
   const at_ms = Date.parse(published ?? "");
   const date = Number.isNaN(at_ms) ? null : new Date(at_ms).toISOString();
