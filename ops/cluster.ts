@@ -11,6 +11,7 @@ import { type Cluster, embedded, type ClusterDeps } from "../cluster/embedded.ts
 import { Fault } from "../cluster/ports/fault.ts";
 import type { RemoteTasks } from "../cluster/ports/role-workers.ts";
 import type { NodeAdmin, NodeDirectory } from "../cluster/ports/node-directory.ts";
+import { agreedSettings, agreeOnSettings } from "./agreed-settings.ts";
 import type { Config } from "./config.ts";
 import type { Log } from "../cluster/ports/log.ts";
 
@@ -75,12 +76,9 @@ async function isListening(host: string, port: number): Promise<boolean> {
   }
 }
 
-export async function join(
-  { cluster: { bus: address, roles } }: Config,
-  actors: readonly Actor[],
-  deps: ClusterDeps,
-): Promise<Membership> {
-  const { random, log } = deps;
+export async function join(config: Config, actors: readonly Actor[], deps: ClusterDeps): Promise<Membership> {
+  const { bus: address, roles } = config.cluster;
+  const { random, documents, log } = deps;
   const chance = Math.floor(random.next() * 2 ** 32).toString(36);
   const node = `${hostname().replaceAll(/[^A-Za-z0-9-]/g, "-")}-${process.pid}-${chance}`;
   if (address === "memory") {
@@ -109,6 +107,12 @@ export async function join(
     await Promise.allSettled([nodeDirectory.close(), leases.close(), bus.close()]);
   };
   try {
+    const agreement = await agreeOnSettings(agreedSettings(config, nodeDirectory.cluster), {
+      documents,
+      leases,
+      nodes: () => nodeDirectory.nodes(),
+      newId: () => node,
+    });
     const cluster = await distributed(owns ? actors : [], { ...deps, bus, leases }, { name: node, owns });
     return {
       cluster,
@@ -126,7 +130,10 @@ export async function join(
       },
       isShared: true,
       ownedPartitions: cluster.ownedPartitions,
-      announce: (admin) => nodeDirectory.serve(node, admin),
+      async announce(admin) {
+        await nodeDirectory.serve(node, admin);
+        await agreement.confirm();
+      },
       async claimSharedPort(host, port, at) {
         // With SO_REUSEPORT the system would give half of the connections to the other program.
         if (!(await isListening(host, port))) return;

@@ -35,6 +35,8 @@ export interface SettingSpec {
   readonly secret?: boolean;
   /** Must be the same on all nodes of a cluster. */
   readonly shared?: boolean;
+  /** A node whose value differs from that of the running nodes does not join: data or politeness would be wrong. */
+  readonly agreed?: boolean;
   readonly rule?: Rule;
   readonly default?: unknown;
 }

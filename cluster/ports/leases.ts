@@ -61,5 +61,7 @@ export interface Leases {
 
   /** A setting that must be equal on all nodes: stores the value if there is none, and answers the stored value. */
   agreeOn(name: string, value: string): Promise<string>;
+  /** Replaces the value of such a setting. Only while no node with another value runs. */
+  overrule(name: string, value: string): Promise<void>;
   close(): Promise<void>;
 }

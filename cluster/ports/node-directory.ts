@@ -43,6 +43,8 @@ export interface NodeAdmin {
 
 /** All methods throw Fault bus_unreachable and nothing else. */
 export interface NodeDirectory {
+  /** The name that keeps several clusters on one bus apart. */
+  readonly cluster: string;
   /** Answers requests for this node until the directory is closed. */
   serve(node: string, admin: NodeAdmin): Promise<void>;
   /** The reports of all nodes that answer within the time. */

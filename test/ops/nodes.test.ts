@@ -40,7 +40,8 @@ function shell(nodeDirectory: Partial<NodeDirectory>, environment: Record<string
       environment,
       config: () => readConfig(environment),
       openDocuments: async () => ({ ...documents, close: async () => {} }),
-      openNodeDirectory: async () => ({ close: async () => {}, ...nodeDirectory }) as NodeDirectory,
+      openNodeDirectory: async () =>
+        ({ cluster: "trawl", close: async () => {}, ...nodeDirectory }) as NodeDirectory,
       now: () => NOW_MS,
       out: (line) => void (output.out += `${line}\n`),
       err: (line) => void (output.err += `${line}\n`),
@@ -161,6 +162,17 @@ describe("trawl cluster rebuild", () => {
     });
   });
 
+  test("lets the documents move to a cluster of another name", async () => {
+    const { run, documents } = shell({ nodes: async () => [], wipe: async () => [] });
+    const settings = { "the cluster's name in TRAWL_BUS": "former" };
+    await documents.put("cluster", "settings", { id: "x", settings }, 0);
+    expect(await run("cluster", "rebuild")).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('belonged to the cluster "former"'),
+    });
+    expect(await documents.get("cluster", "settings")).toBeNull();
+  });
+
   test("while nodes run says how to go on, and does it with --force", async () => {
     let wiped = 0;
     const { run } = shell({
@@ -175,7 +187,7 @@ describe("trawl cluster rebuild", () => {
     expect(refused.err).toMatch(/while nodes run: a\. Stop them with trawl drain.*--force/);
     expect(await run("cluster", "rebuild", "--force", "--json")).toMatchObject({
       code: 0,
-      out: '{"removed":["trawl-WORK"],"nodes":["a"]}\n',
+      out: '{"removed":["trawl-WORK"],"nodes":["a"],"moved_from":null}\n',
     });
     expect(wiped).toBe(1);
   });

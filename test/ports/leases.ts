@@ -124,10 +124,12 @@ export function leasesSuite(
     expect(await leases.members()).not.toContain("three");
   });
 
-  test("keeps the first value of a shared setting", async () => {
+  test("keeps the first value of a shared setting until it is overruled", async () => {
     const { leases } = await connection;
     const name = `setting-${Date.now()}`;
     expect(await leases.agreeOn(name, "64")).toBe("64");
     expect(await leases.agreeOn(name, "32")).toBe("64");
+    await leases.overrule(name, "32");
+    expect(await leases.agreeOn(name, "64")).toBe("32");
   });
 }

@@ -102,6 +102,7 @@ export function faulty(link: Link, clock: Clock, random: Random, chances: Chance
     removePresence: (...args) => call("bus_unreachable", () => real.removePresence(...args)),
     members: () => call("bus_unreachable", () => real.members()),
     agreeOn: (...args) => real.agreeOn(...args),
+    overrule: (...args) => real.overrule(...args),
     close: async () => {},
   });
 

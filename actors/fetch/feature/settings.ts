@@ -29,6 +29,7 @@ export const SETTINGS = {
         minimum: 0,
         maximum: 3_600_000,
         shared: true,
+        agreed: true,
         description: "The least time between two requests to one domain.",
       }),
       max_concurrency: Type.Integer({
@@ -37,6 +38,7 @@ export const SETTINGS = {
         minimum: 1,
         maximum: 1_000,
         shared: true,
+        agreed: true,
         description: "The most concurrent requests to one domain.",
       }),
     },

@@ -52,6 +52,7 @@ export const SETTINGS = {
         minimum: 1,
         maximum: 10,
         shared: true,
+        agreed: true,
         description:
           "Requests to the filing system per second and egress, 1 to 10; clusters behind one address must divide it.",
       }),

@@ -71,6 +71,7 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000): MemoryLeases {
       if (!settings.has(name)) settings.set(name, value);
       return settings.get(name)!;
     },
+    overrule: async (name, value) => void settings.set(name, value),
     close: async () => {},
     wipe() {
       for (const map of [leases, members, settings]) map.clear();

@@ -187,6 +187,8 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
         return agreed;
       }),
 
+    overrule: (name, value) => reach(`change "${name}"`, async () => void (await settings.put(name, value))),
+
     close: () => link.close(),
   };
 }

@@ -48,6 +48,8 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
   }
 
   return {
+    cluster,
+
     serve: (node, { report, drain }) =>
       reach("answer for this node", async () => {
         nc.subscribe(all_nodes, {
