@@ -184,7 +184,7 @@ export function openapi({ routes, public_url, named }: About): object {
     info: {
       title: "Trawl",
       version: API_VERSION,
-      description: "A web fetch service: pages, PDFs and documents, by the plainest route that works.",
+      description: "A crawler service: searches the web, and fetches pages, PDFs and documents politely.",
     },
     servers: [{ url: public_url }],
     paths,

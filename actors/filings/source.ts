@@ -58,7 +58,7 @@ export function filingSource(deps: FilingSourceDeps): FilingSource {
       if (!isConfigured)
         return failed(
           "filings_not_configured",
-          "The filing system is not set up: the operator has to declare who asks",
+          "The filing system is not configured: the operator must set TRAWL_FILINGS_IDENTITY",
         );
       const digest = digestOf(hosts.urlOf(request));
       const ask_id = `${Math.floor(random.next() * 2 ** 48).toString(36)}.${clock.now()}`;

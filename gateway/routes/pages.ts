@@ -62,14 +62,14 @@ const page = (public_url: string, version: string): string => `<!doctype html>
   @media (prefers-color-scheme: dark) { body { background: #111; color: #ddd } pre { background: #222 } a { color: #9cf } }
 </style>
 <h1>Trawl</h1>
-<p>This is a web fetch service, version ${escaped(version)}. It is an HTTP API for programs: it gets a page, a PDF or a
-document politely, by the plainest route that works, and says which one did.</p>
+<p>This is a crawler service, version ${escaped(version)}: an HTTP API for programs. It searches the web, and fetches pages,
+PDFs and documents politely. Each answer lists the routes that were tried.</p>
 <pre>curl ${escaped(public_url)}/v1/fetch \\
   -H "Authorization: Bearer $TRAWL_KEY" \\
   -d '{"url": "https://example.org/"}'</pre>
 <p>Keys are issued by the operator: <code>npx trawl key create --project default</code>.</p>
 <ul>
-  <li><a href="/openapi.json">/openapi.json</a>: every operation and its shapes</li>
-  <li><a href="/health">/health</a>, <a href="/ready">/ready</a>: whether it is up, whether it can work</li>
+  <li><a href="/openapi.json">/openapi.json</a>: every operation with its schemas</li>
+  <li><a href="/health">/health</a>, <a href="/ready">/ready</a>: whether the service is up and ready</li>
 </ul>
 `;

@@ -31,7 +31,7 @@ function describe(memory: DomainMemory): string[] {
   const { domain, min_delay_ms, max_concurrency, in_flight, waiting, failures, skip_until, paused_until } =
     memory;
   return [
-    `${domain}: one start in ${min_delay_ms} ms, ${in_flight} of ${max_concurrency} slots taken, ${waiting} waiting`,
+    `${domain}: ${min_delay_ms} ms between requests, ${in_flight} of ${max_concurrency} slots in use, ${waiting} callers waiting`,
     `failed fetches in a row: ${failures}${skip_until === null ? "" : `; skipped until ${skip_until}`}`,
     ...(paused_until === null ? [] : [`closed by Retry-After until ${paused_until}`]),
     ...memory.dead_hosts.map(({ host, until }) => `${host} does not exist, until ${until}`),

@@ -139,7 +139,7 @@ describe("a variable", () => {
       "Größe contact@company.com",
     ].map((identity): [Record<string, string>, string] => [
       { TRAWL_FILINGS_IDENTITY: identity },
-      'TRAWL_FILINGS_IDENTITY must be who asks and an e-mail address, as "Company name contact@company.com"',
+      'TRAWL_FILINGS_IDENTITY must be a company name and an e-mail address, as "Company name contact@company.com"',
     ]),
     [
       { TRAWL_FILINGS_IDENTITY: "Company name contact@company.example" },

@@ -72,7 +72,7 @@ test("shows a domain as text, clears it with --clear, and reports that", async (
   expect(await run("domain", "www.example.org")).toEqual({
     code: 0,
     out: [
-      "example.org: one start in 500 ms, 1 of 2 slots taken, 3 waiting",
+      "example.org: 500 ms between requests, 1 of 2 slots in use, 3 callers waiting",
       "failed fetches in a row: 4; skipped until 2026-11-21T12:30:00.000Z",
       "closed by Retry-After until 2026-11-21T12:01:00.000Z",
       "old.example.org does not exist, until 2026-11-21T18:00:00.000Z",
@@ -88,7 +88,7 @@ test("shows a domain as text, clears it with --clear, and reports that", async (
   expect(cleared).toBe(false);
   expect(await run("domain", "example.org", "--clear")).toEqual({
     code: 0,
-    out: "example.org: one start in 500 ms, 0 of 2 slots taken, 0 waiting\nfailed fetches in a row: 0",
+    out: "example.org: 500 ms between requests, 0 of 2 slots in use, 0 callers waiting\nfailed fetches in a row: 0",
     err: "Cleared failures, skips, dead hosts and host profiles of example.org.",
   });
   expect(await run("domain")).toMatchObject({ code: 2 });

@@ -9,7 +9,7 @@ const CONTACT: Rule = {
     /^[^\s@][^@]* [^\s@<>()]+@[^\s@]+\.[a-z0-9-]{2,}$/i.test(text) &&
     !/http/i.test(text),
   expected:
-    'who asks and an e-mail address, as "Company name contact@company.com": plain letters, one address, no URL',
+    'a company name and an e-mail address, as "Company name contact@company.com": plain letters, one address, no URL',
 };
 const EGRESS_NAME: Rule = {
   fits: (text) => /^[a-z0-9][a-z0-9._-]{0,62}$/i.test(text),

@@ -24,7 +24,7 @@ export interface OperationDeps {
 
 const NOT_CONFIGURED = failure(
   "filings_not_configured",
-  "The filing system is not turned on here: the operator sets TRAWL_FILINGS_IDENTITY",
+  "The filing system is not configured: the operator must set TRAWL_FILINGS_IDENTITY",
 );
 
 /** The parsed request, or the error it is answered with before any document is requested. */
