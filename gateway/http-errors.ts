@@ -3,8 +3,10 @@
  * only a Fault of an engine or a bug.
  */
 import type { Fault } from "../cluster/ports/fault.ts";
+import { type StoreFailure, storeFailureOf } from "../cluster/ports/store-failure.ts";
 import { fromMicros, type QuotaCategory } from "../schemas/accounts.ts";
 import type { Reply } from "./http.ts";
+import type { FailingStore } from "./store-health.ts";
 import type { Mistake } from "./validate.ts";
 
 type Headers = Readonly<Record<string, string>>;
@@ -73,13 +75,28 @@ export const internalError = (request_id: string): Reply =>
 export const unavailable = (message: string, retry_after_s = 1): Reply =>
   detail(503, message, { "Retry-After": String(retry_after_s) });
 
+const STORE_FAILURES = {
+  full: "is full",
+  read_only: "is read-only",
+  access_denied: "refuses this service",
+  unavailable: "is briefly unavailable",
+} as const satisfies Record<StoreFailure, string>;
+
+const storeSentence = (store: string, problem: unknown): string =>
+  `${store} ${STORE_FAILURES[storeFailureOf(problem)]}, try again`;
+
+/** 503 with the store and why it refuses, without addresses or paths. */
+export const storeUnavailable = ({ store, problem }: FailingStore): Reply =>
+  unavailable(storeSentence(store === "documents" ? "document storage" : "object storage", problem), 5);
+
 /** The reply for a Fault. It never shows the message, which may name hosts. */
-export function ofFault({ code }: Fault, request_id: string): Reply {
+export function ofFault(fault: Fault, request_id: string): Reply {
+  const { code } = fault;
   switch (code) {
     case "documents_unreachable":
-      return unavailable("document storage is briefly unavailable, try again");
+      return unavailable(storeSentence("document storage", fault));
     case "bodies_unreachable":
-      return unavailable("object storage is briefly unavailable, try again");
+      return unavailable(storeSentence("object storage", fault));
     case "body_damaged":
       return unavailable("a stored body is missing or damaged, fetch it again");
     case "bus_unreachable":

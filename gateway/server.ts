@@ -31,10 +31,12 @@ import {
   NOT_FOUND,
   ofFault,
   RATE_LIMITED,
+  storeUnavailable,
   tooLarge,
   unavailable,
 } from "./http-errors.ts";
 import { requestIds } from "./request-id.ts";
+import { StoreFailing, type StoreHealth } from "./store-health.ts";
 import { type Answer, type RouteMatch, type PathRoutes, type Route, router } from "./route.ts";
 import { pathReader, queryReader, type ReadResult, readJson, shape } from "./validate.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
@@ -46,6 +48,8 @@ interface ServerDeps {
   readonly metering: Metering;
   /** Rate limits shared by several gateways. Without it this gateway counts on its own. */
   readonly rates?: Rates;
+  /** Whether the stores take writes. Default: they do. */
+  readonly stores?: StoreHealth;
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: Metrics;
@@ -97,6 +101,7 @@ export function server({
   identify,
   metering,
   rates,
+  stores,
   clock,
   random,
   metrics,
@@ -263,6 +268,8 @@ export function server({
     const refusal =
       (category && categoryRefused(caller, category)) ?? route.authorize?.(authenticatedCall) ?? null;
     if (refusal) return finish(context, refusal, caller, limit);
+    const failing = isWriting(route) ? stores?.failing() : null;
+    if (failing) return finish(context, storeUnavailable(failing), caller, limit);
     let claim: QuotaClaim | null = null;
     try {
       // Each item of a batch is limited when it runs; the route itself refuses what could not run at all.
@@ -273,7 +280,10 @@ export function server({
         const spent = category && spendRefused(caller, now_ms);
         if (spent) return limited(context, spent, "allowance", caller, limit);
       }
-      const answer: Answer = await route.handle(authenticatedCall);
+      const handling = route.handle(authenticatedCall);
+      const answer: Answer = await (stores && isWriting(route)
+        ? stores.orFailing(Promise.resolve(handling))
+        : handling);
       claim?.settle(answer.bill !== undefined);
       if (answer.bill) metering.count(caller.meter, answer.bill);
       // The answer's own header tells what it left.
@@ -295,6 +305,7 @@ export function server({
       log.warn(problem.message, { request_id, route: compiled.duration.route, code: problem.code });
       return ofFault(problem, request_id);
     }
+    if (problem instanceof StoreFailing) return storeUnavailable(problem.failing);
     log.error("A route broke", { request_id, route: compiled.duration.route, problem });
     return internalError(request_id);
   }
@@ -398,6 +409,10 @@ export function server({
     },
   };
 }
+
+/** Whether an answer depends on something that has to be stored first. */
+const isWriting = ({ method, category }: Route): boolean =>
+  category !== null || method === "POST" || method === "DELETE";
 
 type LimitCheck = { readonly refusal: Reply } | { readonly limit: string };
 

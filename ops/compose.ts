@@ -29,6 +29,7 @@ import { ownEndpoints } from "./own-endpoints.ts";
 import { openRequestAudit } from "./request-audit.ts";
 import { stopSteps } from "./stop-steps.ts";
 import { claimData, dataPath, openBlobs, openDocuments } from "./stores.ts";
+import { PROBES, type StoreWatch, watchStores } from "./store-watch.ts";
 
 /** A node that runs. */
 export interface Running {
@@ -58,7 +59,7 @@ const CRASH_STOP_MS = 5_000;
 const REPORT_MS = 10_000;
 const CLOSE_MS = 5_000;
 /** Collections with an expiry date that belong to no feature. */
-const EXPIRING = ["body_refs", "body_grants", "request_audit"];
+const EXPIRING = ["body_refs", "body_grants", "request_audit", PROBES];
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
@@ -129,6 +130,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     opened,
     membership,
     usage,
+    storeWatch: context.storeWatch,
     draining: () => draining,
     metrics: { content_type: metrics.contentType, render: () => metrics.render() },
   });
@@ -216,13 +218,17 @@ async function openContext(
   config: Config,
   { metrics, log, clock, ask, remoteTasks, node }: Given,
   closers: Closers,
-): Promise<FeatureContext> {
+): Promise<FeatureContext & { readonly storeWatch: StoreWatch }> {
   const isWorker = config.cluster.roles.includes("worker");
   const random = systemRandom();
-  const documents = await openDocuments(config);
-  closers.push(() => documents.close());
-  const blobs = await openBlobs(config);
-  closers.push(() => blobs.close());
+  const openedDocuments = await openDocuments(config);
+  closers.push(() => openedDocuments.close());
+  const openedBlobs = await openBlobs(config);
+  closers.push(() => openedBlobs.close());
+  const stores = { documents: openedDocuments, blobs: openedBlobs };
+  const storeWatch = watchStores({ ...stores, clock, random, metrics, log });
+  closers.push(async () => storeWatch.close());
+  const { documents, blobs } = storeWatch;
   const rule = destination({ allow: config.egress.allow, own: ownEndpoints(config) });
   const egress = undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers });
   closers.push(() => egress.close());
@@ -243,6 +249,7 @@ async function openContext(
     log,
     documents,
     blobs,
+    storeWatch,
     destination: rule,
     unreserved_destination: rule,
     egress,

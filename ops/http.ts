@@ -18,12 +18,14 @@ import { server } from "../gateway/server.ts";
 import { Quota } from "../schemas/accounts.ts";
 import type { Membership } from "./cluster.ts";
 import type { FeatureContext, OpenFeature } from "./feature.ts";
+import type { StoreWatch } from "./store-watch.ts";
 
 interface HttpDeps {
   readonly context: FeatureContext;
   readonly opened: readonly OpenFeature[];
   readonly membership: Membership;
   readonly usage: Metering;
+  readonly storeWatch: StoreWatch;
   readonly draining: () => boolean;
   readonly metrics: StatusRoutesDeps["metrics"];
 }
@@ -44,7 +46,7 @@ export interface HttpServers {
 }
 
 export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
-  const { context, opened, membership, usage } = deps;
+  const { context, opened, membership, usage, storeWatch } = deps;
   const { config, documents, clock, random, metrics, log, ask } = context;
   const { isShared } = membership;
   const { host, port } = config.gateway;
@@ -59,7 +61,7 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   const find = (key_sha256: string) => findGrant(documents, key_sha256);
   const identify = authenticator({ find, metering: usage, clock });
   const rates = isShared ? { rates: sharedRates({ ask, clock, metrics }) } : {};
-  const serverDeps = { identify, metering: usage, ...rates, clock, random, metrics, log };
+  const serverDeps = { identify, metering: usage, ...rates, stores: storeWatch, clock, random, metrics, log };
   const open = (routes: readonly Route[], at_port: number, isSharing: boolean): Promise<Listening> => {
     const { admit, failed } = server({ ...serverDeps, routes });
     return listen(admit, { host, port: at_port, shared: isSharing, failed });
@@ -94,12 +96,13 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
 }
 
 /** What every node answers. */
-function statusOf({ context, opened, membership, draining, metrics }: HttpDeps): readonly Route[] {
-  const { documents, blobs, version, clock } = context;
+function statusOf(deps: HttpDeps): readonly Route[] {
+  const { context, opened, membership, storeWatch, draining, metrics } = deps;
+  const { version, clock } = context;
   const checks = {
-    documents: { ping: () => documents.ping(), gates: true },
+    documents: { ping: storeWatch.ping.documents, gates: true },
     ...membership.checks,
-    object_storage: { ping: () => blobs.ping(), gates: false },
+    object_storage: { ping: storeWatch.ping.object_storage, gates: true },
     ...Object.assign({}, ...opened.map((feature) => feature.checks)),
   };
   return statusRoutes({ checks, draining, version, clock, ...(metrics && { metrics }) });

@@ -30,6 +30,7 @@ export const METRICS = {
     labels: [],
   },
   trawl_http_server_info: { kind: "gauge", help: "Which HTTP adapter serves", labels: ["name"] },
+  trawl_store_failing: { kind: "gauge", help: "1 while a store refuses writes", labels: ["store"] },
   trawl_auth_failures_total: {
     kind: "counter",
     help: "Requests refused because of their key",

@@ -4,6 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 import type { Clock } from "../../cluster/ports/clock.ts";
+import { storeFailureOf } from "../../cluster/ports/store-failure.ts";
 import { json, NOT_FOUND } from "../http-errors.ts";
 import { openRoute, type Route } from "../route.ts";
 
@@ -33,11 +34,12 @@ const Health = Type.Object({ status: Type.Literal("ok") });
 
 export const Ready = Type.Object({
   status: Type.Enum(["ready", "not_ready"]),
-  /** By dependency. */
-  checks: Type.Record(Type.String(), Type.Enum(["ok", "unavailable"])),
+  /** By dependency; of a store that refuses writes, why. */
+  checks: Type.Record(Type.String(), Type.Enum(["ok", "full", "read_only", "access_denied", "unavailable"])),
   version: Type.String(),
 });
 type Ready = Static<typeof Ready>;
+type CheckState = Ready["checks"][string];
 
 export function statusRoutes({
   checks,
@@ -49,17 +51,11 @@ export function statusRoutes({
   let pinged_ms = -Infinity;
   let pings: Promise<Ready["checks"]> = Promise.resolve({});
 
-  async function isAnswering({ ping }: Check): Promise<boolean> {
-    const timedOut = Promise.withResolvers<false>();
-    const timer = clock.at(clock.now() + PING_WAIT_MS, () => timedOut.resolve(false));
+  async function stateOf({ ping }: Check): Promise<CheckState> {
+    const timedOut = Promise.withResolvers<CheckState>();
+    const timer = clock.at(clock.now() + PING_WAIT_MS, () => timedOut.resolve("unavailable"));
     try {
-      return await Promise.race([
-        ping().then(
-          () => true,
-          () => false,
-        ),
-        timedOut.promise,
-      ]);
+      return await Promise.race([ping().then(() => "ok" as const, storeFailureOf), timedOut.promise]);
     } finally {
       timer[Symbol.dispose]();
     }
@@ -67,7 +63,7 @@ export function statusRoutes({
 
   async function pingAll(): Promise<Ready["checks"]> {
     const entries = Object.entries(checks).map(
-      async ([name, check]) => [name, (await isAnswering(check)) ? "ok" : "unavailable"] as const,
+      async ([name, check]) => [name, await stateOf(check)] as const,
     );
     return Object.fromEntries(await Promise.all(entries));
   }
