@@ -3,9 +3,7 @@
  * identifier is part of the answer, with HTTP 200; a parameter of a wrong type is HTTP 422. The service decides how and
  * when the filing system is asked.
  */
-import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import type { YieldToEventLoop } from "../../../cluster/ports/event-loop.ts";
-import type { Clock } from "../../../cluster/ports/clock.ts";
 import { type FetchAnswer, FetchResponse } from "../../../schemas/fetch.ts";
 import {
   CallOptionsQuery,
@@ -29,11 +27,13 @@ import type { BatchKind } from "../../../gateway/batch.ts";
 import type { Bill } from "../../../schemas/accounts.ts";
 import { withDeadline, WAIT_MS } from "../../../gateway/with-deadline.ts";
 import { invalid, json, JSON_TYPE, timedOut } from "../../../gateway/http-errors.ts";
-import type { BodyGrants } from "../../../gateway/body-access.ts";
 import { type Answer, type Call, type Route, route } from "../../../gateway/route.ts";
-import { responseOf, textsOf, WAIT_BEYOND_TIMEOUT_MS } from "../../fetch/feature/routes.ts";
-import type { Metrics } from "../../../cluster/ports/metrics.ts";
-import type { Log } from "../../../cluster/ports/log.ts";
+import {
+  type FetchServices,
+  responseOf,
+  textsOf,
+  WAIT_BEYOND_TIMEOUT_MS,
+} from "../../fetch/feature/routes.ts";
 
 /** The caller's project and lane, and the moment at which the caller stops waiting. */
 interface FilingsCaller {
@@ -89,14 +89,11 @@ export interface FilingsApi {
   ) => Promise<FilingsDocumentResult>;
 }
 
-export interface FilingsRouteDeps {
+export interface FilingsRouteDeps extends Pick<
+  FetchServices,
+  "decode" | "blobs" | "bodyGrants" | "clock" | "metrics" | "log"
+> {
   readonly filings: FilingsApi;
-  readonly decode: (bytes: Buffer, charset: string) => string;
-  readonly blobs: Blobs;
-  readonly bodyGrants: BodyGrants;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  readonly log: Log;
   readonly yieldToEventLoop: YieldToEventLoop;
 }
 
