@@ -5,6 +5,7 @@
  * process, any other is an envelope on the stream SYNC; a tell is an envelope on WORK. partition.ts reads them.
  */
 import type { Actor } from "./actor.ts";
+import { type ClockSkew, clockSkew } from "./clock-skew.ts";
 import { type Cluster, type ClusterDeps } from "./embedded.ts";
 import { generations } from "./generation.ts";
 import { node } from "./node.ts";
@@ -51,6 +52,8 @@ export interface DistributedCluster extends Cluster {
   readonly ownedPartitions: () => readonly Pick<PartitionLease, "partition" | "epoch">[];
   /** The number of partitions that no node owns and none is about to claim: asks for their keys are refused. */
   readonly desertedPartitions: () => number;
+  /** How far this node's clock is from the cluster's. */
+  readonly clockSkew: Pick<ClockSkew, "skew_ms" | "isTooLarge">;
 }
 
 const RESEND_CHECK_MS = 1_000;
@@ -112,6 +115,17 @@ export async function distributed(
     for (const { checkStrandedSoon } of state.partitions.values()) checkStrandedSoon();
   });
 
+  const skew = clockSkew({
+    clock,
+    leases,
+    metrics,
+    log,
+    nodeName,
+    ownsNothing: () => state.partitions.size === 0,
+  });
+  // A node whose clock is wrong claims nothing.
+  await skew.first;
+  const mayOwn = (): boolean => !skew.isTooLarge();
   const partitionOwner = owns
     ? ownership(
         nodeName,
@@ -120,6 +134,7 @@ export async function distributed(
           leases,
           metrics,
           log,
+          mayOwn,
           async claimTerms() {
             const survey = await watch.refresh();
             return { survey, terms: await claimTerms(survey) };
@@ -139,6 +154,7 @@ export async function distributed(
     timer[Symbol.dispose]();
     resendTimer?.[Symbol.dispose]();
     watch.stop();
+    skew.stop();
     for (const token of state.outstanding.keys())
       resolveAsk(state, token, { fault: new Fault("no_answer", "Cannot answer: this node has stopped") });
     await state.inbox.close();
@@ -152,6 +168,7 @@ export async function distributed(
     partitions: () => (partitionOwner?.partitions() ?? []).map(({ partition }) => partition),
     ownedPartitions: () => partitionOwner?.partitions() ?? [],
     desertedPartitions: () => watch.deserted(),
+    clockSkew: skew,
     stats: () => ({ ...localNode.stats(), pending_asks: state.pending.size() }),
   };
 }

@@ -112,6 +112,11 @@ export function ownership(
 /** Claims and hands off once; never two rounds at a time. True: something this node should own is not owned yet. */
 async function round(state: OwnershipState): Promise<boolean> {
   const { leases, nodeName, partitions } = state;
+  if (!state.mayOwn()) {
+    await leases.removePresence(nodeName);
+    for (const owned of partitions.values()) void handOff(state, owned);
+    return false;
+  }
   await leases.announcePresence(nodeName);
   const members = await leases.members();
   // A list without this node is older than its presence.

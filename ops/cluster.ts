@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { hostname } from "node:os";
 import type { Actor } from "../cluster/actor.ts";
-import { distributed } from "../cluster/distributed.ts";
+import { distributed, type DistributedCluster } from "../cluster/distributed.ts";
 import { type Cluster, embedded, type ClusterDeps } from "../cluster/embedded.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { RemoteTasks } from "../cluster/ports/role-workers.ts";
@@ -21,6 +21,8 @@ export interface Membership {
   readonly node: string;
   /** What /ready asks, by name. */
   readonly checks: Readonly<Record<string, { readonly ping: () => Promise<void>; readonly gates: boolean }>>;
+  /** How far this node's clock is ahead of the cluster's; null: there is no other node, or it is not known. */
+  readonly clock_skew_ms: () => number | null;
   /** Whether other nodes listen on the same port. */
   readonly isShared: boolean;
   readonly ownedPartitions: () => readonly { readonly partition: number; readonly epoch: number }[];
@@ -76,6 +78,12 @@ async function isListening(host: string, port: number): Promise<boolean> {
   }
 }
 
+const roundedOrNull = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));
+
+function assertClock({ isTooLarge, skew_ms }: DistributedCluster["clockSkew"]): void {
+  if (isTooLarge()) throw new Error(`This node's clock is ${skew_ms()} ms away from the cluster's`);
+}
+
 export async function join(config: Config, actors: readonly Actor[], deps: ClusterDeps): Promise<Membership> {
   const { bus: address, roles } = config.cluster;
   const { random, documents, log } = deps;
@@ -87,6 +95,7 @@ export async function join(config: Config, actors: readonly Actor[], deps: Clust
       cluster,
       node,
       checks: {},
+      clock_skew_ms: () => null,
       isShared: false,
       ownedPartitions: () => [],
       announce: async () => {},
@@ -127,7 +136,9 @@ export async function join(config: Config, actors: readonly Actor[], deps: Clust
           },
           gates: true,
         },
+        clock: { ping: async () => assertClock(cluster.clockSkew), gates: true },
       },
+      clock_skew_ms: () => roundedOrNull(cluster.clockSkew.skew_ms()),
       isShared: true,
       ownedPartitions: cluster.ownedPartitions,
       async announce(admin) {

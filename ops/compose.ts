@@ -173,6 +173,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
         status_address: http.status_address ?? http.listening().address,
         started_ms,
         draining,
+        clock_skew_ms: membership.clock_skew_ms(),
         partitions: membership.ownedPartitions(),
         active_actors: Object.values(activations).reduce((sum, count) => sum + count, 0),
         background_works: running_work,

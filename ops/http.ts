@@ -105,7 +105,8 @@ function statusOf(deps: HttpDeps): readonly Route[] {
     object_storage: { ping: storeWatch.ping.object_storage, gates: true },
     ...Object.assign({}, ...opened.map((feature) => feature.checks)),
   };
-  return statusRoutes({ checks, draining, version, clock, ...(metrics && { metrics }) });
+  const { clock_skew_ms } = membership;
+  return statusRoutes({ checks, draining, version, clock, clock_skew_ms, ...(metrics && { metrics }) });
 }
 
 /** What a gateway answers. */

@@ -3,6 +3,7 @@
  * and what the domain learns from each answer. Pure functions: no clock, no bus, no store, no queue.
  */
 import assert from "node:assert/strict";
+import { MAX_SKEW_MS } from "../../cluster/clock-skew.ts";
 import type { FetchOutcome, SlotAnswer, SlotRelease, SlotRequest } from "../../schemas/domain.ts";
 
 export interface PolitenessLimits {
@@ -114,6 +115,9 @@ const MIN_SEND_DELAYS = 3;
 
 /** Clocks count whole milliseconds: an event stamped t happened before t + 1, so a wait counted from it ends later. */
 const CLOCK_STEP_MS = 1;
+
+/** Clocks of two owner nodes differ by less; a clock that runs away is noticed within a second. */
+const SKEW_MARGIN_MS = MAX_SKEW_MS + SECOND_MS;
 
 /** A stored start counts as recent within this time, however much the clocks of two nodes differ. */
 const RECENT_START_MS = MINUTE_MS;
@@ -353,6 +357,12 @@ export function clear(politeness: Politeness): Politeness {
   return { ...politeness, failures: 0, failed_fetch_ids: [], skip_until_ms: 0, nxdomains: [] };
 }
 
+/** A Retry-After was stored by a clock that may be behind this one: it ends later by as much. */
+function restoredPause({ paused_until_ms }: Politeness, now_ms: number): number {
+  const until_ms = paused_until_ms + SKEW_MARGIN_MS;
+  return until_ms > now_ms ? Math.min(until_ms, now_ms + MAX_PAUSE_MS) : paused_until_ms;
+}
+
 /**
  * The stored state at activation, perhaps on another node with another clock. A recent start counts as one made now:
  * the delay is at most one too long, never too short. No stored time closes the domain for longer than its rule allows.
@@ -380,7 +390,11 @@ export function restore(
     leases: leases.slice(-limits.max_concurrency),
     last_start_ms: isRecent ? now_ms : last_start_ms,
     backed_off_at_ms: Math.min(snapshot.backed_off_at_ms, now_ms),
-    paused_until_ms: Math.min(snapshot.paused_until_ms, now_ms + MAX_PAUSE_MS),
+    paused_until_ms: restoredPause(snapshot, now_ms),
+    crawl_delays: snapshot.crawl_delays.map((delay) => ({
+      ...delay,
+      until_ms: Math.min(delay.until_ms, now_ms + CRAWL_DELAY_TTL_MS),
+    })),
     skip_until_ms: Math.min(snapshot.skip_until_ms, now_ms + SKIPS_MS.at(-1)!),
     nxdomains: snapshot.nxdomains.map((name) => ({
       ...name,

@@ -4,12 +4,19 @@
  */
 import { actor } from "../../cluster/actor.ts";
 import { HostProfile as Contract } from "../../schemas/fetch.ts";
-import { recall, type HostProfile, EMPTY_PROFILE, recordObservation, viewOf } from "./host-profile.ts";
+import {
+  recall,
+  type HostProfile,
+  EMPTY_PROFILE,
+  recordObservation,
+  restoreProfile,
+  viewOf,
+} from "./host-profile.ts";
 
 export const hostProfileActor = () =>
   actor(Contract)<HostProfile, HostProfile>({
     persist: (state) => state,
-    activate: (snapshot) => snapshot ?? EMPTY_PROFILE,
+    activate: (snapshot, { now_ms }) => (snapshot ? restoreProfile(snapshot, now_ms) : EMPTY_PROFILE),
     passivate_after_ms: 60_000,
     on: {
       recall: ({ state, now_ms }) => recall(state, now_ms),

@@ -33,6 +33,13 @@ const REQUIRED_MS = 24 * 3_600_000;
 /** As long as the longest skip of a domain. */
 const REFUSED_MS = 6 * 3_600_000;
 
+/** The stored profile at activation, perhaps on a node with another clock: nothing is believed for longer than its rule allows. */
+export const restoreProfile = (profile: HostProfile, now_ms: number): HostProfile => ({
+  ...profile,
+  required_until_ms: Math.min(profile.required_until_ms, now_ms + REQUIRED_MS),
+  refused_until_ms: Math.min(profile.refused_until_ms, now_ms + REFUSED_MS),
+});
+
 /** The observation of a finished run about its host; null: none. */
 export function observe(tried: readonly Tried[]): Observation | null {
   const attemptsOn = (tiers: readonly string[]) => tried.filter(({ tier }) => tiers.includes(tier));

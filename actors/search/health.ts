@@ -49,6 +49,17 @@ export function recordReport(health: Health, report: InstanceReport, now_ms: num
     : { ...health, failures: health.failures + 1 };
 }
 
+/** Stored healths at activation, perhaps on a node with another clock: none is suspended for longer than its rule allows. */
+export function restoreHealths(healths: HealthByInstance, now_ms: number): HealthByInstance {
+  const limit_ms = now_ms + MAX_RETRY_AFTER_MS;
+  return Object.fromEntries(
+    Object.entries(healths).map(([name, health]) => [
+      name,
+      { ...health, until_ms: Math.min(health.until_ms, limit_ms) },
+    ]),
+  );
+}
+
 /** The next instance that is not suspended, in turn after the last one; null: none. */
 export function nextInstance(
   names: readonly string[],

@@ -5,7 +5,7 @@
  */
 import { actor } from "../../cluster/actor.ts";
 import { Instances } from "../../schemas/search.ts";
-import { type HealthByInstance, HEALTHY, nextInstance, recordReport } from "./health.ts";
+import { type HealthByInstance, HEALTHY, nextInstance, recordReport, restoreHealths } from "./health.ts";
 
 interface State {
   healths: HealthByInstance;
@@ -17,7 +17,7 @@ export const searchInstancesActor = (names: readonly string[]) =>
   actor(Instances)<State, HealthByInstance>({
     persist: ({ healths }) => healths,
     // Instances that are no longer configured are removed with the next change.
-    activate: (snapshot) => ({ healths: snapshot ?? NONE, last: null }),
+    activate: (snapshot, { now_ms }) => ({ healths: restoreHealths(snapshot ?? NONE, now_ms), last: null }),
     passivate_after_ms: 10 * 60_000,
     on: {
       next(turn, { except }) {

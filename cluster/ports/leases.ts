@@ -20,6 +20,18 @@ export type Renewal =
  */
 export const presenceTtlMs = (ttl_ms: number): number => Math.round((ttl_ms * 2) / 3);
 
+/** What one node's clock said when it was compared last. */
+export interface ClockReading {
+  readonly node: string;
+  /** Another one for each comparison of a node. */
+  readonly id: number;
+  /** The node's clock when it sent the reading, minus the store's clock when it stored it: too small by the way there. */
+  readonly ahead_ms: number;
+}
+
+/** A reading older than this is forgotten with its node. */
+export const CLOCK_READING_TTL_MS = 10_000;
+
 /** The lease store at one moment. */
 export interface LeaseSurvey {
   /** Which store it is: another one after its data was lost and it was created again. */
@@ -58,6 +70,9 @@ export interface Leases {
   announcePresence(node: string): Promise<void>;
   removePresence(node: string): Promise<void>;
   members(): Promise<readonly string[]>;
+
+  /** Stores what this node's clock says, and answers the last reading of each node, this one's too. */
+  compareClocks(node: string, clock_ms: number): Promise<readonly ClockReading[]>;
 
   /** A setting that must be equal on all nodes: stores the value if there is none, and answers the stored value. */
   agreeOn(name: string, value: string): Promise<string>;

@@ -16,6 +16,8 @@ export interface NodeReport {
   /** Unix milliseconds. */
   readonly started_ms: number;
   readonly draining: boolean;
+  /** How far its clock is ahead of the cluster's, negative: behind; null: not measured. From 2 s on it owns nothing. */
+  readonly clock_skew_ms: number | null;
   readonly partitions: readonly { readonly partition: number; readonly epoch: number }[];
   /** Activations, background works in progress, and asks of this node that have no reply yet. */
   readonly active_actors: number;

@@ -22,6 +22,8 @@ export interface StatusRoutesDeps {
   readonly draining: () => boolean;
   readonly version: string;
   readonly clock: Clock;
+  /** Default: there is no cluster whose clock this node's could differ from. */
+  readonly clock_skew_ms?: () => number | null;
   /** What /metrics answers; left out, there is no such page. */
   readonly metrics?: { readonly content_type: string; readonly render: () => Promise<string> };
 }
@@ -36,6 +38,8 @@ export const Ready = Type.Object({
   status: Type.Enum(["ready", "not_ready"]),
   /** By dependency; of a store that refuses writes, why. */
   checks: Type.Record(Type.String(), Type.Enum(["ok", "full", "read_only", "access_denied", "unavailable"])),
+  /** How far this node's clock is ahead of the cluster's, in milliseconds; absent: not measured, or there is no other node. */
+  clock_skew_ms: Type.Optional(Type.Integer()),
   version: Type.String(),
 });
 type Ready = Static<typeof Ready>;
@@ -46,6 +50,7 @@ export function statusRoutes({
   draining,
   version,
   clock,
+  clock_skew_ms = () => null,
   metrics,
 }: StatusRoutesDeps): readonly Route[] {
   let pinged_ms = -Infinity;
@@ -75,7 +80,9 @@ export function statusRoutes({
     }
     const results = await pings;
     const missing = Object.entries(checks).some(([name, { gates }]) => gates && results[name] !== "ok");
-    return { status: missing || draining() ? "not_ready" : "ready", checks: results, version };
+    const status = missing || draining() ? "not_ready" : "ready";
+    const skew_ms = clock_skew_ms();
+    return { status, checks: results, ...(skew_ms !== null && { clock_skew_ms: skew_ms }), version };
   }
 
   const health = json(200, { status: "ok" });

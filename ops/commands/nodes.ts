@@ -24,7 +24,18 @@ export const nodesCommand = (context: Context): Command =>
       (partition) => !owned.has(partition),
     );
     if (json) return context.out(JSON.stringify({ nodes: rows, queues, unowned }, null, 2));
-    const head = ["NODE", "ROLES", "UP", "PARTITIONS", "WAITING", "AT WORK", "AWAKE", "SERVES", "STATUS"];
+    const head = [
+      "NODE",
+      "ROLES",
+      "UP",
+      "CLOCK",
+      "PARTITIONS",
+      "WAITING",
+      "AT WORK",
+      "AWAKE",
+      "SERVES",
+      "STATUS",
+    ];
     context.out(
       table(
         head,
@@ -54,6 +65,7 @@ const cells = (row: Row, now_ms: number): string[] => [
   row.node,
   row.roles.join(",") + (row.draining ? " (draining)" : ""),
   span(now_ms - row.started_ms),
+  row.clock_skew_ms === null ? "-" : `${row.clock_skew_ms > 0 ? "+" : ""}${row.clock_skew_ms} ms`,
   String(row.partitions.length),
   String(row.waiting),
   String(row.unacknowledged),

@@ -382,6 +382,18 @@ describe("the stored state on another node", () => {
     expect(dueAt(restore(full, limits, now_ms, ours), limits, now_ms)).toBe(T0 + LEASE_MS);
   });
 
+  test.each([
+    ["is behind by two seconds", -2 * SECOND],
+    ["agrees", 0],
+    ["is ahead by two seconds", 2 * SECOND],
+  ])("a Retry-After is obeyed to its end when that node's clock %s", (_, ahead_ms) => {
+    const politeness = answered(UNTOUCHED, T0, 429, 600);
+    const at_ms = T0 + 10 * SECOND;
+    const back = restore(politeness, limits, at_ms + ahead_ms, notOurs);
+    expect(back.paused_until_ms - ahead_ms).toBeGreaterThanOrEqual(T0 + 600 * SECOND);
+    expect(back.paused_until_ms - ahead_ms).toBeLessThanOrEqual(T0 + 606 * SECOND);
+  });
+
   test("no clock closes a domain for longer than its rule", () => {
     let politeness = answered(UNTOUCHED, T0, 503, 900);
     for (const id of ["a", "b", "c"]) politeness = failed(politeness, T0, id);
@@ -394,5 +406,13 @@ describe("the stored state on another node", () => {
     expect(back.paused_until_ms).toBeLessThanOrEqual(now_ms + 15 * MINUTE);
     expect(back.skip_until_ms).toBeLessThanOrEqual(now_ms + 6 * HOUR);
     expect(refusalFor(back, host, now_ms + 6 * HOUR)).toBeNull();
+  });
+
+  test("no clock keeps a Crawl-delay for longer than its rule", () => {
+    const politeness = setDelay(UNTOUCHED, T0, { origin: "https://a.example", crawl_delay_ms: 9_000 });
+    const now_ms = T0 - 1_000 * HOUR;
+    const back = restore(politeness, limits, now_ms, notOurs);
+    expect(delayOf(back, limits, now_ms + 47 * HOUR)).toBe(9_000);
+    expect(delayOf(back, limits, now_ms + 49 * HOUR)).toBe(500);
   });
 });

@@ -34,7 +34,12 @@ describe("/ready", () => {
     const reply = await call("GET", "/ready", { key: null });
     expect([reply.status, reply.json]).toEqual([
       status,
-      { status: status === 200 ? "ready" : "not_ready", checks: expected, version: "0.0.0" },
+      {
+        status: status === 200 ? "ready" : "not_ready",
+        checks: expected,
+
+        version: "0.0.0",
+      },
     ]);
     expect(reply.bytes.toString()).not.toContain("pass");
   });

@@ -16,6 +16,7 @@ const report = (node: string, partitions: readonly number[], more: Partial<NodeR
   status_address: "http://127.0.0.1:9",
   started_ms: NOW_MS - 90_000,
   draining: false,
+  clock_skew_ms: null,
   partitions: partitions.map((partition) => ({ partition, epoch: 100 + partition })),
   active_actors: 7,
   background_works: 0,
@@ -58,7 +59,7 @@ const half = (odd: number) => Array.from({ length: 32 }, (_, n) => 2 * n + odd);
 describe("trawl nodes", () => {
   const nodes = async () => [
     report("a", half(0)),
-    report("b", half(1), { roles: ["gateway", "worker"], draining: true }),
+    report("b", half(1), { roles: ["gateway", "worker"], draining: true, clock_skew_ms: 310 }),
   ];
 
   test("lists the partitions of each node and its backlog", async () => {
@@ -77,6 +78,7 @@ describe("trawl nodes", () => {
       "NODE",
       "ROLES",
       "UP",
+      "CLOCK",
       "PARTITIONS",
       "WAITING",
       "AT WORK",
@@ -88,6 +90,7 @@ describe("trawl nodes", () => {
       "a",
       "worker",
       "90 s",
+      "-",
       "32",
       "3",
       "2",
@@ -99,6 +102,7 @@ describe("trawl nodes", () => {
       "b",
       "gateway,worker (draining)",
       "90 s",
+      "+310 ms",
       "32",
       "5",
       "0",

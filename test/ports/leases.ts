@@ -1,6 +1,6 @@
 /** What every adapter of leases promises (cluster/ports/leases.ts). */
 import { expect, test } from "vitest";
-import type { Leases, Renewal } from "../../cluster/ports/leases.ts";
+import { CLOCK_READING_TTL_MS, type Leases, type Renewal } from "../../cluster/ports/leases.ts";
 
 /** A claim in the first generation of the store as it is now. */
 const create = async (leases: Leases, partition: number, node: string) => {
@@ -122,6 +122,23 @@ export function leasesSuite(
     await leases.announcePresence("one");
     await pass(leases.ttl_ms * 0.7);
     expect(await leases.members()).not.toContain("three");
+  });
+
+  test("compares the clocks of all nodes with one of its own, and forgets a node that is silent", async () => {
+    const { leases, pass } = await connection;
+    const stamp_ms = Date.UTC(2026, 0, 1);
+    const first = await leases.compareClocks("a", stamp_ms);
+    const second = await leases.compareClocks("b", stamp_ms + 5_000);
+    expect(first.map(({ node }) => node)).toEqual(["a"]);
+    const ahead = new Map(second.map(({ node, ahead_ms }) => [node, ahead_ms]));
+    expect([...ahead.keys()].toSorted()).toEqual(["a", "b"]);
+    // The time between both calls and the way there, on a real engine.
+    expect(ahead.get("b")! - ahead.get("a")!).toBeGreaterThan(4_000);
+    expect(ahead.get("b")! - ahead.get("a")!).toBeLessThanOrEqual(5_000);
+    const [again] = await leases.compareClocks("a", stamp_ms);
+    expect(again!.id).not.toBe(first[0]!.id);
+    await pass(CLOCK_READING_TTL_MS * 1.2);
+    expect((await leases.compareClocks("b", stamp_ms)).map(({ node }) => node)).toEqual(["b"]);
   });
 
   test("keeps the first value of a shared setting until it is overruled", async () => {

@@ -101,6 +101,7 @@ export function faulty(link: Link, clock: Clock, random: Random, chances: Chance
     announcePresence: (...args) => call("bus_unreachable", () => real.announcePresence(...args)),
     removePresence: (...args) => call("bus_unreachable", () => real.removePresence(...args)),
     members: () => call("bus_unreachable", () => real.members()),
+    compareClocks: (...args) => call("bus_unreachable", () => real.compareClocks(...args)),
     agreeOn: (...args) => real.agreeOn(...args),
     overrule: (...args) => real.overrule(...args),
     close: async () => {},

@@ -1,7 +1,13 @@
 /** Leases within one process, on a given clock: for tests and the simulator. */
 import type { Clock } from "../../ports/clock.ts";
 import { Fault } from "../../ports/fault.ts";
-import { EPOCHS_OF_GENERATION, type Leases, presenceTtlMs } from "../../ports/leases.ts";
+import {
+  CLOCK_READING_TTL_MS,
+  type ClockReading,
+  EPOCHS_OF_GENERATION,
+  type Leases,
+  presenceTtlMs,
+} from "../../ports/leases.ts";
 
 interface StoredLease {
   readonly node: string;
@@ -18,6 +24,7 @@ export interface MemoryLeases extends Leases {
 export function memoryLeases(clock: Clock, ttl_ms = 3_000): MemoryLeases {
   const leases = new Map<number, StoredLease>();
   const members = new Map<string, number>();
+  const clocks = new Map<string, ClockReading & { readonly stored_ms: number }>();
   const settings = new Map<string, string>();
   /** One counter for all leases, like the revisions of a NATS bucket. */
   let revision = 0;
@@ -66,6 +73,13 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000): MemoryLeases {
       const since_ms = clock.mono() - presenceTtlMs(ttl_ms);
       for (const [node, seen_ms] of members) if (seen_ms <= since_ms) members.delete(node);
       return [...members.keys()];
+    },
+    async compareClocks(node, clock_ms) {
+      const stored_ms = clock.mono();
+      clocks.set(node, { node, id: ++revision, ahead_ms: clock_ms - clock.wall(), stored_ms });
+      for (const [name, reading] of clocks)
+        if (reading.stored_ms <= stored_ms - CLOCK_READING_TTL_MS) clocks.delete(name);
+      return [...clocks.values()];
     },
     async agreeOn(name, value) {
       if (!settings.has(name)) settings.set(name, value);

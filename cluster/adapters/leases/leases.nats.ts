@@ -11,6 +11,7 @@ import { JetStreamApiError, StorageType } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import { Fault } from "../../ports/fault.ts";
 import {
+  CLOCK_READING_TTL_MS,
   EPOCHS_OF_GENERATION,
   type Lease,
   type Leases,
@@ -29,8 +30,8 @@ const RENEWAL_MS = 1_600;
 const MAX_RENEWAL_ATTEMPTS = 3;
 const WRONG_SEQUENCE_CODES: ReadonlySet<number> = new Set([10_071, 10_164]);
 
-/** Owners, present nodes, shared settings. */
-export const BUCKETS = ["own", "members", "cfg"] as const;
+/** Owners, present nodes, shared settings, what the nodes' clocks say. */
+export const BUCKETS = ["own", "members", "cfg", "clocks"] as const;
 type BucketName = (typeof BUCKETS)[number];
 
 /** The stream in which NATS keeps a bucket. */
@@ -65,12 +66,19 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
       ...(ttl && { ttl }),
     });
   const openBuckets = () =>
-    Promise.all([bucket("own", ttl_ms), bucket("members", presenceTtlMs(ttl_ms)), bucket("cfg")]);
-  const [own, members, settings] = await openBuckets();
+    Promise.all([
+      bucket("own", ttl_ms),
+      bucket("members", presenceTtlMs(ttl_ms)),
+      bucket("cfg"),
+      bucket("clocks", CLOCK_READING_TTL_MS),
+    ]);
+  const [own, members, settings, clocks] = await openBuckets();
   const own_stream = bucketStream(cluster, "own");
   const own_prefix = `$KV.${cluster}-own.`;
   const members_stream = bucketStream(cluster, "members");
   const members_prefix = `$KV.${cluster}-members.`;
+  const clocks_stream = bucketStream(cluster, "clocks");
+  const clocks_prefix = `$KV.${cluster}-clocks.`;
   const names = BUCKETS.map((name) => bucketStream(cluster, name));
   const guard = guardStreams(link, names, async () => void (await openBuckets()), log);
   link.onReconnect(async () => {
@@ -104,6 +112,11 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
       asking = answer.catch(() => {});
       return answer;
     }));
+
+  async function namesIn(stream: string, prefix: string): Promise<string[]> {
+    const { state } = await jsm.streams.info(stream, { subjects_filter: `${prefix}>` });
+    return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(prefix.length));
+  }
 
   const key = (partition: number): string => `p${partition}`;
   /** By a purge: a delete marker would count as a lease in every survey. */
@@ -169,10 +182,20 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
       reach("withdraw this node", async () => {
         await jsm.streams.purge(members_stream, { filter: `${members_prefix}${node}` });
       }),
-    members: () =>
-      reach("list the nodes", async () => {
-        const { state } = await jsm.streams.info(members_stream, { subjects_filter: `${members_prefix}>` });
-        return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(members_prefix.length));
+    members: () => reach("list the nodes", () => namesIn(members_stream, members_prefix)),
+
+    compareClocks: (node, clock_ms) =>
+      reach("compare the clocks", async () => {
+        await clocks.put(node, String(clock_ms));
+        const nodes = await namesIn(clocks_stream, clocks_prefix);
+        const entries = await Promise.all(nodes.map((name) => clocks.get(name)));
+        return entries
+          .filter((entry) => entry !== null)
+          .map((entry) => ({
+            node: entry.key,
+            id: entry.revision,
+            ahead_ms: Number(entry.string()) - entry.created.getTime(),
+          }));
       }),
 
     agreeOn: (name, value) =>
