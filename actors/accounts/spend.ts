@@ -1,6 +1,6 @@
 /**
  * The one way to spend money: reserve the most that an attempt can cost from the accounts of key, project and customer,
- * then settle what it cost with all three. An attempt whose process dies in between is settled by nobody; its
+ * then settle what it cost with all three. An attempt whose process dies in between is never settled; its
  * reservations lapse after six minutes.
  */
 import type { ActorClient } from "../../cluster/actor.ts";

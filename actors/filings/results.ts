@@ -68,7 +68,7 @@ export const failure = (error: string, message: string, retry_after_s: number | 
 
 export const isFailure = (value: object): value is Failure => "kind" in value && value.kind === "failure";
 
-/** The filing system sent a document that cannot be what it meant to send; a later request may get a good one. */
+/** The filing system sent an invalid document; a later request may get a valid one. */
 const INVALID_RETRY_S = 60;
 
 export const invalidAnswer = (what: string): Failure =>
@@ -126,7 +126,7 @@ function commonFieldsOf(documents: SourceDocuments): CommonFields {
   };
 }
 
-/** `problem`: the documents were read, and what they say is an error (no such filing, for example). */
+/** `problem`: the documents were read, and their content is an error (no such filing, for example). */
 export const successResult = <F>(
   fields: F,
   documents: SourceDocuments,

@@ -1,6 +1,6 @@
 /**
  * Documents of the filing system as the operations read them: one request to the source with the limits of its kind,
- * then the bytes, as pieces or parsed. It knows nothing of what a document says.
+ * then the bytes, as pieces or parsed. It does not interpret documents.
  */
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";

@@ -1,6 +1,6 @@
 /**
  * The text of one document, identified by the digest of its bytes. The actor extracts it once for all callers that wait,
- * in a worker process, and stores it for later callers. It knows neither the filing nor the caller's rights to it.
+ * in a worker process, and stores it for later callers. It checks neither the filing nor the caller's access to it.
  */
 import { Compile } from "typebox/compile";
 import { actor, DEFERRED, type ReplyTo } from "../../cluster/actor.ts";

@@ -290,7 +290,7 @@ function requestShare(turn: JobTurn, demand: number, is_loaded: boolean): void {
   state.share_requested_ms = now_ms;
   const request = { job_id: key, total: state.record!.spec.total, demand, is_loaded };
   turn.pipeToSelf("sharesGranted", (ask) =>
-    // Without an answer the job goes on with the window it has.
+    // Without an answer the job continues with its current window.
     ask(Scheduler, SCHEDULER_KEY, "allot", request, { timeout_ms: SHARE_MS * 3 }).catch(() => ({
       window: null,
     })),
@@ -314,7 +314,7 @@ function drainCancelled(services: JobServices, turn: JobTurn, frontier: Frontier
   if (now_ms >= until_ms) return sealInFlight(services, turn, frontier);
   const { cancellation } = state;
   if (!cancellation.signal.aborted) {
-    // As work, which starts once the cancel is stored: what a crash forgets must not have been aborted.
+    // In background work, which starts after the cancel is stored: a cancel that a crash loses must not have aborted anything.
     turn.pipeToSelf("tick", async () => {
       cancellation.abort();
       return null;
@@ -324,7 +324,7 @@ function drainCancelled(services: JobServices, turn: JobTurn, frontier: Frontier
   turn.setTimer(until_ms, "tick", null);
 }
 
-/** Ends the attempts that did not stop in time: what they store from now on is refused. */
+/** Ends the attempts that did not stop in time: their results are refused from now on. */
 function sealInFlight(services: JobServices, turn: JobTurn, frontier: Frontier): void {
   if (!startTask(turn, "sealing")) return;
   const indexes = frontier.queued();

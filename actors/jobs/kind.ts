@@ -1,6 +1,6 @@
 /**
- * What a job must know of its items to run them: the worker's half of an item kind. The gateway's half is `BatchKind`
- * (gateway/batch.ts); schemas/jobs.ts tells how a kind is added.
+ * How a job runs its items: the worker's half of an item kind. The gateway's half is `BatchKind`
+ * (gateway/batch.ts); schemas/jobs.ts explains how to add a kind.
  */
 import type { ActorClient } from "../../cluster/actor.ts";
 import type { AttemptContext, JobKind, AttemptResult } from "../../schemas/jobs.ts";

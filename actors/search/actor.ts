@@ -40,7 +40,7 @@ const RULES: CoalescerRules<Caller, SearchRequest> = {
   serves: (running, { request }) =>
     running.max_results >= request.max_results &&
     (running.cache_ttl_s === 0 || running.cache_ttl_s === request.cache_ttl_s),
-  // In the name of the first caller, which pays, with the largest number of results that any of them wants.
+  // The first caller pays; the search asks for the largest number of results that any of the callers wants.
   requestFor: ([first, ...others]) => ({
     ...first.request,
     max_results: Math.max(...[first, ...others].map(({ request }) => request.max_results)),

@@ -22,7 +22,7 @@ export const CachedSearch = Type.Object({
   unresponsive_engines: Type.Array(Type.String()),
   /** The max_results of the search: a request for more needs a new search, unless there are enough results. */
   depth: Type.Integer(),
-  /** Of the built-in index when it gave the answer: what was stored since may change it. Null: another provider. */
+  /** The revision of the built-in index, if it gave the answer: pages stored since then may change the answer. Null: another provider. */
   revision: Nullable(Type.String()),
   /** Unix milliseconds. */
   searched_ms: Type.Number(),
@@ -38,7 +38,7 @@ export const asCachedSearch = (value: unknown): CachedSearch | null =>
 /** Normalises white space, which does not distinguish queries. */
 export const normalizeQuery = (query: string): string => query.normalize("NFC").trim().replace(/\s+/gu, " ");
 
-/** Case does not distinguish queries either; the query is sent upstream as it came. */
+/** Case does not distinguish queries either; the query is sent upstream unchanged. */
 export function searchKey({ query, language, country, freshness }: SearchRequest): string {
   const parts = [
     normalizeQuery(query).toLowerCase(),

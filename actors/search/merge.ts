@@ -47,7 +47,7 @@ export function clip(text: string, most: number): string {
 }
 
 /**
- * The lists in their order: where two say the same page, the earlier one's address and title stand. What is no
+ * The lists in their order: if two lists have the same page, the address and title of the earlier one are used. What is no
  * http(s) address, or has neither title nor snippet, is no result.
  */
 export function merge(

@@ -52,7 +52,7 @@ interface State<Request> {
   coalescer: Coalescer<Caller<Request>, Request>;
 }
 
-/** A fetch ends at its own deadline and says why; callers that joined it wait this much longer. */
+/** A fetch ends at its deadline with a reason; callers that joined it wait this much longer. */
 const GRACE_MS = 500;
 const PASSIVATE_AFTER_MS = 60_000;
 

@@ -75,7 +75,7 @@ interface State {
   readonly in_flight: Map<string, number>;
   /** Slots that begin in a moment, or began while no caller waited; the earliest first. */
   prefetched_slots: readonly Slot[];
-  /** As the slot store last said. */
+  /** The last record that was read from the slot store. */
   pause: Pause;
   probing_until_ms: number;
   /** When the next slot may begin, as far as this limiter knows. */

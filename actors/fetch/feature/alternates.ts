@@ -1,4 +1,4 @@
-/** Where open copies of a page are looked for, from the settings; the search is the service's own. */
+/** The sources of open copies, from the settings; the web search among them is the service's own. */
 import { Fault } from "../../../cluster/ports/fault.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { toMicros } from "../../../schemas/accounts.ts";

@@ -21,7 +21,7 @@ export interface IndexedPage {
   /** ISO 639-1, or null when it is not known. */
   readonly language: string | null;
   readonly published_at: string | null;
-  /** Stays whatever else is stored: a page that came with the program. */
+  /** Never evicted: a page of the bundled demo site. */
   readonly pinned?: boolean;
 }
 
@@ -32,14 +32,14 @@ export interface LocalIndex {
   readonly remove: (url: string) => void;
   /** Forgets every pinned page but these. */
   readonly unpin: (keep: readonly string[]) => void;
-  /** Another one after every change. */
+  /** Changes with every change of the index. */
   readonly revision: () => string;
   readonly pages: () => number;
   readonly close: () => void;
 }
 
 export interface IndexLimits {
-  /** What is stored longest goes first. */
+  /** The most pages; the oldest are removed first. */
   readonly pages: number;
   /** Characters of all texts together. */
   readonly chars: number;
@@ -229,7 +229,7 @@ export function localIndex({ path, clock, metrics, log, limits: overrides }: Loc
       const conditions: string[] = [];
       const values: (string | number)[] = [];
       if (language !== null) {
-        // A page without a language may be in this one.
+        // A page without a declared language matches every language.
         conditions.push("(language IS NULL OR language = ?)");
         values.push(language.toLowerCase().split("-")[0]!);
       }

@@ -29,7 +29,7 @@ export function metasearchEngine({ egress, clock, url: configured }: MetasearchE
   const name = instanceName(configured);
   const headers: [string, string][] = [
     ["User-Agent", "trawl"],
-    // Instances translate the names of failures; English is what is parsed here.
+    // Instances translate the names of failures; the English names are parsed here.
     ["Accept-Language", "en"],
   ];
   const { username, password } = new URL(configured);
@@ -90,7 +90,7 @@ const withHint = (read: Extract<EngineAnswer, { kind: "failed" }>): EngineAnswer
     ? { ...read, detail: `${read.detail}: JSON may not be enabled (search.formats in its settings.yml)` }
     : read;
 
-/** One page of results; what has another shape is no answer, however well it parses. */
+/** One page of results; JSON of another shape is `invalid_answer`. */
 function readPage(value: unknown): EngineAnswer {
   if (!isRecord(value) || !Array.isArray(value["results"]))
     return failed("invalid_answer", "JSON without a list of results");

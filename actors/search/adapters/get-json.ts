@@ -24,11 +24,11 @@ export const failed = (
 
 /** A page of results is some 50 KB; metasearch with everything switched on, some 500. */
 const MAX_BODY_BYTES = 4 * 2 ** 20;
-/** Enough of what is no JSON to tell what it is. */
+/** How much of a body that is not JSON is searched for a challenge. */
 const CHALLENGE_BYTES = 65_536;
 const CONNECT_MS = 5_000;
 
-/** What a broken exchange is called; everything else is `unreachable`. */
+/** The failure of each egress problem; all others are `unreachable`. */
 const FAILURES: Readonly<Partial<Record<EgressProblem, EngineFailure>>> = {
   timeout: "timeout",
   aborted: "timeout",
@@ -91,7 +91,7 @@ export async function getJson(
   }
 }
 
-/** Where a redirect leads, without what was asked. */
+/** The target of a redirect without its query, which contains the question. */
 function withoutQuery(location: string, base: URL): string {
   const url = URL.parse(location, base.href);
   return url ? `${url.origin}${url.pathname}` : "nowhere";

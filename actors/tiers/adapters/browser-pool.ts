@@ -545,7 +545,7 @@ function once(work: () => Promise<void>): () => Promise<void> {
   return () => (done ??= work());
 }
 
-/** Playwright's messages include the browser's whole log. The most telling line of it says more than the first. */
+/** The most informative line of a message of Playwright, which includes the browser's whole log. */
 function firstLine(problem: unknown): string {
   const text = problem instanceof Error ? problem.message : String(problem);
   const complaints = [...text.matchAll(/\[err\] (.*\S)/g)].map(([, complaint]) => complaint!);

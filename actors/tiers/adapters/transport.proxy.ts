@@ -14,7 +14,7 @@ export interface ProxyOptions {
   readonly egress: Egress;
   readonly clock: Clock;
   readonly destination: Destination;
-  /** With `{session}` and `{country}` where the provider wants them. */
+  /** May contain `{session}` and `{country}`, which are filled in. */
   readonly proxy_url: string;
   readonly joined?: JoinedSites;
 }

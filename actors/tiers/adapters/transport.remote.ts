@@ -1,7 +1,7 @@
 /**
  * The route `browser` of a worker without a browser: a node with the role `browser` renders, and this worker keeps all
  * decisions. The renderer asks the worker before each document (`admit`) and immediately before each request
- * (`before_send`), and says when it is done (`release`), so that robots.txt, slot and fencing stay with the worker. A
+ * (`before_send`), and reports when it is done (`release`), so that robots.txt, slot and fencing stay with the worker. A
  * body over BODY_INLINE_BYTES is passed through the blob store.
  */
 import type { Blobs } from "../../../cluster/ports/blobs.ts";

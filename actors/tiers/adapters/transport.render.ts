@@ -1,6 +1,6 @@
 /**
  * The route `proxy_render`: a commercial rendering service, called over JSON. The page's own site needs one permit, for
- * the visit of the service; the service does not tell its redirects in time.
+ * the visit of the service; the service does not report redirects before it has followed them.
  *
  * The result is the document after its scripts have run, without the origin's header fields. The key is sent to the
  * service only.
