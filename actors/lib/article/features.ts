@@ -17,7 +17,26 @@ import {
 } from "./marks.ts";
 import type { Tree } from "./tree.ts";
 
+<<<<<<< HEAD
 /** Features of the whole page: its declarations, and how often it uses elements that are typical of a kind of page. */
+=======
+/**
+ * Counts and distances saturate where the training pages still have enough lines to tell. Without these bounds a line far
+ * down a long document looks like a footer, because only short pages were learned from: an article of 300 paragraphs lost
+ * its last third.
+ */
+const NEAR_CHARS = 4_000;
+const NEAR_LINES = 60;
+const HEADING_LINES = 40;
+const GROUP_MEMBERS = 30;
+const REPEATS = 8;
+const PAGE_CHARS = 30_000;
+const PAGE_COUNT = 60;
+const signedUpTo = (value: number, most: number): number => Math.max(-most, Math.min(most, value));
+const logUpTo = (value: number, most: number): number => Math.log1p(Math.min(value, most));
+
+/** What the page says of itself, and how often it uses what kinds of page are made of. */
+>>>>>>> 2142b42 (Long documents keep their tail: counts and distances saturate, an ending ends an article only near its end, a limit on HTML says text_truncated)
 export interface Traits {
   readonly values: readonly number[];
 }
@@ -75,7 +94,10 @@ export function readTraits(
     } else if (tree.chars[i]! < 40 && PRICE.test(tree.text[i]!)) prices += 1;
   }
   const count = (...tags: string[]): number =>
-    Math.log1p(tags.reduce((sum, tag) => sum + (counts.get(tag) ?? 0), 0));
+    logUpTo(
+      tags.reduce((sum, tag) => sum + (counts.get(tag) ?? 0), 0),
+      PAGE_COUNT,
+    );
   const meta = (name: string): string => tree.metas.find(([key]) => key === name)?.[1] ?? "";
   const ogType = meta("og:type").toLowerCase();
   const ld = LD_KINDS.map((types) => (linked.nodes.some((node) => isLdType(node, types)) ? 1 : 0));
@@ -105,20 +127,20 @@ export function readTraits(
   const generator = meta("generator");
   return {
     values: [
-      Math.log1p(text), page.mass[0]! / text, page.link[0]! / text,
+      logUpTo(text, PAGE_CHARS), page.mass[0]! / text, page.link[0]! / text,
       text / (1 + (counts.get("p") ?? 0) + (counts.get("li") ?? 0) + (counts.get("div") ?? 0)),
-      chosen.mass / (chosen.mass_all || 1), Math.log1p(proseChars),
+      chosen.mass / (chosen.mass_all || 1), logUpTo(proseChars, PAGE_CHARS),
       ogType === "article" ? 1 : 0, ogType.includes("product") ? 1 : 0, ...ld,
-      meta("article:published_time") === "" ? 0 : 1, Math.log1p(prices), count("pre", "code"), count("li"),
-      count("h2", "h3", "h4"), count("p"), Math.log1p(cards), cardText / text, count("time"), count("input", "button"),
+      meta("article:published_time") === "" ? 0 : 1, logUpTo(prices, PAGE_COUNT), count("pre", "code"), count("li"),
+      count("h2", "h3", "h4"), count("p"), logUpTo(cards, PAGE_COUNT), cardText / text, count("time"), count("input", "button"),
       count("img", "picture"), count("tr"), segments.length, /\/(?:19|20)\d\d\/\d|\/(?:19|20)\d\d-\d\d/.test(lower) ? 1 : 0,
       (segments.at(-1) ?? "").split(/[-_]/).length,
       /forum|community|thread|topic|question|discuss|answers|viewtopic|showthread/.test(lower) ? 1 : 0,
-      Math.log1p(forum), DOC_GENERATORS.test(generator) ? 1 : 0,
+      logUpTo(forum, PAGE_COUNT), DOC_GENERATORS.test(generator) ? 1 : 0,
       /\bdocs?\b|documentation|manual|reference|guide|\bapi\b|tutorial|wiki|help|learn|glossary/.test(lower) ? 1 : 0,
       /product|\/p\/|\/dp\/|shop|store|item|collection|categor|\/c\/|catalog/.test(lower) ? (/product|\/p\/|\/dp\/|item/.test(lower) ? 2 : 1) : 0,
       /blog|news|article|post|story|insight/.test(lower) ? 1 : 0,
-      Math.log1p(comments), biggest / text, biggestMass,
+      logUpTo(comments, PAGE_COUNT), biggest / text, biggestMass,
     ],
   }; // prettier-ignore
 }
@@ -375,7 +397,7 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
       tag === "p" ? 1 : 0, tag === "li" ? 1 : 0, tag === "td" || tag === "th" || tag === "tr" ? 1 : 0, tag === "dt" || tag === "dd" ? 1 : 0,
       tag === "pre" ? 1 : 0, tag === "div" ? 1 : 0, tag === "button" || tag === "label" || tag === "option" ? 1 : 0, heading,
       commas / size, digits / size, upper / size, text.length < 200 && PRICE.test(text) ? 1 : 0,
-      junk ? 1 : 0, ending ? 1 : 0, line.pointer ? 1 : 0, repeated.get(text)!, nth, size / (words || 1),
+      junk ? 1 : 0, ending ? 1 : 0, line.pointer ? 1 : 0, Math.min(repeated.get(text)!, REPEATS), Math.min(nth, REPEATS), size / (words || 1),
       lower !== "" && title !== "" && title.includes(lower) ? lower.length / title.length : 0,
       bits & 1 ? 1 : 0, bits & 2 ? 1 : 0, bits & 4 ? 1 : 0, bits & 8 ? 1 : 0, bits & 16 ? 1 : 0, bits & 32 ? 1 : 0, bits & 64 ? 1 : 0, bits & 128 ? 1 : 0,
       bits & 256 ? 1 : 0, bits & 512 ? 1 : 0, bits & 2048 ? 1 : 0, bits & (4096 | 8192) ? 1 : 0, bits & 16384 ? 1 : 0,
@@ -384,19 +406,19 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
       droppedBy[node]! ? 1 : 0, prose.has(i) ? 1 : 0, droppedWhole[node]! ? 1 : 0,
       node >= chosen.root && node < tree.end[chosen.root]! ? 1 : 0, node >= whole.root && node < tree.end[whole.root]! ? 1 : 0,
       first < 0 ? -50 : Math.max(-50, Math.min(50, i - first)), first < 0 ? 50 : Math.max(-50, Math.min(50, i - last)),
-      first < 0 ? 0 : (before[i]! - before[first]!) / all, first < 0 ? 0 : (before[i]! - before[last]!) / all,
-      before[i]! / all, Math.log1p(before[i]!), Math.log1p(all - before[i]!), Math.log1p(i), Math.log1p(count - i), tree.depth[node]!,
-      h1 < 0 ? -100 : Math.max(-100, Math.min(300, i - h1)),
+      first < 0 ? 0 : signedUpTo(before[i]! - before[first]!, NEAR_CHARS), first < 0 ? 0 : signedUpTo(before[i]! - before[last]!, NEAR_CHARS),
+      logUpTo(before[i]!, NEAR_CHARS), logUpTo(all - before[i]!, NEAR_CHARS), logUpTo(i, NEAR_LINES), logUpTo(count - i, NEAR_LINES), tree.depth[node]!,
+      h1 < 0 ? -NEAR_LINES - 1 : Math.max(-NEAR_LINES, Math.min(NEAR_LINES, i - h1)),
       linkShare(above.small[node]!), density(above.small[node]!), Math.log1p(page.text[above.small[node]!]!),
       linkShare(above.large[node]!), density(above.large[node]!), share(above.large[node]!),
       linkShare(above.quarter[node]!), density(above.quarter[node]!), share(above.quarter[node]!),
-      group ? Math.log1p(group.count) : -1, group ? Math.log1p(group.text / group.count) : -1, group ? group.text / total : -1, group ? group.link / (group.text || 1) : -1,
+      group ? logUpTo(group.count, GROUP_MEMBERS) : -1, group ? Math.log1p(group.text / group.count) : -1, group ? group.text / total : -1, group ? group.link / (group.text || 1) : -1,
       group ? group.mass / (group.text || 1) : -1, group ? group.headings / group.count : -1, group ? group.images / group.count : -1,
-      outerGroup ? Math.log1p(outerGroup.count) : -1, outerGroup ? outerGroup.text / total : -1, outerGroup ? outerGroup.link / (outerGroup.text || 1) : -1,
+      outerGroup ? logUpTo(outerGroup.count, GROUP_MEMBERS) : -1, outerGroup ? outerGroup.text / total : -1, outerGroup ? outerGroup.link / (outerGroup.text || 1) : -1,
       member < 0 ? -1 : linkShare(member), member < 0 ? -1 : Math.log1p(page.text[member]!),
       (linksBefore[high]! - linksBefore[low]!) / near, (proseBefore[high]! - proseBefore[low]!) / near, Math.log1p(near / (high - low)),
       (linksBefore[far]! - linksBefore[wide]!) / nearWide, (proseBefore[far]! - proseBefore[wide]!) / nearWide, Math.log1p(nearWide / (far - wide)),
-      headingAt < 0 ? 100 : Math.min(100, i - headingAt), headingKind, headingLevel,
+      headingAt < 0 ? HEADING_LINES : Math.min(HEADING_LINES, i - headingAt), headingKind, headingLevel,
       page.ownLink[node]! / (page.own[node]! || 1), Math.log1p(page.own[node]!),
     ]; // prettier-ignore
     if (rows.length === 0) {

@@ -145,6 +145,9 @@ const judged = (text: string, node: number, tag: string, link: number): Line => 
 
 const ENDED = /[.!?…:;"”»)。！？]$/;
 
+/** So much at most stands behind an article's end, however long it is: otherwise it is a heading of its own. */
+const AFTER_CHARS = 8_000;
+
 /** Prose: starts with the first line that reads like prose, ends before what follows an article. */
 export function articleLines(all: readonly Line[], title: string | null): Line[] {
   const lines = all.filter((line) => line.tag === "pre" || (!line.junk && !line.pointer));
@@ -167,10 +170,15 @@ export function articleLines(all: readonly Line[], title: string | null): Line[]
   const total = lines.reduce((sum, line) => sum + line.text.length, 0);
   let behind = 0;
   let end = lines.length;
+  const endings = new Set<string>();
   for (const [i, line] of lines.entries()) {
-    if (i >= start && behind > 0.55 * total && line.text.length < 80 && line.ending) {
-      end = i;
-      break;
+    if (i >= start && line.text.length < 80 && line.ending) {
+      // What stands below every post or section ends none of them.
+      if (behind > Math.max(0.55 * total, total - AFTER_CHARS) && !endings.has(line.text)) {
+        end = i;
+        break;
+      }
+      endings.add(line.text);
     }
     behind += line.text.length;
   }

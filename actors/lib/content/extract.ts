@@ -79,7 +79,7 @@ function readAsHtml(task: ExtractTask, readHtml: ReadHtml, readLeads: ReadLeads)
     charset,
     title: page.title === null ? null : soundText(page.title),
     text,
-    text_truncated: truncated,
+    text_truncated: truncated || page.truncated,
     meta: soundMeta(page.meta),
     paywall: page.paywall,
     paywall_evidence: page.paywall_evidence,
