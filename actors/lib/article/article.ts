@@ -46,13 +46,9 @@ export interface ReadHtml {
   readonly paywall: "none" | "metered" | "hard" | "unknown";
   readonly paywall_evidence: readonly string[];
   readonly kind: PageKind;
-<<<<<<< HEAD
-  /** For an operator: limits that were reached, and text that does not come from the page's elements. */
-=======
   /** A limit on nodes or characters of text was met: what stands behind it was not read. */
   readonly truncated: boolean;
-  /** For an operator: limits that were met, text that is not from the page's elements. */
->>>>>>> 2142b42 (Long documents keep their tail: counts and distances saturate, an ending ends an article only near its end, a limit on HTML says text_truncated)
+  /** For an operator: limits that were reached, and text that does not come from the page's elements. */
   readonly note: string | null;
 }
 

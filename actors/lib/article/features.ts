@@ -17,9 +17,6 @@ import {
 } from "./marks.ts";
 import type { Tree } from "./tree.ts";
 
-<<<<<<< HEAD
-/** Features of the whole page: its declarations, and how often it uses elements that are typical of a kind of page. */
-=======
 /**
  * Counts and distances saturate where the training pages still have enough lines to tell. Without these bounds a line far
  * down a long document looks like a footer, because only short pages were learned from: an article of 300 paragraphs lost
@@ -35,8 +32,7 @@ const PAGE_COUNT = 60;
 const signedUpTo = (value: number, most: number): number => Math.max(-most, Math.min(most, value));
 const logUpTo = (value: number, most: number): number => Math.log1p(Math.min(value, most));
 
-/** What the page says of itself, and how often it uses what kinds of page are made of. */
->>>>>>> 2142b42 (Long documents keep their tail: counts and distances saturate, an ending ends an article only near its end, a limit on HTML says text_truncated)
+/** Features of the whole page: its declarations, and how often it uses elements that are typical of a kind of page. */
 export interface Traits {
   readonly values: readonly number[];
 }
