@@ -86,6 +86,11 @@ export const METRICS = {
     help: "Filing operations answered",
     labels: ["operation", "outcome", "cached"],
   },
+  trawl_company_feed_lag_seconds: {
+    kind: "gauge",
+    help: "Age of the oldest change of a company that had no number in the change feed, when it got one",
+    labels: [],
+  },
   trawl_cache_hits_total: { kind: "counter", help: "Answers from a cache", labels: ["cache"] },
   trawl_cache_misses_total: {
     kind: "counter",

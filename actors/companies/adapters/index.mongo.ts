@@ -1,0 +1,97 @@
+/**
+ * The search index in MongoDB: one document per company in a collection of its own, its blocking keys in an array with an
+ * index. A company's entry is written with its version as the condition, so a late writer changes nothing.
+ */
+import { type Collection, MongoClient, MongoServerError } from "mongodb";
+import { Fault } from "../../../cluster/ports/fault.ts";
+import { keysOfNames, MAX_POSTINGS, rankByKeys } from "../search-keys.ts";
+import { type CompanyIndex, type IndexedCompany, type IndexFilter, namesOf } from "../search-index.ts";
+
+const COLLECTION = "company_index";
+const COMMAND_MS = 5_000;
+const DUPLICATE_KEY = 11_000;
+
+interface Entry {
+  readonly _id: string;
+  readonly version: number;
+  readonly keys: readonly number[];
+  readonly country: string | null;
+  readonly status: string;
+  readonly legal_form: string | null;
+  /** JSON of the indexed company. */
+  readonly entry: string;
+}
+
+export function mongoCompanyIndex(address: string): CompanyIndex {
+  const client = new MongoClient(address, {
+    serverSelectionTimeoutMS: COMMAND_MS,
+    socketTimeoutMS: COMMAND_MS,
+    connectTimeoutMS: COMMAND_MS,
+  });
+  const name = /^[^:]+:\/\/[^/]+\/([^/?]+)/.exec(address)?.[1] ?? "trawl";
+  const collection: Collection<Entry> = client.db(name).collection<Entry>(COLLECTION);
+  let indexes: Promise<unknown> | null = null;
+
+  async function prepare(): Promise<void> {
+    indexes ??= collection.createIndexes([{ key: { keys: 1 } }]);
+    try {
+      await indexes;
+    } catch (problem) {
+      indexes = null;
+      throw problem;
+    }
+  }
+
+  async function reach<T>(what: string, command: () => Promise<T>): Promise<T> {
+    try {
+      await prepare();
+      return await command();
+    } catch (cause) {
+      throw new Fault("documents_unreachable", `Cannot ${what} in "${COLLECTION}"`, { cause });
+    }
+  }
+
+  return {
+    put: (company) =>
+      reach(`index "${company.id}"`, async () => {
+        const { id, version, country, status, legal_form } = company;
+        const keys = keysOfNames(namesOf(company));
+        const values = { version, keys, country, status, legal_form, entry: JSON.stringify(company) };
+        try {
+          await collection.updateOne(
+            { _id: id, version: { $lte: version } },
+            { $set: values },
+            { upsert: true },
+          );
+        } catch (problem) {
+          // The stored entry is of a later version, so the condition did not fit and the insert met it.
+          if (!(problem instanceof MongoServerError && problem.code === DUPLICATE_KEY)) throw problem;
+        }
+      }),
+    remove: (id) =>
+      reach(`remove "${id}"`, async () => {
+        await collection.deleteOne({ _id: id });
+      }),
+    candidates: (names, filter, limit) =>
+      reach("search companies", async () => {
+        const conditions = conditionsOf(filter);
+        const read = keysOfNames(names).map(async (key) => {
+          const found = collection
+            .find({ keys: key, ...conditions }, { projection: { _id: 1 } })
+            .limit(MAX_POSTINGS + 1);
+          return { key, companies: (await found.toArray()).map(({ _id }) => _id) };
+        });
+        const ids = rankByKeys(await Promise.all(read), limit);
+        const entries = await collection
+          .find({ _id: { $in: [...ids] } }, { projection: { entry: 1 } })
+          .toArray();
+        const byId = new Map(entries.map(({ _id, entry }) => [_id, JSON.parse(entry) as IndexedCompany]));
+        return ids.flatMap((id) => byId.get(id) ?? []);
+      }),
+    size: () => reach("count companies", () => collection.countDocuments()),
+    close: () => client.close(),
+  };
+}
+
+const conditionsOf = (filter: IndexFilter): Partial<Entry> =>
+  Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== null));

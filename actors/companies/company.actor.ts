@@ -1,0 +1,99 @@
+/**
+ * The company actor: one for each company. It makes all writes of its company, one task at a time, and callers that want the
+ * same share a task. It keeps nothing in memory: every task reads what is stored. The tasks are refresh-company.ts.
+ */
+import { actor, DEFERRED, type ReplyTo, type Turn } from "../../cluster/actor.ts";
+import { Company, type RefreshAnswer, type RefreshRequest } from "../../schemas/companies.ts";
+import { mergeCompany, refreshCompany, type RefreshDeps, updateAlias } from "./refresh-company.ts";
+
+type Task =
+  | {
+      readonly kind: "refresh";
+      readonly request: RefreshRequest;
+      readonly callers: ReplyTo<RefreshAnswer>[];
+    }
+  | { readonly kind: "merge"; readonly survivor: string; readonly shared: string }
+  | { readonly kind: "alias"; readonly alias_id: string };
+
+interface State {
+  /** The first one runs. */
+  readonly tasks: Task[];
+  /** The result of the task that runs: it may be larger than a message, and it never leaves the process. */
+  answer: RefreshAnswer | null;
+  task_number: number;
+  isRunning: boolean;
+}
+
+type CompanyTurn = Turn<State, (typeof Company)["own"]>;
+
+const PASSIVATE_AFTER_MS = 60_000;
+
+export function companyActor(deps: RefreshDeps) {
+  function startNext(turn: CompanyTurn): void {
+    const { state, key } = turn;
+    const task = state.tasks[0];
+    if (!task || state.isRunning) return;
+    state.isRunning = true;
+    state.answer = null;
+    const number = ++state.task_number;
+    turn.pipeToSelf("finished", async (ask, context) => {
+      const run = { deps, ask, context, company_id: key };
+      switch (task.kind) {
+        case "refresh":
+          state.answer = await refreshCompany({ ...run, request: task.request });
+          break;
+        case "merge":
+          await mergeCompany(run, task);
+          break;
+        case "alias":
+          await updateAlias(run, task.alias_id);
+          break;
+      }
+      return { task: number };
+    });
+  }
+
+  return actor(Company)<State>({
+    activate: () => ({ tasks: [], answer: null, task_number: 0, isRunning: false }),
+    passivate_after_ms: PASSIVATE_AFTER_MS,
+    on: {
+      refresh(turn, request) {
+        const { tasks, isRunning } = turn.state;
+        const text = JSON.stringify(wanted(request));
+        const waiting = tasks
+          .slice(isRunning ? 1 : 0)
+          .find((task) => task.kind === "refresh" && JSON.stringify(wanted(task.request)) === text);
+        const caller = turn.deferReply<RefreshAnswer>();
+        if (waiting?.kind === "refresh") waiting.callers.push(caller);
+        else tasks.push({ kind: "refresh", request, callers: [caller] });
+        startNext(turn);
+        return DEFERRED;
+      },
+      mergeInto(turn, { survivor, shared }) {
+        turn.state.tasks.push({ kind: "merge", survivor, shared });
+        startNext(turn);
+      },
+      aliasChanged(turn, { company_id }) {
+        turn.state.tasks.push({ kind: "alias", alias_id: company_id });
+        startNext(turn);
+      },
+      finished(turn) {
+        const { state } = turn;
+        const task = state.tasks.shift();
+        state.isRunning = false;
+        if (task?.kind === "refresh" && state.answer)
+          for (const caller of task.callers) turn.answer(caller, state.answer);
+        startNext(turn);
+      },
+    },
+  });
+}
+
+/** Requests for the same data share a task, whichever project they come from. */
+const wanted = ({ reference, sources, groups, max_age_s, force }: RefreshRequest) => ({
+  reference,
+  sources,
+  groups,
+  max_age_s,
+  force,
+});

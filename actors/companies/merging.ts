@@ -1,0 +1,60 @@
+/**
+ * Whether two companies that share a strong identifier are one, and which of them remains. Never by a name. Pure.
+ */
+import { IDENTIFIER_SCHEMES, type IdentifierScheme } from "../../schemas/identifier-schemes.ts";
+import type { RecordIdentifier } from "./record.ts";
+
+export interface MergeSide {
+  readonly id: string;
+  readonly created_ms: number;
+  readonly identifiers: readonly RecordIdentifier[];
+}
+
+/** What the operator or an earlier refusal said about two companies. */
+export type Judgement = "negative" | "unsure";
+
+export type MergeDecision =
+  | { readonly kind: "merge"; readonly survivor: string; readonly loser: string }
+  | {
+      readonly kind: "refused";
+      readonly because: "negative_edge" | "contradicting_identifiers";
+      readonly scheme?: string;
+    };
+
+const SCHEMES: ReadonlyMap<string, IdentifierScheme> = new Map(
+  IDENTIFIER_SCHEMES.map((scheme) => [scheme.scheme, scheme]),
+);
+
+/** Numbers of a company, and of nothing else. Not here: establishments, securities, tax groups, vendors' numbers. */
+const STRONG_KINDS: ReadonlySet<string> = new Set(["registration", "lei", "filer"]);
+/** Registration numbers of establishments, and numbers that a company can have several of. */
+const WEAK_REGISTRATIONS: ReadonlySet<string> = new Set(["fr_siret"]);
+
+/** A scheme whose numbers tell that two companies are one. */
+export const isStrong = (scheme: string): boolean =>
+  STRONG_KINDS.has(SCHEMES.get(scheme)?.kind ?? "") && !WEAK_REGISTRATIONS.has(scheme);
+
+/** The older company remains; of two of one age the one with the smaller id. */
+export function decideMerge(a: MergeSide, b: MergeSide, judgement: Judgement | null): MergeDecision {
+  if (judgement === "negative") return { kind: "refused", because: "negative_edge" };
+  const scheme = contradiction(a.identifiers, b.identifiers);
+  if (scheme !== null) return { kind: "refused", because: "contradicting_identifiers", scheme };
+  const [survivor, loser] = isOlder(a, b) ? [a, b] : [b, a];
+  return { kind: "merge", survivor: survivor.id, loser: loser.id };
+}
+
+const isOlder = (a: MergeSide, b: MergeSide): boolean =>
+  a.created_ms === b.created_ms ? a.id < b.id : a.created_ms < b.created_ms;
+
+/** A scheme of one value a company, of which both have another value. */
+function contradiction(left: readonly RecordIdentifier[], right: readonly RecordIdentifier[]): string | null {
+  for (const { scheme, value, status } of left) {
+    if (!isStrong(scheme) || SCHEMES.get(scheme)?.cardinality !== "one" || status === "inactive") continue;
+    const others = right.filter((other) => other.scheme === scheme && other.status !== "inactive");
+    if (others.length > 0 && !others.some((other) => other.value === value)) return scheme;
+  }
+  return null;
+}
+
+/** The key of what is known of two companies, in either order. */
+export const edgeKey = (a: string, b: string): string => (a < b ? `${a} ${b}` : `${b} ${a}`);

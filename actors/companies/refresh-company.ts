@@ -1,0 +1,544 @@
+/**
+ * One refresh of one company: asks the sources that are due, all at once, and writes what changed. Background work of the
+ * company actor, so there is one at a time for a company; a writer that lost the key is refused by the document's version
+ * and epoch.
+ *
+ * The order of the writes makes a crash harmless: identifiers point to the company before it is stored (a reader that finds
+ * none asks the actor), the company is one write with its claims and its change, and the checks, which make the sources count
+ * as asked, come last.
+ */
+import type { ActorClient, WorkContext } from "../../cluster/actor.ts";
+import type { BodyRefs } from "../../cluster/body-refs.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import type { Log } from "../../cluster/ports/log.ts";
+import {
+  Company,
+  COMPANY_FEED_KEY,
+  CompanyFeed,
+  type CompanyRefresh,
+  type RefreshAnswer,
+  type RefreshRequest,
+} from "../../schemas/companies.ts";
+import {
+  type Applied,
+  applyAnswers,
+  type Knowledge,
+  materialise,
+  type SourceAnswer,
+  withChange,
+} from "./apply-answers.ts";
+import type { SourceClaim } from "./claim.ts";
+import { MAX_NOT_FOUND_S } from "./freshness.ts";
+import { decideMerge, edgeKey, isStrong, type Judgement } from "./merging.ts";
+import type { PeopleStore } from "./people.ts";
+import type { HealthBook } from "./source-health.ts";
+import { planRefresh, type PlannedLookup, type RefreshPlan } from "./refresh-plan.ts";
+import { type CompanyIndex, indexedCompany } from "./search-index.ts";
+import type { CompanyIdentifier, LookupAnswer, Source, SourceHttp } from "./source.ts";
+
+import {
+  type Checks,
+  checkKey,
+  COMPANY_CHECKS,
+  COMPANY_EDGES,
+  COMPANY_IDS,
+  type IdentifierOwners,
+  type LoadedCompany,
+  loadAliases,
+  loadCompany,
+  overwrite,
+  PENDING_TAG,
+  type PendingMerge,
+  putCompany,
+  type StoredCompany,
+  survivorOf,
+} from "./stored-company.ts";
+
+/** How a source's requests are sent for one refresh. */
+export type OpenHttp = (
+  source: Source,
+  request: Pick<RefreshRequest, "project" | "lane">,
+  context: WorkContext,
+  signal: AbortSignal,
+) => SourceHttp;
+
+export interface RefreshDeps {
+  readonly documents: Documents;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly sources: readonly Source[];
+  readonly openHttp: OpenHttp;
+  readonly index: CompanyIndex;
+  readonly people: PeopleStore;
+  readonly bodyRefs: BodyRefs;
+  readonly health: Pick<HealthBook, "record">;
+}
+
+/** Their documents may name persons: they are kept no longer than persons are. */
+const PERSONAL_GROUPS: ReadonlySet<string> = new Set(["people", "ownership"]);
+
+/** How long one source may take; the answer goes out without a slower one. */
+const SOURCE_TIMEOUT_MS = 20_000;
+/** A source's identifiers lead to the next source: a LEI record to its home register, that to the filing system. */
+const MAX_ROUNDS = 3;
+const MAX_WRITE_ATTEMPTS = 8;
+/** Many times as long as a lease. */
+const EPOCH_TTL_MS = 60_000;
+/** Stored of an identifier that no source knows. */
+const UNKNOWN_TTL_MS = 2 * MAX_NOT_FOUND_S * 1_000;
+
+/** A task of a company's actor. */
+interface CompanyTask {
+  readonly deps: RefreshDeps;
+  readonly ask: ActorClient;
+  readonly context: WorkContext;
+  readonly company_id: string;
+}
+
+interface Run extends CompanyTask {
+  readonly request: RefreshRequest;
+}
+
+interface Refreshed {
+  readonly answers: readonly SourceAnswer[];
+  readonly fresh: RefreshPlan["fresh"];
+}
+
+/** Throws Fault. */
+export async function refreshCompany(run: Run): Promise<RefreshAnswer> {
+  const { deps, company_id } = run;
+  const loaded = await loadCompany(deps.documents, company_id);
+  const survivor = loaded.company.value?.merged_into ?? null;
+  if (survivor !== null) return { kind: "elsewhere", company_id: survivor, refresh: [] };
+  const refreshed = await askSources(run, loaded);
+  for (let attempt = 0; attempt < MAX_WRITE_ATTEMPTS; attempt++) {
+    const written = await writeAnswers(run, refreshed);
+    if (written) return written;
+  }
+  throw new Fault("documents_unreachable", `Cannot store "${company_id}": other writers were always first`);
+}
+
+async function askSources(run: Run, loaded: LoadedCompany): Promise<Refreshed> {
+  const { deps, request } = run;
+  const { company, checks } = loaded;
+  const now_ms = deps.clock.now();
+  const known = new Map<string, CompanyIdentifier>();
+  const learn = (identifier: CompanyIdentifier): void => {
+    const key = referenceOf(identifier);
+    if (!known.has(key)) known.set(key, identifier);
+  };
+  if (request.reference !== null) learn(identifierOf(request.reference));
+  for (const identifier of company.value?.record.identifiers ?? []) learn(identifier);
+
+  const answers: SourceAnswer[] = [];
+  const fresh = new Map<string, RefreshPlan["fresh"][number]>();
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const asked = new Set(answers.map(({ source }) => source.description.name));
+    const open = deps.sources.filter(({ description }) => !asked.has(description.name));
+    const plan = planRefresh(open, [...known.values()], checks.value ?? {}, wantedOf(request), now_ms);
+    for (const line of plan.fresh) fresh.set(checkKey(line.source, line.group), line);
+    if (plan.lookups.length === 0) break;
+    const found = await Promise.all(plan.lookups.map((lookup) => askSource(run, lookup)));
+    for (const [index, answer] of found.entries()) {
+      const { source, groups } = plan.lookups[index]!;
+      answers.push({ source, groups, answer });
+      for (const identifier of identifiersIn(answer)) learn(identifier);
+    }
+  }
+  return { answers, fresh: [...fresh.values()] };
+}
+
+const wantedOf = ({ sources, groups, max_age_s, force }: RefreshRequest) => ({
+  sources,
+  groups,
+  max_age_s,
+  force,
+});
+
+/** Never throws: a source that breaks is a source that failed. */
+async function askSource(run: Run, lookup: PlannedLookup): Promise<LookupAnswer> {
+  const answer = await lookUp(run, lookup);
+  const problem = answer.kind === "failed" ? answer : failedGroup(answer);
+  run.deps.health.record(lookup.source.description.name, problem?.error ?? null);
+  return answer;
+}
+
+const failedGroup = (answer: LookupAnswer) =>
+  answer.kind === "found" ? answer.groups.find((group) => group.kind === "failed") : undefined;
+
+async function lookUp(run: Run, { source, identifier, groups }: PlannedLookup): Promise<LookupAnswer> {
+  const { deps, request, context } = run;
+  const { clock, log } = deps;
+  const stop = new AbortController();
+  const giveUp = Promise.withResolvers<LookupAnswer>();
+  const fail = (error: string, message: string): LookupAnswer => ({
+    kind: "failed",
+    error,
+    message,
+    retry_after_s: null,
+  });
+  const { name } = source.description;
+  const abort = (): void => {
+    stop.abort();
+    giveUp.resolve(fail("timeout", `${name} did not answer within ${SOURCE_TIMEOUT_MS / 1_000} s`));
+  };
+  const timer = clock.at(clock.now() + SOURCE_TIMEOUT_MS, abort);
+  context.signal.addEventListener("abort", abort);
+  try {
+    const http = deps.openHttp(source, request, context, stop.signal);
+    const looked = source.lookup(identifier, groups, http, stop.signal);
+    return await Promise.race([looked, giveUp.promise]);
+  } catch (problem) {
+    log.warn("A company source's document could not be parsed", { source: name, problem: String(problem) });
+    return fail("unreadable", `The answer of ${name} could not be parsed`);
+  } finally {
+    timer[Symbol.dispose]();
+    context.signal.removeEventListener("abort", abort);
+  }
+}
+
+const referenceOf = ({ scheme, value }: CompanyIdentifier): string => `${scheme}:${value}`;
+
+/** The scheme ends at the first colon: a ticker has another. */
+function identifierOf(reference: string): CompanyIdentifier {
+  const colon = reference.indexOf(":");
+  return { scheme: reference.slice(0, colon), value: reference.slice(colon + 1) };
+}
+
+function identifiersIn(answer: LookupAnswer): readonly CompanyIdentifier[] {
+  if (answer.kind !== "found") return [];
+  return answer.groups.flatMap((group) =>
+    group.kind === "claims" ? group.claims.filter(isIdentifier).map(({ key }) => identifierOf(key!)) : [],
+  );
+}
+
+const isIdentifier = ({ field, key, rejected_because }: SourceClaim): boolean =>
+  field === "identifiers" && key !== null && rejected_because === undefined;
+
+/** Null: another writer was first. */
+async function writeAnswers(run: Run, refreshed: Refreshed): Promise<RefreshAnswer | null> {
+  const { deps, company_id, context } = run;
+  const { documents, clock, sources } = deps;
+  const loaded = await loadCompany(documents, company_id);
+  const { company, checks, people } = loaded;
+  if (company.value?.merged_into)
+    return { kind: "elsewhere", company_id: company.value.merged_into, refresh: [] };
+  const now_ms = clock.now();
+  if (company.value && isFencedOff(company.value, context.epoch, now_ms)) throw lost(company_id);
+  const before: Knowledge = {
+    groups: company.value?.groups ?? [],
+    people: people.value?.groups ?? [],
+    checks: checks.value ?? {},
+  };
+  const isRemoved = await deps.people.removals(refreshed.answers);
+  const applied = applyAnswers(before, refreshed.answers, { company_id, now_ms, isRemoved });
+  const aliases = company.value ? await loadAliases(documents, company.value) : [];
+  const next = materialise(company.value, company_id, applied, aliases, {
+    sources,
+    epoch: context.epoch,
+    now_ms,
+  });
+  const refresh = linesOf(applied, refreshed.fresh);
+  if (next === null) {
+    await rememberUnknown(run, applied, checks.version);
+    return { kind: "unknown", company_id, refresh };
+  }
+  const owners =
+    next === company.value ? EVERY_OWN : await claimIdentifiers(run, next, company.value === null);
+  if (owners.elsewhere !== null) return { kind: "elsewhere", company_id: owners.elsewhere, refresh };
+  if (!context.ownsKey()) throw lost(company_id);
+  const merges = await planMerges(run, next, owners.rivals);
+  const isRenewed = applied.outcomes.some(({ group, error }) => error === null && PERSONAL_GROUPS.has(group));
+  if (applied.people !== before.people || (isRenewed && deps.people.isExpiring(people.value)))
+    await deps.people.store(company_id, applied.people, people.version);
+  await retainDocuments(run, company.value, next);
+  if (next !== company.value && !(await putCompany(documents, next, company.version))) return null;
+  if (applied.checks !== before.checks) await putChecks(run, applied.checks, checks.version);
+  if (next !== company.value) await announce(run, next);
+  for (const each of merges) await merge(run, each);
+  return { kind: "company", company_id, refresh };
+}
+
+/** The documents that claims were first read from are kept as long as the claims. */
+async function retainDocuments(
+  { deps, company_id }: Run,
+  before: StoredCompany | null,
+  after: StoredCompany,
+): Promise<void> {
+  if (before?.groups === after.groups) return;
+  const known = new Set(before?.groups.flatMap(({ documents }) => documents.map(({ sha256 }) => sha256)));
+  const added = after.groups
+    .filter(({ group }) => !PERSONAL_GROUPS.has(group))
+    .flatMap(({ documents }) => documents.map(({ sha256 }) => sha256))
+    .filter((sha256) => !known.has(sha256));
+  await deps.bodyRefs.retain(added, `company:${company_id}`, Infinity);
+}
+
+/** After a rebuild of the bus epochs begin anew, so an epoch that was stored long ago says nothing. */
+const isFencedOff = (company: StoredCompany, epoch: number, now_ms: number): boolean =>
+  company.epoch > epoch && now_ms - company.written_ms < EPOCH_TTL_MS;
+
+const lost = (company_id: string): Fault =>
+  new Fault("lease_lost", `Cannot store "${company_id}": another node may hold it`);
+
+function linesOf({ outcomes, checks }: Applied, fresh: RefreshPlan["fresh"]): CompanyRefresh[] {
+  const iso = (at_ms: number | null | undefined): string | null =>
+    at_ms == null ? null : new Date(at_ms).toISOString();
+  return [
+    ...outcomes.map(({ source, group, error, retry_after_s }) => ({
+      source,
+      group,
+      result: error === null ? ("refreshed" as const) : ("failed" as const),
+      error,
+      retry_after_s,
+      confirmed_at: iso(checks[checkKey(source, group)]?.confirmed_ms),
+    })),
+    ...fresh.map(({ source, group, check }) => ({
+      source,
+      group,
+      result: check.result === "ok" ? ("fresh" as const) : ("failed" as const),
+      error: check.error,
+      retry_after_s: null,
+      confirmed_at: iso(check.confirmed_ms),
+    })),
+  ];
+}
+
+async function putChecks({ deps, company_id }: Run, checks: Checks, version: number): Promise<void> {
+  if (await deps.documents.put(COMPANY_CHECKS, company_id, checks, version)) return;
+  await overwrite<Checks>(deps.documents, COMPANY_CHECKS, company_id, (stored) => ({
+    value: { ...stored, ...checks },
+  }));
+}
+
+/** Sources that do not know the identifier are not asked again for a while. */
+async function rememberUnknown(
+  { deps, company_id }: Run,
+  { checks }: Applied,
+  version: number,
+): Promise<void> {
+  const expires_at_ms = deps.clock.now() + UNKNOWN_TTL_MS;
+  await deps.documents.put(COMPANY_CHECKS, company_id, checks, version, { expires_at_ms });
+}
+
+/** Another company with one of the strong identifiers. */
+interface Rival {
+  readonly company_id: string;
+  readonly shared: string;
+}
+
+interface IdentifierClaim {
+  readonly rivals: readonly Rival[];
+  /** A new company is not stored: this company has its identifier. */
+  readonly elsewhere: string | null;
+}
+
+const EVERY_OWN: IdentifierClaim = { rivals: [], elsewhere: null };
+
+/** Every identifier of the record, and its securities'. */
+export function referencesOf({ identifiers, securities }: StoredCompany["record"]): readonly string[] {
+  const isins = securities.flatMap(({ isin }) => (typeof isin === "string" ? [`isin:${isin}`] : []));
+  const tickers = securities.flatMap(({ mic, ticker }) =>
+    typeof ticker === "string" ? [`ticker:${typeof mic === "string" ? `${mic}:` : ""}${ticker}`] : [],
+  );
+  return [...new Set([...identifiers.map(referenceOf), ...isins, ...tickers])];
+}
+
+/** Points the identifiers to this company. A strong identifier that another company has is left as it is. */
+async function claimIdentifiers(run: Run, company: StoredCompany, isNew: boolean): Promise<IdentifierClaim> {
+  const { deps, company_id, request } = run;
+  const { documents } = deps;
+  const references = new Set(referencesOf(company.record));
+  if (request.reference !== null) references.add(request.reference);
+  const rivals: Rival[] = [];
+  for (const reference of references) {
+    const owner = await claimIdentifier(documents, reference, company_id);
+    if (owner === company_id || !isStrong(identifierOf(reference).scheme)) continue;
+    const rival = await survivorOf(documents, owner);
+    if (rival && rival.id !== company_id) {
+      // The identifier by which the caller named the new company leads to the older one from now on.
+      if (isNew) return { rivals: [], elsewhere: await giveWay(run, rival.id) };
+      rivals.push({ company_id: rival.id, shared: reference });
+    } else if (!rival && isNew && owner < company_id) {
+      // Two requests create the same company under two identifiers: the smaller id is the company.
+      return { rivals: [], elsewhere: await giveWay(run, owner) };
+    } else if (!rival) await repoint(documents, reference, owner, company_id);
+  }
+  return { rivals, elsewhere: null };
+}
+
+/** The owner of the identifier: this company, unless another one has it. */
+async function claimIdentifier(documents: Documents, reference: string, company_id: string): Promise<string> {
+  let owner = company_id;
+  await overwrite<IdentifierOwners>(documents, COMPANY_IDS, reference, (owners) => {
+    const companies = owners?.companies ?? [];
+    owner = companies.includes(company_id) ? company_id : (companies[0] ?? company_id);
+    const isShared = !isStrong(identifierOf(reference).scheme);
+    if (companies.includes(company_id)) return owners?.is_provisional ? { value: { companies } } : null;
+    return companies.length === 0 || isShared ? { value: { companies: [...companies, company_id] } } : null;
+  });
+  return owner;
+}
+
+async function repoint(documents: Documents, reference: string, from: string, to: string): Promise<void> {
+  await overwrite<IdentifierOwners>(documents, COMPANY_IDS, reference, (owners) =>
+    owners === null || owners.companies[0] === from ? { value: { companies: [to] } } : null,
+  );
+}
+
+async function giveWay({ deps, company_id, request }: Run, owner: string): Promise<string> {
+  if (request.reference !== null) await repoint(deps.documents, request.reference, company_id, owner);
+  return owner;
+}
+
+/** The index and the feed hear of every change; the feed repeats what is lost here. */
+async function announce({ deps, ask }: CompanyTask, company: StoredCompany): Promise<void> {
+  await deps.index.put(indexedCompany(company)).catch((problem: unknown) => {
+    deps.log.warn("Cannot index a company; the change feed will", {
+      company: company.id,
+      problem: String(problem),
+    });
+  });
+  await wakeFeed(ask);
+}
+
+/** A lost wake-up costs nothing but time: the feed looks by itself. */
+const wakeFeed = (ask: ActorClient): Promise<void> =>
+  ask(CompanyFeed, COMPANY_FEED_KEY, "wake", null).catch(() => {});
+
+/** Found merges are stored before the company is, until they are made: the feed actor repeats what a crash interrupts. */
+async function planMerges(
+  { deps, company_id }: Run,
+  company: StoredCompany,
+  rivals: readonly Rival[],
+): Promise<readonly PendingMerge[]> {
+  const { documents } = deps;
+  const merges: PendingMerge[] = [];
+  for (const { company_id: rival_id, shared } of rivals) {
+    const other = await survivorOf(documents, rival_id);
+    if (!other || other.id === company_id) continue;
+    const decision = await decide(documents, company, other);
+    if (decision.kind === "refused") {
+      await recordRefusal(deps, company_id, other.id, shared, decision.because);
+      continue;
+    }
+    const { survivor, loser } = decision;
+    const pending: PendingMerge = { judgement: "pending", survivor, loser, shared };
+    await documents.put(COMPANY_EDGES, edgeKey(survivor, loser), pending, 0, { tag: PENDING_TAG });
+    merges.push(pending);
+  }
+  return merges;
+}
+
+async function merge(run: Run, { survivor, loser, shared }: PendingMerge): Promise<void> {
+  if (loser === run.company_id) await mergeCompany(run, { survivor, shared });
+  else await run.ask(Company, loser, "mergeInto", { survivor, shared });
+}
+
+async function decide(documents: Documents, a: StoredCompany, b: StoredCompany) {
+  const edge = (await documents.get(COMPANY_EDGES, edgeKey(a.id, b.id)))?.value as
+    | { readonly judgement: Judgement | "pending" }
+    | undefined;
+  const side = ({ id, created_ms, record }: StoredCompany) => ({
+    id,
+    created_ms,
+    identifiers: record.identifiers,
+  });
+  const judgement = edge?.judgement === "pending" ? null : (edge?.judgement ?? null);
+  return decideMerge(side(a), side(b), judgement);
+}
+
+/** What the operator said is left as it is. */
+async function recordRefusal(
+  { documents, clock }: RefreshDeps,
+  a: string,
+  b: string,
+  shared: string,
+  because: string,
+): Promise<void> {
+  const at = new Date(clock.now()).toISOString();
+  await overwrite<{ readonly judgement: string }>(documents, COMPANY_EDGES, edgeKey(a, b), (edge) =>
+    edge === null || edge.judgement === "pending"
+      ? { value: { judgement: "unsure", shared, because, at } as { readonly judgement: string } }
+      : null,
+  );
+}
+
+/** The merge is made, or there is nothing left to merge. */
+async function removePending(documents: Documents, a: string, b: string): Promise<void> {
+  const edge = await documents.get(COMPANY_EDGES, edgeKey(a, b));
+  if ((edge?.value as { readonly judgement?: string } | undefined)?.judgement === "pending")
+    await documents.remove(COMPANY_EDGES, edgeKey(a, b), edge!.version);
+}
+
+/** This company becomes an alias of the survivor: one write. The survivor hears of it from the change feed, too. */
+export async function mergeCompany(
+  { deps, ask, company_id, context }: CompanyTask,
+  { survivor, shared }: { readonly survivor: string; readonly shared: string },
+): Promise<void> {
+  const { documents, clock } = deps;
+  for (let attempt = 0; attempt < MAX_WRITE_ATTEMPTS; attempt++) {
+    const { company } = await loadCompany(documents, company_id);
+    const other = await survivorOf(documents, survivor);
+    if (!company.value || company.value.merged_into !== null || !other || other.id === company_id)
+      return removePending(documents, company_id, survivor);
+    const decision = await decide(documents, company.value, other);
+    if (decision.kind === "refused")
+      return recordRefusal(deps, company_id, other.id, shared, decision.because);
+    if (decision.loser !== company_id || !context.ownsKey()) return;
+    const { record } = company.value;
+    const merged = withChange(company.value, record, "merged", [], clock.now(), other.id);
+    if (
+      !(await putCompany(
+        documents,
+        { ...merged, epoch: context.epoch, written_ms: clock.now() },
+        company.version,
+      ))
+    )
+      continue;
+    await removePending(documents, company_id, survivor);
+    await deps.index.remove(company_id).catch(() => {});
+    await ask(Company, other.id, "aliasChanged", { company_id });
+    return wakeFeed(ask);
+  }
+}
+
+/**
+ * Another company was merged into this one, or is its own again: the list of aliases follows the other's document, and the
+ * record is resolved again. Repeating it changes nothing.
+ */
+export async function updateAlias(
+  { deps, ask, company_id, context }: CompanyTask,
+  alias_id: string,
+): Promise<void> {
+  const { documents, sources, clock } = deps;
+  for (let attempt = 0; attempt < MAX_WRITE_ATTEMPTS; attempt++) {
+    const { company, checks, people } = await loadCompany(documents, company_id);
+    if (!company.value) return;
+    const alias = (await loadCompany(documents, alias_id)).company.value;
+    const isAlias = alias?.merged_into === company_id;
+    const others = company.value.aliases.filter((id) => id !== alias_id && !alias?.aliases.includes(id));
+    const aliases = isAlias ? [...others, alias_id, ...alias.aliases] : others;
+    if (JSON.stringify(aliases) === JSON.stringify(company.value.aliases)) return;
+    const stored = { ...company.value, aliases };
+    const knowledge = {
+      groups: stored.groups,
+      people: people.value?.groups ?? [],
+      checks: checks.value ?? {},
+    };
+    const merged = await loadAliases(documents, stored);
+    const now_ms = clock.now();
+    const resolved = materialise(stored, company_id, knowledge, merged, {
+      sources,
+      epoch: context.epoch,
+      now_ms,
+    });
+    // Nothing else may have changed, and the reader of the feed must still hear that the company is another one now.
+    const next = resolved === stored ? withChange(stored, stored.record, "updated", [], now_ms) : resolved!;
+    if (!context.ownsKey() || !(await putCompany(documents, next, company.version))) continue;
+    await announce({ deps, ask, company_id, context }, next);
+    return;
+  }
+}

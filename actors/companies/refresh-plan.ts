@@ -1,0 +1,105 @@
+/** Which sources a refresh asks for which groups: a rule of identifiers, ages and what the caller wants. Pure. */
+import type { FieldGroup } from "./claim.ts";
+import { MAX_AGE_S, MAX_NOT_FOUND_S } from "./freshness.ts";
+import type { CompanyIdentifier, Source, SourceDescription } from "./source.ts";
+import { checkKey, type Checks, type GroupCheck } from "./stored-company.ts";
+
+/** What a caller of a record wants. */
+export interface RefreshScope {
+  /** Names of sources; null: all. */
+  readonly sources: readonly string[] | null;
+  readonly groups: readonly FieldGroup[];
+  /** Older data is fetched again; null: the age of each group's freshness class. */
+  readonly max_age_s: number | null;
+  readonly force: boolean;
+}
+
+export interface PlannedLookup {
+  readonly source: Source;
+  readonly identifier: CompanyIdentifier;
+  readonly groups: readonly FieldGroup[];
+}
+
+export interface RefreshPlan {
+  readonly lookups: readonly PlannedLookup[];
+  /** Groups whose stored data is young enough. */
+  readonly fresh: readonly {
+    readonly source: string;
+    readonly group: FieldGroup;
+    readonly check: GroupCheck;
+  }[];
+}
+
+/** Groups that every record has; the others are fetched for `include` or their own resource. */
+export const RECORD_GROUPS: readonly FieldGroup[] = [
+  "core",
+  "identifiers",
+  "relationships",
+  "securities",
+  "web",
+];
+
+/** A source that failed is not asked again before this, unless the caller forces a refresh. */
+const RETRY_FAILED_MS = 60_000;
+
+export function planRefresh(
+  sources: readonly Source[],
+  identifiers: readonly CompanyIdentifier[],
+  checks: Checks,
+  wanted: RefreshScope,
+  now_ms: number,
+): RefreshPlan {
+  const lookups: PlannedLookup[] = [];
+  const fresh: RefreshPlan["fresh"][number][] = [];
+  for (const source of sources) {
+    const { description } = source;
+    if (source.inactive_because !== null) continue;
+    if (wanted.sources !== null && !wanted.sources.includes(description.name)) continue;
+    const identifier = identifierFor(description, identifiers);
+    if (!identifier) continue;
+    const due: FieldGroup[] = [];
+    for (const group of wanted.groups) {
+      if (!description.groups[group]) continue;
+      const check = checks[checkKey(description.name, group)];
+      if (check && !wanted.force && !isDue(description, group, check, wanted.max_age_s, now_ms))
+        fresh.push({ source: description.name, group, check });
+      else due.push(group);
+    }
+    if (due.length > 0) lookups.push({ source, identifier, groups: due });
+  }
+  return { lookups, fresh };
+}
+
+/** The first scheme the source looks up comes first: it is the source's own. */
+function identifierFor(
+  { schemes }: SourceDescription,
+  identifiers: readonly CompanyIdentifier[],
+): CompanyIdentifier | undefined {
+  for (const scheme of schemes.lookup) {
+    const identifier = identifiers.find((each) => each.scheme === scheme);
+    if (identifier) return identifier;
+  }
+  return undefined;
+}
+
+export const maxAgeOf = ({ groups }: SourceDescription, group: FieldGroup): number =>
+  MAX_AGE_S[groups[group]?.freshness ?? "registry_core"];
+
+function isDue(
+  description: SourceDescription,
+  group: FieldGroup,
+  check: GroupCheck,
+  max_age_s: number | null,
+  now_ms: number,
+): boolean {
+  const age_ms = now_ms - check.checked_ms;
+  const class_s = maxAgeOf(description, group);
+  switch (check.result) {
+    case "ok":
+      return age_ms > (max_age_s ?? class_s) * 1_000;
+    case "not_found":
+      return age_ms > Math.min(class_s, MAX_NOT_FOUND_S) * 1_000;
+    case "failed":
+      return now_ms >= (check.retry_at_ms ?? check.checked_ms + RETRY_FAILED_MS);
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * The register as its callers use it: a company is found by its reference, refreshed by its actor when its data is too old
+ * for the caller, and read. It decides nothing about claims.
+ */
+import type { ActorClient } from "../../cluster/actor.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import { Company, type CompanyRefresh } from "../../schemas/companies.ts";
+import { groupsOf } from "./apply-answers.ts";
+import type { FieldGroup } from "./claim.ts";
+import { type CompanyReference, findCompany } from "./references.ts";
+import { planRefresh, RECORD_GROUPS, type RefreshScope } from "./refresh-plan.ts";
+import type { Source } from "./source.ts";
+import type { StoredGroup } from "./stored-claims.ts";
+import {
+  type Checks,
+  COMPANY_CHECKS,
+  COMPANY_PEOPLE,
+  loadAliases,
+  loadCompany,
+  type LoadedCompany,
+  type StoredCompany,
+} from "./stored-company.ts";
+
+export interface ServiceDeps {
+  readonly documents: Documents;
+  readonly clock: Clock;
+  readonly ask: ActorClient;
+  readonly sources: readonly Source[];
+}
+
+export interface GetOptions {
+  readonly sources: readonly string[] | null;
+  /** Groups beside those that every record has. */
+  readonly groups: readonly FieldGroup[];
+  readonly max_age_s: number | null;
+  readonly refresh: boolean;
+}
+
+export interface CompanyCaller {
+  readonly project: string;
+  readonly lane: "sync" | "batch";
+}
+
+/** A company as it is stored, with everything a view of it is made from. */
+export interface CompanySnapshot {
+  readonly company: StoredCompany;
+  /** Own groups and those of merged companies. */
+  readonly groups: readonly StoredGroup[];
+  /** Groups with claims about natural persons. */
+  readonly people: readonly StoredGroup[];
+  readonly checks: Checks;
+  readonly redirected_from: string | null;
+  readonly refresh: readonly CompanyRefresh[];
+  /** No source was asked for this answer. */
+  readonly is_cached: boolean;
+}
+
+/** No source that answered knows the company; `refresh` tells which sources failed. */
+export interface UnknownCompany {
+  readonly company: null;
+  readonly refresh: readonly CompanyRefresh[];
+}
+
+export interface CompanyService {
+  /** Throws Fault. */
+  readonly get: (
+    reference: Exclude<CompanyReference, { readonly kind: "wrong" }>,
+    options: GetOptions,
+    caller: CompanyCaller,
+  ) => Promise<CompanySnapshot | UnknownCompany>;
+}
+
+/** Companies that merge while they are asked for. */
+const MAX_HOPS = 4;
+/** Longer than three rounds of sources take. */
+const REFRESH_TIMEOUT_MS = 75_000;
+
+export function companyService({ documents, clock, ask, sources }: ServiceDeps): CompanyService {
+  async function snapshot(
+    { company, checks, people }: LoadedCompany,
+    refresh: readonly CompanyRefresh[],
+    is_cached: boolean,
+    redirected_from: string | null,
+  ): Promise<CompanySnapshot | UnknownCompany> {
+    if (!company.value) return { company: null, refresh };
+    const aliases = await loadAliases(documents, company.value);
+    const [aliasPeople, aliasChecks] = await Promise.all(
+      [COMPANY_PEOPLE, COMPANY_CHECKS].map((name) => documents.getMany(name, company.value!.aliases)),
+    );
+    const isSource = new Set((people.value?.groups ?? []).map(({ source, group }) => `${source} ${group}`));
+    const others = aliasPeople!
+      .flatMap(
+        (each) => (each?.value as { readonly groups: readonly StoredGroup[] } | undefined)?.groups ?? [],
+      )
+      .filter(({ source, group }) => !isSource.has(`${source} ${group}`));
+    return {
+      company: company.value,
+      groups: groupsOf(company.value.groups, aliases),
+      people: [...(people.value?.groups ?? []), ...others],
+      checks: Object.assign({}, ...aliasChecks!.map((each) => each?.value), checks.value) as Checks,
+      redirected_from,
+      refresh,
+      is_cached,
+    };
+  }
+
+  return {
+    async get(reference, options, { project, lane }) {
+      const found = await findCompany(documents, reference, clock.now());
+      if (!found) return { company: null, refresh: [] };
+      const wanted: RefreshScope = {
+        sources: options.sources,
+        groups: [...RECORD_GROUPS, ...options.groups],
+        max_age_s: options.max_age_s,
+        force: options.refresh,
+      };
+      const { redirected_from } = found;
+      if (found.isStored) {
+        const loaded = await loadCompany(documents, found.id);
+        const { identifiers } = loaded.company.value!.record;
+        const plan = planRefresh(sources, identifiers, loaded.checks.value ?? {}, wanted, clock.now());
+        const lines = plan.fresh.map(({ source, group, check }) => ({
+          source,
+          group,
+          result: check.result === "ok" ? ("fresh" as const) : ("failed" as const),
+          error: check.error,
+          retry_after_s: null,
+          confirmed_at: check.confirmed_ms === null ? null : new Date(check.confirmed_ms).toISOString(),
+        }));
+        if (plan.lookups.length === 0) return snapshot(loaded, lines, true, redirected_from);
+      }
+      let id = found.id;
+      for (let hop = 0; hop < MAX_HOPS; hop++) {
+        const { sources: names, groups, max_age_s, force } = wanted;
+        const answer = await ask(
+          Company,
+          id,
+          "refresh",
+          {
+            reference: found.reference,
+            sources: names === null ? null : [...names],
+            groups: [...groups],
+            max_age_s,
+            force: force && hop === 0,
+            project,
+            lane,
+          },
+          { timeout_ms: REFRESH_TIMEOUT_MS },
+        );
+        if (answer.kind === "unknown") return { company: null, refresh: answer.refresh };
+        id = answer.company_id;
+        if (answer.kind === "elsewhere") continue;
+        return snapshot(await loadCompany(documents, id), answer.refresh, false, redirected_from);
+      }
+      throw new Fault("no_answer", `Cannot read "${id}": it is merged again and again`);
+    },
+  };
+}

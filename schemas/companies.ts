@@ -1,0 +1,88 @@
+/**
+ * Companies: the contracts of the company actor and of the change feed.
+ */
+import { type Static, Type } from "typebox";
+import { Nullable } from "./common.ts";
+import { ask, contract, tell } from "./contract.ts";
+
+export const COMPANY_ID = "^cmp_[0-9a-hjkmnp-tv-z]{16}$";
+const CompanyId = Type.String({ pattern: COMPANY_ID });
+
+export const CompanyChangeType = Type.Enum(["created", "updated", "merged", "split", "deleted"]);
+export type CompanyChangeType = Static<typeof CompanyChangeType>;
+
+const FieldGroup = Type.Enum([
+  "core",
+  "identifiers",
+  "people",
+  "ownership",
+  "relationships",
+  "filings",
+  "financials",
+  "events",
+  "securities",
+  "web",
+]);
+
+/** What became of one group of one source in a refresh. */
+export const CompanyRefresh = Type.Object({
+  source: Type.String(),
+  group: FieldGroup,
+  result: Type.Enum(["refreshed", "fresh", "failed"]),
+  error: Nullable(Type.String()),
+  retry_after_s: Nullable(Type.Integer()),
+  confirmed_at: Nullable(Type.String()),
+});
+export type CompanyRefresh = Static<typeof CompanyRefresh>;
+
+export const RefreshRequest = Type.Object({
+  /** How the caller named the company, `scheme:value`; null: by its id. Sources are asked with it as well. */
+  reference: Nullable(Type.String()),
+  sources: Nullable(Type.Array(Type.String())),
+  groups: Type.Array(FieldGroup),
+  max_age_s: Nullable(Type.Integer({ minimum: 0 })),
+  force: Type.Boolean(),
+  project: Type.String(),
+  lane: Type.Enum(["sync", "batch"]),
+});
+export type RefreshRequest = Static<typeof RefreshRequest>;
+
+export const RefreshAnswer = Type.Object({
+  /**
+   * `company`: it is stored; `unknown`: no source that answered knows it; `elsewhere`: another company has the
+   * identifier.
+   */
+  kind: Type.Enum(["company", "unknown", "elsewhere"]),
+  /** The company to read. */
+  company_id: Type.String(),
+  refresh: Type.Array(CompanyRefresh),
+});
+export type RefreshAnswer = Static<typeof RefreshAnswer>;
+
+const MergeOrder = Type.Object({
+  /** The company that remains. */
+  survivor: CompanyId,
+  /** The strong identifier both have, `scheme:value`. */
+  shared: Type.String(),
+});
+
+/** One company, for any number of callers; its key is the company's id. All writes of a company are made by its actor. */
+export const Company = contract(
+  "company",
+  {
+    refresh: ask(RefreshRequest, RefreshAnswer),
+    /** This company and the survivor share a strong identifier. */
+    mergeInto: tell(MergeOrder),
+    /** That company was merged into this one, or is no longer: resolve the record again. */
+    aliasChanged: tell(Type.Object({ company_id: CompanyId })),
+  },
+  { finished: tell(Type.Object({ task: Type.Integer() })) },
+);
+
+export const COMPANY_FEED_KEY = "main";
+/** Numbers the changes of all companies; one for the cluster. */
+export const CompanyFeed = contract(
+  "company_feed",
+  { wake: tell(Type.Null()) },
+  { sequenced: tell(Type.Object({ is_idle: Type.Boolean() })), tick: tell(Type.Null()) },
+);

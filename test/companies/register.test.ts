@@ -1,0 +1,354 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { changedFields } from "../../actors/companies/record.ts";
+import { readChanges } from "../../actors/companies/feed/changes.ts";
+import type { CompanyIdentifier } from "../../actors/companies/source.ts";
+import {
+  COMPANIES,
+  COMPANY_CHECKS,
+  COMPANY_IDS,
+  COMPANY_PEOPLE,
+  type StoredCompany,
+} from "../../actors/companies/stored-company.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import {
+  DAY_MS,
+  identifier,
+  oneRegister,
+  RETENTION_MS,
+  type Said,
+  scriptedSource,
+} from "../harness/companies-harness.ts";
+
+const LEI = "5493001KJTIIGC8Y1R12";
+const UID = "CHE101602521";
+const NAME: Said = ["names.legal", "Roche Holding AG"];
+
+type Register = ReturnType<typeof oneRegister>;
+let register: Register;
+afterEach(() => register.stop());
+
+/** GLEIF tells the LEI and the Swiss UID, the register of Switzerland its own number. */
+function leiAndHome(says: { lei?: readonly Said[]; home?: readonly Said[] } = {}) {
+  return (now: () => number) => [
+    scriptedSource(
+      "gleif",
+      "lei",
+      () => ({ core: [NAME, identifier("lei", LEI), identifier("ch_uid", UID), ...(says.lei ?? [])] }),
+      {},
+      now,
+    ),
+    scriptedSource(
+      "zefix",
+      "ch_uid",
+      () => ({ core: says.home ?? [["names.legal", "Roche Holding AG (home)"], identifier("ch_uid", UID)] }),
+      { home_register_of: ["CH"] },
+      now,
+    ),
+  ];
+}
+
+const stored = async (documents: Documents, id: string): Promise<StoredCompany> =>
+  (await documents.get(COMPANIES, id))!.value as StoredCompany;
+
+/** Counts the writes of each collection. */
+function counting(documents: Documents) {
+  const writes: string[] = [];
+  const put: Documents["put"] = (collection, key, ...rest) => {
+    writes.push(collection);
+    return documents.put(collection, key, ...rest);
+  };
+  return { documents: { ...documents, put } as Documents, writes };
+}
+
+describe("an unknown company", () => {
+  test("is fetched from the source that knows the identifier, then from those that know what it told", async () => {
+    register = oneRegister(leiAndHome({ lei: [["jurisdiction", "CH"]] }));
+    const found = (await register.get(`lei:${LEI}`))!;
+    expect(found.company.record).toMatchObject({
+      // The home register's word counts more.
+      names: { legal: "Roche Holding AG (home)" },
+      jurisdiction: "CH",
+      identifiers: [{ scheme: "ch_uid" }, { scheme: "lei" }],
+      conflicts: [{ field: "names.legal", resolved_by: "precedence" }],
+    });
+    expect(found.refresh.map(({ source, result }) => [source, result])).toEqual([
+      ["gleif", "refreshed"],
+      ["zefix", "refreshed"],
+    ]);
+    const again = (await register.get(`ch_uid:${UID}`))!;
+    expect(again.company.id).toBe(found.company.id);
+    expect(again.is_cached).toBe(true);
+  });
+
+  test("that no source knows is not asked for again within a day", async () => {
+    const sources = [scriptedSource("gleif", "lei", () => ({ kind: "not_found", documents: [] }))];
+    register = oneRegister(() => sources);
+    expect(await register.get(`lei:${LEI}`)).toBeNull();
+    expect(await register.get(`lei:${LEI}`)).toBeNull();
+    expect(sources[0]!.lookups).toHaveLength(1);
+    expect(await register.get(`lei:${LEI}`, { refresh: true })).toBeNull();
+    expect(sources[0]!.lookups).toHaveLength(2);
+    await register.clock.advance(DAY_MS + 1);
+    await register.get(`lei:${LEI}`);
+    expect(sources[0]!.lookups).toHaveLength(3);
+  });
+
+  test("is one company when it is asked for by two identifiers at once", async () => {
+    register = oneRegister(leiAndHome({ home: [NAME, identifier("ch_uid", UID), identifier("lei", LEI)] }));
+    const found = await Promise.all([
+      register.get(`lei:${LEI}`),
+      register.get(`ch_uid:${UID}`),
+      register.get(`lei:${LEI}`),
+    ]);
+    expect(new Set(found.map((each) => each!.company.id)).size).toBe(1);
+    expect(await register.documents.list(COMPANIES, { limit: 10 })).toHaveLength(1);
+    expect(
+      ((await register.documents.get(COMPANY_IDS, `ch_uid:${UID}`))!.value as { companies: string[] })
+        .companies,
+    ).toEqual([found[0]!.company.id]);
+  });
+});
+
+describe("a refresh", () => {
+  test("that finds nothing new writes the checks and nothing else", async () => {
+    const { documents, writes } = counting(memoryDocuments());
+    register = oneRegister(leiAndHome(), documents);
+    const first = (await register.get(`lei:${LEI}`))!;
+    await register.feed();
+    await register.clock.advance(DAY_MS + 1);
+    writes.length = 0;
+    const second = (await register.get(first.company.id))!;
+    expect(second.refresh.map(({ result }) => result)).toEqual(["refreshed", "refreshed"]);
+    expect(writes.filter((collection) => !collection.startsWith("company_feed"))).toEqual([COMPANY_CHECKS]);
+    expect(second.company.version).toBe(first.company.version);
+    expect(second.checks["gleif core"]!.confirmed_ms).toBeGreaterThan(
+      first.checks["gleif core"]!.confirmed_ms!,
+    );
+  });
+
+  test("closes a value that went away, keeps its claim, and reopens it as another claim", async () => {
+    let names: readonly Said[] = [["names.trading", { name: "Genentech", type: "trading" }, "genentech"]];
+    register = oneRegister((now) => [
+      scriptedSource("gleif", "lei", () => ({ core: [NAME, identifier("lei", LEI), ...names] }), {}, now),
+    ]);
+    const { company } = (await register.get(`lei:${LEI}`))!;
+    const trading = async () =>
+      (await stored(register.documents, company.id)).groups[0]!.claims.filter(
+        ({ field }) => field === "names.trading",
+      );
+    const confirmed_ms = register.clock.now();
+    await register.clock.advance(2 * DAY_MS);
+    const [before] = await trading();
+    names = [];
+    const without = (await register.get(company.id, { refresh: true }))!;
+    expect(without.company.record.names.trading).toEqual([]);
+    expect(await trading()).toEqual([{ ...before, closed: { confirmed_ms, at_ms: register.clock.now() } }]);
+    names = [["names.trading", { name: "Genentech", type: "trading" }, "genentech"]];
+    await register.clock.advance(DAY_MS);
+    await register.get(company.id, { refresh: true });
+    const [old, reopened] = await trading();
+    expect(old!.closed).toBeDefined();
+    expect(reopened).toMatchObject({ value: before!.value, observed_ms: register.clock.now() });
+    expect(reopened!.id).not.toBe(old!.id);
+  });
+
+  test("keeps what it knew when the source fails, hangs or breaks, and says so", async () => {
+    let answer: "claims" | "fails" | "hangs" | "breaks" = "claims";
+    register = oneRegister((now) => [
+      scriptedSource(
+        "gleif",
+        "lei",
+        () => {
+          switch (answer) {
+            case "claims":
+              return { core: [NAME, identifier("lei", LEI)] };
+            case "fails":
+              return { kind: "failed", error: "schema_drift", message: "", retry_after_s: 60 };
+            case "hangs":
+              return new Promise(() => {});
+            case "breaks":
+              throw new TypeError("Cannot read properties of undefined");
+          }
+        },
+        {},
+        now,
+      ),
+    ]);
+    const { company } = (await register.get(`lei:${LEI}`))!;
+    for (const [how, error] of [
+      ["fails", "schema_drift"],
+      ["hangs", "timeout"],
+      ["breaks", "unreadable"],
+    ] as const) {
+      answer = how;
+      const getting = register.get(company.id, { refresh: true });
+      await register.clock.advance(20_000);
+      const found = (await getting)!;
+      expect(found.refresh).toMatchObject([{ source: "gleif", group: "core", result: "failed", error }]);
+      expect(found.company.record.names.legal).toBe("Roche Holding AG");
+    }
+  });
+
+  test("is shared by callers that want the same at the same time", async () => {
+    register = oneRegister(leiAndHome());
+    const found = await Promise.all(
+      Array.from({ length: 20 }, () => register.get(`lei:${LEI}`, { refresh: true })),
+    );
+    expect(new Set(found.map((each) => each!.company.id)).size).toBe(1);
+    const [gleif] = register.sources as ReturnType<typeof scriptedSource>[];
+    expect(gleif!.lookups.length).toBeLessThanOrEqual(2);
+  });
+
+  test("asks only the sources and groups that the caller wants, and only what is older than max_age", async () => {
+    register = oneRegister(leiAndHome());
+    const { company } = (await register.get(`lei:${LEI}`, { sources: ["gleif"] }))!;
+    const [gleif, zefix] = register.sources as ReturnType<typeof scriptedSource>[];
+    expect([gleif!.lookups.length, zefix!.lookups.length]).toEqual([1, 0]);
+    await register.clock.advance(60_000);
+    await register.get(company.id, { max_age_s: 61, sources: ["gleif"] });
+    expect(gleif!.lookups).toHaveLength(1);
+    await register.get(company.id, { max_age_s: 59, sources: ["gleif"] });
+    expect(gleif!.lookups).toHaveLength(2);
+  });
+});
+
+describe("two companies with one strong identifier", () => {
+  /** Two companies; from `links` on, the second one's source tells the first one's LEI. */
+  async function twoCompanies(also: readonly Said[] = []) {
+    let isLinked = false;
+    register = oneRegister((now) => [
+      scriptedSource("gleif", "lei", () => ({ core: [NAME, identifier("lei", LEI)] }), {}, now),
+      scriptedSource(
+        "zefix",
+        "ch_uid",
+        () => ({
+          core: [
+            ["names.legal", "Roche"],
+            identifier("ch_uid", UID),
+            ...also,
+            ...(isLinked ? [identifier("lei", LEI)] : []),
+          ],
+        }),
+        {},
+        now,
+      ),
+    ]);
+    const older = (await register.get(`lei:${LEI}`))!.company.id;
+    await register.clock.advance(1_000);
+    const newer = (await register.get(`ch_uid:${UID}`))!.company.id;
+    await register.feed();
+    return { older, newer, link: () => (isLinked = true) };
+  }
+
+  test("are merged: the older id remains, the other redirects, and the feed tells both", async () => {
+    const { older, newer, link } = await twoCompanies();
+    expect(older).not.toBe(newer);
+    link();
+    await register.get(newer, { refresh: true });
+    await register.feed();
+    const found = (await register.get(newer))!;
+    expect(found).toMatchObject({ company: { id: older, aliases: [newer] }, redirected_from: newer });
+    expect(found.company.record.identifiers.map(({ scheme }) => scheme)).toEqual(["ch_uid", "lei"]);
+    const page = await readChanges(register.documents, 0, 100, null);
+    if (page === "expired") throw new Error("expired");
+    expect(
+      page.changes.map(({ type, company_id }) => [type, company_id === older ? "older" : "newer"]),
+    ).toEqual([
+      ["created", "older"],
+      ["created", "newer"],
+      ["updated", "newer"],
+      ["merged", "newer"],
+      ["updated", "older"],
+    ]);
+    expect((await register.get(`ch_uid:${UID}`))!.company.id).toBe(older);
+  });
+
+  test("stay two when another identifier of one value contradicts", async () => {
+    const { older, newer, link } = await twoCompanies([identifier("lei", "529900GRZ2BQY5ZM9N49")]);
+    link();
+    await register.get(newer, { refresh: true });
+    await register.feed();
+    expect((await register.get(newer))!.company.id).toBe(newer);
+    expect((await register.get(older))!.company.aliases).toEqual([]);
+  });
+});
+
+describe("people", () => {
+  const person = (name: string): Said => [
+    "people",
+    {
+      id: "per_0123456789abcdef",
+      party: { kind: "person", name },
+      role: { group: "board", label: "Director" },
+      current: true,
+    },
+    `${name.toLowerCase()}|board|`,
+  ];
+  let said: readonly Said[] = [person("Ada Beispiel"), person("Max Muster")];
+  const withPeople = (now: () => number) => [
+    scriptedSource(
+      "gleif",
+      "lei",
+      (_, groups) => ({
+        core: [NAME, identifier("lei", LEI)],
+        ...(groups.includes("people") && { people: said }),
+      }),
+      {},
+      now,
+    ),
+  ];
+  const names = async (id: string): Promise<string[]> => {
+    const { people } = (await register.get(id, { groups: ["people"] }))!;
+    return people.flatMap(({ claims }) =>
+      claims.map(({ value }) => (value as { party: { name: string } }).party.name),
+    );
+  };
+
+  test("are stored apart from the company, and only when they were asked for", async () => {
+    register = oneRegister(withPeople);
+    const { company } = (await register.get(`lei:${LEI}`))!;
+    expect(await register.documents.get(COMPANY_PEOPLE, company.id)).toBeNull();
+    expect(await names(company.id)).toEqual(["Ada Beispiel", "Max Muster"]);
+    expect(JSON.stringify(await stored(register.documents, company.id))).not.toContain("Beispiel");
+  });
+
+  test("expire with the retention setting", async () => {
+    register = oneRegister(withPeople);
+    const { company } = (await register.get(`lei:${LEI}`, { groups: ["people"] }))!;
+    expect(
+      await register.documents.removeExpired(COMPANY_PEOPLE, register.clock.now() + RETENTION_MS - 1, 10),
+    ).toBe(0);
+    expect(
+      await register.documents.removeExpired(COMPANY_PEOPLE, register.clock.now() + RETENTION_MS + 1, 10),
+    ).toBe(1);
+    expect(await register.documents.get(COMPANY_PEOPLE, company.id)).toBeNull();
+  });
+
+  test("that the operator removed are gone and do not come back", async () => {
+    register = oneRegister(withPeople);
+    const { company } = (await register.get(`lei:${LEI}`, { groups: ["people"] }))!;
+    expect(await register.people.remove("MUSTER, Max")).toEqual({ companies: 1, claims: 1 });
+    said = [...said, person("Erika Neu")];
+    await register.get(company.id, { groups: ["people"], refresh: true });
+    expect(await names(company.id)).toEqual(["Ada Beispiel", "Erika Neu"]);
+  });
+});
+
+test("a record without a change has no changed field", async () => {
+  register = oneRegister(leiAndHome());
+  const { company } = (await register.get(`lei:${LEI}`))!;
+  expect(changedFields(company.record, company.record)).toEqual([]);
+  expect(changedFields(null, company.record)).toContain("names");
+});
+
+test("an identifier of another form is a mistake of the caller", async () => {
+  register = oneRegister(leiAndHome());
+  const wrong: CompanyIdentifier[] = [
+    { scheme: "lei", value: "5493001KJTIIGC8Y1R13" },
+    { scheme: "leu", value: LEI },
+    { scheme: "cmp", value: "1" },
+  ];
+  for (const { scheme, value } of wrong)
+    await expect(register.get(`${scheme}:${value}`)).rejects.toThrow(TypeError);
+});

@@ -1,0 +1,69 @@
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MongoClient } from "mongodb";
+import { afterAll, describe, expect, test } from "vitest";
+import { memoryCompanyIndex } from "../../actors/companies/adapters/index.memory.ts";
+import { mongoCompanyIndex } from "../../actors/companies/adapters/index.mongo.ts";
+import { sqliteCompanyIndex } from "../../actors/companies/adapters/index.sqlite.ts";
+import { engines } from "../harness/engines.ts";
+import { companyIndexSuite } from "./company-index.ts";
+
+const { documents: mongo } = await engines("documents");
+const folder = mkdtempSync(join(tmpdir(), "trawl-company-index-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe("companies in memory", () => {
+  companyIndexSuite(async () => memoryCompanyIndex());
+});
+
+describe("companies in SQLite", () => {
+  const path = (): string => join(folder, `${randomUUID()}.sqlite`);
+  companyIndexSuite(async () => sqliteCompanyIndex(path()));
+
+  test("are there when the file is opened again", async () => {
+    const place = path();
+    const first = sqliteCompanyIndex(place);
+    const entry = {
+      id: "cmp_0000000000000000",
+      version: 1,
+      legal: "Seilbahn Rigi AG",
+      trading: [],
+      former: [],
+      status: "active",
+      country: "CH",
+      legal_form: null,
+      city: null,
+      completeness: 0.5,
+    };
+    const written = first.put(entry);
+    await first.close();
+    await written;
+    const second = sqliteCompanyIndex(place);
+    expect(await second.candidates(["rigi"], { country: null, status: null, legal_form: null }, 5)).toEqual([
+      entry,
+    ]);
+    await second.close();
+    await expect(second.size()).rejects.toMatchObject({ code: "documents_unreachable" });
+  });
+});
+
+describe.skipIf(mongo === null)("companies in MongoDB", () => {
+  const addresses: string[] = [];
+  afterAll(async () => {
+    for (const address of addresses) {
+      const client = new MongoClient(address);
+      await client.db().dropDatabase();
+      await client.close();
+    }
+  });
+  companyIndexSuite(async () => {
+    const address = mongo!["TRAWL_DOCUMENTS"]!.replace(
+      /^(\w+:\/\/[^/]+)[^?]*/,
+      `$1/t${randomUUID().replaceAll("-", "")}`,
+    );
+    addresses.push(address);
+    return mongoCompanyIndex(address);
+  });
+});

@@ -1,0 +1,10 @@
+/** What the compiler refuses of a source of companies. */
+import type { OpenSource, SourceFailure } from "../../actors/companies/source.ts";
+
+const failure: SourceFailure = { kind: "failed", error: "timeout", message: "", retry_after_s: null };
+
+// @ts-expect-error A source says what it is.
+export const withoutDescription: OpenSource = () => ({ inactive_because: null, lookup: async () => failure });
+
+// @ts-expect-error An answer that names no kind is none.
+export const failed: SourceFailure = { error: "timeout", message: "", retry_after_s: null };
