@@ -1,0 +1,561 @@
+/**
+ * GLEIF, the Global Legal Entity Identifier Foundation: LEI records, parents and their exceptions, ISINs.
+ *
+ * Peculiarities of the source:
+ * - Dates are midnight at the company's place, written in UTC (`dateFrom`).
+ * - The status of the LEI's registration is not the company's: a lapsed LEI lowers the precedence, nothing more.
+ * - Which of a parent's record and an exception there is, the record's links tell; asking for the other one is a 404.
+ * - Legal forms 8888 and 9999 are "not on the list": their text is the label.
+ */
+import { type Static, Type } from "typebox";
+import type { SourceClaim } from "../claim.ts";
+import { foldName } from "../names/fold.ts";
+import { schemeOfAuthority } from "../schemes/authorities.ts";
+import type {
+  CompanyIdentifier,
+  GroupAnswer,
+  OpenSource,
+  RawDocument,
+  SearchHit,
+  SourceDescription,
+  SourceFailure,
+  SourceHttp,
+  SourceResponse,
+} from "../source.ts";
+import { claimList } from "./claims.ts";
+import { jsonReader, maybe, maybeText, statusFailure } from "./reading.ts";
+import { addressOf, categoryOfName, countryOf, dateOf, entityParty } from "./values.ts";
+
+const GleifAddress = Type.Object({
+  language: maybeText,
+  addressLines: maybe(Type.Array(Type.String())),
+  city: maybeText,
+  region: maybeText,
+  country: maybeText,
+  postalCode: maybeText,
+});
+const GleifName = Type.Object({ name: maybeText, language: maybeText, type: maybeText });
+const Authority = Type.Object({ id: maybeText, other: maybeText });
+const Successor = Type.Object({ lei: maybeText, name: maybeText });
+
+const LeiRecord = Type.Object({
+  id: Type.String(),
+  attributes: Type.Object({
+    lei: Type.String(),
+    entity: Type.Object({
+      legalName: Type.Object({ name: Type.String(), language: maybeText }),
+      otherNames: maybe(Type.Array(GleifName)),
+      transliteratedOtherNames: maybe(Type.Array(GleifName)),
+      legalAddress: GleifAddress,
+      headquartersAddress: maybe(GleifAddress),
+      registeredAt: maybe(Authority),
+      registeredAs: maybeText,
+      jurisdiction: maybeText,
+      category: maybeText,
+      legalForm: maybe(Type.Object({ id: maybeText, other: maybeText })),
+      status: maybeText,
+      expiration: maybe(Type.Object({ date: maybeText, reason: maybeText })),
+      successorEntities: maybe(Type.Array(Successor)),
+      creationDate: maybeText,
+      eventGroups: maybe(
+        Type.Array(
+          Type.Object({
+            events: maybe(
+              Type.Array(
+                Type.Object({
+                  type: maybeText,
+                  status: maybeText,
+                  effectiveDate: maybeText,
+                  recordedDate: maybeText,
+                }),
+              ),
+            ),
+          }),
+        ),
+      ),
+    }),
+    registration: Type.Object({ status: maybeText, corroborationLevel: maybeText }),
+    bic: maybe(Type.Array(Type.String())),
+    ocid: maybeText,
+  }),
+  relationships: maybe(
+    Type.Record(Type.String(), Type.Object({ links: maybe(Type.Record(Type.String(), Type.Unknown())) })),
+  ),
+});
+type LeiRecord = Static<typeof LeiRecord>;
+
+const readRecord = jsonReader(Type.Object({ data: LeiRecord }));
+const readRecords = jsonReader(Type.Object({ data: Type.Array(LeiRecord) }));
+const readRelationship = jsonReader(
+  Type.Object({
+    data: Type.Object({
+      attributes: Type.Object({
+        relationship: Type.Object({
+          endNode: Type.Object({ id: Type.String() }),
+          type: Type.String(),
+          status: maybeText,
+          periods: maybe(
+            Type.Array(Type.Object({ type: Type.String(), startDate: maybeText, endDate: maybeText })),
+          ),
+        }),
+        registration: maybe(Type.Object({ corroborationLevel: maybeText })),
+      }),
+    }),
+  }),
+);
+const readException = jsonReader(
+  Type.Object({
+    data: Type.Object({
+      attributes: Type.Object({ category: Type.String(), reason: Type.String(), reference: maybeText }),
+    }),
+  }),
+);
+const readIsins = jsonReader(
+  Type.Object({
+    meta: Type.Object({ pagination: Type.Object({ lastPage: Type.Integer() }) }),
+    data: Type.Array(Type.Object({ attributes: Type.Object({ isin: Type.String() }) })),
+  }),
+);
+
+/** Places whose midnight is 13 or 14 hours before midnight in UTC. */
+const FAR_EAST: ReadonlySet<string> = new Set(["NZ", "TO", "WS", "KI", "FJ", "TK"]);
+const HOUR_MS = 3_600_000;
+
+/** The date at the company's place of a midnight that was written in UTC. */
+export function dateFrom(timestamp: string | null | undefined, jurisdiction: string): string | null {
+  const day = dateOf(timestamp);
+  const at_ms = Date.parse(timestamp ?? "");
+  if (day === null || Number.isNaN(at_ms) || /T00:00/.test(timestamp!)) return day;
+  const isFarEast = FAR_EAST.has(jurisdiction.slice(0, 2)) && /T1[01]:00/.test(timestamp!);
+  return new Date(at_ms + (isFarEast ? 14 : 12) * HOUR_MS).toISOString().slice(0, 10);
+}
+
+const CATEGORIES: Readonly<Record<string, string>> = {
+  BRANCH: "branch",
+  FUND: "fund",
+  SOLE_PROPRIETOR: "sole_proprietor",
+  RESIDENT_GOVERNMENT_ENTITY: "government",
+  INTERNATIONAL_ORGANIZATION: "other",
+};
+const EVENTS: Readonly<Record<string, string>> = {
+  CHANGE_LEGAL_NAME: "name_change",
+  CHANGE_OTHER_NAMES: "name_change",
+  CHANGE_LEGAL_ADDRESS: "address_change",
+  CHANGE_HQ_ADDRESS: "address_change",
+  CHANGE_LEGAL_FORM: "legal_form_change",
+  MERGERS_AND_ACQUISITIONS: "merger",
+  ABSORPTION: "merger",
+  ACQUISITION_BRANCH: "acquisition",
+  SPINOFF: "spin_off",
+  DEMERGER: "spin_off",
+  LIQUIDATION: "liquidation",
+  BANKRUPTCY: "insolvency",
+  INSOLVENCY: "insolvency",
+  VOLUNTARY_ARRANGEMENT: "insolvency",
+  DISSOLUTION: "deregistration",
+};
+const NOT_LISTED: ReadonlySet<string> = new Set(["8888", "9999"]);
+
+/** FULLY_CORROBORATED and not lapsed: checked against the register itself. */
+const precedenceOf = ({ attributes: { registration } }: LeiRecord): number =>
+  registration.corroborationLevel === "FULLY_CORROBORATED" && registration.status !== "LAPSED" ? 80 : 60;
+
+function statusOf({ status, expiration, successorEntities }: LeiRecord["attributes"]["entity"]): string {
+  if (status === "ACTIVE") return "active";
+  if (status !== "INACTIVE") return "unknown";
+  const isMerged = expiration?.reason === "CORPORATE_ACTION" && (successorEntities ?? []).length > 0;
+  return isMerged ? "merged" : "dissolved";
+}
+
+/** What one LEI record says of the core: names, form, status, place, dates. */
+export function coreClaims(document: RawDocument, record: LeiRecord): readonly SourceClaim[] {
+  const { entity } = record.attributes;
+  const list = claimList(document);
+  const jurisdiction = entity.jurisdiction ?? entity.legalAddress.country ?? "";
+  const country = countryOf(jurisdiction.slice(0, 2));
+  const language = entity.legalName.language ?? null;
+  list.set("names.legal", entity.legalName.name, { language });
+  for (const { name, type, language: other } of entity.otherNames ?? []) {
+    const more = { language: other ?? null };
+    if (type === "PREVIOUS_LEGAL_NAME") list.name("names.former", name, { type: "former", ...more }, more);
+    else if (type === "TRADING_OR_OPERATING_NAME")
+      list.name("names.trading", name, { type: "trading", ...more }, more);
+    else if (type === "ALTERNATIVE_LANGUAGE_LEGAL_NAME")
+      list.name("names.translations", name, { type: "translation", ...more }, more);
+    else list.name("names.other", name, { type: "alternative", ...more }, more);
+  }
+  list.set(
+    "names.transliterated",
+    (entity.transliteratedOtherNames ?? []).find(({ type }) => /LEGAL/.test(type ?? ""))?.name,
+  );
+  const { id: elf = null, other = null } = entity.legalForm ?? {};
+  const isListed = elf !== null && !NOT_LISTED.has(elf) && /^[0-9A-Z]{4}$/.test(elf);
+  const category = CATEGORIES[entity.category ?? ""] ?? categoryOfName(entity.legalName.name, country);
+  if (isListed || other !== null || category !== null)
+    list.set(
+      "legal_form",
+      { elf: isListed ? elf : null, label: other, category: category ?? "unknown" },
+      { raw_value: { id: elf, other } },
+    );
+  list.set("status", statusOf(entity), { raw_value: entity.status ?? null });
+  list.set("jurisdiction", /^[A-Z]{2}(?:-[A-Z0-9]{1,3})?$/.test(jurisdiction) ? jurisdiction : null);
+  list.set("dates.registration", dateFrom(entity.creationDate, jurisdiction), {
+    raw_value: entity.creationDate ?? null,
+  });
+  if (entity.status === "INACTIVE")
+    list.set("dates.deregistration", dateFrom(entity.expiration?.date, jurisdiction));
+  for (const [type, address] of [
+    ["registered", entity.legalAddress],
+    ["headquarters", entity.headquartersAddress],
+  ] as const)
+    if (address)
+      list.add(
+        "addresses",
+        type,
+        addressOf({
+          type,
+          lines: address.addressLines ?? [],
+          postal_code: address.postalCode,
+          city: address.city,
+          region: address.region,
+          country: countryOf(address.country),
+          language: address.language,
+        }),
+      );
+  return list.claims;
+}
+
+/** The numbers of an LEI record. The court of a German number is in the OpenCorporates id only. */
+export function identifierClaims(document: RawDocument, { attributes }: LeiRecord): readonly SourceClaim[] {
+  const list = claimList(document);
+  list.identifier("lei", attributes.lei);
+  const { registeredAt, registeredAs } = attributes.entity;
+  const scheme = schemeOfAuthority(registeredAt?.id ?? "");
+  if (scheme !== undefined) list.identifier(scheme, registeredAs, { ra_code: registeredAt!.id! });
+  for (const bic of attributes.bic ?? []) list.identifier("bic", bic);
+  list.identifier("ocid", attributes.ocid);
+  if (attributes.ocid?.startsWith("de/"))
+    list.identifier("de_hrb", attributes.ocid.slice(3), registeredAt?.id ? { ra_code: registeredAt.id } : {});
+  return list.claims;
+}
+
+export function eventClaims(
+  document: RawDocument,
+  { attributes: { lei, entity } }: LeiRecord,
+): readonly SourceClaim[] {
+  const list = claimList(document);
+  const jurisdiction = entity.jurisdiction ?? "";
+  for (const { type, status, effectiveDate, recordedDate } of (entity.eventGroups ?? []).flatMap(
+    ({ events }) => events ?? [],
+  )) {
+    const date = dateFrom(effectiveDate ?? recordedDate, jurisdiction);
+    if (!type || date === null || status === "WITHDRAWN_CANCELLED") continue;
+    const id = `gleif:${lei}:${type}:${date}`;
+    list.add("events", id, {
+      id,
+      type: EVENTS[type] ?? "other",
+      date,
+      published_on: dateFrom(recordedDate, jurisdiction),
+      title: type,
+      source: "gleif",
+    });
+  }
+  return list.claims;
+}
+
+/** A successor is known by the record itself. */
+function successorClaims(
+  document: RawDocument,
+  { attributes: { entity } }: LeiRecord,
+): readonly SourceClaim[] {
+  const list = claimList(document);
+  for (const { lei, name } of entity.successorEntities ?? []) {
+    const ref = lei ? `lei:${lei}` : null;
+    if (ref === null && !name) continue;
+    list.add("relationships", `predecessor_of|out|${ref ?? foldName(name!)}`, {
+      type: "predecessor_of",
+      direction: "out",
+      party: entityParty({ name, ref }),
+      current: true,
+    });
+  }
+  return list.claims;
+}
+
+const DESCRIPTION: SourceDescription = {
+  name: "gleif",
+  title: "GLEIF LEI records",
+  countries: ["*"],
+  schemes: {
+    lookup: ["lei"],
+    yields: [
+      "lei",
+      "bic",
+      "ocid",
+      "isin",
+      "ch_uid",
+      "gb_coh",
+      "de_hrb",
+      "fr_siren",
+      "us_de_file",
+      "no_orgnr",
+      "pl_krs",
+    ],
+  },
+  home_register_of: [],
+  capabilities: ["lookup", "search", "relationships", "ownership", "events", "securities"],
+  groups: {
+    core: { precedence: 80, freshness: "lei_core" },
+    identifiers: { precedence: 80, freshness: "lei_core" },
+    events: { precedence: 60, freshness: "lei_core" },
+    relationships: { precedence: 80, freshness: "lei_relationships" },
+    ownership: { precedence: 80, freshness: "lei_relationships" },
+    securities: { precedence: 60, freshness: "securities" },
+  },
+  licence: {
+    id: "CC0-1.0",
+    url: "https://creativecommons.org/publicdomain/zero/1.0/",
+    attribution: null,
+    redistribution: "open",
+  },
+  terms_url: "https://www.gleif.org/en/meta/lei-data-terms-of-use",
+  limits: { requests_per_second: 1, max_in_flight: 2 },
+  parser_version: "1",
+  canaries: [
+    {
+      identifier: { scheme: "lei", value: "5493001KJTIIGC8Y1R12" },
+      expect: [{ field: "jurisdiction", key: null, value: "US-DE" }],
+    },
+  ],
+};
+
+const ACCEPT = [["Accept", "application/vnd.api+json"]] as const;
+/** Of ISINs; the largest issuers have thousands, and the rest is told as incomplete. */
+const ISINS_A_PAGE = 200;
+const MAX_ISIN_PAGES = 10;
+
+interface Fetched {
+  readonly documents: RawDocument[];
+  readonly claims: SourceClaim[];
+}
+
+/** What a link of a parent leads to, below the record's own address. */
+const PATHS = {
+  "reporting-exception": "-parent-reporting-exception",
+  "relationship-record": "-parent-relationship",
+  "lei-record": "-parent",
+} as const;
+
+/** Adds what the links of one parent lead to; answers the failure if there is one. */
+async function readParent(
+  record: LeiRecord,
+  level: "direct" | "ultimate",
+  { http, base_url }: { readonly http: SourceHttp; readonly base_url: string },
+  ownership: Fetched,
+  relationships: Fetched,
+): Promise<SourceFailure | null> {
+  const links = record.relationships?.[`${level}-parent`]?.links ?? {};
+  /** Null: the record has no such link. Its presence counts, not its address: that may be another host's. */
+  const get = async (link: keyof typeof PATHS): Promise<SourceResponse | SourceFailure | null> => {
+    if (links[link] === undefined) return null;
+    const url = `${base_url}/lei-records/${record.attributes.lei}/${level}${PATHS[link]}`;
+    const response = await http({ method: "GET", url, headers: ACCEPT });
+    if (response.kind === "failed") return response;
+    return response.status === 200 ? response : response.status === 404 ? null : statusFailure(response);
+  };
+  const exception = await get("reporting-exception");
+  if (exception?.kind === "failed") return exception;
+  if (exception) {
+    const reading = readException(exception);
+    if (reading.kind === "failed") return reading;
+    const { category, reason, reference } = reading.value.data.attributes;
+    const list = claimList(exception.document);
+    list.add("ownership.exceptions", category, { category, reason, reference: reference ?? null });
+    ownership.documents.push(exception.document);
+    ownership.claims.push(...list.claims);
+  }
+  const relationship = await get("relationship-record");
+  if (relationship?.kind === "failed") return relationship;
+  if (!relationship) return null;
+  const reading = readRelationship(relationship);
+  if (reading.kind === "failed") return reading;
+  const { relationship: facts, registration } = reading.value.data.attributes;
+  const parent = await get("lei-record");
+  if (parent?.kind === "failed") return parent;
+  const named = parent ? readRecord(parent) : null;
+  if (named?.kind === "failed") return named;
+  const entity = named?.value.data.attributes.entity;
+  const ref = `lei:${facts.endNode.id}`;
+  const party = entityParty({
+    name: entity?.legalName.name,
+    ref,
+    country: countryOf(entity?.legalAddress.country),
+  });
+  const current = facts.status !== "INACTIVE";
+  const type = facts.type.toLowerCase();
+  const list = claimList(relationship.document);
+  list.add("relationships", `${type}|out|${ref}`, {
+    type,
+    direction: "out",
+    party,
+    status: facts.status === "ACTIVE" || facts.status === "INACTIVE" ? facts.status : null,
+    periods: (facts.periods ?? []).map((period) => ({
+      type: period.type,
+      start: dateOf(period.startDate),
+      end: dateOf(period.endDate),
+    })),
+    corroboration: registration?.corroborationLevel ?? null,
+    current,
+  });
+  relationships.documents.push(relationship.document, ...(parent ? [parent.document] : []));
+  relationships.claims.push(...list.claims);
+  if (current) {
+    const owner = claimList(relationship.document);
+    owner.set(level === "direct" ? "ownership.direct_parent" : "ownership.ultimate_parent", party);
+    ownership.documents.push(relationship.document);
+    ownership.claims.push(...owner.claims);
+  }
+  return null;
+}
+
+async function parentGroups(
+  record: LeiRecord,
+  document: RawDocument,
+  asked: { readonly http: SourceHttp; readonly base_url: string },
+  precedence: number,
+): Promise<readonly GroupAnswer[]> {
+  const ownership: Fetched = { documents: [], claims: [] };
+  const relationships: Fetched = { documents: [document], claims: [...successorClaims(document, record)] };
+  for (const level of ["direct", "ultimate"] as const) {
+    const problem = await readParent(record, level, asked, ownership, relationships);
+    if (problem)
+      return [
+        { group: "ownership", documents: ownership.documents, ...problem },
+        { group: "relationships", documents: relationships.documents, ...problem },
+      ];
+  }
+  return [
+    { group: "ownership", kind: "claims", is_complete: true, precedence, ...ownership },
+    { group: "relationships", kind: "claims", is_complete: true, precedence, ...relationships },
+  ];
+}
+
+async function securitiesGroup(
+  record: LeiRecord,
+  document: RawDocument,
+  { http, base_url }: { readonly http: SourceHttp; readonly base_url: string },
+): Promise<GroupAnswer> {
+  const documents: RawDocument[] = [];
+  const claims: SourceClaim[] = [];
+  const hasIsins = record.relationships?.["isins"] !== undefined;
+  const done = (is_complete: boolean): GroupAnswer => ({
+    group: "securities",
+    kind: "claims",
+    is_complete,
+    documents,
+    claims,
+  });
+  if (!hasIsins) {
+    documents.push(document);
+    return done(true);
+  }
+  for (let page = 1; page <= MAX_ISIN_PAGES; page++) {
+    const response = await http({
+      method: "GET",
+      url: `${base_url}/lei-records/${record.attributes.lei}/isins?page%5Bnumber%5D=${page}&page%5Bsize%5D=${ISINS_A_PAGE}`,
+      headers: ACCEPT,
+    });
+    if (response.kind === "failed") return { group: "securities", documents, ...response };
+    if (response.status !== 200) return { group: "securities", documents, ...statusFailure(response) };
+    const reading = readIsins(response);
+    if (reading.kind === "failed") return { group: "securities", documents, ...reading };
+    documents.push(response.document);
+    claims.push(...isinClaims(response.document, reading.value.data));
+    if (page >= reading.value.meta.pagination.lastPage) return done(true);
+  }
+  return done(false);
+}
+
+function isinClaims(
+  document: RawDocument,
+  isins: readonly { readonly attributes: { readonly isin: string } }[],
+): readonly SourceClaim[] {
+  const list = claimList(document);
+  for (const {
+    attributes: { isin },
+  } of isins)
+    list.add("securities", isin, { isin, status: "unknown" });
+  return list.claims;
+}
+
+function hitOf({ attributes: { lei, entity, ...record } }: LeiRecord): SearchHit {
+  const identifiers = identifierClaims(
+    { sha256: "" } as RawDocument,
+    { attributes: { lei, entity, ...record } } as LeiRecord,
+  )
+    .filter(({ rejected_because }) => rejected_because === undefined)
+    .map(({ value }) => value as unknown as CompanyIdentifier)
+    .map(({ scheme, value }) => ({ scheme, value }));
+  const country = countryOf((entity.jurisdiction ?? entity.legalAddress.country ?? "").slice(0, 2));
+  return {
+    identifier: { scheme: "lei", value: lei },
+    identifiers,
+    name: entity.legalName.name,
+    former_names: (entity.otherNames ?? [])
+      .filter(({ type }) => type === "PREVIOUS_LEGAL_NAME")
+      .flatMap(({ name }) => name ?? []),
+    status: statusOf(entity),
+    jurisdiction: entity.jurisdiction ?? null,
+    city: entity.legalAddress.city ?? null,
+    legal_form_category: CATEGORIES[entity.category ?? ""] ?? categoryOfName(entity.legalName.name, country),
+  };
+}
+
+export const openGleif: OpenSource = ({ base_url }) => ({
+  description: DESCRIPTION,
+  inactive_because: null,
+
+  async lookup(identifier, groups, http) {
+    const response = await http({
+      method: "GET",
+      url: `${base_url}/lei-records/${identifier.value}`,
+      headers: ACCEPT,
+    });
+    if (response.kind === "failed") return response;
+    const { document } = response;
+    if (response.status === 404) return { kind: "not_found", documents: [document] };
+    if (response.status !== 200) return statusFailure(response);
+    const reading = readRecord(response);
+    if (reading.kind === "failed") return reading;
+    const record = reading.value.data;
+    const precedence = precedenceOf(record);
+    const own = { kind: "claims", is_complete: true, documents: [document], precedence } as const;
+    const wantsParents = groups.includes("ownership") || groups.includes("relationships");
+    return {
+      kind: "found",
+      native_id: record.attributes.lei,
+      groups: [
+        { group: "core", ...own, claims: coreClaims(document, record) },
+        { group: "identifiers", ...own, claims: identifierClaims(document, record) },
+        { group: "events", ...own, precedence: 60, claims: eventClaims(document, record) },
+        ...(wantsParents ? await parentGroups(record, document, { http, base_url }, precedence) : []),
+        ...(groups.includes("securities")
+          ? [await securitiesGroup(record, document, { http, base_url })]
+          : []),
+      ],
+    };
+  },
+
+  async search({ name, country, limit }, http) {
+    const filter = country === null ? "" : `&filter%5Bentity.legalAddress.country%5D=${country}`;
+    const response = await http({
+      method: "GET",
+      url: `${base_url}/lei-records?filter%5Bentity.legalName%5D=${encodeURIComponent(name)}${filter}&page%5Bsize%5D=${limit}`,
+      headers: ACCEPT,
+    });
+    if (response.kind === "failed") return response;
+    if (response.status !== 200) return statusFailure(response);
+    const reading = readRecords(response);
+    return reading.kind === "failed" ? reading : { kind: "found", hits: reading.value.data.map(hitOf) };
+  },
+});
