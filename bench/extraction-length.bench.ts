@@ -31,7 +31,7 @@ function generator(seed: number): () => number {
 }
 const words = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
 const textOf = (node: AnyNode): string =>
-  node.type === "text" ? node.data : "children" in node ? node.children.map(textOf).join(" ") : "";
+  node.nodeType === 3 ? node.data : "children" in node ? node.children.map(textOf).join(" ") : "";
 
 /** A document of `length` blocks made of the page's main part, and the marks that its text should have, in order. */
 function lengthened(
@@ -57,13 +57,13 @@ function lengthened(
   let main: Element = body;
   for (;;) {
     const inner: Element | undefined = main.children.find(
-      (child): child is Element => child.type === "tag" && share(child) >= MAIN_SHARE,
+      (child): child is Element => "attribs" in child && share(child) >= MAIN_SHARE,
     );
     if (!inner) break;
     main = inner;
   }
   const blocks = main.children.filter(
-    (child): child is Element => child.type === "tag" && words(textOf(child)).length > 3,
+    (child): child is Element => "attribs" in child && words(textOf(child)).length > 3,
   );
   if (blocks.length < 4) return null;
   const vocabulary = words(page.text);
@@ -74,7 +74,7 @@ function lengthened(
     const block = blocks[Math.floor(random() * blocks.length)]!;
     const copy = $(block).clone().get(0) as Element;
     const walk = (node: AnyNode): void => {
-      if (node.type === "text") {
+      if (node.nodeType === 3) {
         const text: Text = node;
         if (text.data.trim().length < 20) return;
         const counted =
@@ -93,7 +93,7 @@ function lengthened(
     if (copy.attribs["id"]) copy.attribs["id"] += `-${copies.length}`;
     copies.push(copy);
   }
-  const rest = main.children.filter((child) => child.type !== "tag" || !blocks.includes(child));
+  const rest = main.children.filter((child) => !("attribs" in child) || !blocks.includes(child));
   $(main).empty();
   $(main).append(copies as never[]);
   $(main).append(rest as never[]);

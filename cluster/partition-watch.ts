@@ -43,27 +43,27 @@ export function watchPartitions(
   onDeserted: () => void,
 ): PartitionWatch {
   /** Partitions without an owner, and since when on the monotonic clock. */
-  const unheldSince = new Map<number, number>();
+  const unownedSince = new Map<number, number>();
   let hasCandidates = true;
   let reported = false;
   let isStopped = false;
   let timer: Disposable | null = null;
 
   const isDeserted = (partition: number): boolean => {
-    const since_ms = unheldSince.get(partition);
+    const since_ms = unownedSince.get(partition);
     return since_ms !== undefined && (!hasCandidates || clock.mono() - since_ms >= GRACE_MS);
   };
-  const deserted = (): number => [...unheldSince.keys()].filter(isDeserted).length;
+  const deserted = (): number => [...unownedSince.keys()].filter(isDeserted).length;
 
   async function refresh(): Promise<LeaseSurvey> {
     const survey = await leases.survey();
     for (let partition = 0; partition < PARTITIONS; partition++) {
-      if (survey.held.has(partition)) unheldSince.delete(partition);
-      else if (!unheldSince.has(partition)) unheldSince.set(partition, clock.mono());
+      if (survey.held.has(partition)) unownedSince.delete(partition);
+      else if (!unownedSince.has(partition)) unownedSince.set(partition, clock.mono());
     }
-    metrics.gauge("trawl_partitions", { state: "unheld" }, unheldSince.size);
-    metrics.gauge("trawl_partitions", { state: "held" }, PARTITIONS - unheldSince.size);
-    hasCandidates = unheldSince.size === 0 || (await leases.members()).length > 0;
+    metrics.gauge("trawl_partitions", { state: "unowned" }, unownedSince.size);
+    metrics.gauge("trawl_partitions", { state: "owned" }, PARTITIONS - unownedSince.size);
+    hasCandidates = unownedSince.size === 0 || (await leases.members()).length > 0;
     report();
     return survey;
   }
@@ -80,7 +80,7 @@ export function watchPartitions(
     // Not reached: what was seen last stands, and calls over the bus fail by themselves.
     await refresh().catch(() => {});
     if (isStopped) return;
-    const after_ms = unheldSince.size > 0 ? CHECK_SOON_MS : CHECK_MS;
+    const after_ms = unownedSince.size > 0 ? CHECK_SOON_MS : CHECK_MS;
     timer = clock.at(clock.now() + after_ms, () => void check());
   }
 

@@ -149,7 +149,7 @@ export const METRICS = {
   },
   trawl_partitions: {
     kind: "gauge",
-    help: "Partitions of the cluster by whether a node owns them: held, unheld",
+    help: "Partitions of the cluster by whether a node owns them: owned, unowned",
     labels: ["state"],
   },
   trawl_faults_total: {

@@ -452,12 +452,12 @@ describe("partitions that no node owns", () => {
     expect(await waiting).toBe("no_workers");
     expect(await ending(gateway.ask(Counter, "b", "add", { by: 1 }))).toBe("no_workers");
     expect(gateway.desertedPartitions()).toBe(PARTITIONS);
-    expect(telemetry.counts.get("trawl_partitions unheld")).toBe(PARTITIONS);
-    expect(telemetry.counts.get("trawl_partitions held")).toBe(0);
+    expect(telemetry.counts.get("trawl_partitions unowned")).toBe(PARTITIONS);
+    expect(telemetry.counts.get("trawl_partitions owned")).toBe(0);
     await join();
     await clock.advance(4_000);
     expect(gateway.desertedPartitions()).toBe(0);
-    expect(telemetry.counts.get("trawl_partitions held")).toBe(PARTITIONS);
+    expect(telemetry.counts.get("trawl_partitions owned")).toBe(PARTITIONS);
   });
 
   test("are refused although a node is present, when it does not claim them", async () => {

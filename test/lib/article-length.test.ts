@@ -15,12 +15,12 @@ const VOCABULARY =
   );
 
 /** Draws sentences, each paragraph with a mark of its own by which the text is searched. */
-function writer(random: () => number) {
+function writer(draw: () => number) {
   const marks: string[] = [];
   const words = (count: number): string =>
-    Array.from({ length: count }, () => VOCABULARY[Math.floor(random() * VOCABULARY.length)]).join(" ");
+    Array.from({ length: count }, () => VOCABULARY[Math.floor(draw() * VOCABULARY.length)]).join(" ");
   const sentence = (): string => {
-    const drawn = words(8 + Math.floor(random() * 6));
+    const drawn = words(8 + Math.floor(draw() * 6));
     return `${drawn[0]!.toUpperCase()}${drawn.slice(1)}.`;
   };
   const marked = (): string => {
@@ -32,7 +32,7 @@ function writer(random: () => number) {
     marks,
     words,
     paragraph: (): string =>
-      `The ${marked()} ${Array.from({ length: 2 + Math.floor(random() * 2) }, sentence).join(" ")}`,
+      `The ${marked()} ${Array.from({ length: 2 + Math.floor(draw() * 2) }, sentence).join(" ")}`,
   };
 }
 type Writer = ReturnType<typeof writer>;
