@@ -11,7 +11,7 @@ import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import { Account, accountKey, monthOf, type QuotaCategory } from "../schemas/accounts.ts";
-import { Nullable } from "../schemas/common.ts";
+import { Nullable, Patterned } from "../schemas/common.ts";
 import {
   type Chunk,
   CHUNK_ITEMS,
@@ -19,6 +19,8 @@ import {
   Job,
   MAX_JOB_ITEMS,
   JobCreated,
+  LISTED_MS,
+  projectJobKey,
   type JobKind,
   type JobSpec,
   type IdempotencyRecord,
@@ -38,6 +40,7 @@ import {
 } from "./http-errors.ts";
 import { type Call, type Route, route } from "./route.ts";
 import { type Mistake, MAX_MISTAKES, shape } from "./validate.ts";
+import { warnOfUnknownFields } from "./warnings.ts";
 
 export type Input = Readonly<Record<string, unknown>>;
 
@@ -55,6 +58,11 @@ export interface BatchKind {
   ) => { readonly field: string; readonly message: string; readonly type?: string } | null;
   /** The refusal for an item that this caller may not submit, or null. */
   readonly authorize?: (item: Input, caller: Caller) => Reply | null;
+  /** Columns of its results in CSV; default: input and result as JSON. */
+  readonly csv?: {
+    readonly columns: readonly string[];
+    readonly rows: (input: Input, result: Input | null) => readonly (readonly unknown[])[];
+  };
   /** The response of the single endpoint, made from the stored answer. Throws Fault. */
   readonly render: (
     input: Input,
@@ -78,19 +86,31 @@ export interface RouteNames {
   readonly tag: string;
 }
 
+/** An alias of the body's idempotency_key. */
+const IDEMPOTENCY_HEADER = "idempotency-key";
 const TOO_MANY = `at most ${MAX_JOB_ITEMS} items per job`;
 /** Chunks written to the store at the same time. */
 const WRITES_AT_ONCE = 16;
 const ASK_MS = 20_000;
 
 const jobFields = {
-  /** Scoped to the project: the same key, kind and number of items is the same job. */
-  idempotency_key: Type.String({ minLength: 1, maxLength: 500 }),
+  idempotency_key: Type.String({
+    minLength: 1,
+    maxLength: 500,
+    description:
+      "Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header " +
+      "Idempotency-Key has it.",
+  }),
   callback_url: Type.Optional(
-    Nullable(Type.String({ maxLength: 2_048, pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$" })),
+    Nullable(
+      Patterned("^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$", "Input should be an http or https URL", {
+        maxLength: 2_048,
+      }),
+    ),
   ),
 };
-const headShape = shape(Type.Object({ items: Type.Array(Type.Unknown()), ...jobFields }));
+const HEAD = Type.Object({ items: Type.Array(Type.Unknown()), ...jobFields });
+const headShape = shape(HEAD);
 type Head = Static<TObject<typeof jobFields>>;
 
 export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: RouteNames): Route {
@@ -103,7 +123,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     });
 
   /** The 422 with all mistakes of the items, or another refusal, or null. */
-  async function validateItems(scanned: Scanned, caller: Caller): Promise<Reply | null> {
+  async function validateItems(scanned: Scanned, { caller, warnings }: Call): Promise<Reply | null> {
     const mistakes: Mistake[] = [];
     let refusal: Reply | null = null;
     for (let index = 0; index < scanned.count && mistakes.length < MAX_MISTAKES; index++) {
@@ -122,6 +142,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
         mistakes.push(...wrong.slice(0, MAX_MISTAKES - mistakes.length));
         continue;
       }
+      warnOfUnknownFields(kind.item, item, warnings);
       const mistake = kind.check?.(read.value as Input);
       if (mistake)
         mistakes.push({
@@ -202,6 +223,8 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
       created_ms: Math.floor(now_ms),
     };
     await ask(Job, job_id, "open", spec, { timeout_ms: ASK_MS });
+    const listing = { expires_at_ms: spec.created_ms + LISTED_MS };
+    await documents.put("project_jobs", projectJobKey(project.name, job_id), { kind: kind.name }, 0, listing);
     await write(job_id, scanned);
     const record: IdempotencyRecord = { job_id, kind: kind.name, total: scanned.count };
     if (!(await documents.put("job_idempotency_keys", idempotency_doc, record, 0))) {
@@ -230,6 +253,10 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
       "All items are validated first; a mistake in one item refuses the whole request.",
     tags: [names.tag],
     body: batchBody(kind.item),
+    request_headers: {
+      "Idempotency-Key":
+        "The same as the field idempotency_key; a request that has both, and different ones, is refused",
+    },
     raw: true,
     items: true,
     too_large: TOO_MANY,
@@ -244,20 +271,34 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
       if (scan.kind === "wrong") return invalid(scan.detail);
       const scanned = scan.value;
       if (scanned.count > MAX_JOB_ITEMS) return tooLarge(TOO_MANY);
-      const read = headShape.read("body", scanned.head);
+      const given_key = call.head.headers.get(IDEMPOTENCY_HEADER);
+      const read = headShape.read("body", withKey(scanned.head, given_key));
       if (read.kind === "wrong") return invalid(read.detail);
       if (scanned.count === 0) return invalid([EMPTY]);
       const head = read.value as Head;
+      if (given_key !== undefined && given_key !== head.idempotency_key) return invalid([TWO_KEYS]);
+      warnOfUnknownFields(HEAD, scanned.head, call.warnings);
       if (head.callback_url != null && URL.parse(head.callback_url) === null) return invalid([NO_URL]);
-      return (await validateItems(scanned, call.caller)) ?? (await create(call, scanned, head));
+      return (await validateItems(scanned, call)) ?? (await create(call, scanned, head));
     },
   });
+}
+
+/** The fields around the items, with the header's key where they have none of their own. */
+function withKey(head: unknown, key: string | undefined): unknown {
+  if (key === undefined || typeof head !== "object" || head === null || Array.isArray(head)) return head;
+  return "idempotency_key" in head ? head : { ...head, idempotency_key: key };
 }
 
 export const batchBody = (item: TSchema): TObject =>
   Type.Object({ items: Type.Array(item, { minItems: 1, maxItems: MAX_JOB_ITEMS }), ...jobFields });
 
 const Detail = Type.Object({ detail: Type.String() });
+const TWO_KEYS: Mistake = {
+  loc: ["header", "Idempotency-Key"],
+  msg: "Value error, the header Idempotency-Key and idempotency_key differ",
+  type: "value_error",
+};
 const EMPTY: Mistake = {
   loc: ["body", "items"],
   msg: "List should have at least 1 item after validation, not 0",

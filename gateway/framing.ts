@@ -63,7 +63,7 @@ const OWNED = new Set([
 ]);
 
 /** Why this reply must not be written, or null. A value with a line break would become a second header field. */
-export function replyDefect({ status, headers }: Reply): string | null {
+export function replyDefect({ status, headers, repeated_headers = [] }: Reply): string | null {
   if (!Number.isInteger(status) || status < 200 || status > 599) return `the status ${status}`;
   for (const name in headers) {
     if (!goodNames.has(name)) {
@@ -72,6 +72,10 @@ export function replyDefect({ status, headers }: Reply): string | null {
       if (goodNames.size < MAX_GOOD_NAMES) goodNames.add(name);
     }
     if (UNSENDABLE.test(headers[name]!)) return `a control character in the header ${name}`;
+  }
+  for (const [name, value] of repeated_headers) {
+    const defect = replyDefect({ status, headers: { [name]: value } });
+    if (defect !== null) return defect;
   }
   return null;
 }

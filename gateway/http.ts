@@ -22,6 +22,8 @@ export interface Head {
 export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Fields that are sent more than once under one name. */
+  readonly repeated_headers?: readonly (readonly [name: string, value: string])[];
   readonly body?: Buffer | BorrowedBuffer | Stream;
 }
 

@@ -120,7 +120,7 @@ export function openapi({ routes, public_url, named }: About): object {
   }
 
   function reply(shapes: readonly ReplyShape[], route: Route): object {
-    const [{ description, content_type = "application/json", headers: own_headers }, ...otherShapes] =
+    const [{ description, content_type = "application/json", also, headers: own_headers }, ...otherShapes] =
       shapes as [ReplyShape, ...ReplyShape[]];
     const schemas = shapes.flatMap((shape) => (shape.schema ? [write(shape.schema)] : []));
     const shown = {
@@ -151,18 +151,27 @@ export function openapi({ routes, public_url, named }: About): object {
     );
   }
 
+  const headerParameters = ({ request_headers = {} }: Route): object[] =>
+    Object.entries(request_headers).map(([name, description]) => ({
+      name,
+      in: "header",
+      required: false,
+      description,
+      schema: { type: "string" },
+    }));
+
   const parameters = ({ params, query }: Route): object[] =>
     [["path", params] as const, ["query", query] as const].flatMap(([place, shape]) =>
       Object.entries(shape?.properties ?? {}).map(([name, schema]) => ({
         name,
         in: place,
-        required: place === "path" || (shape!.required?.includes(name) ?? false),
+        required: place === "path" || ((shape!.required?.includes(name) ?? false) && !("default" in schema)),
         schema: write(schema),
       })),
     );
 
   const operation = (route: Route): object => {
-    const parameterList = parameters(route);
+    const parameterList = [...parameters(route), ...headerParameters(route)];
     return {
       operationId: route.operationId,
       summary: route.summary,

@@ -26,6 +26,8 @@ export interface OpenCall<Params = unknown, Query = unknown, Body = unknown> {
   readonly body: Body;
   /** The body as it came, for what depends on its very bytes. */
   readonly bytes: Buffer;
+  /** Unknown fields and parameters. A route that reads its body by itself adds to it; the answer carries them. */
+  readonly warnings: Set<string>;
 }
 
 export interface Call<Params = unknown, Query = unknown, Body = unknown> extends OpenCall<
@@ -47,6 +49,8 @@ export interface ReplyShape {
   readonly schema?: TSchema;
   /** Default application/json, when there is a schema. */
   readonly content_type?: string;
+  /** Further content types that the client may ask for, each a text. */
+  readonly also?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -66,6 +70,8 @@ interface RouteDescription {
   readonly replies: Readonly<Record<number, ReplyShape>>;
   /** Adds CORS headers that let scripts of any origin read it. */
   readonly cors?: boolean;
+  /** Sent as it is, never compressed: the bytes are the answer. */
+  readonly verbatim?: boolean;
 }
 
 /** A route as the server holds it, its types forgotten. */
@@ -75,6 +81,8 @@ export interface Route extends RouteDescription {
   readonly params: TObject | null;
   readonly query: TObject | null;
   readonly body: TSchema | null;
+  /** Header fields it reads, by name, each with its description. */
+  readonly request_headers?: Readonly<Record<string, string>>;
   /** The route reads `bytes` by itself, piece by piece; `body` is only described, and null when it is called. */
   readonly raw?: boolean;
   /** A batch of items: each is counted when it runs, the request itself is not. */
@@ -97,6 +105,7 @@ interface Shapes<P, Q, B> {
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
+  readonly request_headers?: Route["request_headers"];
   readonly raw?: boolean;
   readonly items?: boolean;
   readonly limit_bytes?: number;
@@ -150,6 +159,8 @@ export interface PathRoutes {
   readonly routes: ReadonlyMap<string, Route>;
   /** Of a 405 and of OPTIONS. */
   readonly allow: string;
+  /** Answers of this path are never compressed. */
+  readonly isVerbatim: boolean;
 }
 
 export interface RouteMatch {
@@ -159,7 +170,7 @@ export interface RouteMatch {
 }
 
 interface Branch {
-  path: { template: string; routes: Map<string, Route>; allow: string } | null;
+  path: { template: string; routes: Map<string, Route>; allow: string; isVerbatim: boolean } | null;
   readonly literals: Map<string, Branch>;
   /** Parameters with what must follow them in the segment, as `.csv`; the longest first. */
   readonly parameters: { readonly name: string; readonly suffix: string; readonly branch: Branch }[];
@@ -176,7 +187,7 @@ export function router(routes: readonly Route[]): (path: string) => RouteMatch |
   for (const each of routes) {
     let at = root;
     for (const segment of each.path.split("/").slice(1)) at = grow(at, segment);
-    at.path ??= { template: each.path, routes: new Map(), allow: "" };
+    at.path ??= { template: each.path, routes: new Map(), allow: "", isVerbatim: each.verbatim ?? false };
     if (at.path.routes.has(each.method))
       throw new TypeError(`Cannot route ${each.method} "${each.path}" twice`);
     at.path.routes.set(each.method, each);

@@ -18,6 +18,7 @@ import {
   spendRefused,
   suspended,
 } from "./authenticate.ts";
+import { acceptedCoding, compressed } from "./compress.ts";
 import type { Admission, Admit, Body, ClientAbort, Head, ListenOptions, Reply } from "./http.ts";
 import type { Metering } from "./metering.ts";
 import { type QuotaClaim, UNLIMITED } from "./quotas.ts";
@@ -38,6 +39,7 @@ import {
 import { requestIds } from "./request-id.ts";
 import { StoreFailing, type StoreHealth } from "./store-health.ts";
 import { type Answer, type RouteMatch, type PathRoutes, type Route, router } from "./route.ts";
+import { WARNING_HEADER, warnOfUnknownFields, warnOfUnknownParameters } from "./warnings.ts";
 import { pathReader, queryReader, type ReadResult, readJson, shape } from "./validate.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Log, LogLevel } from "../cluster/ports/log.ts";
@@ -68,6 +70,8 @@ interface CompiledRoute {
   readonly params: ((given: Readonly<Record<string, string>>) => ReadResult<unknown>) | null;
   readonly query: ((query: string) => ReadResult<unknown>) | null;
   readonly body: ((value: unknown) => ReadResult<unknown>) | null;
+  /** Names of the query parameters. */
+  readonly parameters: readonly string[];
   readonly duration: { readonly route: string };
   readonly counted: ReadonlyMap<string, { route: string; method: string; status: string }>;
 }
@@ -146,6 +150,8 @@ export function server({
       project: caller?.grant.project.name,
       key: caller?.grant.key.prefix,
     });
+    const { repeated_headers } = reply;
+    if (repeated_headers) return { ...reply, headers };
     return reply.body === undefined
       ? { status: reply.status, headers }
       : { status: reply.status, headers, body: reply.body };
@@ -289,7 +295,7 @@ export function server({
       // The answer's own header tells what it left.
       if (answer.bill && answer.bill.cost_micros > 0 && caller.meter.allowances.spend !== null)
         await metering.readSpend(caller.meter);
-      return finish(context, answer, caller, limit);
+      return finish(context, withWarnings(answer, call.warnings), caller, limit);
     } catch (problem) {
       return finish(context, errorReply(context, problem), caller, limit);
     } finally {
@@ -363,46 +369,60 @@ export function server({
     return "refusal" in check ? check.refusal : serve(context, caller, check.limit, body);
   }
 
-  return {
-    admit(head, abort) {
-      const match = find(head.path);
-      if (match === null) return finish(contextOf(head, abort, unrouted, NO_PARAMS), NOT_FOUND);
-      const { routes: routesByMethod, allow } = match.path;
-      const route =
-        routesByMethod.get(head.method) ?? (head.method === "HEAD" ? routesByMethod.get("GET") : undefined);
-      if (!route) {
-        const context = contextOf(head, abort, unrouted, NO_PARAMS);
-        return finish(
-          context,
-          head.method === "OPTIONS" ? options(match.path, head) : methodNotAllowed(allow),
-        );
-      }
-      const compiled = compiledRoutes.get(route)!;
-      const context = contextOf(head, abort, compiled, match.params);
-      const { limit_bytes } = route;
-      if (route.auth === "none") return { limit_bytes, answer: (body) => open(context, body) };
+  function admitAsIs(head: Head, abort: ClientAbort): Admission {
+    const match = find(head.path);
+    if (match === null) return finish(contextOf(head, abort, unrouted, NO_PARAMS), NOT_FOUND);
+    const { routes: routesByMethod, allow } = match.path;
+    const route =
+      routesByMethod.get(head.method) ?? (head.method === "HEAD" ? routesByMethod.get("GET") : undefined);
+    if (!route) {
+      const context = contextOf(head, abort, unrouted, NO_PARAMS);
+      return finish(context, head.method === "OPTIONS" ? options(match.path, head) : methodNotAllowed(allow));
+    }
+    const compiled = compiledRoutes.get(route)!;
+    const context = contextOf(head, abort, compiled, match.params);
+    const { limit_bytes } = route;
+    if (route.auth === "none") return { limit_bytes, answer: (body) => open(context, body) };
 
-      const identified = identify(head.headers.get("authorization"), context.now_ms);
-      if (identified instanceof Promise) {
-        identified.catch(() => {}); // Awaited when the body has arrived; the client may disconnect before.
-        return limitLargeBodies(context, "unauthenticated", limit_bytes, (body) =>
-          serveAfterLookup(context, identified, body),
-        );
-      }
-      if (!isCaller(identified)) return refuseKey(context, identified);
-      const checking = checkLimits(context, identified);
-      if (checking instanceof Promise) {
-        checking.catch(() => {});
-        return limitLargeBodies(context, "authenticated", limit_bytes, (body) =>
-          served(context, identified, checking, body),
-        );
-      }
-      if ("refusal" in checking) return checking.refusal;
-      return limitLargeBodies(context, "authenticated", limit_bytes, (body) =>
-        serve(context, identified, checking.limit, body),
+    const identified = identify(head.headers.get("authorization"), context.now_ms);
+    if (identified instanceof Promise) {
+      identified.catch(() => {}); // Awaited when the body has arrived; the client may disconnect before.
+      return limitLargeBodies(context, "unauthenticated", limit_bytes, (body) =>
+        serveAfterLookup(context, identified, body),
       );
-    },
+    }
+    if (!isCaller(identified)) return refuseKey(context, identified);
+    const checking = checkLimits(context, identified);
+    if (checking instanceof Promise) {
+      checking.catch(() => {});
+      return limitLargeBodies(context, "authenticated", limit_bytes, (body) =>
+        served(context, identified, checking, body),
+      );
+    }
+    if ("refusal" in checking) return checking.refusal;
+    return limitLargeBodies(context, "authenticated", limit_bytes, (body) =>
+      serve(context, identified, checking.limit, body),
+    );
+  }
 
+  function admit(head: Head, abort: ClientAbort): Admission {
+    const admission = admitAsIs(head, abort);
+    const coding = "status" in admission ? null : acceptedCoding(head.headers.get("accept-encoding"));
+    if (coding === null || "status" in admission || find(head.path)?.path.isVerbatim) return admission;
+    const { limit_bytes, answer } = admission;
+    return {
+      limit_bytes,
+      answer: (body) => {
+        const reply = answer(body);
+        return reply instanceof Promise
+          ? reply.then((done) => compressed(done, coding))
+          : compressed(reply, coding);
+      },
+    };
+  }
+
+  return {
+    admit,
     failed(problem, head) {
       const context = contextOf(head, CLIENT_CONNECTED, unrouted, NO_PARAMS);
       return finish(context, errorReply(context, problem));
@@ -422,7 +442,14 @@ interface Checked {
   readonly query: unknown;
   readonly body: unknown;
   readonly bytes: Buffer;
+  readonly warnings: Set<string>;
 }
+
+/** The answer with one header field for each unknown name. */
+const withWarnings = (answer: Answer, warnings: ReadonlySet<string>): Answer =>
+  warnings.size === 0
+    ? answer
+    : { ...answer, repeated_headers: [...warnings].map((warning) => [WARNING_HEADER, warning] as const) };
 
 function once(call: () => void): () => void {
   let called = false;
@@ -458,7 +485,20 @@ function read(
   if (detail.length > 0) return invalid(detail);
   const [path, search, content] = parts.map((part) => (part as { value: unknown }).value);
   const bytes = body.kind === "whole" ? body.bytes : NO_BYTES;
-  return { ...context, signal: context.abort.signal, params: path, query: search, body: content, bytes };
+  const warnings = new Set<string>();
+  if (route.auth === "key") {
+    warnOfUnknownParameters(context.compiled.parameters, context.head.query, warnings);
+    if (check && route.body) warnOfUnknownFields(route.body, content, warnings);
+  }
+  return {
+    ...context,
+    signal: context.abort.signal,
+    params: path,
+    query: search,
+    body: content,
+    bytes,
+    warnings,
+  };
 }
 
 function readBody(body: Body, check: (value: unknown) => ReadResult<unknown>): ReadResult<unknown> {
@@ -477,6 +517,7 @@ function compileRoute(route: Route | null): CompiledRoute {
     params: route?.params ? pathReader(route.params) : null,
     query: route?.query ? queryReader(route.query) : null,
     body: body && ((value) => body.read("body", value)),
+    parameters: Object.keys(route?.query?.properties ?? {}),
     duration: { route: label },
     counted: new Map(CLASSES.map((status) => [status, { route: label, method, status }])),
   };

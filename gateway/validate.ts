@@ -20,7 +20,7 @@ export type ReadResult<T> =
   | { readonly kind: "wrong"; readonly detail: readonly Mistake[] };
 
 /** Where a value came from: the first element of every loc. */
-export type InputSource = "body" | "query" | "path";
+export type InputSource = "body" | "query" | "path" | "header";
 
 /** A longer list of mistakes does not help a client, and a body of 50,000 items could have 50,000. */
 export const MAX_MISTAKES = 100;
@@ -97,6 +97,8 @@ interface Node {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
+  /** What a text that does not fit the pattern should be, for people. */
+  readonly "x-expected"?: string;
   readonly format?: string;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -226,7 +228,10 @@ function text(node: Node, value: unknown, report: Report): void {
   if (length !== null && length > maxLength)
     return report("string_too_long", `String should have at most ${many(maxLength, "character")}`);
   if (pattern !== undefined && !new RegExp(pattern, "u").test(value))
-    return report("string_pattern_mismatch", `String should match pattern '${pattern}'`);
+    return report(
+      "string_pattern_mismatch",
+      node["x-expected"] ?? `String should match pattern '${pattern}'`,
+    );
   if (format !== undefined && !fitsFormat(format, value)) {
     const [type, msg] = FORMATS[format] ?? ["value_error", `Value error, input is no ${format}`];
     report(type, msg);

@@ -6,6 +6,7 @@
 import type { TObject, TSchema } from "typebox";
 import { Type } from "typebox";
 import { Default, Errors } from "typebox/value";
+import { nearestName } from "../gateway/nearest-name.ts";
 import type { Feature, FeatureSettings } from "./feature.ts";
 import { FEATURES } from "./features.ts";
 import { NODE_SECTIONS, type NodeConfig } from "./node-settings.ts";
@@ -82,7 +83,10 @@ export function readConfig(environment: Environment, readFile: (path: string) =>
   }
   for (const name of Object.keys(environment)) {
     if (!name.startsWith("TRAWL_") || isKnown(name)) continue;
-    const near = nearest(name);
+    const near = nearestName(
+      name,
+      SETTINGS.map(({ env }) => env),
+    );
     mistakes.push(`${name} is not a setting${near ? `; did you mean ${near}?` : ""}`);
   }
   if (mistakes.length > 0)
@@ -122,26 +126,6 @@ function settingAt(path: string): Setting | undefined {
 
 const isKnown = (name: string): boolean =>
   SETTINGS.some(({ env, secret }) => env === name || (secret && `${env}_FILE` === name));
-
-/** The known name at the smallest edit distance, if it is small enough. */
-function nearest(name: string): string | null {
-  const near = SETTINGS.map(({ env }) => ({ env, far: distance(name, env) })).toSorted(
-    (a, b) => a.far - b.far,
-  )[0]!;
-  return near.far <= Math.max(3, name.length / 4) ? near.env : null;
-}
-
-/** Levenshtein distance: insertions, deletions and replacements. */
-function distance(a: string, b: string): number {
-  let above = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++)
-      row.push(Math.min(above[j]! + 1, row[j - 1]! + 1, above[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
-    above = row;
-  }
-  return above[b.length]!;
-}
 
 function frozen<T extends object>(value: T): T {
   for (const part of Object.values(value)) if (typeof part === "object" && part !== null) frozen(part);

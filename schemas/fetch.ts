@@ -3,7 +3,7 @@
  * travels in a message: a record names its bytes by digest and, when they are long, its texts.
  */
 import { type Static, Type } from "typebox";
-import { BillingCategory, Nullable, Sha256 } from "./common.ts";
+import { BillingCategory, CountryCode, Nullable, Sha256 } from "./common.ts";
 import { ask, contract, Deadline, tell } from "./contract.ts";
 import { DomainView } from "./domain.ts";
 
@@ -24,27 +24,30 @@ export const MIN_TEXT_CHARS_DEFAULT = 500;
 export const MIN_TIMEOUT_S = 5;
 export const MAX_TIMEOUT_S = 150;
 
-export const FetchBody = Type.Object({
-  /** A text that is no http(s) URL is answered with the error invalid_url, not refused. */
-  url: Type.String({ minLength: 1, maxLength: 8192 }),
-  render: Type.Optional(Type.Enum(["auto", "never", "always"], { default: "auto" })),
-  max_bytes: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING, default: MAX_BYTES_DEFAULT }),
-  ),
-  accept_pdf: Type.Optional(Type.Boolean({ default: true })),
-  cache_ttl_s: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
-  min_text_chars: Type.Optional(Type.Integer({ minimum: 0, default: MIN_TEXT_CHARS_DEFAULT })),
-  project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
-  allow_archive: Type.Optional(Type.Boolean({ default: true })),
-  allow_alternates: Type.Optional(Type.Boolean({ default: true })),
-  allow_paid: Type.Optional(Type.Boolean({ default: true })),
-  tiers: Type.Optional(Nullable(Type.Array(Type.Enum([...TIERS])))),
-  timeout_s: Type.Optional(Nullable(Type.Number({ minimum: MIN_TIMEOUT_S, maximum: MAX_TIMEOUT_S }))),
-  country: Type.Optional(Nullable(Type.String({ pattern: "^[A-Za-z]{2}$" }))),
-  user_agent: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
-  accept_language: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
-  include_html: Type.Optional(Nullable(Type.Boolean())),
-});
+export const FetchBody = Type.Object(
+  {
+    /** A text that is no http(s) URL is answered with the error invalid_url, not refused. */
+    url: Type.String({ minLength: 1, maxLength: 8192 }),
+    render: Type.Optional(Type.Enum(["auto", "never", "always"], { default: "auto" })),
+    max_bytes: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING, default: MAX_BYTES_DEFAULT }),
+    ),
+    accept_pdf: Type.Optional(Type.Boolean({ default: true })),
+    cache_ttl_s: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
+    min_text_chars: Type.Optional(Type.Integer({ minimum: 0, default: MIN_TEXT_CHARS_DEFAULT })),
+    project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
+    allow_archive: Type.Optional(Type.Boolean({ default: true })),
+    allow_alternates: Type.Optional(Type.Boolean({ default: true })),
+    allow_paid: Type.Optional(Type.Boolean({ default: true })),
+    tiers: Type.Optional(Nullable(Type.Array(Type.Enum([...TIERS])))),
+    timeout_s: Type.Optional(Nullable(Type.Number({ minimum: MIN_TIMEOUT_S, maximum: MAX_TIMEOUT_S }))),
+    country: Type.Optional(Nullable(CountryCode)),
+    user_agent: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
+    accept_language: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
+    include_html: Type.Optional(Nullable(Type.Boolean())),
+  },
+  { "x-aliases": ["allow_premium"] },
+);
 export type FetchBody = Static<typeof FetchBody>;
 
 export const Redirect = Type.Object({ url: Type.String(), status: Type.Integer(), location: Type.String() });

@@ -75,6 +75,18 @@ export const JobStatus = Type.Object({
 });
 export type JobStatus = Static<typeof JobStatus>;
 
+/** One page of a project's jobs, newest first. */
+export const JobPage = Type.Object({
+  items: Type.Array(JobStatus),
+  /** For the next page; null: there is none. */
+  next_cursor: Nullable(Type.String({ format: "uuid" })),
+});
+
+/** Every job of a project is listed under `project_jobs/<project>:<job_id>`; the ids of newer jobs are greater. */
+export const projectJobKey = (project: string, job_id: string): string => `${project}:${job_id}`;
+/** How long a job stays listed: longer than it can run and be kept together. */
+export const LISTED_MS = 3 * JOB_RETENTION_MS;
+
 /** How one item is billed; the same fields as a gateway's `Bill`. */
 export const ItemBill = Type.Object({
   category: BillingCategory,

@@ -3,7 +3,7 @@
  * state of the metasearch instances.
  */
 import { type Static, Type } from "typebox";
-import { BillingCategory, Nullable } from "./common.ts";
+import { BillingCategory, CountryCode, Nullable, Patterned } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
 export const MAX_QUERY_CHARS = 2_000;
@@ -34,10 +34,18 @@ export const SearchBody = Type.Object({
     minLength: 1,
     maxLength: 4 * MAX_QUERY_CHARS,
     pattern: `^\\s*\\S(?:[\\s\\S]{0,${MAX_QUERY_CHARS - 2}}\\S)?\\s*$`,
+    "x-expected": `Input should have 1 to ${MAX_QUERY_CHARS} characters without the white space around it`,
   }),
   /** ISO 639-1, optionally with a region: de, de-CH. */
-  language: Type.Optional(Nullable(Type.String({ pattern: "^[A-Za-z]{2}(-[A-Za-z]{2})?$" }))),
-  country: Type.Optional(Nullable(Type.String({ pattern: "^[A-Za-z]{2}$" }))),
+  language: Type.Optional(
+    Nullable(
+      Patterned(
+        "^[A-Za-z]{2}(-[A-Za-z]{2})?$",
+        "Input should be a two-character language code (ISO 639-1), optionally with a region, such as de or de-CH",
+      ),
+    ),
+  ),
+  country: Type.Optional(Nullable(CountryCode)),
   max_results: Type.Optional(
     Type.Integer({ minimum: 1, maximum: RESULTS_CEILING, default: MAX_RESULTS_DEFAULT }),
   ),

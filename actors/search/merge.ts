@@ -4,7 +4,7 @@
  */
 import type { FallbackReason, Period, SearchResult } from "../../schemas/search.ts";
 import { parseDate } from "../lib/article/dates.ts";
-import { normaliseUrl, parseUrl } from "../lib/web/url.ts";
+import { parseUrl, withoutTracking } from "../lib/web/url.ts";
 import type { EngineAnswer, RawResult } from "./engine.ts";
 
 /** Fewer usable results than this are `too_few_results`. */
@@ -65,7 +65,7 @@ export function merge(
         .map((snippet) => clip(collapseSpace(snippet), MAX_SNIPPET_CHARS))
         .filter((snippet) => snippet !== "");
       if (title === null && snippets.length === 0) continue;
-      const key = normaliseUrl(url);
+      const key = withoutTracking(url);
       let merged = byUrl.get(key);
       if (!merged) {
         merged = {

@@ -170,6 +170,8 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
     // The server writes Latin-1: bytes of UTF-8 go through it one for one.
     for (const name in reply.headers)
       fields.push(name, Buffer.from(reply.headers[name]!, "utf8").toString("latin1"));
+    for (const [name, value] of reply.repeated_headers ?? [])
+      fields.push(name, Buffer.from(value, "utf8").toString("latin1"));
     if (length !== null) fields.push("content-length", String(length));
     if (close || state.draining) fields.push("connection", "close");
     if (close) ending.add(socket);

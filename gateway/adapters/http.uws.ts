@@ -279,7 +279,7 @@ class UwsWire implements Wire {
     }
   }
 
-  #begin({ status, headers }: Reply, close: boolean): void {
+  #begin({ status, headers, repeated_headers = [] }: Reply, close: boolean): void {
     const res = this.#res;
     if (status !== 200) res.writeStatus(statusLine(status));
     let first: string | null = null;
@@ -288,6 +288,11 @@ class UwsWire implements Wire {
     for (const name in headers) {
       if (first === null) fields = headers[(first = name)]!;
       else fields += `\r\n${name}: ${headers[name]!}`;
+    }
+    for (const [name, value] of repeated_headers) {
+      if (first === null) fields = value;
+      else fields += `\r\n${name}: ${value}`;
+      first ??= name;
     }
     if (first !== null) res.writeHeader(first, ASCII.test(fields) ? fields : Buffer.from(fields));
     if (close) res.writeHeader("connection", "close");

@@ -73,7 +73,14 @@ export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route
     },
     416: { description: "The range is outside the body" },
   };
-  const shared = { path: "/v1/bodies/{sha256}", tags: ["fetch"], params: Params, replies, handle };
+  const shared = {
+    path: "/v1/bodies/{sha256}",
+    tags: ["fetch"],
+    params: Params,
+    replies,
+    handle,
+    verbatim: true,
+  };
   return [
     route({
       ...shared,

@@ -205,12 +205,21 @@ async function read(body: Reply["body"]): Promise<Buffer> {
   return "take" in body ? Buffer.from(body.take()) : Buffer.concat(await Array.fromAsync(body.chunks));
 }
 
-async function responseOf({ status, headers = {}, body }: Reply): Promise<HttpResponse> {
+async function responseOf({
+  status,
+  headers = {},
+  repeated_headers = [],
+  body,
+}: Reply): Promise<HttpResponse> {
   const bytes = await read(body);
   const low = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-  const json: unknown = low["content-type"]?.startsWith("application/json")
-    ? JSON.parse(bytes.toString())
-    : null;
+  // As fetch and undici join them.
+  for (const [name, value] of repeated_headers)
+    low[name.toLowerCase()] = [low[name.toLowerCase()], value].filter(Boolean).join(", ");
+  const json: unknown =
+    low["content-type"]?.startsWith("application/json") && low["content-encoding"] === undefined
+      ? JSON.parse(bytes.toString())
+      : null;
   return { status, headers: low, bytes, json };
 }
 

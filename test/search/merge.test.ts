@@ -27,6 +27,10 @@ describe("addresses that are one result", () => {
     ["http://example.org/a", "https://example.org/a", false],
     ["http://example.org/a", "http://example.org/A", false],
     ["http://example.org/a?q=1", "http://example.org/a?q=2", false],
+    ["http://example.org/a?q=1", "http://example.org/a?utm_source=x&q=1&utm_medium=y", true],
+    ["http://example.org/a", "http://example.org/a?gclid=Cj0K&fbclid=IwAR", true],
+    ["http://example.org/a", "http://example.org/a?utm=1", false],
+    ["http://example.org/a?q=1&gclid=1", "http://example.org/a?q=2&gclid=1", false],
   ])("%s and %s: %s", (a, b, one) => {
     expect(merge([[raw(a)], [raw(b)]], ANY_TIME)).toHaveLength(one ? 1 : 2);
   });

@@ -119,7 +119,9 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     const { answer, texts } = page;
     const reply = write(call, answer, texts);
     // A user agent is allowed by project, so a response for one project may not be sent to another.
-    if (isCurrent && answer.cached && answer.error === null && body.user_agent == null)
+    // A response that is sent again from memory carries no warnings.
+    const isPlain = body.user_agent == null && call.warnings.size === 0;
+    if (isCurrent && answer.cached && answer.error === null && isPlain)
       remember(call, external, request, answer, reply);
     return reply;
   }
@@ -258,6 +260,27 @@ export const fetchBatch = (
   name: "fetch",
   item: FetchBody,
   category: "fetch",
+  csv: {
+    columns: [
+      "url",
+      "final_url",
+      "http_status",
+      "tier",
+      "content_type",
+      "title",
+      "published_at",
+      "bytes",
+      "sha256",
+      "text",
+    ],
+    rows(input, result) {
+      const page = result as Partial<FetchResponse> | null;
+      const { final_url, status, tier, content_type, title, meta, bytes, sha256, text } = page ?? {};
+      return [
+        [input["url"], final_url, status, tier, content_type, title, meta?.published_at, bytes, sha256, text],
+      ];
+    },
+  },
   normalize(item) {
     const { include_html, ...rest } = withoutDefaults(FetchBody, item);
     const { max_bytes } = item as FetchBody;

@@ -4,7 +4,7 @@ import { feature } from "../../../ops/feature.ts";
 export const jobsFeature = feature({
   name: "jobs",
   settings: {},
-  collections: { expiring: [], rebuildable: [] },
+  collections: { expiring: ["project_jobs"], rebuildable: [] },
   async open(context) {
     const { openJobs } = await import("./open.ts");
     return openJobs(context);

@@ -1,7 +1,7 @@
 /** Assembles batch jobs: their actors, and a route for every item kind of the features that are open. */
 import { batchRoute } from "../../../gateway/batch.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
-import { JobCreated, JobItem, JobStatus } from "../../../schemas/jobs.ts";
+import { JobCreated, JobItem, JobPage, JobStatus } from "../../../schemas/jobs.ts";
 import { jobActor } from "../actor.ts";
 import { schedulerActor } from "../scheduler.actor.ts";
 import { jobRoutes } from "./routes.ts";
@@ -28,6 +28,6 @@ export function openJobs(context: FeatureContext): OpenFeature {
       ...kinds.map(({ gateway, route }) => batchRoute(deps, gateway, route)),
       ...jobRoutes({ ...deps, kinds: kinds.map(({ gateway }) => gateway) }),
     ],
-    named_schemas: { JobCreated, JobItem, JobStatus },
+    named_schemas: { JobCreated, JobItem, JobPage, JobStatus },
   };
 }

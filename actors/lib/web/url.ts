@@ -87,3 +87,17 @@ export function siteOf(hostname: string, joined: JoinedSites = NONE): string {
     getDomain(host, { allowPrivateDomains: true, extractHostname: false, validateHostname: false }) ?? host
   );
 }
+
+/** Parameters that say where a click came from, and nothing about the page. */
+const TRACKING =
+  /^(?:utm_\w+|fbclid|gclid|gclsrc|dclid|gbraid|wbraid|msclkid|yclid|twclid|ttclid|igshid|srsltid|mc_[ce]id|_ga|_gl|ref_src)$/i;
+
+/** The normalised address without its tracking parameters: two addresses with the same one show the same page. */
+export function withoutTracking(url: URL): string {
+  if (url.search === "") return normaliseUrl(url);
+  const names = [...new Set(url.searchParams.keys())].filter((name) => TRACKING.test(name));
+  if (names.length === 0) return normaliseUrl(url);
+  const bare = new URL(url);
+  for (const name of names) bare.searchParams.delete(name);
+  return normaliseUrl(bare);
+}

@@ -103,6 +103,21 @@ export const searchBatch: BatchKind = {
   name: "search",
   item: SearchBody,
   category: "search",
+  csv: {
+    columns: ["query", "rank", "url", "title", "published_at", "snippet"],
+    rows(input, result) {
+      const found = (result as Partial<SearchResponse> | null)?.results ?? [];
+      if (found.length === 0) return [[input["query"]]];
+      return found.map(({ rank, url, title, published_at, snippets }) => [
+        input["query"],
+        rank,
+        url,
+        title,
+        published_at,
+        snippets[0],
+      ]);
+    },
+  },
   render: (input, answer, reader) => responseOf((input as SearchBody).query, answer as SearchAnswer, reader),
 };
 
