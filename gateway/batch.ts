@@ -42,6 +42,7 @@ import { type Call, type Route, route } from "./route.ts";
 import { type Mistake, MAX_MISTAKES, shape } from "./validate.ts";
 import { warnOfUnknownFields } from "./warnings.ts";
 
+export type CsvCell = string | number | boolean | null | undefined;
 export type Input = Readonly<Record<string, unknown>>;
 
 /** The gateway's half of a kind of items; schemas/jobs.ts describes both halves. */
@@ -61,7 +62,7 @@ export interface BatchKind {
   /** Columns of its results in CSV; default: input and result as JSON. */
   readonly csv?: {
     readonly columns: readonly string[];
-    readonly rows: (input: Input, result: Input | null) => readonly (readonly unknown[])[];
+    readonly rows: (input: Input, result: Input | null) => readonly (readonly CsvCell[])[];
   };
   /** The response of the single endpoint, made from the stored answer. Throws Fault. */
   readonly render: (

@@ -133,7 +133,10 @@ export function openapi({ routes, public_url, named }: About): object {
       description: shapes.map((shape) => shape.description).join("; or: "),
       headers: headers(shown),
       ...(!isEmpty && {
-        content: { [content_type]: { schema: schemas.length === 1 ? schemas[0] : { anyOf: schemas } } },
+        content: {
+          [content_type]: { schema: schemas.length === 1 ? schemas[0] : { anyOf: schemas } },
+          ...Object.fromEntries((also ?? []).map((type) => [type, { schema: { type: "string" } }])),
+        },
       }),
     } satisfies { description: typeof description; headers: object };
   }

@@ -18,7 +18,7 @@ import {
   spendRefused,
   suspended,
 } from "./authenticate.ts";
-import { acceptedCoding, compressed } from "./compress.ts";
+import { acceptedCoding, compressed, type ContentCoding } from "./compress.ts";
 import type { Admission, Admit, Body, ClientAbort, Head, ListenOptions, Reply } from "./http.ts";
 import type { Metering } from "./metering.ts";
 import { type QuotaClaim, UNLIMITED } from "./quotas.ts";
@@ -414,9 +414,7 @@ export function server({
       limit_bytes,
       answer: (body) => {
         const reply = answer(body);
-        return reply instanceof Promise
-          ? reply.then((done) => compressed(done, coding))
-          : compressed(reply, coding);
+        return reply instanceof Promise ? whenDone(reply, coding) : compressed(reply, coding);
       },
     };
   }
@@ -468,6 +466,9 @@ const OPEN_TO_BROWSERS = {
 };
 
 const statusClass = (status: number): string => CLASSES[Math.floor(status / 100) - 1] ?? "5xx";
+
+const whenDone = async (reply: Promise<Reply>, coding: ContentCoding): Promise<Reply> =>
+  compressed(await reply, coding);
 
 /** Body and parameters as the route's schemas read them, or the refusal. Mistakes in path, query and body come in one list. */
 function read(

@@ -277,7 +277,18 @@ export const fetchBatch = (
       const page = result as Partial<FetchResponse> | null;
       const { final_url, status, tier, content_type, title, meta, bytes, sha256, text } = page ?? {};
       return [
-        [input["url"], final_url, status, tier, content_type, title, meta?.published_at, bytes, sha256, text],
+        [
+          input["url"] as string,
+          final_url,
+          status,
+          tier,
+          content_type,
+          title,
+          meta?.published_at,
+          bytes,
+          sha256,
+          text,
+        ],
       ];
     },
   },

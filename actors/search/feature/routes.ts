@@ -106,10 +106,11 @@ export const searchBatch: BatchKind = {
   csv: {
     columns: ["query", "rank", "url", "title", "published_at", "snippet"],
     rows(input, result) {
+      const query = input["query"] as string;
       const found = (result as Partial<SearchResponse> | null)?.results ?? [];
-      if (found.length === 0) return [[input["query"]]];
+      if (found.length === 0) return [[query]];
       return found.map(({ rank, url, title, published_at, snippets }) => [
-        input["query"],
+        query,
         rank,
         url,
         title,
