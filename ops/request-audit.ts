@@ -1,8 +1,8 @@
 /**
  * The request audit: when this node sent a request to which domain, robots.txt included, for `trawl audit politeness`.
  * Written once a second in batches to the collection `request_audit` and kept for seven days; off unless
- * TRAWL_REQUEST_AUDIT is on. It only records: permits are the domain actor's decision, and a failed write only leaves a
- * gap in the audit. A killed node loses the last second.
+ * TRAWL_REQUEST_AUDIT is on. It only records: permits are the domain actor's decision, and after a failed write
+ * the audit lacks some requests. A killed node loses the last second.
  */
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";

@@ -39,12 +39,12 @@ describe("a window of one second", () => {
   test("never lets more than its limit pass in one calendar second", () => {
     const arrivals = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 200 });
     fc.assert(
-      fc.property(arrivals, fc.integer({ min: 1, max: 5 }), (gaps, q) => {
+      fc.property(arrivals, fc.integer({ min: 1, max: 5 }), (pauses_ms, q) => {
         const window = freshWindow();
         const passed = new Map<number, number>();
         let now_ms = 1_000_000;
-        for (const gap of gaps) {
-          now_ms += gap;
+        for (const pause_ms of pauses_ms) {
+          now_ms += pause_ms;
           const second = Math.floor(now_ms / 1000);
           if (count(window, now_ms) <= q) passed.set(second, (passed.get(second) ?? 0) + 1);
         }

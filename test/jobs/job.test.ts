@@ -76,11 +76,13 @@ describe("an item that fails for a passing reason", () => {
     const jobs = oneCluster({ run: () => ({ error: "all_tiers_failed", retry }) });
     await jobs.create("j", pages(1));
     await jobs.finished("j");
-    const gaps = jobs.attempts.slice(1).map(({ at_ms }, n) => (at_ms - jobs.attempts[n]!.at_ms) / SECOND_MS);
-    expect(gaps.length).toBe(4);
+    const pauses_s = jobs.attempts
+      .slice(1)
+      .map(({ at_ms }, n) => (at_ms - jobs.attempts[n]!.at_ms) / SECOND_MS);
+    expect(pauses_s.length).toBe(4);
     for (const [n, least] of [5, 10, 20, 40].entries()) {
-      expect(gaps[n]).toBeGreaterThanOrEqual(least);
-      expect(gaps[n]).toBeLessThanOrEqual(least * 1.25 + 1);
+      expect(pauses_s[n]).toBeGreaterThanOrEqual(least);
+      expect(pauses_s[n]).toBeLessThanOrEqual(least * 1.25 + 1);
     }
     expect(jobs.attempts.map(({ context }) => context.may_pay)).toEqual([false, false, false, false, true]);
     expect((await jobs.results("j")).get(0)).toMatchObject({ status: "failed", error: "all_tiers_failed" });

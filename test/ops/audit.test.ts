@@ -64,10 +64,10 @@ describe("the request audit", () => {
 
 describe("an audit", () => {
   test.each([
-    ["kept", [0, 500, 1_000], 500, 0],
-    ["within what timers take", [0, 496], 496, 0],
-    ["too short, twice", [0, 494, 1_000, 1_100], 100, 2],
-    ["asked once", [7], null, 0],
+    ["of delays that are long enough has no violation", [0, 500, 1_000], 500, 0],
+    ["tolerates the imprecision of timers", [0, 496], 496, 0],
+    ["counts two delays that are too short", [0, 494, 1_000, 1_100], 100, 2],
+    ["of one request has no delay", [7], null, 0],
   ])("%s", (_, times, smallest_delay_ms, violations) => {
     const [only] = audit(
       times.map((at_ms) => request("one.test", at_ms)),
@@ -77,7 +77,7 @@ describe("an audit", () => {
     expect(only!.violations).toHaveLength(violations);
   });
 
-  test("shows the worst first, each held to its own gap", () => {
+  test("shows the worst domain first, each with its own required delay", () => {
     const requests = [
       request("slow.test", 0),
       request("fast.test", 0),
@@ -114,13 +114,13 @@ describe("trawl audit politeness", () => {
     return printed;
   }
 
-  test("ends well when all gaps were kept", async () => {
+  test("exits with 0 when all delays were long enough", async () => {
     const { code, out, err } = await run([0, 500, 1_200]);
     expect([code, err]).toEqual([0, "3 requests to 1 domains; 0 delays were too short\n"]);
     expect(out.split("\n")[1]!.split(/ {2,}/)).toEqual(["one.test", "3", "500", "500", "0"]);
   });
 
-  test("names every gap that was too short, and ends with 3", async () => {
+  test("prints each delay that was too short, and exits with 3", async () => {
     const { code, out } = await run([0, 400]);
     expect(code).toBe(3);
     expect(out).toContain(

@@ -46,7 +46,7 @@ describe.skipIf(missing)("a node with the role browser", () => {
       expect(answer).toMatchObject({ error: null, tier: "browser", body_kind: "rendered_dom" });
       expect(answer.text).toContain(`In the ${sentences}. year`);
       expect(site.hits("/robots.txt")).toBe(1);
-      // Once by each route, a gap apart.
+      // Once by each route, one delay apart.
       const visits = site.arrivals.filter(({ path }) => path === "/");
       expect(visits).toHaveLength(2);
       expect(visits[1]!.at_ms - visits[0]!.at_ms).toBeGreaterThan(15);

@@ -30,7 +30,7 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
   });
 
   /** The node that grants slots. */
-  async function keeper(): Promise<NodeOf> {
+  async function ownerNode(): Promise<NodeOf> {
     for (;;) {
       const holder = await cluster.ownerOf(partitionOf("filings", "default"));
       if (holder?.isRunning()) return holder;
@@ -78,14 +78,14 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
     return upstream.starts.slice(since).map(({ mono_ms }) => mono_ms);
   }
 
-  const longestGap = (moments_ms: readonly number[]): number =>
+  const longestPause = (moments_ms: readonly number[]): number =>
     Math.max(...moments_ms.slice(1).map((at, n) => at - moments_ms[n]!));
 
   test("after kill -9 of its owner node another node continues, and the rate holds", async () => {
     const load = traffic(16);
     const since = upstream.starts.length;
     await starts(30);
-    const killed = await keeper();
+    const killed = await ownerNode();
     await killed.kill();
     await starts(60);
     await load.end();
@@ -94,7 +94,7 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
     expect(load.counts.others).toEqual([]);
     expect(load.counts.fetched).toBeGreaterThan(60);
     console.log(
-      `keeper killed: longest gap ${Math.round(longestGap(moments))} ms, worst second ${worstSecond(moments)}`,
+      `owner node killed: longest pause ${Math.round(longestPause(moments))} ms, worst second ${worstSecond(moments)}`,
     );
     await cluster.add("worker");
     await cluster.settled();
@@ -104,7 +104,7 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
     const load = traffic(16);
     const since = upstream.starts.length;
     await starts(20);
-    const stopped = await keeper();
+    const stopped = await ownerNode();
     stopped.pause();
     await sleep(6_000);
     stopped.resume();
@@ -119,7 +119,7 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
   test("an owner node without the document store grants nothing", async () => {
     const load = traffic(8);
     await starts(10);
-    const cut = await keeper();
+    const cut = await ownerNode();
     cut.links.documents.cut();
     await sleep(1_000);
     const since = upstream.starts.length;
@@ -137,7 +137,7 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
     const path = `${FOLDER}turned-away.htm`;
     expect(await fetched(path)).toEqual({ status: 200, error: "filings_unavailable" });
     const since = upstream.starts.length;
-    await (await keeper()).kill();
+    await (await ownerNode()).kill();
     await cluster.settled();
     for (let n = 0; n < 10; n++)
       expect(await fetched(`${FOLDER}silent-${n}.htm`)).toEqual({

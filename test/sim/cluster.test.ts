@@ -19,7 +19,7 @@ import {
 } from "./scenario.ts";
 import { isRepeated, onSeed, seeds } from "./seeds.ts";
 
-/** Takes items of one site, one start a gap, each to be done once. */
+/** Takes items of one site, one after each delay, each to be done once. */
 const Site = contract(
   "site",
   {

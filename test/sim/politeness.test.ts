@@ -1,6 +1,6 @@
 /**
  * Politeness on a simulated cluster: the real domain actor, connections that take their time, and partitions that move
- * under both. The checker of scenario.ts measures gaps where requests leave.
+ * under both. The checker of scenario.ts measures delays between requests as they are sent.
  */
 import { Type } from "typebox";
 import { expect, inject, test } from "vitest";
@@ -31,7 +31,7 @@ const Visit = contract(
   { shard_by: "domain" },
 );
 
-/** `tells` false: a visitor that does not say when its request leaves, so that gaps count from grants. */
+/** `tells` false: a visitor that does not report when its request was sent, so that delays count from grants. */
 const visitor = ({ origins, now, sleep, chance }: SimulatedWorld, tells: boolean) =>
   actor(Visit)<ReplyTo<{ item: string; result: string | null }>[]>({
     activate: () => [],
@@ -87,7 +87,7 @@ const subject = (tells: boolean): Subject => ({
 });
 
 test.each(seeds(8))(
-  "gaps are kept where requests leave, whatever moves and connects slowly (seed %i)",
+  "requests are sent one delay apart, although partitions move and connections are slow (seed %i)",
   (seed) =>
     onSeed(seed, async () => {
       const trace = await simulate(seed, subject(true));
