@@ -62,7 +62,7 @@ export function readFiled(html: string, chars_most: number): FiledText {
     lines.push(text_line);
   };
 
-  const addSpace = (): void => {
+  const addEmptyLine = (): void => {
     if (lines.length > 0 && lines.at(-1) !== "" && !truncated) lines.push("");
   };
 
@@ -99,7 +99,7 @@ export function readFiled(html: string, chars_most: number): FiledText {
       } else if (name === "td" || name === "th") open_cell = false;
       else if (isBlock(name) && !open_cell) {
         end();
-        if (APART.has(name)) addSpace();
+        if (APART.has(name)) addEmptyLine();
       }
       if (!VOID.has(name) && depth > 0) depth--;
     },
