@@ -51,11 +51,14 @@ export interface BatchKind {
   /** One item as it may be submitted: the body of the single endpoint. */
   readonly item: TObject;
   readonly category?: QuotaCategory;
+  /** Fields of the whole job that every item is stored with. */
+  readonly shared?: TObject;
   /** What is stored of a valid item. Default: its known fields, without those that equal their default. */
   readonly normalize?: (item: Input) => Input;
-  /** Checks that a schema cannot express: the field and its mistake, or null. */
+  /** Checks that a schema cannot express: the field and its mistake, or null. `shared`: the job's own fields. */
   readonly check?: (
     item: Input,
+    shared: Input,
   ) => { readonly field: string; readonly message: string; readonly type?: string } | null;
   /** The refusal for an item that this caller may not submit, or null. */
   readonly authorize?: (item: Input, caller: Caller) => Reply | null;
@@ -110,13 +113,14 @@ const jobFields = {
     ),
   ),
 };
-const HEAD = Type.Object({ items: Type.Array(Type.Unknown()), ...jobFields });
-const headShape = shape(HEAD);
 type Head = Static<TObject<typeof jobFields>>;
 
 export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: RouteNames): Route {
   const { clock } = services;
   const itemShape = shape(kind.item);
+  const shared = kind.shared ?? Type.Object({});
+  const headSchema = Type.Object({ items: Type.Array(Type.Unknown()), ...jobFields, ...shared.properties });
+  const headShape = shape(headSchema);
   const normalize = kind.normalize ?? ((item) => withoutDefaults(kind.item, item));
   const yieldToEventLoop = (): Promise<void> =>
     new Promise((resolve) => {
@@ -124,7 +128,11 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     });
 
   /** The 422 with all mistakes of the items, or another refusal, or null. */
-  async function validateItems(scanned: Scanned, { caller, warnings }: Call): Promise<Reply | null> {
+  async function validateItems(
+    scanned: Scanned,
+    sharedFields: Input,
+    { caller, warnings }: Call,
+  ): Promise<Reply | null> {
     const mistakes: Mistake[] = [];
     let refusal: Reply | null = null;
     for (let index = 0; index < scanned.count && mistakes.length < MAX_MISTAKES; index++) {
@@ -144,7 +152,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
         continue;
       }
       warnOfUnknownFields(kind.item, item, warnings);
-      const mistake = kind.check?.(read.value as Input);
+      const mistake = kind.check?.(read.value as Input, sharedFields);
       if (mistake)
         mistakes.push({
           loc: [...loc, mistake.field],
@@ -172,12 +180,12 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     return null;
   }
 
-  async function write(job_id: string, scanned: Scanned): Promise<void> {
+  async function write(job_id: string, scanned: Scanned, sharedFields: Input): Promise<void> {
     let writing: Promise<boolean>[] = [];
     for (let first = 0; first < scanned.count; first += CHUNK_ITEMS) {
       const items: Input[] = [];
       for (let index = first; index < Math.min(first + CHUNK_ITEMS, scanned.count); index++)
-        items.push(normalize(scanned.read(index) as Input));
+        items.push({ ...normalize(scanned.read(index) as Input), ...sharedFields });
       const chunk: Chunk = { items, chars: JSON.stringify(items).length };
       writing.push(services.documents.put("job_items", chunkKey(job_id, first), chunk, 0));
       if (writing.length < WRITES_AT_ONCE) continue;
@@ -197,7 +205,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     return json(200, { job_id, created: false });
   }
 
-  async function create(call: Call, scanned: Scanned, head: Head): Promise<Reply> {
+  async function create(call: Call, scanned: Scanned, head: Head, sharedFields: Input): Promise<Reply> {
     const { documents, ask, random } = services;
     const { caller, now_ms } = call;
     const { key, project, customer } = caller.grant;
@@ -226,7 +234,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     await ask(Job, job_id, "open", spec, { timeout_ms: ASK_MS });
     const listing = { expires_at_ms: spec.created_ms + LISTED_MS };
     await documents.put("project_jobs", projectJobKey(project.name, job_id), { kind: kind.name }, 0, listing);
-    await write(job_id, scanned);
+    await write(job_id, scanned, sharedFields);
     const record: IdempotencyRecord = { job_id, kind: kind.name, total: scanned.count };
     if (!(await documents.put("job_idempotency_keys", idempotency_doc, record, 0))) {
       // Two requests at the same moment: the other request inserted first.
@@ -253,7 +261,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
       "finished. A request with the same `idempotency_key`, kind and number of items is answered with the same job. " +
       "All items are validated first; a mistake in one item refuses the whole request.",
     tags: [names.tag],
-    body: batchBody(kind.item),
+    body: batchBody(kind.item, kind.shared),
     request_headers: {
       "Idempotency-Key":
         "The same as the field idempotency_key; a request that has both, and different ones, is refused",
@@ -278,9 +286,13 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
       if (scanned.count === 0) return invalid([EMPTY]);
       const head = read.value as Head;
       if (given_key !== undefined && given_key !== head.idempotency_key) return invalid([TWO_KEYS]);
-      warnOfUnknownFields(HEAD, scanned.head, call.warnings);
+      warnOfUnknownFields(headSchema, scanned.head, call.warnings);
       if (head.callback_url != null && URL.parse(head.callback_url) === null) return invalid([NO_URL]);
-      return (await validateItems(scanned, call)) ?? (await create(call, scanned, head));
+      const sharedFields = withoutDefaults(shared, read.value as Input);
+      return (
+        (await validateItems(scanned, sharedFields, call)) ??
+        (await create(call, scanned, head, sharedFields))
+      );
     },
   });
 }
@@ -291,8 +303,12 @@ function withKey(head: unknown, key: string | undefined): unknown {
   return "idempotency_key" in head ? head : { ...head, idempotency_key: key };
 }
 
-export const batchBody = (item: TSchema): TObject =>
-  Type.Object({ items: Type.Array(item, { minItems: 1, maxItems: MAX_JOB_ITEMS }), ...jobFields });
+export const batchBody = (item: TSchema, shared?: TObject): TObject =>
+  Type.Object({
+    items: Type.Array(item, { minItems: 1, maxItems: MAX_JOB_ITEMS }),
+    ...shared?.properties,
+    ...jobFields,
+  });
 
 const Detail = Type.Object({ detail: Type.String() });
 const TWO_KEYS: Mistake = {

@@ -231,7 +231,10 @@ async function openContext(
   closers.push(async () => storeWatch.close());
   const { documents, blobs } = storeWatch;
   const rule = destination({ allow: config.egress.allow, own: ownEndpoints(config) });
-  const egress = undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers });
+  const { dns_servers, ca_file } = config.egress;
+  const ca = ca_file === undefined ? [] : [readFileSync(ca_file, "utf8")];
+  const openEgress: FeatureContext["openEgress"] = (options) => undiciEgress({ ...options, dns_servers, ca });
+  const egress = openEgress({ judge: rule });
   closers.push(() => egress.close());
   const extraction = openExtraction(isWorker, log);
   closers.push(extraction.close);
@@ -254,6 +257,7 @@ async function openContext(
     destination: rule,
     unreserved_destination: rule,
     egress,
+    openEgress,
     ask,
     extract: extraction.extract,
     bodyGrants: openBodyGrants({ documents, clock }),

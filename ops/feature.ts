@@ -27,7 +27,9 @@ import type { BodyGrants } from "../gateway/body-access.ts";
 import type { Route } from "../gateway/route.ts";
 import type { Check } from "../gateway/routes/status.ts";
 import type { RequestSent } from "../schemas/domain.ts";
+import type { SourceRequest as FilingDocumentRequest } from "../schemas/filing-source.ts";
 import type { SearchAnswer, SearchRequest } from "../schemas/search.ts";
+import type { SourceAnswer as FilingDocumentAnswer } from "../schemas/upstream.ts";
 import type { NodeConfig } from "./node-settings.ts";
 
 /** Sections of settings by name; a section's settings carry their variables (settings.ts). */
@@ -79,6 +81,15 @@ export interface FeatureContext {
   readonly unreserved_destination: Destination;
   /** To the open web under `unreserved_destination`. The node closes it. */
   readonly egress: Egress;
+  /**
+   * An egress of the feature's own, with the operator's resolvers and certificates; `judge` says where it may go. The
+   * feature closes it.
+   */
+  readonly openEgress: (options: {
+    readonly judge: Pick<Destination, "url" | "address">;
+    /** Default true. */
+    readonly http2?: boolean;
+  }) => Egress;
   /** Asks actors. It works as soon as the node has joined the cluster. */
   readonly ask: ActorClient;
   /** Extracts a document in a worker process. */
@@ -121,6 +132,8 @@ export interface OpenFeature {
     readonly denyEgress: (egress: Egress) => Egress;
     readonly denyDestination: (destination: Destination) => Destination;
   };
+  /** Reads a document of the filing system for another feature; absent: the filing system is off. Throws Fault. */
+  readonly readFilingDocument?: (request: FilingDocumentRequest) => Promise<FilingDocumentAnswer>;
   /** Searches on behalf of another feature's work. */
   readonly search?: (request: SearchRequest, client: ActorClient) => Promise<SearchAnswer>;
   readonly page_index?: {

@@ -168,6 +168,11 @@ export const NODE_SECTIONS = {
         rule: RESOLVER,
         description: "DNS resolvers as ip[:port], used for every outgoing request; default: the system's.",
       }),
+      ca_file: optionalSetting({
+        env: "TRAWL_CA_FILE",
+        description:
+          "A file of certificates (PEM) that outgoing requests trust beside the public authorities (intranets, tests).",
+      }),
     },
     closed,
   ),
@@ -202,42 +207,6 @@ export const NODE_SECTIONS = {
         agreed: true,
         rule: HOST_NAME,
         description: "The domains of the profile site, the canonical one first.",
-      }),
-    },
-    closed,
-  ),
-  companies: Type.Object(
-    {
-      gleif_url: textSetting({
-        env: "TRAWL_GLEIF_URL",
-        default: "https://api.gleif.org/api/v1",
-        shared: true,
-        rule: WEB,
-        description: "The register of legal entity identifiers (GLEIF).",
-      }),
-      zefix_url: textSetting({
-        env: "TRAWL_ZEFIX_URL",
-        default: "https://www.zefix.admin.ch/ZefixPublicREST",
-        shared: true,
-        rule: WEB,
-        description: "The Swiss commercial register (Zefix).",
-      }),
-      zefix_key: optionalSetting({
-        env: "TRAWL_ZEFIX_KEY",
-        secret: true,
-        description: "user:password for Zefix; without it the source is inactive.",
-      }),
-      companies_house_url: textSetting({
-        env: "TRAWL_COMPANIES_HOUSE_URL",
-        default: "https://api.company-information.service.gov.uk",
-        shared: true,
-        rule: WEB,
-        description: "The British company register (Companies House).",
-      }),
-      companies_house_key: optionalSetting({
-        env: "TRAWL_COMPANIES_HOUSE_KEY",
-        secret: true,
-        description: "The key of Companies House; without it the source is inactive.",
       }),
     },
     closed,

@@ -1,5 +1,6 @@
 /**
- * Companies: the contracts of the company actor and of the change feed.
+ * Companies: the contracts of the company, feed and watch actors, and what clients send. The record's own shape is
+ * company-v1.schema.json (JSON Schema 2020-12), which GET /v1/schemas/company serves.
  */
 import { type Static, Type } from "typebox";
 import { Nullable } from "./common.ts";
@@ -85,4 +86,11 @@ export const CompanyFeed = contract(
   "company_feed",
   { wake: tell(Type.Null()) },
   { sequenced: tell(Type.Object({ is_idle: Type.Boolean() })), tick: tell(Type.Null()) },
+);
+
+/** Delivers the changes of the companies of one watch; its key is the watch's id. */
+export const CompanyWatch = contract(
+  "company_watch",
+  { deliver: tell(Type.Null()) },
+  { attempted: tell(Type.Object({ next_ms: Nullable(Type.Number()) })), tick: tell(Type.Null()) },
 );

@@ -16,7 +16,8 @@ const FLOORS: Record<string, string[]> = {
   cluster: ["schemas", "cluster/ports"],
   "cluster/adapters": ["schemas", "cluster/ports"],
   "actors/upstream": ["schemas", "actors/lib", "cluster", "cluster/ports"],
-  "actors/*": ["schemas", "actors/lib", "actors/upstream", "cluster", "cluster/ports"],
+  "actors/callbacks": ["schemas", "actors/lib", "cluster/ports"],
+  "actors/*": ["schemas", "actors/lib", "actors/upstream", "actors/callbacks", "cluster", "cluster/ports"],
   "actors/*/adapters": ["schemas", "actors/lib", "actors/*", "cluster/ports"],
   // A slice's door: its settings, routes and assembly. It stands above the gateway, and may join several slices.
   "actors/*/feature": [
@@ -28,6 +29,7 @@ const FLOORS: Record<string, string[]> = {
     "actors/*",
     "actors/*/adapters",
     "actors/upstream",
+    "actors/callbacks",
     "gateway",
     "ops/feature.ts",
     "ops/settings.ts",

@@ -5,7 +5,7 @@
 import { type FieldPath, type Json, textOf } from "./claim.ts";
 import { STALE_FACTOR } from "./freshness.ts";
 import { type Candidate, resolve, type SlotConflict } from "./resolution.ts";
-import { openClaims, type StoredGroup } from "./stored-claims.ts";
+import { openClaims, slotOf, type StoredGroup } from "./stored-claims.ts";
 
 export type JsonObject = Readonly<Record<string, Json>>;
 
@@ -298,3 +298,9 @@ const withoutClaims = (value: unknown): unknown =>
         typeof item === "object" && item !== null && "claim" in item ? { ...item, claim: undefined } : item,
       )
     : value;
+
+/** The slots of claims, for history: `names.legal` names its field, `addresses` all of its items. */
+export const isOfField = (
+  claim: { readonly field: string; readonly key: string | null },
+  field: string,
+): boolean => claim.field === field || claim.field.startsWith(`${field}.`) || slotOf(claim) === field;

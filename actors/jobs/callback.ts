@@ -7,6 +7,7 @@
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Egress } from "../../cluster/ports/egress.ts";
 import type { Callback, JobRecord } from "../../schemas/jobs.ts";
+import { postJson } from "../callbacks/post-json.ts";
 
 export const MAX_ATTEMPTS = 3;
 const PAUSES_MS = [10_000, 60_000] as const;
@@ -57,30 +58,14 @@ export async function deliverCallback(
     failed: counts.failed,
     finished_at: new Date(finished_ms!).toISOString(),
   };
-  const timeout = new AbortController();
-  const timer = clock.at(clock.now() + ATTEMPT_MS, () => timeout.abort());
-  try {
-    const exchange = await egress.exchange({
+  const { status } = await postJson(
+    { egress, clock },
+    {
       url: spec.callback_url!,
-      method: "POST",
-      headers: [
-        ["Content-Type", "application/json"],
-        ["User-Agent", "trawl"],
-        ["X-Service-Delivery", job_id],
-      ],
-      body: Buffer.from(JSON.stringify(body)),
-      signal: timeout.signal,
-    });
-    if (exchange.kind === "failed") {
-      if (exchange.problem === "blocked_destination") return "blocked_destination";
-      return `error_${exchange.problem === "aborted" ? "timeout" : exchange.problem}`;
-    }
-    exchange.cancel();
-    const { status } = exchange;
-    return status >= 200 && status < 300 ? `delivered_${status}` : `http_${status}`;
-  } catch {
-    return "error_internal";
-  } finally {
-    timer[Symbol.dispose]();
-  }
+      body: JSON.stringify(body),
+      headers: [["X-Service-Delivery", job_id]],
+      timeout_ms: ATTEMPT_MS,
+    },
+  );
+  return status;
 }

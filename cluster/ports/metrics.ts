@@ -86,6 +86,21 @@ export const METRICS = {
     help: "Filing operations answered",
     labels: ["operation", "outcome", "cached"],
   },
+  trawl_company_slots_total: {
+    kind: "counter",
+    help: "Slots of company sources granted, and refused because of a pause or a full queue",
+    labels: ["source", "outcome"],
+  },
+  trawl_company_source_pause_level: {
+    kind: "gauge",
+    help: "Consecutive pauses that a company source asked for; 0: none",
+    labels: ["source"],
+  },
+  trawl_company_deliveries_total: {
+    kind: "counter",
+    help: "Attempts to deliver a change of a company, by outcome: delivered, http, error, blocked",
+    labels: ["outcome"],
+  },
   trawl_company_feed_lag_seconds: {
     kind: "gauge",
     help: "Age of the oldest change of a company that had no number in the change feed, when it got one",

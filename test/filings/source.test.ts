@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { FilingSource } from "../../actors/filings/source.ts";
 import { destination } from "../../actors/lib/web/destination.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
+import { undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { systemRandom } from "../../cluster/adapters/time/random.system.ts";
 import { embedded } from "../../cluster/embedded.ts";
@@ -77,6 +78,7 @@ function upstreamNode(
     metrics: SILENT_METRICS,
     log: SILENT_LOG,
     rule,
+    openEgress: undiciEgress,
   });
   const cluster = embedded(parts.actors, { clock, random, documents });
   const source = parts.source(cluster.ask);

@@ -28,6 +28,7 @@ export interface StoredChange {
 }
 
 export const changeKey = (seq: number): string => String(seq).padStart(15, "0");
+export const changeId = (seq: number): string => `chg_${seq.toString(36)}`;
 
 /** What the sequencer stores before it writes: after a crash the next sequencer writes the same batch again. */
 export interface SequencerState {

@@ -2,7 +2,6 @@
  * Assembles fetches: the routes that are configured, the actors of fetches, domains and host profiles, the API's routes,
  * and fetches as batch items.
  */
-import { undiciEgress } from "../../../cluster/adapters/egress/egress.undici.ts";
 import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { FetchBody, FetchResponse } from "../../../schemas/fetch.ts";
@@ -113,7 +112,6 @@ interface Routes {
 async function openRoutes(context: FeatureContext, settings: FetchSettings): Promise<Routes> {
   const { config, clock, blobs, destination, egress, joined, user_agent, remoteTasks } = context;
   const { archive_url, proxy_url, render_url, render_key } = settings.tiers;
-  const { dns_servers } = config.egress;
   const hasRole = config.cluster.roles.includes("browser");
   const isUsed = config.cluster.roles.includes("worker") || remoteTasks !== null;
   const browser = hasRole && isUsed ? await openBrowser(context, settings) : null;
@@ -123,7 +121,7 @@ async function openRoutes(context: FeatureContext, settings: FetchSettings): Pro
     : remoteTasks && remoteBrowser({ remoteTasks, blobs, clock });
   // Reaches only the rendering service, so that its address may be private.
   const toRenderer =
-    render_url === undefined ? null : undiciEgress({ judge: onlyTo(new URL(render_url)), dns_servers });
+    render_url === undefined ? null : context.openEgress({ judge: onlyTo(new URL(render_url)) });
   const common = { egress, clock, destination };
   return {
     transports: {

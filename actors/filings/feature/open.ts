@@ -46,6 +46,7 @@ export function openFilings(context: FeatureContext, settings: FilingsSettings):
       denyEgress: upstream.denyFilingHosts,
       denyDestination: upstream.denyFilingDestinations,
     },
+    ...(settings.identity !== undefined && { readFilingDocument: source.get }),
     close: upstream.close,
   };
 }

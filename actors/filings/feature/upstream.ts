@@ -11,7 +11,6 @@ import { FilingAddress } from "../../../schemas/filing-source.ts";
 import { type FilingSource, filingSource } from "../source.ts";
 import type { Destination } from "../../lib/web/destination.ts";
 import type { Actor, ActorClient } from "../../../cluster/actor.ts";
-import { undiciEgress } from "../../../cluster/adapters/egress/egress.undici.ts";
 import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
@@ -19,6 +18,7 @@ import type { Egress } from "../../../cluster/ports/egress.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
 import type { Random } from "../../../cluster/ports/random.ts";
+import type { FeatureContext } from "../../../ops/feature.ts";
 import type { NodeConfig } from "../../../ops/node-settings.ts";
 import type { FilingsSettings } from "./settings.ts";
 
@@ -30,6 +30,7 @@ interface FilingsUpstreamDeps {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly rule: Destination;
+  readonly openEgress: FeatureContext["openEgress"];
 }
 
 export interface FilingsUpstream {
@@ -53,7 +54,7 @@ export function openFilingsUpstream(
   const hosts = filingHosts({ data: data_url, www: www_url, search: search_url });
   // A pool of its own, so that an open connection is ready when a slot begins. HTTP/1.1, because connections over
   // HTTP/2 were reset.
-  const filingsEgress = undiciEgress({ judge: rule, dns_servers: config.egress.dns_servers, http2: false });
+  const filingsEgress = deps.openEgress({ judge: rule, http2: false });
   const common = { clock, documents, blobs, metrics, log, hosts, egress };
   const { name: crawler_name } = config.crawler;
 

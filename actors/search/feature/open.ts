@@ -2,7 +2,6 @@
  * Assembles search: the metasearch instances, the egress of each, the fallback API, and the built-in index where no
  * instance is configured.
  */
-import { undiciEgress } from "../../../cluster/adapters/egress/egress.undici.ts";
 import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { Egress } from "../../../cluster/ports/egress.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
@@ -28,7 +27,7 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
   const egresses: Egress[] = [];
   /** Reaches exactly one endpoint that the operator configured, private or not. */
   const egressTo = (url: string): Egress => {
-    const egress = undiciEgress({ judge: onlyTo(new URL(url)), dns_servers: config.egress.dns_servers });
+    const egress = context.openEgress({ judge: onlyTo(new URL(url)) });
     egresses.push(egress);
     return egress;
   };

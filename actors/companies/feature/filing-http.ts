@@ -1,0 +1,81 @@
+/**
+ * The filing system as a source of companies: its requests go through the filing slice, with its limiter, its declared
+ * identity and its cache. Only addresses of structured data and of the list of tickers are asked for.
+ */
+import type { Blobs } from "../../../cluster/ports/blobs.ts";
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { SourceRequest as FilingRequest } from "../../../schemas/filing-source.ts";
+import type { SourceAnswer } from "../../../schemas/upstream.ts";
+import type { SourceFailure, SourceHttp } from "../source.ts";
+
+export interface FilingHttpDeps {
+  readonly read: (request: FilingRequest) => Promise<SourceAnswer>;
+  readonly blobs: Blobs;
+  readonly clock: Clock;
+}
+
+const TIMEOUT_MS = 18_000;
+const DEFAULT_MAX_BYTES = 32 * 2 ** 20;
+/** The freshness class of the record decides when the filing system is asked; this only saves a second request. */
+const CACHE_TTL_S = 60;
+
+const failed = (error: string, message: string, retry_after_s: number | null = null): SourceFailure => ({
+  kind: "failed",
+  error,
+  message,
+  retry_after_s,
+});
+
+export function filingHttp(
+  { read, blobs, clock }: FilingHttpDeps,
+  { project, lane }: { readonly project: string; readonly lane: "sync" | "batch" },
+): SourceHttp {
+  return async ({ url, max_bytes = DEFAULT_MAX_BYTES }) => {
+    const { pathname, search } = new URL(url);
+    const isTickers = pathname.startsWith("/files/");
+    const answer = await read({
+      host: isTickers ? "www" : "data",
+      kind: isTickers ? "tickers" : "submissions",
+      path: `${pathname}${search}`,
+      cache_ttl_s: CACHE_TTL_S,
+      project,
+      lane,
+      deadline_ms: Math.round(clock.now() + TIMEOUT_MS),
+      max_bytes,
+    });
+    switch (answer.kind) {
+      case "failed":
+        return failed(answer.error, answer.message, answer.retry_after_s);
+      case "missing":
+        return {
+          kind: "answered",
+          status: answer.status,
+          headers: new Map(),
+          body: Buffer.alloc(0),
+          document: {
+            url,
+            retrieved_at: new Date(clock.now()).toISOString(),
+            sha256: EMPTY_SHA256,
+            bytes: 0,
+            content_type: null,
+          },
+        };
+      case "got": {
+        const content = await blobs.get(answer.sha256);
+        if (content === null) return failed("unreachable", "The stored document is gone");
+        const body = Buffer.concat(await Array.fromAsync(content));
+        const { sha256, bytes, content_type, retrieved_at } = answer;
+        return {
+          kind: "answered",
+          status: answer.status,
+          headers: new Map(Object.entries(answer.headers)),
+          body,
+          document: { url, retrieved_at, sha256, bytes, content_type },
+        };
+      }
+    }
+  };
+}
+
+/** Of no bytes. */
+const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

@@ -1,0 +1,150 @@
+/** Companies as items of a batch job: get, refresh and resolve with the logic of the single endpoints. */
+import { Type } from "typebox";
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { BodyGrants } from "../../../gateway/body-access.ts";
+import type { ItemKindParts } from "../../../ops/feature.ts";
+import { Nullable } from "../../../schemas/common.ts";
+import type { Json } from "../claim.ts";
+import { parseCompanyReference } from "../references.ts";
+import type { CompanyService } from "../service.ts";
+import type { Source } from "../source.ts";
+import { groupsFor, type Include, recordView } from "../view.ts";
+import { companyBill, grantDocuments } from "./record-routes.ts";
+import { resolveCompany, type ResolveQuery, type SearchRouteDeps, wrongIdentifier } from "./search-routes.ts";
+
+const BATCH_INCLUDES = ["people", "ownership", "filings", "financials", "events"] as const;
+export const ACTIONS = ["get", "refresh", "resolve"] as const;
+
+/** What applies to every item of a job. */
+export const SharedFields = Type.Object({
+  action: Type.Optional(Nullable(Type.Enum([...ACTIONS], { description: "Default: get" }))),
+  include: Type.Optional(Nullable(Type.Array(Type.Enum([...BATCH_INCLUDES])))),
+  max_age: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
+});
+
+const Item = Type.Object({
+  ref: Type.Optional(
+    Nullable(Type.String({ minLength: 1, maxLength: 300, description: "cmp_ id or scheme:value" })),
+  ),
+  name: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 500 }))),
+  country: Type.Optional(Nullable(Type.String({ pattern: "^[A-Z]{2}$" }))),
+  city: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
+  identifiers: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 300 }), { maxItems: 50 }))),
+  limit: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 20 }))),
+  sources: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 32 })))),
+  project_ref: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
+});
+
+/** An item as it is stored, with the job's fields. */
+export interface CompanyItem extends ResolveQuery {
+  readonly action?: (typeof ACTIONS)[number];
+  readonly include?: readonly Include[];
+  readonly max_age?: number;
+  readonly ref?: string;
+  readonly sources?: readonly string[];
+}
+
+interface ItemKindDeps extends Omit<SearchRouteDeps, "cursors"> {
+  readonly service: CompanyService;
+  readonly sources: readonly Source[];
+  readonly clock: Clock;
+  readonly bodyGrants: BodyGrants;
+}
+
+/** The mistake of an item that its schema cannot express. */
+export function checkItem(
+  item: CompanyItem,
+  action: string,
+): { readonly field: string; readonly message: string } | null {
+  const identifiers = item.identifiers ?? [];
+  if (item.ref === undefined && item.name === undefined && identifiers.length === 0)
+    return { field: "ref", message: "Field required: ref, name or identifiers" };
+  if (action !== "resolve" && item.ref === undefined && identifiers.length === 0)
+    return { field: "ref", message: `Field required by ${action}: ref or identifiers` };
+  if (item.ref !== undefined) {
+    const reference = parseCompanyReference(item.ref);
+    if (reference.kind === "wrong") return { field: "ref", message: reference.message };
+  }
+  const wrong = wrongIdentifier(identifiers);
+  return wrong ? { field: "identifiers", message: `${wrong.index}: ${wrong.message}` } : null;
+}
+
+const bare = (item: Readonly<Record<string, unknown>>): CompanyItem =>
+  Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null));
+
+export const companyItems = (deps: ItemKindDeps): ItemKindParts => ({
+  worker: {
+    name: "company",
+    lane: () => null,
+    async run(_ask, input, { project }) {
+      const item = input as CompanyItem;
+      const caller = { project, lane: "batch" } as const;
+      if (item.action === "resolve") return resolved(await resolveItem(deps, item, caller));
+      const include = new Set<Include>(item.include ?? []);
+      const options = {
+        sources: item.sources ?? null,
+        groups: groupsFor(include),
+        max_age_s: item.max_age ?? null,
+        refresh: item.action === "refresh",
+      };
+      let failing: number | null | undefined;
+      for (const text of [item.ref ?? [], item.identifiers ?? []].flat()) {
+        const reference = parseCompanyReference(text);
+        if (reference.kind === "wrong") continue;
+        const found = await deps.service.get(reference, options, caller);
+        if (found.company === null) {
+          const failed = found.refresh.find(
+            ({ result, error }) => result === "failed" && error !== "not_found",
+          );
+          if (failed) failing = failed.retry_after_s;
+          continue;
+        }
+        const record = recordView(found, include, { sources: deps.sources, now_ms: deps.clock.now() });
+        await grantDocuments(deps.bodyGrants, project, record["sources"]!);
+        return {
+          answer: { record },
+          error: null,
+          bill: companyBill(found.is_cached),
+          body_refs: [],
+          retry: null,
+        };
+      }
+      const answer = { record: null };
+      const failed = { answer, bill: { ...companyBill(false), ok: false }, body_refs: [] };
+      return failing === undefined
+        ? { ...failed, error: "not_found", retry: null }
+        : { ...failed, error: "source_unavailable", retry: { reason: "transient", retry_after_s: failing } };
+    },
+  },
+  gateway: {
+    name: "company",
+    item: Item,
+    shared: SharedFields,
+    category: "fetch",
+    check: (item, shared) => checkItem(bare(item), (shared["action"] as string | undefined) ?? "get"),
+    render: (_input, answer) => answer,
+  },
+  route: {
+    path: "/v1/companies/batch",
+    operationId: "batchCompanies",
+    summary: "Get, refresh or resolve many companies as a job",
+    tag: "companies",
+  },
+});
+
+async function resolveItem(
+  deps: ItemKindDeps,
+  item: CompanyItem,
+  caller: { readonly project: string; readonly lane: "batch" },
+) {
+  const identifiers = [item.ref ?? [], item.identifiers ?? []].flat();
+  return resolveCompany(deps, { ...item, identifiers, limit: item.limit ?? 5 }, caller);
+}
+
+const resolved = (answer: Awaited<ReturnType<typeof resolveItem>>) => ({
+  answer: answer as unknown as Json,
+  error: null,
+  bill: companyBill(false),
+  body_refs: [],
+  retry: null,
+});

@@ -1,0 +1,205 @@
+/** Assembles the company register: its sources with a limiter each, its actors, its search index, its routes. */
+import { bodyRefs } from "../../../cluster/body-refs.ts";
+import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
+import { COMPANY_SCHEMAS } from "../../../schemas/company-record.ts";
+import { COMPANY_FEED_KEY, CompanyFeed } from "../../../schemas/companies.ts";
+import { limiterContract } from "../../../schemas/upstream.ts";
+import { limiterActor } from "../../upstream/limiter.actor.ts";
+import { sendWithSlot } from "../../upstream/slot-egress.ts";
+import { mongoCompanyIndex } from "../adapters/index.mongo.ts";
+import { sqliteCompanyIndex } from "../adapters/index.sqlite.ts";
+import { companyActor } from "../company.actor.ts";
+import { openCursors } from "../cursor.ts";
+import { companyFeedActor } from "../feed/feed.actor.ts";
+import { notifyWatches } from "../notify-watches.ts";
+import { openPeople } from "../people.ts";
+import { companyService } from "../service.ts";
+import { openHealth } from "../source-health.ts";
+import { sourceHttp } from "../source-http.ts";
+import type { Source, SourceHttp } from "../source.ts";
+import { watchActor } from "../watch.actor.ts";
+import { openSources } from "../sources/sources.ts";
+import { feedRoutes } from "./feed-routes.ts";
+import { filingHttp } from "./filing-http.ts";
+import { companyItems } from "./item-kind.ts";
+import { recordRoutes } from "./record-routes.ts";
+import { registerRoutes } from "./register-routes.ts";
+import { searchRoutes } from "./search-routes.ts";
+import { watchRoutes } from "./watch-routes.ts";
+import type { CompaniesSettings } from "./settings.ts";
+
+const DAY_MS = 86_400_000;
+/** Documents from which nothing new was read; the others are kept with their claims. */
+const DOCUMENT_RETENTION_MS = 30 * DAY_MS;
+const SLOTS = "company_source_slots";
+/** A source that asks for a pause gets this one first; each further one is twice as long. */
+const FIRST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 600_000;
+const PROBE_TIMEOUT_MS = 30_000;
+const FILING_SOURCE = "sec_edgar";
+
+export function openCompanies(context: FeatureContext, settings: CompaniesSettings): OpenFeature {
+  const { config, clock, random, documents, blobs, metrics, log, ask, bodyGrants, user_agent } = context;
+  const readFilings = context.opened.find(({ readFilingDocument }) => readFilingDocument)?.readFilingDocument;
+  const sources = openSources(sourceSettings(settings, readFilings !== undefined));
+  const retention_ms = settings.people_retention_days * DAY_MS;
+  const refs = bodyRefs(documents);
+  const egress = context.openEgress({ judge: context.unreserved_destination });
+  const send = sendWithSlot(egress, clock);
+  const limiters = new Map(
+    sources
+      .filter(({ description }) => description.name !== FILING_SOURCE)
+      .map(({ description }) => [
+        description.name,
+        limiterContract(`company_limiter_${description.name}`, "company_sources"),
+      ]),
+  );
+  const index = config.storage.documents.startsWith("mongodb")
+    ? mongoCompanyIndex(config.storage.documents)
+    : sqliteCompanyIndex(context.dataPath("companies.sqlite"));
+  const people = openPeople({ documents, clock, retention_ms });
+  const health = openHealth({ documents, clock, log });
+
+  function openHttp(
+    source: Source,
+    caller: { readonly project: string; readonly lane: "sync" | "batch" },
+    ownsKey: () => boolean,
+    signal: AbortSignal,
+  ): SourceHttp {
+    const { name } = source.description;
+    if (name === FILING_SOURCE) return filingHttp({ read: readFilings!, blobs, clock }, caller);
+    return sourceHttp(
+      { ask, send, clock, blobs, bodyRefs: refs, user_agent },
+      {
+        source: name,
+        limiter: limiters.get(name)!,
+        ...caller,
+        signal,
+        ownsKey,
+        retention_ms: Math.min(DOCUMENT_RETENTION_MS, retention_ms),
+      },
+    );
+  }
+
+  const service = companyService({ documents, clock, ask, sources });
+  const search = {
+    documents,
+    clock,
+    index,
+    sources,
+    service,
+    openHttp: (source: Source, project: string, signal: AbortSignal) =>
+      openHttp(source, { project, lane: "sync" }, () => true, signal),
+  };
+  const cursors = openCursors(documents);
+  /** Known once the service listens. */
+  let public_url = "";
+
+  return {
+    actors: [
+      companyActor({
+        documents,
+        clock,
+        log,
+        sources,
+        index,
+        people,
+        bodyRefs: refs,
+        health,
+        openHttp: (source, request, work, signal) => openHttp(source, request, work.ownsKey, signal),
+      }),
+      companyFeedActor({
+        documents,
+        clock,
+        metrics,
+        log,
+        index,
+        notifyWatches: (asking, change) => notifyWatches({ documents, ask: asking, clock }, change),
+      }),
+      watchActor({
+        documents,
+        clock,
+        metrics,
+        log,
+        cursors,
+        egress: context.egress,
+        random: () => random.next(),
+        publicUrl: () => public_url,
+      }),
+      ...[...limiters].map(([name, contract]) => {
+        const { limits } = sources.find(({ description }) => description.name === name)!.description;
+        return limiterActor(contract, {
+          documents,
+          clock,
+          collection: SLOTS,
+          limits: {
+            max_starts_per_second: Math.ceil(limits.requests_per_second) + 1,
+            first_pause_ms: FIRST_PAUSE_MS,
+            max_pause_ms: MAX_PAUSE_MS,
+            probe_timeout_ms: PROBE_TIMEOUT_MS,
+          },
+          requests_per_second: limits.requests_per_second,
+          max_in_flight: limits.max_in_flight,
+          events: {
+            onAnswered: (_, outcome) => metrics.count("trawl_company_slots_total", { source: name, outcome }),
+            onWaited: () => {},
+            onPauseLevel: (level) =>
+              metrics.gauge("trawl_company_source_pause_level", { source: name }, level),
+            onStoreFailed: (source, problem) =>
+              log.warn("Cannot take a slot of a company source", { source, problem: String(problem) }),
+          },
+        });
+      }),
+    ],
+    routes: [
+      ...searchRoutes({ ...search, cursors }),
+      ...watchRoutes({ documents, clock, service }),
+      ...feedRoutes({ documents, clock, cursors }),
+      ...registerRoutes({ sources, health, people }),
+      ...recordRoutes({ service, sources, cursors, bodyGrants, clock }),
+    ],
+    item_kinds: [companyItems({ ...search, bodyGrants })],
+    named_schemas: COMPANY_SCHEMAS,
+    checks: Object.fromEntries(
+      sources
+        .filter(({ inactive_because }) => inactive_because === null)
+        .map(({ description: { name } }) => [
+          `company_${name}`,
+          {
+            gates: false,
+            ping: async () => {
+              if ((await health.read([name])).get(name)?.state === "major")
+                throw new Error(`${name} hardly answers`);
+            },
+          },
+        ]),
+    ),
+    onAddress: async (base) => {
+      public_url = base;
+    },
+    // A node that died may have left changes without numbers.
+    onJoined: () => ask(CompanyFeed, COMPANY_FEED_KEY, "wake", null).catch(() => {}),
+    async close() {
+      await health.close().catch(() => {});
+      await index.close();
+      await egress.close();
+    },
+  };
+}
+
+function sourceSettings(settings: CompaniesSettings, hasFilings: boolean) {
+  const bare = (url: string, credentials?: string) => ({
+    base_url: url.replace(/\/+$/, ""),
+    credentials: credentials ?? null,
+  });
+  return {
+    gleif: bare(settings.gleif_url),
+    zefix: bare(settings.zefix_url, settings.zefix_key),
+    companies_house: bare(settings.companies_house_url, settings.companies_house_key),
+    brreg: bare(settings.brreg_url),
+    prh: bare(settings.prh_url),
+    recherche_entreprises: bare(settings.recherche_entreprises_url),
+    krs: bare(settings.krs_url),
+    ...(hasFilings && { [FILING_SOURCE]: bare("https://data.sec.gov") }),
+  };
+}

@@ -1,0 +1,205 @@
+/** GET /v1/companies/search and POST /v1/companies/resolve: companies by name and identifier. */
+import { Type } from "typebox";
+import type { Documents } from "../../../cluster/ports/documents.ts";
+import { invalid, json } from "../../../gateway/http-errors.ts";
+import { type Route, route } from "../../../gateway/route.ts";
+import { Nullable } from "../../../schemas/common.ts";
+import { companySchema } from "../../../schemas/company-record.ts";
+import type { Cursors } from "../cursor.ts";
+import type { JsonObject } from "../record.ts";
+import { parseCompanyReference } from "../references.ts";
+import { liveResults, rank, type Resolved, resolveName, type SearchDeps, summariesOf } from "../search.ts";
+import type { CompanyService } from "../service.ts";
+import { ownerOf, survivorOf } from "../stored-company.ts";
+import { summaryView } from "../view.ts";
+import { companyBill, invalidCursor, wrongQuery } from "./record-routes.ts";
+
+export interface SearchRouteDeps extends SearchDeps {
+  readonly documents: Documents;
+  readonly cursors: Cursors;
+  readonly service: CompanyService;
+}
+
+const Country = Type.String({ pattern: "^[A-Z]{2}$", description: "ISO 3166-1 alpha-2" });
+const MAX_QUERY_CHARS = 500;
+const DEFAULT_CANDIDATES = 5;
+
+export const ResolveBody = Type.Object({
+  name: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: MAX_QUERY_CHARS }))),
+  country: Type.Optional(Nullable(Country)),
+  city: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
+  identifiers: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 300 }), { maxItems: 50 }))),
+  limit: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 20, description: "Default: 5" }))),
+});
+
+export const ResolveAnswer = Type.Object({
+  match: Nullable(companySchema("CompanySummary")),
+  /** Why there is no match: `below_threshold`, `ambiguous`, `no_candidates`. */
+  reason: Nullable(Type.Enum(["below_threshold", "ambiguous", "no_candidates"])),
+  candidates: Type.Array(companySchema("CompanySummary")),
+});
+
+const SearchAnswer = Type.Object({
+  results: Type.Array(companySchema("CompanySummary")),
+  next_cursor: Nullable(Type.String()),
+  live_sources: Type.Array(
+    Type.Object({
+      source: Type.String(),
+      result: Type.Enum(["ok", "timeout", "failed"]),
+      hits: Type.Integer(),
+      ms: Type.Integer(),
+    }),
+  ),
+});
+
+export interface ResolveQuery {
+  readonly name?: string | null;
+  readonly country?: string | null;
+  readonly city?: string | null;
+  readonly identifiers?: readonly string[] | null;
+  readonly limit?: number | null;
+}
+
+/** Which identifier is wrong, and why; null: none. */
+export function wrongIdentifier(
+  identifiers: readonly string[],
+): { readonly index: number; readonly message: string } | null {
+  for (const [index, text] of identifiers.entries()) {
+    const reference = parseCompanyReference(text);
+    if (reference.kind === "wrong") return { index, message: reference.message };
+  }
+  return null;
+}
+
+/** Identifiers first, exact; then the name. The identifiers are well formed. Throws Fault. */
+export async function resolveCompany(
+  deps: Omit<SearchRouteDeps, "cursors">,
+  { name = null, country = null, city = null, identifiers, limit }: ResolveQuery,
+  caller: { readonly project: string; readonly lane: "sync" | "batch" },
+): Promise<Resolved> {
+  for (const text of identifiers ?? []) {
+    const reference = parseCompanyReference(text);
+    if (reference.kind === "wrong") continue;
+    const options = { sources: null, groups: [], max_age_s: null, refresh: false };
+    const found = await deps.service.get(reference, options, caller);
+    if (found.company === null) continue;
+    const matched_on = { field: "identifiers", value: text };
+    const match = summaryView(found.company, 1, matched_on);
+    return { match, reason: null, candidates: [match] };
+  }
+  if (name === null) return { match: null, reason: "no_candidates", candidates: [] };
+  return resolveName(deps, { name, city, country }, limit ?? DEFAULT_CANDIDATES, caller.project);
+}
+
+export function searchRoutes(deps: SearchRouteDeps): readonly Route[] {
+  const { documents, cursors } = deps;
+  const common = { tags: ["companies"], category: "fetch" } as const;
+
+  /** The company that has the identifier, exactly. */
+  async function byIdentifier(text: string): Promise<readonly JsonObject[] | string> {
+    const reference = parseCompanyReference(text);
+    if (reference.kind === "wrong") return reference.message;
+    const id = reference.kind === "id" ? reference.id : await ownerOf(documents, reference.reference);
+    const company = id === null ? null : await survivorOf(documents, id);
+    return company ? [summaryView(company, 1, { field: "identifiers", value: text })] : [];
+  }
+
+  return [
+    route({
+      ...common,
+      method: "GET",
+      path: "/v1/companies/search",
+      operationId: "searchCompanies",
+      summary: "Find companies by name or identifier",
+      description:
+        "Needs `q` or `identifier`. With `live` the first page also has what the sources of the country find now: a result " +
+        "that is not in the register has `ref`, which GET /v1/companies/{ref} fetches and adds.",
+      query: Type.Object({
+        q: Type.Optional(Nullable(Type.String({ maxLength: MAX_QUERY_CHARS }))),
+        country: Type.Optional(Nullable(Country)),
+        identifier: Type.Optional(
+          Nullable(Type.String({ maxLength: 300, description: "scheme:value, exact" })),
+        ),
+        status: Type.Optional(Nullable(Type.String({ maxLength: 50 }))),
+        legal_form: Type.Optional(Nullable(Type.String({ maxLength: 50, description: "A category" }))),
+        limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+        cursor: Type.Optional(Nullable(Type.String({ maxLength: 1_000 }))),
+        live: Type.Boolean({ default: false }),
+      }),
+      replies: { 200: { description: "The results, best first", schema: SearchAnswer } },
+      handle: async ({ query, caller }) => {
+        const {
+          identifier = null,
+          limit,
+          cursor = null,
+          country = null,
+          status = null,
+          legal_form = null,
+        } = query;
+        const q = (query.q ?? "").trim();
+        if (identifier !== null) {
+          const results = await byIdentifier(identifier);
+          if (typeof results === "string") return wrongQuery("identifier", results);
+          return { ...json(200, { results, next_cursor: null, live_sources: [] }), bill: companyBill(true) };
+        }
+        if (q === "") return wrongQuery("q", "Field required: q or identifier", "missing");
+        const filter = { country, status, legal_form };
+        const list = `search ${JSON.stringify([q, filter])}`;
+        const after =
+          cursor === null
+            ? null
+            : ((await cursors.open(list, cursor)) as { score: number; id: string } | null);
+        if (cursor !== null && after === null) return invalidCursor();
+        const search = { name: q, city: null, filter };
+        const live =
+          query.live && after === null ? await liveResults(deps, search, caller.grant.project.name) : null;
+        const ranked = await rank(deps, search);
+        const rest = ranked.filter(
+          ({ score, company }) =>
+            after === null || score < after.score || (score === after.score && company.id > after.id),
+        );
+        const page = rest.slice(0, limit);
+        const own = await summariesOf(documents, page);
+        const results = [...own, ...(live?.results ?? []).map(({ summary }) => summary)].toSorted(
+          (a, b) => Number(b["match_score"]) - Number(a["match_score"]),
+        );
+        const last = page.at(-1);
+        const next_cursor =
+          last && rest.length > limit
+            ? await cursors.seal(list, { score: last.score, id: last.company.id })
+            : null;
+        const answer = { results, next_cursor, live_sources: live?.live_sources ?? [] };
+        return { ...json(200, answer), bill: companyBill(live === null) };
+      },
+    }),
+    route({
+      ...common,
+      method: "POST",
+      path: "/v1/companies/resolve",
+      operationId: "resolveCompany",
+      summary: "The company that a name and identifiers mean",
+      description:
+        "Identifiers are tried first, exact, with score 1. `match` is set when the best score is at least 0.85 and 0.08 ahead " +
+        "of the next; else `reason` says why not.",
+      body: ResolveBody,
+      replies: { 200: { description: "The match and the candidates, best first", schema: ResolveAnswer } },
+      handle: async ({ body, caller }) => {
+        const { name, identifiers } = body;
+        if ((name ?? "").trim() === "" && (identifiers ?? []).length === 0)
+          return invalid([
+            { loc: ["body", "name"], msg: "Field required: name or identifiers", type: "missing" },
+          ]);
+        const wrong = wrongIdentifier(identifiers ?? []);
+        if (wrong)
+          return invalid([
+            { loc: ["body", "identifiers", wrong.index], msg: wrong.message, type: "value_error" },
+          ]);
+        const resolved = await resolveCompany(deps, body, {
+          project: caller.grant.project.name,
+          lane: "sync",
+        });
+        return { ...json(200, resolved), bill: companyBill(false) };
+      },
+    }),
+  ];
+}

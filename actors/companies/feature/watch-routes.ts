@@ -1,0 +1,171 @@
+/** /v1/companies/watches: which companies a client is told about, and where. The secret is shown once. */
+import { type Static, Type } from "typebox";
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { Documents } from "../../../cluster/ports/documents.ts";
+import { invalid, json } from "../../../gateway/http-errors.ts";
+import { type Route, route } from "../../../gateway/route.ts";
+import { Nullable } from "../../../schemas/common.ts";
+import { newWebhookSecret } from "../../callbacks/webhook-signature.ts";
+import { newCompanyId, parseCompanyReference } from "../references.ts";
+import type { CompanyService } from "../service.ts";
+import {
+  COMPANY_DELIVERIES,
+  COMPANY_WATCHES,
+  rangeOf,
+  type StoredWatch,
+  WATCHED_COMPANIES,
+  watchedKey,
+} from "../watch.ts";
+import { NOT_FOUND } from "./record-routes.ts";
+
+interface WatchRouteDeps {
+  readonly documents: Documents;
+  readonly clock: Clock;
+  readonly service: CompanyService;
+}
+
+const MAX_COMPANIES = 1_000;
+const MAX_WATCHES = 1_000;
+
+const WatchView = Type.Object({
+  id: Type.String({ pattern: "^wch_[0-9a-hjkmnp-tv-z]{16}$" }),
+  url: Type.String(),
+  companies: Type.Array(Type.String()),
+  created_at: Type.String(),
+  last_delivery_at: Nullable(Type.String()),
+  /** `delivered`, `http_<code>` or the class of an error; null before the first delivery. */
+  last_status: Nullable(Type.String()),
+  /** Of deliveries' signatures; only in the answer that creates the watch. */
+  secret: Nullable(Type.String()),
+});
+type WatchView = Static<typeof WatchView>;
+
+const WatchBody = Type.Object({
+  companies: Type.Array(Type.String({ maxLength: 300 }), { minItems: 1, maxItems: MAX_COMPANIES }),
+  url: Type.String({ maxLength: 2_048, description: "An https address" }),
+});
+
+const iso = (at_ms: number): string => new Date(at_ms).toISOString();
+
+const view = (watch: StoredWatch, secret: string | null): WatchView => ({
+  id: watch.id,
+  url: watch.url,
+  companies: [...watch.companies],
+  created_at: iso(watch.created_ms),
+  last_delivery_at: watch.last_delivery_ms === null ? null : iso(watch.last_delivery_ms),
+  last_status: watch.last_status,
+  secret,
+});
+
+export function watchRoutes({ documents, clock, service }: WatchRouteDeps): readonly Route[] {
+  const common = { tags: ["companies"] } as const;
+  const watchesOf = async (project: string): Promise<readonly StoredWatch[]> =>
+    (await documents.list(COMPANY_WATCHES, { tag: project, limit: MAX_WATCHES })).map(
+      ({ value }) => value as StoredWatch,
+    );
+
+  return [
+    route({
+      ...common,
+      method: "GET",
+      path: "/v1/companies/watches",
+      operationId: "listCompanyWatches",
+      summary: "The project's watches",
+      replies: {
+        200: { description: "Without secrets", schema: Type.Object({ watches: Type.Array(WatchView) }) },
+      },
+      handle: async ({ caller }) => {
+        const watches = await watchesOf(caller.grant.project.name);
+        return json(200, { watches: watches.map((watch) => view(watch, null)) });
+      },
+    }),
+    route({
+      ...common,
+      method: "POST",
+      path: "/v1/companies/watches",
+      operationId: "createCompanyWatch",
+      summary: "Be told when companies change",
+      description:
+        "Each change is delivered as `company.changed`, signed with the secret (`X-Service-Signature: t=…,v1=…`), eight times " +
+        "within 24 hours until the receiver answers 2xx. Companies that are not in the register are looked up first.",
+      category: "fetch",
+      body: WatchBody,
+      replies: { 201: { description: "The watch, with its secret", schema: WatchView }, 404: NOT_FOUND },
+      handle: async ({ body, caller }) => {
+        const url = URL.parse(body.url);
+        if (url?.protocol !== "https:")
+          return invalid([
+            { loc: ["body", "url"], msg: "Input should be an https address", type: "url_scheme" },
+          ]);
+        const references = body.companies.map(parseCompanyReference);
+        const mistakes = references.flatMap((reference, index) =>
+          reference.kind === "wrong"
+            ? { loc: ["body", "companies", index], msg: reference.message, type: "value_error" }
+            : [],
+        );
+        if (mistakes.length > 0) return invalid(mistakes);
+        const project = caller.grant.project.name;
+        if ((await watchesOf(project)).length >= MAX_WATCHES)
+          return invalid([
+            { loc: ["body"], msg: `At most ${MAX_WATCHES} watches a project`, type: "too_long" },
+          ]);
+        const companies = new Set<string>();
+        for (const [index, reference] of references.entries()) {
+          if (reference.kind === "wrong") continue;
+          const options = { sources: null, groups: [], max_age_s: null, refresh: false };
+          const found = await service.get(reference, options, { project, lane: "sync" });
+          if (found.company === null)
+            return json(404, { detail: `company not found: ${body.companies[index]}` });
+          companies.add(found.company.id);
+        }
+        const watch: StoredWatch = {
+          id: newCompanyId().replace("cmp_", "wch_"),
+          project,
+          url: url.href,
+          companies: [...companies],
+          secret: newWebhookSecret(),
+          created_ms: Math.floor(clock.now()),
+          last_delivery_ms: null,
+          last_status: null,
+          is_off: false,
+        };
+        await documents.put(COMPANY_WATCHES, watch.id, watch, 0, { tag: project });
+        for (const company_id of companies)
+          await documents.put(WATCHED_COMPANIES, watchedKey(company_id, watch.id), null, 0);
+        return json(201, view(watch, watch.secret));
+      },
+    }),
+    route({
+      ...common,
+      method: "DELETE",
+      path: "/v1/companies/watches/{watch_id}",
+      operationId: "deleteCompanyWatch",
+      summary: "End a watch",
+      params: Type.Object({ watch_id: Type.String({ pattern: "^wch_[0-9a-hjkmnp-tv-z]{16}$" }) }),
+      replies: {
+        204: { description: "It is gone; a delivery in flight may still arrive" },
+        404: { description: "The project has no such watch", schema: Type.Object({ detail: Type.String() }) },
+      },
+      handle: async ({ params: { watch_id }, caller }) => {
+        const stored = await documents.get(COMPANY_WATCHES, watch_id);
+        const watch = stored?.value as StoredWatch | undefined;
+        if (!stored || watch?.project !== caller.grant.project.name)
+          return json(404, { detail: "watch not found" });
+        // A delivery may store its outcome at this moment.
+        for (let at = stored; ;) {
+          if (await documents.remove(COMPANY_WATCHES, watch_id, at.version)) break;
+          const again = await documents.get(COMPANY_WATCHES, watch_id);
+          if (!again) break;
+          at = again;
+        }
+        for (const company_id of watch.companies) {
+          const key = watchedKey(company_id, watch_id);
+          await documents.removeRange(WATCHED_COMPANIES, key, `${key}\0`);
+        }
+        const { from, to } = rangeOf(watch_id);
+        await documents.removeRange(COMPANY_DELIVERIES, from, to);
+        return { status: 204, headers: {}, body: Buffer.alloc(0) };
+      },
+    }),
+  ];
+}

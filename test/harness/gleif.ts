@@ -1,0 +1,120 @@
+/** GLEIF on loopback, with invented companies: records by LEI, a search by name, and faults on request. */
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface LeiCompany {
+  readonly lei: string;
+  readonly name: string;
+  readonly former?: readonly string[];
+  readonly city?: string;
+  readonly country?: string;
+  readonly status?: "ACTIVE" | "INACTIVE";
+}
+
+export interface Gleif {
+  readonly url: string;
+  readonly companies: Map<string, LeiCompany>;
+  /** Lookups of records, by LEI. */
+  readonly lookups: string[];
+  /** What is answered instead: HTML, nothing at all, or an error. */
+  fault: "none" | "html" | "hang" | "500";
+  readonly close: () => Promise<void>;
+}
+
+/** Makes a LEI of 18 characters valid: ISO 7064 mod 97-10. */
+export function leiOf(first18: string): string {
+  const digits = `${first18}00`
+    .split("")
+    .map((char) => parseInt(char, 36).toString())
+    .join("");
+  return first18 + String(98n - (BigInt(digits) % 97n)).padStart(2, "0");
+}
+
+function recordOf({ lei, name, former = [], city = "Basel", country = "CH", status = "ACTIVE" }: LeiCompany) {
+  const address = {
+    language: "de",
+    addressLines: ["Seeweg 1"],
+    addressNumber: null,
+    city,
+    region: null,
+    country,
+    postalCode: "4000",
+  };
+  return {
+    type: "lei-records",
+    id: lei,
+    attributes: {
+      lei,
+      entity: {
+        legalName: { name, language: "de" },
+        otherNames: former.map((each) => ({ name: each, language: "de", type: "PREVIOUS_LEGAL_NAME" })),
+        transliteratedOtherNames: [],
+        legalAddress: address,
+        headquartersAddress: address,
+        registeredAt: { id: "RA999999", other: null },
+        registeredAs: null,
+        jurisdiction: country,
+        category: "GENERAL",
+        legalForm: { id: "9999", other: "AG" },
+        status,
+        expiration: { date: null, reason: null },
+        successorEntities: [],
+        creationDate: "2004-12-01T00:00:00Z",
+        otherAddresses: [],
+        eventGroups: [],
+      },
+      registration: {
+        status: "ISSUED",
+        corroborationLevel: "FULLY_CORROBORATED",
+        lastUpdateDate: "2025-05-01T00:00:00Z",
+        managingLou: "529900GRZ2BQY5ZM9N49",
+      },
+      bic: null,
+      ocid: null,
+    },
+    relationships: {},
+    links: { self: `/lei-records/${lei}` },
+  };
+}
+
+export async function gleif(): Promise<Gleif> {
+  const companies = new Map<string, LeiCompany>();
+  const lookups: string[] = [];
+  const server = createServer((request, response) => {
+    const url = new URL(request.url!, "http://gleif.test");
+    if (state.fault === "hang") return;
+    if (state.fault === "500") return void response.writeHead(500).end();
+    if (state.fault === "html")
+      return void response.writeHead(200, { "content-type": "text/html" }).end("<html>Wartung");
+    const lei = /\/lei-records\/([0-9A-Z]{20})$/.exec(url.pathname)?.[1];
+    if (lei !== undefined) {
+      lookups.push(lei);
+      const company = companies.get(lei);
+      return company ? json(response, 200, { data: recordOf(company) }) : json(response, 404, { errors: [] });
+    }
+    if (url.pathname === "/lei-records")
+      return json(response, 200, {
+        meta: { pagination: { currentPage: 1, perPage: 20, total: companies.size, lastPage: 1 } },
+        data: [...companies.values()].map(recordOf),
+      });
+    return json(response, 404, { errors: [] });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const state: Gleif = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    companies,
+    lookups,
+    fault: "none",
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+  return state;
+}
+
+function json(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, { "content-type": "application/vnd.api+json" }).end(JSON.stringify(value));
+}

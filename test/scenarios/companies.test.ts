@@ -1,0 +1,208 @@
+/** The company register over HTTP, against invented records of one source: lookup, history, search, feed, watch, batch. */
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { Compile } from "typebox/schema";
+import { afterAll, describe, expect, test } from "vitest";
+import { type Gleif, gleif, leiOf } from "../harness/gleif.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+
+const certificate = (name: string): string => new URL(`../fixtures/egress/${name}`, import.meta.url).pathname;
+const ALPINA = leiOf("529900T8BM49AURSDO");
+const NORDWIND = leiOf("529900W3MOO00A18X9");
+const NEVER = leiOf("529900ZZZZZZZZZZZZ");
+
+interface Received {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** A client's endpoint behind a certificate of a private authority. It refuses the first delivery. */
+async function receiver(): Promise<{
+  readonly url: string;
+  readonly received: Received[];
+  readonly close: () => void;
+}> {
+  const received: Received[] = [];
+  const server: Server = createServer(
+    { key: readFileSync(certificate("site.key.pem")), cert: readFileSync(certificate("site.cert.pem")) },
+    (request, response) => {
+      const pieces: Buffer[] = [];
+      request.on("data", (piece: Buffer) => pieces.push(piece));
+      request.on("end", () => {
+        received.push({ headers: request.headers, body: Buffer.concat(pieces).toString() });
+        response.writeHead(received.length === 1 ? 503 : 204).end();
+      });
+    },
+  ).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `https://site.test:${(server.address() as AddressInfo).port}/hook`,
+    received,
+    close: () => void server.close(),
+  };
+}
+
+describe.each(SETUPS)("the company register, $setup", ({ start }) => {
+  let source: Gleif;
+  const { service } = scenario(start, async (sites) => {
+    sites.name("site", ["127.0.0.1"]);
+    source = await gleif();
+    source.companies.set(ALPINA, {
+      lei: ALPINA,
+      name: "Alpina Maschinenbau AG",
+      former: ["Alpina Werke AG"],
+    });
+    return { TRAWL_GLEIF_URL: source.url, TRAWL_CA_FILE: certificate("site.cert.pem") };
+  });
+  afterAll(() => source.close());
+  const get = async (path: string) => (await service.call("GET", `/v1/companies${path}`)).json;
+
+  test("fetches an unknown company, keeps its history, and serves valid records", async () => {
+    const schema = (await service.call("GET", "/v1/schemas/company")).json;
+    expect(schema["x-identifier-schemes"]).toHaveLength(51);
+    const validator = Compile(schema);
+    const first = await get(`/lei:${ALPINA}?include=events,ownership,claims`);
+    expect(validator.Errors(first)[1]).toEqual([]);
+    expect(first).toMatchObject({
+      names: { legal: "Alpina Maschinenbau AG" },
+      jurisdiction: "CH",
+      status: "active",
+    });
+    expect(await get(`/lei:${ALPINA}`)).toMatchObject({ id: first.id });
+    expect(source.lookups).toEqual([ALPINA]);
+
+    source.companies.set(ALPINA, {
+      lei: ALPINA,
+      name: "Alpina Technik AG",
+      former: ["Alpina Maschinenbau AG"],
+    });
+    const second = await get(`/${first.id}?refresh=true`);
+    expect(second.names.legal).toBe("Alpina Technik AG");
+    expect(second.provenance["names.legal"].claim).not.toBe(first.provenance["names.legal"].claim);
+    const history = await get(`/${first.id}/history?field=names.legal&limit=1`);
+    expect(history).toMatchObject({ items: [{ value: "Alpina Technik AG", current: true }] });
+    const older = await get(`/${first.id}/history?field=names.legal&limit=1&cursor=${history.next_cursor}`);
+    expect(older).toMatchObject({
+      items: [{ value: "Alpina Maschinenbau AG", current: false }],
+      next_cursor: null,
+    });
+    expect(older.items[0].valid_to).not.toBeNull();
+    const body = await service.call("GET", older.items[0].body_url);
+    expect(body.bytes.toString()).toContain("Alpina Maschinenbau AG");
+  });
+
+  test.each([
+    [`/lei:${NEVER}`, 404],
+    ["/cmp_0000000000000000", 404],
+    [`/lei:${ALPINA.slice(0, -1)}9`, 422],
+    ["/nosuchscheme:1", 422],
+    [`/lei:${ALPINA}?include=everything`, 422],
+    [`/lei:${ALPINA}?sources=nobody`, 422],
+    [`/lei:${ALPINA}/history?cursor=AAAAAAAAAAAAAAAAAAAA`, 422],
+    ["/search", 422],
+    ["/changes?cursor=x", 422],
+  ])("answers %s with %i", async (path, status) => {
+    expect((await service.call("GET", `/v1/companies${path}`)).status).toBe(status);
+  });
+
+  test("keeps what it knew when the source answers HTML or errors, and says so", async () => {
+    for (const fault of ["html", "500"] as const) {
+      source.fault = fault;
+      const record = await get(`/lei:${ALPINA}?refresh=true`);
+      expect(record.names.legal).toBe("Alpina Technik AG");
+      expect(record.refresh.some(({ result }: { result: string }) => result === "failed")).toBe(true);
+    }
+    source.fault = "none";
+    const { sources } = await get("/sources");
+    expect(sources.find(({ name }: { name: string }) => name === "gleif")).toMatchObject({ active: true });
+  });
+
+  test("finds companies by name with a typo and by a former name, and resolves one", async () => {
+    await expect
+      .poll(async () => (await get("/search?q=alpina+tecnik")).results.length, { timeout: 10_000 })
+      .toBe(1);
+    const { results } = await get("/search?q=Alpina+Maschinenbau");
+    expect(results[0]).toMatchObject({ in_register: true, names: { legal: "Alpina Technik AG" }, ref: null });
+    source.companies.set(NORDWIND, { lei: NORDWIND, name: "Nordwind Reederei AS", country: "NO" });
+    const live = await get("/search?q=Nordwind+Reederei&live=true&country=NO");
+    expect(live.results).toMatchObject([{ id: null, in_register: false, ref: `lei:${NORDWIND}` }]);
+    const resolved = await service.call("POST", "/v1/companies/resolve", {
+      body: { name: "Alpina Technik", country: "CH" },
+    });
+    expect(resolved.json).toMatchObject({ match: { names: { legal: "Alpina Technik AG" } }, reason: null });
+    const nobody = await service.call("POST", "/v1/companies/resolve", {
+      body: { name: "Quuxbar Frobnitz" },
+    });
+    expect(nobody.json).toMatchObject({ match: null, candidates: [] });
+  });
+
+  test("delivers a change to a watch over TLS, signed, again after a refusal, and tells it in the feed", async () => {
+    const { url, received, close } = await receiver();
+    const body = { companies: [`lei:${ALPINA}`], url };
+    const made = await service.call("POST", "/v1/companies/watches", { body });
+    expect(made).toMatchObject({
+      status: 201,
+      json: { secret: expect.stringMatching(/^whsec_[A-Za-z0-9]{32}$/) },
+    });
+    expect(await get("/watches")).toMatchObject({ watches: [{ id: made.json.id, secret: null }] });
+    const insecure = await service.call("POST", "/v1/companies/watches", {
+      body: { ...body, url: "http://localhost/" },
+    });
+    expect(insecure.status).toBe(422);
+    let cursor = "";
+    for (;;) {
+      const page = await get(`/changes?limit=100${cursor && `&cursor=${cursor}`}`);
+      cursor = page.next_cursor;
+      if (page.items.length === 0) break;
+    }
+
+    source.companies.set(ALPINA, {
+      lei: ALPINA,
+      name: "Alpina Antriebe AG",
+      former: ["Alpina Maschinenbau AG"],
+    });
+    await get(`/lei:${ALPINA}?refresh=true`);
+    await expect.poll(() => received.length, { timeout: 25_000 }).toBeGreaterThanOrEqual(2);
+    const [first, second] = received.slice(-2) as [Received, Received];
+    expect(second.body).toBe(first.body);
+    const event = JSON.parse(second.body);
+    expect(event).toMatchObject({ type: "company.changed", watch_id: made.json.id, fields: ["names"] });
+    const [, t, v1] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(second.headers["x-service-signature"]))!;
+    expect(createHmac("sha256", made.json.secret).update(`${t}.${second.body}`).digest("hex")).toBe(v1);
+    const page = await get(`/changes?cursor=${cursor}`);
+    expect(page.items).toMatchObject([{ company_id: event.company_id, type: "updated", fields: ["names"] }]);
+    expect((await get(`/changes?cursor=${event.change_cursor}`)).items).toEqual([]);
+    await expect
+      .poll(async () => (await get("/watches")).watches[0].last_status, { timeout: 10_000 })
+      .toBe("delivered");
+    expect((await service.call("DELETE", `/v1/companies/watches/${made.json.id}`)).status).toBe(204);
+    expect((await service.call("DELETE", `/v1/companies/watches/${made.json.id}`)).status).toBe(404);
+    close();
+  });
+
+  test("runs a batch, and names the item that is wrong", async () => {
+    const items = [{ ref: `lei:${ALPINA}` }, { identifiers: [`lei:${NORDWIND}`] }, { ref: `lei:${NEVER}` }];
+    const body = { idempotency_key: "one", action: "get", include: ["events"], items };
+    const created = await service.call("POST", "/v1/companies/batch", { body });
+    expect(created.status).toBe(202);
+    const path = `/v1/jobs/${created.json.job_id}?include=items`;
+    await expect
+      .poll(async () => (await service.call("GET", path)).json.status, { timeout: 20_000 })
+      .toBe("completed");
+    expect((await service.call("GET", path)).json).toMatchObject({
+      kind: "company",
+      items: [
+        { status: "done", result: { record: { names: { legal: "Alpina Antriebe AG" } } } },
+        { status: "done", result: { record: { jurisdiction: "NO" } } },
+        { status: "failed", error: "not_found" },
+      ],
+    });
+    const wrong = { idempotency_key: "two", items: [{ ref: `lei:${ALPINA}` }, { name: "Alpina" }] };
+    const refused = await service.call("POST", "/v1/companies/batch", { body: wrong });
+    expect(refused).toMatchObject({ status: 422, json: { detail: [{ loc: ["body", "items", 1, "ref"] }] } });
+  });
+});
