@@ -14,9 +14,17 @@ export function reportFailure(
   log.error("A turn failed", { actor, key, operation, problem });
 }
 
-/** A store or a bus that did not answer keeps its code, so that the caller learns which; anything else is no_answer. */
+/**
+ * A store or a bus that did not answer keeps its code, so that the caller learns which, and so does a node without room and a
+ * body that is lost; anything else is no_answer.
+ */
 export const asFault = (problem: unknown, text: string): Fault =>
-  new Fault(isInfrastructureFault(problem) ? problem.code : "no_answer", text, { cause: problem });
+  new Fault(isInfrastructureFault(problem) || isTold(problem) ? problem.code : "no_answer", text, {
+    cause: problem,
+  });
+
+const isTold = (problem: unknown): problem is Fault =>
+  problem instanceof Fault && (problem.code === "overloaded" || problem.code === "body_damaged");
 
 export const isLeaseLost = (problem: unknown): boolean =>
   problem instanceof Fault && problem.code === "lease_lost";

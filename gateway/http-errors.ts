@@ -105,6 +105,7 @@ export function ofFault(fault: Fault, request_id: string): Reply {
     case "no_workers":
       return unavailable("no worker is available, try again", 5);
     case "mailbox_full":
+    case "overloaded":
       return unavailable("too much work is waiting, try again", 5);
     case "no_answer":
       return timedOut(request_id);

@@ -236,7 +236,7 @@ async function openContext(
   const openEgress: FeatureContext["openEgress"] = (options) => undiciEgress({ ...options, dns_servers, ca });
   const egress = openEgress({ judge: rule });
   closers.push(() => egress.close());
-  const extraction = openExtraction(isWorker, log);
+  const extraction = openExtraction(isWorker, clock, log);
   closers.push(extraction.close);
   const isAudited = isWorker && config.audit.requests === "on";
   const audit = isAudited ? openRequestAudit({ documents, clock, log, node }) : null;

@@ -24,6 +24,11 @@ export const FETCH_ERRORS = {
   },
   too_large: { retry: "changed", means: "body exceeds max_bytes" },
   pdf_not_accepted: { retry: "changed", means: "PDF with accept_pdf false" },
+  unreadable_document: {
+    retry: "no",
+    means:
+      "the document came and cannot be read: it is damaged, or takes a reader too much time or memory; its bytes are at body_url",
+  },
   all_tiers_failed: {
     retry: "later",
     means: "every allowed route failed or was blocked; status is the last status seen",
@@ -39,7 +44,8 @@ export const FETCH_ERRORS = {
   politeness_timeout: { retry: "later", means: "no slot of the domain in time" },
   domain_busy: {
     retry: "later",
-    means: "the expected wait for a polite slot exceeds what a synchronous call allows (HTTP 503)",
+    means:
+      "the expected wait for a polite slot exceeds what a synchronous call allows, or this node has no room to read the page (HTTP 503)",
   },
   premium_route_required: {
     retry: "changed",

@@ -2,7 +2,7 @@
  * Assesses the page that a route returned: its bytes are extracted in a worker process, then classified as a page, a
  * challenge, a block, a final status, or a document that the request does not accept.
  */
-import type { TaskFailure } from "../../cluster/ports/workers.ts";
+import { NO_ROOM } from "../../cluster/ports/workers.ts";
 import type { Tier } from "../../schemas/fetch.ts";
 import { challengeOf } from "../lib/content/challenge.ts";
 import { cutOff } from "../lib/content/extract.ts";
@@ -19,8 +19,8 @@ import {
   type TransportPage,
 } from "./run.ts";
 
-/** Failures of an extraction that are not the document's fault. */
-const UNREAD_REASONS: ReadonlySet<string> = new Set<TaskFailure>(["aborted", "full"]);
+/** When a caller may come back after the readers of this node had no room. */
+const NO_ROOM_RETRY_S = 10;
 /** Challenges are recognised by the beginning of a page. */
 const CHALLENGE_BYTES = 65_536;
 
@@ -64,9 +64,20 @@ export async function assess(
   const extracted = result.kind === "done" ? result.value : cutOff(task, result.reason);
   if (result.kind === "failed") {
     const { reason } = result;
-    if (UNREAD_REASONS.has(reason)) run.unread.add(extracted);
     deps.metrics.count("trawl_work_failures_total", { task: kind, reason });
     deps.log.warn("Cannot read a document", { kind, reason, bytes: page.body.length });
+    // Broken off by the run's own end: the document was not read, whatever it is.
+    if (reason === "aborted" && run.signal.aborted) run.unread.add(extracted);
+    else if (reason === "aborted" || NO_ROOM.has(reason)) {
+      run.refusal = {
+        error: "domain_busy",
+        step: "extraction",
+        reason: "no_room",
+        retry_after_s: NO_ROOM_RETRY_S,
+        detail: `The page came, but this node had no room to read it: ${reason}`,
+      };
+      return judged({ kind: "final", error: "domain_busy" }, "no_room", run.refusal.detail, null);
+    }
   }
   const text_chars = extracted.text.length;
   const challenge = isTrusted
@@ -84,7 +95,9 @@ export async function assess(
     return judged({ kind: "blocked", status }, `challenge_${challenge.vendor}`, challenge.kind, extracted);
   if (isBlocking(status)) return judged({ kind: "blocked", status }, `http_${status}`, null, extracted);
   if (status >= 400) return judged({ kind: "definitive", status }, `http_${status}`, null, extracted);
-  // A document that could not be extracted is not thin: a browser would fail on it as well.
+  if (result.kind === "failed" && !run.unread.has(extracted))
+    return judged({ kind: "unreadable" }, "unreadable_document", extracted.note, extracted);
+  // A document that was not extracted is no thin page: a browser would take as long.
   const outcome = { kind: "page", text_chars, html: kind === "html" && result.kind === "done" } as const;
   const reason = extracted.paywall === "hard" ? "paywall" : isThin(outcome, request) ? "thin_content" : "ok";
   return judged(outcome, reason, extracted.note, extracted);

@@ -18,6 +18,8 @@ export interface RouteOptions {
 export type Outcome =
   /** A page with a good status. Only HTML can be thin. */
   | { readonly kind: "page"; readonly text_chars: number; readonly html: boolean }
+  /** A page with a good status whose document cannot be read: damaged, or too much for a reader's time or memory. */
+  | { readonly kind: "unreadable" }
   /** A final status of the origin: 404, 410, any 4xx that is no block. */
   | { readonly kind: "definitive"; readonly status: number }
   /** 403, 429, 451, 5xx, a challenge, a network error: another route may succeed. */
@@ -92,6 +94,9 @@ export function nextStep(options: RouteOptions, hints: RouteHints, tried: readon
     if (last.tier === "direct" && untried("browser")) return { kind: "route", tier: "browser" };
     return answerStep(null, mostText(tried));
   }
+
+  // A browser or another copy of the same bytes would be as hard to read.
+  if (outcome.kind === "unreadable") return answerStep("unreadable_document", tried.length - 1);
 
   const definitive = tried.findIndex(({ outcome: seen }) => seen.kind === "definitive");
   if (definitive >= 0) {

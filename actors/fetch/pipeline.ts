@@ -130,7 +130,10 @@ async function runFetch(pipeline: Pipeline, run: RunState, deadline: AbortSignal
 async function timedOut(pipeline: Pipeline, run: RunState): Promise<FetchAnswer> {
   const { clock, log } = pipeline.deps;
   recordAttempt(run, "request_timeout", null, "timeout", clock.now() - run.began_ms, null);
-  const pages = run.tried.filter(({ outcome }) => outcome.kind === "page");
+  // A document that was not read before the deadline is no page: its text would be missing without an error.
+  const pages = run.tried.filter(
+    ({ outcome, extracted }) => outcome.kind === "page" && !(extracted && run.unread.has(extracted)),
+  );
   const best = pages.toSorted((a, b) => textChars(b) - textChars(a))[0] ?? null;
   const answer = await finish(pipeline, run, best ? null : "timeout", best);
   // No caller has time left to wait for it.

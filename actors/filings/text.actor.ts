@@ -11,7 +11,7 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
-import type { TaskResult } from "../../cluster/ports/workers.ts";
+import { NO_ROOM, type TaskResult } from "../../cluster/ports/workers.ts";
 import { TEXT_INLINE_BYTES } from "../../schemas/fetch.ts";
 import { FilingTextExtractor, FilingText, type FilingTextRequest } from "../../schemas/filings.ts";
 import { type Coalescer, type CoalescerRules, complete, emptyCoalescer, join } from "../lib/coalescer.ts";
@@ -100,6 +100,8 @@ async function extractText(
   if (result.kind === "failed") {
     metrics.count("trawl_work_failures_total", { task: kind, reason: result.reason });
     log.warn("Cannot read a filed document", { kind, reason: result.reason, bytes: bytes.length });
+    if (result.reason === "aborted" || NO_ROOM.has(result.reason))
+      throw new Fault("overloaded", `Cannot read a filed document: this node has no room (${result.reason})`);
   }
   const isLong = Buffer.byteLength(extracted.text) > TEXT_INLINE_BYTES;
   const stored = async (content: string): Promise<string> => (await blobs.put(Buffer.from(content))).sha256;

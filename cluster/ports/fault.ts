@@ -8,6 +8,7 @@ export type FaultCode =
   | "bodies_unreachable"
   | "body_damaged"
   | "mailbox_full"
+  | "overloaded"
   | "message_too_large"
   | "no_answer"
   | "no_workers"

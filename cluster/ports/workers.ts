@@ -1,5 +1,20 @@
-/** Why a task in a child process failed. */
-export type TaskFailure = "timeout" | "out_of_memory" | "crashed" | "full" | "threw" | "aborted";
+/**
+ * Why a task in a child process failed. `timeout`, `out_of_memory`, `crashed` and `threw` are about its message, as far as
+ * can be known. `full` (too many tasks wait), `killed` (the system killed the child, as it does when the machine is out of
+ * memory) and `unavailable` (no child could be started) are about this machine: the same task may succeed later.
+ */
+export type TaskFailure =
+  | "timeout"
+  | "out_of_memory"
+  | "crashed"
+  | "threw"
+  | "full"
+  | "killed"
+  | "unavailable"
+  | "aborted";
+
+/** Failures for want of room on this machine. */
+export const NO_ROOM: ReadonlySet<TaskFailure> = new Set(["full", "killed", "unavailable"]);
 
 export type TaskResult<T> =
   | { readonly kind: "done"; readonly value: T }

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import type { Extracted } from "../../actors/lib/content/extraction-result.ts";
+import { tasks } from "../../actors/lib/content/extract.ts";
 import { answer, failure, HTML, LONG, oneService, running, type Scripted } from "../harness/fetch-harness.ts";
 
 describe("a fetch", () => {
@@ -27,21 +29,81 @@ describe("a fetch", () => {
   });
 
   test.each([
-    ["aborted", 2],
-    ["full", 2],
-    ["crashed", 1],
+    ["full", "domain_busy", 10],
+    ["unavailable", "domain_busy", 10],
+    ["aborted", "domain_busy", 10],
+    ["crashed", "unreadable_document", null],
+    ["timeout", "unreadable_document", null],
+    ["out_of_memory", "unreadable_document", null],
+    ["threw", "unreadable_document", null],
   ] as const)(
-    "whose document was not read (%s) is fetched %i times by two callers",
-    async (reason, times) => {
+    "whose document was not read (%s) is %s, never a success without a text, and is not cached",
+    async (reason, error, retry_after_s) => {
+      let fails = true;
+      const page = await tasks.page();
       const { get, clock } = await oneService(
         { direct: counted(() => answer(HTML)) },
-        { extract: async () => ({ kind: "failed", reason, detail: "" }) },
+        {
+          extract: async (task) =>
+            fails
+              ? { kind: "failed", reason, detail: "" }
+              : { kind: "done", value: (await page(task as never, () => 0)) as Extracted },
+        },
       );
-      await running(clock, get({ tiers: ["direct"] }));
-      await running(clock, get({ tiers: ["direct"] }));
-      expect(visits).toBe(times);
+      const failed = await running(clock, get());
+      expect(failed).toMatchObject({
+        error,
+        retry_after_s,
+        record: { status: 200, final_url: expect.any(String) },
+      });
+      expect(failed.error_detail).toContain(reason);
+      // What was sent is there where the document itself is at fault.
+      expect(failed.record.sha256 !== null).toBe(error === "unreadable_document");
+      fails = false;
+      expect(await running(clock, get())).toMatchObject({ error: null, record: { title: "Harbour" } });
+      expect(visits).toBe(2);
     },
   );
+
+  test("whose readers have room for a few at a time answers each caller with the text or with domain_busy", async () => {
+    const page = await tasks.page();
+    let [reading, most] = [0, 0];
+    const { get, clock } = await oneService(
+      { direct: ({ url }) => answer(HTML.replace("Harbour", url)) },
+      {
+        async extract(task) {
+          if (reading === 8) return { kind: "failed", reason: "full", detail: "" };
+          most = Math.max(most, ++reading);
+          const value = (await page(task as never, () => 0)) as Extracted;
+          await new Promise((resolve) => void clock.at(clock.now() + 50, () => resolve(null)));
+          reading--;
+          return { kind: "done", value };
+        },
+      },
+    );
+    const answers = await running(
+      clock,
+      Promise.all(Array.from({ length: 188 }, (_, n) => get({ url: `http://example.org/${n}` }))),
+    );
+    const told = answers.map(({ error, record }) => error ?? (record.text ? "text" : "nothing"));
+    expect(new Set(told)).toEqual(new Set(["text", "domain_busy"]));
+    expect(most).toBe(8);
+  });
+
+  test("whose time ends before its document is read is timeout, not a page without a text", async () => {
+    const { get, clock } = await oneService(
+      { direct: () => answer(HTML) },
+      {
+        extract: (_task, signal) =>
+          new Promise((resolve) => {
+            const aborted = { kind: "failed", reason: "aborted", detail: "" } as const;
+            signal.addEventListener("abort", () => resolve(aborted), { once: true });
+          }),
+      },
+    );
+    const asked = get({ deadline_ms: clock.now() + 1_000, hard_deadline: true });
+    expect(await running(clock, asked)).toMatchObject({ error: "timeout", record: { sha256: null } });
+  });
 
   test("that loses its domain while its document is read stores nothing", async () => {
     const [begun, door] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -21,6 +21,7 @@ const AUTO: RouteOptions = {
   min_text_chars: 500,
 };
 const page = (text_chars: number): Outcome => ({ kind: "page", text_chars, html: true });
+const unreadable: Outcome = { kind: "unreadable" };
 const file: Outcome = { kind: "page", text_chars: 0, html: false };
 const blocked: Outcome = { kind: "blocked", status: 403 };
 const gone: Outcome = { kind: "definitive", status: 404 };
@@ -59,6 +60,18 @@ describe("what comes next", () => {
     ["begins with the browser when it must render", { render: "always" }, [], route("browser")],
     ["says no_tier_allowed when nothing is left", { tiers: [] }, [], answer("no_tier_allowed", null)],
     ["returns a page that is long enough", {}, tried(["direct", page(500)]), answer(null, 0)],
+    [
+      "takes no other route to what cannot be read",
+      {},
+      tried(["direct", unreadable]),
+      answer("unreadable_document", 0),
+    ],
+    [
+      "returns thin text when the rendered page cannot be read",
+      {},
+      tried(["direct", page(9)], ["browser", unreadable]),
+      answer(null, 0),
+    ],
     ["never calls a file thin", {}, tried(["direct", file]), answer(null, 0)],
     ["takes thin text to the browser", {}, tried(["direct", page(499)]), route("browser")],
     ["takes the rendered page", {}, tried(["direct", page(9)], ["browser", page(900)]), answer(null, 1)],

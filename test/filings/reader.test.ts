@@ -75,6 +75,18 @@ test("reports a truncated extraction, and stores nothing of it", async () => {
   expect(await read(PAGE)).toMatchObject({ text: "First.\n\nSecond.", note: null });
 });
 
+test.each(["full", "unavailable"] as const)(
+  "is a fault when there was no room to read it: %s",
+  async (reason) => {
+    const { read, kept: stored, seen } = extractorHarness();
+    seen.fails = reason;
+    await expect(read(PAGE)).rejects.toMatchObject({ name: "Fault", code: "overloaded" });
+    expect(await stored(PAGE)).toBeNull();
+    seen.fails = null;
+    expect(await read(PAGE)).toMatchObject({ text: "First.\n\nSecond." });
+  },
+);
+
 test("reads nothing out of a picture", async () => {
   const { read } = extractorHarness();
   const picture = `\u0089PNG\r\n\u001a\n${"\u0000".repeat(40)}`;

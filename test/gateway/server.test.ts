@@ -513,6 +513,7 @@ describe("every answer", () => {
     ["body_damaged", 503],
     ["bus_unreachable", 503],
     ["mailbox_full", 503],
+    ["overloaded", 503],
     ["no_workers", 503],
     ["lease_lost", 503],
     ["no_answer", 504],

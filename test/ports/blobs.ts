@@ -191,7 +191,7 @@ export function bodiesSuite(open: () => Promise<Blobs>, damage: Damage | null): 
     expect((await whole(await blobs.get(digest(content)))).equals(content)).toBe(true);
   });
 
-  describe.skipIf(damage === null).each(DAMAGES)("finds %s a stored body", (_, change) => {
+  describe.each(damage === null ? [] : DAMAGES)("finds %s a stored body", (_, change) => {
     const contents = CONTENTS.filter(([, content]) => content.length > 100);
 
     test.each(contents)("when it is read whole: %s", async (_title, content) => {

@@ -198,8 +198,8 @@ describe("workers in processes", () => {
     onTestFinished(() => workers.close());
     const works = await Promise.all([workers.run("broken", {}), workers.run("broken", {})]);
     expect(works).toMatchObject([
-      { kind: "failed", reason: "crashed" },
-      { kind: "failed", reason: "crashed" },
+      { kind: "failed", reason: "unavailable" },
+      { kind: "failed", reason: "unavailable" },
     ]);
     expect(works[0].kind === "failed" && works[0].detail).toContain("Cannot load the library");
     expect(telemetry.lines).toHaveLength(1);

@@ -500,6 +500,7 @@ const BUSY = failedAnswer("domain_busy", "Too many requests wait for this page",
 
 /** A full mailbox means that too many callers wait for this page. */
 function asBusy(problem: unknown): FetchAnswer {
-  if (problem instanceof Fault && problem.code === "mailbox_full") return BUSY;
+  if (problem instanceof Fault && (problem.code === "mailbox_full" || problem.code === "overloaded"))
+    return BUSY;
   throw problem;
 }

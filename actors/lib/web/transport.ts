@@ -42,7 +42,7 @@ export interface OriginAnswer {
 /** Why a request is not admitted: a FetchError, the step of the attempt that records it, and a sentence. */
 export interface HopRefusal {
   readonly error: string;
-  readonly step: "robots" | "politeness" | "dns" | "egress";
+  readonly step: "robots" | "politeness" | "dns" | "egress" | "extraction";
   readonly reason: string;
   readonly retry_after_s: number | null;
   readonly detail: string | null;

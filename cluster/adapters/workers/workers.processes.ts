@@ -164,14 +164,16 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
     const { state, job, errors } = child;
     const error_line = errors.split("\n").find((line) => /\bFATAL ERROR\b|^\w*Error\b/.test(line)) ?? "";
     const detail = `${cause}: ${error_line.trim()}`.slice(0, DETAIL_CHARS);
+    const is_out_of_memory = /out of memory|allocation failed/i.test(errors);
     // SIGKILL from elsewhere comes from the kernel, when the machine or the container is out of memory.
-    const is_out_of_memory = signal === "SIGKILL" || /out of memory|allocation failed/i.test(errors);
-    job?.answer(failed(is_out_of_memory ? "out_of_memory" : "crashed", detail));
+    const reason = is_out_of_memory ? "out_of_memory" : signal === "SIGKILL" ? "killed" : "crashed";
+    job?.answer(failed(reason, detail));
     removeChild(child, state === "starting");
     if (state === "busy") return assignWaiting();
     log.warn("A worker process died", { state, detail });
     if (children.size > 0 || state !== "starting") return;
-    for (const task of waiting.splice(0)) task.answer(failed("crashed", `Cannot start a child: ${detail}`));
+    for (const task of waiting.splice(0))
+      task.answer(failed("unavailable", `Cannot start a child: ${detail}`));
   }
 
   function markIdle(child: Child): void {
