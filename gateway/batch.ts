@@ -67,6 +67,8 @@ export interface BatchKind {
     readonly columns: readonly string[];
     readonly rows: (input: Input, result: Input | null) => readonly (readonly CsvCell[])[];
   };
+  /** The bytes in memory while that response is made. Default: so few that they do not count. */
+  readonly weigh?: (input: Input, answer: unknown) => number;
   /** The response of the single endpoint, made from the stored answer. Throws Fault. */
   readonly render: (
     input: Input,

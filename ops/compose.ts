@@ -25,6 +25,7 @@ import { openExtraction } from "./extraction.ts";
 import type { FeatureContext, OpenFeature } from "./feature.ts";
 import { FEATURES } from "./features.ts";
 import { openHttp } from "./http.ts";
+import { openMemory } from "./memory.ts";
 import { ownEndpoints } from "./own-endpoints.ts";
 import { openRequestAudit } from "./request-audit.ts";
 import { stopSteps } from "./stop-steps.ts";
@@ -254,6 +255,7 @@ async function openContext(
     documents,
     blobs,
     storeWatch,
+    memory: openMemory(config, { clock, metrics }),
     destination: rule,
     unreserved_destination: rule,
     egress,

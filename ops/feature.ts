@@ -13,6 +13,7 @@ import type { Destination } from "../actors/lib/web/destination.ts";
 import type { JoinedSites } from "../actors/lib/web/url.ts";
 import type { LocalIndex } from "../actors/search/adapters/engine.local.sqlite.ts";
 import type { Actor, ActorClient } from "../cluster/actor.ts";
+import type { ByteBudget } from "../cluster/byte-budget.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
@@ -75,6 +76,8 @@ export interface FeatureContext {
   readonly log: Log;
   readonly documents: Documents;
   readonly blobs: Blobs;
+  /** The memory for bodies on this node. */
+  readonly memory: ByteBudget;
   /** SSRF protection. */
   readonly destination: Destination;
   /** The same, and it refuses the hosts that the features opened before have reserved. */

@@ -98,7 +98,7 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
 /** What every node answers. */
 function statusOf(deps: HttpDeps): readonly Route[] {
   const { context, opened, membership, storeWatch, draining, metrics } = deps;
-  const { version, clock } = context;
+  const { memory, version, clock } = context;
   const checks = {
     documents: { ping: storeWatch.ping.documents, gates: true },
     ...membership.checks,
@@ -106,7 +106,15 @@ function statusOf(deps: HttpDeps): readonly Route[] {
     ...Object.assign({}, ...opened.map((feature) => feature.checks)),
   };
   const { clock_skew_ms } = membership;
-  return statusRoutes({ checks, draining, version, clock, clock_skew_ms, ...(metrics && { metrics }) });
+  return statusRoutes({
+    checks,
+    draining,
+    version,
+    clock,
+    clock_skew_ms,
+    memory,
+    ...(metrics && { metrics }),
+  });
 }
 
 /** What a gateway answers. */

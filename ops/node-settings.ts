@@ -128,6 +128,19 @@ export const NODE_SECTIONS = {
     },
     closed,
   ),
+  memory: Type.Object(
+    {
+      limit_mb: Type.Integer({
+        env: "TRAWL_MEMORY_MB",
+        default: 0,
+        minimum: 0,
+        maximum: 1_048_576,
+        description:
+          "Megabytes of bodies that this node holds in memory at once; at the limit work waits, then is refused with domain_busy. At least 64; 0: a quarter of the heap limit, at most an eighth of the memory.",
+      }),
+    },
+    closed,
+  ),
   cluster: Type.Object(
     {
       bus: textSetting({

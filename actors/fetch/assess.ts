@@ -13,14 +13,13 @@ import { contentTypeOf, type PageStore } from "./page-store.ts";
 import {
   assertOwned,
   type Candidate,
+  noRoom,
   type PipelineDeps,
   recordAttempt,
   type RunState,
   type TransportPage,
 } from "./run.ts";
 
-/** When a caller may come back after the readers of this node had no room. */
-const NO_ROOM_RETRY_S = 10;
 /** Challenges are recognised by the beginning of a page. */
 const CHALLENGE_BYTES = 65_536;
 
@@ -69,13 +68,7 @@ export async function assess(
     // Broken off by the run's own end: the document was not read, whatever it is.
     if (reason === "aborted" && run.signal.aborted) run.unread.add(extracted);
     else if (reason === "aborted" || NO_ROOM.has(reason)) {
-      run.refusal = {
-        error: "domain_busy",
-        step: "extraction",
-        reason: "no_room",
-        retry_after_s: NO_ROOM_RETRY_S,
-        detail: `The page came, but this node had no room to read it: ${reason}`,
-      };
+      run.refusal = noRoom(`The page came, but this node had no room to read it: ${reason}`);
       return judged({ kind: "final", error: "domain_busy" }, "no_room", run.refusal.detail, null);
     }
   }

@@ -34,6 +34,8 @@ import {
   type FetchRun,
   isSold,
   newRun,
+  noRoom,
+  openRoom,
   type PipelineDeps,
   recordAttempt,
   type RunState,
@@ -53,6 +55,9 @@ const FINAL_REASONS: Readonly<Record<string, FetchError>> = {
   invalid_url: "invalid_url",
   pdf_download_timeout: "timeout",
 };
+
+/** A transport's reason when there was no room for a body. */
+const NO_ROOM_REASON = "no_room";
 
 /** What every run of this process uses. */
 interface Pipeline {
@@ -86,10 +91,12 @@ export function fetchPipeline(
     const timer = clock.at(deadline_ms, () => deadline.abort());
     cancelled?.addEventListener("abort", () => deadline.abort(), { once: true });
     const signal = AbortSignal.any([work.signal, deadline.signal]);
-    const run = newRun(started, { ask, work, signal, began_ms, deadline_ms }, deps);
+    const room = deps.memory ? openRoom(deps.memory, signal) : null;
+    const run = newRun(started, { ask, work, signal, began_ms, deadline_ms, room }, deps);
     try {
       return await runFetch(pipeline, run, deadline.signal);
     } finally {
+      room?.release();
       timer[Symbol.dispose]();
     }
   };
@@ -166,7 +173,13 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
     if (!(await reserveBudget(deps, run, tier))) return unavailable("budget_exhausted", "budget_exhausted");
   }
   const validators = tier === "direct" && stale !== null ? stale.record : null;
-  const result = await route({ ...request, validators, signal, admit: admitFor(deps, run) });
+  const result = await route({
+    ...request,
+    validators,
+    signal,
+    ...(run.room && { room: run.room }),
+    admit: admitFor(deps, run),
+  });
   // First: the money was spent, even if another node owns the key by now.
   if (isPremium(tier)) await settleBudget(deps, run, tier, result);
   assertOwned(run);
@@ -219,6 +232,10 @@ async function afterFailure(
   tier: Tier,
   { reason, status, final_url }: Extract<TransportResult, { kind: "failed" }>,
 ): Promise<Outcome> {
+  if (reason === NO_ROOM_REASON) {
+    run.refusal = noRoom("The page is there, but this node had no room for its body");
+    return { kind: "final", error: "domain_busy" };
+  }
   const final = FINAL_REASONS[reason];
   if (final) return { kind: "final", error: final };
   // The failure of a third party is not a failure of the host.

@@ -3,6 +3,7 @@
  * files of the pipeline read and write this record; it lives in the process that runs it and is never stored or sent.
  */
 import type { ActorClient, WorkContext } from "../../cluster/actor.ts";
+import type { ByteBudget, Reservation } from "../../cluster/byte-budget.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents, Versioned } from "../../cluster/ports/documents.ts";
@@ -20,7 +21,7 @@ import type {
 } from "../../schemas/fetch.ts";
 import { isPremium } from "../../schemas/fetch.ts";
 import type { Extracted, ExtractTask } from "../lib/content/extraction-result.ts";
-import type { HopRefusal, Transport, TransportResult } from "../lib/web/transport.ts";
+import type { BodyRoom, HopRefusal, Transport, TransportResult } from "../lib/web/transport.ts";
 import { type JoinedSites, siteOf } from "../lib/web/url.ts";
 import type { Sources } from "./alternates/lookup.ts";
 import type { CachedPage } from "./freshness.ts";
@@ -48,6 +49,9 @@ export interface Spending {
   ) => Promise<void>;
 }
 
+/** When a caller may come back after this node had no room for a page. */
+const NO_ROOM_RETRY_S = 10;
+
 export interface PipelineDeps {
   readonly clock: Clock;
   readonly documents: Documents;
@@ -60,6 +64,8 @@ export interface PipelineDeps {
   readonly joined?: JoinedSites;
   /** Reads a document's bytes outside this process. */
   readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
+  /** The memory for bodies on this node. Default: no limit. */
+  readonly memory?: ByteBudget;
   /** Called with each page that was stored. Must not wait or throw. */
   readonly onPageStored?: (page: StoredPage) => void;
   /** Called with each address whose origin says that there is nothing: 404, 410. Must not wait or throw. */
@@ -131,6 +137,8 @@ export interface RunState extends Omit<FetchRun, "cancelled"> {
   refusal: HopRefusal | null;
   /** Requests admitted so far; each has an id of its own. */
   hops: number;
+  /** Room for the bodies of the run, null where memory has no limit. Released when it ends. */
+  readonly room: RunRoom | null;
   /** Whether a request was not sent because another node may own the domain. */
   isLost: boolean;
   spent_micros: number;
@@ -143,7 +151,7 @@ export interface RunState extends Omit<FetchRun, "cancelled"> {
 /** The record of a run that begins. */
 export function newRun(
   started: Omit<FetchRun, "cancelled">,
-  context: Pick<RunState, "ask" | "work" | "signal" | "began_ms" | "deadline_ms">,
+  context: Pick<RunState, "ask" | "work" | "signal" | "began_ms" | "deadline_ms" | "room">,
   { joined, sources, routes }: Pick<PipelineDeps, "joined" | "sources" | "routes">,
 ): RunState {
   const host = new URL(started.request.url).hostname;
@@ -164,6 +172,45 @@ export function newRun(
     isSearched: !sources || !routes.direct,
   };
 }
+
+/** The memory that a run holds: its bodies stay in it until it ends. */
+export interface RunRoom extends BodyRoom {
+  readonly release: () => void;
+}
+
+export function openRoom(memory: ByteBudget, signal: AbortSignal): RunRoom {
+  const held: Reservation[] = [];
+  /** Those of the body that is being read. */
+  let current: Reservation[] = [];
+  return {
+    async reserve(bytes) {
+      const reservation = await memory.reserve(bytes, signal);
+      if (reservation === null) return false;
+      held.push(reservation);
+      current.push(reservation);
+      return true;
+    },
+    settle(bytes) {
+      // The largest is the last one.
+      const last = current.pop();
+      for (const { release } of current) release();
+      last?.shrink(bytes);
+      current = [];
+    },
+    release() {
+      for (const { release } of held.splice(0)) release();
+    },
+  };
+}
+
+/** The refusal of a page for which this node has no room. */
+export const noRoom = (detail: string): HopRefusal => ({
+  error: "domain_busy",
+  step: "extraction",
+  reason: "no_room",
+  retry_after_s: NO_ROOM_RETRY_S,
+  detail,
+});
 
 export function recordAttempt(
   { attempts }: RunState,

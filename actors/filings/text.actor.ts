@@ -4,6 +4,7 @@
  */
 import { Compile } from "typebox/compile";
 import { actor, DEFERRED, type ReplyTo } from "../../cluster/actor.ts";
+import type { ByteBudget } from "../../cluster/byte-budget.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { bodyRefs, type BodyRefs } from "../../cluster/body-refs.ts";
@@ -25,6 +26,8 @@ export interface FilingTextDeps {
   readonly blobs: Blobs;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** The memory for bodies on this node. Default: no limit. */
+  readonly memory?: ByteBudget;
   /** In a worker process, with a limit of time and memory. */
   readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
 }
@@ -45,6 +48,8 @@ const RULES: CoalescerRules<Caller, FilingTextRequest> = {
   requestFor: ([first]) => first.request,
 };
 
+/** Its pieces, and the whole that is put together from them. */
+const COPIES = 2;
 const PASSIVATE_AFTER_MS = 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 /** As long as the document itself is fresh. */
@@ -69,7 +74,7 @@ export function filingTextActor(deps: FilingTextDeps) {
         if (started)
           turn.pipeToSelf("extracted", async (_ask, work) => ({
             extraction: started.run,
-            text: await extractText({ ...deps, refs }, started.request, work.signal),
+            text: await extractInRoom({ ...deps, refs }, started.request, work.signal),
           }));
         return DEFERRED;
       },
@@ -82,6 +87,23 @@ export function filingTextActor(deps: FilingTextDeps) {
       },
     },
   });
+}
+
+/** The text, once there is room for the document in memory. Throws Fault. */
+async function extractInRoom(
+  deps: FilingTextDeps & { readonly refs: BodyRefs },
+  request: FilingTextRequest,
+  signal: AbortSignal,
+): Promise<FilingText> {
+  if (!deps.memory) return extractText(deps, request, signal);
+  const reservation = await deps.memory.reserve(COPIES * request.bytes, signal);
+  if (reservation === null)
+    throw new Fault("overloaded", "Cannot read a filed document: this node has no room for it in memory");
+  try {
+    return await extractText(deps, request, signal);
+  } finally {
+    reservation.release();
+  }
 }
 
 /** Throws Fault. */

@@ -122,6 +122,18 @@ export const METRICS = {
     help: "Tasks in child processes that failed, by task and reason",
     labels: ["task", "reason"],
   },
+  trawl_memory_limit_bytes: {
+    kind: "gauge",
+    help: "Bytes of bodies that this node may hold in memory at once",
+    labels: [],
+  },
+  trawl_memory_reserved_bytes: { kind: "gauge", help: "Bytes of bodies reserved in memory", labels: [] },
+  trawl_memory_waiting: { kind: "gauge", help: "Reservations of memory that wait for room", labels: [] },
+  trawl_memory_refusals_total: {
+    kind: "counter",
+    help: "Reservations of memory that found no room in time",
+    labels: [],
+  },
   trawl_browser_pages: { kind: "gauge", help: "Pages open in browsers on this node", labels: [] },
   trawl_browser_ends_total: {
     kind: "counter",

@@ -3,6 +3,7 @@
  * service (/v1/status) does not exist yet.
  */
 import { type Static, Type } from "typebox";
+import type { ByteBudget } from "../../cluster/byte-budget.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { storeFailureOf } from "../../cluster/ports/store-failure.ts";
 import { json, NOT_FOUND } from "../http-errors.ts";
@@ -24,6 +25,8 @@ export interface StatusRoutesDeps {
   readonly clock: Clock;
   /** Default: there is no cluster whose clock this node's could differ from. */
   readonly clock_skew_ms?: () => number | null;
+  /** The memory for bodies. Default: it is not shown. */
+  readonly memory?: Pick<ByteBudget, "figures">;
   /** What /metrics answers; left out, there is no such page. */
   readonly metrics?: { readonly content_type: string; readonly render: () => Promise<string> };
 }
@@ -40,6 +43,14 @@ export const Ready = Type.Object({
   checks: Type.Record(Type.String(), Type.Enum(["ok", "full", "read_only", "access_denied", "unavailable"])),
   /** How far this node's clock is ahead of the cluster's, in milliseconds; absent: not measured, or there is no other node. */
   clock_skew_ms: Type.Optional(Type.Integer()),
+  /** The memory for bodies on this node. */
+  memory: Type.Optional(
+    Type.Object({
+      limit_bytes: Type.Integer(),
+      reserved_bytes: Type.Integer(),
+      waiting: Type.Integer({ description: "Reservations that wait for room" }),
+    }),
+  ),
   version: Type.String(),
 });
 type Ready = Static<typeof Ready>;
@@ -51,6 +62,7 @@ export function statusRoutes({
   version,
   clock,
   clock_skew_ms = () => null,
+  memory,
   metrics,
 }: StatusRoutesDeps): readonly Route[] {
   let pinged_ms = -Infinity;
@@ -82,7 +94,13 @@ export function statusRoutes({
     const missing = Object.entries(checks).some(([name, { gates }]) => gates && results[name] !== "ok");
     const status = missing || draining() ? "not_ready" : "ready";
     const skew_ms = clock_skew_ms();
-    return { status, checks: results, ...(skew_ms !== null && { clock_skew_ms: skew_ms }), version };
+    return {
+      status,
+      checks: results,
+      ...(skew_ms !== null && { clock_skew_ms: skew_ms }),
+      ...(memory && { memory: memory.figures() }),
+      version,
+    };
   }
 
   const health = json(200, { status: "ok" });

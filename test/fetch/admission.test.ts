@@ -43,7 +43,7 @@ function oneRun({ check = ALLOWED, acquire = GRANTED }: Answers = {}) {
     stored: Promise.resolve(null),
     stale: null,
   };
-  const context = { ask, work, signal: stop.signal, began_ms: 0, deadline_ms: 150_000 };
+  const context = { ask, work, signal: stop.signal, began_ms: 0, deadline_ms: 150_000, room: null };
   const run = newRun(started, context, { routes: {} });
   const operations = () => sent.map(({ operation }) => operation);
   return {

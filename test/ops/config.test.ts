@@ -19,6 +19,7 @@ describe("an empty environment", () => {
     expect(readConfig({})).toEqual({
       gateway: { port: 8080, host: "127.0.0.1" },
       storage: { data_dir: "./data", documents: "sqlite", blobs: "file", durability: "power" },
+      memory: { limit_mb: 0 },
       cluster: { bus: "memory", roles: ["gateway", "worker", "browser"], status_port: 0 },
       egress: { allow: [], dns_servers: [] },
       politeness: { min_delay_ms: 500, max_concurrency: 2 },

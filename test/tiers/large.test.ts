@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { bodyReader, MAX_PDF_MS } from "../../actors/tiers/adapters/large-bodies.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { type ExchangeResponse, EgressError } from "../../cluster/ports/egress.ts";
@@ -30,7 +30,7 @@ function answer(body: Buffer, headers: Record<string, string> = {}, hold = false
   } satisfies ExchangeResponse;
 }
 
-const LIMITS = { max_bytes: 2 * MB, max_pdf_bytes: 8 * MB, signal: new AbortController().signal };
+const LIMITS = { max_bytes: 2 * MB, max_pdf_bytes: 8 * MB };
 const WAITING = Promise.resolve("waiting");
 const lengthOf = (body: Buffer) => ({ "content-length": String(body.length) });
 
@@ -78,23 +78,62 @@ test("a PDF has five minutes, a page what its caller has", async () => {
   expect(await other).toBeInstanceOf(EgressError);
 });
 
-test("large ones beyond the memory budget wait, and give up when their time is over", async () => {
-  const read = bodyReader(virtualClock(0));
-  const limits = { ...LIMITS, max_pdf_bytes: 200 * MB };
-  const declared = { "content-length": String(200 * MB) };
-  const [one, two, three] = Array.from({ length: 3 }, () => answer(pdf(3 * MB), declared, true));
-  const leaving = new AbortController();
-  const reads = [one!, two!].map((exchange) => read(exchange, URL, limits).catch(() => "left"));
-  const third = read(three!, URL, { ...limits, signal: leaving.signal }).catch(
-    ({ problem }: EgressError) => problem,
-  );
-  const fourth = read(answer(pdf(3 * MB), declared), URL, limits);
-  await new Promise(setImmediate);
-  expect(await Promise.race([...reads, third, fourth, WAITING])).toBe("waiting");
-  leaving.abort();
-  expect(await third).toBe("aborted");
-  one!.cancel();
-  expect(await fourth).toHaveLength(3 * MB);
-  two!.cancel();
-  expect(await Promise.all(reads)).toEqual(["left", "left"]);
+describe("the room for a body", () => {
+  /** Takes so many bytes, and writes down what is asked of it. */
+  function room(bytes: number) {
+    const asked: string[] = [];
+    return {
+      asked,
+      reserve: async (more: number) => {
+        asked.push(`reserve ${more / MB}`);
+        return more <= bytes;
+      },
+      settle: (held: number) => void asked.push(`settle ${held / MB}`),
+    };
+  }
+  const page = { "content-type": "text/html" };
+  const coded = { ...page, "content-encoding": "gzip", "content-length": "7" };
+  const limits = { max_bytes: 16 * MB };
+
+  test.each([
+    ["of a known length is reserved once", Buffer.alloc(5 * MB), lengthOf, ["reserve 5", "settle 5"]],
+    [
+      "of a small unknown length is that of most pages",
+      Buffer.alloc(MB),
+      () => ({}),
+      ["reserve 2", "settle 1"],
+    ],
+    [
+      "of a large unknown length is twice the limit until it is put together",
+      Buffer.alloc(5 * MB),
+      () => ({}),
+      ["reserve 2", "reserve 32", "settle 5"],
+    ],
+    [
+      "does not believe the length of compressed bytes",
+      Buffer.alloc(3 * MB),
+      () => coded,
+      ["reserve 2", "reserve 32", "settle 3"],
+    ],
+    [
+      "is given back by a body that is too large",
+      Buffer.alloc(17 * MB),
+      () => ({}),
+      ["reserve 2", "reserve 32", "settle 0"],
+    ],
+  ] as const)("%s", async (_, body, headers, expected) => {
+    const { asked, ...its } = room(Infinity);
+    await bodyReader(virtualClock(0))(answer(body, { ...page, ...headers(body) }), URL, {
+      ...limits,
+      room: its,
+    });
+    expect(asked).toEqual(expected);
+  });
+
+  test("that is not there ends the reading: no byte of it is held", async () => {
+    const { asked, ...its } = room(4 * MB);
+    const read = bodyReader(virtualClock(0));
+    expect(await read(answer(Buffer.alloc(5 * MB), page), URL, { ...limits, room: its })).toBe("no_room");
+    expect(asked).toEqual(["reserve 2", "reserve 32", "settle 0"]);
+  });
 });

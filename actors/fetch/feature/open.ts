@@ -34,7 +34,7 @@ const PROFILES_LIMITS = { min_delay_ms: 1_000, max_concurrency: 2 };
 
 export async function openFetch(context: FeatureContext, settings: FetchSettings): Promise<OpenFeature> {
   const { config, clock, documents, blobs, metrics, log, egress, ask, joined, extract, bodyGrants } = context;
-  const { onRequestSent, opened, user_agent } = context;
+  const { onRequestSent, opened, user_agent, memory } = context;
   const routes = await openRoutes(context, settings);
   const reservedHosts = allReserved(opened);
   const indexes = opened.flatMap(({ page_index }) => page_index ?? []);
@@ -64,6 +64,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
           blobs,
           metrics,
           log,
+          memory,
           routes: routes.transports,
           ...(onRequestSent && { onRequestSent }),
           extract,
@@ -80,7 +81,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
       }),
     ],
     routes: [
-      ...fetchRoutes({ ...service, ...rendering, bodyGrants, clock, metrics, log }),
+      ...fetchRoutes({ ...service, ...rendering, bodyGrants, memory, clock, metrics, log }),
       ...domainRoutes({
         ask,
         siteOf: (name) => siteNamed(name, joined),

@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { LRUCache } from "lru-cache";
+import type { ByteBudget, Reservation } from "../../../cluster/byte-budget.ts";
 import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
@@ -23,6 +24,7 @@ import {
   type PdfPage,
 } from "../../../schemas/fetch.ts";
 import { type BatchKind, withoutDefaults } from "../../../gateway/batch.ts";
+import { heldUntilSent } from "../../../gateway/held-body.ts";
 import type { Bill } from "../../../schemas/accounts.ts";
 import { withDeadline, WAIT_MS } from "../../../gateway/with-deadline.ts";
 import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../../../gateway/http-errors.ts";
@@ -50,6 +52,8 @@ export interface FetchServices {
   readonly decode: (bytes: Buffer, charset: string) => string;
   readonly blobs: Blobs;
   readonly bodyGrants: BodyGrants;
+  /** The memory for bodies on this node. Default: no limit. */
+  readonly memory?: ByteBudget;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -116,21 +120,26 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     });
     const page = await fetchWithTexts(call, request);
     if (page === null) return timedOut(request_id);
-    const { answer, texts } = page;
-    const reply = write(call, answer, texts);
-    // A user agent is allowed by project, so a response for one project may not be sent to another.
-    // A response that is sent again from memory carries no warnings.
-    const isPlain = body.user_agent == null && call.warnings.size === 0;
-    if (isCurrent && answer.cached && answer.error === null && isPlain)
-      remember(call, external, request, answer, reply);
-    return reply;
+    const { answer, texts, reservation } = page;
+    try {
+      const reply = write(call, answer, texts);
+      // A user agent is allowed by project, so a response for one project may not be sent to another.
+      // A response that is sent again from memory carries no warnings.
+      const isPlain = body.user_agent == null && call.warnings.size === 0;
+      if (isCurrent && answer.cached && answer.error === null && isPlain)
+        remember(call, external, request, answer, reply);
+      if (reservation === null || !Buffer.isBuffer(reply.body)) return reply;
+      // Written: only its bytes are left.
+      reservation.shrink(reply.body.length);
+      return { ...reply, body: heldUntilSent(reply.body, reservation, call.signal) };
+    } catch (problem) {
+      reservation?.release();
+      throw problem;
+    }
   }
 
   /** Null: the time was over. Throws Fault. */
-  async function fetchWithTexts(
-    call: FetchCall,
-    request: FetchRequest,
-  ): Promise<{ readonly answer: FetchAnswer; readonly texts: Texts } | null> {
+  async function fetchWithTexts(call: FetchCall, request: FetchRequest): Promise<FetchedPage | null> {
     const { body, caller, request_id, signal: client, now_ms } = call;
     const allowed_ms = body.timeout_s == null ? WAIT_MS : body.timeout_s * 1000 + WAIT_BEYOND_TIMEOUT_MS;
     const timeout_ms = Math.max(1, now_ms + allowed_ms - services.clock.now());
@@ -139,9 +148,15 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     );
     if (answer === null) return null;
     await grantBody(bodyGrants, caller.grant.project.name, answer.record);
+    const with_html = body.include_html !== false;
+    const weight = weightOf(answer.record, with_html);
+    const isHeavy = services.memory !== undefined && weight > MAX_UNRESERVED_BYTES;
+    const reservation = isHeavy ? await services.memory!.reserve(weight, client) : null;
+    if (isHeavy && reservation === null) return { answer: BUSY, texts: EMPTY_TEXTS, reservation };
     try {
-      return { answer, texts: await textsOf(services, answer.record, body.include_html !== false) };
+      return { answer, texts: await textsOf(services, answer.record, with_html), reservation };
     } catch (problem) {
+      reservation?.release();
       const isLost = problem instanceof Fault && problem.code === "body_damaged";
       if (!isLost || !answer.cached) throw problem;
       // A cached page whose body is lost: fetched from its origin, which stores the body anew.
@@ -309,6 +324,7 @@ export const fetchBatch = (
     services.isOperatorUrl?.(String(url))
       ? null
       : userAgentNotAllowed(user_agent),
+  weigh: (input, stored) => weightOf((stored as FetchAnswer).record, input["include_html"] === true),
   async render(input, stored, reader) {
     const answer = stored as FetchAnswer;
     const body = { ...(input as FetchBody), include_html: input["include_html"] === true };
@@ -374,6 +390,23 @@ interface Texts {
   readonly text: string;
   readonly pdf_pages: PdfPage[] | null;
 }
+
+/** A page with what its response is written from. */
+interface FetchedPage {
+  readonly answer: FetchAnswer;
+  readonly texts: Texts;
+  /** The memory of a large response; null: it is small. */
+  readonly reservation: Reservation | null;
+}
+
+/** Responses up to this weight are not reserved for: the number of connections bounds them. */
+const MAX_UNRESERVED_BYTES = 2 ** 20;
+/** A text stands in memory as bytes, as a string, in the JSON and in the bytes of that. */
+const COPIES = 4;
+
+/** The bytes in memory while the response of a page is written. */
+const weightOf = ({ content_kind, bytes, text_chars }: PageRecord, with_html: boolean): number =>
+  COPIES * ((with_html && content_kind === "html" ? (bytes ?? 0) : 0) + (text_chars ?? 0));
 
 const EMPTY_TEXTS: Texts = { html: null, text: "", pdf_pages: null };
 

@@ -13,7 +13,7 @@ import type { FilingsSettings } from "./settings.ts";
 import { openFilingsUpstream } from "./upstream.ts";
 
 export function openFilings(context: FeatureContext, settings: FilingsSettings): OpenFeature {
-  const { config, clock, documents, blobs, metrics, log, ask, extract, bodyGrants } = context;
+  const { config, clock, documents, blobs, metrics, log, ask, extract, bodyGrants, memory } = context;
   const upstream = openFilingsUpstream(config, settings, { ...context, rule: context.destination });
   const source = upstream.source(ask);
   const service = filingsService({
@@ -30,7 +30,7 @@ export function openFilings(context: FeatureContext, settings: FilingsSettings):
   const rendering = { decode: decodeText, blobs };
 
   return {
-    actors: [...upstream.actors, filingTextActor({ clock, documents, blobs, metrics, log, extract })],
+    actors: [...upstream.actors, filingTextActor({ clock, documents, blobs, memory, metrics, log, extract })],
     routes: filingsRoutes({
       ...rendering,
       filings: service,

@@ -1,4 +1,5 @@
 /** Reads stored jobs: whether a caller may see one, its items with their results, and both as clients see them. */
+import type { ByteBudget } from "../../../cluster/byte-budget.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
@@ -19,14 +20,18 @@ import {
   type StoredResult,
 } from "../../../schemas/jobs.ts";
 
-/** Results read and rendered at once; each may be as large as a page. */
+/** Items read at once, and results rendered at once unless they weigh more than MAX_GROUP_BYTES together. */
 export const RESULTS_AT_ONCE = 10;
+/** Results that weigh more are rendered one by one, each within the node's memory for bodies. */
+const MAX_GROUP_BYTES = 2 ** 20;
 
 export interface JobReaderDeps {
   readonly documents: Documents;
   readonly clock: Clock;
   readonly log: Log;
   readonly kinds: readonly BatchKind[];
+  /** The memory for bodies on this node. Default: no limit. */
+  readonly memory?: ByteBudget;
 }
 
 export interface JobReader {
@@ -34,17 +39,21 @@ export interface JobReader {
   readonly find: (job_id: string, caller: Caller) => Promise<JobRecord | null>;
   /** Whether this stored job may be shown to the caller. */
   readonly isVisible: (job: JobRecord | null, caller: Caller) => job is JobRecord;
-  /** Items with their results, in the order of `indexes`; at most RESULTS_AT_ONCE. */
+  /**
+   * Items with their results, in the order of `indexes`, at most RESULTS_AT_ONCE; fewer at a time where results are large. The
+   * memory of a group is held until the next one is asked for.
+   */
   readonly items: (
     job: JobRecord,
     job_id: string,
     external: boolean,
     states: States,
     indexes: readonly number[],
-  ) => Promise<readonly JobItem[]>;
+    signal: AbortSignal,
+  ) => AsyncIterable<readonly JobItem[]>;
 }
 
-export function jobReader({ documents, clock, log, kinds }: JobReaderDeps): JobReader {
+export function jobReader({ documents, clock, log, kinds, memory }: JobReaderDeps): JobReader {
   const byName = new Map<JobKind, BatchKind>(kinds.map((kind) => [kind.name, kind]));
 
   function isVisible(job: JobRecord | null, { grant }: Caller): job is JobRecord {
@@ -108,22 +117,56 @@ export function jobReader({ documents, clock, log, kinds }: JobReaderDeps): JobR
     }
   }
 
-  async function items(
+  async function* items(
     job: JobRecord,
     job_id: string,
     external: boolean,
     states: States,
     indexes: readonly number[],
-  ): Promise<readonly JobItem[]> {
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly JobItem[]> {
     const [inputs, results] = await Promise.all([inputsOf(job_id, indexes), resultsOf(job_id, indexes)]);
-    return Promise.all(
-      indexes.map((index, n) =>
-        itemOf(job, job_id, external, index, states[index]!, inputs[n]!, results[n]!),
-      ),
-    );
+    const kind = byName.get(job.spec.kind);
+    const weights = indexes.map((_index, n) => weightOf(kind, inputs[n]!, results[n]!));
+    for (const group of groupsOf(weights)) {
+      const weight = group.reduce((sum, n) => sum + weights[n]!, 0);
+      const isHeavy = memory !== undefined && weight > MAX_GROUP_BYTES;
+      const reservation = isHeavy ? await memory.reserve(weight, signal) : null;
+      // The head is sent already: an item for which there is no room is one whose result cannot be read now.
+      const hasRoom = !isHeavy || reservation !== null;
+      try {
+        yield await Promise.all(
+          group.map((n) => {
+            const [index, stored] = [indexes[n]!, hasRoom ? results[n]! : null];
+            return itemOf(job, job_id, external, index, states[index]!, inputs[n]!, stored);
+          }),
+        );
+      } finally {
+        reservation?.release();
+      }
+    }
   }
 
   return { find, isVisible, items };
+}
+
+/** The bytes in memory while the result of an item is rendered. */
+const weightOf = (kind: BatchKind | undefined, input: Input, stored: StoredResult | null): number =>
+  kind?.weigh && stored?.answer ? kind.weigh(input, stored.answer) : 0;
+
+/** Neighbours that weigh at most MAX_GROUP_BYTES together, as positions; what weighs more stands alone. */
+export function groupsOf(weights: readonly number[]): readonly (readonly number[])[] {
+  const groups: number[][] = [];
+  let sum = Infinity;
+  for (const [at, weight] of weights.entries()) {
+    if (sum + weight > MAX_GROUP_BYTES) {
+      groups.push([]);
+      sum = 0;
+    }
+    groups.at(-1)!.push(at);
+    sum += weight;
+  }
+  return groups;
 }
 
 const PHASES = {

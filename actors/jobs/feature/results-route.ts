@@ -49,7 +49,7 @@ export function resultsRoute({ documents, clock, kinds }: JobReaderDeps, reader:
       if (follow && isRunning) end = Math.min(end, unfinishedFrom(states, next));
       if (end > next) {
         const indexes = Array.from({ length: end - next }, (_, at) => next + at);
-        yield await reader.items(job, job_id, external, states, indexes);
+        yield* reader.items(job, job_id, external, states, indexes, signal);
         next = end;
         continue;
       }

@@ -38,13 +38,17 @@ export function jobRoutes(services: JobServices): readonly Route[] {
     external: boolean,
     states: States,
     indexes: readonly number[],
+    signal: AbortSignal,
   ): AsyncGenerator<Buffer> {
     const head = JSON.stringify(statusView(job_id, job));
     yield Buffer.from(`${head.slice(0, -1)},"items":[`);
+    let separator = "";
     for (let at = 0; at < indexes.length; at += RESULTS_AT_ONCE) {
       const batch = indexes.slice(at, at + RESULTS_AT_ONCE);
-      const items = await reader.items(job, job_id, external, states, batch);
-      yield Buffer.from(`${at > 0 ? "," : ""}${items.map((item) => JSON.stringify(item)).join(",")}`);
+      for await (const items of reader.items(job, job_id, external, states, batch, signal)) {
+        yield Buffer.from(`${separator}${items.map((item) => JSON.stringify(item)).join(",")}`);
+        separator = ",";
+      }
     }
     yield Buffer.from("]}");
   }
@@ -70,14 +74,14 @@ export function jobRoutes(services: JobServices): readonly Route[] {
         status: Type.Optional(Nullable(Type.Enum([...ITEM_STATUSES]))),
       }),
       replies: { 200: { description: "The job", schema: JobStatus }, 404: NOT_FOUND },
-      handle: async ({ params, query, caller }) => {
+      handle: async ({ params, query, caller, signal }) => {
         const job_id = params.job_id.toLowerCase();
         const job = await find(job_id, caller);
         if (!job) return JOB_NOT_FOUND;
         if (!query.include?.split(",").includes("items")) return json(200, statusView(job_id, job));
         const states = decodeStates(job.states, job.spec.total);
         const indexes = pageOf(states, query.status ?? null, query.offset, query.limit);
-        const chunks = pages(job, job_id, caller.grant.customer.external, states, indexes);
+        const chunks = pages(job, job_id, caller.grant.customer.external, states, indexes, signal);
         return { status: 200, headers: JSON_TYPE, body: { length: null, chunks } };
       },
     }),

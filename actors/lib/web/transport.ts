@@ -15,6 +15,8 @@ export interface TransportRequest {
   /** A part of the resource, as a Range header writes it; only the route `direct` supports it. Default: the whole. */
   readonly range?: string;
   readonly signal: AbortSignal;
+  /** Room in memory for the bodies of this request. Default: there is always room. */
+  readonly room?: BodyRoom;
   /**
    * Called before each request to an origin, the first and every redirect hop: robots.txt, a slot, and ownership of the
    * key. A refusal ends the route. Of an admitted request `beforeSend` is called immediately before it is sent (false:
@@ -22,6 +24,14 @@ export interface TransportRequest {
    * `release` once when its exchange is over, which frees the slot.
    */
   readonly admit: (url: string) => Promise<Admission>;
+}
+
+/** The part of the node's memory that a request may use; what it holds is given back when its run ends. */
+export interface BodyRoom {
+  /** Before so many more bytes are held. False: there is no room in time. */
+  readonly reserve: (bytes: number) => Promise<boolean>;
+  /** A body is complete: what was reserved since the last call is this many bytes now. */
+  readonly settle: (bytes: number) => void;
 }
 
 export type Admission =

@@ -1,44 +1,61 @@
 /**
  * Reads bodies within their limits. A PDF, recognised by its type or first bytes, may be larger than a page and has a
- * time limit of its own; the memory of large bodies is limited in total.
+ * time limit of its own. The memory for a body is reserved before it is read; while there is none, the body waits in its
+ * connection.
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import { type ExchangeResponse, EgressError } from "../../../cluster/ports/egress.ts";
 import { contentKindOf } from "../../lib/web/http.ts";
 import type { TransportRequest } from "../../lib/web/transport.ts";
-import { collectBody } from "./one-request.ts";
+import { collectBody, lengthOf } from "./one-request.ts";
 
 /** Time limit for the download of a PDF. */
 export const MAX_PDF_MS = 300_000;
-/** Memory for large bodies, enough for two of the largest; the next one waits, and so does its origin. */
-const MAX_LARGE_BYTES_AT_ONCE = 400 * 2 ** 20;
+/** What a body of unknown length begins with: most pages need no more. */
+const FIRST_BYTES = 2 * 2 ** 20;
+/** A body of unknown length is collected in pieces, and then put together: twice its size for a moment. */
+const COLLECTING = 2;
 
-type Limits = Pick<TransportRequest, "max_bytes" | "max_pdf_bytes" | "signal">;
-type SizeProblem = "too_large" | "pdf_download_timeout";
+type Limits = Pick<TransportRequest, "max_bytes" | "max_pdf_bytes" | "room">;
+type BodyProblem = "too_large" | "pdf_download_timeout" | "no_room";
 
 /** The whole body of a response from `url`, or which limit it exceeds. Throws what reading it throws. */
 export type ReadBody = (
   exchange: ExchangeResponse,
   url: string,
   limits: Limits,
-) => Promise<Buffer | SizeProblem>;
+) => Promise<Buffer | BodyProblem>;
 
 /** The sentence for `detail` of the attempt. */
-export const sizeDetail = (what: SizeProblem, { max_bytes, max_pdf_bytes = max_bytes }: Limits): string =>
-  what === "too_large"
-    ? `It is larger than ${max_bytes} bytes${max_pdf_bytes > max_bytes ? `, or a PDF of more than ${max_pdf_bytes}` : ""}`
-    : `The PDF did not come within ${MAX_PDF_MS / 1_000} s`;
+export function sizeDetail(what: BodyProblem, { max_bytes, max_pdf_bytes = max_bytes }: Limits): string {
+  switch (what) {
+    case "too_large":
+      return `It is larger than ${max_bytes} bytes${max_pdf_bytes > max_bytes ? `, or a PDF of more than ${max_pdf_bytes}` : ""}`;
+    case "pdf_download_timeout":
+      return `The PDF did not come within ${MAX_PDF_MS / 1_000} s`;
+    case "no_room":
+      return "This node had no room in memory for the body";
+  }
+}
 
 export function bodyReader(clock: Clock): ReadBody {
-  const budget = byteBudget(MAX_LARGE_BYTES_AT_ONCE);
-
-  return async (exchange, url, { max_bytes, max_pdf_bytes = max_bytes, signal }) => {
+  return async (exchange, url, { max_bytes, max_pdf_bytes = max_bytes, room }) => {
     const content_type = exchange.headers.get("content-type")?.join(", ") ?? null;
     const declared_length = Number(exchange.headers.get("content-length")?.[0] ?? Number.NaN);
-    let problem_found: SizeProblem | null = null;
-    let is_reserved = false;
+    const known_length = lengthOf(exchange);
+    let problem_found: BodyProblem | null = null;
+    let reserved = 0;
     /** What must be cleaned up after reading. */
     const cleanups: (() => void)[] = [];
+
+    /** Whether there is room for so many bytes, of a body that may have at most `max`. */
+    async function makeRoom(bytes: number, max: number): Promise<boolean> {
+      if (!room || bytes <= reserved) return true;
+      const wanted = known_length ?? (reserved === 0 && bytes <= FIRST_BYTES ? FIRST_BYTES : max);
+      reserved = Math.max(bytes, wanted);
+      const isWhole = known_length !== null || reserved === FIRST_BYTES;
+      return room.reserve(isWhole ? reserved : COLLECTING * reserved);
+    }
 
     async function* limited(): AsyncGenerator<Buffer> {
       let is_pdf = false;
@@ -58,9 +75,9 @@ export function bodyReader(clock: Clock): ReadBody {
           problem_found = "too_large";
           return;
         }
-        if (is_large && !is_reserved) {
-          cleanups.push(await budget.reserve(Math.max(total, declared_length || max_pdf_bytes), signal));
-          is_reserved = true;
+        if (!(await makeRoom(total, is_pdf ? max_pdf_bytes : max_bytes))) {
+          problem_found = "no_room";
+          return;
         }
         yield piece;
       }
@@ -68,36 +85,14 @@ export function bodyReader(clock: Clock): ReadBody {
 
     try {
       const body = await collectBody({ ...exchange, body: limited() }, Math.max(max_bytes, max_pdf_bytes));
+      room?.settle(problem_found === null ? (body?.length ?? 0) : 0);
       return problem_found ?? body ?? "too_large";
     } catch (problem) {
+      room?.settle(0);
       if (problem_found !== null && problem instanceof EgressError) return problem_found;
       throw problem;
     } finally {
       for (const end of cleanups) end();
     }
-  };
-}
-
-/** A budget of bytes, first come, first served. A single request is always granted, whatever its size. */
-function byteBudget(bytes: number) {
-  const waiting: (() => void)[] = [];
-  let reserved = 0;
-  return {
-    /** Throws EgressError "aborted" when the signal comes first. */
-    async reserve(bytes_needed: number, signal: AbortSignal): Promise<() => void> {
-      while (reserved > 0 && reserved + bytes_needed > bytes) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        waiting.push(resolve);
-        signal.addEventListener("abort", () => resolve(), { once: true });
-        await promise;
-        if (signal.aborted)
-          throw new EgressError("aborted", "The deadline passed while other large files were read");
-      }
-      reserved += bytes_needed;
-      return () => {
-        reserved -= bytes_needed;
-        for (const wake of waiting.splice(0)) wake();
-      };
-    },
   };
 }

@@ -64,16 +64,19 @@ export const joinHeaders = (headers: ReadonlyMap<string, readonly string[]>): Re
 const PIECE_BYTES = 65_536;
 const MAX_PIECE_BYTES = 1_048_576;
 
+/** The length of a body before it is read; null where it is unknown or its coding hides it. */
+export function lengthOf({ headers }: ExchangeResponse): number | null {
+  const isCoded = headers.get("content-encoding")?.some((coding) => !/^\s*(?:identity)?\s*$/i.test(coding));
+  const declared = Number(headers.get("content-length")?.[0] ?? Number.NaN);
+  return !isCoded && Number.isSafeInteger(declared) && declared >= 0 ? declared : null;
+}
+
 /**
  * The whole body; null: it exceeds the limit. A body of declared length is read into one buffer. Otherwise pieces fill
  * growing chunks that are joined once, so that an origin that sends single bytes costs no extra memory.
  */
 export async function collectBody(exchange: ExchangeResponse, max_bytes: number): Promise<Buffer | null> {
-  const isCoded = exchange.headers
-    .get("content-encoding")
-    ?.some((coding) => !/^\s*(?:identity)?\s*$/i.test(coding));
-  const declared = Number(exchange.headers.get("content-length")?.[0] ?? Number.NaN);
-  const length = !isCoded && Number.isSafeInteger(declared) ? declared : null;
+  const length = lengthOf(exchange);
   if (length !== null && length > max_bytes) {
     exchange.cancel();
     return null;

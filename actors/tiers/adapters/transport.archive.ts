@@ -137,7 +137,7 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
     let copy: Pick<Snapshot, "timestamp" | "original"> = snapshot;
     for (;;) {
       const url = replayUrl(archive_url, copy);
-      const read = (exchange: ExchangeResponse) => readBody(exchange, copy.original, { ...request, signal });
+      const read = (exchange: ExchangeResponse) => readBody(exchange, copy.original, request);
       const answer = await requestArchive(url, read, { admit: request.admit, signal });
       if (answer.kind === "failed") return answer;
       const { status, headers, body } = answer;
