@@ -1,4 +1,4 @@
-/** A gateway without a socket that creates and runs jobs: real actors, attempts that end as the test says. */
+/** A gateway without a socket that creates and runs jobs: real actors, attempts whose outcome the test decides. */
 import { findPayer } from "../../actors/accounts/payer.ts";
 import { jobActor } from "../../actors/jobs/actor.ts";
 import type { ItemKind } from "../../actors/jobs/kind.ts";

@@ -61,7 +61,7 @@ export function describeBrowser(
 }
 
 export const loopback = destination({ allow: ["127.0.0.0/8"] });
-/** 127.0.0.1 stands for a public address, everything else is judged as ever. */
+/** 127.0.0.1 counts as a public address; all other addresses are judged as in production. */
 const judge: Judge = {
   url: loopback.url,
   address: (address, port) => (address === "127.0.0.1" ? "allowed" : destination().address(address, port)),
@@ -69,7 +69,7 @@ const judge: Judge = {
 
 export interface Visit {
   readonly url: string;
-  /** Null until it is released; more than one release would be a bug of the route. */
+  /** Null until it is released; a second release is a bug of the route. */
   readonly released: OriginAnswer[];
 }
 

@@ -20,10 +20,10 @@ import type { FetchResponse } from "../../schemas/fetch.ts";
 import { type ClusterOf, clusterOf, type NodeOf } from "./cluster-of.ts";
 import { type Play, type ServedSites, type Arrivals, titleOf } from "./origin.child.ts";
 
-/** The least delay the nodes are set to keep, and what wires and whole milliseconds may take off it. */
+/** The configured delay of the nodes, and how much network and rounding to milliseconds may take off it. */
 const MIN_DELAY_MS = 100;
 const TOLERANCE_MS = 5;
-/** How late a request may be seen on a busy machine, and what whole milliseconds hide. */
+/** How late a request may be seen on a busy machine, and the error of rounding to milliseconds. */
 const MAX_LATE_MS = 1_000;
 const CLOCK_STEP_MS = 1;
 const PAGE_MS = 40;
@@ -151,7 +151,7 @@ interface WantedPage {
   readonly site: number;
   readonly page: number;
   readonly url: string;
-  /** When the whole answer was there; 0: it never was. */
+  /** When the whole answer had arrived; 0: never. */
   answered_ms: number;
   sha256: string | null;
 }
@@ -302,7 +302,7 @@ async function insist(
   note(`gave up on ${wanted.url}`);
 }
 
-/** What is left on the bus when the cluster has settled. */
+/** Envelopes that remain on the bus when the cluster has settled. */
 async function leftOnBus(cluster: ClusterOf): Promise<{ waiting: number; unacknowledged: number }> {
   const ends_ms = Date.now() + SETTLE_MS;
   await cluster.settled(SETTLE_MS);

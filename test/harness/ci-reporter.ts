@@ -36,7 +36,7 @@ function* outcomesOf(module: TestModule): Generator<Outcome> {
     if (suite.errors().length > 0) yield { ...at, path: pathOf(suite), state: "failed", ms: 0 };
 }
 
-/** Where the report of this run is wanted, if it is. */
+/** The file for the report of this run; undefined: no report. */
 export const reportFile = (): string | undefined => process.env["TEST_REPORT"] || undefined;
 
 export default function ciReporter(file: string): Reporter {

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import type { Outcome, Report } from "./ci-reporter.ts";
 
 const MAX_SECOND_CHANCES = 3;
-/** What a file imports that works with what is not ours. */
+/** Imports of files whose tests use engines, browsers or programs of others. */
 const REAL = /harness\/(?:engines|service|scenario|cluster-of|chaos|browser-harness|programs|searx)\.ts"/;
 
 const folder = mkdtempSync(join(tmpdir(), "trawl-ci-"));
@@ -31,7 +31,7 @@ function npmTest(name: string, ...args: string[]): { readonly report: Report; re
 }
 
 const nameOf = ({ file, path }: Outcome): string => [file, ...path].join(" > ");
-/** A process of ours alone is as it is; a cluster of them runs on engines. */
+/** A test of one embedded process uses no engine; a test of a cluster does. */
 const hasSecondChance = (outcome: Outcome): boolean =>
   (outcome.project === "ports" || outcome.project === "scenarios") &&
   REAL.test(readFileSync(outcome.file, "utf8")) &&

@@ -73,7 +73,7 @@ export interface ClusterOf {
   readonly nodeDirectory: NodeDirectory;
   /** Resolves when every partition is owned by one of the nodes that run, as many as there should be. */
   readonly settled: (within_ms?: number) => Promise<readonly NodeReport[]>;
-  /** The owner of a partition, by what the nodes report; undefined: none at this moment. */
+  /** The owner of a partition by the nodes' reports; undefined: no owner at the moment. */
   readonly ownerOf: (partition: number) => Promise<NodeOf | undefined>;
   /** What the commands of `trawl` need to look at this cluster, past all links. */
   readonly environment: Environment;

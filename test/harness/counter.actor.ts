@@ -1,4 +1,4 @@
-/** An actor to test the runtime with: it counts, waits, works, breaks and has reminders, as its messages tell it to. */
+/** An actor for tests of the runtime: its messages make it count, wait, work, fail and set reminders. */
 import { Type } from "typebox";
 import { actor, DEFERRED, type WorkContext, type ReplyTo, type ActorClient } from "../../cluster/actor.ts";
 import { ask, contract, tell } from "../../schemas/contract.ts";

@@ -69,7 +69,7 @@ export type Wrong =
   | "garbage"
   /** 200, HTML of the size of a real page. */
   | "html"
-  /** 200, the first half, framed as if it were whole. */
+  /** Status 200 with the first half of the body, framed as a whole one. */
   | "cut"
   /** 200, twenty megabytes that never become a document. */
   | "large"
@@ -101,7 +101,7 @@ export interface Edgar {
   readonly environment: Readonly<Record<string, string>>;
   /** All requests, robots.txt included, in the order of arrival. */
   readonly starts: readonly Start[];
-  /** Requests whose "host path" contains this; robots.txt counts only when it is named. */
+  /** The number of requests whose "host path" contains this text; robots.txt counts only when it is named. */
   readonly hits: (where?: string) => number;
   /** The most requests that arrived within any second. */
   readonly worstSecond: () => number;

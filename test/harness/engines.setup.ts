@@ -25,7 +25,7 @@ declare module "vitest" {
 interface Kind {
   /** For people. */
   readonly title: string;
-  /** What the first of `names` begins with when it is an engine and not a file of ours. */
+  /** Matches the first of `names` if it is the address of an engine and not an embedded store. */
   readonly scheme: RegExp;
   readonly names: readonly string[];
 }

@@ -28,7 +28,7 @@ export async function engines<Name extends EngineName>(...names: Name[]): Promis
   return Object.fromEntries(await Promise.all(answers)) as Engines<Name>;
 }
 
-/** One of the suite's own, to kill, pause and restart; null where it is not installed. The caller stops it. */
+/** An engine for one suite, which may kill, pause and restart it; null where it is not installed. The caller stops it. */
 export async function ownEngine(name: EngineName): Promise<Engine | null> {
   const found = await find(
     name,

@@ -1,4 +1,4 @@
-/** A gateway without a socket: real accounts, real metering, memory stores, a clock that stands still. */
+/** A gateway without a socket: real accounts, real metering, memory stores, a virtual clock. */
 import { accountActor } from "../../actors/accounts/actor.ts";
 import {
   createKey,
@@ -56,7 +56,7 @@ export interface HeadOptions extends RequestOptions {
   readonly too_large?: boolean;
 }
 
-/** A client that leaves when the signal says so; without one it stays. */
+/** A client that disconnects when the signal is aborted; without a signal it stays. */
 export const clientAbort = (signal: AbortSignal = new AbortController().signal): ClientAbort => ({
   signal,
   get aborted() {

@@ -1,8 +1,8 @@
 /**
  * An origin on loopback that does everything wrong, one path for each way, for tests of fetching.
  *
- * `HOSTILE` says what each path does and how a fetch of it must end; the site only plays it. It counts its sockets,
- * so that a test can see that nothing was left open.
+ * `HOSTILE` describes what each path does and how a fetch of it must end. The site counts its sockets, so that a test can
+ * check that none is left open.
  */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";

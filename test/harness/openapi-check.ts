@@ -23,7 +23,7 @@ export interface Answered {
   readonly bytes: Buffer;
 }
 
-/** Answers what is wrong, in a sentence; null: it is as the document says. */
+/** The first difference from the document, as a sentence; null: none. */
 export type Check = (answered: Answered) => string | null;
 
 export function openapiCheck(document: Document): Check {

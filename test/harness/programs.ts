@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The first of these that is there: a name is looked for on PATH (and in sbin), a path as it stands. */
+/** The first of these programs that exists: names are searched on PATH and in sbin, paths are used as they are. */
 export function findProgram(...names: readonly string[]): string | null {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin"];
   const paths = names.flatMap((name) =>

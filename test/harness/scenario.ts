@@ -41,7 +41,7 @@ export function scenario(
   return { sites: onceStarted("sites", () => sites), service: onceStarted("service", () => service) };
 }
 
-/** Stands for something that is started later: each property is looked up when it is used. */
+/** A proxy for an object that is created later: each property is looked up when it is used. */
 function onceStarted<T extends object>(name: string, find: () => T | null): T {
   return new Proxy({} as T, {
     get(_, key) {

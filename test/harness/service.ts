@@ -40,7 +40,7 @@ export interface Service {
   readonly fetch: (body: FetchBody, options?: Omit<RequestOptions, "body">) => Promise<FetchResult>;
   /** One command of `trawl` beside the service; its last line of output as JSON. Throws when it fails. */
   readonly trawl: (...words: string[]) => Promise<any>;
-  /** The sum of one meter over its labels, as /metrics says it; those whose labels contain `labels` as text. */
+  /** The sum of one metric of /metrics over its labels, or over the series whose labels contain the text `labels`. */
   readonly meter: (name: string, labels?: string) => Promise<number>;
   /** SIGTERM; resolves when the process is gone. What is in flight is not hung up on. */
   readonly stop: () => Promise<Ended>;
@@ -196,7 +196,7 @@ async function service(
       const healthy = await request(`${status_url}/health`, { dispatcher: agent }).then(
         async ({ statusCode, body }) => {
           await body.dump();
-          // It tells of itself before it serves.
+          // The node announces itself before it listens.
           return statusCode === 200 && greeting.includes("Trawl answers at");
         },
         () => false,

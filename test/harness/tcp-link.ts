@@ -1,6 +1,6 @@
 /**
  * A TCP link through this process that can be cut and slowed: between a node and an engine, without root and without
- * an effect on other programs. Cut, it is a black hole: it forwards nothing and closes nothing.
+ * an effect on other programs. A cut link forwards nothing and closes nothing.
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";

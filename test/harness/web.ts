@@ -50,7 +50,7 @@ export interface Web {
   readonly port: number;
   /** ip:port, as TRAWL_DNS_SERVERS has it. */
   readonly dns: string;
-  /** A new site; paths it does not know are what "*" says, else 404, and so is its robots.txt. */
+  /** A new site. Other paths, and robots.txt, are answered by "*", else with 404. */
   readonly site: (pages: Pages, name?: string) => Site;
   /** Every site there is. */
   readonly known: () => readonly Site[];
