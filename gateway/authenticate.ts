@@ -211,5 +211,6 @@ export function addCallerHeaders(
   const quota = quotaField(meter.quota.remaining(now_ms));
   const budget = budgetField(meter.allowances, meter.spend_micros);
   if (quota !== null) headers["X-Service-Quota-Remaining"] = quota;
-  if (budget !== null) headers["X-Service-Key-Budget-Remaining"] = budget;
+  // An external customer would learn what providers cost, by subtraction.
+  if (budget !== null && !caller.grant.customer.external) headers["X-Service-Key-Budget-Remaining"] = budget;
 }

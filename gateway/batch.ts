@@ -227,7 +227,6 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
       project: project.name,
       category: kind.category ?? null,
       key_prefix: key.prefix,
-      allowances: { ...key.quotas, spend: key.spend_cap_micros },
       idempotency_doc,
       callback_url: head.callback_url ?? null,
       total: scanned.count,

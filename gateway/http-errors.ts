@@ -51,6 +51,12 @@ export const userAgentNotAllowed = (user_agent: string): Reply =>
     hint: `Leave user_agent out, or ask the operator to allow "${user_agent}" for this project`,
   });
 
+/** For what belongs to the whole account. */
+export const ADMIN_ONLY = detail(403, {
+  error: "admin_key_required",
+  message: "This is for account admin keys only",
+});
+
 /** For routes of the operator: an account admin of an external customer may not use them. */
 export const OPERATOR_ONLY = detail(403, {
   error: "operator_only",

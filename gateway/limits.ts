@@ -7,7 +7,6 @@ import {
   monthEnds,
   type QuotaCategory,
   type Quotas,
-  type UsageByCategory,
   QUOTA_CATEGORIES,
 } from "../schemas/accounts.ts";
 
@@ -63,13 +62,6 @@ export function ratePassed(project: WindowUse, key: WindowUse | null): "project"
 /** Retry-After of a monthly allowance: to the first of the next UTC month, never less than a second. */
 export const secondsToReset = (now_ms: number): number => seconds(monthEnds(now_ms) - now_ms);
 
-/** What a key has used this month of what its allowances count. */
-export interface Used {
-  search: number;
-  fetch: number;
-  spend_micros: number;
-}
-
 /** Allowances of a key; null: none. */
 export interface Allowances {
   readonly search: number | null;
@@ -84,16 +76,6 @@ const COUNTED_AS: Readonly<Record<string, QuotaCategory>> = { filings: "fetch", 
 export function quotaCategoryOf(billing: string): QuotaCategory | null {
   const kind = billing.replace(/_.*$/, "");
   return QUOTA_CATEGORIES.find((category) => category === kind) ?? COUNTED_AS[kind] ?? null;
-}
-
-export function usedOf(usage: UsageByCategory): Used {
-  const used = { search: 0, fetch: 0, spend_micros: 0 };
-  for (const [billing, { requests, cost_micros }] of Object.entries(usage)) {
-    used.spend_micros += cost_micros;
-    const category = quotaCategoryOf(billing);
-    if (category !== null) used[category] += requests;
-  }
-  return used;
 }
 
 /** Whether nothing is left of a month's spend cap. */

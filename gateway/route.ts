@@ -57,6 +57,7 @@ export interface ReplyShape {
 /** An answer known from the bytes of the request alone; only its request id is missing. */
 export interface Shortcut {
   readonly bill: Bill;
+  readonly project_ref: string | null;
   readonly reply: (request_id: string) => Reply;
 }
 

@@ -6,6 +6,7 @@
 import type { Clock } from "../cluster/ports/clock.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Random } from "../cluster/ports/random.ts";
+import type { Bill } from "../schemas/accounts.ts";
 import {
   type Caller,
   addCallerHeaders,
@@ -20,7 +21,7 @@ import {
 } from "./authenticate.ts";
 import { acceptedCoding, compressed, type ContentCoding } from "./compress.ts";
 import type { Admission, Admit, Body, ClientAbort, Head, ListenOptions, Reply } from "./http.ts";
-import type { Metering } from "./metering.ts";
+import type { Billed, Metering } from "./metering.ts";
 import { type QuotaClaim, UNLIMITED } from "./quotas.ts";
 import type { Counted, Rates } from "./rates.ts";
 import {
@@ -238,8 +239,13 @@ export function server({
       quick && ((category && categoryRefused(caller, category)) ?? spendRefused(caller, now_ms));
     if (quick === null || refusal !== null) return handle(context, caller, limit, body);
     const answer = (claim: QuotaClaim): Reply => {
+      try {
+        metering.record(caller.meter, billed(context, quick.bill, quick.project_ref));
+      } catch (problem) {
+        claim.settle(false);
+        return finish(context, errorReply(context, problem), caller, limit);
+      }
       claim.settle(true);
-      metering.count(caller.meter, quick.bill);
       // Logged at level debug: cache hits would fill the log.
       return finish(context, quick.reply(request_id), caller, limit, "debug");
     };
@@ -250,6 +256,12 @@ export function server({
       (problem: unknown) => finish(context, errorReply(context, problem), caller, limit),
     );
   }
+
+  const billed = (
+    { request_id, began_ms }: RequestContext,
+    bill: Bill,
+    project_ref: string | null,
+  ): Billed => ({ request_id, bill, project_ref, latency_ms: clock.mono() - began_ms });
 
   const claimFor = (
     { compiled, now_ms }: RequestContext,
@@ -291,7 +303,12 @@ export function server({
         ? stores.orFailing(Promise.resolve(handling))
         : handling);
       claim?.settle(answer.bill !== undefined);
-      if (answer.bill) metering.count(caller.meter, answer.bill);
+      if (answer.bill) {
+        const { project_ref } = (call.body ?? {}) as { readonly project_ref?: string | null };
+        const row = billed(context, answer.bill, project_ref ?? null);
+        if (answer.bill.category.endsWith("_cached")) metering.record(caller.meter, row);
+        else await metering.store(caller.meter, row);
+      }
       // The answer's own header tells what it left.
       if (answer.bill && answer.bill.cost_micros > 0 && caller.meter.allowances.spend !== null)
         await metering.readSpend(caller.meter);

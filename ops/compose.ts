@@ -3,7 +3,6 @@
  * it in the opposite order. What a slice adds is in its feature (features.ts); this file names no slice but accounts.
  */
 import { readFileSync } from "node:fs";
-import { accountActor } from "../actors/accounts/actor.ts";
 import { prepareAccounts } from "../actors/accounts/keys.ts";
 import { type FindPayer, findPayer } from "../actors/accounts/payer.ts";
 import { spending } from "../actors/accounts/spend.ts";
@@ -16,6 +15,7 @@ import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
 import { openBodyGrants } from "../gateway/body-access.ts";
 import { metering } from "../gateway/metering.ts";
+import { openLedger } from "../gateway/ledger.ts";
 import { keyQuotas } from "../gateway/quotas.ts";
 import { join as joinCluster, openRemoteTasks, topologyProblem } from "./cluster.ts";
 import { collectBodies } from "./collect-bodies.ts";
@@ -101,7 +101,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   closers.push(closeRemoteTasks);
   const { documents, blobs, random } = context;
 
-  const actors = [accountActor(), ...opened.flatMap((feature) => feature.actors ?? [])];
+  const actors = opened.flatMap((feature) => feature.actors ?? []);
   const membership = await joinCluster(config, actors, { clock, random, documents, metrics, log });
   const { cluster, node } = membership;
   let draining = false;
@@ -117,7 +117,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   if (first.admin_key === "revoked")
     log.warn("TRAWL_ADMIN_KEY names a revoked key: it stays revoked and is refused");
   const quotas = keyQuotas({ ask, clock, log, gateway: node });
-  const usage = metering({ ask, clock, log, quotas, gateway: node });
+  const usage = metering({ ask, clock, quotas, ledger: context.ledger });
   const collections = [...EXPIRING, ...FEATURES.flatMap((feature) => [...feature.collections.expiring])];
   const cleaning = [
     expireDocuments({ documents, clock, log, collections }),
@@ -267,6 +267,7 @@ async function openContext(
     remoteTasks,
     onRequestSent: audit?.record,
     findPayer: payerOf,
+    ledger: openLedger({ documents, ask, clock, log, writer: node }),
     spending: spending({ findPayer: payerOf, clock, log }),
     dataPath: (name) => dataPath(config.storage.data_dir, name),
     opened: [],

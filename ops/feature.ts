@@ -24,6 +24,7 @@ import type { Random } from "../cluster/ports/random.ts";
 import type { RemoteTasks } from "../cluster/ports/role-workers.ts";
 import type { TaskResult } from "../cluster/ports/workers.ts";
 import type { BatchKind, RouteNames } from "../gateway/batch.ts";
+import type { Ledger } from "../gateway/ledger.ts";
 import type { BodyGrants } from "../gateway/body-access.ts";
 import type { Route } from "../gateway/route.ts";
 import type { Check } from "../gateway/routes/status.ts";
@@ -106,6 +107,8 @@ export interface FeatureContext {
   readonly onRequestSent: ((sent: RequestSent) => void) | undefined;
   /** The key, project and customer that pay for a piece of work, with the limits that hold now. */
   readonly findPayer: FindPayer;
+  /** Where billed answers are written down. */
+  readonly ledger: Ledger;
   /** The one way to spend money. */
   readonly spending: Spending;
   /** A path in the data folder. */

@@ -2,6 +2,7 @@
  * The features of the service, in the order in which they are opened: a feature that reserves hosts or offers a search
  * stands before the features that use it. A new source is a folder in actors/ and a line here.
  */
+import { accountsFeature } from "../actors/accounts/feature/feature.ts";
 import { companiesFeature } from "../actors/companies/feature/feature.ts";
 import { fetchFeature } from "../actors/fetch/feature/feature.ts";
 import { filingsFeature } from "../actors/filings/feature/feature.ts";
@@ -10,6 +11,7 @@ import { searchFeature } from "../actors/search/feature/feature.ts";
 import { demoFeature } from "./demo.ts";
 
 export const FEATURES = [
+  accountsFeature,
   filingsFeature,
   companiesFeature,
   searchFeature,

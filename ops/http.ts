@@ -2,7 +2,7 @@
  * The HTTP servers of a node: its status on a port of its own where several nodes form a cluster, and the API where the
  * node has the role `gateway`.
  */
-import { findGrant, listKeys, projectsOf } from "../actors/accounts/keys.ts";
+import { findGrant } from "../actors/accounts/keys.ts";
 import { chooseHttp } from "../gateway/adapters/choose-http.ts";
 import { authenticator } from "../gateway/authenticate.ts";
 import type { Listening } from "../gateway/http.ts";
@@ -10,12 +10,10 @@ import type { Metering } from "../gateway/metering.ts";
 import { openapi } from "../gateway/openapi.ts";
 import { sharedRates } from "../gateway/rates.ts";
 import type { Route } from "../gateway/route.ts";
-import { accountRoutes } from "../gateway/routes/accounts.ts";
 import { bodyRoutes } from "../gateway/routes/bodies.ts";
 import { pageRoutes } from "../gateway/routes/pages.ts";
 import { type StatusRoutesDeps, statusRoutes } from "../gateway/routes/status.ts";
 import { server } from "../gateway/server.ts";
-import { Quota } from "../schemas/accounts.ts";
 import type { Membership } from "./cluster.ts";
 import type { FeatureContext, OpenFeature } from "./feature.ts";
 import type { StoreWatch } from "./store-watch.ts";
@@ -119,23 +117,16 @@ function statusOf(deps: HttpDeps): readonly Route[] {
 
 /** What a gateway answers. */
 function apiOf(
-  { context, opened, usage }: HttpDeps,
+  { context, opened }: HttpDeps,
   statusPages: readonly Route[],
   publicUrl: () => string,
 ): readonly Route[] {
-  const { documents, blobs, bodyGrants, version, clock, ask } = context;
+  const { blobs, bodyGrants, version } = context;
   // Clients are generated from the document: named schemas get a name, others are written inline.
-  const named = Object.assign({ Quota }, ...opened.map(({ named_schemas }) => named_schemas));
+  const named = Object.assign({}, ...opened.map(({ named_schemas }) => named_schemas));
   const routes: Route[] = [
     ...opened.flatMap((feature) => feature.routes ?? []),
     ...bodyRoutes({ blobs, bodyGrants }),
-    ...accountRoutes({
-      ask,
-      metering: usage,
-      clock,
-      projectsOf: (customer) => projectsOf(documents, customer),
-      keysOf: (project) => listKeys(documents, project),
-    }),
     ...statusPages,
     ...pageRoutes({
       document: () => openapi({ routes, public_url: publicUrl(), named }),

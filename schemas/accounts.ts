@@ -1,10 +1,9 @@
 /**
  * Callers and what they may use: customers own projects, projects own keys. The three are stored as documents
- * (actors/accounts/keys.ts); the month's usage belongs to one Account actor per project. Invoices and alert hooks do not
- * exist yet.
+ * (actors/accounts/keys.ts); the month's usage belongs to one Account actor per project.
  */
 import { type Static, Type } from "typebox";
-import { BILLING_CATEGORIES, Nullable, Sha256 } from "./common.ts";
+import { type BILLING_CATEGORIES, Nullable, Sha256 } from "./common.ts";
 import { ask, contract } from "./contract.ts";
 
 export const ROLES = ["standard", "account_admin"] as const;
@@ -121,10 +120,25 @@ export interface Bill {
   /** Whether the page came by a premium route. */
   readonly paid: boolean;
   readonly cost_micros: number;
+  /** What the ledger says beside it. */
+  readonly detail?: {
+    readonly status: number | null;
+    readonly error: string | null;
+    readonly reason: string | null;
+    readonly attempts: {
+      readonly tier: string;
+      readonly status: number | null;
+      readonly reason: string;
+      readonly ms: number;
+    }[];
+  };
 }
 
 /** Adds one bill to the usage of its category, in place. */
-export function countBill(usage: Usage, { ok, bytes, paid, cost_micros }: Bill): void {
+export function countBill(
+  usage: Usage,
+  { ok, bytes, paid, cost_micros }: Pick<Bill, "ok" | "bytes" | "paid" | "cost_micros">,
+): void {
   usage.requests++;
   usage.bytes += bytes;
   usage.cost_micros += cost_micros;
@@ -136,57 +150,17 @@ export function countBill(usage: Usage, { ok, bytes, paid, cost_micros }: Bill):
   if (paid) usage.paid_bytes_ok += bytes;
 }
 
-/** Billing category to usage; absent: nothing. */
-export const UsageByCategory = Type.Partial(
-  Type.Object(Object.fromEntries(BILLING_CATEGORIES.map((category) => [category, Usage]))),
-);
-export type UsageByCategory = Readonly<Partial<Record<(typeof BILLING_CATEGORIES)[number], Usage>>>;
-
-/** A key crossed a threshold of one of its allowances; once for each key, allowance, threshold and month. */
+/** An account crossed a threshold of one of its allowances; once for each allowance, threshold and month. */
 export const ThresholdEvent = Type.Object({
-  key: Type.String(),
   allowance: Type.Enum([...QUOTA_CATEGORIES, "spend"]),
   threshold: Type.Integer(),
   at_ms: Type.Integer(),
 });
 export type ThresholdEvent = Static<typeof ThresholdEvent>;
 
-/** What a project used in a month, by key prefix. */
-export const Totals = Type.Object({
-  month: Month,
-  keys: Type.Record(Type.String(), UsageByCategory),
-  events: Type.Array(ThresholdEvent),
-  /** When the last report was counted in; null: none was. */
-  refreshed_at_ms: Nullable(Type.Integer()),
-});
-export interface Totals extends Static<typeof Totals> {
-  keys: Record<string, UsageByCategory>;
-}
-
 /** Requests by quota category. */
 const Counts = Type.Object({ search: Type.Integer(), fetch: Type.Integer() });
 export type Counts = Static<typeof Counts>;
-
-/** What one gateway, or one job, saw of a project since its last report. */
-export const UsageReport = Type.Object({
-  /** The gateway, and its sequence of reports to this project: a repeated report is not counted again. */
-  gateway: Type.String(),
-  sequence: Type.Integer({ minimum: 1 }),
-  month: Month,
-  keys: Type.Record(Type.String(), UsageByCategory),
-  /** Each key's allowances as the gateway knows them, so that the account notices crossed thresholds. */
-  allowances: Type.Record(
-    Type.String(),
-    Type.Object({
-      search: Nullable(Type.Integer()),
-      fetch: Nullable(Type.Integer()),
-      spend: Nullable(Micros),
-    }),
-  ),
-});
-export interface UsageReport extends Static<typeof UsageReport> {
-  keys: Record<string, UsageByCategory>;
-}
 
 /** What a holder of a key's monthly quota used, keeps and needs. A holder is a gateway or a job. */
 export const LeaseRequest = Type.Object({
@@ -224,6 +198,7 @@ export type LeaseReply = Static<typeof LeaseReply>;
 export const AllowanceUse = Type.Object({
   settled: Type.Object({ search: Type.Integer(), fetch: Type.Integer(), spend_micros: Micros }),
   reserved: Type.Object({ search: Type.Integer(), fetch: Type.Integer(), spend_micros: Micros }),
+  events: Type.Array(ThresholdEvent),
 });
 export type AllowanceUse = Static<typeof AllowanceUse>;
 
@@ -263,15 +238,11 @@ export const accountKey = (customer: string, project?: string, prefix?: string):
 
 /** One actor for each customer, project and API key. */
 export const Account = contract("account", {
-  /** Of a project. Counts a report in, exactly once, and answers with the month after it. */
-  reportUsage: ask(UsageReport, Totals),
   /** Of a project. Grants requests of a one-second window, by what is limited ("project" or a key's prefix). */
   allotRates: ask(
     Type.Object({ window: Type.Integer(), requests: Type.Record(Type.String(), RateRequest) }),
     Type.Record(Type.String(), Type.Object({ granted: Type.Integer(), remaining: Type.Integer() })),
   ),
-  /** Of a project. */
-  usage: ask(Type.Object({ month: Month }), Totals),
   /** Of an API key. Counts what a holder used of the monthly quotas, exactly once, and grants further units. */
   lease: ask(LeaseRequest, LeaseReply),
   /** Of any account. */
@@ -324,13 +295,36 @@ export const QuotaProject = Type.Object({
 });
 
 export const QuotaEvent = Type.Object({
-  scope: Type.Literal("key"),
-  key: Type.String(),
-  project: Type.String(),
+  scope: Type.Enum(["key", "project", "customer"]),
+  /** With scope key. */
+  key: Nullable(Type.String()),
+  /** With scope key and project. */
+  project: Nullable(Type.String()),
   /** Which allowance: the monthly requests of a category, or spend. */
   allowance: Type.Enum([...QUOTA_CATEGORIES, "spend"]),
   threshold: Type.Integer(),
   crossed_at: Type.String(),
+});
+
+/** GET /v1/keys. */
+export const AccountKeys = Type.Object({
+  keys: Type.Array(
+    Type.Object({
+      prefix: Type.String(),
+      project: Name,
+      label: Nullable(Type.String()),
+      role: Type.Enum([...ROLES]),
+      categories: Nullable(Type.Array(Type.Enum([...QUOTA_CATEGORIES]))),
+      rate_limit_rps: Nullable(Type.Integer()),
+      /** Requests a month; null: no limit. */
+      quotas: Quotas,
+      /** Decimal, in the customer's currency; null: no limit. */
+      spend_cap: Nullable(Type.String()),
+      status: Type.Enum(["active", "revoked"]),
+      created_at: Type.String(),
+      revoked_at: Nullable(Type.String()),
+    }),
+  ),
 });
 
 /** GET /v1/quota. A standard key sees itself; an admin key sees every active key and project of its customer. */

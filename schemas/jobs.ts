@@ -10,9 +10,10 @@
  *   response of what was stored. `batchRoute(kind, …)` is its POST /v1/batch/<kind>.
  */
 import { type Static, Type } from "typebox";
-import { LeaseReply, QUOTA_CATEGORIES, UsageByCategory } from "./accounts.ts";
-import { BillingCategory, Nullable } from "./common.ts";
+import { type Bill, LeaseReply, QUOTA_CATEGORIES } from "./accounts.ts";
+import { Nullable } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
+import { LedgerRow } from "./ledger.ts";
 
 export const MAX_JOB_ITEMS = 50_000;
 export const JOB_KINDS = ["search", "fetch", "filings", "profiles", "company"] as const;
@@ -87,16 +88,6 @@ export const projectJobKey = (project: string, job_id: string): string => `${pro
 /** How long a job stays listed: longer than it can run and be kept together. */
 export const LISTED_MS = 3 * JOB_RETENTION_MS;
 
-/** How one item is billed; the same fields as a gateway's `Bill`. */
-export const ItemBill = Type.Object({
-  category: BillingCategory,
-  ok: Type.Boolean(),
-  bytes: Type.Integer(),
-  paid: Type.Boolean(),
-  cost_micros: Type.Integer(),
-});
-export type ItemBill = Static<typeof ItemBill>;
-
 /**
  * Why an item should be attempted again. `transient`: counts an attempt, and each pause is longer. `blocked`: the standard
  * routes were blocked; once, after a pause to cool down, and then premium routes may be used. `busy`: the domain or the
@@ -113,7 +104,7 @@ export interface AttemptResult {
   readonly answer: unknown;
   /** Null: the item is done. */
   readonly error: string | null;
-  readonly bill: ItemBill;
+  readonly bill: Bill;
   /** Digests of the stored bodies that are read with the answer. */
   readonly body_refs: readonly string[];
   /** Null: the result is final. */
@@ -144,13 +135,8 @@ export const JobSpec = Type.Object({
   project: Type.String(),
   /** The monthly quota that its items count towards; null: none. */
   category: Nullable(Type.Enum([...QUOTA_CATEGORIES])),
-  /** The key whose month the items count towards, and its allowances, so that crossed thresholds are noticed. */
+  /** The key that pays. */
   key_prefix: Type.String(),
-  allowances: Type.Object({
-    search: Nullable(Type.Integer()),
-    fetch: Nullable(Type.Integer()),
-    spend: Nullable(Type.Integer()),
-  }),
   /** The key of the `IdempotencyRecord` that names this job. */
   idempotency_doc: Type.String(),
   callback_url: Nullable(Type.String()),
@@ -169,11 +155,13 @@ export const Callback = Type.Object({
 });
 export type Callback = Static<typeof Callback>;
 
-/** Usage that is sent to the account under one sequence number, so that it counts exactly once. */
-const JobUsageReport = Type.Object({
+const Index = Type.Integer({ minimum: 0 });
+
+/** Rows of the ledger that are written together, under one name: once, however often it is attempted. */
+const JobLedgerBatch = Type.Object({
   sequence: Type.Integer({ minimum: 1 }),
-  month: Type.String(),
-  usage: UsageByCategory,
+  at_ms: Type.Integer(),
+  items: Type.Array(Index),
 });
 
 /** What the account of the key has not acknowledged: units of the monthly quota that items used, that it keeps and needs. */
@@ -216,21 +204,18 @@ export const JobRecord = Type.Object({
   cancel_ms: Nullable(Type.Integer()),
   finished_ms: Nullable(Type.Integer()),
   callback: Nullable(Callback),
-  /** Usage that is in no report yet. */
-  usage: UsageByCategory,
-  /** The report that the account has not acknowledged; null: none. */
-  usage_report: Nullable(JobUsageReport),
-  /** Of the last report. */
-  report_sequence: Type.Integer(),
+  /** Finished items whose rows are in no batch of the ledger yet. */
+  unrecorded: Type.Array(Index),
+  /** The batch that is not known to be stored; null: none. */
+  ledger_batch: Nullable(JobLedgerBatch),
+  /** Of the last batch. */
+  batch_sequence: Type.Integer(),
   /** Null: the key has no quota, or everything is returned. */
   quota: Nullable(JobQuota),
   /** Everything that was ever metered, to be compared with the results. */
   metered: Type.Object({ requests: Type.Integer(), cost_micros: Type.Integer() }),
 });
-export interface JobRecord extends Omit<Static<typeof JobRecord>, "usage" | "usage_report"> {
-  usage: UsageByCategory;
-  usage_report: { sequence: number; month: string; usage: UsageByCategory } | null;
-}
+export type JobRecord = Static<typeof JobRecord>;
 
 /** Inputs in one document: `job_items/<job_id>:<number of the chunk>`. */
 export const CHUNK_ITEMS = 100;
@@ -245,8 +230,8 @@ export interface StoredResult {
   readonly status: "done" | "failed" | "cancelled";
   readonly error: string | null;
   readonly answer: unknown;
-  /** Null: a fault of this service; nothing is billed. */
-  readonly bill: ItemBill | null;
+  /** Its row in the ledger; null: nothing is billed, because this service or the key's allowance failed it. */
+  readonly bill: LedgerRow | null;
   /** Bodies that are read with the answer; the job keeps them alive as long as this is stored. */
   readonly body_refs: readonly string[];
 }
@@ -269,15 +254,13 @@ export const resultKey = numbered;
 /** The range of all documents of a job in `job_items` and `job_results`. */
 export const jobRange = (job_id: string): readonly [from: string, to: string] => [`${job_id}:`, `${job_id};`];
 
-const Index = Type.Integer({ minimum: 0 });
-
 /** How an attempt ended, as the job hears of it. The result is stored by then. */
 export const AttemptOutcome = Type.Union([
   Type.Object({
     kind: Type.Literal("final"),
     index: Index,
     status: Type.Enum(["done", "failed"]),
-    bill: Nullable(ItemBill),
+    bill: Nullable(LedgerRow),
   }),
   Type.Object({
     kind: Type.Literal("retry"),
@@ -311,7 +294,8 @@ export const Job = contract(
     itemsLoaded: tell(Type.Object({ problem: Nullable(Type.String()) })),
     sharesGranted: tell(Type.Object({ window: Nullable(Type.Integer()) })),
     attemptFinished: tell(AttemptOutcome),
-    usageReported: tell(Type.Object({ sequence: Nullable(Type.Integer()) })),
+    /** Null: the store did not answer. */
+    rowsWritten: tell(Type.Object({ sequence: Nullable(Type.Integer()) })),
     payerRead: tell(
       Type.Object({
         /** Null: it could not be read. */

@@ -1,7 +1,7 @@
 /**
  * The account actor: one for each customer, project and API key. It grants units of a key's monthly quotas to gateways and
- * jobs (quota.ts), reserves and settles money (budget.ts), grants shares of one-second windows (allocation.ts), and adds a
- * project's usage up (usage.ts). It refuses by arithmetic only: each message brings the limit, as its sender read it
+ * jobs (quota.ts), reserves and settles money (budget.ts), records crossed thresholds (thresholds.ts), and grants shares of
+ * one-second windows (allocation.ts). What was used is in the ledger, not here (usage-totals.actor.ts). It refuses by arithmetic only: each message brings the limit, as its sender read it
  * from the documents of keys, projects and customers (keys.ts).
  */
 import { actor, type Turn } from "../../cluster/actor.ts";
@@ -11,26 +11,21 @@ import {
   type LeaseReply,
   monthOf,
   type ReserveReply,
-  type Totals,
+  QUOTA_CATEGORIES,
+  type ThresholdEvent,
 } from "../../schemas/accounts.ts";
 import { allotRates, type Windows } from "./allocation.ts";
 import { type Budget, lapse, NOTHING_SPENT, reserve, reservedMicros, settle } from "./budget.ts";
 import { lapseHolders, lease, NOTHING_USED, type Quota, reservedUnits } from "./quota.ts";
-import { addUsageReport, EMPTY_MONTH, type Month } from "./usage.ts";
+import { withCrossings } from "./thresholds.ts";
 
+/** A few kilobytes, and never more than a few hundred: what grows has a bound where it is kept. */
 export interface AccountSnapshot {
-  /** By "2026-11". */
-  readonly months: Readonly<Record<string, Month>>;
-  readonly gateways: Readonly<Record<string, Gateway>>;
   /** By "2026-11". */
   readonly quotas: Readonly<Record<string, Quota>>;
   readonly budget: Budget;
-}
-
-interface Gateway {
-  /** Of the last report counted, so that none counts twice. */
-  readonly sequence: number;
-  readonly at_ms: number;
+  /** By "2026-11": at most one for each allowance and threshold. */
+  readonly events: Readonly<Record<string, readonly ThresholdEvent[]>>;
 }
 
 interface State {
@@ -41,41 +36,19 @@ interface State {
 
 /** This month, and the previous one for late reports and readers. */
 const MAX_MONTHS = 2;
-/** A gateway repeats a report within minutes or never. */
-const GATEWAY_RETENTION_MS = 24 * 60 * 60_000;
-
 type AccountTurn = Turn<State, typeof Account.own>;
 
 export const accountActor = () =>
   actor(Account)<State, AccountSnapshot>({
     persist: (state) => state.snapshot,
     activate: (snapshot) => ({
-      snapshot: { months: {}, gateways: {}, quotas: {}, budget: NOTHING_SPENT, ...snapshot },
+      snapshot: { quotas: {}, budget: NOTHING_SPENT, events: {}, ...snapshot },
       windows: new Map(),
     }),
     passivate_after_ms: 10 * 60_000,
     on: {
-      reportUsage(turn, report) {
-        const { months, gateways } = turn.state.snapshot;
-        if (report.sequence <= (gateways[report.gateway]?.sequence ?? 0)) return totals(turn, report.month);
-        const month = addUsageReport(months[report.month] ?? EMPTY_MONTH, report, turn.now_ms);
-        turn.state.snapshot = {
-          ...turn.state.snapshot,
-          months: newest({ ...months, [report.month]: month }),
-          gateways: {
-            ...Object.fromEntries(
-              Object.entries(gateways).filter(([, { at_ms }]) => turn.now_ms - at_ms < GATEWAY_RETENTION_MS),
-            ),
-            [report.gateway]: { sequence: report.sequence, at_ms: turn.now_ms },
-          },
-        };
-        return totals(turn, report.month);
-      },
-
       allotRates: (turn, { window, requests }) =>
         allotRates(turn.state.windows, window, requests, turn.now_ms),
-
-      usage: (turn, { month }) => totals(turn, month),
 
       lease(turn, request): LeaseReply {
         const { quotas } = turn.state.snapshot;
@@ -86,6 +59,10 @@ export const accountActor = () =>
             ...turn.state.snapshot,
             quotas: newest({ ...quotas, [request.month]: quota }),
           };
+        for (const category of QUOTA_CATEGORIES) {
+          const counts = [before.settled[category], quota.settled[category]] as const;
+          recordCrossings(turn, request.month, category, request.limits[category], counts);
+        }
         return reply;
       },
 
@@ -96,8 +73,16 @@ export const accountActor = () =>
       },
 
       settle(turn, settlement) {
-        changeBudget(turn, settle(lapse(turn.state.snapshot.budget, turn.now_ms), settlement));
-        return { spent_micros: turn.state.snapshot.budget.spent[monthOf(turn.now_ms)] ?? 0 };
+        const { budget: before } = turn.state.snapshot;
+        const reservation = before.reservations[settlement.id] ?? before.lapsed[settlement.id];
+        const budget = settle(lapse(before, turn.now_ms), settlement);
+        changeBudget(turn, budget);
+        if (reservation) {
+          const { month, limit_micros } = reservation;
+          const counts = [before.spent[month] ?? 0, budget.spent[month] ?? 0] as const;
+          recordCrossings(turn, month, "spend", limit_micros, counts);
+        }
+        return { spent_micros: budget.spent[monthOf(turn.now_ms)] ?? 0 };
       },
 
       allowances(turn, { month }): AllowanceUse {
@@ -107,6 +92,7 @@ export const accountActor = () =>
         return {
           settled: { ...quota.settled, spend_micros: budget.spent[month] ?? 0 },
           reserved: { ...reservedUnits(quota), spend_micros: reservedMicros(budget, month) },
+          events: [...(turn.state.snapshot.events[month] ?? [])],
         };
       },
     },
@@ -124,7 +110,16 @@ const newest = <T>(months: Readonly<Record<string, T>>): Record<string, T> =>
       .slice(0, MAX_MONTHS),
   );
 
-function totals({ state }: AccountTurn, month: string): Totals {
-  const { keys, events, refreshed_at_ms } = state.snapshot.months[month] ?? EMPTY_MONTH;
-  return { month, keys: { ...keys }, events: [...events], refreshed_at_ms };
+function recordCrossings(
+  turn: AccountTurn,
+  month: string,
+  allowance: ThresholdEvent["allowance"],
+  limit: number | null,
+  counts: readonly [previous: number, next: number],
+): void {
+  const { events } = turn.state.snapshot;
+  const before = events[month] ?? [];
+  const after = withCrossings(before, allowance, limit, counts, turn.now_ms);
+  if (after !== before)
+    turn.state.snapshot = { ...turn.state.snapshot, events: newest({ ...events, [month]: after }) };
 }

@@ -22,6 +22,8 @@ interface Reservation {
   /** The month it was reserved in pays. */
   readonly month: string;
   readonly expires_ms: number;
+  /** When it was reserved; null: none. */
+  readonly limit_micros: number | null;
 }
 
 export const NOTHING_SPENT: Budget = { spent: {}, reservations: {}, lapsed: {} };
@@ -60,7 +62,7 @@ export function reserve(
       budget,
       answer: { kind: "refused", remaining_micros: Math.max(0, Math.min(remaining_micros, micros)) },
     };
-  const reservation = { micros, month, expires_ms: now_ms + RESERVATION_TTL_MS };
+  const reservation = { micros, month, expires_ms: now_ms + RESERVATION_TTL_MS, limit_micros };
   const { [id]: _, ...lapsed } = budget.lapsed;
   return {
     budget: { ...budget, lapsed, reservations: { ...budget.reservations, [id]: reservation } },

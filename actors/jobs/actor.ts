@@ -20,7 +20,7 @@ import {
 import { applyLease, leaseUnits, permission, refusalOf, unitsOf } from "./allowance.ts";
 import { applyOutcome, inputCache, runAttempt, sealAttempts } from "./attempt.ts";
 import { recordAttempt } from "./callback.ts";
-import { checkpoint, nextCheckpointMs, reportUsage } from "./checkpoint.ts";
+import { checkpoint, nextCheckpointMs, writeRows } from "./checkpoint.ts";
 import { MAX_IN_FLIGHT, SMALL_ITEMS } from "./fairness.ts";
 import type { Frontier } from "./frontier.ts";
 import type { ItemKind } from "./kind.ts";
@@ -161,12 +161,15 @@ export function jobActor(deps: JobDeps) {
         tick(services, turn);
       },
 
-      usageReported(turn, { sequence }) {
+      rowsWritten(turn, { sequence }) {
         const { state, now_ms } = turn;
-        state.in_progress.delete("reporting_usage");
+        state.in_progress.delete("writing_rows");
+        const batch = state.record?.ledger_batch;
         if (sequence === null) state.retry_at_ms = now_ms + RETRY_MS;
-        else if (state.record?.usage_report?.sequence === sequence)
-          state.record = { ...state.record, usage_report: null };
+        else if (batch?.sequence === sequence) {
+          for (const index of batch.items) state.rows.delete(index);
+          state.record = { ...state.record!, ledger_batch: null };
+        }
         tick(services, turn);
       },
 
@@ -262,7 +265,7 @@ function admit(services: JobServices, turn: JobTurn, frontier: Frontier): void {
     );
   }
   checkpoint(state, frontier, now_ms);
-  reportUsage(turn);
+  writeRows(services, turn);
   wakeAt(turn, Math.min(nextCheckpointMs(state), nextShareMs(state), frontier.nextDueMs()));
 }
 

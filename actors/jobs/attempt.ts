@@ -6,6 +6,8 @@
 import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../../cluster/actor.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
+import type { Bill } from "../../schemas/accounts.ts";
+import { type LedgerRow, NO_DETAIL } from "../../schemas/ledger.ts";
 import { isQueued, progressOf } from "../../schemas/job-states.ts";
 import {
   type AttemptContext,
@@ -64,6 +66,7 @@ export async function runAttempt(
       const empty = { answer: null, bill: null, body_refs: [] };
       return await storeResult(services, attempt, { status: "failed", error: attempt.refusal, ...empty });
     }
+    const began_ms = services.clock.mono();
     const input = await inputOf(services, attempt.job_id, index);
     if (signal.aborted) return { kind: "stopped", index };
     const { retry, ...result } = await services.kinds.get(spec.kind)!.run(ask, input, contextOf(attempt));
@@ -73,7 +76,8 @@ export async function runAttempt(
     const next = nextStep(item, retry, services.clock.now() - spec.created_ms, services.random.next());
     if (next.kind === "retry") return { ...next, index };
     const status = result.error === null ? "done" : "failed";
-    return await storeResult(services, attempt, { status, ...result });
+    const bill = rowOf(services, attempt, input, result.bill, began_ms);
+    return await storeResult(services, attempt, { status, ...result, bill });
   } catch (problem) {
     if (signal.aborted) return { kind: "stopped", index };
     return outcomeOfFailure(services, attempt, problem);
@@ -88,6 +92,30 @@ const contextOf = ({ job_id, spec, item, signal }: ItemAttempt): AttemptContext 
   attempts: item.attempts,
   may_pay: mayPay(item),
   signal,
+});
+
+/** The item's row in the ledger: written with its result, so that neither is without the other. */
+const rowOf = (
+  { clock }: JobServices,
+  { job_id, spec, item }: ItemAttempt,
+  input: Input,
+  { category, ok, bytes, paid, cost_micros, detail }: Bill,
+  began_ms: number,
+): LedgerRow => ({
+  request_id: `${job_id}:${item.index}`,
+  at_ms: Math.floor(clock.now()),
+  project: spec.project,
+  key: spec.key_prefix,
+  category,
+  ok,
+  cached: category.endsWith("_cached"),
+  bytes,
+  paid,
+  cost_micros,
+  latency_ms: Math.round(clock.mono() - began_ms),
+  ...NO_DETAIL,
+  ...detail,
+  project_ref: typeof input["project_ref"] === "string" ? input["project_ref"] : null,
 });
 
 async function inputOf({ documents, inputs }: JobServices, job_id: string, index: number): Promise<Input> {

@@ -1,32 +1,42 @@
 /**
- * How a job's progress gets into its record, and what it used into the project's account. A checkpoint writes the state
- * of every item, the counts and the usage together, at most every 500 ms: the record is always true in itself, and results
- * may be that much ahead of it. Usage is sealed into reports with a sequence number, one at a time, so that the account
- * counts each report exactly once, however often it is sent.
+ * How a job's progress gets into its record, and the rows of its items into the ledger. A checkpoint writes the state of
+ * every item, the counts and which items have no row yet, together, at most every 500 ms: the record is always true in
+ * itself, and results may be that much ahead of it. Rows are sealed into batches with a sequence number, one at a time; a batch
+ * is one document that is inserted once, with rows that the results hold, so that no crash loses or doubles one.
  */
-import { Account, accountKey, monthOf } from "../../schemas/accounts.ts";
-import type { ItemBill, JobRecord } from "../../schemas/jobs.ts";
+import {
+  batchKey,
+  LEDGER_RETENTION_MS,
+  type LedgerBatch,
+  type LedgerRow,
+  newBatchTag,
+  UsageTotals,
+} from "../../schemas/ledger.ts";
+import { type JobRecord, resultKey, type StoredResult } from "../../schemas/jobs.ts";
 import type { Frontier } from "./frontier.ts";
-import { type JobState, type JobTurn, NO_QUOTA, startTask } from "./state.ts";
-import { addBill, hasUsage } from "./usage.ts";
+import { type JobServices, type JobState, type JobTurn, NO_QUOTA, startTask } from "./state.ts";
 
 /** How far the record may be behind the results. */
 export const CHECKPOINT_MS = 500;
-/** Usage is sealed this often while the job runs. */
-const REPORT_MS = 2_000;
-const REPORT_TIMEOUT_MS = 10_000;
+/** Rows are sealed this often while the job runs. */
+const SEAL_MS = 2_000;
+/** Rows in one batch: a few hundred kilobytes. */
+const MAX_BATCH_ROWS = 1_000;
+/** Results read at once, each perhaps a few megabytes, when a crash has lost the rows in memory. */
+const RESULTS_AT_ONCE = 50;
 
 /** Writes the progress into the record if it changed and the last checkpoint is old enough. */
 export function checkpoint(state: JobState, frontier: Frontier, now_ms: number): void {
   if (!state.is_dirty || now_ms < state.checkpoint_ms + CHECKPOINT_MS) return;
   writeProgress(state, frontier, now_ms);
-  if (now_ms >= state.usage_sealed_ms + REPORT_MS) sealUsage(state, now_ms);
+  const isFull = state.record!.unrecorded.length >= MAX_BATCH_ROWS;
+  if (isFull || now_ms >= state.rows_sealed_ms + SEAL_MS) sealRows(state, now_ms);
 }
 
-/** The last one: whatever the time, and its usage is sealed too. */
+/** The last one: whatever the time, and its rows are sealed too. */
 export function finalCheckpoint(state: JobState, frontier: Frontier, now_ms: number): void {
   writeProgress(state, frontier, now_ms);
-  sealUsage(state, now_ms);
+  sealRows(state, now_ms);
 }
 
 /** When the next checkpoint is due; Infinity: nothing changed. */
@@ -34,6 +44,7 @@ export const nextCheckpointMs = ({ is_dirty, checkpoint_ms }: JobState): number 
   is_dirty ? checkpoint_ms + CHECKPOINT_MS : Infinity;
 
 export function writeProgress(state: JobState, frontier: Frontier, now_ms: number): void {
+  for (const bill of state.bills) state.rows.set(indexOf(bill), bill);
   state.record = {
     ...withBills(state.record!, state.bills),
     quota: withUsed(state, state.bills.length),
@@ -55,49 +66,63 @@ function withUsed({ record, payer }: JobState, items: number): JobRecord["quota"
 }
 
 /** A record with these bills counted in. */
-export function withBills(record: JobRecord, bills: readonly ItemBill[]): JobRecord {
-  let { usage } = record;
+export function withBills(record: JobRecord, bills: readonly LedgerRow[]): JobRecord {
+  if (bills.length === 0) return record;
   let { requests, cost_micros } = record.metered;
   for (const bill of bills) {
-    usage = addBill(usage, bill);
     requests++;
     cost_micros += bill.cost_micros;
   }
-  return { ...record, usage, metered: { requests, cost_micros } };
+  const unrecorded = [...record.unrecorded, ...bills.map(indexOf)];
+  return { ...record, unrecorded, metered: { requests, cost_micros } };
 }
 
-/** Moves the usage into a report, unless the account has not acknowledged the previous one. */
-export function sealUsage(state: JobState, now_ms: number): void {
+/** The request id of an item ends with its index. */
+const indexOf = ({ request_id }: LedgerRow): number =>
+  Number(request_id.slice(request_id.lastIndexOf(":") + 1));
+
+/** Moves rows into a batch, unless the previous one is not stored yet. */
+export function sealRows(state: JobState, now_ms: number): void {
   const record = state.record!;
-  if (record.usage_report !== null || !hasUsage(record.usage)) return;
-  state.usage_sealed_ms = now_ms;
-  const sequence = record.report_sequence + 1;
+  if (record.ledger_batch !== null || record.unrecorded.length === 0) return;
+  state.rows_sealed_ms = now_ms;
+  const sequence = record.batch_sequence + 1;
+  const items = record.unrecorded.slice(0, MAX_BATCH_ROWS);
   state.record = {
     ...record,
-    report_sequence: sequence,
-    usage_report: { sequence, month: monthOf(now_ms), usage: record.usage },
-    usage: {},
+    batch_sequence: sequence,
+    ledger_batch: { sequence, at_ms: Math.floor(now_ms), items },
+    unrecorded: record.unrecorded.slice(items.length),
   };
 }
 
-/** Sends the sealed report, if there is one, to the project's account. */
-export function reportUsage(turn: JobTurn): void {
+/** Writes the sealed batch, if there is one, into the ledger. */
+export function writeRows({ documents }: JobServices, turn: JobTurn): void {
   const { key, state } = turn;
-  const { usage_report: report, spec } = state.record!;
-  if (report === null || !startTask(turn, "reporting_usage")) return;
-  const { sequence, month, usage } = report;
-  const message = {
-    gateway: `job:${key}`,
-    sequence,
-    month,
-    keys: { [spec.key_prefix]: usage },
-    allowances: { [spec.key_prefix]: spec.allowances },
-  };
-  const options = { timeout_ms: REPORT_TIMEOUT_MS, idempotency_id: `${key}:${sequence}` };
-  turn.pipeToSelf("usageReported", (ask) =>
-    ask(Account, accountKey(spec.customer, spec.project), "reportUsage", message, options).then(
-      () => ({ sequence }),
-      () => ({ sequence: null }),
-    ),
-  );
+  const { ledger_batch: batch, spec } = state.record!;
+  if (batch === null || !startTask(turn, "writing_rows")) return;
+  const { sequence, at_ms, items } = batch;
+  const known = items.map((index) => state.rows.get(index) ?? null);
+  const name = batchKey(spec.customer, at_ms, `job-${key}-${sequence}`);
+  const options = { tag: newBatchTag(spec.customer), expires_at_ms: at_ms + LEDGER_RETENTION_MS };
+  turn.pipeToSelf("rowsWritten", async (ask) => {
+    try {
+      const rows = [...known];
+      const missing = [...rows.keys()].filter((n) => rows[n] === null);
+      for (let at = 0; at < missing.length; at += RESULTS_AT_ONCE) {
+        const some = missing.slice(at, at + RESULTS_AT_ONCE);
+        const keys = some.map((n) => resultKey(key, items[n]!));
+        const results = await documents.getMany("job_results", keys);
+        for (const [n, at_row] of some.entries())
+          rows[at_row] = (results[n]?.value as StoredResult | undefined)?.bill ?? null;
+      }
+      const stored: LedgerBatch = { rows: rows.filter((row) => row !== null) };
+      // False: an earlier attempt has stored it.
+      await documents.put("ledger", name, stored, 0, options);
+      void ask(UsageTotals, spec.customer, "written", null).catch(() => {});
+      return { sequence };
+    } catch {
+      return { sequence: null };
+    }
+  });
 }

@@ -15,7 +15,10 @@ export interface InvariantReport {
 /** `results`: all results of the job, by the index of the item. */
 export function checkInvariants(
   job: JobRecord,
-  results: ReadonlyMap<number, Pick<StoredResult, "status" | "bill">>,
+  results: ReadonlyMap<
+    number,
+    Pick<StoredResult, "status"> & { readonly bill: { readonly cost_micros: number } | null }
+  >,
 ): InvariantReport {
   const problems: string[] = [];
   const { counts, spec } = job;

@@ -6,11 +6,11 @@
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { CANCELLED, decodeStates, DONE, FAILED, isQueued, type States } from "../../schemas/job-states.ts";
+import type { LedgerRow } from "../../schemas/ledger.ts";
 import {
   type Chunk,
   CHUNK_ITEMS,
   chunkKey,
-  type ItemBill,
   type JobRecord,
   resultKey,
   type StoredResult,
@@ -68,8 +68,8 @@ async function applyResults(
   job_id: string,
   states: States,
   in_flight: readonly number[],
-): Promise<readonly ItemBill[]> {
-  const bills: ItemBill[] = [];
+): Promise<readonly LedgerRow[]> {
+  const bills: LedgerRow[] = [];
   for (let at = 0; at < in_flight.length; at += RESULTS_AT_ONCE) {
     const batch = in_flight.slice(at, at + RESULTS_AT_ONCE);
     const results = await documents.getMany(

@@ -1,5 +1,5 @@
 /**
- * What follows a job's last item: the end is recorded in one write, the last usage is reported, the callback is
+ * What follows a job's last item: the end is recorded in one write, the last rows go into the ledger, the callback is
  * delivered, and 30 days later the job is purged: results, inputs, the claim of its idempotency key and its record, in
  * this order, so that a crash in between only repeats the rest.
  */
@@ -15,7 +15,7 @@ import {
 import { returnUnits } from "./allowance.ts";
 import { bodyHolder } from "./attempt.ts";
 import { beginAttempt, closeInterrupted, deliverCallback } from "./callback.ts";
-import { finalCheckpoint, reportUsage, sealUsage } from "./checkpoint.ts";
+import { finalCheckpoint, sealRows, writeRows } from "./checkpoint.ts";
 import type { Frontier } from "./frontier.ts";
 import { yieldToEventLoop } from "./load.ts";
 import { type JobServices, type JobTurn, startTask } from "./state.ts";
@@ -47,12 +47,12 @@ export function finish(
 /** What a finished job still has to do now. */
 export function finishUp(services: JobServices, turn: JobTurn): void {
   const { state, now_ms } = turn;
-  sealUsage(state, now_ms);
-  reportUsage(turn);
+  sealRows(state, now_ms);
+  writeRows(services, turn);
   returnUnits(turn);
-  const { callback, finished_ms, usage_report, quota } = state.record!;
+  const { callback, finished_ms, ledger_batch, quota } = state.record!;
   if (callback?.next_ms != null && now_ms >= callback.next_ms) startCallback(services, turn);
-  if (usage_report === null && quota === null && now_ms >= finished_ms! + JOB_RETENTION_MS)
+  if (ledger_batch === null && quota === null && now_ms >= finished_ms! + JOB_RETENTION_MS)
     startPurge(services, turn);
 }
 

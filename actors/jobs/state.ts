@@ -13,7 +13,6 @@ import type { Egress } from "../../cluster/ports/egress.ts";
 import type { Random } from "../../cluster/ports/random.ts";
 import {
   type Chunk,
-  type ItemBill,
   type Job,
   JOB_RETENTION_MS,
   type JobKind,
@@ -21,11 +20,11 @@ import {
   type JobRecord,
   type JobSpec,
 } from "../../schemas/jobs.ts";
+import type { LedgerRow } from "../../schemas/ledger.ts";
 import { countsOf, encodeStates, newStates } from "../../schemas/job-states.ts";
 import type { Customer, Key } from "../../schemas/accounts.ts";
 import type { Frontier } from "./frontier.ts";
 import type { ItemKind } from "./kind.ts";
-import { hasUsage } from "./usage.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 
@@ -57,7 +56,7 @@ export type BackgroundTask =
   | "checking_claim"
   | "loading"
   | "requesting_share"
-  | "reporting_usage"
+  | "writing_rows"
   | "reading_payer"
   | "leasing_units"
   | "sealing"
@@ -68,7 +67,7 @@ export type BackgroundTask =
 export interface LoadedItems {
   readonly frontier: Frontier;
   /** Of items that finished after the last checkpoint. */
-  readonly bills: readonly ItemBill[];
+  readonly bills: readonly LedgerRow[];
   /** Whether the states differ from the stored ones. */
   readonly is_dirty: boolean;
 }
@@ -92,9 +91,11 @@ export interface JobState {
   /** Whether the frontier changed since the last checkpoint. */
   is_dirty: boolean;
   checkpoint_ms: number;
-  usage_sealed_ms: number;
+  rows_sealed_ms: number;
   /** Of items that finished since the last checkpoint. */
-  bills: ItemBill[];
+  bills: LedgerRow[];
+  /** Rows that are not known to be in the ledger, by item; after a crash they are read from the results. */
+  readonly rows: Map<number, LedgerRow>;
   /** What was read of the key; null: nothing yet. */
   payer: {
     readonly status: "active" | "paused" | "revoked";
@@ -142,8 +143,9 @@ export function newState(record: JobRecord | null): JobState {
     is_first_run: false,
     is_dirty: false,
     checkpoint_ms: 0,
-    usage_sealed_ms: 0,
+    rows_sealed_ms: 0,
     bills: [],
+    rows: new Map(),
     payer: null,
     payer_read_ms: -Infinity,
     units: 0,
@@ -170,9 +172,9 @@ export function newRecord(spec: JobSpec): JobRecord {
     cancel_ms: null,
     finished_ms: null,
     callback: null,
-    usage: {},
-    usage_report: null,
-    report_sequence: 0,
+    unrecorded: [],
+    ledger_batch: null,
+    batch_sequence: 0,
     quota: null,
     metered: { requests: 0, cost_micros: 0 },
   };
@@ -180,10 +182,10 @@ export function newRecord(spec: JobSpec): JobRecord {
 
 /** When the job must be awake next. A job that runs is always due, so that its next owner goes on with it. */
 export function reminderAt(record: JobRecord): number {
-  const { phase, spec, updated_ms, finished_ms, callback, usage_report, usage, quota } = record;
+  const { phase, spec, updated_ms, finished_ms, callback, ledger_batch, unrecorded, quota } = record;
   if (phase === "creating") return spec.created_ms + CREATION_TIMEOUT_MS;
   if (finished_ms === null) return spec.created_ms;
-  if (usage_report !== null || hasUsage(usage) || quota !== null) return updated_ms;
+  if (ledger_batch !== null || unrecorded.length > 0 || quota !== null) return updated_ms;
   return callback?.next_ms ?? finished_ms + JOB_RETENTION_MS;
 }
 

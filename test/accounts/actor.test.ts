@@ -1,124 +1,59 @@
-/** The account actor: counts every usage report exactly once, whatever arrives in whatever order. */
-import fc from "fast-check";
+/** The account actor: crossed thresholds, and that nothing it keeps or answers grows with its traffic. */
 import { describe, expect, test } from "vitest";
-import { accountActor } from "../../actors/accounts/actor.ts";
-import { crossings } from "../../actors/accounts/usage.ts";
-import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { type AccountSnapshot, accountActor } from "../../actors/accounts/actor.ts";
+import { lease, MAX_HOLDERS, NOTHING_USED, type Quota } from "../../actors/accounts/quota.ts";
+import { crossings } from "../../actors/accounts/thresholds.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import { Account, type UsageReport, type Usage } from "../../schemas/accounts.ts";
-import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
+import { Account, accountKey, type Counts, type LeaseRequest } from "../../schemas/accounts.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
-const used = (requests: number, cost_micros = 0): Usage => ({
-  requests,
-  succeeded: requests,
-  bytes: 0,
-  bytes_ok: 0,
-  paid_bytes: 0,
-  paid_bytes_ok: 0,
-  cost_micros,
-  cost_ok_micros: cost_micros,
-});
-const report = (
-  gateway: string,
-  sequence: number,
-  requests: number,
-  more: Partial<UsageReport> = {},
-): UsageReport => ({
-  gateway,
+const MONTH = { month: "2026-11" };
+const fetches = (fetch: number): Counts => ({ search: 0, fetch });
+const report = (holder: string, sequence: number, more: Partial<LeaseRequest> = {}): LeaseRequest => ({
+  holder,
   sequence,
-  month: "2026-11",
-  keys: { sk_1234567: { fetch_own: used(requests) } },
-  allowances: {},
+  ...MONTH,
+  limits: { search: null, fetch: 1_000_000 },
+  used: fetches(0),
+  held: fetches(0),
+  requested: fetches(0),
+  prefetch: fetches(0),
+  is_final: false,
   ...more,
 });
 
-const costs = (requests: number, cost: number) => ({ sk_1234567: { fetch_paid: used(requests, cost) } });
-
-function project({ clock = virtualClock(NOW_MS), documents = memoryDocuments() } = {}) {
+function accounts() {
+  const clock = virtualClock(NOW_MS);
+  const documents = memoryDocuments();
   const { ask } = embedded([accountActor()], {
     clock,
     documents,
     random: seededRandom(1),
     ...silentTelemetry(),
   });
-  const total = async (month = "2026-11") =>
-    (await ask(Account, "default", "usage", { month })).keys["sk_1234567"]?.fetch_own?.requests ?? 0;
-  return {
-    clock,
-    documents,
-    total,
-    reportUsage: (message: UsageReport) => ask(Account, "default", "reportUsage", message),
-    ask,
-  };
+  return { clock, documents, ask };
 }
 
-describe("a project's account", () => {
-  test("adds what gateways report, and answers with the month", async () => {
-    const { reportUsage, total } = project();
-    await reportUsage(report("a", 1, 3));
-    expect((await reportUsage(report("b", 1, 4))).keys).toEqual({ sk_1234567: { fetch_own: used(7) } });
-    expect(await total()).toBe(7);
-  });
-
-  test("remembers across nodes, also which reports it has counted", async () => {
-    const { reportUsage, clock, documents } = project();
-    await reportUsage(report("a", 1, 3));
-    const other_node = project({ clock, documents });
-    await other_node.reportUsage(report("a", 1, 3));
-    expect(await other_node.total()).toBe(3);
-  });
-
-  test("keeps two months apart", async () => {
-    const { reportUsage, total } = project();
-    for (const [sequence, month] of ["2026-10", "2026-11", "2026-12"].entries())
-      await reportUsage(report("a", sequence + 1, sequence + 1, { month }));
-    expect([await total("2026-10"), await total("2026-11"), await total("2026-12")]).toEqual([0, 2, 3]);
-  });
-
-  test("forgets gateways that have not reported for a day", async () => {
-    const { reportUsage, clock, documents } = project();
-    await reportUsage(report("old", 1, 1));
-    await clock.advance(25 * 3_600_000);
-    await reportUsage(report("new", 1, 1));
-    const snapshot = (await documents.get("account", "default"))?.value as any;
-    expect(Object.keys(snapshot.gateways)).toEqual(["new"]);
-  });
-
-  test("counts each report exactly once, however often gateways repeat it", async () => {
-    const stories = fc.array(
-      fc.record({
-        gateway: fc.constantFrom("a", "b"),
-        requests: fc.integer({ min: 1, max: 9 }),
-        repeats: fc.integer({ min: 0, max: 3 }),
-      }),
-      { maxLength: 20 },
-    );
-    await fc.assert(
-      fc.asyncProperty(stories, async (story) => {
-        const { reportUsage, total } = project();
-        const sequences: Record<string, number> = { a: 0, b: 0 };
-        let expected = 0;
-        for (const { gateway, requests, repeats } of story) {
-          sequences[gateway]!++;
-          expected += requests;
-          for (let again = 0; again <= repeats; again++)
-            await reportUsage(report(gateway, sequences[gateway]!, requests));
-        }
-        expect(await total()).toBe(expected);
-      }),
-      { numRuns: 50 },
-    );
-  });
-
-  test("records once that a threshold of an allowance is crossed", async () => {
-    const { reportUsage } = project();
-    const allowances = { sk_1234567: { search: null, fetch: 10, spend: 1_000 } };
-    await reportUsage(report("a", 1, 0, { allowances, keys: costs(4, 100) }));
-    await reportUsage(report("a", 2, 0, { allowances, keys: costs(1, 100) }));
-    const { events } = await reportUsage(report("a", 3, 0, { allowances, keys: costs(6, 700) }));
+describe("a crossed threshold", () => {
+  test("is recorded once for each allowance", async () => {
+    const { ask } = accounts();
+    const limits = { search: null, fetch: 10 };
+    const use = (sequence: number, units: number) =>
+      ask(Account, "a", "lease", report("g", sequence, { limits, used: fetches(units), held: fetches(20) }));
+    for (const [sequence, units] of [0, 4, 1, 6].entries()) await use(sequence + 1, units);
+    for (const [id, micros] of [
+      ["a", 200],
+      ["b", 700],
+    ] as const) {
+      await ask(Account, "a", "reserve", { id, micros, limit_micros: 1_000 });
+      await ask(Account, "a", "settle", { id, micros });
+      await ask(Account, "a", "settle", { id, micros });
+    }
+    const { events } = await ask(Account, "a", "allowances", MONTH);
     expect(events.map(({ allowance, threshold }) => [allowance, threshold])).toEqual([
       ["fetch", 50],
       ["fetch", 80],
@@ -140,5 +75,89 @@ describe("a project's account", () => {
     [1, 0, 1, [50, 80, 100]],
   ])("of a limit of %s from %i to %i: %j", (limit, before, after, shares) => {
     expect(crossings(limit, before, after)).toEqual(shares);
+  });
+});
+
+/** Everything an account keeps that could grow: its bound, and what happens at it. */
+const BOUNDS: Record<
+  string,
+  { readonly most: number; readonly at_it: string; readonly of: keyof AccountSnapshot }
+> = {
+  "months of quotas": { of: "quotas", most: 2, at_it: "the oldest month is forgotten" },
+  "months of events": { of: "events", most: 2, at_it: "the oldest month is forgotten" },
+  "reservations, lapsed ones and months of spend": {
+    of: "budget",
+    most: 3,
+    at_it: "a reservation is refused; the oldest lapsed one is forgotten",
+  },
+};
+
+describe("nothing grows with traffic", () => {
+  test("the table lists every field that is stored", async () => {
+    const { ask, documents } = accounts();
+    await ask(Account, "a", "lease", report("g", 1, { requested: fetches(1) }));
+    const stored = (await documents.get("account", "a"))!.value as AccountSnapshot;
+    expect(Object.keys(stored).toSorted()).toEqual(
+      Object.values(BOUNDS)
+        .map(({ of }) => of)
+        .toSorted(),
+    );
+    for (const { of, most } of Object.values(BOUNDS))
+      expect(Object.keys(stored[of]).length).toBeLessThanOrEqual(most);
+  });
+
+  test("200,000 jobs of one key, eight at a time, leave only its live holders", () => {
+    let quota: Quota = NOTHING_USED;
+    let now_ms = NOW_MS;
+    const ask = (request: LeaseRequest) => {
+      const answered = lease(quota, request, now_ms);
+      ({ quota } = answered);
+      return answered.reply;
+    };
+    let most = 0;
+    for (let job = 0; job < 200_000; job++) {
+      now_ms += 1;
+      ask(report(`job:${job}`, 1, { requested: fetches(3) }));
+      if (job >= 8) ask(report(`job:${job - 8}`, 2, { used: fetches(3), is_final: true }));
+      most = Math.max(most, Object.keys(quota.holders).length);
+    }
+    expect(most).toBe(8);
+    expect(quota.settled.fetch).toBe(3 * (200_000 - 8));
+  });
+
+  test("more holders at once than the bound are granted nothing", () => {
+    let quota: Quota = NOTHING_USED;
+    const grants = Array.from({ length: MAX_HOLDERS + 5 }, (_, n) => {
+      const answered = lease(quota, report(`job:${n}`, 1, { requested: fetches(1) }), NOW_MS);
+      ({ quota } = answered);
+      return answered.reply.granted.fetch;
+    });
+    expect(grants.filter((units) => units === 0)).toHaveLength(5);
+    expect(Object.keys(quota.holders)).toHaveLength(MAX_HOLDERS);
+  });
+
+  test("2,000 keys have 2,000 small documents, and none of them or of their project is larger for the others", async () => {
+    const { ask, documents } = accounts();
+    const spend = async (account: string, id: string) => {
+      await ask(Account, account, "reserve", { id, micros: 5, limit_micros: null });
+      await ask(Account, account, "settle", { id, micros: 5 });
+    };
+    for (let n = 0; n < 2_000; n++) {
+      const prefix = `sk_${String(n).padStart(7, "0")}`;
+      const key = accountKey("default", "default", prefix);
+      await ask(Account, key, "lease", report("g", 1, { requested: fetches(2) }));
+      await ask(Account, key, "lease", report("g", 2, { used: fetches(2) }));
+      for (const account of [key, accountKey("default", "default"), "default"]) await spend(account, `${n}`);
+    }
+    const sizes: number[] = [];
+    for (let from = ""; ;) {
+      const page = await documents.list("account", { from, limit: 1_000 });
+      sizes.push(...page.map(({ value }) => JSON.stringify(value).length));
+      if (page.length < 1_000) break;
+      from = `${page.at(-1)!.key}\0`;
+    }
+    expect(sizes).toHaveLength(2_002);
+    expect(Math.max(...sizes)).toBeLessThan(1_000);
+    expect((await ask(Account, "default", "allowances", MONTH)).settled.spend_micros).toBe(10_000);
   });
 });

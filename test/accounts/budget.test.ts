@@ -178,22 +178,3 @@ test("is stored with the account: another node knows what is reserved and what w
   expect(await node()(Account, "default", "settle", { id: "a", micros: 50 })).toEqual({ spent_micros: 50 });
   expect(await node()(Account, "default", "settle", { id: "a", micros: 50 })).toEqual({ spent_micros: 50 });
 });
-
-test("is stored beside the month's usage: a write of one keeps the other", async () => {
-  const { ask } = embedded([accountActor()], {
-    clock: virtualClock(NOW_MS),
-    documents: memoryDocuments(),
-    random: seededRandom(1),
-    ...silentTelemetry(),
-  });
-  await ask(Account, "default", "reserve", { id: "a", micros: 60, limit_micros: 100 });
-  await ask(Account, "default", "reportUsage", {
-    gateway: "g",
-    sequence: 1,
-    month: "2026-11",
-    keys: {},
-    allowances: {},
-  });
-  expect(await ask(Account, "default", "settle", { id: "a", micros: 7 })).toEqual({ spent_micros: 7 });
-  expect((await ask(Account, "default", "usage", { month: "2026-11" })).refreshed_at_ms).toBe(NOW_MS);
-});

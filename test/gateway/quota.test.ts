@@ -1,27 +1,20 @@
-/** GET /v1/quota and the metering behind it. */
+/** GET /v1/quota. */
 import { describe, expect, test } from "vitest";
-import { accountActor } from "../../actors/accounts/actor.ts";
-import { createCustomer, createProject, findGrant, prepareAccounts } from "../../actors/accounts/keys.ts";
-import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
-import type { ActorClient } from "../../cluster/actor.ts";
-import { embedded } from "../../cluster/embedded.ts";
-import { Fault } from "../../cluster/ports/fault.ts";
-import { metering } from "../../gateway/metering.ts";
-import { keyQuotas } from "../../gateway/quotas.ts";
+import { createCustomer, createProject } from "../../actors/accounts/keys.ts";
 import { shape } from "../../gateway/validate.ts";
-import { Account, type Bill, Quota } from "../../schemas/accounts.ts";
-import { fetchAnswer, gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";
-import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
+import { Quota } from "../../schemas/accounts.ts";
+import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 
 const quota = shape(Quota);
 const PAGE = { url: "https://example.org/" };
 
 describe("GET /v1/quota", () => {
   test("counts what was used a moment ago", async () => {
-    const { fetch, call, key } = await gatewayHarness({
-      fetch: async () => fetchAnswer({ tier: "proxy", bytes: 10 }, { cost_usd: "0.5" }),
+    const { fetch, call, key, spend } = await gatewayHarness({
+      fetch: async (request) => {
+        await spend(request, 500_000);
+        return fetchAnswer({ tier: "proxy", bytes: 10 }, { cost_usd: "0.5" });
+      },
     });
     const mine = await key({ label: "mine", quotas: { fetch: 10 }, spend_cap_micros: 2_000_000 });
     await fetch(PAGE, { key: mine });
@@ -103,83 +96,5 @@ describe("GET /v1/quota", () => {
     expect([own.customer, own.keys.length, own.project.name]).toEqual([null, 1, "second"]);
     const external = (await call("GET", "/v1/quota", { key: c })).json;
     expect(external.keys[0].spend).toMatchObject({ used: null, currency: "CHF" });
-  });
-});
-
-const bill = (more: Partial<Bill> = {}): Bill => ({
-  category: "fetch_own",
-  ok: true,
-  bytes: 1,
-  paid: false,
-  cost_micros: 0,
-  ...more,
-});
-
-/** Two gateways over the same accounts. */
-async function gateways(broken: { now: boolean } = { now: false }) {
-  const clock = virtualClock(NOON_MS);
-  const documents = memoryDocuments();
-  const telemetry = silentTelemetry();
-  const { metrics, log } = telemetry;
-  const { ask } = embedded([accountActor()], { clock, documents, metrics, log, random: seededRandom(1) });
-  await prepareAccounts(documents, "ak_0123456789abcdefghij", clock.now());
-  const [{ key: id } = { key: "" }] = await documents.list("keys", { limit: 1 });
-  const grant = (await findGrant(documents, id))!;
-  const shaky = ((...given: Parameters<ActorClient>) =>
-    broken.now ? Promise.reject(new Fault("no_answer", "Nobody")) : ask(...given)) as ActorClient;
-  const gateway = (name: string) => {
-    const quotas = keyQuotas({ ask: shaky, clock, log, gateway: name });
-    return metering({ ask: shaky, clock, log, quotas, gateway: name });
-  };
-  const total = async () =>
-    (await ask(Account, "default default", "usage", { month: "2026-11" })).keys[grant.key.prefix]?.fetch_own
-      ?.requests ?? 0;
-  return { clock, ask, one: gateway("one"), two: gateway("two"), total, grant, broken, telemetry };
-}
-
-describe("metering", () => {
-  test("reports about once a second what each gateway counted", async () => {
-    const { clock, one, two, total, grant } = await gateways();
-    const [here, there] = [await one.open(grant), await two.open(grant)];
-    for (let i = 0; i < 3; i++) one.count(here, bill());
-    two.count(there, bill());
-    expect(await total()).toBe(0);
-    await clock.advance(1_000);
-    expect(await total()).toBe(4);
-  });
-
-  test("repeats a report under its number until it is acknowledged, and counts on meanwhile", async () => {
-    const { clock, one, total, grant, broken } = await gateways();
-    const here = await one.open(grant);
-    one.count(here, bill());
-    broken.now = true;
-    await clock.advance(3_000);
-    one.count(here, bill());
-    await clock.advance(3_000);
-    expect(await total()).toBe(0);
-    broken.now = false;
-    await clock.advance(1_000);
-    expect(await total()).toBe(2);
-  });
-
-  test("reports what an old month owes as the old month's", async () => {
-    const { clock, one, total, grant } = await gateways();
-    const here = await one.open(grant);
-    one.count(here, bill());
-    one.turn(here, Date.UTC(2026, 11, 1));
-    one.count(here, bill());
-    await clock.advance(1_000);
-    expect(await total()).toBe(1);
-  });
-
-  test("drains, and logs what it cannot report", async () => {
-    const { one, two, total, grant, broken, telemetry } = await gateways();
-    one.count(await one.open(grant), bill());
-    await one.drain();
-    expect(await total()).toBe(1);
-    two.count(await two.open(grant), bill());
-    broken.now = true;
-    await two.drain();
-    expect(telemetry.lines.filter(({ level }) => level === "error")).toHaveLength(1);
   });
 });

@@ -104,14 +104,18 @@ describe("/openapi.json", () => {
     const { call } = await gatewayHarness();
     expect(operations((await call("GET", "/openapi.json")).json)).toEqual([
       "fetch POST /v1/fetch key",
+      "getAccount GET /v1/account key",
       "getBody GET /v1/bodies/{sha256} key",
       "getQuota GET /v1/quota key",
       "headBody HEAD /v1/bodies/{sha256} key",
       "health GET /health",
       "home GET /",
+      "listKeys GET /v1/keys key",
       "metrics GET /metrics",
       "openapi GET /openapi.json",
       "ready GET /ready",
+      "requests GET /v1/requests key",
+      "usage GET /v1/usage key",
     ]);
   });
 

@@ -1,13 +1,8 @@
 /** A gateway without a socket: real accounts, real metering, memory stores, a virtual clock. */
+import { usageTotalsActor } from "../../actors/accounts/usage-totals.actor.ts";
+import { openAccounts } from "../../actors/accounts/feature/open.ts";
 import { accountActor } from "../../actors/accounts/actor.ts";
-import {
-  createKey,
-  findGrant,
-  type KeyOptions,
-  listKeys,
-  prepareAccounts,
-  projectsOf,
-} from "../../actors/accounts/keys.ts";
+import { createKey, findGrant, type KeyOptions, prepareAccounts } from "../../actors/accounts/keys.ts";
 import { findPayer } from "../../actors/accounts/payer.ts";
 import { spending, type SpendingFor } from "../../actors/accounts/spend.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
@@ -21,11 +16,11 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Random } from "../../cluster/ports/random.ts";
 import { authenticator } from "../../gateway/authenticate.ts";
 import type { Body, ClientAbort, Head, Reply } from "../../gateway/http.ts";
+import { type Ledger, openLedger } from "../../gateway/ledger.ts";
 import { metering } from "../../gateway/metering.ts";
 import { keyQuotas } from "../../gateway/quotas.ts";
 import { openapi } from "../../gateway/openapi.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
-import { accountRoutes } from "../../gateway/routes/accounts.ts";
 import { bodyRoutes } from "../../gateway/routes/bodies.ts";
 import { fetchRoutes, type FetchServices } from "../../actors/fetch/feature/routes.ts";
 import { pageRoutes } from "../../gateway/routes/pages.ts";
@@ -96,10 +91,24 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
   const telemetry = silentTelemetry();
   const { metrics, log } = telemetry;
   const context = { documents, blobs, clock, random, metrics, log };
-  const { ask } = embedded([accountActor(), ...(options.actors?.(context) ?? [])], context);
+  const { ask } = embedded(
+    [accountActor(), usageTotalsActor(context), ...(options.actors?.(context) ?? [])],
+    context,
+  );
   const { key: first } = await prepareAccounts(documents, null, clock.now());
   const quotas = keyQuotas({ ask, clock, log, gateway: "g1" });
-  const usageMetering = metering({ ask, clock, log, quotas, gateway: "g1" });
+  const gathering = openLedger({ documents, ask, clock, log, writer: () => "g1" });
+  // The clock stands still: rows do not gather.
+  const ledger: Ledger = {
+    ...gathering,
+    async store(customer, row) {
+      const stored = gathering.store(customer, row);
+      await gathering.flush(customer);
+      await stored;
+    },
+  };
+  const usageMetering = metering({ ask, clock, quotas, ledger });
+  const accounts = openAccounts({ documents, ask, clock, log, ledger });
   const identify = authenticator({
     find: (sha256) => findGrant(documents, sha256),
     metering: usageMetering,
@@ -119,13 +128,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
   const routes: Route[] = [
     ...fetchRoutes(services),
     ...bodyRoutes({ blobs, bodyGrants: bodyGrants }),
-    ...accountRoutes({
-      ask,
-      metering: usageMetering,
-      clock,
-      projectsOf: (customer) => projectsOf(documents, customer),
-      keysOf: (project) => listKeys(documents, project),
-    }),
+    ...(accounts.routes ?? []),
     ...statusRoutes({
       checks: options.checks ?? {},
       draining: options.draining ?? (() => false),
@@ -186,7 +189,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     blobs,
     telemetry,
     ask,
-    metering: usageMetering,
+    ledger,
     first: first!,
     key: async (key: Partial<KeyOptions> = {}) =>
       (await createKey(documents, { project: "default", role: "standard", ...key }, clock.now())).key,

@@ -28,6 +28,7 @@ import {
   type JobRecord,
   type StoredResult,
 } from "../../schemas/jobs.ts";
+import type { LedgerBatch } from "../../schemas/ledger.ts";
 import { faulty, type Link } from "../sim/faults.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
@@ -145,7 +146,6 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
     project: "default",
     category: "fetch",
     key_prefix: "sk_aaaaaaa",
-    allowances: { search: null, fetch: null, spend: null },
     idempotency_doc: `default:${job_id}`,
     callback_url: null,
     total,
@@ -217,11 +217,13 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
       });
       return { settled: settled.fetch, reserved: reserved.fetch };
     },
+    /** The rows of the ledger. A row that is there twice fails. */
     async metered(): Promise<number> {
-      const { keys } = await cluster.ask(Account, "default default", "usage", {
-        month: monthOf(clock.now()),
-      });
-      return keys["sk_aaaaaaa"]?.fetch_own?.requests ?? 0;
+      const batches = await stored.list("ledger", { limit: 1_000 });
+      const rows = batches.flatMap(({ value }) => (value as LedgerBatch).rows);
+      if (new Set(rows.map(({ request_id }) => request_id)).size < rows.length)
+        throw new Error("A row of the ledger was written twice");
+      return rows.length;
     },
     /** Advances the clock until the job is finished. */
     async finished(job_id: string, within_ms = 3_600_000): Promise<JobRecord> {

@@ -6,7 +6,7 @@ import {
   checkpoint,
   CHECKPOINT_MS,
   finalCheckpoint,
-  sealUsage,
+  sealRows,
   withBills,
 } from "../../actors/jobs/checkpoint.ts";
 import { frontier } from "../../actors/jobs/frontier.ts";
@@ -15,12 +15,12 @@ import { CREATION_TIMEOUT_MS, newRecord, newState, reminderAt } from "../../acto
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
+import { ledgerRow } from "../harness/ledger-row.ts";
 import { newStates } from "../../schemas/job-states.ts";
 import {
   type AttemptOutcome,
   CHUNK_ITEMS,
   chunkKey,
-  type ItemBill,
   JOB_RETENTION_MS,
   type JobRecord,
   type JobSpec,
@@ -34,13 +34,12 @@ const specOf = (total: number): JobSpec => ({
   key_prefix: "sk_aaaaaaa",
   customer: "default",
   category: "fetch",
-  allowances: { search: null, fetch: null, spend: null },
   idempotency_doc: "p:key",
   callback_url: null,
   total,
   created_ms: NOW_MS,
 });
-const bill: ItemBill = { category: "fetch_own", ok: true, bytes: 10, paid: false, cost_micros: 3 };
+const bill = ledgerRow();
 const fetchKind = {
   name: "fetch",
   lane: ({ url }: Readonly<Record<string, unknown>>) => String(url),
@@ -164,32 +163,32 @@ describe("a checkpoint", () => {
     expect(state.record).toBe(written);
   });
 
-  test("counts every bill once into usage and the metered total", () => {
+  test("counts every bill once into the metered total, and owes the ledger its row", () => {
     const bills = fc.array(fc.record({ ok: fc.boolean(), bytes: fc.nat(99), cost_micros: fc.nat(99) }));
     fc.assert(
       fc.property(bills, fc.nat(20), (parts, cut) => {
-        const all = parts.map((part): ItemBill => ({ ...bill, ...part }));
+        const all = parts.map((part, n) => ledgerRow({ ...part, request_id: `j:${n}` }));
         const record = withBills(withBills(newRecord(specOf(1)), all.slice(0, cut)), all.slice(cut));
         const cost_micros = all.reduce((sum, part) => sum + part.cost_micros, 0);
         expect(record.metered).toEqual({ requests: all.length, cost_micros });
-        expect(record.usage.fetch_own?.requests ?? 0).toBe(all.length);
-        expect(record.usage.fetch_own?.cost_micros ?? 0).toBe(cost_micros);
+        expect(record.unrecorded).toEqual([...all.keys()]);
       }),
     );
   });
 
-  test("seals usage into one report at a time", () => {
+  test("seals rows into one batch at a time, of at most 1,000", () => {
     const { state, items } = running(2);
     state.bills.push(bill);
     finalCheckpoint(state, items, NOW_MS);
-    const report = state.record!.usage_report;
-    expect(report).toMatchObject({ sequence: 1, month: "2026-11", usage: { fetch_own: { requests: 1 } } });
-    state.bills.push(bill);
+    const batch = state.record!.ledger_batch;
+    expect(batch).toEqual({ sequence: 1, at_ms: NOW_MS, items: [0] });
+    state.bills.push(ledgerRow({ request_id: "j:1" }));
     finalCheckpoint(state, items, NOW_MS);
-    expect(state.record).toMatchObject({ usage_report: report, usage: { fetch_own: { requests: 1 } } });
-    state.record = { ...state.record!, usage_report: null };
-    sealUsage(state, NOW_MS);
-    expect(state.record).toMatchObject({ usage_report: { sequence: 2 }, usage: {} });
+    expect(state.record).toMatchObject({ ledger_batch: batch, unrecorded: [1] });
+    const many = Array.from({ length: 1_500 }, (_, index) => index);
+    state.record = { ...state.record!, ledger_batch: null, unrecorded: many };
+    sealRows(state, NOW_MS);
+    expect(state.record).toMatchObject({ ledger_batch: { sequence: 2 }, unrecorded: many.slice(1_000) });
   });
 });
 

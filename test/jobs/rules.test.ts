@@ -5,7 +5,6 @@ import { recordAttempt, beginAttempt, closeInterrupted } from "../../actors/jobs
 import { MAX_LARGE, mayLoad, maxMinShares, SMALL_ITEMS } from "../../actors/jobs/fairness.ts";
 import { CREDITS, CREDITS_WITHOUT_SITE, frontier } from "../../actors/jobs/frontier.ts";
 import { checkInvariants } from "../../actors/jobs/invariants.ts";
-import { addBill } from "../../actors/jobs/usage.ts";
 import {
   advance,
   stepAfterFault,
@@ -341,10 +340,10 @@ describe("the invariants of a stored job", () => {
     cancel_ms: null,
     finished_ms: null,
     callback: null,
-    usage: {},
+    unrecorded: [],
+    ledger_batch: null,
+    batch_sequence: 0,
     quota: null,
-    usage_report: null,
-    report_sequence: 0,
     metered: { requests: 0, cost_micros: 0 },
     ...more,
   });
@@ -387,23 +386,6 @@ describe("the invariants of a stored job", () => {
   ] as const)("%#", (job, results, problems, ahead) => {
     const report = checkInvariants(job, new Map(results.map(([index, result]) => [index, result])));
     expect([report.problems.length, report.ahead]).toEqual([problems, ahead]);
-  });
-});
-
-test("bills add up", () => {
-  const bill = { category: "fetch_paid", ok: true, bytes: 10, paid: true, cost_micros: 2_000 } as const;
-  const twice = addBill(addBill({}, bill), { ...bill, ok: false });
-  expect(twice).toEqual({
-    fetch_paid: {
-      requests: 2,
-      succeeded: 1,
-      bytes: 20,
-      bytes_ok: 10,
-      paid_bytes: 20,
-      paid_bytes_ok: 10,
-      cost_micros: 4_000,
-      cost_ok_micros: 2_000,
-    },
   });
 });
 

@@ -77,6 +77,7 @@ interface Written {
   readonly bytes: Buffer;
   readonly id_at: number;
   readonly bill: Bill;
+  readonly project_ref: string | null;
 }
 
 /** External customers have written responses of their own: they do not see what a fetch cost. */
@@ -102,7 +103,8 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     }
     if (sha256 !== null && !bodyGrants.isFresh(grant.project.name, sha256, now_ms)) return null;
     metrics.count("trawl_fetch_requests_total", HIT);
-    return { bill: cached.bill, reply: (request_id) => resend(cached, request_id) } satisfies Shortcut;
+    const { bill, project_ref } = cached;
+    return { bill, project_ref, reply: (request_id) => resend(cached, request_id) } satisfies Shortcut;
   };
 
   async function handle(call: FetchCall): Promise<Answer> {
@@ -165,7 +167,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
   }
 
   function remember(
-    { bytes: asked, request_id }: FetchCall,
+    { bytes: asked, request_id, body: wishes }: FetchCall,
     external: boolean,
     request: FetchRequest,
     answer: FetchAnswer,
@@ -176,7 +178,9 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     const id_at = body.length - 2 - REQUEST_ID_CHARS;
     assert(body.toString("latin1", id_at, id_at + REQUEST_ID_CHARS) === request_id);
     // A copy, because these bytes may still be on their way to the client.
-    written.set(keyOf(asked, external), { request, answer, bytes: Buffer.from(body), id_at, bill });
+    const project_ref = wishes.project_ref ?? null;
+    const bytes = Buffer.from(body);
+    written.set(keyOf(asked, external), { request, answer, bytes, id_at, bill, project_ref });
   }
 
   function write(call: FetchCall, answer: FetchAnswer, texts: Texts): Answer {
@@ -437,7 +441,7 @@ async function readAll(blobs: Blobs, sha256: string): Promise<Buffer> {
   return read.length === 1 ? read[0]! : Buffer.concat(read);
 }
 
-export function billOf({ record, cached, cost_usd, error }: FetchAnswer): Bill {
+export function billOf({ record, cached, cost_usd, error, attempts }: FetchAnswer): Bill {
   const premium = record.tier === "proxy" || record.tier === "proxy_render";
   return {
     category: cached ? "fetch_cached" : premium ? "fetch_paid" : "fetch_own",
@@ -445,6 +449,13 @@ export function billOf({ record, cached, cost_usd, error }: FetchAnswer): Bill {
     bytes: record.bytes,
     paid: premium && !cached,
     cost_micros: toMicros(cost_usd) ?? 0,
+    detail: {
+      status: record.status,
+      error,
+      reason: cached ? null : (attempts.at(-1)?.reason ?? null),
+      // What the page's own fetch tried is no news in an answer from the cache.
+      attempts: cached ? [] : attempts.map(({ tier, status, reason, ms }) => ({ tier, status, reason, ms })),
+    },
   };
 }
 

@@ -90,12 +90,13 @@ export function searchRequestOf(body: SearchBody, { search_id, project, key }: R
   };
 }
 
-export const billOf = ({ cached, provider, cost_usd, error }: SearchAnswer): Bill => ({
+export const billOf = ({ cached, provider, cost_usd, error, fallback_reason }: SearchAnswer): Bill => ({
   category: cached ? "search_cached" : provider === "fallback" ? "search_fallback" : "search",
   ok: error === null,
   bytes: 0,
   paid: false,
   cost_micros: toMicros(cost_usd) ?? 0,
+  detail: { status: null, error, reason: cached ? null : fallback_reason, attempts: [] },
 });
 
 /** Items of a batch. */

@@ -1,0 +1,129 @@
+/** GET /v1/account and GET /v1/keys: the whole customer and its keys, for account admin keys only. */
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { Documents } from "../../../cluster/ports/documents.ts";
+import type { Caller } from "../../../gateway/authenticate.ts";
+import { ADMIN_ONLY, json } from "../../../gateway/http-errors.ts";
+import { type Route, route } from "../../../gateway/route.ts";
+import {
+  Account,
+  AccountKeys,
+  fromMicros,
+  type Key,
+  monthEnds,
+  monthOf,
+  NO_USAGE,
+  type Usage,
+} from "../../../schemas/accounts.ts";
+import { type AccountSummary, AccountView } from "../../../schemas/ledger.ts";
+import type { ActorClient } from "../../../cluster/actor.ts";
+import { listKeys, projectsOf } from "../keys.ts";
+import { addUsage, readMonth } from "../read-usage.ts";
+import { usageView } from "./usage-routes.ts";
+
+interface AccountRoutesDeps {
+  readonly documents: Documents;
+  readonly ask: ActorClient;
+  readonly clock: Clock;
+  /** Waits until everything that was answered before is in the sums. Throws Fault. */
+  readonly refresh: (customer: string) => Promise<void>;
+}
+
+const MAX_PROJECTS = 100;
+const WAIT_MS = 10_000;
+
+const adminOnly = ({ caller }: { readonly caller: Caller }) =>
+  caller.grant.key.role === "account_admin" ? null : ADMIN_ONLY;
+
+export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesDeps): readonly Route[] {
+  async function accountOf({ grant: { customer, project } }: Caller): Promise<AccountSummary> {
+    const now_ms = clock.now();
+    const month = monthOf(now_ms);
+    await refresh(customer.name);
+    const [projects, cells, use] = await Promise.all([
+      projectsOf(documents, customer.name),
+      readMonth(documents, customer.name, month, null),
+      ask(Account, customer.name, "allowances", { month }, { timeout_ms: WAIT_MS }),
+    ]);
+    const sumOf = (some: typeof cells): Usage =>
+      some.reduce((total, { usage }) => addUsage(total, usage), NO_USAGE as Usage);
+    const view = (some: typeof cells) => usageView(sumOf(some), customer.external);
+    const spent = sumOf(cells).cost_micros;
+    const began_ms = Date.parse(`${month}-01`);
+    const part = Math.max(now_ms - began_ms, 1) / (monthEnds(now_ms) - began_ms);
+    const { budget_micros, external } = customer;
+    return {
+      customer: {
+        name: customer.name,
+        status: customer.status,
+        currency: customer.currency,
+        created_at: customer.created_at,
+      },
+      project: project.name,
+      period: {
+        month,
+        since: new Date(began_ms).toISOString(),
+        resets_at: new Date(monthEnds(now_ms)).toISOString(),
+      },
+      plan: {
+        budget: budget_micros === null ? null : fromMicros(budget_micros),
+        remaining:
+          budget_micros === null || external
+            ? null
+            : fromMicros(Math.max(0, budget_micros - use.settled.spend_micros - use.reserved.spend_micros)),
+        projects: projects.slice(0, MAX_PROJECTS).map(({ name, rate_limit_rps, budget_micros: budget }) => ({
+          name,
+          rate_limit_rps,
+          budget: budget === null ? null : fromMicros(budget),
+        })),
+      },
+      estimate: {
+        requests: Math.round(sumOf(cells).requests / part),
+        cost_usd: external ? null : fromMicros(Math.round(spent / part)),
+      },
+      usage: [...Map.groupBy(cells, ({ category }) => category)]
+        .toSorted(([a], [b]) => (a < b ? -1 : 1))
+        .map(([category, some]) => ({ category, ...view(some) })),
+      keys: [...Map.groupBy(cells, ({ project: name, key }) => `${name} ${key}`).values()].map((some) => ({
+        prefix: some[0]!.key!,
+        project: some[0]!.project,
+        ...view(some),
+      })),
+      totals: view(cells),
+    };
+  }
+
+  return [
+    route({
+      method: "GET",
+      path: "/v1/account",
+      operationId: "getAccount",
+      summary: "The customer account of an admin key: its plan and this month's usage",
+      description:
+        "`estimate` is the month's sum if it goes on as it has so far. `keys` lists the keys that were used this month.",
+      tags: ["account"],
+      replies: { 200: { description: "The account", schema: AccountView } },
+      authorize: adminOnly,
+      handle: async ({ caller }) => json(200, await accountOf(caller)),
+    }),
+    route({
+      method: "GET",
+      path: "/v1/keys",
+      operationId: "listKeys",
+      summary: "The keys of an admin key's account, revoked ones too",
+      description: "Keys are shown by prefix and label only. At most 1,000 of each project.",
+      tags: ["account"],
+      replies: { 200: { description: "The keys, oldest first", schema: AccountKeys } },
+      authorize: adminOnly,
+      handle: async ({ caller }) => {
+        const projects = await projectsOf(documents, caller.grant.customer.name);
+        const keys = (await Promise.all(projects.map(({ name }) => listKeys(documents, name)))).flat();
+        return json(200, { keys: keys.map(keyView) });
+      },
+    }),
+  ];
+}
+
+const keyView = ({ spend_cap_micros, ...key }: Key) => ({
+  ...key,
+  spend_cap: spend_cap_micros === null ? null : fromMicros(spend_cap_micros),
+});

@@ -1,0 +1,12 @@
+/** The accounts feature: keys, what is left of their limits, and what was used. open.ts assembles it. */
+import { feature } from "../../../ops/feature.ts";
+
+export const accountsFeature = feature({
+  name: "accounts",
+  settings: {},
+  collections: { expiring: ["ledger", "usage_days", "usage_key_days", "usage_key_months"], rebuildable: [] },
+  async open(context) {
+    const { openAccounts } = await import("./open.ts");
+    return openAccounts(context);
+  },
+});

@@ -1,0 +1,260 @@
+/**
+ * GET /v1/usage and GET /v1/requests: what was used, by category, project, day and key, and the ledger row by row. A standard
+ * key sees itself, an account admin key its whole customer. Both wait until what was answered before is in the ledger's sums.
+ */
+import { Type } from "typebox";
+import type { Documents } from "../../../cluster/ports/documents.ts";
+import type { Caller } from "../../../gateway/authenticate.ts";
+import { invalid, json } from "../../../gateway/http-errors.ts";
+import { type Route, route } from "../../../gateway/route.ts";
+import type { Mistake } from "../../../gateway/validate.ts";
+import { fromMicros, monthOf, NO_USAGE, QUOTA_CATEGORIES, type Usage } from "../../../schemas/accounts.ts";
+import { BILLING_CATEGORIES } from "../../../schemas/common.ts";
+import {
+  type CategoryUsage,
+  dayOf,
+  type LedgerBatch,
+  type LedgerRow,
+  RequestList,
+  type RequestRecord,
+  UsageReport,
+} from "../../../schemas/ledger.ts";
+import { addUsage, readUsage, TooMuchUsage, type UsageCell } from "../read-usage.ts";
+
+export interface UsageRoutesDeps {
+  readonly documents: Documents;
+  /** Waits until everything that was answered before is in the sums. Throws Fault. */
+  readonly refresh: (customer: string) => Promise<void>;
+}
+
+const GROUPS = ["category", "project", "day", "key"] as const;
+type Group = (typeof GROUPS)[number];
+
+const DAY_MS = 24 * 3_600_000;
+/** The longest period of one answer. */
+const MAX_DAYS = 400;
+/** Batches of the ledger read for one page of requests; after that a page ends early. */
+const MAX_BATCHES = 100;
+const LIMIT_DEFAULT = 100;
+const MAX_LIMIT = 1_000;
+
+const Moment = (description: string) =>
+  Type.Optional(
+    Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?Z)?$", description }),
+  );
+
+export function usageRoutes({ documents, refresh }: UsageRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/usage",
+      operationId: "usage",
+      summary: "What was used, by category, project, day and key",
+      description:
+        "Requests and items of batches that were billed. `since` defaults to the first of this month and `until`, which is not " +
+        "included, to tomorrow; a time of day is dropped. `group_by` takes several groups, separated by commas. A standard key " +
+        "sees its own usage, an account admin key its whole account.",
+      tags: ["account"],
+      query: Type.Object({
+        since: Moment("First day, for example 2026-11-01"),
+        until: Moment("The day after the last"),
+        group_by: Type.Optional(
+          Type.String({ description: "Of category, project, day, key; default category", maxLength: 100 }),
+        ),
+      }),
+      replies: {
+        200: { description: "A row for each group that was used, and totals", schema: UsageReport },
+      },
+      handle: async ({ query, caller, now_ms }) => {
+        const { customer } = caller.grant;
+        const since = (query.since ?? monthOf(now_ms)).slice(0, 10).padEnd(10, "-01");
+        const until = query.until?.slice(0, 10) ?? dayOf(now_ms + DAY_MS);
+        const groups = (query.group_by ?? "category").split(",").map((name) => name.trim());
+        const mistakes = [
+          ...periodMistakes(since, until),
+          ...groups.filter((name) => !(GROUPS as readonly string[]).includes(name)).map(unknownGroup),
+        ];
+        if (mistakes.length > 0) return invalid(mistakes);
+        await refresh(customer.name);
+        const question = { customer: customer.name, since, until, key: ownKey(caller) };
+        let cells: readonly UsageCell[];
+        try {
+          cells = await readUsage(documents, { ...question, by_key: groups.includes("key") });
+        } catch (problem) {
+          if (!(problem instanceof TooMuchUsage)) throw problem;
+          return invalid([mistake("since", `${problem.message}: ask for fewer days`)]);
+        }
+        const report: UsageReport = {
+          period: { since, until },
+          rows: grouped(cells, groups as readonly Group[], customer.external),
+          totals: usageView(sum(cells), customer.external),
+        };
+        return json(200, report);
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/requests",
+      operationId: "requests",
+      summary: "The ledger of billed requests and batch items, newest first",
+      description:
+        "`category` is a billing category, or search or fetch for all of theirs. A page may have fewer items than `limit`, also " +
+        "none, and a `next_cursor`. Rows are kept for 400 days.",
+      tags: ["account"],
+      query: Type.Object({
+        since: Moment("The earliest, included"),
+        until: Moment("The latest, not included"),
+        category: Type.Optional(Type.Enum([...new Set([...BILLING_CATEGORIES, ...QUOTA_CATEGORIES])])),
+        key: Type.Optional(Type.String({ maxLength: 10, description: "The prefix of a key" })),
+        ok: Type.Optional(Type.Boolean()),
+        limit: Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: LIMIT_DEFAULT }),
+        cursor: Type.Optional(Type.String({ maxLength: 300 })),
+      }),
+      replies: { 200: { description: "One page", schema: RequestList } },
+      handle: async ({ query, caller }) => {
+        const { customer } = caller.grant;
+        const since_ms = query.since === undefined ? 0 : Date.parse(query.since);
+        const until_ms = query.until === undefined ? Infinity : Date.parse(query.until);
+        if (Number.isNaN(since_ms)) return invalid([mistake("since", NO_TIME)]);
+        if (Number.isNaN(until_ms)) return invalid([mistake("until", NO_TIME)]);
+        const cursor = query.cursor === undefined ? null : readCursor(query.cursor);
+        if (cursor === "wrong") return invalid([mistake("cursor", "This is not a cursor of this endpoint")]);
+        await refresh(customer.name);
+        const own = ownKey(caller);
+        const isWanted = (row: LedgerRow): boolean =>
+          row.at_ms >= since_ms &&
+          row.at_ms < until_ms &&
+          (own === null || (row.key === own.prefix && row.project === own.project)) &&
+          (query.key === undefined || row.key === query.key) &&
+          (query.ok === undefined || row.ok === query.ok) &&
+          (query.category === undefined ||
+            row.category === query.category ||
+            row.category.startsWith(`${query.category}_`));
+        const window = { customer: customer.name, since_ms, until_ms, cursor };
+        const { rows, next } = await readRows(documents, window, isWanted, query.limit);
+        const list: RequestList = {
+          items: rows.map((row) => recordView(row, customer.external)),
+          next_cursor: next && Buffer.from(JSON.stringify(next)).toString("base64url"),
+        };
+        return json(200, list);
+      },
+    }),
+  ];
+}
+
+/** A standard key sees only itself. */
+export const ownKey = ({ grant: { key, project } }: Caller): { project: string; prefix: string } | null =>
+  key.role === "account_admin" ? null : { project: project.name, prefix: key.prefix };
+
+/** Where a page ended: after so many rows of a batch. */
+interface Cursor {
+  readonly batch: string;
+  readonly skip: number;
+}
+
+function readCursor(text: string): Cursor | "wrong" {
+  try {
+    const cursor = JSON.parse(Buffer.from(text, "base64url").toString()) as Partial<Cursor>;
+    const { batch, skip } = cursor;
+    return typeof batch === "string" && Number.isInteger(skip) && skip! >= 0
+      ? { batch, skip: skip! }
+      : "wrong";
+  } catch {
+    return "wrong";
+  }
+}
+
+/** A batch is written at most this long after its oldest row was answered: also after an outage of the store. */
+const MAX_LATE_MS = DAY_MS;
+
+async function readRows(
+  documents: Documents,
+  window: { customer: string; since_ms: number; until_ms: number; cursor: Cursor | null },
+  isWanted: (row: LedgerRow) => boolean,
+  limit: number,
+): Promise<{ rows: LedgerRow[]; next: Cursor | null }> {
+  const { customer, since_ms, until_ms, cursor } = window;
+  const at = (ms: number): string => `${customer}:${String(Math.max(0, ms)).padStart(13, "0")}`;
+  const from = at(since_ms);
+  // The range ends with the cursor's batch, included.
+  let to = until_ms === Infinity ? `${customer};` : at(until_ms + MAX_LATE_MS);
+  if (cursor !== null && `${cursor.batch}!` < to) to = `${cursor.batch}!`;
+  const rows: LedgerRow[] = [];
+  let last: Cursor | null = null;
+  for (let read = 0; read < MAX_BATCHES;) {
+    const page = await documents.list("ledger", { from, to, limit: 10, reverse: true });
+    for (const { key: batch, value } of page) {
+      const newestFirst = [...(value as LedgerBatch).rows].toSorted((a, b) => b.at_ms - a.at_ms);
+      for (const [n, row] of newestFirst.entries()) {
+        if (batch === cursor?.batch && n < cursor.skip) continue;
+        if (!isWanted(row)) continue;
+        if (rows.length === limit) return { rows, next: { batch, skip: n } };
+        rows.push(row);
+      }
+      to = batch;
+      last = { batch, skip: newestFirst.length };
+      read++;
+    }
+    if (page.length < 10) return { rows, next: null };
+  }
+  return { rows, next: last };
+}
+
+function grouped(
+  cells: readonly UsageCell[],
+  groups: readonly Group[],
+  external: boolean,
+): UsageReport["rows"] {
+  const groupOf = (cell: UsageCell): Record<string, string> =>
+    Object.fromEntries(groups.map((name) => [name, cell[name] ?? ""]));
+  const byGroup = Map.groupBy(cells, (cell) => JSON.stringify(groupOf(cell)));
+  return [...byGroup]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, some]) => ({
+      ...(JSON.parse(name) as Partial<UsageReport["rows"][number]>),
+      ...usageView(sum(some), external),
+    }));
+}
+
+const sum = (cells: readonly UsageCell[]): Usage =>
+  cells.reduce((total, { usage }) => addUsage(total, usage), NO_USAGE as Usage);
+
+export const usageView = (usage: Usage, external: boolean): CategoryUsage => ({
+  requests: usage.requests,
+  succeeded: usage.succeeded,
+  bytes: usage.bytes,
+  bytes_ok: usage.bytes_ok,
+  paid_bytes: usage.paid_bytes,
+  paid_bytes_ok: usage.paid_bytes_ok,
+  cost_usd: external ? null : fromMicros(usage.cost_micros),
+  cost_ok_usd: external ? null : fromMicros(usage.cost_ok_micros),
+});
+
+const recordView = (row: LedgerRow, external: boolean): RequestRecord => {
+  const { at_ms, cost_micros, ...shown } = row;
+  return {
+    ...shown,
+    at: new Date(at_ms).toISOString(),
+    charge: null,
+    cost_usd: external ? null : fromMicros(cost_micros),
+  };
+};
+
+const NO_TIME = "Input should be a date as 2026-11-22, or a time as 2026-11-22T12:00:00Z";
+const mistake = (field: string, msg: string): Mistake => ({
+  loc: ["query", field],
+  msg,
+  type: "value_error",
+});
+const unknownGroup = (name: string): Mistake =>
+  mistake("group_by", `"${name}" is no group: use ${GROUPS.join(", ")}`);
+
+function periodMistakes(since: string, until: string): Mistake[] {
+  const [from_ms, to_ms] = [Date.parse(since), Date.parse(until)];
+  if (Number.isNaN(from_ms)) return [mistake("since", NO_TIME)];
+  if (Number.isNaN(to_ms)) return [mistake("until", NO_TIME)];
+  if (to_ms <= from_ms) return [mistake("until", "until should be after since")];
+  return (to_ms - from_ms) / DAY_MS > MAX_DAYS
+    ? [mistake("since", `At most ${MAX_DAYS} days in one answer`)]
+    : [];
+}

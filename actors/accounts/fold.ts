@@ -1,0 +1,90 @@
+/**
+ * Adds the ledger's batches up: by customer, day and project; by key and day; by key and month. A batch carries a tag until
+ * all its sums are stored, and each sum remembers which tagged batches it includes: after a crash at any point the next run
+ * goes on, and no row counts twice.
+ */
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import { countBill, NO_USAGE, type Usage } from "../../schemas/accounts.ts";
+import {
+  dayOf,
+  LEDGER_RETENTION_MS,
+  type LedgerBatch,
+  type LedgerRow,
+  newBatchTag,
+  type UsageSums,
+} from "../../schemas/ledger.ts";
+
+/** Batches in one round, and so the most that a sum remembers. */
+const ROUND = 100;
+const WRITES_AT_ONCE = 64;
+const SUMS_RETENTION_MS = 760 * 24 * 3_600_000;
+
+/** The documents that include a row, as collection and key. */
+export function sumsOf(customer: string, { at_ms, project, key }: LedgerRow): readonly [string, string][] {
+  const day = dayOf(at_ms);
+  return [
+    ["usage_days", `${customer}:${day}:${project}`],
+    ["usage_key_days", `${customer}:${project}:${key}:${day}`],
+    ["usage_key_months", `${customer}:${day.slice(0, 7)}:${project}:${key}`],
+  ];
+}
+
+/** Adds every new batch of a customer up. Throws Fault. */
+export async function foldLedger(documents: Documents, customer: string): Promise<void> {
+  for (;;) {
+    const batches = await documents.list("ledger", { tag: newBatchTag(customer), limit: ROUND });
+    if (batches.length === 0) return;
+    const sums = new Map<string, { collection: string; key: string; rows: Map<string, LedgerRow[]> }>();
+    for (const { key: batch, value } of batches)
+      for (const row of (value as LedgerBatch).rows)
+        for (const [collection, key] of sumsOf(customer, row)) {
+          const name = `${collection}/${key}`;
+          let sum = sums.get(name);
+          if (!sum) sums.set(name, (sum = { collection, key, rows: new Map() }));
+          const rows = sum.rows.get(batch);
+          if (rows) rows.push(row);
+          else sum.rows.set(batch, [row]);
+        }
+    const tagged = new Set(batches.map(({ key }) => key));
+    await inGroups([...sums.values()], ({ collection, key, rows }) =>
+      addTo(documents, collection, key, rows, tagged),
+    );
+    await inGroups(batches, async ({ key, value, version }) => {
+      const expires_at_ms = timeOf(key) + LEDGER_RETENTION_MS;
+      await documents.put("ledger", key, value, version, { expires_at_ms });
+    });
+  }
+}
+
+async function addTo(
+  documents: Documents,
+  collection: string,
+  key: string,
+  rows: ReadonlyMap<string, readonly LedgerRow[]>,
+  tagged: ReadonlySet<string>,
+): Promise<void> {
+  const stored = await documents.get(collection, key);
+  const before = (stored?.value ?? { usage: {}, folded: [] }) as UsageSums;
+  const counted = new Set(before.folded);
+  const usage: Record<string, Usage> = structuredClone(before.usage) as Record<string, Usage>;
+  let at_ms = 0;
+  for (const [batch, added] of rows) {
+    at_ms = Math.max(at_ms, timeOf(batch));
+    if (counted.has(batch)) continue;
+    counted.add(batch);
+    for (const row of added) countBill((usage[row.category] ??= { ...NO_USAGE }), row);
+  }
+  const folded = [...counted].filter((batch) => tagged.has(batch));
+  const options = { expires_at_ms: at_ms + SUMS_RETENTION_MS };
+  if (await documents.put(collection, key, { usage, folded }, stored?.version ?? 0, options)) return;
+  throw new Fault("lease_lost", `Cannot add up "${collection}/${key}": another node does`);
+}
+
+/** When a batch was written, by its key. */
+const timeOf = (batch: string): number => Number(batch.split(":")[1]);
+
+async function inGroups<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < all.length; at += WRITES_AT_ONCE)
+    await Promise.all(all.slice(at, at + WRITES_AT_ONCE).map(work));
+}

@@ -1,0 +1,102 @@
+/** What was used, read from the sums that fold.ts stores. Reads documents and changes nothing. Throws Fault. */
+import type { DocumentEntry, Documents } from "../../cluster/ports/documents.ts";
+import { NO_USAGE, type Usage } from "../../schemas/accounts.ts";
+import type { UsageSums } from "../../schemas/ledger.ts";
+
+/** Usage of one day, project, key and category; day and key as far as the question needs them. */
+export interface UsageCell {
+  readonly project: string;
+  readonly key: string | null;
+  readonly day: string | null;
+  readonly category: string;
+  readonly usage: Usage;
+}
+
+const PAGE = 1_000;
+/** Documents read for one answer. */
+export const MAX_DOCUMENTS = 50_000;
+
+export class TooMuchUsage extends Error {}
+
+async function* documentsIn(
+  documents: Documents,
+  collection: string,
+  from: string,
+  to: string,
+): AsyncGenerator<DocumentEntry> {
+  let read = 0;
+  for (let next = from; ;) {
+    const page = await documents.list(collection, { from: next, to, limit: PAGE });
+    yield* page;
+    read += page.length;
+    if (page.length < PAGE) return;
+    if (read >= MAX_DOCUMENTS) throw new TooMuchUsage(`More than ${MAX_DOCUMENTS} sums`);
+    next = `${page.at(-1)!.key}\0`;
+  }
+}
+
+function cellsOf(value: unknown, of: Omit<UsageCell, "category" | "usage">): UsageCell[] {
+  return Object.entries((value as UsageSums).usage).map(([category, usage]) => ({ ...of, category, usage }));
+}
+
+export interface UsageQuestion {
+  readonly customer: string;
+  /** First day, and the day after the last. */
+  readonly since: string;
+  readonly until: string;
+  /** Only this key's; null: the whole customer's. */
+  readonly key: { readonly project: string; readonly prefix: string } | null;
+  /** Whether cells tell keys apart. */
+  readonly by_key: boolean;
+}
+
+/** By day and project, or by day, project and key. */
+export async function readUsage(
+  documents: Documents,
+  { customer, since, until, key, by_key }: UsageQuestion,
+): Promise<readonly UsageCell[]> {
+  const cells: UsageCell[] = [];
+  if (key === null && !by_key) {
+    const [from, to] = [`${customer}:${since}`, `${customer}:${until}`];
+    for await (const { key: id, value } of documentsIn(documents, "usage_days", from, to)) {
+      const [, day, project] = id.split(":");
+      cells.push(...cellsOf(value, { project: project!, key: null, day: day! }));
+    }
+    return cells;
+  }
+  const own = key === null ? `${customer}:` : `${customer}:${key.project}:${key.prefix}:`;
+  const [from, to] = key === null ? [own, `${customer};`] : [`${own}${since}`, `${own}${until}`];
+  for await (const { key: id, value } of documentsIn(documents, "usage_key_days", from, to)) {
+    const [, project, prefix, day] = id.split(":");
+    if (day! < since || day! >= until) continue;
+    cells.push(...cellsOf(value, { project: project!, key: prefix!, day: day! }));
+  }
+  return cells;
+}
+
+/** A month of each key of a customer that was used. */
+export async function readMonth(
+  documents: Documents,
+  customer: string,
+  month: string,
+  key: { readonly project: string; readonly prefix: string } | null,
+): Promise<readonly UsageCell[]> {
+  const all = `${customer}:${month}:`;
+  if (key !== null) {
+    const stored = await documents.get("usage_key_months", `${all}${key.project}:${key.prefix}`);
+    return stored ? cellsOf(stored.value, { project: key.project, key: key.prefix, day: null }) : [];
+  }
+  const cells: UsageCell[] = [];
+  const to = `${customer}:${month};`;
+  for await (const { key: id, value } of documentsIn(documents, "usage_key_months", all, to)) {
+    const [, , project, prefix] = id.split(":");
+    cells.push(...cellsOf(value, { project: project!, key: prefix!, day: null }));
+  }
+  return cells;
+}
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  const sum: Record<string, number> = { ...NO_USAGE };
+  for (const name of Object.keys(NO_USAGE) as (keyof Usage)[]) sum[name] = a[name] + b[name];
+  return sum as Usage;
+}

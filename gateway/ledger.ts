@@ -1,0 +1,177 @@
+/**
+ * The ledger as this gateway writes it: rows gather for a moment and are stored together, one document for each customer. The
+ * answer to a request that went upstream is sent after its row is stored; rows of answers from the cache follow within 100
+ * ms. While the store is away rows are kept and written under the same key, so that none is lost or written twice.
+ */
+import type { ActorClient } from "../cluster/actor.ts";
+import type { Clock } from "../cluster/ports/clock.ts";
+import type { Documents } from "../cluster/ports/documents.ts";
+import { Fault } from "../cluster/ports/fault.ts";
+import type { Log } from "../cluster/ports/log.ts";
+import {
+  batchKey,
+  LEDGER_RETENTION_MS,
+  type LedgerRow,
+  newBatchTag,
+  UsageTotals,
+} from "../schemas/ledger.ts";
+
+export interface Ledger {
+  /** Stored within 100 ms. Throws Fault when the store has been away for so long that no further row can be kept. */
+  readonly record: (customer: string, row: LedgerRow) => void;
+  /** Resolves when the row is stored. Throws Fault; the row is stored later then. */
+  readonly store: (customer: string, row: LedgerRow) => Promise<void>;
+  /** Stores everything recorded so far. Throws Fault. */
+  readonly flush: (customer: string) => Promise<void>;
+  /** Stores everything. Rows that cannot be stored are logged. */
+  readonly drain: () => Promise<void>;
+}
+
+interface LedgerDeps {
+  readonly documents: Documents;
+  readonly ask: ActorClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Unlike every other and every earlier writer. */
+  readonly writer: () => string;
+}
+
+/** With the time of a write this stays below 100 ms. */
+const GATHER_MS = 50;
+/** An answer waits for its row this long at most before it is written; rows of that time share a document. */
+const GATHER_STORED_MS = 10;
+const RETRY_MS = 500;
+/** Rows in one document: a few hundred kilobytes. */
+const MAX_BATCH_ROWS = 1_000;
+/** Rows in memory while the store is away. After that requests are refused with 503. */
+const MAX_ROWS = 50_000;
+/** The Usage actor hears of new batches this often. */
+const TELL_EVERY_MS = 2_000;
+
+interface Batch {
+  readonly rows: LedgerRow[];
+  /** Set when it is first written, so that it is repeated under the same key. */
+  key: string | null;
+  readonly stored: PromiseWithResolvers<void>;
+}
+
+interface Customer {
+  readonly name: string;
+  /** Oldest first. The last one still gathers. */
+  readonly batches: Batch[];
+  due_ms: number;
+  isWriting: boolean;
+  /** A reader waits: what gathers is written after the write under way. */
+  isUrgent: boolean;
+  told_ms: number;
+}
+
+export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): Ledger {
+  const customers = new Map<string, Customer>();
+  let kept_rows = 0;
+  let last_ms = 0;
+
+  function newBatch(): Batch {
+    const stored = Promise.withResolvers<void>();
+    // Most rows have no caller that waits for them; all are repeated until they are stored.
+    stored.promise.catch(() => {});
+    return { rows: [], key: null, stored };
+  }
+
+  function append(name: string, row: LedgerRow, within_ms: number): Batch {
+    if (kept_rows >= MAX_ROWS)
+      throw new Fault("documents_unreachable", `Cannot keep more than ${MAX_ROWS} rows of the ledger`);
+    let customer = customers.get(name);
+    if (!customer) {
+      customer = {
+        name,
+        batches: [],
+        due_ms: Infinity,
+        isWriting: false,
+        isUrgent: false,
+        told_ms: -Infinity,
+      };
+      customers.set(name, customer);
+    }
+    let batch = customer.batches.at(-1);
+    if (!batch || batch.key !== null || batch.rows.length >= MAX_BATCH_ROWS)
+      customer.batches.push((batch = newBatch()));
+    batch.rows.push(row);
+    kept_rows++;
+    arm(customer, clock.mono() + within_ms);
+    return batch;
+  }
+
+  function arm(customer: Customer, due_ms: number): void {
+    if (customer.due_ms <= due_ms) return;
+    customer.due_ms = due_ms;
+    clock.at(clock.now() + Math.max(0, due_ms - clock.mono()), () => {
+      if (customer.due_ms > due_ms) return;
+      customer.due_ms = Infinity;
+      void write(customer);
+    });
+  }
+
+  /** Writes what there is, oldest first. Never throws. */
+  async function write(customer: Customer): Promise<void> {
+    if (customer.isWriting) return;
+    customer.isWriting = true;
+    customer.isUrgent = false;
+    try {
+      // Rows that arrive meanwhile gather for their own time.
+      for (const batch of customer.batches.slice()) {
+        last_ms = Math.max(clock.now(), last_ms + 1);
+        batch.key ??= batchKey(customer.name, Math.floor(last_ms), writer());
+        const options = {
+          tag: newBatchTag(customer.name),
+          expires_at_ms: Math.floor(last_ms) + LEDGER_RETENTION_MS,
+        };
+        // False: an earlier attempt was stored after all.
+        await documents.put("ledger", batch.key, { rows: batch.rows }, 0, options);
+        customer.batches.shift();
+        kept_rows -= batch.rows.length;
+        batch.stored.resolve();
+      }
+      if (clock.mono() - customer.told_ms >= TELL_EVERY_MS) {
+        customer.told_ms = clock.mono();
+        // When the message is lost, the next reader adds up what is new.
+        void ask(UsageTotals, customer.name, "written", null).catch(() => {});
+      }
+    } catch (problem) {
+      if (!(problem instanceof Fault)) throw problem;
+      log.warn("Cannot write the ledger", { customer: customer.name, problem: problem.message });
+      for (const batch of customer.batches) {
+        const { stored } = batch;
+        stored.reject(problem);
+        Object.assign(batch, { stored: newBatch().stored });
+      }
+      arm(customer, clock.mono() + RETRY_MS);
+    } finally {
+      customer.isWriting = false;
+      if (customer.batches.length > 0 && customer.isUrgent) void write(customer);
+      else if (customer.batches.length > 0) arm(customer, clock.mono() + GATHER_STORED_MS);
+    }
+  }
+
+  const flush = async (name: string): Promise<void> => {
+    const customer = customers.get(name);
+    if (!customer) return;
+    const stored = customer.batches.map((batch) => batch.stored.promise);
+    customer.isUrgent = true;
+    void write(customer);
+    await Promise.all(stored);
+  };
+
+  return {
+    record: (customer, row) => void append(customer, row, GATHER_MS),
+    store: (customer, row) => append(customer, row, GATHER_STORED_MS).stored.promise,
+    flush,
+    drain: async () => {
+      for (const name of customers.keys())
+        await flush(name).catch((problem: Error) => {
+          const rows = kept_rows;
+          log.error("Cannot write the last rows of the ledger", { rows, problem: problem.message });
+        });
+    },
+  };
+}

@@ -1,0 +1,270 @@
+/** The ledger: one row for each billed request, written once and added up once, whatever fails in between. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { foldLedger } from "../../actors/accounts/fold.ts";
+import { readMonth, readUsage } from "../../actors/accounts/read-usage.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import { openLedger } from "../../gateway/ledger.ts";
+import { shape } from "../../gateway/validate.ts";
+import { type LedgerBatch, RequestList, UsageReport } from "../../schemas/ledger.ts";
+import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
+import { ledgerRow } from "../harness/ledger-row.ts";
+
+const NOW_MS = Date.UTC(2026, 10, 21, 12);
+
+/** A store that can be away: before a write, or after it and before its answer. */
+function store() {
+  const real = memoryDocuments();
+  const state = { fails: "never" as "never" | "before" | "after", puts: 0, left: Infinity };
+  const documents: Documents = {
+    ...real,
+    async put(...given) {
+      state.puts++;
+      const away = new Fault("documents_unreachable", "The store is away");
+      if (state.left-- <= 0 || state.fails === "before") throw away;
+      const stored = await real.put(...given);
+      if (state.fails === "after") throw away;
+      return stored;
+    },
+  };
+  return { real, documents, state };
+}
+
+function gateway(documents: Documents) {
+  const clock = virtualClock(NOW_MS);
+  const ask = (async () => undefined) as never;
+  const { log, lines } = silentTelemetry();
+  return { clock, lines, ...openLedger({ documents, ask, clock, log, writer: () => "g1" }) };
+}
+
+const rowsIn = async (documents: Documents) =>
+  (await documents.list("ledger", { limit: 1_000 })).flatMap(({ value }) =>
+    (value as LedgerBatch).rows.map(({ request_id }) => request_id),
+  );
+
+describe("a gateway's rows", () => {
+  test("of answers from the cache are stored within 100 ms, many in one document", async () => {
+    const { documents, state } = store();
+    const { clock, record } = gateway(documents);
+    for (let n = 0; n < 600; n++) {
+      record("acme", ledgerRow({ request_id: `r${n}` }));
+      if (n % 10 === 0) await clock.advance(1);
+    }
+    await clock.advance(100);
+    expect(await rowsIn(documents)).toHaveLength(600);
+    expect(state.puts).toBeLessThanOrEqual(600 / 50);
+  });
+
+  test("of requests that went upstream are stored before they are answered", async () => {
+    const { documents } = store();
+    const { clock, store: storeRow } = gateway(documents);
+    const stored = storeRow("acme", ledgerRow({ request_id: "r1" })).then(() => rowsIn(documents));
+    await clock.advance(20);
+    expect(await stored).toEqual(["r1"]);
+  });
+
+  test.each(["before", "after"] as const)(
+    "are neither lost nor doubled by a store that fails %s it wrote",
+    async (fails) => {
+      const { documents, state } = store();
+      const { clock, record, store: storeRow } = gateway(documents);
+      state.fails = fails;
+      record("acme", ledgerRow({ request_id: "cached" }));
+      const refused = storeRow("acme", ledgerRow({ request_id: "upstream" })).catch(
+        (problem: Fault) => problem.code,
+      );
+      await clock.advance(10_000);
+      expect(await refused).toBe("documents_unreachable");
+      state.fails = "never";
+      record("acme", ledgerRow({ request_id: "later" }));
+      await clock.advance(2_000);
+      expect((await rowsIn(documents)).toSorted()).toEqual(["cached", "later", "upstream"]);
+    },
+  );
+
+  test("are refused beyond 50,000 while the store is away, so that memory has a limit", async () => {
+    const { documents, state } = store();
+    const { record } = gateway(documents);
+    state.fails = "before";
+    for (let n = 0; n < 50_000; n++) record("acme", ledgerRow());
+    expect(() => record("acme", ledgerRow())).toThrow(Fault);
+  });
+});
+
+describe("the sums", () => {
+  test("count each row once, wherever a run breaks off, and are the same by day, key and month", async () => {
+    const batches = fc.array(
+      fc.array(
+        fc.record({
+          key: fc.constantFrom("sk_aaaaaaa", "sk_bbbbbbb"),
+          project: fc.constantFrom("p", "q"),
+          day: fc.nat(2),
+          cost_micros: fc.nat(50),
+        }),
+        { maxLength: 5 },
+      ),
+      { minLength: 1, maxLength: 6 },
+    );
+    await fc.assert(
+      fc.asyncProperty(batches, fc.array(fc.nat(12), { maxLength: 6 }), async (written, breaks) => {
+        const { real, documents, state } = store();
+        const all = written.flat();
+        const { clock, record } = gateway(real);
+        for (const [n, batch] of written.entries()) {
+          for (const [at, { day, ...row }] of batch.entries())
+            record("acme", ledgerRow({ request_id: `${n}:${at}`, at_ms: NOW_MS - day * 86_400_000, ...row }));
+          await clock.advance(100);
+          // Between two batches a run breaks off after so many writes.
+          state.left = breaks[n] ?? Infinity;
+          await foldLedger(documents, "acme").catch(() => {});
+        }
+        state.left = Infinity;
+        await foldLedger(documents, "acme");
+        await foldLedger(documents, "acme");
+        const period = { customer: "acme", since: "2026-11-01", until: "2026-12-01", key: null };
+        for (const cells of [
+          await readUsage(real, { ...period, by_key: false }),
+          await readUsage(real, { ...period, by_key: true }),
+          await readMonth(real, "acme", "2026-11", null),
+        ]) {
+          expect(cells.reduce((sum, { usage }) => sum + usage.requests, 0)).toBe(all.length);
+          expect(cells.reduce((sum, { usage }) => sum + usage.cost_micros, 0)).toBe(
+            all.reduce((sum, { cost_micros }) => sum + cost_micros, 0),
+          );
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe("GET /v1/usage and /v1/requests", () => {
+  async function used() {
+    let cost = "0.5";
+    const harness = await gatewayHarness({
+      fetch: async () => fetchAnswer({ tier: "proxy", bytes: 10 }, { cost_usd: cost }),
+    });
+    const [a, b] = [await harness.key(), await harness.key()];
+    for (const [n, key] of [a, a, b].entries())
+      await harness.fetch({ url: `https://example.org/${n}`, project_ref: `ref ${n}` }, { key });
+    cost = "0.25";
+    await harness.clock.advance(25 * 3_600_000);
+    await harness.fetch({ url: "https://example.org/4" }, { key: b });
+    return { ...harness, a, b };
+  }
+
+  test("sum up by category, project, day and key", async () => {
+    const { call, a, b } = await used();
+    const { json, status } = await call("GET", "/v1/usage?group_by=day,key");
+    expect([status, shape(UsageReport).read("body", json).kind]).toEqual([200, "read"]);
+    expect(json.rows.map(({ day, key, requests, cost_usd }: any) => [day, key, requests, cost_usd])).toEqual(
+      [
+        ["2026-11-21", a.slice(0, 10), 2, "1.000000"],
+        ["2026-11-21", b.slice(0, 10), 1, "0.500000"],
+        ["2026-11-22", b.slice(0, 10), 1, "0.250000"],
+      ].toSorted((x, y) => (x.slice(0, 2).join() < y.slice(0, 2).join() ? -1 : 1)),
+    );
+    expect(json.totals).toMatchObject({ requests: 4, succeeded: 4, paid_bytes: 40, cost_usd: "1.750000" });
+    const byDay = (await call("GET", "/v1/usage?group_by=project,day&since=2026-11-22")).json;
+    expect(byDay).toMatchObject({
+      period: { since: "2026-11-22", until: "2026-11-23" },
+      rows: [{ project: "default", day: "2026-11-22", requests: 1 }],
+    });
+    expect((await call("GET", "/v1/usage")).json.rows).toMatchObject([
+      { category: "fetch_paid", requests: 4 },
+    ]);
+  });
+
+  test("show a standard key itself only", async () => {
+    const { call, b } = await used();
+    expect((await call("GET", "/v1/usage", { key: b })).json.totals.requests).toBe(2);
+    const { json } = await call("GET", "/v1/requests", { key: b });
+    expect(json.items.map(({ key }: any) => key)).toEqual([b.slice(0, 10), b.slice(0, 10)]);
+  });
+
+  test.each([
+    ["group_by=colour", "group_by"],
+    ["since=2026-13-01", "since"],
+    ["since=yesterday", "since"],
+    ["since=2026-11-05&until=2026-11-05", "until"],
+    ["since=2020-01-01", "since"],
+  ])("refuse %s and name the field", async (query, field) => {
+    const { call } = await gatewayHarness();
+    const { status, json } = await call("GET", `/v1/usage?${query}`);
+    expect([status, json.detail[0].loc]).toEqual([422, ["query", field]]);
+  });
+
+  test("list every row, newest first, page by page, by filters", async () => {
+    const { call, a } = await used();
+    const { json } = await call("GET", "/v1/requests");
+    expect(shape(RequestList).read("body", json).kind).toBe("read");
+    expect(json.items).toHaveLength(4);
+    expect(json.items[3]).toMatchObject({
+      at: "2026-11-21T12:00:00.000Z",
+      category: "fetch_paid",
+      status: 200,
+      ok: true,
+      paid: true,
+      cost_usd: "0.500000",
+      charge: null,
+      project_ref: expect.stringMatching(/^ref/),
+      attempts: [{ tier: "direct", status: 200, reason: "ok", ms: 12 }],
+    });
+    const seen: string[] = [];
+    let cursor: string | null = "";
+    while (cursor !== null) {
+      const page: any = (await call("GET", `/v1/requests?limit=1${cursor && `&cursor=${cursor}`}`)).json;
+      seen.push(...page.items.map(({ request_id }: any) => request_id));
+      cursor = page.next_cursor;
+    }
+    expect(seen).toEqual(json.items.map(({ request_id }: any) => request_id));
+    const count = async (query: string) => (await call("GET", `/v1/requests?${query}`)).json.items.length;
+    expect([
+      await count("category=fetch"),
+      await count("category=search"),
+      await count("ok=false"),
+      await count(`key=${a.slice(0, 10)}`),
+      await count("since=2026-11-22"),
+      await count("until=2026-11-22"),
+    ]).toEqual([4, 0, 0, 2, 1, 3]);
+    expect((await call("GET", "/v1/requests?cursor=nonsense")).status).toBe(422);
+  });
+});
+
+describe("GET /v1/account and /v1/keys", () => {
+  test("are for account admin keys", async () => {
+    const { call, key } = await gatewayHarness();
+    const standard = await key();
+    for (const path of ["/v1/account", "/v1/keys"]) {
+      const { status, json } = await call("GET", path, { key: standard });
+      expect([status, json.detail.error]).toEqual([403, "admin_key_required"]);
+    }
+  });
+
+  test("show the plan, this month's use, and every key without its secret", async () => {
+    const { call, fetch, key, first } = await gatewayHarness();
+    const mine = await key({ label: "mine", spend_cap_micros: 2_000_000 });
+    await fetch({ url: "https://example.org/" }, { key: mine });
+    const account = (await call("GET", "/v1/account")).json;
+    expect(account).toMatchObject({
+      customer: { name: "default", status: "active", currency: "USD" },
+      period: { month: "2026-11", resets_at: "2026-12-01T00:00:00.000Z" },
+      plan: { budget: null, projects: [{ name: "default", rate_limit_rps: 200 }] },
+      usage: [{ category: "fetch_own", requests: 1 }],
+      keys: [{ prefix: mine.slice(0, 10), requests: 1 }],
+      totals: { requests: 1 },
+    });
+    const { keys } = (await call("GET", "/v1/keys")).json;
+    expect(keys.map(({ prefix, label, spend_cap }: any) => [prefix, label, spend_cap])).toEqual(
+      expect.arrayContaining([
+        [first.slice(0, 10), "first", null],
+        [mine.slice(0, 10), "mine", "2.000000"],
+      ]),
+    );
+    expect(JSON.stringify(keys)).not.toContain(mine);
+  });
+});

@@ -1,0 +1,18 @@
+import { type LedgerRow, NO_DETAIL } from "../../schemas/ledger.ts";
+
+/** A row of the ledger, a page fetched by the service's own routes unless it says otherwise. */
+export const ledgerRow = (more: Partial<LedgerRow> = {}): LedgerRow => ({
+  request_id: "j:0",
+  at_ms: Date.UTC(2026, 10, 21, 12),
+  project: "p",
+  key: "sk_aaaaaaa",
+  category: "fetch_own",
+  ok: true,
+  latency_ms: 5,
+  cached: false,
+  bytes: 10,
+  paid: false,
+  cost_micros: 3,
+  ...NO_DETAIL,
+  ...more,
+});
