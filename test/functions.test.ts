@@ -30,6 +30,8 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   "cluster/adapters/egress/egress.proxy.ts egressProxy": "one proxy server: CONNECT, plain requests, limits",
   "cluster/adapters/egress/egress.undici.ts undiciEgress":
     "one exchange with an origin, from the address to the last byte",
+  "cluster/adapters/leases/leases.nats.ts leasesOn":
+    "leases in one bucket: claimed, renewed, watched and created again",
   "cluster/adapters/workers/workers.processes.ts pool":
     "child processes: tasks assigned, limits enforced, children replaced",
   "gateway/batch.ts batchRoute": "one batch request, from its first byte to the job",

@@ -252,15 +252,11 @@ describe("two companies with one strong identifier", () => {
     expect(found.company.record.identifiers.map(({ scheme }) => scheme)).toEqual(["ch_uid", "lei"]);
     const page = await readChanges(register.documents, 0, 100, null);
     if (page === "expired") throw new Error("expired");
-    expect(
-      page.changes.map(({ type, company_id }) => [type, company_id === older ? "older" : "newer"]),
-    ).toEqual([
-      ["created", "older"],
-      ["created", "newer"],
-      ["updated", "newer"],
-      ["merged", "newer"],
-      ["updated", "older"],
-    ]);
+    const typesOf = (id: string) =>
+      page.changes.filter(({ company_id }) => company_id === id).map(({ type }) => type);
+    expect(typesOf(older)).toEqual(["created", "updated"]);
+    expect(typesOf(newer)).toEqual(["created", "updated", "merged"]);
+    expect(page.changes).toHaveLength(5);
     expect((await register.get(`ch_uid:${UID}`))!.company.id).toBe(older);
   });
 

@@ -53,6 +53,7 @@ export async function natsLeases(
   }
 }
 
+/** One algorithm: the leases of one bucket are claimed, renewed, watched, and created again when the bucket is lost. */
 async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): Promise<Leases> {
   const { js, jsm, name: cluster, replicas } = link;
   const buckets = new Kvm(js);
