@@ -16,6 +16,7 @@ import { type StatusRoutesDeps, statusRoutes } from "../gateway/routes/status.ts
 import { server } from "../gateway/server.ts";
 import type { Membership } from "./cluster.ts";
 import type { FeatureContext, OpenFeature } from "./feature.ts";
+import { pageFiles } from "./page-files.ts";
 import type { StoreWatch } from "./store-watch.ts";
 
 interface HttpDeps {
@@ -130,8 +131,7 @@ function apiOf(
     ...statusPages,
     ...pageRoutes({
       document: () => openapi({ routes, public_url: publicUrl(), named }),
-      public_url: publicUrl,
-      version,
+      file: pageFiles(version),
     }),
   ];
   return routes;

@@ -1,18 +1,65 @@
-/** The home page at `/` for people, and the OpenAPI document of the whole API for tools. */
+/** The pages for people (`/`, `/docs`, `/changelog`) with their files, and the OpenAPI document for tools. */
 import { Type } from "typebox";
+import { NOT_FOUND } from "../http-errors.ts";
+import type { Reply } from "../http.ts";
 import { openRoute, type Route } from "../route.ts";
+
+/** A file of the package that a page consists of. */
+export interface PageFile {
+  readonly content_type: string;
+  readonly bytes: Buffer;
+}
 
 export interface PageRoutesDeps {
   /** The OpenAPI document; called after all routes are known. */
   readonly document: () => object;
-  /** The address that clients use; called after the server listens. */
-  readonly public_url: () => string;
-  readonly version: string;
+  /** The pages by their path, and the files they load by `/pages/<name>`. Called for each request. */
+  readonly file: (path: string) => PageFile | null;
 }
 
-export function pageRoutes({ document, public_url, version }: PageRoutesDeps): readonly Route[] {
+/** Scripts and styles come from this server only, and a page may ask this server only. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const HTML = { description: "A page", content_type: "text/html", schema: Type.String() };
+
+export function pageRoutes({ document, file }: PageRoutesDeps): readonly Route[] {
   let openapi: Buffer | null = null;
-  let home: Buffer | null = null;
+
+  const answer = (path: string): Reply => {
+    const found = file(path);
+    if (!found) return NOT_FOUND;
+    return {
+      status: 200,
+      headers: {
+        "Content-Type": found.content_type,
+        "Content-Security-Policy": POLICY,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cache-Control": path.startsWith("/pages/") ? "public, max-age=3600" : "no-cache",
+      },
+      body: found.bytes,
+    };
+  };
+  const page = (path: string, operationId: string, summary: string): Route =>
+    openRoute({
+      method: "GET",
+      path,
+      operationId,
+      summary,
+      tags: ["about"],
+      replies: { 200: HTML },
+      handle: () => answer(path),
+    });
+
   return [
     openRoute({
       method: "GET",
@@ -28,48 +75,21 @@ export function pageRoutes({ document, public_url, version }: PageRoutesDeps): r
         body: (openapi ??= Buffer.from(JSON.stringify(document()))),
       }),
     }),
+    page("/", "home", "What this is, for people, with a search and a fetch to try"),
+    page("/docs", "docs", "The API reference, for people"),
+    page("/changelog", "changelog", "What changed for operators, for people"),
     openRoute({
       method: "GET",
-      path: "/",
-      operationId: "home",
-      summary: "A home page for people",
+      path: "/pages/{name}",
+      operationId: "pageFile",
+      summary: "A script or style of the pages for people",
       tags: ["about"],
-      replies: { 200: { description: "A page", content_type: "text/html", schema: Type.String() } },
-      handle: () => ({
-        status: 200,
-        headers: {
-          "Content-Type": "text/html; charset=utf-8",
-          "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
-          "X-Content-Type-Options": "nosniff",
-        },
-        body: (home ??= Buffer.from(page(public_url(), version))),
-      }),
+      params: Type.Object({ name: Type.String({ maxLength: 60 }) }),
+      replies: {
+        200: { description: "The file", content_type: "*/*", schema: Type.String() },
+        404: { description: "There is no such file", schema: Type.Object({ detail: Type.String() }) },
+      },
+      handle: ({ params }) => answer(`/pages/${params.name}`),
     }),
   ];
 }
-
-const escaped = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-
-const page = (public_url: string, version: string): string => `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Trawl</title>
-<style>
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem; }
-  pre { background: #f3f3f3; padding: 1rem; overflow-x: auto; }
-  @media (prefers-color-scheme: dark) { body { background: #111; color: #ddd } pre { background: #222 } a { color: #9cf } }
-</style>
-<h1>Trawl</h1>
-<p>This is a crawler service, version ${escaped(version)}: an HTTP API for programs. It searches the web, and fetches pages,
-PDFs and documents politely. Each answer lists the routes that were tried.</p>
-<pre>curl ${escaped(public_url)}/v1/fetch \\
-  -H "Authorization: Bearer $TRAWL_KEY" \\
-  -d '{"url": "https://example.org/"}'</pre>
-<p>Keys are issued by the operator: <code>npx trawl key create --project default</code>.</p>
-<ul>
-  <li><a href="/openapi.json">/openapi.json</a>: every operation with its schemas</li>
-  <li><a href="/health">/health</a>, <a href="/ready">/ready</a>: whether the service is up and ready</li>
-</ul>
-`;

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
-import { pageRoutes } from "../../gateway/routes/pages.ts";
+import { changelogPage } from "../../ops/page-files.ts";
 import { gatewayHarness } from "../harness/gateway-harness.ts";
 
 const fine = { ping: async () => {}, gates: true };
@@ -103,6 +103,8 @@ describe("/openapi.json", () => {
   test("its operation ids are frozen: clients are generated from them", async () => {
     const { call } = await gatewayHarness();
     expect(operations((await call("GET", "/openapi.json")).json)).toEqual([
+      "changelog GET /changelog",
+      "docs GET /docs",
       "fetch POST /v1/fetch key",
       "getAccount GET /v1/account key",
       "getBody GET /v1/bodies/{sha256} key",
@@ -113,6 +115,7 @@ describe("/openapi.json", () => {
       "listKeys GET /v1/keys key",
       "metrics GET /metrics",
       "openapi GET /openapi.json",
+      "pageFile GET /pages/{name}",
       "ready GET /ready",
       "requests GET /v1/requests key",
       "usage GET /v1/usage key",
@@ -156,23 +159,36 @@ describe("/openapi.json", () => {
   });
 });
 
-test("/ shows the address that is known when it is requested", async () => {
-  let port = 0;
-  const more = pageRoutes({
-    document: () => ({}),
-    public_url: () => `http://127.0.0.1:${port}`,
-    version: "1",
+describe("pages for people", () => {
+  test.each([
+    ["/", "text/html; charset=utf-8", "API reference"],
+    ["/docs", "text/html; charset=utf-8", "/pages/swagger-ui-bundle.js"],
+    ["/changelog", "text/html; charset=utf-8", "<h2>Unreleased</h2>"],
+    ["/pages/home.js", "text/javascript; charset=utf-8", "/v1/fetch"],
+    ["/pages/swagger-ui.css", "text/css; charset=utf-8", ".swagger-ui"],
+  ])("%s is %s and loads nothing from elsewhere", async (path, content_type, text) => {
+    const { call } = await gatewayHarness();
+    const { status, headers, bytes } = await call("GET", path, { key: null });
+    expect([status, headers["content-type"]]).toEqual([200, content_type]);
+    expect(headers["content-security-policy"]).toContain("default-src 'none'; script-src 'self'");
+    expect(bytes.toString()).toContain(text);
+    expect(bytes.toString()).not.toMatch(/<(script|link|img)[^>]+(src|href)="(https?:)?\/\//);
   });
-  const home = more.find(({ path }) => path === "/")!;
-  port = 8_081;
-  const { body } = await home.handle({});
-  expect((body as Buffer).toString()).toContain("curl http://127.0.0.1:8081/v1/fetch");
-});
 
-test("/ is a page that describes the service and has no scripts", async () => {
-  const { call } = await gatewayHarness();
-  const { status, headers, bytes } = await call("GET", "/", { key: null });
-  expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
-  expect(bytes.toString()).toContain("/v1/fetch");
-  expect(bytes.toString()).not.toContain("<script");
+  test.each(["/pages/..%2Fpackage.json", "/pages/constructor", "/pages/__proto__", "/pages/x"])(
+    "%s is no file of theirs",
+    async (path) => {
+      const { call } = await gatewayHarness();
+      expect((await call("GET", path, { key: null })).status).toBe(404);
+    },
+  );
+
+  test("the changelog is written without markup of its own", () => {
+    const page = changelogPage("# A\n\n- one <b>\n  two `x<y`\n- **three**\n\nText & more");
+    expect(page).toContain("<h1>A</h1>");
+    expect(page).toContain(
+      "<li>one &#60;b&#62; two <code>x&#60;y</code></li>\n<li><strong>three</strong></li>",
+    );
+    expect(page).toContain("<p>Text &#38; more</p>");
+  });
 });

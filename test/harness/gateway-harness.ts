@@ -27,6 +27,7 @@ import { pageRoutes } from "../../gateway/routes/pages.ts";
 import { type Check, statusRoutes } from "../../gateway/routes/status.ts";
 import type { Route } from "../../gateway/route.ts";
 import { server } from "../../gateway/server.ts";
+import { pageFiles } from "../../ops/page-files.ts";
 import { Quota } from "../../schemas/accounts.ts";
 import {
   EMPTY_RECORD,
@@ -139,8 +140,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     ...pageRoutes({
       document: () =>
         openapi({ routes, public_url: "http://127.0.0.1:8080", named: { FetchBody, FetchResponse, Quota } }),
-      public_url: () => "http://127.0.0.1:8080",
-      version: "0.0.0",
+      file: pageFiles("0.0.0"),
     }),
     ...(typeof options.more === "function" ? options.more({ ...context, ask }) : (options.more ?? [])),
   ];

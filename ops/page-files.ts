@@ -1,0 +1,71 @@
+/** The pages for people and their files, read from the package when they are first asked for. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { PageFile } from "../gateway/routes/pages.ts";
+
+const HTML = "text/html; charset=utf-8";
+const SCRIPT = "text/javascript; charset=utf-8";
+const STYLE = "text/css; charset=utf-8";
+
+const own = (name: string): Buffer => readFileSync(new URL(`pages/${name}`, import.meta.url));
+const ofPackage = (name: string): Buffer => readFileSync(createRequire(import.meta.url).resolve(name));
+
+/** A fixed list: no path of a request reaches the file system. */
+const FILES: Readonly<Record<string, readonly [content_type: string, read: (version: string) => Buffer]>> = {
+  "/": [HTML, (version) => Buffer.from(own("home.html").toString().replaceAll("{{version}}", version))],
+  "/docs": [HTML, () => own("docs.html")],
+  "/changelog": [HTML, () => Buffer.from(changelogPage(own("../changelog.md").toString()))],
+  "/pages/home.css": [STYLE, () => own("home.css")],
+  "/pages/home.js": [SCRIPT, () => own("home.js")],
+  "/pages/docs.js": [SCRIPT, () => own("docs.js")],
+  "/pages/swagger-ui.css": [STYLE, () => ofPackage("swagger-ui-dist/swagger-ui.css")],
+  "/pages/swagger-ui-bundle.js": [SCRIPT, () => ofPackage("swagger-ui-dist/swagger-ui-bundle.js")],
+};
+
+export function pageFiles(version: string): (path: string) => PageFile | null {
+  const loaded = new Map<string, PageFile>();
+  return (path) => {
+    const existing = loaded.get(path);
+    if (existing) return existing;
+    const file = Object.hasOwn(FILES, path) ? FILES[path]! : null;
+    if (!file) return null;
+    const [content_type, read] = file;
+    const made = { content_type, bytes: read(version) };
+    loaded.set(path, made);
+    return made;
+  };
+}
+
+const escaped = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+
+const inline = (text: string): string =>
+  escaped(text)
+    .replace(/`([^`]+)`/g, "<code>$1</code>")
+    .replace(/\*\*([^*]+)\*\*/g, "<strong>$1</strong>");
+
+/** The Markdown that the changelog is written in: headings, paragraphs, lists, code and strong text. */
+export function changelogPage(markdown: string): string {
+  const blocks: string[] = [];
+  for (const block of markdown.trim().split(/\n{2,}/)) {
+    const heading = /^(#{1,3}) (.*)$/.exec(block);
+    if (heading) blocks.push(`<h${heading[1]!.length}>${inline(heading[2]!)}</h${heading[1]!.length}>`);
+    else if (block.startsWith("- ")) {
+      const items = block.slice(2).split(/\n- /);
+      blocks.push(
+        `<ul>${items.map((item) => `<li>${inline(item.replace(/\n\s*/g, " "))}</li>`).join("\n")}</ul>`,
+      );
+    } else blocks.push(`<p>${inline(block.replaceAll("\n", " "))}</p>`);
+  }
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Trawl: changelog</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/pages/home.css">
+<nav><a href="/">Trawl</a> <a href="/docs">API reference</a></nav>
+${blocks.join("\n")}
+</html>
+`;
+}
