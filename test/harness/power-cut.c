@@ -3,11 +3,12 @@
  *
  * Each fsync or fdatasync of a file below POWER_CUT_ROOT copies its content to POWER_CUT_IMAGE/content/<inode>; each sync
  * of a folder writes the names in it to POWER_CUT_IMAGE/names/<inode>, one "<inode> <f or d> <name>" a line. What was never
- * synced is not in the image.
+ * synced is not in the image. While the file POWER_CUT_IMAGE/fail exists, every sync below the root fails with EIO.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -43,14 +44,20 @@ static void copy_names(const char *folder, int to) {
   closedir(entries);
 }
 
-static void record(int descriptor) {
+/* 0, or -1 where the sync is to fail. */
+static int record(int descriptor) {
   const char *root = getenv("POWER_CUT_ROOT");
   char own[64], path[4096], unfinished[4096], finished[4096];
   struct stat status;
-  if (!root || fstat(descriptor, &status)) return;
+  if (!root || fstat(descriptor, &status)) return 0;
   snprintf(own, sizeof own, "/proc/self/fd/%d", descriptor);
   ssize_t length = readlink(own, path, sizeof path - 1);
-  if (length < 0 || strncmp(path, root, strlen(root))) return;
+  if (length < 0 || strncmp(path, root, strlen(root))) return 0;
+  snprintf(unfinished, sizeof unfinished, "%s/fail", getenv("POWER_CUT_IMAGE"));
+  if (!access(unfinished, F_OK)) {
+    errno = EIO;
+    return -1;
+  }
   path[length] = 0;
   const char *kind = S_ISDIR(status.st_mode) ? "names" : "content";
   /* The descriptor of a file may be for writing only. */
@@ -66,16 +73,15 @@ static void record(int descriptor) {
   if (rename(unfinished, finished)) abort();
   pthread_mutex_unlock(&one_at_a_time);
   if (readable >= 0) close(readable);
+  return 0;
 }
 
 int fsync(int descriptor) {
   int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
-  record(descriptor);
-  return real(descriptor);
+  return record(descriptor) ? -1 : real(descriptor);
 }
 
 int fdatasync(int descriptor) {
   int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
-  record(descriptor);
-  return real(descriptor);
+  return record(descriptor) ? -1 : real(descriptor);
 }

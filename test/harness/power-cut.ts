@@ -33,6 +33,8 @@ export interface PowerCut {
   readonly root: string;
   /** For the program's environment. */
   readonly environment: Readonly<Record<string, string>>;
+  /** While this file exists, every sync fails as on a broken disk. */
+  readonly fail_file: string;
   /** Makes a new folder that holds what the disk would hold of `root`. The program must have ended. */
   readonly restore: () => string;
   readonly remove: () => void;
@@ -67,6 +69,7 @@ export function powerCut(): PowerCut {
   return {
     root,
     environment: { LD_PRELOAD: library, POWER_CUT_ROOT: root, POWER_CUT_IMAGE: image },
+    fail_file: join(image, "fail"),
     restore() {
       const into = join(folder, `restored-${++restored}`);
       restoreFolder(statSync(root).ino, into);

@@ -1,8 +1,9 @@
 /** What the embedded stores acknowledged is there after a power cut, and with the durability `process` it is not. */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { fileBlobs } from "../../cluster/adapters/blobs/blobs.file.ts";
 import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";
@@ -62,7 +63,31 @@ describe.skipIf(powerCutProblem !== null)(`after a power cut${unavailable}`, () 
     }
   });
 
-  // Or the test above would pass whatever the stores sync.
+  test("a sync that fails acknowledges nothing, and no later sync of the same log is believed", async () => {
+    const cut = powerCut();
+    try {
+      const child = new URL("../harness/sync-failure.child.ts", import.meta.url).pathname;
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        ["--disable-warning=ExperimentalWarning", child, cut.root, cut.fail_file],
+        { env: { ...process.env, ...cut.environment } },
+      );
+      expect(JSON.parse(stdout)).toEqual({
+        "put before": "done",
+        "put to a cache": "done",
+        "put while it fails": "documents_unreachable",
+        "body while it fails": "bodies_unreachable",
+        "put after": "documents_unreachable",
+        "ping after": "documents_unreachable",
+        // A body is a file of its own: written and synced anew.
+        "body after": "done",
+      });
+    } finally {
+      cut.remove();
+    }
+  });
+
+  // Or the first test would pass whatever the stores sync.
   test("with the durability process nothing of them is there", async () => {
     const cut = powerCut();
     try {

@@ -1,0 +1,33 @@
+/**
+ * A program of test/ports/power-cut.test.ts: stores before, while and after the disk refuses to sync, and prints what
+ * became of each call. Arguments: the folder, the file that makes syncs fail.
+ */
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileBlobs } from "../../cluster/adapters/blobs/blobs.file.ts";
+import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+
+const [folder, fail_file] = process.argv.slice(2) as [string, string];
+const documents = sqliteDocuments(join(folder, "documents.sqlite"), { rebuildable: ["pages"] });
+const blobs = fileBlobs(join(folder, "bodies"));
+
+const told: Record<string, string> = {};
+async function tell(what: string, call: Promise<unknown>): Promise<void> {
+  told[what] = await call.then(
+    () => "done",
+    (problem: unknown) => (problem instanceof Fault ? problem.code : String(problem)),
+  );
+}
+
+await tell("put before", documents.put("jobs", "a", 1, 0));
+writeFileSync(fail_file, "");
+await tell("put to a cache", documents.put("pages", "a", 1, 0));
+await tell("put while it fails", documents.put("jobs", "b", 1, 0));
+await tell("body while it fails", blobs.put(Buffer.from("a body")));
+rmSync(fail_file);
+await tell("put after", documents.put("jobs", "c", 1, 0));
+await tell("ping after", documents.ping());
+await tell("body after", blobs.put(Buffer.from("a body")));
+console.log(JSON.stringify(told));
+process.exit(0);
