@@ -5,6 +5,7 @@
 import type { Static, TObject, TSchema } from "typebox";
 import type { FindPayer } from "../actors/accounts/payer.ts";
 import type { Spending } from "../actors/accounts/spend.ts";
+import type { Register } from "../actors/filings/register.ts";
 import type { ReservedHosts } from "../actors/fetch/reserved-hosts.ts";
 import type { StoredPage } from "../actors/fetch/run.ts";
 import type { ItemKind } from "../actors/jobs/kind.ts";
@@ -140,6 +141,8 @@ export interface OpenFeature {
   };
   /** Reads a document of the filing system for another feature; absent: the filing system is off. Throws Fault. */
   readonly readFilingDocument?: (request: FilingDocumentRequest) => Promise<FilingDocumentAnswer>;
+  /** Finds companies in the register for another feature; also for one that is opened before it. Throws Fault. */
+  readonly findCompany?: Register;
   /** Searches on behalf of another feature's work. */
   readonly search?: (request: SearchRequest, client: ActorClient) => Promise<SearchAnswer>;
   readonly page_index?: {

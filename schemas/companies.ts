@@ -72,6 +72,8 @@ export const Company = contract(
   "company",
   {
     refresh: ask(RefreshRequest, RefreshAnswer),
+    /** The operator undoes a merge: this company is its own again. Null: it was not merged. */
+    split: ask(Type.Null(), Type.Object({ survivor: Nullable(CompanyId) })),
     /** This company and the survivor share a strong identifier. */
     mergeInto: tell(MergeOrder),
     /** That company was merged into this one, or is no longer: resolve the record again. */

@@ -4,7 +4,13 @@
  */
 import { actor, DEFERRED, type ReplyTo, type Turn } from "../../cluster/actor.ts";
 import { Company, type RefreshAnswer, type RefreshRequest } from "../../schemas/companies.ts";
-import { mergeCompany, refreshCompany, type RefreshDeps, updateAlias } from "./refresh-company.ts";
+import {
+  mergeCompany,
+  refreshCompany,
+  type RefreshDeps,
+  splitCompany,
+  updateAlias,
+} from "./refresh-company.ts";
 
 type Task =
   | {
@@ -13,13 +19,16 @@ type Task =
       readonly callers: ReplyTo<RefreshAnswer>[];
     }
   | { readonly kind: "merge"; readonly survivor: string; readonly shared: string }
-  | { readonly kind: "alias"; readonly alias_id: string };
+  | { readonly kind: "alias"; readonly alias_id: string }
+  | { readonly kind: "split"; readonly caller: ReplyTo<{ survivor: string | null }> };
 
 interface State {
   /** The first one runs. */
   readonly tasks: Task[];
   /** The result of the task that runs: it may be larger than a message, and it never leaves the process. */
   answer: RefreshAnswer | null;
+  /** Of a split: the former survivor. */
+  survivor: string | null;
   task_number: number;
   isRunning: boolean;
 }
@@ -45,6 +54,9 @@ export function companyActor(deps: RefreshDeps) {
         case "merge":
           await mergeCompany(run, task);
           break;
+        case "split":
+          state.survivor = await splitCompany(run);
+          break;
         case "alias":
           await updateAlias(run, task.alias_id);
           break;
@@ -54,7 +66,7 @@ export function companyActor(deps: RefreshDeps) {
   }
 
   return actor(Company)<State>({
-    activate: () => ({ tasks: [], answer: null, task_number: 0, isRunning: false }),
+    activate: () => ({ tasks: [], answer: null, survivor: null, task_number: 0, isRunning: false }),
     passivate_after_ms: PASSIVATE_AFTER_MS,
     on: {
       refresh(turn, request) {
@@ -66,6 +78,11 @@ export function companyActor(deps: RefreshDeps) {
         const caller = turn.deferReply<RefreshAnswer>();
         if (waiting?.kind === "refresh") waiting.callers.push(caller);
         else tasks.push({ kind: "refresh", request, callers: [caller] });
+        startNext(turn);
+        return DEFERRED;
+      },
+      split(turn) {
+        turn.state.tasks.push({ kind: "split", caller: turn.deferReply() });
         startNext(turn);
         return DEFERRED;
       },
@@ -83,6 +100,7 @@ export function companyActor(deps: RefreshDeps) {
         state.isRunning = false;
         if (task?.kind === "refresh" && state.answer)
           for (const caller of task.callers) turn.answer(caller, state.answer);
+        if (task?.kind === "split") turn.answer(task.caller, { survivor: state.survivor });
         startNext(turn);
       },
     },

@@ -506,6 +506,36 @@ export async function mergeCompany(
 }
 
 /**
+ * Undoes the merge of this company, in one write, and remembers that the two are not one. Answers the former survivor, which
+ * hears of it from the change feed, too; null: the company was not merged.
+ */
+export async function splitCompany({ deps, ask, company_id, context }: CompanyTask): Promise<string | null> {
+  const { documents, clock } = deps;
+  for (let attempt = 0; attempt < MAX_WRITE_ATTEMPTS; attempt++) {
+    const { company } = await loadCompany(documents, company_id);
+    const survivor = company.value?.merged_into ?? null;
+    if (!company.value || survivor === null) return null;
+    const at = new Date(clock.now()).toISOString();
+    await overwrite<object>(documents, COMPANY_EDGES, edgeKey(company_id, survivor), () => ({
+      value: { judgement: "negative", because: "operator", at },
+    }));
+    const { record } = company.value;
+    const told = withChange(company.value, record, "split", [], clock.now(), survivor);
+    const split: StoredCompany = {
+      ...told,
+      merged_into: null,
+      epoch: context.epoch,
+      written_ms: clock.now(),
+    };
+    if (!context.ownsKey() || !(await putCompany(documents, split, company.version))) continue;
+    await ask(Company, survivor, "aliasChanged", { company_id });
+    await announce({ deps, ask, company_id, context }, split);
+    return survivor;
+  }
+  throw new Fault("documents_unreachable", `Cannot store "${company_id}": other writers were always first`);
+}
+
+/**
  * Another company was merged into this one, or is its own again: the list of aliases follows the other's document, and the
  * record is resolved again. Repeating it changes nothing.
  */

@@ -1,14 +1,17 @@
 /**
  * Blocking keys: two names that could be the same share at least one of them. Each word, its first and its last four
- * characters, the words in order without blanks, and the words of up to nine characters with one left out, so that a
+ * characters, the words in order without blanks, and the words of up to ten characters with one left out, so that a
  * short word with a typo is still found. Keys are numbers of 32 bits: two texts with one number cost a
  * comparison and change no result. Pure.
  */
 import { prepareName } from "./names/score.ts";
 
 const EDGE_CHARS = 4;
+/** In a long word one of the longer ends is without the typo, and fewer companies share it. */
+const LONG_EDGE_CHARS = 5;
+const MIN_LONG_CHARS = 9;
 const MIN_DELETED_CHARS = 4;
-const MAX_DELETED_CHARS = 9;
+const MAX_DELETED_CHARS = 10;
 /** Words with one character left out make many keys: only the first ones of a name get them. */
 const MAX_DELETED_WORDS = 2;
 const MAX_WORDS = 12;
@@ -30,6 +33,9 @@ export function keysOfName(name: string): readonly number[] {
     if (word.length <= EDGE_CHARS) continue;
     keys.add(hash(`p${word.slice(0, EDGE_CHARS)}`));
     keys.add(hash(`s${word.slice(-EDGE_CHARS)}`));
+    if (word.length < MIN_LONG_CHARS) continue;
+    keys.add(hash(`p${word.slice(0, LONG_EDGE_CHARS)}`));
+    keys.add(hash(`s${word.slice(-LONG_EDGE_CHARS)}`));
   }
   if (words.length > 1) keys.add(hash(`f${words.toSorted().join("")}`));
   const deleted = words.filter(({ length }) => length >= MIN_DELETED_CHARS && length <= MAX_DELETED_CHARS);

@@ -1,6 +1,6 @@
 /**
- * The port to a company register: the company behind a listing, an ISIN or a name that is on no list of filers. This
- * service has no register yet, and `noRegister` answers "unknown" to every query.
+ * The port to a company register: the company behind a listing, an ISIN or a name that is on no list of filers. The
+ * register is the companies slice; `noRegister` is for a service without it and answers "unknown" to every query.
  */
 import type { FilerHint } from "../../schemas/filings.ts";
 

@@ -9,6 +9,7 @@ import {
   COMPANY_PEOPLE,
   type StoredCompany,
 } from "../../actors/companies/stored-company.ts";
+import { Company } from "../../schemas/companies.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import {
@@ -258,6 +259,29 @@ describe("two companies with one strong identifier", () => {
     expect(typesOf(newer)).toEqual(["created", "updated", "merged"]);
     expect(page.changes).toHaveLength(5);
     expect((await register.get(`ch_uid:${UID}`))!.company.id).toBe(older);
+  });
+
+  test("are two again when the operator undoes the merge, and stay so", async () => {
+    const { older, newer, link } = await twoCompanies();
+    link();
+    await register.get(newer, { refresh: true });
+    await register.feed();
+    expect(await register.ask()(Company, newer, "split", null)).toEqual({ survivor: older });
+    await register.feed();
+    expect((await register.get(newer))!.company).toMatchObject({ id: newer, merged_into: null });
+    expect((await register.get(older))!.company).toMatchObject({
+      aliases: [],
+      record: { identifiers: [{ scheme: "lei" }] },
+    });
+    await register.get(newer, { refresh: true });
+    await register.feed();
+    expect((await register.get(newer))!.company.id).toBe(newer);
+    const page = await readChanges(register.documents, 5, 100, null);
+    if (page === "expired") throw new Error("expired");
+    expect(new Set(page.changes.map(({ type, company_id }) => `${type} ${company_id}`))).toEqual(
+      new Set([`split ${newer}`, `updated ${older}`]),
+    );
+    expect(await register.ask()(Company, older, "split", null)).toEqual({ survivor: null });
   });
 
   test("stay two when another identifier of one value contradicts", async () => {

@@ -21,6 +21,7 @@ import { watchActor } from "../watch.actor.ts";
 import { openSources } from "../sources/sources.ts";
 import { feedRoutes } from "./feed-routes.ts";
 import { filingHttp } from "./filing-http.ts";
+import { filingRegister } from "./filing-register.ts";
 import { companyItems } from "./item-kind.ts";
 import { recordRoutes } from "./record-routes.ts";
 import { registerRoutes } from "./register-routes.ts";
@@ -155,9 +156,10 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
       ...searchRoutes({ ...search, cursors }),
       ...watchRoutes({ documents, clock, service }),
       ...feedRoutes({ documents, clock, cursors }),
-      ...registerRoutes({ sources, health, people }),
+      ...registerRoutes({ sources, health, people, ask }),
       ...recordRoutes({ service, sources, cursors, bodyGrants, clock }),
     ],
+    findCompany: filingRegister({ documents, index }),
     item_kinds: [companyItems({ ...search, bodyGrants })],
     named_schemas: COMPANY_SCHEMAS,
     checks: Object.fromEntries(

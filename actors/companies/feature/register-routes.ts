@@ -1,8 +1,11 @@
 /** What the register says about itself: its sources with their health, and the schema of its records. */
 import { type TSchema, Type } from "typebox";
+import type { ActorClient } from "../../../cluster/actor.ts";
+import type { Caller } from "../../../gateway/authenticate.ts";
 import { invalid, json, OPERATOR_ONLY } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import { Nullable } from "../../../schemas/common.ts";
+import { Company, COMPANY_ID } from "../../../schemas/companies.ts";
 import { COMPANY_JSON_SCHEMA } from "../../../schemas/company-record.ts";
 import { MAX_AGE_S } from "../freshness.ts";
 import type { PeopleStore } from "../people.ts";
@@ -13,6 +16,7 @@ interface RegisterRouteDeps {
   readonly sources: readonly Source[];
   readonly health: HealthBook;
   readonly people: PeopleStore;
+  readonly ask: ActorClient;
 }
 
 const SourceView: TSchema = Type.Object({
@@ -46,7 +50,19 @@ const SourceView: TSchema = Type.Object({
   }),
 });
 
-export function registerRoutes({ sources, health, people }: RegisterRouteDeps): readonly Route[] {
+const OPERATORS_ONLY = {
+  description: "The key is not an account admin key of the operator",
+  schema: Type.Object({
+    detail: Type.Object({ error: Type.Literal("operator_only"), message: Type.String() }),
+  }),
+};
+const SPLIT_TIMEOUT_MS = 20_000;
+
+/** The operator's account admin; an external customer's admin is not an operator. */
+const isOperator = ({ grant: { key, customer } }: Caller): boolean =>
+  key.role === "account_admin" && !customer.external;
+
+export function registerRoutes({ sources, health, people, ask }: RegisterRouteDeps): readonly Route[] {
   return [
     route({
       method: "GET",
@@ -95,6 +111,29 @@ export function registerRoutes({ sources, health, people }: RegisterRouteDeps): 
     }),
     route({
       method: "DELETE",
+      path: "/v1/ops/companies/merges/{company_id}",
+      operationId: "splitCompany",
+      summary:
+        "Undoes the merge of a company, which is then never merged into the other again; for the operator",
+      tags: ["internal"],
+      params: Type.Object({ company_id: Type.String({ pattern: COMPANY_ID }) }),
+      replies: {
+        200: {
+          description: "The company that it was merged into; null: it was not merged",
+          schema: Type.Object({ survivor: Nullable(Type.String()) }),
+        },
+        403: OPERATORS_ONLY,
+      },
+      handle: async ({ params, caller }) => {
+        if (!isOperator(caller)) return OPERATOR_ONLY;
+        return json(
+          200,
+          await ask(Company, params.company_id, "split", null, { timeout_ms: SPLIT_TIMEOUT_MS }),
+        );
+      },
+    }),
+    route({
+      method: "DELETE",
       path: "/v1/ops/companies/people/{name}",
       operationId: "removePerson",
       summary: "Removes every claim about a person, and does not store new ones; for the operator",
@@ -105,15 +144,10 @@ export function registerRoutes({ sources, health, people }: RegisterRouteDeps): 
           description: "What was removed",
           schema: Type.Object({ companies: Type.Integer(), claims: Type.Integer() }),
         },
-        403: {
-          description: "The key is not an account admin key of the operator",
-          schema: Type.Object({
-            detail: Type.Object({ error: Type.Literal("operator_only"), message: Type.String() }),
-          }),
-        },
+        403: OPERATORS_ONLY,
       },
-      handle: async ({ params, caller: { grant } }) => {
-        if (grant.key.role !== "account_admin" || grant.customer.external) return OPERATOR_ONLY;
+      handle: async ({ params, caller }) => {
+        if (!isOperator(caller)) return OPERATOR_ONLY;
         if (params.name.trim().length < 3)
           return invalid([
             { loc: ["path", "name"], msg: "Input should be a full name", type: "value_error" },

@@ -18,7 +18,9 @@ export function openFilings(context: FeatureContext, settings: FilingsSettings):
   const source = upstream.source(ask);
   const service = filingsService({
     source: settings.identity === undefined ? null : source,
-    register: noRegister,
+    // The register is opened after this feature, so it is looked for when it is needed.
+    register: (question) =>
+      (context.opened.find(({ findCompany }) => findCompany)?.findCompany ?? noRegister)(question),
     ask,
     blobs,
     documents,
