@@ -5,14 +5,26 @@
 import { type Static, Type } from "typebox";
 import { ask, contract, tell } from "./contract.ts";
 
+/**
+ * Tells the runs of one fetch apart, which have the same fetch_id: it begins again when its node loses it. What an earlier
+ * run still reports does not touch the slot of the later one.
+ */
+const RunId = Type.Optional(Type.String());
+
 /** A fetch asks for a slot before each request to an origin. */
 export const SlotRequest = Type.Object({
   /** Asking again with the same id while the slot is held is answered with that slot. */
   fetch_id: Type.String(),
+  run_id: RunId,
   /** The exact host name: dead hosts are remembered by it, everything else by domain. */
   host: Type.String(),
   /** Synchronous calls go before batch work, at most 4 to 1. */
   lane: Type.Enum(["sync", "batch"]),
+  /**
+   * A redirect led here from another site, whose node sends the request: it goes on when this domain moves to another node.
+   * Default: false.
+   */
+  redirected: Type.Optional(Type.Boolean()),
   /** How long the caller can wait. When the expected wait is longer, the answer is domain_busy at once. */
   wait_max_ms: Type.Integer({ minimum: 0 }),
 });
@@ -40,6 +52,12 @@ export type SlotAnswer = Static<typeof SlotAnswer>;
 export const GRANT_TTL_MS = 50_000;
 
 /**
+ * When a grant is void for its caller, on the caller's monotonic clock: the answer may have been on its way for long, so it counts
+ * from the ask and from the wait that the domain reports, which together end no later than the domain's own count begins.
+ */
+export const voidAt = (asked_ms: number, waited_ms: number): number => asked_ms + waited_ms + GRANT_TTL_MS;
+
+/**
  * So much longer than `wait_max_ms` a caller waits for the answer: the domain's store may be away. Shorter than what a
  * fetch with a timeout has left then, so that its client learns the reason.
  */
@@ -60,6 +78,7 @@ export interface RequestSent {
  */
 export const SlotRelease = Type.Object({
   fetch_id: Type.String(),
+  run_id: RunId,
   /** The origin's status; null without an answer. */
   status: Type.Union([Type.Integer(), Type.Null()]),
   /** The Retry-After of a 429 or 503, in seconds; null when there was none. */
@@ -99,7 +118,7 @@ export const Domain = contract(
      * The request has been sent. The delay counts from here and no slot is granted before, so that nothing between grant
      * and request (a store, a name server, a handshake, a busy machine) makes two requests closer than the delay.
      */
-    recordSent: tell(Type.Object({ fetch_id: Type.String() })),
+    recordSent: tell(Type.Object({ fetch_id: Type.String(), run_id: RunId })),
     release: tell(SlotRelease),
     recordOutcome: tell(FetchOutcome),
     /** The name does not exist. An ask, because the second report within 6 h makes the host dead for this very fetch. */

@@ -5,6 +5,8 @@
  * that cannot have a slot at once waits, and is answered by a later turn: with a slot when one is due, or with a refusal
  * when the domain closes or the caller's deadline passes. The actor sends no requests itself.
  */
+import { randomBytes } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { actor, DEFERRED, type ReplyTo, type Turn } from "../../cluster/actor.ts";
 import {
   Domain,
@@ -21,6 +23,7 @@ import {
   expectedWait,
   delayOf,
   hasSlot,
+  isHeldBy,
   afterNxdomain,
   type PolitenessLimits,
   type Politeness,
@@ -30,7 +33,9 @@ import {
   restore,
   delayFromSend,
   recordOutcome,
+  recordSent,
   skipRefusal,
+  takeOver,
   grantSlot,
   UNTOUCHED,
   medianSendDelay,
@@ -64,12 +69,17 @@ type Reply = ReplyTo<SlotAnswer>;
 /** A caller in the queue; its id is the fetch's. All callers of a lane have one share: they are served as they come. */
 interface Waiter extends LaneWaiter {
   readonly host: string;
+  readonly redirected: boolean;
+  /** Of the run that asked last. */
+  run_id: string | undefined;
   readonly asked_ms: number;
   /** More than one when the same fetch asked again. */
   readonly replies: Reply[];
 }
 
 const SHARE = "";
+/** One that is forgotten may be taken for unsent when its domain is activated again: the domain waits up to 50 s then. */
+const MAX_DOMAINS_WITH_SENT = 10_000;
 
 interface State {
   /** Stored: a domain that moves to another node is as polite there. */
@@ -88,8 +98,10 @@ type DomainTurn = Turn<State, typeof Domain.own>;
 
 /** What this process knows of the requests to all its domains. It outlives an activation, not the process. */
 interface ProcessRecord {
-  /** Slots this process has granted that are not released, and whether their request has been sent. */
-  readonly granted: Map<string, "unsent" | "sent">;
+  /** Names this process in the slots it grants. */
+  readonly process: string;
+  /** By domain, the slots of this process whose request was sent and that are not released. */
+  readonly sent: LRUCache<string, ReadonlySet<string>>;
   /** Times from grant to send of the last requests: they depend on this process, not on the site. */
   send_delays: readonly number[];
   send_delay_ms: number;
@@ -104,17 +116,23 @@ export function domainActor(
   overrides: Readonly<Record<string, Omit<PolitenessLimits, "lease_ms">>> = {},
 ) {
   const limitsOf = (site: string): PolitenessLimits => ({ ...defaults, ...overrides[site] });
-  const record: ProcessRecord = { granted: new Map(), send_delays: [], send_delay_ms: 0 };
-  const { granted } = record;
+  const record: ProcessRecord = {
+    process: randomBytes(6).toString("base64url"),
+    sent: new LRUCache({ max: MAX_DOMAINS_WITH_SENT }),
+    send_delays: [],
+    send_delay_ms: 0,
+  };
+  const { process } = record;
 
   return actor(Domain)<State, Politeness>({
     persist: (state) => state.politeness,
     activate(snapshot, { key, now_ms }) {
-      const politeness = snapshot
-        ? restore(snapshot, limitsOf(key), now_ms, (fetch_id) => granted.has(fetch_id))
-        : UNTOUCHED;
+      const politeness = snapshot ? restore(snapshot, limitsOf(key), now_ms, process) : UNTOUCHED;
+      const sent = record.sent.get(key);
       const unsent = politeness.leases
-        .filter(({ fetch_id }) => granted.get(fetch_id) === "unsent")
+        .filter((lease) =>
+          lease.process === process ? !sent?.has(lease.fetch_id) : lease.redirected === "unsent",
+        )
         .map(({ fetch_id }) => [fetch_id, now_ms] as const);
       return { politeness, queue: emptyLaneQueue(), unsent: new Map(unsent), leaving: [], sent_ms: 0 };
     },
@@ -122,16 +140,23 @@ export function domainActor(
     on: {
       acquire: (turn, request) => acquire(turn, limitsOf(turn.key), record, request),
 
-      recordSent(turn, { fetch_id }) {
+      recordSent(turn, slot) {
+        const { fetch_id } = slot;
         countFromDeparture(turn);
+        const { leases } = turn.state.politeness;
+        // The delay counts from every request, also from that of an earlier run of the fetch.
+        turn.state.sent_ms = turn.now_ms;
+        if (hasSlot(turn.state.politeness, fetch_id, turn.now_ms) && !isHeldBy(turn.state.politeness, slot))
+          return;
+        const isOurs = leases.some((lease) => lease.fetch_id === fetch_id && lease.process === process);
         const granted_ms = turn.state.unsent.get(fetch_id);
-        if (granted_ms !== undefined) {
+        if (isOurs && granted_ms !== undefined) {
           record.send_delays = withSendDelay(record.send_delays, turn.now_ms - granted_ms);
           record.send_delay_ms = medianSendDelay(record.send_delays);
         }
         turn.state.unsent.delete(fetch_id);
-        if (granted.has(fetch_id)) granted.set(fetch_id, "sent");
-        turn.state.sent_ms = turn.now_ms;
+        if (isOurs) rememberSent(record, turn, fetch_id);
+        turn.state.politeness = recordSent(turn.state.politeness, fetch_id);
         grantDueSlots(turn, limitsOf(turn.key), record);
       },
 
@@ -140,9 +165,9 @@ export function domainActor(
         const limits = limitsOf(turn.key);
         const { paused_until_ms } = state.politeness;
         // A request that was never reported as sent counts from its answer.
-        if (state.unsent.delete(message.fetch_id) && message.status !== null) state.sent_ms = now_ms;
+        if (isHeldBy(state.politeness, message) && state.unsent.delete(message.fetch_id))
+          state.sent_ms = message.status === null ? state.sent_ms : now_ms;
         state.politeness = releaseSlot(state.politeness, limits, now_ms, message);
-        granted.delete(message.fetch_id);
         const { paused_until_ms: until_ms } = state.politeness;
         if (until_ms > paused_until_ms) {
           // The domain opens after the deadline of these callers.
@@ -196,11 +221,15 @@ function acquire(
   turn: DomainTurn,
   limits: PolitenessLimits,
   record: ProcessRecord,
-  { fetch_id, host, lane, wait_max_ms }: SlotRequest,
+  request: SlotRequest,
 ): SlotAnswer | typeof DEFERRED {
+  const { fetch_id, run_id, host, lane, redirected = false, wait_max_ms } = request;
   const { now_ms } = turn;
   const { politeness, queue, unsent } = turn.state;
-  if (unsent.has(fetch_id) && hasSlot(politeness, fetch_id, now_ms)) return { kind: "granted", waited_ms: 0 };
+  if (unsent.has(fetch_id) && hasSlot(politeness, fetch_id, now_ms)) {
+    turn.state.politeness = takeOver(politeness, request);
+    return { kind: "granted", waited_ms: 0 };
+  }
   // The fetch began again on another node after its request was sent. It keeps its slot, but waits for the delay.
   const urgent = hasSlot(politeness, fetch_id, now_ms);
   const refusal = refusalFor(politeness, host, now_ms);
@@ -218,11 +247,13 @@ function acquire(
   const deadline_ms = now_ms + wait_max_ms;
   const reply = turn.deferReply<SlotAnswer>();
   if (existing) {
+    existing.run_id = run_id;
     existing.replies.push(reply);
     extendDeadline(queue, existing, deadline_ms);
   } else {
     const id = fetch_id;
-    const waiter = { id, host, lane, share: SHARE, asked_ms: now_ms, deadline_ms, replies: [reply] };
+    const times = { asked_ms: now_ms, deadline_ms };
+    const waiter = { id, run_id, host, redirected, lane, share: SHARE, ...times, replies: [reply] };
     enqueue(queue, waiter, { urgent });
   }
   turn.state.politeness = counted;
@@ -252,19 +283,28 @@ function grantDueSlots(turn: DomainTurn, limits: PolitenessLimits, record: Proce
   for (; due_ms <= now_ms; due_ms = nextGrantAt(state, limits, now_ms)) {
     const waiter = takeNext(queue);
     if (!waiter) return;
-    for (const lease of state.politeness.leases)
-      if (lease.lapses_ms <= now_ms) record.granted.delete(lease.fetch_id);
-    const { id: fetch_id, host } = waiter;
-    state.politeness = grantSlot(state.politeness, limits, now_ms, { fetch_id, host });
+    const { id: fetch_id, run_id, host, redirected } = waiter;
+    state.politeness = grantSlot(state.politeness, limits, now_ms, {
+      fetch_id,
+      host,
+      process: record.process,
+      ...(run_id !== undefined && { run_id }),
+      ...(redirected && { redirected: "unsent" }),
+    });
     state.unsent.set(fetch_id, now_ms);
     state.leaving = [...state.leaving, fetch_id];
-    record.granted.set(fetch_id, "unsent");
     for (const reply of waiter.replies) {
       turn.answer(reply, { kind: "granted", waited_ms: Math.floor(now_ms - waiter.asked_ms) });
     }
   }
   refuseExpired(turn, limits, record, now_ms);
   if (sizeOf(queue) > 0) turn.setTimer(Math.min(due_ms, nextDeadline(queue)), "tick", null);
+}
+
+/** Forgets slots of the domain that are released or have lapsed. */
+function rememberSent({ sent }: ProcessRecord, { key, state }: DomainTurn, fetch_id: string): void {
+  const held = state.politeness.leases.map((lease) => lease.fetch_id);
+  sent.set(key, new Set(held.filter((id) => id === fetch_id || sent.get(key)?.has(id))));
 }
 
 /** The caller has a grant, and its time to use it, from when the grant left: storing it may have taken long. */
@@ -294,16 +334,19 @@ function refuseExpired(
 }
 
 /** The earliest time of the next grant: each granted request is sent or void, the delay has passed, a slot is free. */
-function nextGrantAt(
-  { politeness, unsent, sent_ms }: State,
-  limits: PolitenessLimits,
-  now_ms: number,
-): number {
-  for (const [fetch_id, granted_ms] of unsent)
-    if (now_ms >= granted_ms + GRANT_TTL_MS) unsent.delete(fetch_id);
-  const due_ms = dueAt(delayFromSend(politeness, sent_ms), limits, now_ms);
-  if (unsent.size === 0 || delayOf(politeness, limits, now_ms) === 0) return due_ms;
-  return Math.max(due_ms, Math.max(...unsent.values()) + GRANT_TTL_MS);
+function nextGrantAt(state: State, limits: PolitenessLimits, now_ms: number): number {
+  const { politeness, unsent } = state;
+  for (const [fetch_id, granted_ms] of unsent) {
+    const void_ms = granted_ms + GRANT_TTL_MS;
+    if (now_ms < void_ms) continue;
+    unsent.delete(fetch_id);
+    // It may have been sent at the last moment, by a node whose report did not arrive.
+    state.sent_ms = Math.max(state.sent_ms, void_ms);
+  }
+  const due_ms = dueAt(delayFromSend(politeness, state.sent_ms), limits, now_ms);
+  const delay_ms = delayOf(politeness, limits, now_ms);
+  if (unsent.size === 0 || delay_ms === 0) return due_ms;
+  return Math.max(due_ms, Math.max(...unsent.values()) + GRANT_TTL_MS + delay_ms);
 }
 
 function refuse(turn: DomainTurn, waiters: readonly Waiter[], refusal: SlotRefusal): void {

@@ -26,7 +26,18 @@ interface Lease {
   readonly host: string;
   readonly started_ms: number;
   readonly lapses_ms: number;
+  /** The run of the fetch that has it; absent: the fetch does not tell its runs apart. */
+  readonly run_id?: string;
+  /** The process that granted it. */
+  readonly process: string;
+  /** Only for a redirect from another site, whose request outlives the ownership of this domain: whether it was sent. */
+  readonly redirected?: "unsent" | "sent";
 }
+
+/** What a slot is granted for. */
+export type SlotGrant = Pick<SlotRequest, "fetch_id" | "host"> &
+  Pick<Lease, "process" | "redirected" | "run_id">;
+type Slot = Pick<SlotRelease, "fetch_id" | "run_id">;
 
 /** A host name that does not exist (NXDOMAIN). */
 interface NxdomainRecord {
@@ -123,6 +134,11 @@ const SKEW_MARGIN_MS = MAX_SKEW_MS + SECOND_MS;
 const RECENT_START_MS = MINUTE_MS;
 /** How long a slot that another node granted still counts: a node that loses a key aborts its requests at once. */
 const ORPHANED_LEASE_MS = 10 * SECOND_MS;
+/**
+ * The same for a redirect from another site, whose request goes on: longer than a grant is valid (50 s). When too large, a
+ * site is slower after a crash, because the requests of the process that died are taken for running.
+ */
+const ORPHANED_REDIRECT_MS = MINUTE_MS;
 
 export type SlotRefusal = Extract<SlotAnswer, { kind: "refused" }>;
 
@@ -216,12 +232,42 @@ export function grantSlot(
   politeness: Politeness,
   limits: PolitenessLimits,
   now_ms: number,
-  { fetch_id, host }: Pick<SlotRequest, "fetch_id" | "host">,
+  grant: SlotGrant,
 ): Politeness {
   const leases = inFlight(politeness, now_ms);
   assert(leases.length < limits.max_concurrency, "A domain has no more requests in flight than slots");
-  const lease = { fetch_id, host, started_ms: now_ms, lapses_ms: now_ms + limits.lease_ms };
+  const lease = { ...grant, started_ms: now_ms, lapses_ms: now_ms + limits.lease_ms };
   return { ...politeness, leases: [...leases, lease], last_start_ms: now_ms };
+}
+
+/** Whether a later run of the fetch has its slot by now. */
+const isTakenOver = (lease: Lease, { run_id }: Slot): boolean =>
+  lease.run_id !== undefined && run_id !== undefined && lease.run_id !== run_id;
+
+/** Whether this run of the fetch has a slot. */
+export const isHeldBy = ({ leases }: Politeness, slot: Slot): boolean =>
+  leases.some((lease) => lease.fetch_id === slot.fetch_id && !isTakenOver(lease, slot));
+
+/** The slot of a fetch goes to the run that asks now. */
+export function takeOver(politeness: Politeness, { fetch_id, run_id }: Slot): Politeness {
+  if (run_id === undefined || isHeldBy(politeness, { fetch_id, run_id })) return politeness;
+  const leases = politeness.leases.map((lease) =>
+    lease.fetch_id === fetch_id ? { ...lease, run_id } : lease,
+  );
+  return { ...politeness, leases };
+}
+
+/**
+ * The request of this slot was sent. Stored only for a redirect: the requests of the domain's own fetches end with the
+ * ownership of the domain.
+ */
+export function recordSent(politeness: Politeness, fetch_id: string): Politeness {
+  const isSent = (lease: Lease): boolean => lease.fetch_id === fetch_id && lease.redirected === "unsent";
+  if (!politeness.leases.some(isSent)) return politeness;
+  const leases = politeness.leases.map((lease) =>
+    isSent(lease) ? { ...lease, redirected: "sent" as const } : lease,
+  );
+  return { ...politeness, leases };
 }
 
 /** After a request was sent at `sent_ms`, later than its grant: the delay counts from there. */
@@ -242,15 +288,16 @@ export function releaseSlot(
   politeness: Politeness,
   limits: PolitenessLimits,
   now_ms: number,
-  { fetch_id, status, retry_after_s }: SlotRelease,
+  { status, retry_after_s, ...slot }: SlotRelease,
 ): Politeness {
-  const lease = politeness.leases.find((active) => active.fetch_id === fetch_id);
+  const lease = politeness.leases.find((active) => active.fetch_id === slot.fetch_id);
   if (!lease) return politeness;
+  const keepsSlot = isTakenOver(lease, slot);
   const took_ms = Math.max(0, now_ms - lease.started_ms);
   const { slot_ms } = politeness;
   const released: Politeness = {
     ...politeness,
-    leases: politeness.leases.filter((active) => active !== lease),
+    leases: keepsSlot ? politeness.leases : politeness.leases.filter((active) => active !== lease),
     slot_ms: slot_ms === 0 ? took_ms : Math.round(slot_ms + SLOT_TIME_WEIGHT * (took_ms - slot_ms)),
     // A host that answers exists.
     nxdomains:
@@ -363,16 +410,19 @@ function restoredPause({ paused_until_ms }: Politeness, now_ms: number): number 
   return until_ms > now_ms ? Math.min(until_ms, now_ms + MAX_PAUSE_MS) : paused_until_ms;
 }
 
+const orphanedFor = ({ redirected }: Lease): number =>
+  redirected === undefined ? ORPHANED_LEASE_MS : ORPHANED_REDIRECT_MS;
+
 /**
  * The stored state at activation, perhaps on another node with another clock. A recent start counts as one made now:
  * the delay is at most one too long, never too short. No stored time closes the domain for longer than its rule allows.
- * Slots that `isOurs` does not know were granted by another node, whose requests end with its ownership.
+ * Slots of another process than this one count for a short time: its requests end with its ownership.
  */
 export function restore(
   snapshot: Politeness,
   limits: PolitenessLimits,
   now_ms: number,
-  isOurs: (fetch_id: string) => boolean,
+  process: string,
 ): Politeness {
   const { last_start_ms } = snapshot;
   const isRecent = last_start_ms !== null && last_start_ms > now_ms - RECENT_START_MS;
@@ -381,7 +431,7 @@ export function restore(
     started_ms: Math.min(lease.started_ms, now_ms),
     lapses_ms: Math.min(
       lease.lapses_ms,
-      now_ms + (isOurs(lease.fetch_id) ? limits.lease_ms : ORPHANED_LEASE_MS),
+      now_ms + (lease.process === process ? limits.lease_ms : orphanedFor(lease)),
     ),
   }));
   return {

@@ -25,9 +25,9 @@ import {
   type RobotsReadResult,
   type RobotsRequest,
   type RobotsRules,
-  GRANT_TTL_MS,
   type RequestSent,
   SLOT_ANSWER_GRACE_MS,
+  voidAt,
 } from "../../schemas/domain.ts";
 import {
   type Coalescer,
@@ -213,21 +213,26 @@ async function readRobots(
   const { site, origin, wait_max_ms } = request;
   const first_url = new URL("/robots.txt", origin);
   let url = first_url;
+  const run_id = `${work.epoch}.${Math.floor(clock.now())}`;
   let remaining_ms = MAX_READ_MS;
   for (let hop = 0; ; hop++) {
     const host = url.hostname;
     const target_site = host === first_url.hostname ? site : siteOf(host, deps.joined);
     const fetch_id = `${request.fetch_id}.${hop}`;
     // In the synchronous lane also for batch work: it is one request a day, and other checks may wait for it.
+    const asked_ms = clock.mono();
+    const redirected = target_site !== site;
     const slot = await ask(
       Domain,
       target_site,
       "acquire",
-      { fetch_id, host, lane: "sync", wait_max_ms },
+      { fetch_id, run_id, host, lane: "sync", redirected, wait_max_ms },
       { timeout_ms: wait_max_ms + SLOT_ANSWER_GRACE_MS },
     ).catch((problem: unknown) => {
       // The slot may be granted all the same, when the domain's store is back.
-      ask(Domain, target_site, "release", { fetch_id, status: null, retry_after_s: null }).catch(() => {});
+      ask(Domain, target_site, "release", { fetch_id, run_id, status: null, retry_after_s: null }).catch(
+        () => {},
+      );
       throw problem;
     });
     if (slot.kind === "refused") {
@@ -237,7 +242,7 @@ async function readRobots(
     }
 
     const began_ms = clock.now();
-    const void_ms = clock.mono() + GRANT_TTL_MS;
+    const void_ms = voidAt(asked_ms, slot.waited_ms);
     let isLost = false;
     const beforeSend = (): boolean => {
       isLost = !work.ownsKey();
@@ -245,7 +250,7 @@ async function readRobots(
     };
     const onSent = (): void => {
       // If this message is lost, the domain waits until the slot is released.
-      ask(Domain, target_site, "recordSent", { fetch_id }).catch(() => {});
+      ask(Domain, target_site, "recordSent", { fetch_id, run_id }).catch(() => {});
       deps.onRequestSent?.({ domain: target_site, fetch_id, epoch: work.epoch });
     };
     let status: number | null = null;
@@ -299,7 +304,7 @@ async function readRobots(
       timer[Symbol.dispose]();
       remaining_ms -= clock.now() - began_ms;
       // A slot that is not released lapses; the read counts all the same.
-      await ask(Domain, target_site, "release", { fetch_id, status, retry_after_s }).catch(() => {});
+      await ask(Domain, target_site, "release", { fetch_id, run_id, status, retry_after_s }).catch(() => {});
     }
   }
 }

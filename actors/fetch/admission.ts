@@ -3,7 +3,7 @@
  * slot, and this node still owns the key. Every granted slot is released once, whatever comes of the request.
  */
 import { Fault } from "../../cluster/ports/fault.ts";
-import { Domain, GRANT_TTL_MS, Robots, SLOT_ANSWER_GRACE_MS } from "../../schemas/domain.ts";
+import { Domain, Robots, SLOT_ANSWER_GRACE_MS, voidAt } from "../../schemas/domain.ts";
 import type { Admission, HopRefusal } from "../lib/web/transport.ts";
 import { originOf, siteOf } from "../lib/web/url.ts";
 import type { PipelineDeps, RunState } from "./run.ts";
@@ -41,11 +41,14 @@ export async function admit(deps: AdmissionDeps, run: RunState, url: string): Pr
     case "refused":
       return refuse(rules.error, "politeness", { retry_after_s: rules.retry_after_s });
   }
+  const asked_ms = deps.clock.mono();
+  const run_id = runIdOf(run);
+  const redirected = site !== run.site;
   const slot = await ask(
     Domain,
     site,
     "acquire",
-    { fetch_id, host, lane, wait_max_ms },
+    { fetch_id, run_id, host, lane, redirected, wait_max_ms },
     { timeout_ms: wait_max_ms + SLOT_ANSWER_GRACE_MS },
   ).catch((problem: unknown) => {
     // The slot may be granted all the same, when the domain's store is back.
@@ -54,7 +57,7 @@ export async function admit(deps: AdmissionDeps, run: RunState, url: string): Pr
   });
   if (slot.kind === "refused") return refuse(slot.error, "politeness", { retry_after_s: slot.retry_after_s });
 
-  const admission = admitted(deps, run, { site, fetch_id, void_ms: deps.clock.mono() + GRANT_TTL_MS });
+  const admission = admitted(deps, run, { site, fetch_id, void_ms: voidAt(asked_ms, slot.waited_ms) });
   const ownsKey = work.ownsKey();
   if (ownsKey && !signal.aborted) return admission;
   admission.release({ status: null, retry_after_s: null });
@@ -81,7 +84,7 @@ function admitted(
   let isSending = false;
   const onSent = (): void => {
     isSending = false;
-    ask(Domain, site, "recordSent", { fetch_id }).catch(onUndelivered(deps, site));
+    ask(Domain, site, "recordSent", { fetch_id, run_id: runIdOf(run) }).catch(onUndelivered(deps, site));
     onRequestSent?.({ domain: site, fetch_id, epoch: work.epoch });
   };
   return {
@@ -102,13 +105,16 @@ function admitted(
 
 type ReleaseAnswer = Parameters<Extract<Admission, { kind: "admitted" }>["release"]>[0];
 
+const runIdOf = ({ work, began_ms }: RunState): string => `${work.epoch}.${Math.floor(began_ms)}`;
+
 function releaseSlot(
   deps: AdmissionDeps,
-  { ask }: RunState,
+  run: RunState,
   { site, fetch_id }: Pick<Grant, "site" | "fetch_id">,
   { status, retry_after_s }: ReleaseAnswer,
 ): void {
-  ask(Domain, site, "release", { fetch_id, status, retry_after_s }).catch(onUndelivered(deps, site));
+  const message = { fetch_id, run_id: runIdOf(run), status, retry_after_s };
+  run.ask(Domain, site, "release", message).catch(onUndelivered(deps, site));
 }
 
 /** A slot that is not released lapses; the domain is only slower for it. */

@@ -16,6 +16,7 @@ import {
   releaseSlot,
   restore,
   recordOutcome,
+  recordSent,
   grantSlot,
   UNTOUCHED,
 } from "../../actors/domain/politeness.ts";
@@ -26,7 +27,12 @@ const HOUR = 60 * MINUTE;
 const T0 = Date.UTC(2026, 0, 1);
 const limits = { min_delay_ms: 500, max_concurrency: 2, lease_ms: LEASE_MS };
 const host = "www.example.org";
-const granted = (fetch_id = "a", at_ms = T0) => grantSlot(UNTOUCHED, limits, at_ms, { fetch_id, host });
+/** The process that grants. */
+const process = "p";
+const ours = process;
+const notOurs = "another";
+const granted = (fetch_id = "a", at_ms = T0) =>
+  grantSlot(UNTOUCHED, limits, at_ms, { fetch_id, host, process });
 
 /** One exchange from start to answer. */
 function answered(
@@ -35,7 +41,7 @@ function answered(
   status: number | null,
   retry_after_s: number | null = null,
 ) {
-  const going = grantSlot(politeness, limits, at_ms, { fetch_id: "x", host });
+  const going = grantSlot(politeness, limits, at_ms, { fetch_id: "x", host, process });
   return releaseSlot(going, limits, at_ms, { fetch_id: "x", status, retry_after_s });
 }
 
@@ -50,12 +56,8 @@ const gone = (politeness: Politeness, at_ms: number, fetch_id: string, name = ho
 
 const afterSlotTime = (politeness: Politeness, slot_ms: number): Politeness => ({ ...politeness, slot_ms });
 
-const ours = () => true;
-
-const notOurs = () => false;
-
 const after = (held_ms: number, politeness: Politeness) =>
-  releaseSlot(grantSlot(politeness, limits, T0, { fetch_id: "x", host }), limits, T0 + held_ms, {
+  releaseSlot(grantSlot(politeness, limits, T0, { fetch_id: "x", host, process }), limits, T0 + held_ms, {
     fetch_id: "x",
     status: 200,
     retry_after_s: null,
@@ -88,7 +90,7 @@ describe("delay and slots (TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CONCURRENCY)", ()
   });
 
   test("with every slot taken it is due when the first one lapses", () => {
-    const full = grantSlot(granted(), limits, T0 + 600, { fetch_id: "b", host });
+    const full = grantSlot(granted(), limits, T0 + 600, { fetch_id: "b", host, process });
     expect(dueAt(full, limits, T0 + 600)).toBe(T0 + LEASE_MS);
     const back = releaseSlot(full, limits, T0 + 700, { fetch_id: "b", status: 200, retry_after_s: null });
     expect(dueAt(back, limits, T0 + 700)).toBe(T0 + 600 + 501);
@@ -110,8 +112,10 @@ describe("delay and slots (TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CONCURRENCY)", ()
   });
 
   test("granting more than the slots is a bug", () => {
-    const full = grantSlot(granted(), limits, T0, { fetch_id: "b", host });
-    expect(() => grantSlot(full, limits, T0, { fetch_id: "c", host })).toThrow("no more requests in flight");
+    const full = grantSlot(granted(), limits, T0, { fetch_id: "b", host, process });
+    expect(() => grantSlot(full, limits, T0, { fetch_id: "c", host, process })).toThrow(
+      "no more requests in flight",
+    );
   });
 });
 
@@ -174,7 +178,7 @@ describe("429 and 503 (obeyed for at most 15 min)", () => {
   });
 
   test("two that were under way together double it once", () => {
-    const two = grantSlot(granted("a"), limits, T0 + 501, { fetch_id: "b", host });
+    const two = grantSlot(granted("a"), limits, T0 + 501, { fetch_id: "b", host, process });
     const one = releaseSlot(two, limits, T0 + 600, { fetch_id: "a", status: 429, retry_after_s: null });
     const both = releaseSlot(one, limits, T0 + 610, { fetch_id: "b", status: 429, retry_after_s: null });
     expect(delayOf(both, limits, T0 + 610)).toBe(1_000);
@@ -343,7 +347,7 @@ describe("the expected wait (domain_busy)", () => {
   });
 
   test("of a domain that hangs grows with the time it hangs, up to the lease", () => {
-    const full = afterSlotTime(grantSlot(granted(), limits, T0, { fetch_id: "b", host }), SECOND);
+    const full = afterSlotTime(grantSlot(granted(), limits, T0, { fetch_id: "b", host, process }), SECOND);
     expect(expectedWait(full, limits, T0 + 900, 0)).toBe(100);
     expect(expectedWait(full, limits, T0 + 61 * SECOND, 0)).toBe(60 * SECOND);
     expect(expectedWait(full, limits, T0 + LEASE_MS - 7, 0)).toBe(7);
@@ -376,7 +380,7 @@ describe("the stored state on another node", () => {
   });
 
   test("slots of a node that is gone are back after ten seconds, our own when they lapse", () => {
-    const full = grantSlot(granted(), limits, T0, { fetch_id: "b", host });
+    const full = grantSlot(granted(), limits, T0, { fetch_id: "b", host, process });
     const now_ms = T0 + SECOND;
     expect(dueAt(restore(full, limits, now_ms, notOurs), limits, now_ms)).toBe(now_ms + 10 * SECOND);
     expect(dueAt(restore(full, limits, now_ms, ours), limits, now_ms)).toBe(T0 + LEASE_MS);
@@ -392,6 +396,19 @@ describe("the stored state on another node", () => {
     const back = restore(politeness, limits, at_ms + ahead_ms, notOurs);
     expect(back.paused_until_ms - ahead_ms).toBeGreaterThanOrEqual(T0 + 600 * SECOND);
     expect(back.paused_until_ms - ahead_ms).toBeLessThanOrEqual(T0 + 606 * SECOND);
+  });
+
+  test("slots of redirects from other sites are back after a minute: their requests go on", () => {
+    const redirect = { fetch_id: "b", host, process, redirected: "unsent" } as const;
+    const full = grantSlot(granted(), limits, T0, redirect);
+    const now_ms = T0 + SECOND;
+    const back = restore(full, limits, now_ms, notOurs);
+    expect(back.leases.map(({ fetch_id, lapses_ms }) => [fetch_id, lapses_ms - now_ms])).toEqual([
+      ["a", 10 * SECOND],
+      ["b", MINUTE],
+    ]);
+    expect(recordSent(back, "b").leases[1]!.redirected).toBe("sent");
+    expect(recordSent(back, "a")).toBe(back);
   });
 
   test("no clock closes a domain for longer than its rule", () => {

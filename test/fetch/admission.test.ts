@@ -60,6 +60,17 @@ function oneRun({ check = ALLOWED, acquire = GRANTED }: Answers = {}) {
 type Granted = Extract<Admission, { kind: "admitted" }>;
 
 describe("a request", () => {
+  test("tells the domain of another site that a redirect led there", async () => {
+    const { ask, sent } = oneRun();
+    await ask("http://other.example.org/");
+    await ask("http://other.example/");
+    const slots = sent.filter(({ operation }) => operation === "acquire");
+    expect(slots.map(({ message }) => (message as { redirected: boolean }).redirected)).toEqual([
+      false,
+      true,
+    ]);
+  });
+
   test("is admitted in a slot of its site, under its own id", async () => {
     const { ask, sent } = oneRun();
     expect((await ask()).kind).toBe("admitted");
