@@ -210,6 +210,8 @@ export const JobRecord = Type.Object({
   ledger_batch: Nullable(JobLedgerBatch),
   /** Of the last batch. */
   batch_sequence: Type.Integer(),
+  /** What earlier attempts of unfinished items cost, by item. */
+  carried_micros: Type.Record(Type.String(), Type.Integer()),
   /** Null: the key has no quota, or everything is returned. */
   quota: Nullable(JobQuota),
   /** Everything that was ever metered, to be compared with the results. */
@@ -268,6 +270,8 @@ export const AttemptOutcome = Type.Union([
     /** `fault`: a fault of this service; the attempt does not count. */
     reason: Type.Enum(["transient", "blocked", "busy", "fault"]),
     delay_ms: Type.Integer({ minimum: 0 }),
+    /** What the attempt cost: the item's row in the ledger will carry it. Absent: nothing. */
+    cost_micros: Type.Optional(Type.Integer({ minimum: 0 })),
   }),
   /** The job was cancelled, and the attempt ended without a result. */
   Type.Object({ kind: Type.Literal("stopped"), index: Index }),

@@ -259,6 +259,7 @@ function admit(services: JobServices, turn: JobTurn, frontier: Frontier): void {
       is_first_run: state.is_first_run,
       signal: state.cancellation.signal,
       refusal,
+      carried_micros: state.record!.carried_micros[item.index] ?? 0,
     };
     turn.pipeToSelf("attemptFinished", (ask, { ownsKey }) =>
       runAttempt(services, ask, { ...attempt, ownsJob: ownsKey }),

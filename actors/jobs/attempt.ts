@@ -45,6 +45,8 @@ export interface ItemAttempt {
   readonly is_first_run: boolean;
   /** Aborts when the job is cancelled. */
   readonly signal: AbortSignal;
+  /** What earlier attempts of the item cost. */
+  readonly carried_micros: number;
   /** The key has nothing left to run it with: the error it ends with. Null: it runs. */
   readonly refusal: string | null;
   /** False once another node may own the job: then nothing is stored. */
@@ -74,7 +76,8 @@ export async function runAttempt(
     const isFree = result.bill.cost_micros === 0;
     if (signal.aborted && result.error !== null && isFree) return { kind: "stopped", index };
     const next = nextStep(item, retry, services.clock.now() - spec.created_ms, services.random.next());
-    if (next.kind === "retry") return { ...next, index };
+    const { cost_micros } = result.bill;
+    if (next.kind === "retry") return { ...next, index, ...(cost_micros > 0 && { cost_micros }) };
     const status = result.error === null ? "done" : "failed";
     const bill = rowOf(services, attempt, input, result.bill, began_ms);
     return await storeResult(services, attempt, { status, ...result, bill });
@@ -97,7 +100,7 @@ const contextOf = ({ job_id, spec, item, signal }: ItemAttempt): AttemptContext 
 /** The item's row in the ledger: written with its result, so that neither is without the other. */
 const rowOf = (
   { clock }: JobServices,
-  { job_id, spec, item }: ItemAttempt,
+  { job_id, spec, item, carried_micros }: ItemAttempt,
   input: Input,
   { category, ok, bytes, paid, cost_micros, detail }: Bill,
   began_ms: number,
@@ -111,7 +114,7 @@ const rowOf = (
   cached: category.endsWith("_cached"),
   bytes,
   paid,
-  cost_micros,
+  cost_micros: cost_micros + carried_micros,
   latency_ms: Math.round(clock.mono() - began_ms),
   ...NO_DETAIL,
   ...detail,
@@ -231,6 +234,7 @@ export function applyOutcome(state: JobState, outcome: AttemptOutcome, now_ms: n
   switch (outcome.kind) {
     case "final":
       frontier.finish(index, outcome.status);
+      carryCost(state, index, null);
       if (outcome.bill) {
         state.bills.push(outcome.bill);
         if (state.units > 0) state.units--;
@@ -240,10 +244,20 @@ export function applyOutcome(state: JobState, outcome: AttemptOutcome, now_ms: n
       frontier.cancel(index);
       return null;
     case "retry": {
+      carryCost(state, index, outcome.cost_micros ?? 0);
       const at_ms = now_ms + outcome.delay_ms;
       frontier.requeue(index, at_ms, advance(progressOf(frontier.codeAt(index)), outcome.reason));
       if (outcome.reason === "busy") frontier.pauseLane(index, at_ms);
       return `retry_${outcome.reason}`;
     }
   }
+}
+
+/** Remembers what an attempt cost that is repeated, in the turn that hears of it; null: the item's row carries it. */
+function carryCost(state: JobState, index: number, cost_micros: number | null): void {
+  const { record } = state;
+  const { [index]: before = 0, ...others } = record?.carried_micros ?? {};
+  if (!record || cost_micros === 0 || (cost_micros === null && before === 0)) return;
+  const carried_micros = cost_micros === null ? others : { ...others, [index]: before + cost_micros };
+  state.record = { ...record, carried_micros };
 }

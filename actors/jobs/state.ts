@@ -175,6 +175,7 @@ export function newRecord(spec: JobSpec): JobRecord {
     unrecorded: [],
     ledger_batch: null,
     batch_sequence: 0,
+    carried_micros: {},
     quota: null,
     metered: { requests: 0, cost_micros: 0 },
   };

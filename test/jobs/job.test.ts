@@ -202,6 +202,18 @@ describe("cancel, by what the items cost and when they end", () => {
   });
 });
 
+test("what attempts cost that are repeated is in the item's row", async () => {
+  const retry = { reason: "transient", retry_after_s: null } as const;
+  const jobs = oneCluster({
+    run: (_, { attempts }) => (attempts < 2 ? { error: "all_tiers_failed", retry } : {}),
+  });
+  await jobs.create("j", pages(2));
+  const { metered, carried_micros } = await jobs.finished("j");
+  expect([metered, carried_micros]).toEqual([{ requests: 2, cost_micros: 30 }, {}]);
+  expect(await jobs.invariants("j")).toEqual({ problems: [], ahead: 0 });
+  expect([...(await jobs.results("j")).values()].map(({ bill }) => bill!.cost_micros)).toEqual([15, 15]);
+});
+
 describe("a key", () => {
   const payer = (fetch: number | null, more: { status?: "revoked"; suspended?: boolean } = {}) =>
     ({

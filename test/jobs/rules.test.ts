@@ -343,6 +343,7 @@ describe("the invariants of a stored job", () => {
     unrecorded: [],
     ledger_batch: null,
     batch_sequence: 0,
+    carried_micros: {},
     quota: null,
     metered: { requests: 0, cost_micros: 0 },
     ...more,
