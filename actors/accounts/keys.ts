@@ -180,17 +180,38 @@ export async function listKeys(documents: Documents, project?: string): Promise<
 }
 
 /** Idempotent. */
-export async function revokeKey(documents: Documents, prefix: string, now_ms: number): Promise<Key> {
+export const revokeKey = (documents: Documents, prefix: string, now_ms: number): Promise<Key> =>
+  changeKey(documents, "revoke", prefix, (key) =>
+    key.status === "revoked" ? key : { ...key, status: "revoked", revoked_at: iso(now_ms) },
+  );
+
+/** What an operator may change of a key; what is absent stays. */
+export type KeyLimits = Partial<Pick<Key, "label" | "categories" | "rate_limit_rps" | "spend_cap_micros">> & {
+  readonly quotas?: Partial<Key["quotas"]>;
+};
+
+/** A quota counts the requests that begin after it was set. */
+export const limitKey = (documents: Documents, prefix: string, limits: KeyLimits): Promise<Key> =>
+  changeKey(documents, "limit", prefix, (key) => ({
+    ...key,
+    ...limits,
+    quotas: { ...key.quotas, ...limits.quotas },
+  }));
+
+async function changeKey(
+  documents: Documents,
+  verb: string,
+  prefix: string,
+  rule: (key: Key) => Key,
+): Promise<Key> {
   const name = (await documents.get("names", `prefix ${prefix}`))?.value as
     | { key_sha256: string }
     | undefined;
   if (!name)
     throw new AccountError(
-      `Cannot revoke "${prefix}": no key has this prefix; a prefix has ${PREFIX_CHARS} characters, see trawl key list`,
+      `Cannot ${verb} "${prefix}": no key has this prefix; a prefix has ${PREFIX_CHARS} characters, see trawl key list`,
     );
-  return change<Key>(documents, "keys", name.key_sha256, `key "${prefix}"`, (key) =>
-    key.status === "revoked" ? key : { ...key, status: "revoked", revoked_at: iso(now_ms) },
-  );
+  return change<Key>(documents, "keys", name.key_sha256, `key "${prefix}"`, rule);
 }
 
 export const allowAgent = (documents: Documents, project: string, user_agent: string): Promise<Project> =>
@@ -199,6 +220,19 @@ export const allowAgent = (documents: Documents, project: string, user_agent: st
       ? record
       : { ...record, user_agents: [...record.user_agents, user_agent] },
   );
+
+/** Idempotent, as `allowAgent` is. */
+export const forbidAgent = (documents: Documents, project: string, user_agent: string): Promise<Project> =>
+  change<Project>(documents, "projects", project, `project "${project}"`, (record) => ({
+    ...record,
+    user_agents: record.user_agents.filter((allowed) => allowed !== user_agent),
+  }));
+
+export const setRate = (documents: Documents, project: string, rate_limit_rps: number): Promise<Project> =>
+  change<Project>(documents, "projects", project, `project "${project}"`, (record) => ({
+    ...record,
+    rate_limit_rps,
+  }));
 
 export const setBudget = (
   documents: Documents,
@@ -230,6 +264,14 @@ export const setCustomerStatus = (
     ...record,
     status,
   }));
+
+/** At most 1,000. */
+export const listCustomers = async (documents: Documents): Promise<readonly Customer[]> =>
+  (await documents.list("customers", { limit: MAX_LIST })).map(({ value }) => value as Customer);
+
+/** Of all customers; at most 1,000. */
+export const listProjects = async (documents: Documents): Promise<readonly Project[]> =>
+  (await documents.list("projects", { limit: MAX_LIST })).map(({ value }) => value as Project);
 
 /** Projects of a customer, at most 1,000. */
 export const projectsOf = async (documents: Documents, customer: string): Promise<readonly Project[]> =>

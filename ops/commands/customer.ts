@@ -1,9 +1,19 @@
-/** trawl customer budget, suspend, activate: changes the document store; a running service follows within 5 seconds. */
-import { Command } from "commander";
-import { setCustomerBudget, setCustomerStatus } from "../../actors/accounts/keys.ts";
+/** trawl customer create, list, budget, suspend, activate: changes the document store; a running service follows within 5 seconds. */
+import { Command, Option } from "commander";
+import {
+  createCustomer,
+  listCustomers,
+  setCustomerBudget,
+  setCustomerStatus,
+} from "../../actors/accounts/keys.ts";
 import { type Customer, fromMicros } from "../../schemas/accounts.ts";
-import { type Context, type Json, withDocuments, withJson } from "./context.ts";
+import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 import { amount } from "./key.ts";
+
+interface CreateOptions extends Json {
+  readonly external?: boolean;
+  readonly currency: Customer["currency"];
+}
 
 export function customerCommand(context: Context): Command {
   const customer = new Command("customer").description("manage customers, which own projects");
@@ -19,6 +29,36 @@ export function customerCommand(context: Context): Command {
         return context.err(`Customer "${whose}" is ${changed.status}.`);
       });
   };
+  withJson(customer.command("create"))
+    .description("create a customer")
+    .argument("<name>", "a-z, 0-9, - and _")
+    .option("--external", "it does not see provider costs")
+    .addOption(
+      new Option("--currency <code>", "the currency of its amounts")
+        .choices(["USD", "CHF", "EUR"])
+        .default("USD"),
+    )
+    .action(async (name: string, { external, currency, json }: CreateOptions) => {
+      const created = await withDocuments(context, (documents) =>
+        createCustomer(documents, { name, external: external ?? false, currency }, context.now()),
+      );
+      if (json) return context.out(JSON.stringify(created));
+      return context.err(`Customer "${name}" is created.`);
+    });
+  withJson(customer.command("list"))
+    .description("list customers with their limits")
+    .action(async ({ json }: Json) => {
+      const customers = await withDocuments(context, listCustomers);
+      if (json) return context.out(JSON.stringify(customers, null, 2));
+      const rows = customers.map(({ name, status, currency, external, budget_micros }) => [
+        name,
+        status,
+        currency,
+        external ? "external" : "own",
+        budget_micros === null ? "none" : fromMicros(budget_micros),
+      ]);
+      return context.out(table(["CUSTOMER", "STATUS", "CURRENCY", "KIND", "BUDGET"], rows));
+    });
   withJson(customer.command("budget"))
     .description("limit what all projects of a customer together may spend in a month")
     .argument("<name>")

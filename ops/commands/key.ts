@@ -1,6 +1,6 @@
-/** trawl key create, list, revoke: changes the document store; a running service follows within 5 seconds. */
+/** trawl key create, list, limit, revoke: changes the document store; a running service follows within 5 seconds. */
 import { Command, InvalidArgumentError, Option } from "commander";
-import { createKey, listKeys, revokeKey } from "../../actors/accounts/keys.ts";
+import { createKey, type KeyLimits, limitKey, listKeys, revokeKey } from "../../actors/accounts/keys.ts";
 import { type Key, QUOTA_CATEGORIES, type QuotaCategory, toMicros } from "../../schemas/accounts.ts";
 import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 
@@ -12,6 +12,13 @@ interface KeyOptions extends Json {
   readonly rps?: number;
   readonly quota?: { search?: number; fetch?: number };
   readonly spendCap?: number;
+}
+
+interface LimitOptions extends Json {
+  readonly label?: string;
+  readonly rps?: OrNone;
+  readonly quota?: { search?: number | null; fetch?: number | null };
+  readonly spendCap?: OrNone;
 }
 
 export function keyCommand(context: Context): Command {
@@ -66,6 +73,29 @@ export function keyCommand(context: Context): Command {
       return context.out(table(head, keys.map(row)));
     });
 
+  withJson(key.command("limit"))
+    .description("change what a key may use; what is not named stays")
+    .argument("<prefix>", "the first 10 characters of the key")
+    .option("--label <text>", "a label, shown beside the prefix")
+    .option("--rps <number>", "a rate limit of its own, in requests per second, or none", orNone(wholeNumber))
+    .option(
+      "--quota <category=requests>",
+      "monthly requests of a category, or category=none; may be repeated",
+      quotaOrNone,
+    )
+    .option("--spend-cap <amount>", "monthly spend, in the customer's currency, or none", orNone(amount))
+    .action(async (prefix: string, { label, rps, quota: quotas, spendCap, json }: LimitOptions) => {
+      const limits: KeyLimits = {
+        ...(label !== undefined && { label }),
+        ...(rps !== undefined && { rate_limit_rps: limitOf(rps) }),
+        ...(quotas !== undefined && { quotas }),
+        ...(spendCap !== undefined && { spend_cap_micros: limitOf(spendCap) }),
+      };
+      const changed = await withDocuments(context, (documents) => limitKey(documents, prefix, limits));
+      if (json) return context.out(JSON.stringify(changed));
+      return context.err(`Key ${changed.prefix} of project "${changed.project}" is changed.`);
+    });
+
   withJson(key.command("revoke"))
     .description("revoke a key")
     .argument("<prefix>", "the first 10 characters of the key")
@@ -89,7 +119,7 @@ const row = ({ prefix, project, role, status, created_at, label }: Key): string[
   label ?? "",
 ];
 
-function wholeNumber(text: string): number {
+export function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("Not a whole number above 0.");
   return Number(text);
 }
@@ -98,6 +128,22 @@ export function amount(text: string): number {
   const micros = toMicros(text);
   if (micros === null) throw new InvalidArgumentError("Not an amount as 25 or 25.50.");
   return micros;
+}
+
+type OrNone = number | "none";
+
+const orNone =
+  (read: (text: string) => number) =>
+  (text: string): OrNone =>
+    text === "none" ? "none" : read(text);
+/** Commander takes null for an option without a value. */
+const limitOf = (given: OrNone): number | null => (given === "none" ? null : given);
+
+function quotaOrNone(text: string, previous: LimitOptions["quota"] = {}): NonNullable<LimitOptions["quota"]> {
+  const [, category] = /^(search|fetch)=none$/.exec(text) ?? [];
+  return category === undefined
+    ? { ...previous, ...quota(text) }
+    : { ...previous, [category as QuotaCategory]: null };
 }
 
 function quota(text: string, previous: KeyOptions["quota"] = {}): NonNullable<KeyOptions["quota"]> {

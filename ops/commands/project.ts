@@ -1,15 +1,18 @@
-/** trawl project create, allow-agent, budget: changes the document store; a running service follows within 5 seconds. */
+/** trawl project create, list, allow-agent, forbid-agent, rate, budget: changes the document store; a running service follows within 5 seconds. */
 import { Command, Option } from "commander";
 import {
   allowAgent,
   createCustomer,
   createProject,
   FIRST_NAME,
+  forbidAgent,
+  listProjects,
   setBudget,
+  setRate,
 } from "../../actors/accounts/keys.ts";
 import { type Customer, fromMicros } from "../../schemas/accounts.ts";
-import { type Context, type Json, withDocuments, withJson } from "./context.ts";
-import { amount } from "./key.ts";
+import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";
+import { amount, wholeNumber } from "./key.ts";
 
 interface ProjectOptions extends Json {
   readonly customer: string;
@@ -58,6 +61,40 @@ export function projectCommand(context: Context): Command {
       return context.err(
         `Project "${name}" may use the User-Agents ${changed.user_agents.map((allowed) => `"${allowed}"`).join(", ")}.`,
       );
+    });
+
+  withJson(project.command("forbid-agent"))
+    .description("take a User-Agent back that a project's fetches were allowed to use")
+    .argument("<project>")
+    .argument("<user-agent>")
+    .action(async (name: string, agent: string, { json }: Json) => {
+      const changed = await withDocuments(context, (documents) => forbidAgent(documents, name, agent));
+      if (json) return context.out(JSON.stringify(changed));
+      return context.err(`Project "${name}" may not use the User-Agent "${agent}".`);
+    });
+
+  withJson(project.command("rate"))
+    .description("limit a project's requests per second, over all gateways")
+    .argument("<project>")
+    .argument("<rps>", "for example 200", wholeNumber)
+    .action(async (name: string, rps: number, { json }: Json) => {
+      const changed = await withDocuments(context, (documents) => setRate(documents, name, rps));
+      if (json) return context.out(JSON.stringify(changed));
+      return context.err(`Project "${name}" may send ${rps} requests per second.`);
+    });
+
+  withJson(project.command("list"))
+    .description("list projects with their limits")
+    .action(async ({ json }: Json) => {
+      const projects = await withDocuments(context, listProjects);
+      if (json) return context.out(JSON.stringify(projects, null, 2));
+      const rows = projects.map(({ name, customer, rate_limit_rps, budget_micros }) => [
+        name,
+        customer,
+        String(rate_limit_rps),
+        budget_micros === null ? "none" : fromMicros(budget_micros),
+      ]);
+      return context.out(table(["PROJECT", "CUSTOMER", "RPS", "BUDGET"], rows));
     });
 
   withJson(project.command("budget"))

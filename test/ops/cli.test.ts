@@ -143,6 +143,41 @@ describe("accounts", () => {
     expect((await run("customer", "suspend", "nobody")).code).toBe(1);
   });
 
+  test("are changed and listed; what is not named stays, and none takes a limit away", async () => {
+    const { run } = shell();
+    expect((await run("customer", "create", "acme", "--external", "--currency", "CHF")).code).toBe(0);
+    expect((await run("customer", "budget", "acme", "100")).err).toContain("100.000000");
+    expect(JSON.parse((await run("customer", "list", "--json")).out)).toMatchObject([
+      { name: "acme", external: true, currency: "CHF", budget_micros: 100_000_000 },
+    ]);
+    expect((await run("customer", "list")).out).toContain("100.000000");
+    await run("project", "create", "p", "--customer", "acme");
+    expect((await run("project", "rate", "p", "50")).err).toContain("50 requests");
+    await run("project", "allow-agent", "p", "Research/1.0");
+    await run("project", "forbid-agent", "p", "Research/1.0");
+    expect(JSON.parse((await run("project", "list", "--json")).out)).toMatchObject([
+      { name: "p", customer: "acme", rate_limit_rps: 50, user_agents: [] },
+    ]);
+    expect((await run("project", "list")).out).toContain("50");
+    const made = JSON.parse(
+      (await run("key", "create", "--project", "p", "--rps", "5", "--quota", "fetch=10", "--json")).out,
+    );
+    const limit = async (...words: string[]) =>
+      JSON.parse((await run("key", "limit", made.prefix, ...words, "--json")).out);
+    expect(await limit("--quota", "search=3", "--spend-cap", "1.5")).toMatchObject({
+      rate_limit_rps: 5,
+      quotas: { search: 3, fetch: 10 },
+      spend_cap_micros: 1_500_000,
+    });
+    expect(await limit("--rps", "none", "--quota", "fetch=none", "--spend-cap", "none")).toMatchObject({
+      rate_limit_rps: null,
+      quotas: { search: 3, fetch: null },
+      spend_cap_micros: null,
+    });
+    expect((await run("key", "limit", made.prefix, "--quota", "fetch=many")).err).toContain("Not a quota");
+    expect((await run("key", "limit", "sk_nothing", "--rps", "1")).err).toContain("no key has this prefix");
+  });
+
   test("a running service honours them: two openings of one file", async () => {
     const { run, path } = shell();
     const documents = sqliteDocuments(path);
