@@ -197,13 +197,17 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     await Promise.all(writing);
   }
 
-  /** Answers with the job of this key, and begins it in case its creator crashed before. 409 when kind or length differ. */
+  /**
+   * Answers with the job of this key, and begins it in case its creator crashed before. 409 when kind or length differ; null
+   * when the record is all that is left of the job.
+   */
   async function replyForExisting(
     { job_id, kind: named_kind, total }: IdempotencyRecord,
     count: number,
-  ): Promise<Reply> {
+  ): Promise<Reply | null> {
+    const { exists } = await services.ask(Job, job_id, "begin", null, { timeout_ms: ASK_MS });
+    if (!exists) return null;
     if (named_kind !== kind.name || total !== count) return KEY_OF_ANOTHER_JOB;
-    await services.ask(Job, job_id, "begin", null, { timeout_ms: ASK_MS });
     return json(200, { job_id, created: false });
   }
 
@@ -213,10 +217,12 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     const { key, project, customer } = caller.grant;
     const digest = createHash("sha256").update(head.idempotency_key).digest("hex");
     const idempotency_doc = `${project.name}:${digest}`;
-    const existing = (await documents.get("job_idempotency_keys", idempotency_doc))?.value as
-      | IdempotencyRecord
-      | undefined;
-    if (existing) return replyForExisting(existing, scanned.count);
+    const existing = await documents.get("job_idempotency_keys", idempotency_doc);
+    if (existing) {
+      const reply = await replyForExisting(existing.value as IdempotencyRecord, scanned.count);
+      if (reply) return reply;
+      await documents.remove("job_idempotency_keys", idempotency_doc, existing.version);
+    }
 
     const refusal = await allowanceRefused(caller);
     if (refusal) return refusal;
@@ -243,7 +249,8 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
       const winner = (await documents.get("job_idempotency_keys", idempotency_doc))?.value as
         | IdempotencyRecord
         | undefined;
-      if (winner) return replyForExisting(winner, scanned.count);
+      const reply = winner ? await replyForExisting(winner, scanned.count) : null;
+      if (reply) return reply;
       throw new Fault("no_answer", `Cannot create a job: its idempotency key was taken and is free again`);
     }
     const { exists } = await ask(Job, job_id, "begin", null, { timeout_ms: ASK_MS });

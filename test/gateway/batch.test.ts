@@ -39,6 +39,19 @@ describe("a batch", () => {
     expect(search.status).toBe(202);
   });
 
+  test("is created anew when the record of its key is all that is left of the job", async () => {
+    const { fetchAll, finished, documents } = await batches();
+    const first = await fetchAll(urls(3));
+    const [claim] = await documents.list("job_idempotency_keys", { limit: 1 });
+    const gone = { job_id: "01a1fed4-907e-7b74-91d6-4c82af9314ba", kind: "fetch", total: 3 };
+    await documents.put("job_idempotency_keys", claim!.key, gone, claim!.version);
+    const again = await fetchAll(urls(3));
+    expect([again.status, again.json.created]).toEqual([202, true]);
+    expect([first.json.job_id, gone.job_id]).not.toContain(again.json.job_id);
+    expect(await finished(again.json.job_id)).toMatchObject({ status: "completed" });
+    expect(await fetchAll(urls(3))).toMatchObject({ status: 200, json: { created: false } });
+  });
+
   test("of another kind or length under the same key is refused", async () => {
     const { fetchAll, call } = await batches();
     await fetchAll(urls(3));

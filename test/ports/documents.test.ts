@@ -208,6 +208,7 @@ describe("documents in a MongoDB that does not answer", () => {
     "mongodb://trawl:pass-word@",
     "mongodb://trawl:pass-word@127.0.0.1/trawl?noSuchOption=1",
     "mongodb://trawl:pass/word@127.0.0.1/trawl",
+    "mongodb://trawl:pass-word@127.0.0.1/trawl?readPreference=secondaryPreferred",
   ])("report the mistake of an address, and no password: %s", (address) => {
     const problem = (() => {
       try {

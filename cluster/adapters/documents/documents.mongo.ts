@@ -228,7 +228,17 @@ async function sendBatch(
   return { matched, errors };
 }
 
+/** A secondary may be behind: an actor would start from an old state, and its every put be refused. */
+function assertReadsPrimary(address: string): void {
+  for (const [name, value] of new URLSearchParams(address.split("?")[1]))
+    if (name.toLowerCase() === "readpreference" && value.toLowerCase() !== "primary")
+      throw new TypeError(
+        `Cannot use the address of MongoDB: readPreference is "${value}", and only "primary" reads what was stored last`,
+      );
+}
+
 function connect(address: string): MongoClient {
+  assertReadsPrimary(address);
   const given = new Set(
     [...new URLSearchParams(address.split("?")[1]).keys()].map((name) => name.toLowerCase()),
   );
