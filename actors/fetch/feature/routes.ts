@@ -120,7 +120,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       now_ms: call.now_ms,
       wait_ms: WAIT_MS,
     });
-    const page = await fetchWithTexts(call, request);
+    const page = await fetchWithTexts(services, call, request);
     if (page === null) return timedOut(request_id);
     const { answer, texts, reservation } = page;
     try {
@@ -137,32 +137,6 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     } catch (problem) {
       reservation?.release();
       throw problem;
-    }
-  }
-
-  /** Null: the time was over. Throws Fault. */
-  async function fetchWithTexts(call: FetchCall, request: FetchRequest): Promise<FetchedPage | null> {
-    const { body, caller, request_id, signal: client, now_ms } = call;
-    const allowed_ms = body.timeout_s == null ? WAIT_MS : body.timeout_s * 1000 + WAIT_BEYOND_TIMEOUT_MS;
-    const timeout_ms = Math.max(1, now_ms + allowed_ms - services.clock.now());
-    const answer = await withDeadline(services, { id: request_id, timeout_ms, signal: client }, (signal) =>
-      services.fetch(request, signal).catch(asBusy),
-    );
-    if (answer === null) return null;
-    await grantBody(bodyGrants, caller.grant.project.name, answer.record);
-    const with_html = body.include_html !== false;
-    const weight = weightOf(answer.record, with_html);
-    const isHeavy = services.memory !== undefined && weight > MAX_UNRESERVED_BYTES;
-    const reservation = isHeavy ? await services.memory!.reserve(weight, client) : null;
-    if (isHeavy && reservation === null) return { answer: BUSY, texts: EMPTY_TEXTS, reservation };
-    try {
-      return { answer, texts: await textsOf(services, answer.record, with_html), reservation };
-    } catch (problem) {
-      reservation?.release();
-      const isLost = problem instanceof Fault && problem.code === "body_damaged";
-      if (!isLost || !answer.cached) throw problem;
-      // A cached page whose body is lost: fetched from its origin, which stores the body anew.
-      return fetchWithTexts(call, { ...request, fetch_id: `${request_id}-anew`, cache_ttl_s: 0 });
     }
   }
 
@@ -235,6 +209,36 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       handle,
     }),
   ];
+}
+
+/** The page, and the texts its response is written from. Null: the time was over. Throws Fault. */
+async function fetchWithTexts(
+  services: FetchServices,
+  call: FetchCall,
+  request: FetchRequest,
+): Promise<FetchedPage | null> {
+  const { body, caller, request_id, signal: client, now_ms } = call;
+  const allowed_ms = body.timeout_s == null ? WAIT_MS : body.timeout_s * 1000 + WAIT_BEYOND_TIMEOUT_MS;
+  const timeout_ms = Math.max(1, now_ms + allowed_ms - services.clock.now());
+  const answer = await withDeadline(services, { id: request_id, timeout_ms, signal: client }, (signal) =>
+    services.fetch(request, signal).catch(asBusy),
+  );
+  if (answer === null) return null;
+  await grantBody(services.bodyGrants, caller.grant.project.name, answer.record);
+  const with_html = body.include_html !== false;
+  const weight = weightOf(answer.record, with_html);
+  const isHeavy = services.memory !== undefined && weight > MAX_UNRESERVED_BYTES;
+  const reservation = isHeavy ? await services.memory!.reserve(weight, client) : null;
+  if (isHeavy && reservation === null) return { answer: BUSY, texts: EMPTY_TEXTS, reservation };
+  try {
+    return { answer, texts: await textsOf(services, answer.record, with_html), reservation };
+  } catch (problem) {
+    reservation?.release();
+    const isLost = problem instanceof Fault && problem.code === "body_damaged";
+    if (!isLost || !answer.cached) throw problem;
+    // A cached page whose body is lost: fetched from its origin, which stores the body anew.
+    return fetchWithTexts(services, call, { ...request, fetch_id: `${request_id}-anew`, cache_ttl_s: 0 });
+  }
 }
 
 const HIT = { outcome: "ok", cached: "true", category: "fetch_cached" } as const;
