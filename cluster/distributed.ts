@@ -52,6 +52,8 @@ export interface DistributedCluster extends Cluster {
   readonly ownedPartitions: () => readonly Pick<PartitionLease, "partition" | "epoch">[];
   /** The number of partitions that no node owns and none is about to claim: asks for their keys are refused. */
   readonly desertedPartitions: () => number;
+  /** Whether this node may work for the partition's keys at this moment. */
+  readonly ownsPartition: (partition: number) => boolean;
   /** How far this node's clock is from the cluster's. */
   readonly clockSkew: Pick<ClockSkew, "skew_ms" | "isTooLarge">;
 }
@@ -151,6 +153,8 @@ export async function distributed(
     const timer = clock.at(ends_ms, limit.resolve);
     await Promise.race([limit.promise, state.pending.drained()]);
     await partitionOwner?.drain(Math.max(0, ends_ms - clock.now()));
+    // What partitions could not finish is on its way to their next owners.
+    await Promise.race([limit.promise, tells.drained()]);
     timer[Symbol.dispose]();
     resendTimer?.[Symbol.dispose]();
     watch.stop();
@@ -168,6 +172,7 @@ export async function distributed(
     partitions: () => (partitionOwner?.partitions() ?? []).map(({ partition }) => partition),
     ownedPartitions: () => partitionOwner?.partitions() ?? [],
     desertedPartitions: () => watch.deserted(),
+    ownsPartition: (partition) => state.partitions.get(partition)?.isValid() ?? false,
     clockSkew: skew,
     stats: () => ({ ...localNode.stats(), pending_asks: state.pending.size() }),
   };

@@ -29,6 +29,8 @@ export interface TellLines<T extends OutgoingTell> {
   readonly send: (tell: T) => void;
   /** Tells that were not taken yet. */
   readonly size: () => number;
+  /** Resolves when all were taken or given up. */
+  readonly drained: () => Promise<void>;
 }
 
 interface TellDeps {
@@ -43,6 +45,7 @@ export function tellLines<T extends OutgoingTell>(
   deliver: (tell: T) => void | Promise<void>,
 ): TellLines<T> {
   const lines = new Map<string, T[]>();
+  const drainWaiters: (() => void)[] = [];
   let size = 0;
 
   function lose({ name, key, operation }: T, problem: unknown): void {
@@ -53,6 +56,7 @@ export function tellLines<T extends OutgoingTell>(
   function shift(line: T[]): void {
     line.shift();
     size--;
+    if (size === 0) for (const resolve of drainWaiters.splice(0)) resolve();
   }
 
   /** Sends what stands in the line, one after the other, until a delivery takes its time or is refused. */
@@ -106,6 +110,11 @@ export function tellLines<T extends OutgoingTell>(
       advance(to, begun, 0);
     },
     size: () => size,
+    drained: () =>
+      new Promise((resolve) => {
+        if (size === 0) resolve();
+        else drainWaiters.push(resolve);
+      }),
   };
 }
 

@@ -127,8 +127,8 @@ const MIN_SEND_DELAYS = 3;
 /** Clocks count whole milliseconds: an event stamped t happened before t + 1, so a wait counted from it ends later. */
 const CLOCK_STEP_MS = 1;
 
-/** Clocks of two owner nodes differ by less; a clock that runs away is noticed within a second. */
-const SKEW_MARGIN_MS = MAX_SKEW_MS + SECOND_MS;
+/** Of two owner nodes one clock may be ahead of the cluster's and one behind; a clock that runs away is noticed within a second. */
+const SKEW_MARGIN_MS = 2 * MAX_SKEW_MS + SECOND_MS;
 
 /** A stored start counts as recent within this time, however much the clocks of two nodes differ. */
 const RECENT_START_MS = MINUTE_MS;

@@ -47,7 +47,7 @@ interface State {
   readonly left: { at_ms: number };
 }
 
-const site = ({ origins, now, sleep }: SimulatedWorld) =>
+const site = ({ now, trueNow, sleep, start }: SimulatedWorld) =>
   actor(Site)<State, Snapshot>({
     persist: (state) => state.snapshot,
     // As if a request had just started: the previous owner may have sent one without storing it.
@@ -81,12 +81,10 @@ const site = ({ origins, now, sleep }: SimulatedWorld) =>
           turn.pipeToSelf("done", async (_, work) => {
             left.at_ms = now();
             if (!work.ownsKey()) throw new Error("Another node owns it by now");
-            const start = { site: turn.key, item, at_ms: now(), work };
-            origins.starts.push(start);
-            origins.running.add(start);
+            const exchange = start({ site: turn.key, item, granted_ms: trueNow(), work });
             // Some go on for longer than a lease, and may make further requests while they do.
             await sleep(item.endsWith("3") ? 6_000 : 300);
-            origins.running.delete(start);
+            exchange.end();
             return { item, result: `${item} of ${turn.key}` };
           });
         }
@@ -115,6 +113,7 @@ function twoOwners({ running }: Origins): string | null {
 
 const SUBJECT: Subject = {
   actors: (world) => [site(world)],
+  shardBy: { site: "site" },
   want: async (client, key, item) =>
     (await client(Site, key, "take", { item }, { timeout_ms: 60_000 })).result,
   wrong: twoOwners,

@@ -18,6 +18,11 @@ export interface Link {
   calm: boolean;
 }
 
+export interface StoreState {
+  /** The document store answers no node. */
+  isAway: boolean;
+}
+
 export interface Chances {
   readonly answer_lost: number;
   readonly envelope_repeated: number;
@@ -29,7 +34,13 @@ export interface Chances {
 }
 
 /** One node's way to the ports, through which everything goes wrong. */
-export function faulty(link: Link, clock: Clock, random: Random, chances: Chances) {
+export function faulty(
+  link: Link,
+  clock: Clock,
+  random: Random,
+  chances: Chances,
+  store: StoreState = { isAway: false },
+) {
   const happens = (chance: number): boolean => !link.calm && random.next() < chance;
   const late = (): Promise<void> =>
     new Promise((resolve) => {
@@ -44,7 +55,9 @@ export function faulty(link: Link, clock: Clock, random: Random, chances: Chance
     if (happens(chances.call_late)) await late();
     // A call that failed may have been carried out or not.
     const [before, after] = [happens(chances.call_failed), happens(chances.call_failed)];
-    if (link.cut || before) throw new Fault(code, "The simulator refuses the call");
+    // A node that joins meanwhile would be started again by its operator until it can.
+    const isAway = code === "documents_unreachable" && store.isAway && !link.calm;
+    if (link.cut || isAway || before) throw new Fault(code, "The simulator refuses the call");
     const result = await run();
     if (link.dead) return new Promise(() => {});
     if (link.cut || after) throw new Fault(code, "The simulator lost the answer");

@@ -32,7 +32,7 @@ const Visit = contract(
 );
 
 /** `tells` false: a visitor that does not report when its request was sent, so that delays count from grants. */
-const visitor = ({ origins, now, sleep, chance }: SimulatedWorld, tells: boolean) =>
+const visitor = ({ trueNow, sleep, chance, start, onAcknowledged }: SimulatedWorld, tells: boolean) =>
   actor(Visit)<ReplyTo<{ item: string; result: string | null }>[]>({
     activate: () => [],
     passivate_after_ms: 60_000,
@@ -45,17 +45,18 @@ const visitor = ({ origins, now, sleep, chance }: SimulatedWorld, tells: boolean
           const slot = { fetch_id: item, host: site, lane: "sync", wait_max_ms: 15_000 } as const;
           const answer = await client(Domain, site, "acquire", slot);
           if (answer.kind === "refused") return { item, result: null };
+          const granted_ms = trueNow();
           if (!tells) await client(Domain, site, "recordSent", { fetch_id: item });
           await sleep(chance(3) === 0 ? chance(1_500) : chance(30));
           if (!work.ownsKey() || work.signal.aborted)
             throw new Fault("lease_lost", "Another node owns it by now");
           if (tells) client(Domain, site, "recordSent", { fetch_id: item }).catch(() => {});
-          const start = { site, item, at_ms: now(), work };
-          origins.starts.push(start);
-          origins.running.add(start);
+          const exchange = start({ site, item, granted_ms, work });
           await sleep(300);
-          origins.running.delete(start);
-          await client(Domain, site, "release", { fetch_id: item, status: 200, retry_after_s: null });
+          const origin = exchange.end();
+          const answered_ms = trueNow();
+          await client(Domain, site, "release", { fetch_id: item, ...origin });
+          onAcknowledged(site, answered_ms, origin);
           return { item, result: `${item} of ${site}` };
         });
         return DEFERRED;
@@ -81,6 +82,7 @@ const subject = (tells: boolean): Subject => ({
     domainActor({ min_delay_ms: DELAY_MS, max_concurrency: SLOTS, lease_ms: 60_000 }),
     visitor(world, tells),
   ],
+  shardBy: { domain: "domain" },
   want: async (client, site, item) =>
     (await client(Visit, `${site} ${item}`, "make", { item }, { timeout_ms: 60_000 })).result,
   wrong: crowded,

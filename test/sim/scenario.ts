@@ -1,19 +1,26 @@
 /**
- * A simulated cluster on one virtual clock, with faults from a seed: nodes are cut off, killed and replaced while
- * callers want items of sites. A checker runs after every step; the subject says what an item is.
+ * A simulated cluster on one virtual clock, with faults from a seed: nodes are cut off, killed, drained and replaced, their
+ * wall clocks step, and the document store goes away while origins ask for patience. Callers want items of sites and tell
+ * notebooks numbered notes meanwhile. invariants.ts looks after every event; the subject says what an item is.
  */
 import type { Actor, WorkContext, ActorClient } from "../../cluster/actor.ts";
 import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
-import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { type NodeClock, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
-import { type Chances, faulty, type Link } from "./faults.ts";
+import { type Chances, faulty, type Link, type StoreState } from "./faults.ts";
+import { checker, type Start } from "./invariants.ts";
+import { Notebook, notebook, type Notes } from "./messages.ts";
 
 export const DELAY_MS = 500;
 export const ITEMS = 120;
 const SITES = 12;
+const NOTES = 60;
+const NOTEBOOKS = 6;
+/** Nodes' clocks differ by so much without being refused. */
+const MAX_AHEAD_MS = 1_500;
 export const CHANCES: Chances = {
   answer_lost: 0.05,
   envelope_repeated: 0.05,
@@ -23,29 +30,42 @@ export const CHANCES: Chances = {
   trusts_too_long_ms: 0,
 };
 
-export interface Start {
-  readonly site: string;
-  readonly item: string;
-  readonly at_ms: number;
+export interface Exchange extends Start {
   readonly work: WorkContext;
 }
 
 /** The origins, which only record the requests they see. */
 export interface Origins {
-  readonly starts: Start[];
-  readonly running: Set<Start>;
+  readonly starts: Exchange[];
+  readonly running: Set<Exchange>;
 }
 
+/** What an origin answers: its status and its Retry-After. */
+export interface OriginAnswer {
+  readonly status: number;
+  readonly retry_after_s: number | null;
+}
+
+/** The world as the actors of one node see it. */
 export interface SimulatedWorld {
   readonly origins: Origins;
+  /** The node's clock. */
   readonly now: () => number;
+  /** The time of the origins. */
+  readonly trueNow: () => number;
   readonly sleep: (ms: number) => Promise<void>;
   /** Below this number, from the seed. */
   readonly chance: (below: number) => number;
+  /** A request reaches its origin; `end` it when it is answered. */
+  readonly start: (start: Omit<Exchange, "at_ms">) => { readonly end: () => OriginAnswer };
+  /** The owner of the site has acknowledged a Retry-After that an origin gave at this true time. */
+  readonly onAcknowledged: (site: string, answered_ms: number, answer: OriginAnswer) => void;
 }
 
 export interface Subject {
   readonly actors: (world: SimulatedWorld) => readonly Actor[];
+  /** By contract: the name under which its keys are sharded. */
+  readonly shardBy: Readonly<Record<string, string>>;
   /** What an item comes to; null: not now. Throws Fault. */
   readonly want: (ask: ActorClient, site: string, item: string) => Promise<string | null>;
   /** What must not be so at this moment, as a sentence; null: all is well. */
@@ -53,10 +73,13 @@ export interface Subject {
 }
 
 interface Member {
+  readonly name: string;
   readonly node: DistributedCluster;
   readonly link: Link;
+  readonly clock: NodeClock;
 }
 
+/** One algorithm: the world is made, broken for half a minute, and must then come to rest with everything done. */
 export async function simulate(seed: number, subject: Subject, chances = CHANCES): Promise<string[]> {
   const trace: string[] = [];
   const clock = virtualClock(Date.UTC(2026, 0, 1));
@@ -65,32 +88,81 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
   const chance = (below: number) => Math.floor(random.next() * below);
   const [bus, leases, documents] = [memoryBus(clock), memoryLeases(clock), memoryDocuments()];
   const origins: Origins = { starts: [], running: new Set() };
+  const store: StoreState = { isAway: false };
+  const shardBy = { ...subject.shardBy, notebook: "notebook" };
+  const { onStart, onPause, watch, check: checkInvariants } = checker(DELAY_MS, shardBy);
   const sleep = (ms: number) => new Promise<void>((resolve) => void clock.at(clock.now() + ms, resolve));
+  const all = new Map<string, DistributedCluster>();
+  const everyone: Member[] = [];
   const workers: Member[] = [];
-  let names = 0;
+  /** By note: the node whose turn passed it on. */
+  const passedBy = new Map<number, string>();
+
+  function start(exchange: Omit<Exchange, "at_ms">): { end: () => OriginAnswer } {
+    const begun = { ...exchange, at_ms: clock.now() };
+    origins.starts.push(begun);
+    origins.running.add(begun);
+    onStart(begun);
+    return {
+      end() {
+        origins.running.delete(begun);
+        const isBusy = store.isAway && chance(4) === 0;
+        return isBusy ? { status: 429, retry_after_s: 5 + chance(20) } : { status: 200, retry_after_s: null };
+      },
+    };
+  }
+
+  function worldOf(name: string, nodeClock: NodeClock): SimulatedWorld {
+    return {
+      origins,
+      now: () => nodeClock.now(),
+      trueNow: () => clock.now(),
+      sleep,
+      chance,
+      start,
+      onAcknowledged(site, answered_ms, { retry_after_s }) {
+        if (retry_after_s === null) return;
+        note(`${name} acknowledges a Retry-After of ${retry_after_s} s for ${site}`);
+        onPause(site, { known_ms: clock.now(), until_ms: answered_ms + retry_after_s * 1_000 });
+      },
+    };
+  }
 
   async function join(owns: boolean): Promise<Member> {
+    const name = `node-${all.size}`;
     const link = { cut: false, dead: false, calm: true };
-    const faultyPorts = faulty(link, clock, random, owns ? chances : { ...chances, call_failed: 0 });
+    const nodeClock = clock.node(chance(2 * MAX_AHEAD_MS) - MAX_AHEAD_MS);
+    const faultyPorts = faulty(link, clock, random, owns ? chances : { ...chances, call_failed: 0 }, store);
+    const watched = watch(name, { bus, documents });
+    const onPassed = (id: number) => void passedBy.set(id, name);
     const node = await distributed(
-      owns ? subject.actors({ origins, now: () => clock.now(), sleep, chance }) : [],
+      owns ? [...subject.actors(worldOf(name, nodeClock)), notebook(onPassed)] : [],
       {
-        clock,
+        clock: nodeClock,
         random,
-        documents: faultyPorts.documents(documents),
-        bus: faultyPorts.bus(bus),
+        documents: faultyPorts.documents(watched.documents),
+        bus: faultyPorts.bus(watched.bus),
         leases: faultyPorts.leases(leases),
       },
-      { name: `node-${names++}`, owns },
+      { name, owns },
     );
     link.calm = false;
-    note(`node-${names - 1} joins`);
-    return { node, link };
+    all.set(name, node);
+    note(`${name} joins, its clock ${nodeClock.ahead_ms()} ms ahead`);
+    const member = { name, node, link, clock: nodeClock };
+    everyone.push(member);
+    return member;
   }
 
   for (let n = 0; n < 3; n++) workers.push(await join(true));
   const gateway = await join(false);
-  await clock.advance(6_000);
+
+  function check(): void {
+    checkInvariants(all);
+    const wrong = subject.wrong(origins);
+    if (wrong !== null) throw new Error(wrong);
+  }
+  await clock.advance(6_000, check);
 
   const answers = new Map<string, string>();
   const wanted = Array.from({ length: ITEMS }, (_, n) => ({
@@ -110,24 +182,46 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
     await caller(one);
   });
 
-  function check(): void {
-    const latest = new Map<string, number>();
-    for (const { site: name, at_ms } of origins.starts) {
-      const before = latest.get(name);
-      if (before !== undefined && at_ms - before < DELAY_MS)
-        throw new Error(`${name} was hit after ${at_ms - before} ms`);
-      latest.set(name, at_ms);
-    }
-    const wrong = subject.wrong(origins);
-    if (wrong !== null) throw new Error(wrong);
+  /** Accepted by the bus, and where it must stand. */
+  const accepted: { readonly id: number; readonly from: string | null; readonly in: string }[] = [];
+  async function teller(id: number): Promise<void> {
+    const [from, to] = [`b${chance(NOTEBOOKS)}`, `b${chance(NOTEBOOKS)}`];
+    const isPassed = chance(2) === 0;
+    await sleep(chance(30_000));
+    const sent = isPassed
+      ? gateway.node.ask(Notebook, from, "pass", { id, to })
+      : gateway.node.ask(Notebook, to, "note", { id });
+    const isAccepted = await sent.then(
+      () => true,
+      () => false,
+    );
+    if (isAccepted) accepted.push({ id, from: isPassed ? from : null, in: to });
+  }
+  const tellers = Array.from({ length: NOTES }, (_, id) => teller(id));
+
+  /** The store is away for 5 to 30 s, and origins lose patience. */
+  function storeGoes(): void {
+    if (store.isAway) return;
+    const away_ms = 5_000 + chance(25_000);
+    note(`the store is away for ${away_ms} ms`);
+    store.isAway = true;
+    clock.at(clock.now() + away_ms, () => {
+      note("the store is back");
+      store.isAway = false;
+    });
+  }
+
+  function step(member: Member, by_ms: number): void {
+    note(`the clock of ${member.name} steps by ${by_ms} ms`);
+    member.clock.step(by_ms);
   }
 
   // Half a minute of faults, then peace until every caller has an answer.
-  for (let step = 0; step < 60; step++) {
+  for (let round = 0; round < 60; round++) {
     const victim = workers[chance(workers.length)]!;
-    switch (chance(10)) {
+    switch (chance(16)) {
       case 0:
-        note("a link is cut");
+        note(`${victim.name} is cut off`);
         victim.link.cut = true;
         break;
       case 1:
@@ -135,33 +229,69 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
         for (const { link } of workers) link.cut = false;
         break;
       case 3:
-        note("a node dies");
+        note(`${victim.name} dies`);
         victim.link.dead = true;
         workers.splice(workers.indexOf(victim), 1, await join(true));
         break;
       case 4:
-        note("a node is drained");
+        note(`${victim.name} is drained`);
         void victim.node.stop(5_000);
         workers.splice(workers.indexOf(victim), 1, await join(true));
         break;
+      case 5:
+        step(victim, -60_000);
+        break;
+      case 6:
+        step(victim, 30_000);
+        break;
+      case 7:
+        step(victim, chance(2 * MAX_AHEAD_MS) - MAX_AHEAD_MS);
+        break;
+      case 8:
+        if (chance(3) === 0) storeGoes();
+        break;
+      case 9:
+        step(victim, -victim.clock.ahead_ms());
+        break;
       default:
     }
-    await clock.advance(500);
-    check();
+    await clock.advance(500, check);
   }
-  for (const { link } of workers) link.cut = false;
-  for (let step = 0; step < 600 && answers.size < ITEMS; step++) {
-    await clock.advance(500);
-    check();
+  for (const member of workers) {
+    member.link.cut = false;
+    step(member, -member.clock.ahead_ms());
   }
-  note(`${answers.size} answered, ${origins.starts.length} starts`);
+
+  const value = async (key: string): Promise<Notes> =>
+    ((await documents.get("notebook", key))?.value as Notes | undefined) ?? { noted: [], passed: [] };
+  /** Accepted notes that stand nowhere; those that a node passed on and died with are excused. */
+  async function missingNotes(): Promise<string[]> {
+    const missing: string[] = [];
+    const dead = new Set(everyone.filter(({ link }) => link.dead).map(({ name }) => name));
+    for (const { id, from, in: to } of accepted) {
+      if (from !== null && !(await value(from)).passed.includes(id))
+        missing.push(`${id} was not passed on by ${from}`);
+      else if (!(await value(to)).noted.includes(id) && !dead.has(passedBy.get(id) ?? ""))
+        missing.push(`${id} is not in ${to}`);
+    }
+    return missing;
+  }
+  let left: readonly string[] = [];
+  for (let round = 0; round < 600; round++) {
+    await clock.advance(500, check);
+    if (answers.size < ITEMS || store.isAway) continue;
+    left = await missingNotes();
+    if (left.length === 0 && accepted.length === NOTES) break;
+  }
+  note(`${answers.size} answered, ${origins.starts.length} starts, ${accepted.length} notes`);
   if (answers.size < ITEMS) {
     const missing = wanted
       .filter(({ item }) => !answers.has(item))
       .map(({ key, item }) => `${item} of ${key}`);
     throw new Error(`No answer to ${missing.length}: ${missing.slice(0, 5).join(", ")}`);
   }
-  await Promise.all(callers);
+  if (left.length > 0) throw new Error(`Messages were lost: ${left.slice(0, 5).join(", ")}`);
+  await Promise.all([...callers, ...tellers]);
   for (const { key, item } of wanted)
     if (answers.get(item) !== `${item} of ${key}`) throw new Error(`${item} got the answer of another`);
   for (const { node } of [...workers, gateway]) await Promise.all([node.stop(100), clock.advance(2_000)]);

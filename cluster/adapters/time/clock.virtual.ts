@@ -11,8 +11,11 @@ export interface VirtualClock extends Clock {
   /** The clock of one node: its wall clock is so far ahead of the true time, which the virtual clock tells. */
   node(ahead_ms?: number): NodeClock;
 
-  /** Moves time forward, fires each alarm on the way, and lets its callbacks settle before the next one. */
-  advance(by_ms: number): Promise<void>;
+  /**
+   * Moves time forward, fires each alarm on the way, and lets its callbacks settle before the next one. `afterEach` is
+   * called whenever they have.
+   */
+  advance(by_ms: number, afterEach?: () => void): Promise<void>;
 }
 
 export interface NodeClock extends Clock {
@@ -74,13 +77,14 @@ export function virtualClock(start_ms = 0): VirtualClock {
     at: (at_ms, call) => waiting.set(at_ms, call),
     resync() {},
     node: (ahead_ms = 0) => nodeClock(ahead_ms),
-    async advance(by_ms) {
+    async advance(by_ms, afterEach = () => {}) {
       const end_ms = now_ms + by_ms;
       await settled();
       for (let alarm = waiting.due(end_ms); alarm; alarm = waiting.due(end_ms)) {
         now_ms = Math.max(now_ms, alarm.at_ms);
         alarm.call();
         await settled();
+        afterEach();
       }
       now_ms = end_ms;
     },

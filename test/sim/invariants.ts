@@ -1,0 +1,115 @@
+/**
+ * What must hold after every event of a simulation, seen from outside the nodes: by the origins, whose time is the true one,
+ * by the document store, and by the bus.
+ */
+import type { DistributedCluster } from "../../cluster/distributed.ts";
+import { partitionOf, PARTITIONS } from "../../cluster/placement.ts";
+import type { Bus } from "../../cluster/ports/bus.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { MAX_SLEW } from "../../cluster/adapters/time/steady-time.ts";
+
+/** A request that an origin sees. */
+export interface Start {
+  readonly site: string;
+  readonly item: string;
+  /** True time of the request, and of the grant that it was sent with. */
+  readonly at_ms: number;
+  readonly granted_ms: number;
+}
+
+/** A Retry-After that the owner of the site has acknowledged. */
+export interface Pause {
+  readonly known_ms: number;
+  readonly until_ms: number;
+}
+
+/** Two readings of clocks of whole milliseconds. */
+const ROUNDING_MS = 2;
+
+export interface Checker {
+  readonly onStart: (start: Start) => void;
+  readonly onPause: (site: string, pause: Pause) => void;
+  /** One node's way to the store and the bus, on which writes and readers are watched. */
+  readonly watch: (
+    node: string,
+    ports: { bus: Bus; documents: Documents },
+  ) => { bus: Bus; documents: Documents };
+  /** Throws what does not hold at this moment. */
+  readonly check: (nodes: Iterable<readonly [string, DistributedCluster]>) => void;
+}
+
+export function checker(delay_ms: number, shardBy: Readonly<Record<string, string>>): Checker {
+  const latest = new Map<string, number>();
+  const pauses = new Map<string, Pause[]>();
+  const readerEpochs = new Map<number, number>();
+  /** By node and partition: the epoch under which it reads. */
+  const ownEpochs = new Map<string, number>();
+  /** By collection and key. */
+  const writers = new Map<string, { epoch: number; version: number; node: string }>();
+  const problems: string[] = [];
+
+  function onStart({ site, at_ms, granted_ms }: Start): void {
+    const before_ms = latest.get(site);
+    const least_ms = delay_ms * (1 - MAX_SLEW.faster) - ROUNDING_MS;
+    if (before_ms !== undefined && at_ms - before_ms < least_ms)
+      problems.push(`${site} was hit after ${at_ms - before_ms} ms`);
+    latest.set(site, at_ms);
+    for (const { known_ms, until_ms } of pauses.get(site) ?? []) {
+      const open_ms = until_ms - (until_ms - known_ms) * MAX_SLEW.faster - ROUNDING_MS;
+      if (granted_ms > known_ms && at_ms < open_ms)
+        problems.push(`${site} was hit ${Math.round(until_ms - at_ms)} ms before its Retry-After ended`);
+    }
+  }
+
+  function onWritten(node: string, collection: string, key: string, version: number): void {
+    const shard_by = shardBy[collection];
+    if (shard_by === undefined) return;
+    const epoch = ownEpochs.get(`${node} ${partitionOf(shard_by, key)}`) ?? 0;
+    const name = `${collection}/${key}`;
+    const last = writers.get(name);
+    if (last && version <= last.version) problems.push(`${name} has two writers of version ${version}`);
+    if (last && epoch < last.epoch)
+      problems.push(`${node} wrote ${name} under epoch ${epoch} after ${last.node} under ${last.epoch}`);
+    writers.set(name, { epoch, version, node });
+  }
+
+  return {
+    onStart,
+    onPause(site, pause) {
+      pauses.set(site, [...(pauses.get(site) ?? []), pause]);
+    },
+    watch: (node, { bus, documents }) => ({
+      bus: {
+        ...bus,
+        async subscribe(partition, epoch, ...rest) {
+          const subscription = await bus.subscribe(partition, epoch, ...rest);
+          if (epoch <= (readerEpochs.get(partition) ?? 0))
+            problems.push(`Partition ${partition} is read under epoch ${epoch} after a larger one`);
+          readerEpochs.set(partition, epoch);
+          ownEpochs.set(`${node} ${partition}`, epoch);
+          return subscription;
+        },
+      },
+      documents: {
+        ...documents,
+        async put(collection, key, value, version, options) {
+          const isStored = await documents.put(collection, key, value, version, options);
+          if (isStored) onWritten(node, collection, key, version + 1);
+          return isStored;
+        },
+      },
+    }),
+    check(nodes) {
+      const owners = new Map<number, string>();
+      for (const [name, node] of nodes)
+        for (let partition = 0; partition < PARTITIONS; partition++) {
+          if (!node.ownsPartition(partition)) continue;
+          const other = owners.get(partition);
+          if (other !== undefined)
+            problems.push(`Partition ${partition} has two owners: ${other} and ${name}`);
+          owners.set(partition, name);
+        }
+      if (problems.length > 0) throw new Error(problems.slice(0, 3).join("; "));
+    },
+  };
+}
