@@ -5,7 +5,7 @@ import type { ActorKind, Activation } from "./node-state.ts";
 import { scheduleSweep } from "./passivation.ts";
 import { type Fault, isInfrastructureFault } from "./ports/fault.ts";
 import { scheduleReminder } from "./reminders.ts";
-import { endStoreWait, waitForStore } from "./store-wait.ts";
+import { endStoreWait, waitForStore, whileOwned } from "./store-wait.ts";
 
 /** A tell whose turn broke so often is dead-lettered; an ask is repeated by its caller. */
 export const MAX_ATTEMPTS = 5;
@@ -50,24 +50,16 @@ function load(activation: Activation, failures = 0): void {
   const { kind, key } = activation;
   if (activation.phase === "ended") return;
   if (!kind.actor.persist) return activate(activation, null, 0);
-  kind.shard.node.documents.get(kind.name, key).then(
-    (stored) => activate(activation, stored?.value ?? null, stored?.version ?? 0),
-    (problem: unknown) => {
-      if (activation.phase === "ended") return;
-      if (isInfrastructureFault(problem))
-        waitForStore(activation, problem, failures, () => load(activation, failures + 1));
-      else failLoad(activation, problem);
-    },
-  );
-}
-
-/** A node that may have lost the key waits: it must not write what it reads of the next owner's. */
-function loadLater(activation: Activation, pause_ms: number): void {
-  const { shard } = activation.kind;
-  const { clock } = shard.node;
-  clock.at(clock.now() + pause_ms, () => {
-    if (shard.mode === "open" && !shard.context.ownsKeys()) loadLater(activation, pause_ms);
-    else load(activation);
+  whileOwned(activation, () => {
+    kind.shard.node.documents.get(kind.name, key).then(
+      (stored) => activate(activation, stored?.value ?? null, stored?.version ?? 0),
+      (problem: unknown) => {
+        if (activation.phase === "ended") return;
+        if (isInfrastructureFault(problem))
+          waitForStore(activation, problem, failures, () => load(activation, failures + 1));
+        else failLoad(activation, problem);
+      },
+    );
   });
 }
 
@@ -137,5 +129,5 @@ export function failActivation(activation: Activation, fault: Fault, pause_ms = 
   for (const entry of queue) trackAsk(successor, entry);
   kind.activations.set(key, successor);
   if (pause_ms === 0) load(successor);
-  else loadLater(successor, pause_ms);
+  else shard.node.clock.at(shard.node.clock.now() + pause_ms, () => load(successor));
 }

@@ -98,7 +98,12 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
       tell: ({ name }, key, operation, message) => tells.send({ name, key, operation, message }),
     },
   );
-  const shard = localNode.openShard({ ownsKeys: () => true, epoch: 0, ask: clientFor(false) });
+  const shard = localNode.openShard({
+    ownsKeys: () => true,
+    mayStore: () => true,
+    epoch: 0,
+    ask: clientFor(false),
+  });
   const recovered = shard.recover(Array.from({ length: PARTITIONS }, (_, partition) => partition));
   // The caller may wait for it; a test that does not must not fail by it.
   recovered.catch(nothing);

@@ -69,6 +69,8 @@ export interface Outbound {
 export interface ShardContext {
   /** Asked before each request to an origin; the shard answers no by itself once it has ended. */
   readonly ownsKeys: () => boolean;
+  /** Asked before each load and store: false while another node may own the keys. True also while the shard drains. */
+  readonly mayStore: () => boolean;
   readonly epoch: number;
   /** For the background work of the shard's actors. */
   readonly ask: ActorClient;

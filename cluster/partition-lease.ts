@@ -16,6 +16,8 @@ export interface PartitionLease {
   readonly epoch: number;
   /** Asked immediately before each request to an origin: false once another node may have taken over. */
   readonly isValid: () => boolean;
+  /** The same while the partition drains: what was begun may still be stored. */
+  readonly mayStore: () => boolean;
   /** Whether the lease is this node's as far as it knows; what was begun may end. */
   readonly isHeld: () => boolean;
   /** Reports that the partition was lost, for instance because its reader was taken away. */
@@ -109,6 +111,7 @@ async function open(state: OwnershipState, owned: OwnedPartition): Promise<boole
       partition,
       epoch,
       isValid: () => isHeld(state, owned) && !owned.isClosing && clock.mono() < owned.deadline_ms,
+      mayStore: () => isHeld(state, owned) && clock.mono() < owned.deadline_ms,
       isHeld: () => isHeld(state, owned),
       lose: (why) => lose(state, owned, why),
     });

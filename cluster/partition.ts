@@ -60,7 +60,12 @@ export async function openPartition(
   lease: PartitionLease,
 ): Promise<PartitionHandle> {
   const { partition, epoch } = lease;
-  const shard = deps.openShard({ ownsKeys: lease.isValid, epoch, ask: clientFor(cluster, partition) });
+  const shard = deps.openShard({
+    ownsKeys: lease.isValid,
+    mayStore: lease.mayStore,
+    epoch,
+    ask: clientFor(cluster, partition),
+  });
   const local: LocalPartition = {
     ...lease,
     shard,

@@ -13,6 +13,8 @@ import { Fault } from "./ports/fault.ts";
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2_000;
 const JITTER = 0.25;
+/** The lease of a partition is renewed, or given up, within a second. */
+const LEASE_PAUSE_MS = 100;
 /** So much before its deadline a caller is answered: the answer must arrive while the caller still waits. */
 const ANSWER_EARLY_MS = 250;
 
@@ -39,6 +41,17 @@ export function waitForStore(
     });
   }
   sleep();
+}
+
+/**
+ * Calls `use` as soon as no other node may own the key: a late owner neither reads nor writes what is the next owner's by
+ * now. It is not called when the activation ends before.
+ */
+export function whileOwned(activation: Activation, use: () => void): void {
+  const { context, node } = activation.kind.shard;
+  if (activation.phase === "ended") return;
+  if (context.mayStore()) return use();
+  node.clock.at(node.clock.now() + LEASE_PAUSE_MS, () => whileOwned(activation, use));
 }
 
 /** The store has answered, or the activation has ended. */

@@ -11,7 +11,7 @@ import { type Activation, localEntry, type MailboxEntry } from "./node-state.ts"
 import type { Versioned } from "./ports/documents.ts";
 import { Fault, isInfrastructureFault } from "./ports/fault.ts";
 import { reminderTag, scheduleReminder } from "./reminders.ts";
-import { endStoreWait, waitForStore } from "./store-wait.ts";
+import { endStoreWait, waitForStore, whileOwned } from "./store-wait.ts";
 import { copyOverWire, validatorsOf } from "./wire.ts";
 
 /** What the handler asked for and what leaves once its turn is stored. */
@@ -130,9 +130,11 @@ function storeTurn(
   }
 
   function attempt(failures: number): void {
-    store(activation, snapshot, turn.now_ms, failures > 0).then(onStored, (problem: unknown) =>
-      onFailed(problem, failures),
-    );
+    whileOwned(activation, () => {
+      store(activation, snapshot, turn.now_ms, failures > 0).then(onStored, (problem: unknown) =>
+        onFailed(problem, failures),
+      );
+    });
   }
   attempt(0);
 }

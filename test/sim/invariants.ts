@@ -19,6 +19,7 @@ export interface Start {
 
 /** A Retry-After that the owner of the site has acknowledged. */
 export interface Pause {
+  readonly from_ms: number;
   readonly known_ms: number;
   readonly until_ms: number;
 }
@@ -54,8 +55,8 @@ export function checker(delay_ms: number, shardBy: Readonly<Record<string, strin
     if (before_ms !== undefined && at_ms - before_ms < least_ms)
       problems.push(`${site} was hit after ${at_ms - before_ms} ms`);
     latest.set(site, at_ms);
-    for (const { known_ms, until_ms } of pauses.get(site) ?? []) {
-      const open_ms = until_ms - (until_ms - known_ms) * MAX_SLEW.faster - ROUNDING_MS;
+    for (const { from_ms, known_ms, until_ms } of pauses.get(site) ?? []) {
+      const open_ms = until_ms - (until_ms - from_ms) * MAX_SLEW.faster - ROUNDING_MS;
       if (granted_ms > known_ms && at_ms < open_ms)
         problems.push(`${site} was hit ${Math.round(until_ms - at_ms)} ms before its Retry-After ended`);
     }

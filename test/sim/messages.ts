@@ -31,9 +31,9 @@ export const notebook = (onPassed: (id: number) => void) =>
         if (!noted.includes(id)) turn.state = { ...turn.state, noted: [...noted, id] };
       },
       pass(turn, { id, to }) {
+        // Again for a message that comes again: the node that stored it may have lost the key before it could tell.
         const { passed } = turn.state;
-        if (passed.includes(id)) return;
-        turn.state = { ...turn.state, passed: [...passed, id] };
+        if (!passed.includes(id)) turn.state = { ...turn.state, passed: [...passed, id] };
         onPassed(id);
         turn.tell(Notebook, to, "note", { id });
       },

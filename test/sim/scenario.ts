@@ -123,7 +123,11 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
       onAcknowledged(site, answered_ms, { retry_after_s }) {
         if (retry_after_s === null) return;
         note(`${name} acknowledges a Retry-After of ${retry_after_s} s for ${site}`);
-        onPause(site, { known_ms: clock.now(), until_ms: answered_ms + retry_after_s * 1_000 });
+        onPause(site, {
+          from_ms: answered_ms,
+          known_ms: clock.now(),
+          until_ms: answered_ms + retry_after_s * 1_000,
+        });
       },
     };
   }
@@ -264,10 +268,10 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
 
   const value = async (key: string): Promise<Notes> =>
     ((await documents.get("notebook", key))?.value as Notes | undefined) ?? { noted: [], passed: [] };
-  /** Accepted notes that stand nowhere; those that a node passed on and died with are excused. */
+  /** Accepted notes that stand nowhere. What a node passed on and ended with, dead or cut off, is excused: it was in memory. */
   async function missingNotes(): Promise<string[]> {
     const missing: string[] = [];
-    const dead = new Set(everyone.filter(({ link }) => link.dead).map(({ name }) => name));
+    const dead = new Set(everyone.filter(({ link }) => link.dead || link.cut).map(({ name }) => name));
     for (const { id, from, in: to } of accepted) {
       if (from !== null && !(await value(from)).passed.includes(id))
         missing.push(`${id} was not passed on by ${from}`);
