@@ -283,7 +283,10 @@ export function withoutSlot(politeness: Politeness, fetch_id: string): Politenes
   return { ...politeness, leases: politeness.leases.filter((lease) => lease.fetch_id !== fetch_id) };
 }
 
-/** Frees a slot and learns from the origin's answer. The release of a lapsed slot changes nothing. */
+/**
+ * Frees a slot and learns from the origin's answer. Of a slot that has lapsed or was granted again on another node only the
+ * Retry-After counts: the origin has asked for it all the same.
+ */
 export function releaseSlot(
   politeness: Politeness,
   limits: PolitenessLimits,
@@ -291,7 +294,8 @@ export function releaseSlot(
   { status, retry_after_s, ...slot }: SlotRelease,
 ): Politeness {
   const lease = politeness.leases.find((active) => active.fetch_id === slot.fetch_id);
-  if (!lease) return politeness;
+  const pause_ms = status === 429 || status === 503 ? (retry_after_s ?? 0) * SECOND_MS : 0;
+  if (!lease) return pause_ms > 0 ? pauseFor(politeness, now_ms, pause_ms) : politeness;
   const keepsSlot = isTakenOver(lease, slot);
   const took_ms = Math.max(0, now_ms - lease.started_ms);
   const { slot_ms } = politeness;
@@ -303,7 +307,6 @@ export function releaseSlot(
     nxdomains:
       status === null ? politeness.nxdomains : politeness.nxdomains.filter(({ host }) => host !== lease.host),
   };
-  const pause_ms = status === 429 || status === 503 ? (retry_after_s ?? 0) * SECOND_MS : 0;
   const paused = pause_ms > 0 ? pauseFor(released, now_ms, pause_ms) : released;
   if (status === 429) return backOff(paused, limits, now_ms, lease);
   return status !== null && status < 500 ? recover(paused, limits, now_ms) : paused;

@@ -108,7 +108,12 @@ describe("delay and slots (TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CONCURRENCY)", ()
 
   test("a slot released twice is released once", () => {
     const once = releaseSlot(granted(), limits, T0 + 1, { fetch_id: "a", status: 429, retry_after_s: 3 });
-    expect(releaseSlot(once, limits, T0 + 2, { fetch_id: "a", status: 429, retry_after_s: 9 })).toBe(once);
+    expect(releaseSlot(once, limits, T0 + 2, { fetch_id: "a", status: 429, retry_after_s: null })).toBe(once);
+  });
+
+  test("a Retry-After counts also when its slot has lapsed or was granted anew", () => {
+    const late = releaseSlot(UNTOUCHED, limits, T0, { fetch_id: "a", status: 429, retry_after_s: 9 });
+    expect(late).toEqual({ ...UNTOUCHED, paused_until_ms: T0 + 9 * SECOND + 1 });
   });
 
   test("granting more than the slots is a bug", () => {
