@@ -1,6 +1,6 @@
 /**
  * A simulated cluster on one virtual clock, with faults from a seed: nodes are cut off, killed, drained and replaced, their
- * wall clocks step, and the document store goes away while origins ask for patience. Callers want items of sites and tell
+ * wall clocks step, and the document store goes away while origins answer 429. Callers want items of sites and tell
  * notebooks numbered notes meanwhile. invariants.ts looks after every event; the subject says what an item is.
  */
 import type { Actor, WorkContext, ActorClient } from "../../cluster/actor.ts";
@@ -203,7 +203,7 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
   }
   const tellers = Array.from({ length: NOTES }, (_, id) => teller(id));
 
-  /** The store is away for 5 to 30 s, and origins lose patience. */
+  /** The store is away for 5 to 30 s, and origins answer 429. */
   function storeGoes(): void {
     if (store.isAway) return;
     const away_ms = 5_000 + chance(25_000);
