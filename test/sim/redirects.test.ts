@@ -78,13 +78,10 @@ const visitor = (world: SimulatedWorld, isTold: boolean) =>
               admission.release({ status: null, retry_after_s: null });
               throw new Fault("lease_lost", "Another node owns it by now");
             }
-            const start = { site: host, item, at_ms: now(), work };
-            world.origins.starts.push(start);
-            world.origins.running.add(start);
+            const exchange = world.start({ site: host, item, granted_ms: world.trueNow(), work });
             admission.onSent();
             await world.sleep(300);
-            world.origins.running.delete(start);
-            admission.release({ status: 200, retry_after_s: null });
+            admission.release(exchange.end());
           }
           return { item, result: `${item} of ${site}` };
         });
@@ -103,6 +100,7 @@ const subject = (isTold: boolean): Subject => ({
     openRobots(),
     visitor(world, isTold),
   ],
+  shardBy: { domain: "domain" },
   want: async (client, site, item) =>
     (await client(Visits, `${site} ${item}`, "make", { item }, { timeout_ms: VISIT_MS })).result,
   wrong: () => null,
