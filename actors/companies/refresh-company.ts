@@ -565,8 +565,7 @@ export async function updateAlias(
       epoch: context.epoch,
       now_ms,
     });
-    // Nothing else may have changed, and the reader of the feed must still hear that the company is another one now.
-    const next = resolved === stored ? withChange(stored, stored.record, "updated", [], now_ms) : resolved!;
+    const next = resolved ?? stored;
     if (!context.ownsKey() || !(await putCompany(documents, next, company.version))) continue;
     await announce({ deps, ask, company_id, context }, next);
     return;
