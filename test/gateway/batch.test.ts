@@ -265,11 +265,22 @@ describe("a job", () => {
   });
 });
 
+test("pages of one status that begin behind an item neither skip nor repeat one while items change", () => {
+  const before = decodeStates("3+-2a+x", 8);
+  const page = pageOf(before, "done", { offset: 0, limit: 2 });
+  expect(page).toEqual([0, 1]);
+  // Item 0 is run again meanwhile: by count, the next page would skip item 2.
+  const later = decodeStates("-2+-2a+x", 8);
+  expect(pageOf(later, "done", { offset: 2, limit: 2 })).toEqual([6]);
+  expect(pageOf(later, "done", { offset: 0, limit: 2, after: page.at(-1)! })).toEqual([2, 6]);
+  expect(pageOf(later, null, { offset: 0, limit: 3, after: 5 })).toEqual([6, 7]);
+});
+
 test("pages count what their status leaves", () => {
   const states = decodeStates("3+-2a+x", 8);
-  expect(pageOf(states, null, 2, 3)).toEqual([2, 3, 4]);
-  expect(pageOf(states, "done", 0, 10)).toEqual([0, 1, 2, 6]);
-  expect(pageOf(states, "done", 2, 1)).toEqual([2]);
-  expect(pageOf(states, "queued", 0, 10)).toEqual([]);
-  expect(pageOf(states, "cancelled", 0, 10)).toEqual([7]);
+  expect(pageOf(states, null, { offset: 2, limit: 3 })).toEqual([2, 3, 4]);
+  expect(pageOf(states, "done", { offset: 0, limit: 10 })).toEqual([0, 1, 2, 6]);
+  expect(pageOf(states, "done", { offset: 2, limit: 1 })).toEqual([2]);
+  expect(pageOf(states, "queued", { offset: 0, limit: 10 })).toEqual([]);
+  expect(pageOf(states, "cancelled", { offset: 0, limit: 10 })).toEqual([7]);
 });

@@ -64,13 +64,17 @@ export function jobRoutes(services: JobServices): readonly Route[] {
       description:
         "With `include=items` the answer has one page of items, in the order they were submitted. `status` selects items " +
         "of one status, and `offset` counts the selected items. The order does not change while the job runs. Page until " +
-        "`offset` is at least `counts.total`.",
+        "`offset` is at least `counts.total`. While a job runs, items change their status and pages of one status shift under " +
+        "`offset`: give `after`, the `index` of the last item of the page before, until a page is empty.",
       tags: ["jobs"],
       params: Params,
       query: Type.Object({
         include: Type.Optional(Nullable(Type.String({ description: "`items`: adds a page of items" }))),
         offset: Type.Integer({ minimum: 0, default: 0 }),
         limit: Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: PAGE_DEFAULT }),
+        after: Type.Optional(
+          Nullable(Type.Integer({ minimum: 0, description: "Only items with a larger `index`" })),
+        ),
         status: Type.Optional(Nullable(Type.Enum([...ITEM_STATUSES]))),
       }),
       replies: { 200: { description: "The job", schema: JobStatus }, 404: NOT_FOUND },
@@ -80,7 +84,7 @@ export function jobRoutes(services: JobServices): readonly Route[] {
         if (!job) return JOB_NOT_FOUND;
         if (!query.include?.split(",").includes("items")) return json(200, statusView(job_id, job));
         const states = decodeStates(job.states, job.spec.total);
-        const indexes = pageOf(states, query.status ?? null, query.offset, query.limit);
+        const indexes = pageOf(states, query.status ?? null, query);
         const chunks = pages(job, job_id, caller.grant.customer.external, states, indexes, signal);
         return { status: 200, headers: JSON_TYPE, body: { length: null, chunks } };
       },
@@ -107,20 +111,29 @@ export function jobRoutes(services: JobServices): readonly Route[] {
   ];
 }
 
+interface PagePlace {
+  /** Selected items to skip, counted behind `after`. */
+  readonly offset: number;
+  readonly limit: number;
+  /** The index that the page begins behind. */
+  readonly after?: number | null;
+}
+
 /** The indexes of the items on a page. */
 export function pageOf(
   states: States,
   status: JobItem["status"] | null,
-  offset: number,
-  limit: number,
+  { offset, limit, after }: PagePlace,
 ): readonly number[] {
+  const first = (after ?? -1) + 1;
   if (status === null) {
-    const end = Math.min(states.length, offset + limit);
-    return Array.from({ length: Math.max(0, end - offset) }, (_, n) => offset + n);
+    const begin = first + offset;
+    const end = Math.min(states.length, begin + limit);
+    return Array.from({ length: Math.max(0, end - begin) }, (_, n) => begin + n);
   }
   const indexes: number[] = [];
   let seen = 0;
-  for (let index = 0; index < states.length && indexes.length < limit; index++) {
+  for (let index = first; index < states.length && indexes.length < limit; index++) {
     if (statusOf(states[index]!) !== status) continue;
     if (seen++ >= offset) indexes.push(index);
   }
