@@ -1,0 +1,175 @@
+/** Company batches as CSV: what spreadsheets write is read, and what cannot be read is refused with its row. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type CsvLimits, type CsvRow, readBatchCsv } from "../../actors/companies/csv/read-batch.ts";
+import { type ResultRow, writeResultsCsv } from "../../actors/companies/csv/write-results.ts";
+
+/** In pieces of so many bytes. */
+function* pieces(bytes: Uint8Array, size: number): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+const SMALL: CsvLimits = { max_items: 3, max_bytes: 10_000, max_row_chars: 200 };
+const read = (text: string | Uint8Array, limits: CsvLimits = SMALL, size = 7): Promise<CsvRow[]> =>
+  Array.fromAsync(readBatchCsv(pieces(typeof text === "string" ? Buffer.from(text) : text, size), limits));
+const item = (row: number, fields: object): CsvRow => ({ kind: "item", row, item: fields });
+
+describe("a file is read", () => {
+  test("with columns in any order, and several identifiers in a cell", async () => {
+    expect(await read("identifiers,name,country\nlei:1; ch_uid:2,Acme,CH\n,Beta,\n")).toEqual([
+      item(2, { identifiers: ["lei:1", "ch_uid:2"], name: "Acme", country: "CH" }),
+      item(3, { name: "Beta" }),
+    ]);
+  });
+
+  test.each([
+    ["semicolons", 'Name;Identifiers\r\nAcme;"lei:1;lei:2"\r\n'],
+    ["tabs", "name\tidentifiers\nAcme\tlei:1;lei:2\n"],
+    ["a byte-order mark", "\uFEFFname,identifiers\nAcme,lei:1;lei:2"],
+    ["old line breaks", "name,identifiers\rAcme,lei:1;lei:2\r"],
+    ["blank lines", "name,identifiers\n\n , \nAcme,lei:1;lei:2\n\n"],
+  ])("with %s", async (_what, text) => {
+    const rows = await read(text);
+    expect(rows).toMatchObject([{ kind: "item", item: { name: "Acme", identifiers: ["lei:1", "lei:2"] } }]);
+  });
+
+  test("with quotes, commas and line breaks inside a cell; the row is the line where it begins", async () => {
+    expect(await read('name,city\n"Acme ""A"", Ltd",Bern\n"Two\nlines",Basel\nLast,Chur\n')).toEqual([
+      item(2, { name: 'Acme "A", Ltd', city: "Bern" }),
+      item(3, { name: "Two\nlines", city: "Basel" }),
+      item(5, { name: "Last", city: "Chur" }),
+    ]);
+  });
+
+  test.each(["utf8", "latin1"] as const)("in %s, however it is cut into pieces", async (encoding) => {
+    const bytes = Buffer.from("name,city\nMüller & Söhne,Zürich\n", encoding);
+    for (const size of [1, 2, 3, 100])
+      expect(await read(bytes, SMALL, size)).toEqual([item(2, { name: "Müller & Söhne", city: "Zürich" })]);
+  });
+
+  test("up to a row with too many cells, which fails alone", async () => {
+    expect(await read("name,city\nA,B,C\nD,E\n")).toEqual([
+      { kind: "bad_row", row: 2, message: "Row 2 has 3 cells, the header 2" },
+      item(3, { name: "D", city: "E" }),
+    ]);
+  });
+});
+
+describe("a file is refused", () => {
+  const refused = (status: number, row: number | null, message: string) => [
+    { kind: "refused", status, row, message: expect.stringContaining(message) },
+  ];
+
+  test.each([
+    ["", null, "The file has no header"],
+    ["name,colour\nA,B", 1, 'unknown column "colour"'],
+    ["name,name\nA,B", 1, 'the column "name" twice'],
+    ["city\nBern", 1, "none of the columns ref, name, identifiers"],
+  ])("for its header: %j", async (text, row, message) => {
+    expect(await read(text)).toEqual(refused(422, row, message));
+  });
+
+  test("for a quote that is never closed, with the row where it opens", async () => {
+    expect((await read('name\nA\n"B\nC\n')).slice(-1)).toEqual(
+      refused(422, 3, "The quote that opens in row 3 is not closed"),
+    );
+  });
+
+  test("for a quote in the middle of a cell", async () => {
+    expect((await read('name\nA\n"B" C\n')).slice(-1)).toEqual(
+      refused(422, 3, "Row 3 has a quote inside a cell"),
+    );
+  });
+
+  test("for a row that is too long", async () => {
+    expect((await read(`name\nA\n"${"x".repeat(500)}`)).slice(-1)).toEqual(
+      refused(422, 3, "Row 3 is longer than 200 characters"),
+    );
+  });
+
+  test("with 413 after the last row that is allowed", async () => {
+    const rows = await read("name\nA\nB\nC\nD\n");
+    expect(rows.slice(0, 3).every(({ kind }) => kind === "item")).toBe(true);
+    expect(rows.slice(3)).toEqual(refused(413, 5, "more than 3 rows"));
+  });
+
+  test("with 413 at 50,001 rows by default", async () => {
+    const text = Buffer.from(`name\n${"Acme\n".repeat(50_001)}`);
+    const rows = await Array.fromAsync(readBatchCsv(pieces(text, 65_536)));
+    expect(rows.length).toBe(50_001);
+    expect(rows.at(-1)).toMatchObject({ kind: "refused", status: 413, row: 50_002 });
+  });
+
+  test("with 413 for its size", async () => {
+    expect(
+      await read(`name\n${"x\n".repeat(100)}`, { ...SMALL, max_items: 1_000, max_bytes: 50 }),
+    ).toContainEqual(refused(413, null, "larger than 50 bytes")[0]);
+  });
+
+  test("for an encoding that changes, or is UTF-16", async () => {
+    const mixed = Buffer.concat([Buffer.from("name\nZürich\n"), Buffer.from("Zürich\n", "latin1")]);
+    expect((await read(mixed)).at(-1)).toMatchObject({
+      kind: "refused",
+      status: 422,
+      message: expect.stringMatching(/UTF-8 at first, and then is not, near row [23]$/),
+    });
+    expect(await read(Buffer.from("\uFEFFname\nA", "utf16le"))).toEqual(refused(422, 1, "saved as UTF-8"));
+  });
+});
+
+test("no bytes throw, and every file ends", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uint8Array({ maxLength: 200 }),
+      fc.integer({ min: 1, max: 50 }),
+      async (bytes, size) => {
+        const rows = await read(Buffer.concat([Buffer.from("name,city\n"), bytes]), SMALL, size);
+        expect(rows.slice(0, -1).every(({ kind }) => kind !== "refused")).toBe(true);
+      },
+    ),
+  );
+});
+
+const result = (more: Partial<ResultRow> = {}): ResultRow => ({
+  index: 0,
+  input: "lei:1",
+  status: "done",
+  company_id: "cmp_0123456789abcdef",
+  name: "Acme, Inc.",
+  country: "US",
+  company_status: "active",
+  legal_form: null,
+  match_score: 0.93,
+  identifiers: ["lei:1", "us_cik:2"],
+  error: null,
+  ...more,
+});
+
+describe("results", () => {
+  test("are one row per item under the columns of the interface", async () => {
+    const text = (await Array.fromAsync(writeResultsCsv([result()]))).join("");
+    expect(text.split("\r\n")).toEqual([
+      "index,input,status,company_id,name,country,company_status,legal_form,match_score,identifiers,error",
+      '0,lei:1,done,cmp_0123456789abcdef,"Acme, Inc.",US,active,,0.93,lei:1;us_cik:2,',
+      "",
+    ]);
+  });
+
+  test.each(["=1+1", "+1", "-1", "@SUM(A1)"])("a cell %s is no formula", async (name) => {
+    const text = (await Array.fromAsync(writeResultsCsv([result({ name })]))).join("");
+    expect(text).toContain(`,'${name},`);
+  });
+
+  test("are written in pieces, while they are read", async () => {
+    let made = 0;
+    function* rows(): Generator<ResultRow> {
+      for (; made < 1_000; made++) yield result({ index: made });
+    }
+    const written = writeResultsCsv(rows());
+    await written.next();
+    expect(made).toBe(0);
+    await written.next();
+    expect(made).toBeLessThan(500);
+    const rest = await Array.fromAsync(written);
+    expect(rest.join("").trim().split("\r\n").length).toBe(800);
+  });
+});
