@@ -70,9 +70,9 @@ export function lease(
 
 /** Counts the units of dead holders as used. The same object when there are none. */
 export function lapseHolders(quota: Quota, now_ms: number): Quota {
+  if (!hasDead(quota, now_ms)) return quota;
   const all = Object.entries(quota.holders);
   const dead = all.filter(([, { at_ms }]) => now_ms - at_ms >= HOLDER_TTL_MS);
-  if (dead.length === 0) return quota;
   return {
     settled: each((category) =>
       dead.reduce((sum, [, { units }]) => sum + units[category], quota.settled[category]),
@@ -81,8 +81,20 @@ export function lapseHolders(quota: Quota, now_ms: number): Quota {
   };
 }
 
-export const reservedUnits = ({ holders }: Quota): Counts =>
-  each((category) => Object.values(holders).reduce((sum, { units }) => sum + units[category], 0));
+/** Every report asks, so it makes no lists. */
+function hasDead({ holders }: Quota, now_ms: number): boolean {
+  for (const name in holders) if (now_ms - holders[name]!.at_ms >= HOLDER_TTL_MS) return true;
+  return false;
+}
+
+export function reservedUnits({ holders }: Quota): Counts {
+  const reserved = { search: 0, fetch: 0 };
+  for (const name in holders) {
+    reserved.search += holders[name]!.units.search;
+    reserved.fetch += holders[name]!.units.fetch;
+  }
+  return reserved;
+}
 
 function replyOf(quota: Quota, { limits }: LeaseRequest, granted: Counts, is_known: boolean): LeaseReply {
   const reserved = reservedUnits(quota);
