@@ -15,7 +15,7 @@ const PORTS = [
   "test/search/searx.test.ts",
 ];
 /** The whole program as a child, over HTTP. */
-const SCENARIOS = ["test/scenarios/**/*.test.ts", "test/ops/stores.test.ts"];
+const SCENARIOS = ["test/scenarios/**/*.test.ts", "test/tenants/**/*.test.ts", "test/ops/stores.test.ts"];
 /** A whole cluster on a virtual clock, with faults from a seed. */
 const SIMULATION = ["test/sim/**/*.test.ts"];
 const seed = seedOfRun();

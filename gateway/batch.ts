@@ -279,6 +279,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     too_large: TOO_MANY,
     ...(kind.category && { category: kind.category }),
     replies: {
+      ...(kind.authorize && { 403: { description: "An item may not be submitted", schema: ItemRefused } }),
       202: { description: "A new job", schema: JobCreated },
       200: { description: "The existing job of this idempotency key", schema: JobCreated },
       409: { description: "The idempotency key belongs to a job of another kind or length", schema: Detail },
@@ -319,6 +320,9 @@ export const batchBody = (item: TSchema, shared?: TObject): TObject =>
   });
 
 const Detail = Type.Object({ detail: Type.String() });
+const ItemRefused = Type.Object({
+  detail: Type.Object({ error: Type.Literal("user_agent_not_allowed"), hint: Type.String() }),
+});
 const TWO_KEYS: Mistake = {
   loc: ["header", "Idempotency-Key"],
   msg: "Value error, the header Idempotency-Key and idempotency_key differ",

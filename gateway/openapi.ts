@@ -65,7 +65,7 @@ function commonReplies({
   body,
   params,
   query,
-  authorize,
+  authorize_errors = [],
 }: Route): Record<number, ReplyShape> {
   const replies: Record<number, ReplyShape> = {};
   if (auth === "key") {
@@ -76,7 +76,7 @@ function commonReplies({
     };
     const codes = ["customer_suspended"];
     if (category) codes.push("key_category_not_allowed");
-    if (authorize) codes.push("user_agent_not_allowed");
+    codes.push(...authorize_errors);
     replies[403] = { description: "The key is not allowed to make this request", schema: Coded(...codes) };
     replies[429] = {
       description: "A rate limit or a monthly allowance of the project or the key is used up",

@@ -95,6 +95,8 @@ export interface Route extends RouteDescription {
   readonly category: QuotaCategory | null;
   /** Refusals that need the body: after the key's category, before its allowances. */
   readonly authorize?: (call: any) => Reply | null;
+  /** The error codes of those refusals, for the document. */
+  readonly authorize_errors?: readonly string[];
   /** Answers at once what was asked before in the very same bytes; null: the long way. */
   readonly shortcut?: (bytes: Buffer, caller: Caller, now_ms: number) => Shortcut | null;
   readonly handle: (call: any) => Answer | Promise<Answer>;
@@ -118,6 +120,7 @@ type Of<S> = S extends TSchema ? Static<S> : null;
 interface Keyed<P, Q, B> extends RouteDescription, Shapes<P, Q, B> {
   readonly category?: QuotaCategory;
   readonly authorize?: (call: Call<Of<P>, Of<Q>, Of<B>>) => Reply | null;
+  readonly authorize_errors?: Route["authorize_errors"];
   readonly shortcut?: Route["shortcut"];
   readonly handle: (call: Call<Of<P>, Of<Q>, Of<B>>) => Answer | Promise<Answer>;
 }

@@ -103,6 +103,7 @@ export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesD
       tags: ["account"],
       replies: { 200: { description: "The account", schema: AccountView } },
       authorize: adminOnly,
+      authorize_errors: ["admin_key_required"],
       handle: async ({ caller }) => json(200, await accountOf(caller)),
     }),
     route({
@@ -114,6 +115,7 @@ export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesD
       tags: ["account"],
       replies: { 200: { description: "The keys, oldest first", schema: AccountKeys } },
       authorize: adminOnly,
+      authorize_errors: ["admin_key_required"],
       handle: async ({ caller }) => {
         const projects = await projectsOf(documents, caller.grant.customer.name);
         const keys = (await Promise.all(projects.map(({ name }) => listKeys(documents, name)))).flat();

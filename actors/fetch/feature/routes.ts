@@ -199,6 +199,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
           headers: { "Retry-After": "Seconds until a slot is expected" },
         },
       },
+      authorize_errors: ["user_agent_not_allowed"],
       authorize: ({ body, caller }) =>
         body.user_agent == null ||
         caller.grant.project.user_agents.includes(body.user_agent) ||

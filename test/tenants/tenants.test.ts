@@ -1,0 +1,206 @@
+/**
+ * What a second project sees of the first one, for every operation of the OpenAPI document: the operations come from the document,
+ * so a new endpoint is asked without a line here. The first project leaves a secret in everything it may write; the second asks
+ * with the first one's identifiers.
+ */
+import { randomBytes } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { article, gate, type Site } from "../harness/web.ts";
+
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly minimum?: number;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly security?: readonly object[];
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required?: boolean;
+    readonly schema: Schema;
+  }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+/** A small value of a schema. Texts are what they are called: a field of the first project is given its identifier. */
+function valueOf(
+  schema: Schema,
+  name: string,
+  given: Readonly<Record<string, string>>,
+  document: Document,
+): unknown {
+  if (Object.hasOwn(given, name)) return given[name];
+  if (schema.$ref)
+    return valueOf(document.components.schemas[schema.$ref.split("/").at(-1)!]!, name, given, document);
+  if (schema.anyOf) return valueOf(schema.anyOf[0]!, name, given, document);
+  if (schema.enum) return schema.enum[0];
+  if ("const" in schema) return schema.const;
+  switch (schema.type) {
+    case "object":
+      return Object.fromEntries(
+        (schema.required ?? []).map((field) => [
+          field,
+          valueOf(schema.properties![field]!, field, given, document),
+        ]),
+      );
+    case "array":
+      return Array.from({ length: Math.max(1, schema.minItems ?? 0) }, () =>
+        valueOf(schema.items ?? {}, name, given, document),
+      );
+    case "integer":
+    case "number":
+      return Math.max(1, schema.minimum ?? 1);
+    case "boolean":
+      return true;
+    case undefined:
+    default:
+      return "x";
+  }
+}
+
+describe.each(SETUPS)("two projects, $setup", ({ start }) => {
+  const { sites, service } = scenario(start);
+  const secret = `s${randomBytes(12).toString("hex")}`;
+  const keys = { first: "", second: "" };
+  let document: Document = { paths: {}, components: { schemas: {} } };
+  /** Identifiers of what the first project has, by the name of the parameter that takes them. */
+  let given: Record<string, string> = {};
+  let site: Site | null = null;
+  const door = gate();
+
+  const operations = (): [path: string, method: string, operation: Operation][] =>
+    Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]): [string, string, Operation] => [
+        path,
+        method.toUpperCase(),
+        operation,
+      ]),
+    );
+
+  function requestOf(
+    path: string,
+    { parameters = [], requestBody }: Operation,
+  ): { target: string; body?: unknown } {
+    const valued = parameters.map(
+      (each) => [each, encodeURIComponent(String(valueOf(each.schema, each.name, given, document)))] as const,
+    );
+    const at = valued.reduce((text, [{ name }, value]) => text.replace(`{${name}}`, value), path);
+    const query = valued.filter(
+      ([each]) => each.in === "query" && (each.required || Object.hasOwn(given, each.name)),
+    );
+    const target =
+      query.length === 0 ? at : `${at}?${query.map(([{ name }, value]) => `${name}=${value}`).join("&")}`;
+    const schema = requestBody && Object.values(requestBody.content)[0]!.schema;
+    return schema ? { target, body: valueOf(schema, "", given, document) } : { target };
+  }
+
+  beforeAll(async () => {
+    await service.trawl("project", "create", "first");
+    await service.trawl("project", "create", "second");
+    for (const project of ["first", "second"] as const)
+      keys[project] = (await service.trawl("key", "create", "--project", project)).key;
+    document = (await service.call("GET", "/openapi.json", { key: null })).json;
+    site = sites.site({
+      "/": { body: article("Known to the first") },
+      "/slow": async () => {
+        await door.opened;
+        return { body: article("Slow") };
+      },
+    });
+    const key = keys.first;
+    const url = `${site.origin}/?token=${secret}`;
+    const page = await service.fetch({ url, project_ref: secret }, { key });
+    await service.call("POST", "/v1/search", {
+      key,
+      body: { query: `lighthouse ${secret}`, project_ref: secret },
+    });
+    const job = await service.call("POST", "/v1/batch/fetch", {
+      key,
+      body: {
+        idempotency_key: secret,
+        callback_url: `https://example.org/${secret}`,
+        items: [{ url: `${site.origin}/slow?${secret}` }],
+      },
+    });
+    // Another page than the one the first fetched: who retrieves the same bytes may download them.
+    given = {
+      job_id: job.json.job_id,
+      sha256: page.sha256!,
+      url: `${site.origin}/other`,
+      cursor: job.json.job_id,
+    };
+  });
+
+  test("without a key no operation that needs one does anything", async () => {
+    const keyed = operations().filter(([, , { security }]) => (security ?? []).length > 0);
+    expect(keyed.length).toBeGreaterThan(10);
+    for (const [path, method, operation] of keyed) {
+      const { target, body } = requestOf(path, operation);
+      const { status } = await service.call(method, target, {
+        key: null,
+        ...(body !== undefined && { body }),
+      });
+      expect([operation.operationId, status]).toEqual([operation.operationId, 401]);
+    }
+  });
+
+  test("no operation shows the second what the first wrote, or breaks", async () => {
+    const key = keys.second;
+    const answers = new Map<string, number>();
+    // The second project knows the identifiers, and nothing is there.
+    const of_the_first = new Map<string, number>();
+    for (const [path, method, operation] of operations()) {
+      const { target, body } = requestOf(path, operation);
+      const { status, bytes, headers } = await service.call(method, target, {
+        key,
+        ...(body !== undefined && { body }),
+      });
+      answers.set(operation.operationId, status);
+      if (/\{(job_id|sha256)\}/.test(path)) of_the_first.set(operation.operationId, status);
+      const shown = `${JSON.stringify(headers)}${bytes.toString()}`;
+      expect([operation.operationId, shown.includes(secret)]).toEqual([operation.operationId, false]);
+      expect([operation.operationId, status === 500]).toEqual([operation.operationId, false]);
+    }
+    expect(answers.size).toBe(operations().length);
+    expect(of_the_first.size).toBeGreaterThan(4);
+    expect([...of_the_first].filter(([, status]) => status !== 404)).toEqual([]);
+  });
+
+  test("what the second asked changed nothing of the first: its job runs, its body is there", async () => {
+    const key = keys.first;
+    const job = await service.call("GET", `/v1/jobs/${given["job_id"]}`, { key });
+    expect(job.json).toMatchObject({ counts: { cancelled: 0 }, finished_at: null });
+    expect((await service.call("GET", "/v1/jobs", { key })).json.items).toHaveLength(1);
+    expect((await service.call("GET", `/v1/bodies/${given["sha256"]}`, { key })).status).toBe(200);
+    const { json } = await service.call("POST", "/v1/batch/fetch", {
+      key: keys.second,
+      body: { idempotency_key: secret, items: [{ url: `${site!.origin}/` }] },
+    });
+    // The same idempotency key is another job in another project.
+    expect([json.created, json.job_id === given["job_id"]]).toEqual([true, false]);
+    door.open();
+  });
+
+  test("a page in the shared cache carries nothing of the project that fetched it", async () => {
+    const url = `${site!.origin}/shared`;
+    const first = await service.fetch({ url, project_ref: secret }, { key: keys.first });
+    const again = await service.fetch({ url }, { key: keys.second });
+    expect(JSON.stringify(again.answer.json)).not.toContain(secret);
+    expect(JSON.stringify(again.answer.json)).not.toContain(first.request_id);
+  });
+});
