@@ -5,6 +5,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
 import { findProgram } from "../harness/programs.ts";
 import { ADMIN_KEY, SETUPS } from "../harness/service.ts";
@@ -43,7 +44,12 @@ test.skipIf(program === null)(
         "--exclude-operation-id=metrics",
         "--no-color",
       ];
-      const child = spawn(program!, words, { stdio: ["ignore", "pipe", "pipe"], timeout: LIMIT_MS });
+      // It keeps a cache where it is started.
+      const child = spawn(program!, words, {
+        cwd: tmpdir(),
+        stdio: ["ignore", "pipe", "pipe"],
+        timeout: LIMIT_MS,
+      });
       const [out, err] = [child.stdout.toArray(), child.stderr.toArray()];
       const [code] = (await once(child, "exit")) as [number | null];
       const said = [await out, await err].flat().join("");
