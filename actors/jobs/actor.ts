@@ -18,7 +18,7 @@ import {
   SCHEDULER_KEY,
 } from "../../schemas/jobs.ts";
 import { applyLease, leaseUnits, permission, refusalOf, unitsOf } from "./allowance.ts";
-import { applyOutcome, inputCache, runAttempt, sealAttempts } from "./attempt.ts";
+import { applyOutcome, inputCache, runAttempt, sealAttempts, storedOutcomes } from "./attempt.ts";
 import { recordAttempt } from "./callback.ts";
 import { checkpoint, nextCheckpointMs, writeRows } from "./checkpoint.ts";
 import { MAX_IN_FLIGHT, SMALL_ITEMS } from "./fairness.ts";
@@ -158,6 +158,7 @@ export function jobActor(deps: JobDeps) {
         state.in_progress.delete("sealing");
         if (outcomes === null) state.retry_at_ms = now_ms + RETRY_MS;
         for (const outcome of outcomes ?? []) applyOutcome(state, outcome, now_ms);
+        state.is_sealed = outcomes !== null;
         tick(services, turn);
       },
 
@@ -314,8 +315,8 @@ function drainCancelled(services: JobServices, turn: JobTurn, frontier: Frontier
   const { state, now_ms } = turn;
   frontier.cancelPending();
   const until_ms = state.record!.cancel_ms! + CANCEL_GRACE_MS;
-  if (frontier.inFlight() === 0) return finish(services, turn, frontier, "cancelled");
-  if (now_ms >= until_ms) return sealInFlight(services, turn, frontier);
+  if (frontier.inFlight() === 0 && state.is_sealed) return finish(services, turn, frontier, "cancelled");
+  if (frontier.inFlight() === 0 || now_ms >= until_ms) return seal(services, turn, frontier);
   const { cancellation } = state;
   if (!cancellation.signal.aborted) {
     // In background work, which starts after the cancel is stored: a cancel that a crash loses must not have aborted anything.
@@ -328,14 +329,21 @@ function drainCancelled(services: JobServices, turn: JobTurn, frontier: Frontier
   turn.setTimer(until_ms, "tick", null);
 }
 
-/** Ends the attempts that did not stop in time: their results are refused from now on. */
-function sealInFlight(services: JobServices, turn: JobTurn, frontier: Frontier): void {
+/**
+ * Ends the attempts of a cancelled job: their results are refused from now on, and those that were stored before count. An
+ * attempt whose write was answered with a fault may have stored its result, too, and so may one of an earlier owner.
+ */
+function seal(services: JobServices, turn: JobTurn, frontier: Frontier): void {
+  const { state, key } = turn;
   if (!startTask(turn, "sealing")) return;
-  const indexes = frontier.queued();
-  turn.pipeToSelf("attemptsSealed", () =>
-    sealAttempts(services, turn.key, indexes).then(
-      (outcomes) => ({ outcomes }),
-      () => ({ outcomes: null }),
-    ),
-  );
+  const attempted = [...frontier.queued(), ...frontier.cancelledItems(false)];
+  const others = state.is_first_run ? [] : frontier.cancelledItems(true);
+  turn.pipeToSelf("attemptsSealed", async () => {
+    try {
+      const sealed = await sealAttempts(services, key, attempted);
+      return { outcomes: [...sealed, ...(await storedOutcomes(services, key, others))] };
+    } catch {
+      return { outcomes: null };
+    }
+  });
 }

@@ -165,6 +165,27 @@ export async function sealAttempts(
   );
 }
 
+const RESULTS_AT_ONCE = 100;
+
+/** The outcomes of those items that have a result. Throws Fault. */
+export async function storedOutcomes(
+  { documents }: Pick<JobServices, "documents">,
+  job_id: string,
+  indexes: readonly number[],
+): Promise<AttemptOutcome[]> {
+  const outcomes: AttemptOutcome[] = [];
+  for (let at = 0; at < indexes.length; at += RESULTS_AT_ONCE) {
+    const batch = indexes.slice(at, at + RESULTS_AT_ONCE);
+    const results = await documents.getMany(
+      "job_results",
+      batch.map((index) => resultKey(job_id, index)),
+    );
+    for (const [n, result] of results.entries())
+      if (result) outcomes.push(outcomeOf(batch[n]!, result.value as StoredResult));
+  }
+  return outcomes;
+}
+
 const CANCELLED_RESULT: StoredResult = {
   status: "cancelled",
   error: "cancelled",
@@ -229,7 +250,9 @@ async function outcomeOfFailure(
 export function applyOutcome(state: JobState, outcome: AttemptOutcome, now_ms: number): string | null {
   const { frontier } = state;
   const { index } = outcome;
-  if (!frontier || !isQueued(frontier.codeAt(index))) return null;
+  if (!frontier) return null;
+  const found = outcome.kind === "final" && frontier.revise(index, outcome.status);
+  if (!found && !isQueued(frontier.codeAt(index))) return null;
   state.is_dirty = true;
   switch (outcome.kind) {
     case "final":

@@ -60,7 +60,9 @@ export function writeProgress(state: JobState, frontier: Frontier, now_ms: numbe
 /** The units that these many finished items used; of a key without a quota nothing is counted. */
 function withUsed({ record, payer }: JobState, items: number): JobRecord["quota"] {
   const { quota, spec } = record!;
-  if (spec.category === null || (payer?.limit ?? null) === null || items === 0) return quota;
+  // A new owner counts what its predecessor stored before it has read the key.
+  const has_quota = quota !== null || (payer?.limit ?? null) !== null;
+  if (spec.category === null || !has_quota || items === 0) return quota;
   const counted = quota ?? NO_QUOTA;
   return { ...counted, used: counted.used + items };
 }

@@ -55,6 +55,10 @@ export interface Frontier {
   readonly cancelPending: () => void;
   /** The items in flight. */
   readonly queued: () => number[];
+  /** The cancelled items that may have a result: those that were taken, or all when `any_owner`. */
+  readonly cancelledItems: (any_owner: boolean) => number[];
+  /** Gives a cancelled item the status of the result that was found for it. False: it is not cancelled. */
+  readonly revise: (index: number, status: "done" | "failed") => boolean;
   readonly inFlight: () => number;
   /** How many items could be in flight now, including those that are. */
   readonly demand: () => number;
@@ -71,6 +75,7 @@ export function frontier(states: States): Frontier {
   const total = states.length;
   const next = new Int32Array(total).fill(NONE);
   const lane_of = new Int32Array(total).fill(NONE);
+  const was_taken = new Uint8Array(total);
   const lanes = new Map<string, number>();
   // By the number of the lane.
   const head: number[] = [];
@@ -153,6 +158,7 @@ export function frontier(states: States): Frontier {
         waiting[lane]!--;
         const progress = progressOf(states[index]!);
         states[index] = queuedCode(progress);
+        was_taken[index] = 1;
         in_flight[lane]!++;
         running++;
         markReady(lane);
@@ -209,6 +215,15 @@ export function frontier(states: States): Frontier {
       ready = [];
       first = 0;
       timers.clear();
+    },
+    cancelledItems: (any_owner) =>
+      [...states.keys()].filter(
+        (index) => states[index] === CANCELLED && (any_owner || was_taken[index] === 1),
+      ),
+    revise(index, status) {
+      if (states[index] !== CANCELLED) return false;
+      states[index] = status === "done" ? DONE : FAILED;
+      return true;
     },
     queued: () => [...states.keys()].filter((index) => isQueued(states[index]!)),
     inFlight: () => running,

@@ -50,7 +50,7 @@ export function checkInvariants(
         requests++;
         cost_micros += result.bill.cost_micros;
       }
-    } else if (result && !isFinal(state)) ahead++;
+    } else if (result && (!isFinal(state) || job.finished_ms === null)) ahead++;
     else if (result && result.status !== "cancelled")
       problems.push(`Item ${index} is cancelled, its result says ${result.status} and is not billed`);
   }

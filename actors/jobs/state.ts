@@ -88,6 +88,8 @@ export interface JobState {
   may_load: boolean;
   /** Whether no item was attempted before this activation, so that no result can exist yet. */
   is_first_run: boolean;
+  /** The attempts of a cancelled job have ended, and their results are counted. */
+  is_sealed: boolean;
   /** Whether the frontier changed since the last checkpoint. */
   is_dirty: boolean;
   checkpoint_ms: number;
@@ -141,6 +143,7 @@ export function newState(record: JobRecord | null): JobState {
     load: null,
     may_load: false,
     is_first_run: false,
+    is_sealed: false,
     is_dirty: false,
     checkpoint_ms: 0,
     rows_sealed_ms: 0,

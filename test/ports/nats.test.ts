@@ -98,7 +98,7 @@ describe.skipIf(shared === null)("one NATS", () => {
     await leases.agreeOn("generation", "1");
     await Promise.all([node.close(), bus.close(), leases.close()]);
     expect(await admin.nodes(300)).toEqual([]);
-    expect(await admin.wipe()).toHaveLength(5);
+    expect(await admin.wipe()).toHaveLength(6);
     expect(await admin.wipe()).toEqual([]);
     await admin.close();
   });

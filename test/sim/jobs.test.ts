@@ -217,7 +217,10 @@ async function simulate(seed: number) {
   const isOver = async () =>
     (await Promise.all(JOBS.map(recordOf))).every(
       (record) =>
-        record?.finished_ms != null && record.callback!.next_ms === null && record.ledger_batch === null,
+        record?.finished_ms != null &&
+        record.callback!.next_ms === null &&
+        record.ledger_batch === null &&
+        record.quota === null,
     );
   for (let step = 0; step < 1_200 && !(await isOver()); step++) {
     await clock.advance(500);
