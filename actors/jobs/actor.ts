@@ -18,7 +18,14 @@ import {
   SCHEDULER_KEY,
 } from "../../schemas/jobs.ts";
 import { applyLease, leaseUnits, permission, refusalOf, unitsOf } from "./allowance.ts";
-import { applyOutcome, inputCache, runAttempt, sealAttempts, storedOutcomes } from "./attempt.ts";
+import {
+  applyOutcome,
+  applySealed,
+  inputCache,
+  runAttempt,
+  sealAttempts,
+  storedOutcomes,
+} from "./attempt.ts";
 import { recordAttempt } from "./callback.ts";
 import { checkpoint, nextCheckpointMs, writeRows } from "./checkpoint.ts";
 import { MAX_IN_FLIGHT, SMALL_ITEMS } from "./fairness.ts";
@@ -157,7 +164,7 @@ export function jobActor(deps: JobDeps) {
         const { state, now_ms } = turn;
         state.in_progress.delete("sealing");
         if (outcomes === null) state.retry_at_ms = now_ms + RETRY_MS;
-        for (const outcome of outcomes ?? []) applyOutcome(state, outcome, now_ms);
+        for (const outcome of outcomes ?? []) applySealed(state, outcome, now_ms);
         state.is_sealed = outcomes !== null;
         tick(services, turn);
       },

@@ -250,18 +250,12 @@ async function outcomeOfFailure(
 export function applyOutcome(state: JobState, outcome: AttemptOutcome, now_ms: number): string | null {
   const { frontier } = state;
   const { index } = outcome;
-  if (!frontier) return null;
-  const found = outcome.kind === "final" && frontier.revise(index, outcome.status);
-  if (!found && !isQueued(frontier.codeAt(index))) return null;
+  if (!frontier || !isQueued(frontier.codeAt(index))) return null;
   state.is_dirty = true;
   switch (outcome.kind) {
     case "final":
       frontier.finish(index, outcome.status);
-      carryCost(state, index, null);
-      if (outcome.bill) {
-        state.bills.push(outcome.bill);
-        if (state.units > 0) state.units--;
-      }
+      countBill(state, index, outcome.bill);
       return outcome.status;
     case "stopped":
       frontier.cancel(index);
@@ -274,6 +268,21 @@ export function applyOutcome(state: JobState, outcome: AttemptOutcome, now_ms: n
       return `retry_${outcome.reason}`;
     }
   }
+}
+
+/** What the seal of a cancelled job changes: an item that is cancelled already has ended when its result is stored. */
+export function applySealed(state: JobState, outcome: AttemptOutcome, now_ms: number): void {
+  if (outcome.kind === "final" && state.frontier?.revise(outcome.index, outcome.status)) {
+    state.is_dirty = true;
+    countBill(state, outcome.index, outcome.bill);
+  } else applyOutcome(state, outcome, now_ms);
+}
+
+function countBill(state: JobState, index: number, bill: LedgerRow | null): void {
+  carryCost(state, index, null);
+  if (!bill) return;
+  state.bills.push(bill);
+  if (state.units > 0) state.units--;
 }
 
 /** Remembers what an attempt cost that is repeated, in the turn that hears of it; null: the item's row carries it. */
