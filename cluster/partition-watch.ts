@@ -48,6 +48,7 @@ export function watchPartitions(
   let reported = false;
   let isStopped = false;
   let timer: Disposable | null = null;
+  const began_ms = clock.mono();
 
   const isDeserted = (partition: number): boolean => {
     const since_ms = unownedSince.get(partition);
@@ -69,6 +70,8 @@ export function watchPartitions(
   }
 
   function report(): void {
+    // Nodes that start together find no owner at first.
+    if (clock.mono() - began_ms < GRACE_MS) return;
     const count = deserted();
     if (count > 0 && !reported) log.error("Partitions have no owner", { partitions: count, hasCandidates });
     if (count === 0 && reported) log.info("Every partition has an owner again");

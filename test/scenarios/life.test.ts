@@ -88,47 +88,53 @@ describe.each(SETUPS)("the life of a service, $setup", ({ start }) => {
     expect(site.hits("/")).toBe(1);
   });
 
-  test.each(["SIGTERM", "kill -9"])("continues after %s with its stored state", async (how) => {
-    const body = randomBytes(300_000);
-    const site = sites.site({
-      "/page": { body: article("Kept") },
-      "/file": { type: "application/octet-stream", body },
-      "/robots.txt": { type: "text/plain", body: "User-agent: *\nDisallow: /no" },
-    });
-    const walled = sites.site({ "/": CHALLENGE });
-    const project = how === "SIGTERM" ? "ended" : "killed";
-    await service.trawl("project", "create", project);
-    const [used, revoked] = await Promise.all([
-      service.trawl("key", "create", "--project", project),
-      service.trawl("key", "create", "--project", project),
-    ]);
-    await service.trawl("key", "revoke", revoked.prefix);
-    const page = await service.fetch({ url: `${site.origin}/page` }, { key: used.key });
-    const file = await service.fetch({ url: `${site.origin}/file` }, { key: used.key });
-    expect(await service.fetch({ url: `${site.origin}/no` })).toMatchObject({ error: "robots_disallowed" });
-    for (let n = 0; n < 3; n++) await service.fetch({ url: `${walled.origin}/` });
-    const seen = { hits: site.arrivals.length, walled: walled.arrivals.length };
+  test.each(["SIGTERM", "kill -9"])(
+    "continues after %s with its stored state",
+    async (how) => {
+      const body = randomBytes(300_000);
+      const site = sites.site({
+        "/page": { body: article("Kept") },
+        "/file": { type: "application/octet-stream", body },
+        "/robots.txt": { type: "text/plain", body: "User-agent: *\nDisallow: /no" },
+      });
+      const walled = sites.site({ "/": CHALLENGE });
+      const project = how === "SIGTERM" ? "ended" : "killed";
+      await service.trawl("project", "create", project);
+      const [used, revoked] = await Promise.all([
+        service.trawl("key", "create", "--project", project),
+        service.trawl("key", "create", "--project", project),
+      ]);
+      await service.trawl("key", "revoke", revoked.prefix);
+      const page = await service.fetch({ url: `${site.origin}/page` }, { key: used.key });
+      const file = await service.fetch({ url: `${site.origin}/file` }, { key: used.key });
+      expect(await service.fetch({ url: `${site.origin}/no` })).toMatchObject({ error: "robots_disallowed" });
+      for (let n = 0; n < 3; n++) await service.fetch({ url: `${walled.origin}/` });
+      const seen = { hits: site.arrivals.length, walled: walled.arrivals.length };
 
-    if (how === "SIGTERM") await service.stop();
-    else await service.kill();
-    await service.restart();
+      if (how === "SIGTERM") await service.stop();
+      else await service.kill();
+      await service.restart();
 
-    const again = await service.fetch({ url: `${site.origin}/page` }, { key: used.key });
-    const { answer: _a, request_id: _i, cached, attempts, billing_category, ...rest } = again;
-    expect({ cached, attempts, billing_category }).toEqual({
-      cached: true,
-      attempts: [],
-      billing_category: "fetch_cached",
-    });
-    expect(page).toMatchObject(rest);
-    const download = await service.call("GET", file.body_url!, { key: used.key });
-    expect(download.bytes.equals(body)).toBe(true);
-    expect((await service.call("GET", "/v1/quota", { key: revoked.key })).status).toBe(401);
-    // What was learned about sites outlives the process, too.
-    expect(await service.fetch({ url: `${site.origin}/no` })).toMatchObject({ error: "robots_disallowed" });
-    expect(await service.fetch({ url: `${walled.origin}/` })).toMatchObject({ error: "domain_unavailable" });
-    expect({ hits: site.arrivals.length, walled: walled.arrivals.length }).toEqual(seen);
-  });
+      const again = await service.fetch({ url: `${site.origin}/page` }, { key: used.key });
+      const { answer: _a, request_id: _i, cached, attempts, billing_category, ...rest } = again;
+      expect({ cached, attempts, billing_category }).toEqual({
+        cached: true,
+        attempts: [],
+        billing_category: "fetch_cached",
+      });
+      expect(page).toMatchObject(rest);
+      const download = await service.call("GET", file.body_url!, { key: used.key });
+      expect(download.bytes.equals(body)).toBe(true);
+      expect((await service.call("GET", "/v1/quota", { key: revoked.key })).status).toBe(401);
+      // What was learned about sites outlives the process, too.
+      expect(await service.fetch({ url: `${site.origin}/no` })).toMatchObject({ error: "robots_disallowed" });
+      expect(await service.fetch({ url: `${walled.origin}/` })).toMatchObject({
+        error: "domain_unavailable",
+      });
+      expect({ hits: site.arrivals.length, walled: walled.arrivals.length }).toEqual(seen);
+    },
+    120_000,
+  );
 
   test("loses no answered page by kill -9 under load", async () => {
     const MANY = 60;
