@@ -404,9 +404,10 @@ function judge({
   }).length;
   const refetched = visits - first.size;
   if (refetched > exposed) timeline = [...timeline, ...visitedTwice(seen, span.from_ms)];
-  // Each 200 is billed once; a broken connection may have been, too. A killed node loses the report of its last second.
+  // Each 200 is billed once. A broken connection may have been billed, too, and so may a 503 or 504: what went upstream has its
+  // row in the ledger, also when the answer could not be given. A killed node loses the report of its last second.
   const billed = answers.length + (retries.get("politeness_timeout") ?? 0);
-  const brokenOff = [...retries].reduce((sum, [what, many]) => sum + (/^[A-Z]/.test(what) ? many : 0), 0);
+  const brokenOff = [...retries].reduce((sum, [what, many]) => sum + (/^[A-Z5]/.test(what) ? many : 0), 0);
   const isBilled = metered <= billed + brokenOff && (metered >= billed || fault.startsWith("kill"));
   const rounded_gap_ms = Math.round(min_gap_ms * 10) / 10;
   const numbers = {
