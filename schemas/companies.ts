@@ -12,7 +12,8 @@ const CompanyId = Type.String({ pattern: COMPANY_ID });
 export const CompanyChangeType = Type.Enum(["created", "updated", "merged", "split", "deleted"]);
 export type CompanyChangeType = Static<typeof CompanyChangeType>;
 
-const FieldGroup = Type.Enum([
+/** The parts of a record that are fetched, kept fresh and fail separately. */
+export const FIELD_GROUPS = [
   "core",
   "identifiers",
   "people",
@@ -23,7 +24,9 @@ const FieldGroup = Type.Enum([
   "events",
   "securities",
   "web",
-]);
+] as const;
+const FieldGroup = Type.Enum(FIELD_GROUPS);
+export type FieldGroup = (typeof FIELD_GROUPS)[number];
 
 /** What became of one group of one source in a refresh. */
 export const CompanyRefresh = Type.Object({

@@ -2,7 +2,8 @@
  * What a refresh changes: from the stored company and the sources' answers to the company, its checks and its people as
  * they are to be stored. Pure; nothing is written here.
  */
-import { FIELD_GROUPS, type FieldGroup, type Json, type SourceClaim } from "./claim.ts";
+import { type Json, type SourceClaim } from "./claim.ts";
+import { FIELD_GROUPS, type FieldGroup } from "../../schemas/companies.ts";
 import { changedFields, type GroupContext, recordOf, type ResolvedRecord } from "./record.ts";
 import { maxAgeOf } from "./refresh-plan.ts";
 import type { GroupAnswer, LookupAnswer, Source, SourceDescription } from "./source.ts";

@@ -16,21 +16,6 @@ export type Json =
 /** A value that is text, or an empty text. */
 export const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "");
 
-/** The parts of a record that are fetched, kept fresh and fail separately. */
-export const FIELD_GROUPS = [
-  "core",
-  "identifiers",
-  "people",
-  "ownership",
-  "relationships",
-  "filings",
-  "financials",
-  "events",
-  "securities",
-  "web",
-] as const;
-export type FieldGroup = (typeof FIELD_GROUPS)[number];
-
 /**
  * How a field's claims become a value of the record.
  * `single`: one value; the claims of all sources compete, and their key is null.

@@ -1,5 +1,5 @@
 /** Which sources a refresh asks for which groups: a rule of identifiers, ages and what the caller wants. Pure. */
-import type { FieldGroup } from "./claim.ts";
+import type { FieldGroup } from "../../schemas/companies.ts";
 import { MAX_AGE_S, MAX_NOT_FOUND_S } from "./freshness.ts";
 import type { CompanyIdentifier, Source, SourceDescription } from "./source.ts";
 import { checkKey, type Checks, type GroupCheck } from "./stored-company.ts";

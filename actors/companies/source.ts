@@ -4,7 +4,8 @@
  * the exact bytes and reads the clock; a parser is a pure function of the bytes. Storing claims belongs to the company
  * actor.
  */
-import type { FieldGroup, SourceClaim } from "./claim.ts";
+import type { SourceClaim } from "./claim.ts";
+import type { FieldGroup } from "../../schemas/companies.ts";
 
 /** An identifier in the canonical form of its scheme (schemes/). */
 export interface CompanyIdentifier {

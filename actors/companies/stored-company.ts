@@ -5,8 +5,7 @@
  */
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Documents, PutOptions } from "../../cluster/ports/documents.ts";
-import type { CompanyChangeType } from "../../schemas/companies.ts";
-import type { FieldGroup } from "./claim.ts";
+import type { CompanyChangeType, FieldGroup } from "../../schemas/companies.ts";
 import type { ResolvedRecord } from "./record.ts";
 import type { RawDocument } from "./source.ts";
 import type { StoredGroup } from "./stored-claims.ts";

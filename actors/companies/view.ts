@@ -2,9 +2,9 @@
  * What clients see of a company: the record with its sources, freshness and quality, its claims and its pages. Pure: from
  * what is stored, what the client asked for and the time.
  */
-import type { CompanyRefresh } from "../../schemas/companies.ts";
+import { type CompanyRefresh, FIELD_GROUPS, type FieldGroup } from "../../schemas/companies.ts";
 import { isPersonal } from "./apply-answers.ts";
-import { FIELD_GROUPS, type FieldGroup, type Json, textOf } from "./claim.ts";
+import { type Json, textOf } from "./claim.ts";
 import type { StoredChange } from "./feed/changes.ts";
 import { changeId } from "./feed/changes.ts";
 import { isOfField, type JsonObject, type ResolvedRecord } from "./record.ts";
@@ -237,25 +237,9 @@ export function recordView(
     }),
     redirected_from,
     updated_at: iso(company.updated_ms),
-    refresh: refresh.map(refreshView),
+    refresh,
   };
 }
-
-const refreshView = ({
-  source,
-  group,
-  result,
-  error,
-  retry_after_s,
-  confirmed_at,
-}: CompanyRefresh): JsonObject => ({
-  source,
-  group,
-  result,
-  error,
-  retry_after_s,
-  confirmed_at,
-});
 
 /** Which groups must be fetched for what is included. */
 export function groupsFor(include: ReadonlySet<string>): readonly FieldGroup[] {
@@ -334,7 +318,7 @@ export function resourceItems(
   }
 }
 
-export const refreshLines = ({ refresh }: CompanySnapshot): readonly JsonObject[] => refresh.map(refreshView);
+export const refreshLines = ({ refresh }: CompanySnapshot): readonly JsonObject[] => refresh;
 
 /** A company of the register in a list of results. */
 export function summaryView(

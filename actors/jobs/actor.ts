@@ -343,8 +343,9 @@ function drainCancelled(services: JobServices, turn: JobTurn, frontier: Frontier
 function seal(services: JobServices, turn: JobTurn, frontier: Frontier): void {
   const { state, key } = turn;
   if (!startTask(turn, "sealing")) return;
-  const attempted = [...frontier.queued(), ...frontier.cancelledItems(false)];
-  const others = state.is_first_run ? [] : frontier.cancelledItems(true);
+  const cancelled = frontier.cancelled();
+  const attempted = [...frontier.queued(), ...cancelled.filter((index) => frontier.wasTaken(index))];
+  const others = state.is_first_run ? [] : cancelled.filter((index) => !frontier.wasTaken(index));
   turn.pipeToSelf("attemptsSealed", async () => {
     try {
       const sealed = await sealAttempts(services, key, attempted);

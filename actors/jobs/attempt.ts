@@ -21,6 +21,7 @@ import {
 } from "../../schemas/jobs.ts";
 import type { Admitted } from "./frontier.ts";
 import type { Input } from "./kind.ts";
+import { inBatches, storedResults } from "./results.ts";
 import { advance, mayPay, nextStep, stepAfterFault } from "./retry.ts";
 import { type JobServices, type JobState, RETRY_MS } from "./state.ts";
 
@@ -155,17 +156,16 @@ export async function sealAttempts(
   job_id: string,
   indexes: readonly number[],
 ): Promise<AttemptOutcome[]> {
-  return Promise.all(
-    indexes.map(async (index): Promise<AttemptOutcome> => {
-      const key = resultKey(job_id, index);
-      if (await documents.put("job_results", key, CANCELLED_RESULT, 0)) return { kind: "stopped", index };
-      const stored = (await documents.get("job_results", key))?.value as StoredResult | undefined;
-      return stored ? outcomeOf(index, stored) : { kind: "stopped", index };
-    }),
-  );
+  const sealed = async (index: number): Promise<AttemptOutcome> => {
+    const key = resultKey(job_id, index);
+    if (await documents.put("job_results", key, CANCELLED_RESULT, 0)) return { kind: "stopped", index };
+    const stored = (await documents.get("job_results", key))?.value as StoredResult | undefined;
+    return stored ? outcomeOf(index, stored) : { kind: "stopped", index };
+  };
+  const outcomes: AttemptOutcome[] = [];
+  for (const batch of inBatches(indexes)) outcomes.push(...(await Promise.all(batch.map(sealed))));
+  return outcomes;
 }
-
-const RESULTS_AT_ONCE = 100;
 
 /** The outcomes of those items that have a result. Throws Fault. */
 export async function storedOutcomes(
@@ -174,15 +174,8 @@ export async function storedOutcomes(
   indexes: readonly number[],
 ): Promise<AttemptOutcome[]> {
   const outcomes: AttemptOutcome[] = [];
-  for (let at = 0; at < indexes.length; at += RESULTS_AT_ONCE) {
-    const batch = indexes.slice(at, at + RESULTS_AT_ONCE);
-    const results = await documents.getMany(
-      "job_results",
-      batch.map((index) => resultKey(job_id, index)),
-    );
-    for (const [n, result] of results.entries())
-      if (result) outcomes.push(outcomeOf(batch[n]!, result.value as StoredResult));
-  }
+  for await (const [index, result] of storedResults(documents, job_id, indexes))
+    outcomes.push(outcomeOf(index, result));
   return outcomes;
 }
 

@@ -12,8 +12,9 @@ import {
   newBatchTag,
   UsageTotals,
 } from "../../schemas/ledger.ts";
-import { type JobRecord, resultKey, type StoredResult } from "../../schemas/jobs.ts";
+import type { JobRecord } from "../../schemas/jobs.ts";
 import type { Frontier } from "./frontier.ts";
+import { storedResults } from "./results.ts";
 import { type JobServices, type JobState, type JobTurn, NO_QUOTA, startTask } from "./state.ts";
 
 /** How far the record may be behind the results. */
@@ -23,7 +24,6 @@ const SEAL_MS = 2_000;
 /** Rows in one batch: a few hundred kilobytes. */
 const MAX_BATCH_ROWS = 1_000;
 /** Results read at once, each perhaps a few megabytes, when a crash has lost the rows in memory. */
-const RESULTS_AT_ONCE = 50;
 
 /** Writes the progress into the record if it changed and the last checkpoint is old enough. */
 export function checkpoint(state: JobState, frontier: Frontier, now_ms: number): void {
@@ -110,14 +110,10 @@ export function writeRows({ documents }: JobServices, turn: JobTurn): void {
   turn.pipeToSelf("rowsWritten", async (ask) => {
     try {
       const rows = [...known];
-      const missing = [...rows.keys()].filter((n) => rows[n] === null);
-      for (let at = 0; at < missing.length; at += RESULTS_AT_ONCE) {
-        const some = missing.slice(at, at + RESULTS_AT_ONCE);
-        const keys = some.map((n) => resultKey(key, items[n]!));
-        const results = await documents.getMany("job_results", keys);
-        for (const [n, at_row] of some.entries())
-          rows[at_row] = (results[n]?.value as StoredResult | undefined)?.bill ?? null;
-      }
+      const missing = items.filter((_index, n) => rows[n] === null);
+      const places = new Map(items.map((index, n) => [index, n]));
+      for await (const [index, { bill }] of storedResults(documents, key, missing))
+        rows[places.get(index)!] = bill;
       const stored: LedgerBatch = { rows: rows.filter((row) => row !== null) };
       // False: an earlier attempt has stored it.
       await documents.put("ledger", name, stored, 0, options);

@@ -55,8 +55,9 @@ export interface Frontier {
   readonly cancelPending: () => void;
   /** The items in flight. */
   readonly queued: () => number[];
-  /** The cancelled items that may have a result: those that were taken, or all when `any_owner`. */
-  readonly cancelledItems: (any_owner: boolean) => number[];
+  readonly cancelled: () => number[];
+  /** Whether `take` has ever returned the item. */
+  readonly wasTaken: (index: number) => boolean;
   /** Gives a cancelled item the status of the result that was found for it. False: it is not cancelled. */
   readonly revise: (index: number, status: "done" | "failed") => boolean;
   readonly inFlight: () => number;
@@ -216,10 +217,8 @@ export function frontier(states: States): Frontier {
       first = 0;
       timers.clear();
     },
-    cancelledItems: (any_owner) =>
-      [...states.keys()].filter(
-        (index) => states[index] === CANCELLED && (any_owner || was_taken[index] === 1),
-      ),
+    cancelled: () => [...states.keys()].filter((index) => states[index] === CANCELLED),
+    wasTaken: (index) => was_taken[index] === 1,
     revise(index, status) {
       if (states[index] !== CANCELLED) return false;
       states[index] = status === "done" ? DONE : FAILED;

@@ -7,21 +7,14 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { CANCELLED, decodeStates, DONE, FAILED, isQueued, type States } from "../../schemas/job-states.ts";
 import type { LedgerRow } from "../../schemas/ledger.ts";
-import {
-  type Chunk,
-  CHUNK_ITEMS,
-  chunkKey,
-  type JobRecord,
-  resultKey,
-  type StoredResult,
-} from "../../schemas/jobs.ts";
+import { type Chunk, CHUNK_ITEMS, chunkKey, type JobRecord } from "../../schemas/jobs.ts";
 import { sealAttempts } from "./attempt.ts";
 import { frontier, type Frontier } from "./frontier.ts";
 import type { ItemKind } from "./kind.ts";
+import { storedResults } from "./results.ts";
 import { type JobServices, type JobTurn, type LoadedItems, type LoadSlot, startTask } from "./state.ts";
 
 const CHUNKS_AT_ONCE = 10;
-const RESULTS_AT_ONCE = 100;
 
 /** Starts to load the items, unless that is in progress. */
 export function startLoad(services: JobServices, turn: JobTurn): void {
@@ -70,18 +63,9 @@ async function applyResults(
   in_flight: readonly number[],
 ): Promise<readonly LedgerRow[]> {
   const bills: LedgerRow[] = [];
-  for (let at = 0; at < in_flight.length; at += RESULTS_AT_ONCE) {
-    const batch = in_flight.slice(at, at + RESULTS_AT_ONCE);
-    const results = await documents.getMany(
-      "job_results",
-      batch.map((index) => resultKey(job_id, index)),
-    );
-    for (const [n, result] of results.entries()) {
-      if (!result) continue;
-      const { status, bill } = result.value as StoredResult;
-      states[batch[n]!] = status === "done" ? DONE : status === "failed" ? FAILED : CANCELLED;
-      if (bill) bills.push(bill);
-    }
+  for await (const [index, { status, bill }] of storedResults(documents, job_id, in_flight)) {
+    states[index] = status === "done" ? DONE : status === "failed" ? FAILED : CANCELLED;
+    if (bill) bills.push(bill);
   }
   return bills;
 }

@@ -1,6 +1,7 @@
 /** The sources of companies: what each says about itself, and what its answers become. One test for each peculiarity. */
 import { describe, expect, test } from "vitest";
-import { FIELDS, type FieldGroup } from "../../actors/companies/claim.ts";
+import { FIELDS } from "../../actors/companies/claim.ts";
+import { type FieldGroup } from "../../schemas/companies.ts";
 import type { LookupAnswer, OpenSource, SourceFailure } from "../../actors/companies/source.ts";
 import { openBrreg } from "../../actors/companies/sources/brreg.ts";
 import { interestOf, openCompaniesHouse } from "../../actors/companies/sources/companies-house.ts";

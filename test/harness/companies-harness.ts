@@ -3,7 +3,7 @@
  * any two writes and started again on what is stored.
  */
 import { memoryCompanyIndex } from "../../actors/companies/adapters/index.memory.ts";
-import type { FieldGroup, FieldPath, Json, SourceClaim } from "../../actors/companies/claim.ts";
+import type { FieldPath, Json, SourceClaim } from "../../actors/companies/claim.ts";
 import { companyActor } from "../../actors/companies/company.actor.ts";
 import { companyFeedActor } from "../../actors/companies/feed/feed.actor.ts";
 import { type StoredChange } from "../../actors/companies/feed/changes.ts";
@@ -24,7 +24,7 @@ import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { type Cluster, embedded } from "../../cluster/embedded.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import { COMPANY_FEED_KEY, CompanyFeed } from "../../schemas/companies.ts";
+import { COMPANY_FEED_KEY, CompanyFeed, type FieldGroup } from "../../schemas/companies.ts";
 
 /** A claim as a test writes it: field, value, and the key of a keyed field. */
 export type Said = readonly [field: FieldPath, value: Json, key?: string];

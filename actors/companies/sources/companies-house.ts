@@ -10,7 +10,8 @@
  * - The title of a search hit need not be the name that matched.
  */
 import { type Static, Type } from "typebox";
-import type { FieldGroup, Json, SourceClaim } from "../claim.ts";
+import type { Json, SourceClaim } from "../claim.ts";
+import type { FieldGroup } from "../../../schemas/companies.ts";
 import { foldName } from "../names/fold.ts";
 import { parseIdentifier } from "../schemes/identifier.ts";
 import type {
