@@ -2,7 +2,7 @@
  * What clients see of a company: the record with its sources, freshness and quality, its claims and its pages. Pure: from
  * what is stored, what the client asked for and the time.
  */
-import { type CompanyRefresh, FIELD_GROUPS, type FieldGroup } from "../../schemas/companies.ts";
+import { FIELD_GROUPS, type FieldGroup } from "../../schemas/companies.ts";
 import { isPersonal } from "./apply-answers.ts";
 import { type Json, textOf } from "./claim.ts";
 import type { StoredChange } from "./feed/changes.ts";
