@@ -156,17 +156,19 @@ describe.each(SETUPS)("the life of a service, $setup", ({ start }) => {
     await service.restart();
 
     const stored = answers.filter((answer) => answer !== null);
+    // A fetch that was not answered may be asked for again from the bus: only answered pages stay as they are.
+    const hits = () => many.filter((_, n) => answers[n] !== null).map((site) => site.hits("/"));
     expect(stored.length).toBeGreaterThanOrEqual(MANY / 2);
     for (const answer of stored) {
       expect(answer.error).toBeNull();
-      const hits = many.map((site) => site.hits("/"));
+      const before = hits();
       expect(await service.fetch({ url: answer.url })).toMatchObject({
         cached: true,
         sha256: answer.sha256,
         text: answer.text,
         html: answer.html,
       });
-      expect(many.map((site) => site.hits("/"))).toEqual(hits);
+      expect(hits()).toEqual(before);
       expect((await service.call("GET", answer.body_url!)).bytes.toString()).toBe(answer.html);
     }
     // A client that was not answered is not locked out.
