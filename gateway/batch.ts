@@ -1,5 +1,5 @@
 /**
- * POST /v1/batch/<kind>: stores a body as a job, completely or not at all. Every item is validated before anything is
+ * POST /v1/batch/<kind>: stores a body, JSON or CSV, as a job, completely or not at all. Every item is validated before anything is
  * written. The document under the idempotency key is the commit: the request that inserts it has created the job, and a
  * second request with the same key is answered with that job. The items run in actors/jobs/.
  */
@@ -19,6 +19,7 @@ import {
   Job,
   MAX_JOB_ITEMS,
   JobCreated,
+  type JobItem,
   LISTED_MS,
   projectJobKey,
   type JobKind,
@@ -27,6 +28,7 @@ import {
 } from "../schemas/jobs.ts";
 import type { Caller } from "./authenticate.ts";
 import type { Reply } from "./http.ts";
+import { csvItems, type ReadCsv } from "./csv-items.ts";
 import { malformedAt, type Scanned, scanItems } from "./json-array-scanner.ts";
 import { jobId } from "./job-id.ts";
 import { secondsToReset } from "./limits.ts";
@@ -62,10 +64,15 @@ export interface BatchKind {
   ) => { readonly field: string; readonly message: string; readonly type?: string } | null;
   /** The refusal for an item that this caller may not submit, or null. */
   readonly authorize?: (item: Input, caller: Caller) => Reply | null;
-  /** Columns of its results in CSV; default: input and result as JSON. */
+  /** Columns of its results in CSV, after those that every kind has; default: input and result as JSON. */
   readonly csv?: {
     readonly columns: readonly string[];
     readonly rows: (input: Input, result: Input | null) => readonly (readonly CsvCell[])[];
+  };
+  /** All columns of its results in CSV, one row an item, instead of `csv`. */
+  readonly csv_table?: {
+    readonly columns: readonly string[];
+    readonly row: (item: JobItem) => readonly CsvCell[];
   };
   /** The bytes in memory while that response is made. Default: so few that they do not count. */
   readonly weigh?: (input: Input, answer: unknown) => number;
@@ -117,7 +124,69 @@ const jobFields = {
 };
 type Head = Static<TObject<typeof jobFields>>;
 
-export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: RouteNames): Route {
+/** The items of one request, however they came. */
+interface SubmittedItems {
+  readonly count: number;
+  /** Throws SyntaxError for what is no JSON. */
+  readonly read: (index: number) => unknown;
+  /** How a mistake names the item. */
+  readonly locOf: (index: number) => readonly (string | number)[];
+  readonly malformed: (index: number) => Mistake;
+}
+
+interface JobCreator {
+  readonly yieldToEventLoop: () => Promise<void>;
+  /** Validates everything, then stores it. `head`: the fields around the items, which came in the body or the query. */
+  readonly accept: (
+    call: Call,
+    items: SubmittedItems,
+    head: unknown,
+    place: "body" | "query",
+  ) => Promise<Reply>;
+}
+
+/** A job reserves nothing when it is created; it is refused when its key has nothing left to run an item with. */
+async function allowanceRefused(
+  { ask, clock }: BatchRouteDeps,
+  kind: BatchKind,
+  { grant: { key, project, customer } }: Caller,
+): Promise<Reply | null> {
+  const limit = kind.category ? key.quotas[kind.category] : null;
+  const cap = key.spend_cap_micros;
+  if (limit === null && cap === null) return null;
+  const now_ms = clock.now();
+  const account = accountKey(customer.name, project.name, key.prefix);
+  const month = { month: monthOf(now_ms) };
+  const { settled } = await ask(Account, account, "allowances", month, { timeout_ms: ASK_MS });
+  if (limit !== null && settled[kind.category!] >= limit)
+    return quotaExhausted(kind.category!, limit, secondsToReset(now_ms));
+  if (cap !== null && settled.spend_micros >= cap)
+    return budgetExhausted(cap, customer.currency, secondsToReset(now_ms));
+  return null;
+}
+
+/** Stores items in chunks; `storedItem` makes what is stored of one. */
+async function writeItems(
+  documents: Documents,
+  job_id: string,
+  scanned: SubmittedItems,
+  storedItem: (item: Input) => Input,
+): Promise<void> {
+  let writing: Promise<boolean>[] = [];
+  for (let first = 0; first < scanned.count; first += CHUNK_ITEMS) {
+    const items: Input[] = [];
+    for (let index = first; index < Math.min(first + CHUNK_ITEMS, scanned.count); index++)
+      items.push(storedItem(scanned.read(index) as Input));
+    const chunk: Chunk = { items, chars: JSON.stringify(items).length };
+    writing.push(documents.put("job_items", chunkKey(job_id, first), chunk, 0));
+    if (writing.length < WRITES_AT_ONCE) continue;
+    await Promise.all(writing);
+    writing = [];
+  }
+  await Promise.all(writing);
+}
+
+function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
   const { clock } = services;
   const itemShape = shape(kind.item);
   const shared = kind.shared ?? Type.Object({});
@@ -131,7 +200,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
 
   /** The 422 with all mistakes of the items, or another refusal, or null. */
   async function validateItems(
-    scanned: Scanned,
+    scanned: SubmittedItems,
     sharedFields: Input,
     { caller, warnings }: Call,
   ): Promise<Reply | null> {
@@ -139,12 +208,12 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     let refusal: Reply | null = null;
     for (let index = 0; index < scanned.count && mistakes.length < MAX_MISTAKES; index++) {
       if (index % CHUNK_ITEMS === 0 && index > 0) await yieldToEventLoop();
-      const loc = ["body", "items", index] as const;
+      const loc = scanned.locOf(index);
       let item: unknown;
       try {
         item = scanned.read(index);
       } catch {
-        mistakes.push(malformedAt(scanned.offset(index)));
+        mistakes.push(scanned.malformed(index));
         continue;
       }
       const read = itemShape.read("body", item);
@@ -166,37 +235,6 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     return mistakes.length > 0 ? invalid(mistakes) : refusal;
   }
 
-  /** A job reserves nothing when it is created; it is refused when its key has nothing left to run an item with. */
-  async function allowanceRefused({ grant: { key, project, customer } }: Caller): Promise<Reply | null> {
-    const limit = kind.category ? key.quotas[kind.category] : null;
-    const cap = key.spend_cap_micros;
-    if (limit === null && cap === null) return null;
-    const now_ms = clock.now();
-    const account = accountKey(customer.name, project.name, key.prefix);
-    const month = { month: monthOf(now_ms) };
-    const { settled } = await services.ask(Account, account, "allowances", month, { timeout_ms: ASK_MS });
-    if (limit !== null && settled[kind.category!] >= limit)
-      return quotaExhausted(kind.category!, limit, secondsToReset(now_ms));
-    if (cap !== null && settled.spend_micros >= cap)
-      return budgetExhausted(cap, customer.currency, secondsToReset(now_ms));
-    return null;
-  }
-
-  async function write(job_id: string, scanned: Scanned, sharedFields: Input): Promise<void> {
-    let writing: Promise<boolean>[] = [];
-    for (let first = 0; first < scanned.count; first += CHUNK_ITEMS) {
-      const items: Input[] = [];
-      for (let index = first; index < Math.min(first + CHUNK_ITEMS, scanned.count); index++)
-        items.push({ ...normalize(scanned.read(index) as Input), ...sharedFields });
-      const chunk: Chunk = { items, chars: JSON.stringify(items).length };
-      writing.push(services.documents.put("job_items", chunkKey(job_id, first), chunk, 0));
-      if (writing.length < WRITES_AT_ONCE) continue;
-      await Promise.all(writing);
-      writing = [];
-    }
-    await Promise.all(writing);
-  }
-
   /**
    * Answers with the job of this key, and begins it in case its creator crashed before. 409 when kind or length differ; null
    * when the record is all that is left of the job.
@@ -211,7 +249,12 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     return json(200, { job_id, created: false });
   }
 
-  async function create(call: Call, scanned: Scanned, head: Head, sharedFields: Input): Promise<Reply> {
+  async function create(
+    call: Call,
+    scanned: SubmittedItems,
+    head: Head,
+    sharedFields: Input,
+  ): Promise<Reply> {
     const { documents, ask, random } = services;
     const { caller, now_ms } = call;
     const { key, project, customer } = caller.grant;
@@ -224,7 +267,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
       await documents.remove("job_idempotency_keys", idempotency_doc, existing.version);
     }
 
-    const refusal = await allowanceRefused(caller);
+    const refusal = await allowanceRefused(services, kind, caller);
     if (refusal) return refusal;
     const job_id = jobId(now_ms, random);
     const spec: JobSpec = {
@@ -241,7 +284,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     await ask(Job, job_id, "open", spec, { timeout_ms: ASK_MS });
     const listing = { expires_at_ms: spec.created_ms + LISTED_MS };
     await documents.put("project_jobs", projectJobKey(project.name, job_id), { kind: kind.name }, 0, listing);
-    await write(job_id, scanned, sharedFields);
+    await writeItems(documents, job_id, scanned, (item) => ({ ...normalize(item), ...sharedFields }));
     const record: IdempotencyRecord = { job_id, kind: kind.name, total: scanned.count };
     if (!(await documents.put("job_idempotency_keys", idempotency_doc, record, 0))) {
       // Two requests at the same moment: the other request inserted first.
@@ -258,6 +301,39 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
     return json(202, { job_id, created: true });
   }
 
+  return {
+    yieldToEventLoop,
+    async accept(call, items, given, place) {
+      if (items.count > MAX_JOB_ITEMS) return tooLarge(TOO_MANY);
+      const given_key = call.head.headers.get(IDEMPOTENCY_HEADER);
+      const read = headShape.read(place, withKey(given, given_key));
+      if (read.kind === "wrong") return invalid(read.detail);
+      if (items.count === 0) return invalid([EMPTY]);
+      const head = read.value as Head;
+      if (given_key !== undefined && given_key !== head.idempotency_key) return invalid([TWO_KEYS]);
+      if (place === "body") warnOfUnknownFields(headSchema, given, call.warnings);
+      if (head.callback_url != null && URL.parse(head.callback_url) === null)
+        return invalid([{ ...NO_URL, loc: [place, "callback_url"] }]);
+      const sharedFields = withoutDefaults(shared, read.value as Input);
+      return (
+        (await validateItems(items, sharedFields, call)) ?? (await create(call, items, head, sharedFields))
+      );
+    },
+  };
+}
+
+const HEADERS_READ = {
+  "Idempotency-Key":
+    "The same as the field idempotency_key; a request that has both, and different ones, is refused",
+};
+const CREATED_REPLIES = {
+  202: { description: "A new job", schema: JobCreated },
+  200: { description: "The existing job of this idempotency key", schema: JobCreated },
+} as const;
+
+/** The route that takes the items as JSON. */
+export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: RouteNames): Route {
+  const { accept, yieldToEventLoop } = jobCreator(services, kind);
   return route({
     method: "POST",
     path: names.path,
@@ -270,41 +346,104 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
       "All items are validated first; a mistake in one item refuses the whole request.",
     tags: [names.tag],
     body: batchBody(kind.item, kind.shared),
-    request_headers: {
-      "Idempotency-Key":
-        "The same as the field idempotency_key; a request that has both, and different ones, is refused",
-    },
+    request_headers: HEADERS_READ,
     raw: true,
     items: true,
     too_large: TOO_MANY,
     ...(kind.category && { category: kind.category }),
     replies: {
       ...(kind.authorize && { 403: { description: "An item may not be submitted", schema: ItemRefused } }),
-      202: { description: "A new job", schema: JobCreated },
-      200: { description: "The existing job of this idempotency key", schema: JobCreated },
+      ...CREATED_REPLIES,
       409: { description: "The idempotency key belongs to a job of another kind or length", schema: Detail },
     },
     handle: async (call) => {
       const scan = await scanItems(call.bytes, MAX_JOB_ITEMS, yieldToEventLoop);
       if (scan.kind === "wrong") return invalid(scan.detail);
-      const scanned = scan.value;
-      if (scanned.count > MAX_JOB_ITEMS) return tooLarge(TOO_MANY);
-      const given_key = call.head.headers.get(IDEMPOTENCY_HEADER);
-      const read = headShape.read("body", withKey(scanned.head, given_key));
-      if (read.kind === "wrong") return invalid(read.detail);
-      if (scanned.count === 0) return invalid([EMPTY]);
-      const head = read.value as Head;
-      if (given_key !== undefined && given_key !== head.idempotency_key) return invalid([TWO_KEYS]);
-      warnOfUnknownFields(headSchema, scanned.head, call.warnings);
-      if (head.callback_url != null && URL.parse(head.callback_url) === null) return invalid([NO_URL]);
-      const sharedFields = withoutDefaults(shared, read.value as Input);
-      return (
-        (await validateItems(scanned, sharedFields, call)) ??
-        (await create(call, scanned, head, sharedFields))
-      );
+      return accept(call, jsonItems(scan.value), scan.value.head, "body");
     },
   });
 }
+
+const jsonItems = ({ count, read, offset }: Scanned): SubmittedItems => ({
+  count,
+  read,
+  locOf: (index) => ["body", "items", index],
+  malformed: (index) => malformedAt(offset(index)),
+});
+
+export interface CsvUpload extends RouteNames {
+  readonly columns: readonly string[];
+  readonly readCsv: ReadCsv;
+}
+
+/** The route that takes the items as a CSV file, and the fields around them in the query. */
+export function csvBatchRoute(services: BatchRouteDeps, kind: BatchKind, upload: CsvUpload): Route {
+  const { accept, yieldToEventLoop } = jobCreator(services, kind);
+  const { idempotency_key, callback_url } = jobFields;
+  const shared = kind.shared?.properties ?? {};
+  const lists = Object.keys(shared).filter((name) => isList(shared[name]!));
+  return route({
+    method: "POST",
+    path: upload.path,
+    operationId: upload.operationId,
+    summary: upload.summary,
+    description:
+      `A file of up to ${MAX_JOB_ITEMS} rows, as the body (text/csv) or as the field \`file\` of a form. The first row names the ` +
+      `columns, in any order: ${upload.columns.join(", ")}. Cells are separated by commas, semicolons or tabs; several values in ` +
+      "one cell by `;`. UTF-8 with or without a byte-order mark, or windows-1252. All rows are validated first; a mistake " +
+      "refuses the whole file, and `loc` names its row as an editor counts lines.",
+    tags: [upload.tag],
+    query: Type.Object({
+      idempotency_key: Type.Optional(idempotency_key),
+      ...Object.fromEntries(
+        Object.entries(shared).map(([name, schema]) => [
+          name,
+          lists.includes(name) ? Type.Optional(Nullable(Type.String({ maxLength: 500 }))) : schema,
+        ]),
+      ),
+      callback_url,
+    }),
+    body: Type.String(),
+    body_content: {
+      "text/csv": Type.String(),
+      "multipart/form-data": Type.Object({ file: Type.String({ format: "binary" }) }),
+    },
+    request_headers: HEADERS_READ,
+    raw: true,
+    items: true,
+    ...(kind.category && { category: kind.category }),
+    replies: {
+      ...CREATED_REPLIES,
+      409: { description: "The idempotency key belongs to a job of another kind or length", schema: Detail },
+    },
+    handle: async (call) => {
+      const read = await csvItems(call, upload.readCsv, yieldToEventLoop);
+      if ("status" in read) return read;
+      const given = Object.entries(call.query as Input).filter(([, value]) => value != null);
+      const head = given.map(([name, value]) => [
+        name,
+        lists.includes(name) ? wordsOf(String(value)) : value,
+      ]);
+      const items: SubmittedItems = {
+        count: read.length,
+        read: (index) => read[index]!.item,
+        locOf: (index) => ["body", "row", read[index]!.row],
+        malformed: () => EMPTY,
+      };
+      return accept(call, items, { items: [], ...Object.fromEntries(head) }, "query");
+    },
+  });
+}
+
+/** A list in a query is words with commas between. */
+const wordsOf = (text: string): readonly string[] =>
+  text
+    .split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "");
+
+/** Whether a field, which may be null, takes a list. */
+const isList = (schema: TSchema): boolean => JSON.stringify(schema).includes('"type":"array"');
 
 /** The fields around the items, with the header's key where they have none of their own. */
 function withKey(head: unknown, key: string | undefined): unknown {
@@ -333,8 +472,7 @@ const EMPTY: Mistake = {
   msg: "List should have at least 1 item after validation, not 0",
   type: "too_short",
 };
-const NO_URL: Mistake = {
-  loc: ["body", "callback_url"],
+const NO_URL = {
   msg: "Input should be a valid URL",
   type: "url_parsing",
 };

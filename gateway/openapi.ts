@@ -182,7 +182,15 @@ export function openapi({ routes, public_url, named }: About): object {
       tags: route.tags,
       ...(parameterList.length > 0 && { parameters: parameterList }),
       ...(route.body && {
-        requestBody: { required: true, content: { "application/json": { schema: write(route.body) } } },
+        requestBody: {
+          required: true,
+          content: Object.fromEntries(
+            Object.entries(route.body_content ?? { "application/json": route.body }).map(([type, schema]) => [
+              type,
+              { schema: write(schema) },
+            ]),
+          ),
+        },
       }),
       responses: replies(route),
       security: route.auth === "key" ? [{ bearer: [] }] : [],

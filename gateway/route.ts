@@ -82,6 +82,8 @@ export interface Route extends RouteDescription {
   readonly params: TObject | null;
   readonly query: TObject | null;
   readonly body: TSchema | null;
+  /** The body's schema by content type. Default: `body` as application/json. */
+  readonly body_content?: Readonly<Record<string, TSchema>>;
   /** Header fields it reads, by name, each with its description. */
   readonly request_headers?: Readonly<Record<string, string>>;
   /** The route reads `bytes` by itself, piece by piece; `body` is only described, and null when it is called. */
@@ -108,6 +110,7 @@ interface Shapes<P, Q, B> {
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
+  readonly body_content?: Route["body_content"];
   readonly request_headers?: Route["request_headers"];
   readonly raw?: boolean;
   readonly items?: boolean;

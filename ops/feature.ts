@@ -24,7 +24,7 @@ import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import type { RemoteTasks } from "../cluster/ports/role-workers.ts";
 import type { TaskResult } from "../cluster/ports/workers.ts";
-import type { BatchKind, RouteNames } from "../gateway/batch.ts";
+import type { BatchKind, CsvUpload, RouteNames } from "../gateway/batch.ts";
 import type { Ledger } from "../gateway/ledger.ts";
 import type { BodyGrants } from "../gateway/body-access.ts";
 import type { Route } from "../gateway/route.ts";
@@ -123,6 +123,8 @@ export interface ItemKindParts {
   readonly worker: ItemKind;
   readonly gateway: BatchKind;
   readonly route: RouteNames;
+  /** The routes that take items and give results as CSV, at paths of the kind's own. */
+  readonly csv?: { readonly upload: CsvUpload; readonly results: RouteNames };
 }
 
 export interface OpenFeature {

@@ -34,7 +34,6 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
     "leases in one bucket: claimed, renewed, watched and created again",
   "cluster/adapters/workers/workers.processes.ts pool":
     "child processes: tasks assigned, limits enforced, children replaced",
-  "gateway/batch.ts batchRoute": "one batch request, from its first byte to the job",
   "gateway/rates.ts sharedRates": "one node's share of each key's rate",
   "actors/filings/feature/routes.ts filingsRoutes": "a table of routes",
   "gateway/server.ts server": "one request, from its head to the end of its answer",

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CsvLimits, type CsvRow, readBatchCsv } from "../../actors/companies/csv/read-batch.ts";
-import { type ResultRow, writeResultsCsv } from "../../actors/companies/csv/write-results.ts";
+import { resultRow } from "../../actors/companies/csv/result-row.ts";
 
 /** In pieces of so many bytes. */
 function* pieces(bytes: Uint8Array, size: number): Generator<Uint8Array> {
@@ -129,47 +129,92 @@ test("no bytes throw, and every file ends", async () => {
   );
 });
 
-const result = (more: Partial<ResultRow> = {}): ResultRow => ({
-  index: 0,
-  input: "lei:1",
-  status: "done",
-  company_id: "cmp_0123456789abcdef",
-  name: "Acme, Inc.",
-  country: "US",
-  company_status: "active",
-  legal_form: null,
-  match_score: 0.93,
-  identifiers: ["lei:1", "us_cik:2"],
-  error: null,
-  ...more,
-});
+const OPEN = new Map([
+  ["gleif", "open"],
+  ["site", "internal"],
+] as const);
+const record = {
+  id: "cmp_0123456789abcdef",
+  names: { legal: "Acme, Inc." },
+  jurisdiction: "US-DE",
+  status: "active",
+  legal_form: { abbreviation: null, label: "Corporation", category: "public_limited" },
+  identifiers: [
+    { scheme: "lei", value: "1" },
+    { scheme: "us_cik", value: "2" },
+  ],
+  provenance: {
+    "names.legal": { source: "gleif" },
+    jurisdiction: { source: "gleif" },
+    status: { source: "site" },
+    legal_form: { source: "gleif" },
+    "identifiers[lei:1]": { source: "gleif" },
+    "identifiers[us_cik:2]": { source: "site" },
+  },
+};
+const done = { index: 3, status: "done", error: null } as const;
 
-describe("results", () => {
-  test("are one row per item under the columns of the interface", async () => {
-    const text = (await Array.fromAsync(writeResultsCsv([result()]))).join("");
-    expect(text.split("\r\n")).toEqual([
-      "index,input,status,company_id,name,country,company_status,legal_form,match_score,identifiers,error",
-      '0,lei:1,done,cmp_0123456789abcdef,"Acme, Inc.",US,active,,0.93,lei:1;us_cik:2,',
-      "",
+describe("the row of an item", () => {
+  test("shows the record, without the values of a source that forbids exports", () => {
+    expect(resultRow({ ...done, input: { ref: "lei:1" }, result: { record } }, OPEN)).toEqual([
+      3,
+      "lei:1",
+      "done",
+      "cmp_0123456789abcdef",
+      "Acme, Inc.",
+      "US",
+      null,
+      "Corporation",
+      null,
+      "lei:1",
+      null,
     ]);
   });
 
-  test.each(["=1+1", "+1", "-1", "@SUM(A1)"])("a cell %s is no formula", async (name) => {
-    const text = (await Array.fromAsync(writeResultsCsv([result({ name })]))).join("");
-    expect(text).toContain(`,'${name},`);
+  test("shows the match of a name with its score", () => {
+    const match = { ...record, match_score: 0.93, sources: ["gleif"] };
+    const resolved = { match, reason: null, candidates: [match] };
+    const row = resultRow(
+      { ...done, input: { name: "Acme", identifiers: ["lei:1"] }, result: resolved },
+      OPEN,
+    );
+    expect(row.slice(1, 10)).toEqual([
+      "Acme",
+      "done",
+      "cmp_0123456789abcdef",
+      "Acme, Inc.",
+      "US",
+      "active",
+      "Corporation",
+      0.93,
+      "lei:1;us_cik:2",
+    ]);
+    const closed = { match: { ...match, sources: ["gleif", "site"] }, reason: null };
+    expect(resultRow({ ...done, input: {}, result: closed }, OPEN)[4]).toBeNull();
   });
 
-  test("are written in pieces, while they are read", async () => {
-    let made = 0;
-    function* rows(): Generator<ResultRow> {
-      for (; made < 1_000; made++) yield result({ index: made });
-    }
-    const written = writeResultsCsv(rows());
-    await written.next();
-    expect(made).toBe(0);
-    await written.next();
-    expect(made).toBeLessThan(500);
-    const rest = await Array.fromAsync(written);
-    expect(rest.join("").trim().split("\r\n").length).toBe(800);
+  test("says why there is no company", () => {
+    const empty = [null, null, null, null, null, null, null];
+    const none = { match: null, reason: "ambiguous", candidates: [] };
+    expect(resultRow({ ...done, input: { name: "Acme" }, result: none }, OPEN)).toEqual([
+      3,
+      "Acme",
+      "done",
+      ...empty,
+      "ambiguous",
+    ]);
+    const failed = {
+      ...done,
+      status: "failed",
+      error: "not_found",
+      input: { identifiers: ["lei:1", "a:2"] },
+    };
+    expect(resultRow({ ...failed, result: { record: null } }, OPEN)).toEqual([
+      3,
+      "lei:1;a:2",
+      "failed",
+      ...empty,
+      "not_found",
+    ]);
   });
 });

@@ -1,6 +1,6 @@
 /** GET /v1/jobs and GET /v1/jobs/{job_id}/results, on real actors without a socket. */
 import { describe, expect, test } from "vitest";
-import { csvLine } from "../../actors/jobs/feature/csv.ts";
+import { csvLines } from "../../actors/jobs/feature/csv.ts";
 import { batches } from "../harness/batch-harness.ts";
 
 const urls = (count: number) =>
@@ -109,5 +109,5 @@ test.each([
   [["=1+1", "+1", "-1", "@x", "\tx"], "'=1+1,'+1,'-1,'@x,'\tx\r\n"],
   [[-1], "-1\r\n"],
 ])("a line of CSV: %j", (cells, line) => {
-  expect(csvLine(cells)).toBe(line);
+  expect(csvLines([cells])).toBe(line);
 });

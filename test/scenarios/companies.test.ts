@@ -201,8 +201,29 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
         { status: "failed", error: "not_found" },
       ],
     });
+    const csv = await service.call("GET", `/v1/companies/batch/${created.json.job_id}.csv`);
+    const rows = csv.bytes.toString().split("\r\n");
+    expect(rows[1]).toMatch(/^0,lei:\w+,done,cmp_\w+,Alpina Antriebe AG,CH,active,AG,,lei:\w+,$/);
+    expect(rows[3]).toBe(`2,lei:${NEVER},failed,,,,,,,,not_found`);
     const wrong = { idempotency_key: "two", items: [{ ref: `lei:${ALPINA}` }, { name: "Alpina" }] };
     const refused = await service.call("POST", "/v1/companies/batch", { body: wrong });
     expect(refused).toMatchObject({ status: 422, json: { detail: [{ loc: ["body", "items", 1, "ref"] }] } });
+  });
+
+  test("runs a batch from a CSV file, and answers in CSV", async () => {
+    const file = '\uFEFFName;Country\r\nAlpina Antriebe;CH\r\n"Quuxbar; Frobnitz";\r\n';
+    const path = "/v1/companies/batch/csv?idempotency_key=csv&action=resolve";
+    const created = await service.call("POST", path, { body: file, headers: { "content-type": "text/csv" } });
+    expect(created.status).toBe(202);
+    const job = `/v1/jobs/${created.json.job_id}`;
+    await expect
+      .poll(async () => (await service.call("GET", job)).json.status, { timeout: 20_000 })
+      .toBe("completed");
+    const { bytes } = await service.call("GET", `/v1/companies/batch/${created.json.job_id}.csv`);
+    const [, first, second] = bytes.toString().split("\r\n");
+    expect(first).toMatch(
+      /^0,Alpina Antriebe,done,cmp_\w+,Alpina Antriebe AG,CH,active,AG,[01](\.\d+)?,lei:/,
+    );
+    expect(second).toBe("1,Quuxbar; Frobnitz,done,,,,,,,,no_candidates");
   });
 });

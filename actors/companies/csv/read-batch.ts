@@ -38,7 +38,14 @@ export interface CsvLimits {
 
 export const CSV_LIMITS: CsvLimits = { max_items: 50_000, max_bytes: 64 * 2 ** 20, max_row_chars: 65_536 };
 
-const COLUMNS: readonly string[] = ["ref", "name", "country", "city", "identifiers", "project_ref"];
+export const CSV_COLUMNS: readonly string[] = [
+  "ref",
+  "name",
+  "country",
+  "city",
+  "identifiers",
+  "project_ref",
+];
 const SEPARATORS = [",", ";", "\t"] as const;
 const MAX_HEADER_CHARS = 4_096;
 
@@ -63,9 +70,9 @@ function separatorOf(header: string): string {
 
 /** What is wrong with the header; null: nothing. */
 function problemOfHeader(columns: readonly string[]): string | null {
-  const unknown = columns.find((column) => !COLUMNS.includes(column));
+  const unknown = columns.find((column) => !CSV_COLUMNS.includes(column));
   if (unknown !== undefined)
-    return `The header has the unknown column "${unknown.slice(0, 60)}"; known are ${COLUMNS.join(", ")}`;
+    return `The header has the unknown column "${unknown.slice(0, 60)}"; known are ${CSV_COLUMNS.join(", ")}`;
   const twice = columns.find((column, at) => columns.indexOf(column) !== at);
   if (twice !== undefined) return `The header has the column "${twice}" twice`;
   return columns.includes("ref") || columns.includes("name") || columns.includes("identifiers")

@@ -5,6 +5,8 @@ import type { BodyGrants } from "../../../gateway/body-access.ts";
 import type { ItemKindParts } from "../../../ops/feature.ts";
 import { Nullable } from "../../../schemas/common.ts";
 import type { Json } from "../claim.ts";
+import { CSV_COLUMNS, readBatchCsv } from "../csv/read-batch.ts";
+import { RESULT_COLUMNS, resultRow } from "../csv/result-row.ts";
 import { parseCompanyReference } from "../references.ts";
 import type { CompanyService } from "../service.ts";
 import type { Source } from "../source.ts";
@@ -72,6 +74,8 @@ export function checkItem(
 const bare = (item: Readonly<Record<string, unknown>>): CompanyItem =>
   Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null));
 
+const TAG = "companies";
+
 export const companyItems = (deps: ItemKindDeps): ItemKindParts => ({
   worker: {
     name: "company",
@@ -122,15 +126,38 @@ export const companyItems = (deps: ItemKindDeps): ItemKindParts => ({
     shared: SharedFields,
     category: "fetch",
     check: (item, shared) => checkItem(bare(item), (shared["action"] as string | undefined) ?? "get"),
+    csv_table: {
+      columns: RESULT_COLUMNS,
+      row: (item) => resultRow(item, redistributionOf(deps.sources)),
+    },
     render: (_input, answer) => answer,
   },
   route: {
     path: "/v1/companies/batch",
     operationId: "batchCompanies",
     summary: "Get, refresh or resolve many companies as a job",
-    tag: "companies",
+    tag: TAG,
+  },
+  csv: {
+    upload: {
+      path: "/v1/companies/batch/csv",
+      operationId: "batchCompaniesFromCsv",
+      summary: "Get, refresh or resolve the companies of a CSV file as a job",
+      tag: TAG,
+      columns: CSV_COLUMNS,
+      readCsv: readBatchCsv,
+    },
+    results: {
+      path: "/v1/companies/batch/{job_id}.csv",
+      operationId: "getCompanyBatchCsv",
+      summary: "The results of a company batch as CSV",
+      tag: TAG,
+    },
   },
 });
+
+const redistributionOf = (sources: readonly Source[]) =>
+  new Map(sources.map(({ description: { name, licence } }) => [name, licence.redistribution]));
 
 async function resolveItem(
   deps: ItemKindDeps,

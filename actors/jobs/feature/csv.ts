@@ -1,4 +1,5 @@
 /** Items of a job as rows of CSV (RFC 4180). */
+import { stringify } from "csv-stringify/sync";
 import type { BatchKind, CsvCell } from "../../../gateway/batch.ts";
 import type { JobItem } from "../../../schemas/jobs.ts";
 
@@ -7,11 +8,12 @@ export interface CsvTable {
   readonly rows: (item: JobItem) => readonly (readonly CsvCell[])[];
 }
 
-/** Columns of every kind, before its own. */
+/** Columns of every kind that has no table of its own, before the kind's columns. */
 const COMMON = ["index", "status", "error"] as const;
 
-/** The table of a kind: its own columns, or input and result as JSON. */
-export function csvOf({ csv }: BatchKind): CsvTable {
+/** The table of a kind: its own, or the common columns with its own columns, or with input and result as JSON. */
+export function csvOf({ csv, csv_table }: BatchKind): CsvTable {
+  if (csv_table) return { columns: csv_table.columns, rows: (item) => [csv_table.row(item)] };
   const common = ({ index, status, error }: JobItem): readonly CsvCell[] => [index, status, error];
   if (!csv)
     return {
@@ -26,15 +28,12 @@ export function csvOf({ csv }: BatchKind): CsvTable {
   };
 }
 
-/** One line with its end. */
-export const csvLine = (cells: readonly CsvCell[]): string => `${cells.map(cellOf).join(",")}\r\n`;
-
-/** A spreadsheet takes a text that begins with one of these for a formula; with an apostrophe before it, it is a text. */
-const FORMULA = /^[=+\-@\t\r]/;
-
-function cellOf(value: CsvCell): string {
-  if (value === null || value === undefined) return "";
-  if (typeof value !== "string") return String(value);
-  const safe = FORMULA.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
+/** Lines, each with its end. A cell that a spreadsheet would take for a formula gets an apostrophe before it. */
+export const csvLines = (rows: readonly (readonly CsvCell[])[]): string =>
+  stringify([...rows], {
+    cast: { boolean: String },
+    escape_formulas: true,
+    // Without it a cell with a single line feed is not quoted.
+    quoted_match: /[\r\n]/,
+    record_delimiter: "\r\n",
+  });

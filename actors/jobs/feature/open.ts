@@ -1,5 +1,5 @@
 /** Assembles batch jobs: their actors, and a route for every item kind of the features that are open. */
-import { batchRoute } from "../../../gateway/batch.ts";
+import { batchRoute, csvBatchRoute } from "../../../gateway/batch.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { JobCreated, JobItem, JobPage, JobStatus } from "../../../schemas/jobs.ts";
 import { jobActor } from "../actor.ts";
@@ -26,7 +26,12 @@ export function openJobs(context: FeatureContext): OpenFeature {
     ],
     routes: [
       ...kinds.map(({ gateway, route }) => batchRoute(deps, gateway, route)),
-      ...jobRoutes({ ...deps, kinds: kinds.map(({ gateway }) => gateway) }),
+      ...kinds.flatMap(({ gateway, csv }) => (csv ? csvBatchRoute(deps, gateway, csv.upload) : [])),
+      ...jobRoutes({
+        ...deps,
+        kinds: kinds.map(({ gateway }) => gateway),
+        csv_results: kinds.flatMap(({ gateway, csv }) => (csv ? { kind: gateway, names: csv.results } : [])),
+      }),
     ],
     named_schemas: { JobCreated, JobItem, JobPage, JobStatus },
   };

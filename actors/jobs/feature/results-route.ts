@@ -1,14 +1,16 @@
 /**
  * GET /v1/jobs/{job_id}/results: the items of a job in the order they were submitted, one a line as JSON, or as CSV. They are read
- * at the client's pace. With `follow` the answer waits for each unfinished item, until the job has ended.
+ * at the client's pace. With `follow` the answer waits for each unfinished item, until the job has ended. A kind of items may
+ * have a route of its own for the CSV.
  */
 import { Type } from "typebox";
 import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { BatchKind, RouteNames } from "../../../gateway/batch.ts";
 import { JOB_NOT_FOUND, unavailable } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import { decodeStates, isFinal } from "../../../schemas/job-states.ts";
 import { type JobItem, type JobKind, type JobRecord, MAX_JOB_ITEMS } from "../../../schemas/jobs.ts";
-import { csvLine, csvOf } from "./csv.ts";
+import { csvLines, csvOf } from "./csv.ts";
 import { type JobReader, type JobReaderDeps, RESULTS_AT_ONCE } from "./job-reader.ts";
 
 /** The stored state of a job is at most half a second old. */
@@ -29,7 +31,23 @@ interface Following {
   readonly signal: AbortSignal;
 }
 
-export function resultsRoute({ documents, clock, kinds }: JobReaderDeps, reader: JobReader): Route {
+/** The route of one kind's results as CSV. */
+export interface CsvResults {
+  readonly kind: BatchKind;
+  readonly names: RouteNames;
+}
+
+const NOT_FOUND = {
+  description: "The project has no such job, or its retention is over",
+  schema: Type.Object({ detail: Type.String() }),
+};
+const CSV_TYPE = "text/csv; charset=utf-8";
+
+export function resultsRoutes(
+  { documents, clock, kinds }: JobReaderDeps,
+  reader: JobReader,
+  csvResults: readonly CsvResults[],
+): readonly Route[] {
   let followers = 0;
   const csvByKind = new Map(kinds.map((kind) => [kind.name as JobKind, csvOf(kind)]));
 
@@ -64,7 +82,7 @@ export function resultsRoute({ documents, clock, kinds }: JobReaderDeps, reader:
 
   async function* lines(job: JobRecord, following: Following, asCsv: boolean): AsyncGenerator<Buffer> {
     const csv = csvByKind.get(job.spec.kind)!;
-    if (asCsv) yield Buffer.from(csvLine(csv.columns));
+    if (asCsv) yield Buffer.from(csvLines([csv.columns]));
     let told_ms = clock.now();
     if (following.follow) followers++;
     try {
@@ -72,20 +90,55 @@ export function resultsRoute({ documents, clock, kinds }: JobReaderDeps, reader:
         const isSilent = items === null && clock.now() - told_ms < SILENT_MS;
         if (isSilent || (items === null && asCsv)) continue;
         told_ms = clock.now();
-        const text =
+        yield Buffer.from(
           items === null
             ? "\n"
-            : items
-                .map((item) => (asCsv ? csv.rows(item).map(csvLine).join("") : `${JSON.stringify(item)}\n`))
-                .join("");
-        yield Buffer.from(text);
+            : asCsv
+              ? csvLines(items.flatMap(csv.rows))
+              : items.map((item) => `${JSON.stringify(item)}\n`).join(""),
+        );
       }
     } finally {
       if (following.follow) followers--;
     }
   }
 
-  return route({
+  const csvRoute = ({ kind, names }: CsvResults): Route =>
+    route({
+      method: "GET",
+      path: names.path,
+      operationId: names.operationId,
+      summary: names.summary,
+      description:
+        "One row for each item, in the order they were submitted; rows of unfinished items have no values yet. " +
+        `Columns: ${csvOf(kind).columns.join(", ")}.`,
+      tags: [names.tag],
+      params: Type.Object({ job_id: Type.String({ format: "uuid" }) }),
+      replies: {
+        200: { description: "Rows of CSV", content_type: "text/csv", schema: Type.String() },
+        404: NOT_FOUND,
+      },
+      handle: async ({ params, caller, signal }) => {
+        const job_id = params.job_id.toLowerCase();
+        const job = await reader.find(job_id, caller);
+        if (job?.spec.kind !== kind.name) return JOB_NOT_FOUND;
+        const { external } = caller.grant.customer;
+        return {
+          status: 200,
+          headers: {
+            "Content-Type": CSV_TYPE,
+            "Content-Disposition": `attachment; filename="${job_id}.csv"`,
+            "Cache-Control": "no-store",
+          },
+          body: {
+            length: null,
+            chunks: lines(job, { job_id, external, from: 0, follow: false, signal }, true),
+          },
+        };
+      },
+    });
+
+  const resultsRoute = route({
     method: "GET",
     path: "/v1/jobs/{job_id}/results",
     operationId: "getJobResults",
@@ -107,10 +160,7 @@ export function resultsRoute({ documents, clock, kinds }: JobReaderDeps, reader:
         schema: Type.String(),
         also: ["text/csv"],
       },
-      404: {
-        description: "The project has no such job, or its retention is over",
-        schema: Type.Object({ detail: Type.String() }),
-      },
+      404: NOT_FOUND,
     },
     handle: async ({ params, query: { from, follow }, caller, head, signal }) => {
       const job_id = params.job_id.toLowerCase();
@@ -122,13 +172,14 @@ export function resultsRoute({ documents, clock, kinds }: JobReaderDeps, reader:
       return {
         status: 200,
         headers: {
-          "Content-Type": asCsv ? "text/csv; charset=utf-8" : "application/x-ndjson",
+          "Content-Type": asCsv ? CSV_TYPE : "application/x-ndjson",
           "Cache-Control": "no-store",
         },
         body: { length: null, chunks: lines(job, following, asCsv) },
       };
     },
   });
+  return [resultsRoute, ...csvResults.map(csvRoute)];
 }
 
 /** The first item from here on that has not finished. */

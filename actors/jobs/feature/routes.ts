@@ -11,10 +11,12 @@ import { decodeStates, type States, statusOf } from "../../../schemas/job-states
 import { ITEM_STATUSES, Job, type JobItem, type JobRecord, JobStatus } from "../../../schemas/jobs.ts";
 import { jobReader, type JobReaderDeps, RESULTS_AT_ONCE, statusView } from "./job-reader.ts";
 import { listRoute } from "./list-route.ts";
-import { resultsRoute } from "./results-route.ts";
+import { type CsvResults, resultsRoutes } from "./results-route.ts";
 
 export interface JobServices extends JobReaderDeps {
   readonly ask: ActorClient;
+  /** Kinds whose results have a route of their own as CSV. */
+  readonly csv_results?: readonly CsvResults[];
 }
 
 const PAGE_DEFAULT = 100;
@@ -55,7 +57,7 @@ export function jobRoutes(services: JobServices): readonly Route[] {
 
   return [
     listRoute(services, reader),
-    resultsRoute(services, reader),
+    ...resultsRoutes(services, reader, services.csv_results ?? []),
     route({
       method: "GET",
       path: "/v1/jobs/{job_id}",
