@@ -9,7 +9,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheKey, type CachedPage } from "../actors/fetch/freshness.ts";
-import type { Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
+import type { ExtractCaller, Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
 import { normaliseUrl } from "../actors/lib/web/url.ts";
 import type { LocalIndex } from "../actors/search/adapters/engine.local.sqlite.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
@@ -51,7 +51,7 @@ interface DemoDeps {
   readonly blobs: Blobs;
   readonly index: LocalIndex;
   readonly clock: Clock;
-  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
+  readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
 }
 
 /** Practically for ever. */
@@ -77,7 +77,7 @@ async function seedDemo(
     const url = urls[at]!;
     const now_ms = clock.now();
     const task = { bytes: body, url: url.href, content_type: TYPE, kind: "html", now_ms } as const;
-    const work = await extract(task, new AbortController().signal);
+    const work = await extract(task, { signal: new AbortController().signal, project: "" });
     if (work.kind === "failed") return false;
     const page = pageOf(url, body, work.value, (await blobs.put(body)).sha256, now_ms);
     const key = cacheKey(normaliseUrl(url), ORDINARY);

@@ -4,14 +4,14 @@
  */
 import { availableParallelism } from "node:os";
 import { cutOff, taskOf } from "../actors/lib/content/extract.ts";
-import type { Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
-import { processWorkers } from "../cluster/adapters/workers/workers.processes.ts";
+import type { ExtractCaller, Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
+import { type PoolSettings, processWorkers } from "../cluster/adapters/workers/workers.processes.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import { NO_ROOM, type TaskResult } from "../cluster/ports/workers.ts";
 
 export interface Extraction {
-  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
+  readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
   readonly close: () => Promise<void>;
 }
 
@@ -59,37 +59,54 @@ async function pause(clock: Clock, signal: AbortSignal): Promise<void> {
 export function openExtraction(isWorker: boolean, clock: Clock, log: Log): Extraction {
   const workers = isWorker ? openWorkers(log) : null;
   return {
-    async extract(task, signal) {
+    async extract(task, { signal, project }) {
       // Binary content has no text to extract, so its bytes need not be sent to a worker.
       if (task.kind === "binary") return { kind: "done", value: { ...cutOff(task, ""), note: null } };
-      return runUntilRead(clock, signal, () => workers!.run<Extracted>(taskOf(task.kind), task, signal));
+      const caller = { signal, tenant: project };
+      return runUntilRead(clock, signal, () => workers!.run<Extracted>(taskOf(task), task, caller));
     },
     close: async () => workers?.close(),
   };
 }
 
+/** How much longer a document may take than its CPU time, on a machine that other work keeps busy. */
+const BUSY_FACTOR = 12;
+
 function openWorkers(log: Log) {
-  const size = Math.max(1, availableParallelism() - 1);
+  const cores = Math.max(1, availableParallelism() - 1);
+  const common = { warm: 1, idle_ms: 30_000, stuck_ms: 15_000 };
+  const page: PoolSettings = {
+    ...common,
+    size: cores,
+    heap_mb: 256,
+    max_rss_mb: 1_024,
+    replace_above_rss_mb: 300,
+    cpu_ms: 5_000,
+    wall_ms: BUSY_FACTOR * 5_000,
+    max_tasks: 2_000,
+  };
+  // 50 MB of nested tags take 1.5 s of CPU time, the worst 50 MB that were found 7 s.
+  const large_page: PoolSettings = {
+    ...page,
+    size: Math.max(1, Math.floor(cores / 2)),
+    warm: 0,
+    cpu_ms: 10_000,
+    wall_ms: BUSY_FACTOR * 10_000,
+    max_tasks: 100,
+  };
+  const pdf: PoolSettings = {
+    ...common,
+    size: cores,
+    heap_mb: 512,
+    max_rss_mb: 1_536,
+    replace_above_rss_mb: 600,
+    cpu_ms: 60_000,
+    wall_ms: BUSY_FACTOR * 60_000,
+    max_tasks: 50,
+  };
   return processWorkers({
     tasks: new URL("../actors/lib/content/extract.ts", import.meta.url),
-    pools: {
-      page: {
-        size: 1,
-        heap_mb: 256,
-        max_rss_mb: 1_024,
-        replace_above_rss_mb: 300,
-        timeout_ms: 5_000,
-        max_tasks: 2_000,
-      },
-      pdf: {
-        size,
-        heap_mb: 512,
-        max_rss_mb: 1_536,
-        replace_above_rss_mb: 600,
-        timeout_ms: 60_000,
-        max_tasks: 50,
-      },
-    },
+    pools: { page, large_page, pdf },
     queue_limit: 256,
     log,
   });

@@ -9,7 +9,7 @@ import type { Register } from "../actors/filings/register.ts";
 import type { ReservedHosts } from "../actors/fetch/reserved-hosts.ts";
 import type { StoredPage } from "../actors/fetch/run.ts";
 import type { ItemKind } from "../actors/jobs/kind.ts";
-import type { Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
+import type { ExtractCaller, Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
 import type { Destination } from "../actors/lib/web/destination.ts";
 import type { JoinedSites } from "../actors/lib/web/url.ts";
 import type { LocalIndex } from "../actors/search/adapters/engine.local.sqlite.ts";
@@ -98,7 +98,7 @@ export interface FeatureContext {
   /** Asks actors. It works as soon as the node has joined the cluster. */
   readonly ask: ActorClient;
   /** Extracts a document in a worker process. */
-  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
+  readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
   readonly bodyGrants: BodyGrants;
   /** Sites that the operator joined. */
   readonly joined: JoinedSites;

@@ -389,6 +389,8 @@ export const FilingTextRequest = Type.Object({
   bytes: Type.Integer(),
   url: Type.String(),
   content_type: Text,
+  /** The caller's. Readers are shared fairly between projects. */
+  project: Type.String(),
 });
 export type FilingTextRequest = Static<typeof FilingTextRequest>;
 

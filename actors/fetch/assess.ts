@@ -58,7 +58,7 @@ export async function assess(
     leads: status >= 400,
     filed: isTrusted,
   };
-  const result = await deps.extract(task, run.signal);
+  const result = await deps.extract(task, { signal: run.signal, project: request.project });
   assertOwned(run);
   const extracted = result.kind === "done" ? result.value : cutOff(task, result.reason);
   if (result.kind === "failed") {

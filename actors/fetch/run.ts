@@ -20,7 +20,7 @@ import type {
   Tier,
 } from "../../schemas/fetch.ts";
 import { isPremium } from "../../schemas/fetch.ts";
-import type { Extracted, ExtractTask } from "../lib/content/extraction-result.ts";
+import type { ExtractCaller, Extracted, ExtractTask } from "../lib/content/extraction-result.ts";
 import type { BodyRoom, HopRefusal, Transport, TransportResult } from "../lib/web/transport.ts";
 import { type JoinedSites, siteOf } from "../lib/web/url.ts";
 import type { Sources } from "./alternates/lookup.ts";
@@ -63,7 +63,7 @@ export interface PipelineDeps {
   /** Hosts that the operator counts as one site. */
   readonly joined?: JoinedSites;
   /** Reads a document's bytes outside this process. */
-  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
+  readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
   /** The memory for bodies on this node. Default: no limit. */
   readonly memory?: ByteBudget;
   /** Called with each page that was stored. Must not wait or throw. */

@@ -17,7 +17,7 @@ import { TEXT_INLINE_BYTES } from "../../schemas/fetch.ts";
 import { FilingTextExtractor, FilingText, type FilingTextRequest } from "../../schemas/filings.ts";
 import { type Coalescer, type CoalescerRules, complete, emptyCoalescer, join } from "../lib/coalescer.ts";
 import { cutOff } from "../lib/content/extract.ts";
-import type { Extracted, ExtractTask } from "../lib/content/extraction-result.ts";
+import type { ExtractCaller, Extracted, ExtractTask } from "../lib/content/extraction-result.ts";
 import { contentKindOf } from "../lib/web/http.ts";
 
 export interface FilingTextDeps {
@@ -29,7 +29,7 @@ export interface FilingTextDeps {
   /** The memory for bodies on this node. Default: no limit. */
   readonly memory?: ByteBudget;
   /** In a worker process, with a limit of time and memory. */
-  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
+  readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
 }
 
 interface Caller {
@@ -109,7 +109,7 @@ async function extractInRoom(
 /** Throws Fault. */
 async function extractText(
   { clock, documents, blobs, refs, metrics, log, extract }: FilingTextDeps & { readonly refs: BodyRefs },
-  { sha256, url, content_type }: FilingTextRequest,
+  { sha256, url, content_type, project }: FilingTextRequest,
   signal: AbortSignal,
 ): Promise<FilingText> {
   const pieces = await blobs.get(sha256);
@@ -117,7 +117,7 @@ async function extractText(
   const bytes = Buffer.concat(await Array.fromAsync(pieces));
   const kind = contentKindOf(content_type, bytes, url);
   const task: ExtractTask = { bytes, url, content_type, kind, now_ms: clock.now(), filed: true };
-  const result = await extract(task, signal);
+  const result = await extract(task, { signal, project });
   const extracted = result.kind === "done" ? result.value : cutOff(task, result.reason);
   if (result.kind === "failed") {
     metrics.count("trawl_work_failures_total", { task: kind, reason: result.reason });

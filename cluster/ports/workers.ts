@@ -1,7 +1,8 @@
 /**
  * Why a task in a child process failed. `timeout`, `out_of_memory`, `crashed` and `threw` are about its message, as far as
  * can be known. `full` (too many tasks wait), `killed` (the system killed the child, as it does when the machine is out of
- * memory) and `unavailable` (no child could be started) are about this machine: the same task may succeed later.
+ * memory), `starved` (the machine gave the task hardly any CPU time) and `unavailable` (no child could be started) are about
+ * this machine: the same task may succeed later.
  */
 export type TaskFailure =
   | "timeout"
@@ -10,30 +11,38 @@ export type TaskFailure =
   | "threw"
   | "full"
   | "killed"
+  | "starved"
   | "unavailable"
   | "aborted";
 
 /** Failures for want of room on this machine. */
-export const NO_ROOM: ReadonlySet<TaskFailure> = new Set(["full", "killed", "unavailable"]);
+export const NO_ROOM: ReadonlySet<TaskFailure> = new Set(["full", "killed", "starved", "unavailable"]);
 
 export type TaskResult<T> =
   | { readonly kind: "done"; readonly value: T }
   | { readonly kind: "failed"; readonly reason: TaskFailure; readonly detail: string };
 
+export interface TaskCaller {
+  /** Cancels the task. */
+  readonly signal?: AbortSignal;
+  /** Tenants share the children: the one that has used the least is served next. Default: all such callers are one. */
+  readonly tenant?: string;
+}
+
 /**
- * Pure functions run in child processes with limits on time and memory, because their input is hostile. A task that
+ * Pure functions run in child processes with limits on CPU time and memory, because their input is hostile. A task that
  * hangs or exhausts its memory is killed; other tasks and this process are not affected.
  */
 export interface Workers {
   /** `message` is copied (structured clone; Buffers are cheap). Never throws. */
-  run<T>(task: string, message: unknown, signal?: AbortSignal): Promise<TaskResult<T>>;
+  run<T>(task: string, message: unknown, caller?: TaskCaller): Promise<TaskResult<T>>;
   close(): Promise<void>;
 }
 
 /**
- * A task. `elapsed_ms` answers how long it has been running, so that it can stop by itself and answer a partial result.
+ * A task. `cpu_ms` answers how much CPU time it has used, so that it can stop by itself and answer a partial result.
  */
-export type Task = (message: never, elapsed_ms: () => number) => unknown;
+export type Task = (message: never, cpu_ms: () => number) => unknown;
 
 /**
  * What a module of tasks exports under the name `tasks`: loaders, so that a child process loads only the libraries of

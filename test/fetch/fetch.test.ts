@@ -94,7 +94,7 @@ describe("a fetch", () => {
     const { get, clock } = await oneService(
       { direct: () => answer(HTML) },
       {
-        extract: (_task, signal) =>
+        extract: (_task, { signal }) =>
           new Promise((resolve) => {
             const aborted = { kind: "failed", reason: "aborted", detail: "" } as const;
             signal.addEventListener("abort", () => resolve(aborted), { once: true });

@@ -72,7 +72,8 @@ async function oneService(
   /** Documents being read in real time: the clock stands still meanwhile. */
   let reading = 0;
   const { results, ...others } = sources;
-  const read = { page: await tasks.page(), pdf: await tasks.pdf() };
+  const page = await tasks.page();
+  const read = { page, large_page: page, pdf: await tasks.pdf() };
   const direct = directTransport({ egress, clock, destination: destination({ allow: [], own: [] }) });
   const { ask } = embedded(
     [
@@ -89,7 +90,7 @@ async function oneService(
           routes: { direct, ...routes },
           extract: async (task) => {
             reading++;
-            const value = await read[taskOf(task.kind)](task, () => 0).finally(() => reading--);
+            const value = await read[taskOf(task)](task, () => 0).finally(() => reading--);
             return { kind: "done", value };
           },
           sources: {

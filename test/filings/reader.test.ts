@@ -33,7 +33,7 @@ function extractorHarness() {
   const read = async (content: string, content_type: string | null = "text/html") => {
     const { sha256, bytes } = await blobs.put(Buffer.from(content));
     const url = "https://www.filings.test/Archives/edgar/data/1/000000000124000001/x.htm";
-    return ask(FilingTextExtractor, sha256, "extract", { sha256, bytes, url, content_type });
+    return ask(FilingTextExtractor, sha256, "extract", { sha256, bytes, url, content_type, project: "p" });
   };
   const stored = async (content: string) => {
     const { sha256 } = await blobs.put(Buffer.from(content));

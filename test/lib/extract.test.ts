@@ -11,23 +11,32 @@ import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.sile
 /** As they are run, but for one child each. */
 const PAGE: PoolSettings = {
   size: 1,
+  warm: 1,
+  idle_ms: 30_000,
   heap_mb: 256,
   max_rss_mb: 768,
   replace_above_rss_mb: 200,
-  timeout_ms: 5_000,
+  cpu_ms: 5_000,
+  wall_ms: 60_000,
+  stuck_ms: 15_000,
   max_tasks: 2_000,
 };
 const PDF: PoolSettings = {
   size: 1,
+  warm: 1,
+  idle_ms: 30_000,
   heap_mb: 512,
   max_rss_mb: 1_536,
   replace_above_rss_mb: 400,
-  timeout_ms: 60_000,
+  cpu_ms: 60_000,
+  wall_ms: 600_000,
+  stuck_ms: 15_000,
   max_tasks: 50,
 };
 
 function processes(page: Partial<PoolSettings> = {}, pdf: Partial<PoolSettings> = {}): Workers {
-  const pools = { page: { ...PAGE, ...page }, pdf: { ...PDF, ...pdf } };
+  const pages = { ...PAGE, ...page };
+  const pools = { page: pages, large_page: { ...pages, warm: 0 }, pdf: { ...PDF, ...pdf } };
   const url = new URL("../../actors/lib/content/extract.ts", import.meta.url);
   const workers = processWorkers({ tasks: url, pools, queue_limit: 100, ...silentTelemetry() });
   afterAll(() => workers.close());
@@ -47,7 +56,7 @@ const task = (
 });
 
 const extract = (workers: Workers, order: ExtractTask): Promise<TaskResult<Extracted>> =>
-  workers.run<Extracted>(taskOf(order.kind), order);
+  workers.run<Extracted>(taskOf(order), order);
 
 const PARAGRAPH =
   "The harbour office said on Tuesday that the two cranes taken out of service in spring will return before the " +
@@ -136,9 +145,39 @@ test("describes a document whose extraction failed by its headers and bytes", ()
   expect(cutOff(task("pdf", "%PDF"), "full")).toMatchObject({ charset: null, pdf_pages: [], text: "" });
 });
 
-test("sends only PDFs to the pool for PDFs", () => {
-  const pools = CONTENT_KINDS.map((kind) => [kind, taskOf(kind)]);
-  expect(pools.filter(([, pool]) => pool === "pdf")).toEqual([["pdf", "pdf"]]);
+test("sends only PDFs to the pool for PDFs, and only pages above a mebibyte to that for large pages", () => {
+  const poolsOf = (bytes: number) =>
+    CONTENT_KINDS.map((kind) => [kind, taskOf({ kind, bytes: Buffer.alloc(bytes) })] as const);
+  for (const [bytes, expected] of [
+    [2 ** 20, "page"],
+    [2 ** 20 + 1, "large_page"],
+  ] as const)
+    for (const [kind, pool] of poolsOf(bytes)) expect(pool).toBe(kind === "pdf" ? "pdf" : expected);
+});
+
+describe("twenty hostile documents of one project", () => {
+  const linked = (bytes: number) =>
+    Buffer.alloc(bytes, '<script type="application/ld+json">{"@type":"Article"}</script>');
+  test.each([
+    ["pages", task("html", linked(2 ** 20))],
+    ["large pages", task("html", linked(5 * 2 ** 20))],
+    ["PDFs", task("pdf", writePdf({ pages: Array.from({ length: 100 }, () => ({ lines: [PARAGRAPH] })) }))],
+  ])("%s: at most one is finished before the small page of another project is read", async (_, hostile) => {
+    const workers = processes();
+    const cancel = new AbortController();
+    const { signal } = cancel;
+    let finished = 0;
+    const loud = Array.from({ length: 20 }, async () => {
+      const work = await workers.run(taskOf(hostile), hostile, { tenant: "loud", signal });
+      if (!signal.aborted) finished++;
+      return work;
+    });
+    const page = task("html", Buffer.from(ARTICLE, "latin1"));
+    const work = await workers.run<Extracted>(taskOf(page), page, { tenant: "quiet" });
+    expect({ kind: work.kind, finished: Math.max(finished, 1) }).toEqual({ kind: "done", finished: 1 });
+    cancel.abort();
+    await Promise.all(loud);
+  });
 });
 
 describe("hostile documents", () => {
@@ -159,16 +198,14 @@ describe("hostile documents", () => {
     ],
     ["50 MB of nested JSON", "json", () => Buffer.alloc(52_428_800, '[{"a":')],
     ["50 MB of noise", "text", () => Buffer.alloc(52_428_800, "\xe9\x81\x00\xff", "latin1")],
-  ])("%s", { timeout: 30_000 }, async (_, kind, bytes) => {
-    const began = performance.now();
+  ])("%s", { timeout: 60_000 }, async (_, kind, bytes) => {
     const work = await extract(workers, task(kind, bytes()));
-    expect(performance.now() - began).toBeLessThan(10_000);
     expect(work.kind === "done" || ["timeout", "out_of_memory"].includes(work.reason)).toBe(true);
     expect(await next()).toBe(true);
   });
 
-  test("are cut off at their time while the next page is read in a fresh child", async () => {
-    const hasty = processes({ timeout_ms: 60 });
+  test("are cut off at their CPU time while the next page is read in a fresh child", async () => {
+    const hasty = processes({ cpu_ms: 60 });
     const page = task("html", Buffer.alloc(52_428_800, "<p>word "));
     expect(await extract(hasty, page)).toMatchObject({ kind: "failed", reason: "timeout" });
     const work = await extract(hasty, task("text", "next"));
@@ -196,7 +233,7 @@ describe("PDFs that are much", () => {
   });
 
   test("that unpack to more than a child may hold are cut off, and the next is read", async () => {
-    const workers = processes({}, { max_rss_mb: 400, timeout_ms: 15_000 });
+    const workers = processes({}, { max_rss_mb: 400, cpu_ms: 15_000 });
     const bytes = writePdf({ pages: [{ lines: ["Before"] }, bombPage(500 * 2 ** 20)] });
     expect(bytes.length).toBeLessThan(5_000_000);
     expect(await extract(workers, task("pdf", bytes))).toMatchObject({

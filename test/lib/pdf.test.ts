@@ -105,8 +105,8 @@ describe("a PDF at its limits", () => {
   });
 
   test("ends with the pages it has when its time is over", async () => {
-    let elapsed_ms = 0;
-    const pdf = await readPdf(writePdf({ pages: numbered(9) }), () => (elapsed_ms += 10_000), PDF_LIMITS);
+    let cpu_ms = 0;
+    const pdf = await readPdf(writePdf({ pages: numbered(9) }), () => (cpu_ms += 10_000), PDF_LIMITS);
     expect(pdf).toMatchObject({ page_count: 9, truncated: true });
     expect(pdf.pages.length).toBeGreaterThan(0);
     expect(pdf.pages.length).toBeLessThan(9);

@@ -4,10 +4,14 @@ import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.sile
 
 const pool: PoolSettings = {
   size: 2,
+  warm: 2,
+  idle_ms: 30_000,
   heap_mb: 64,
   max_rss_mb: 512,
   replace_above_rss_mb: 300,
-  timeout_ms: 60_000,
+  cpu_ms: 60_000,
+  wall_ms: 60_000,
+  stuck_ms: 15_000,
   max_tasks: 100,
 };
 const workers = processWorkers({

@@ -13,10 +13,10 @@ type Message =
   | { do: "echo"; value: unknown }
   | { do: "length"; bytes: Uint8Array; other?: Uint8Array }
   | { do: "hang" | "throw" | "exit" | "abort" | "arrays" | "strings" | "buffers" | "uncloneable" | "grow" }
-  | { do: "wait"; ms: number }
-  | { do: "what"; of: "pid" | "environment" | "elapsed" | "forbidden" };
+  | { do: "wait" | "work"; ms: number }
+  | { do: "what"; of: "pid" | "environment" | "cpu" | "forbidden" };
 
-async function plain(message: Message, elapsed_ms: () => number): Promise<unknown> {
+async function plain(message: Message, cpu_ms: () => number): Promise<unknown> {
   switch (message.do) {
     case "echo":
       return message.value;
@@ -48,14 +48,17 @@ async function plain(message: Message, elapsed_ms: () => number): Promise<unknow
       return () => 1;
     case "wait":
       return new Promise((resolve) => setTimeout(resolve, message.ms, "waited"));
+    case "work":
+      while (cpu_ms() < message.ms);
+      return "worked";
     case "what":
-      return about(message.of, elapsed_ms);
+      return about(message.of, cpu_ms);
   }
 }
 
-async function about(what: "pid" | "environment" | "elapsed" | "forbidden", elapsed_ms: () => number) {
+async function about(what: "pid" | "environment" | "cpu" | "forbidden", cpu_ms: () => number) {
   if (what === "pid") return process.pid;
-  if (what === "elapsed") return elapsed_ms();
+  if (what === "cpu") return cpu_ms();
   if (what === "environment") return Object.keys(process.env).filter((name) => !name.startsWith("NODE_"));
   const { readFile, writeFile } = await import("node:fs/promises");
   const { execFile } = await import("node:child_process");

@@ -13,10 +13,14 @@ import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.sile
 
 const POOL: PoolSettings = {
   size: 1,
+  warm: 1,
+  idle_ms: 30_000,
   heap_mb: 64,
   max_rss_mb: 512,
   replace_above_rss_mb: 300,
-  timeout_ms: 10_000,
+  cpu_ms: 10_000,
+  wall_ms: 60_000,
+  stuck_ms: 15_000,
   max_tasks: 1_000,
 };
 
@@ -78,12 +82,12 @@ async function until(holds: () => boolean, what: string): Promise<void> {
 
 describe("workers in processes", () => {
   test("cut off a task that hangs, and do the next in a fresh child", async () => {
-    const workers = processes({ timeout_ms: 400 });
+    const workers = processes({ cpu_ms: 400 });
     const before = await pidOf(workers);
     expect(await workers.run("plain", { do: "hang" })).toEqual({
       kind: "failed",
       reason: "timeout",
-      detail: "not done in 400 ms",
+      detail: "not done in 400 ms of CPU time",
     });
     const after = await pidOf(workers);
     expect(after).not.toBe(before);
@@ -91,13 +95,38 @@ describe("workers in processes", () => {
   });
 
   test("cut off a task that waits for what never comes", async () => {
-    const workers = processes({ timeout_ms: 300 });
+    const workers = processes({ stuck_ms: 500 });
     const work = await workers.run("plain", { do: "wait", ms: 60_000 });
     expect(work).toMatchObject({ kind: "failed", reason: "timeout" });
+    expect(await workers.run("plain", ECHO)).toEqual(ECHOED);
+  });
+
+  test("leave a task alone that takes longer than its CPU time, but uses less", async () => {
+    const workers = processes({ cpu_ms: 300 });
+    expect(await workers.run("plain", { do: "wait", ms: 1_000 })).toEqual({ kind: "done", value: "waited" });
+  });
+
+  test("give up a task that the machine gives too little CPU time, which is not its own fault", async () => {
+    const workers = processes({ wall_ms: 300 });
+    const work = await workers.run("plain", { do: "wait", ms: 60_000 });
+    expect(work).toMatchObject({ kind: "failed", reason: "starved" });
+    expect(await workers.run("plain", ECHO)).toEqual(ECHOED);
+  });
+
+  test("start children when tasks wait, and end them when none came for a while", async () => {
+    const before = childrenOf(process.pid);
+    const started = () => childrenOf(process.pid).filter((pid) => !before.includes(pid));
+    const workers = processes({ size: 2, warm: 0, idle_ms: 50 });
+    expect(started()).toEqual([]);
+    // Each waits until the other has begun, so one child is not enough.
+    const pids = await Promise.all([pidOf(workers), pidOf(workers), pidOf(workers)]);
+    expect(new Set(pids).size).toBeLessThanOrEqual(2);
+    await until(() => !pids.some(exists), "the idle children to be gone");
+    expect(await workers.run("plain", ECHO)).toEqual(ECHOED);
   });
 
   test.each(["arrays", "strings", "buffers"])("recognise a task that exhausts memory in %s", async (what) => {
-    const workers = processes({ timeout_ms: 15_000 });
+    const workers = processes({ cpu_ms: 15_000 });
     expect(await workers.run("plain", { do: what })).toMatchObject({
       kind: "failed",
       reason: "out_of_memory",
@@ -137,11 +166,41 @@ describe("workers in processes", () => {
     ]);
   });
 
+  test("refuse the newest task of the tenant with the most, when another's comes", async () => {
+    const workers = processes({}, 3);
+    await pidOf(workers);
+    const cancel = new AbortController();
+    const run = (tenant: string, message: unknown) =>
+      workers.run("plain", message, { tenant, signal: cancel.signal });
+    const loud = Array.from({ length: 4 }, () => run("loud", { do: "wait", ms: 60_000 }));
+    const quiet = Array.from({ length: 2 }, () => run("quiet", { do: "wait", ms: 60_000 }));
+    expect(await loud[3]).toMatchObject({ kind: "failed", reason: "full" });
+    // Each would have one task that waits less than the other: now the newcomer is refused.
+    expect(await quiet[1]).toMatchObject({ kind: "failed", reason: "full" });
+    cancel.abort();
+    expect(await Promise.all([loud[0], loud[1], loud[2], quiet[0]])).toMatchObject(
+      Array.from({ length: 4 }, () => ({ reason: "aborted" })),
+    );
+  });
+
+  test("serve the tenant first that has used less CPU time, whatever the others have waiting", async () => {
+    const workers = processes();
+    const order: string[] = [];
+    const run = async (tenant: string, message: unknown) => {
+      await workers.run("plain", message, { tenant });
+      order.push(tenant);
+    };
+    const loud = Array.from({ length: 5 }, () => run("loud", { do: "work", ms: 100 }));
+    const quiet = Array.from({ length: 5 }, () => run("quiet", ECHO));
+    await Promise.all([...loud, ...quiet]);
+    expect(order.join(" ")).toBe(["loud", ...quiet.map(() => "quiet"), "loud loud loud loud"].join(" "));
+  });
+
   test("let a caller cancel while its task waits, and never start it", async () => {
     const workers = processes();
     const first = workers.run("plain", { do: "wait", ms: 100 });
     const leaving = new AbortController();
-    const second = workers.run("plain", { do: "exit" }, leaving.signal);
+    const second = workers.run("plain", { do: "exit" }, { signal: leaving.signal });
     leaving.abort();
     expect(await second).toMatchObject({ kind: "failed", reason: "aborted" });
     expect(await first).toMatchObject({ kind: "done" });
@@ -149,14 +208,14 @@ describe("workers in processes", () => {
   });
 
   test("let a caller cancel while its task runs; a task that ends soon keeps its child, a longer one does not", async () => {
-    const workers = processes({ timeout_ms: 20_000 });
+    const workers = processes({ cpu_ms: 20_000 });
     const pid = await pidOf(workers);
     for (const [message, expected] of [
       [{ do: "wait", ms: 30 }, true],
       [{ do: "hang" }, false],
     ] as const) {
       const leaving = new AbortController();
-      const work = workers.run("plain", message, leaving.signal);
+      const work = workers.run("plain", message, { signal: leaving.signal });
       leaving.abort();
       expect(await work).toMatchObject({ kind: "failed", reason: "aborted" });
       expect((await pidOf(workers)) === pid).toBe(expected);
@@ -171,7 +230,7 @@ describe("workers in processes", () => {
   });
 
   test("do the tasks of others while one of their pool hangs and another crashes", async () => {
-    const workers = processes({ size: 3, timeout_ms: 1_500 });
+    const workers = processes({ size: 3, cpu_ms: 1_500 });
     const hung = workers.run("plain", { do: "hang" });
     const crashed = workers.run("plain", { do: "exit" });
     const echoed = Array.from({ length: 50 }, () => workers.run("plain", ECHO));

@@ -8,7 +8,7 @@ import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { TaskResult } from "../../../cluster/ports/workers.ts";
 import type { ContentKind, FetchRequest } from "../../../schemas/fetch.ts";
 import { challengeOf } from "../../lib/content/challenge.ts";
-import type { Extracted, ExtractTask } from "../../lib/content/extraction-result.ts";
+import type { ExtractCaller, Extracted, ExtractTask } from "../../lib/content/extraction-result.ts";
 import { contentKindOf } from "../../lib/web/http.ts";
 import type { Transport, TransportRequest, TransportResult } from "../../lib/web/transport.ts";
 import type { JoinedSites } from "../../lib/web/url.ts";
@@ -43,7 +43,7 @@ export interface Sources {
 export interface AlternateDeps extends Sources {
   /** One GET over the route `direct`: each redirect hop is admitted under the rules of its own host. */
   readonly read: Transport;
-  readonly extract: (task: ExtractTask, signal: AbortSignal) => Promise<TaskResult<Extracted>>;
+  readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
   readonly clock: Clock;
   readonly joined?: JoinedSites;
 }
@@ -196,7 +196,7 @@ export async function assess(
   const { kind, content_type, bytes } = read;
   const { status, final_url, ms } = page;
   const task = { bytes, url: final_url, content_type, kind, now_ms: deps.clock.now() };
-  const result = await deps.extract(task, signal);
+  const result = await deps.extract(task, { signal, project: lookup.request.project });
   if (result.kind === "failed") {
     note(lookup, source, status, "rejected_unreadable", ms, final_url);
     return null;

@@ -48,7 +48,7 @@ export async function searchFeeds(lookup: Lookup): Promise<AlternateMatch | null
       now_ms: deps.clock.now(),
       items: searched,
     };
-    const result = await deps.extract(task, signal);
+    const result = await deps.extract(task, { signal, project: lookup.request.project });
     const items = result.kind === "done" ? (result.value.items ?? []) : [];
     if (items.length === 0) {
       const outcome = result.kind === "done" ? "not_found" : "rejected_unreadable";

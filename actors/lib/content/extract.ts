@@ -3,43 +3,50 @@
  * document whose task failed. Functions of their arguments: no network, no files except the libraries', and only the
  * clock that is passed in.
  */
-import type { ArticleMeta, ContentKind } from "../../../schemas/fetch.ts";
+import type { ArticleMeta } from "../../../schemas/fetch.ts";
 import { charsetOf, decodeText } from "./charset.ts";
 import type { Extracted, ExtractTask } from "./extraction-result.ts";
 import { cutText, readPlain, soundText, MAX_TEXT_CHARS } from "./text-document.ts";
 
-type Extractor = (task: ExtractTask, elapsed_ms: () => number) => Promise<Extracted>;
+type Extractor = (task: ExtractTask, cpu_ms: () => number) => Promise<Extracted>;
 
 /** Each loads its own parsers, once, in the child that runs it: pdf.js alone costs a child 20 MB and 0.1 s. */
 export const tasks = {
-  page: async (): Promise<Extractor> => {
-    const { readHtml } = await import("../article/article.ts");
-    const { readLeads } = await import("./alternate-links.ts");
-    const { findItems } = await import("./feed.ts");
-    const { readFiled, unwrapped } = await import("./filing-text.ts");
-    return async (task) => {
-      if (task.items) {
-        const { text } = readPlain(task.bytes, task.content_type, "xml");
-        return { ...NOTHING, items: findItems(text, task.items) };
-      }
-      if (task.filed && (task.kind === "html" || task.kind === "text"))
-        return readAsFiled(task, readFiled, unwrapped);
-      return task.kind === "html" ? readAsHtml(task, readHtml, readLeads) : readAsItIs(task);
-    };
-  },
+  page: loadPage,
+  large_page: loadPage,
   pdf: async (): Promise<Extractor> => {
     const { readPdf } = await import("./pdf.ts");
-    return async (task, elapsed_ms) => {
-      const { title, pages, page_count, text, truncated, note } = await readPdf(task.bytes, elapsed_ms);
+    return async (task, cpu_ms) => {
+      const { title, pages, page_count, text, truncated, note } = await readPdf(task.bytes, cpu_ms);
       const pdf = { pdf_pages: pages, pdf_page_count: page_count, text_truncated: truncated };
       return { ...NOTHING, title, text, ...pdf, note };
     };
   },
 };
 
-/** The worker pool of a document, so that a slow PDF does not delay pages. */
-export function taskOf(kind: ContentKind): keyof typeof tasks {
-  return kind === "pdf" ? "pdf" : "page";
+async function loadPage(): Promise<Extractor> {
+  const { readHtml } = await import("../article/article.ts");
+  const { readLeads } = await import("./alternate-links.ts");
+  const { findItems } = await import("./feed.ts");
+  const { readFiled, unwrapped } = await import("./filing-text.ts");
+  return async (task) => {
+    if (task.items) {
+      const { text } = readPlain(task.bytes, task.content_type, "xml");
+      return { ...NOTHING, items: findItems(text, task.items) };
+    }
+    if (task.filed && (task.kind === "html" || task.kind === "text"))
+      return readAsFiled(task, readFiled, unwrapped);
+    return task.kind === "html" ? readAsHtml(task, readHtml, readLeads) : readAsItIs(task);
+  };
+}
+
+/** Pages above this size are read apart: at 20 to 70 MB/s smaller ones take a tenth of a second, these up to seconds. */
+const LARGE_PAGE_BYTES = 2 ** 20;
+
+/** The worker pool of a document: neither a slow PDF nor a large page delays an ordinary page. */
+export function taskOf({ kind, bytes }: Pick<ExtractTask, "kind" | "bytes">): keyof typeof tasks {
+  if (kind === "pdf") return "pdf";
+  return bytes.length > LARGE_PAGE_BYTES ? "large_page" : "page";
 }
 
 /**

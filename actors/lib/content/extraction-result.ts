@@ -19,6 +19,13 @@ export interface ExtractTask {
   readonly items?: FeedWish;
 }
 
+/** On whose behalf a document is extracted. */
+export interface ExtractCaller {
+  readonly signal: AbortSignal;
+  /** The readers of a node are shared fairly between projects. */
+  readonly project: string;
+}
+
 export interface Extracted {
   /** WHATWG name of the encoding; null for PDF and binary. */
   readonly charset: string | null;

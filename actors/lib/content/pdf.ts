@@ -13,15 +13,15 @@ export interface PdfLimits {
   readonly pages_most: number;
   /** UTF-16 units of all pages together. */
   readonly chars_most: number;
-  /** Since the task began. */
-  readonly elapsed_most_ms: number;
+  /** CPU time since the task began. */
+  readonly cpu_most_ms: number;
 }
 
-/** Killed after 60 s: it stops by itself before, with the pages it has. */
+/** Killed after 60 s of CPU time: it stops by itself before, with the pages it has. */
 export const PDF_LIMITS: PdfLimits = {
   pages_most: 2_000,
   chars_most: MAX_TEXT_CHARS,
-  elapsed_most_ms: 50_000,
+  cpu_most_ms: 50_000,
 };
 
 export interface Pdf {
@@ -59,13 +59,13 @@ const OPTIONS = {
 /** Takes `bytes` over when they are the whole of their buffer: they are empty afterwards. */
 export async function readPdf(
   bytes: Uint8Array,
-  elapsed_ms: () => number,
+  cpu_ms: () => number,
   limits: PdfLimits = PDF_LIMITS,
 ): Promise<Pdf> {
   const task = pdfjs.getDocument({ ...OPTIONS, data: ownedBytes(bytes) });
   try {
     const document = await task.promise;
-    const read = await readPages(document, elapsed_ms, limits);
+    const read = await readPages(document, cpu_ms, limits);
     const title = await titleOf(document);
     return { title, page_count: document.numPages, ...read, text: textOf(read.pages) };
   } catch (cause) {
@@ -82,8 +82,8 @@ type Page = Awaited<ReturnType<Document["getPage"]>>;
 
 async function readPages(
   document: Document,
-  elapsed_ms: () => number,
-  { pages_most, chars_most, elapsed_most_ms }: PdfLimits,
+  cpu_ms: () => number,
+  { pages_most, chars_most, cpu_most_ms }: PdfLimits,
 ): Promise<Pick<Pdf, "pages" | "truncated" | "note">> {
   const pages: PdfPage[] = [];
   const broken: number[] = [];
@@ -94,7 +94,7 @@ async function readPages(
     let text = "";
     try {
       const open = await document.getPage(page);
-      const late = () => elapsed_ms() > elapsed_most_ms;
+      const late = () => cpu_ms() > cpu_most_ms;
       text = await readPage(open, chars_left, late);
       open.cleanup();
     } catch (cause) {

@@ -19,8 +19,14 @@ export interface Order {
 
 export type Report =
   | { readonly kind: "ready" }
-  | { readonly kind: "done"; readonly value: unknown; readonly rss_mb: number }
-  | { readonly kind: "threw"; readonly detail: string; readonly rss_mb: number };
+  | ({ readonly kind: "done"; readonly value: unknown } & Usage)
+  | ({ readonly kind: "threw"; readonly detail: string } & Usage);
+
+interface Usage {
+  readonly rss_mb: number;
+  /** CPU time of the task. */
+  readonly cpu_ms: number;
+}
 
 // Only the parent ends a child: a signal to the whole process group must not, because the parent drains first.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
@@ -36,16 +42,21 @@ process.on("message", (order: Order) => void carryOut(task, order));
 report({ kind: "ready" });
 
 async function carryOut(run: Task, order: Order): Promise<void> {
-  const began = performance.now();
+  const before = process.cpuUsage();
+  const cpu_ms = (): number => {
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1_000;
+  };
+  const usage = (): Usage => ({ rss_mb: rssMb(), cpu_ms: cpu_ms() });
   try {
     const piped = order.piped.map(({ field, bytes }) => [field, readPipe(bytes)]);
     const message = piped.length
       ? { ...(order.message as object), ...Object.fromEntries(piped) }
       : order.message;
-    const value = await run(message as never, () => performance.now() - began);
-    report({ kind: "done", value, rss_mb: rssMb() });
+    const value = await run(message as never, cpu_ms);
+    report({ kind: "done", value, ...usage() });
   } catch (cause) {
-    report({ kind: "threw", detail: String(cause).slice(0, 500), rss_mb: rssMb() });
+    report({ kind: "threw", detail: String(cause).slice(0, 500), ...usage() });
   }
 }
 

@@ -2,13 +2,13 @@
  * Tasks in this process, for tests. Exceptions become failures as everywhere; a hang, exhausted memory or an exit
  * affects the caller, so `timeout`, `out_of_memory`, `crashed` and `full` never occur.
  */
-import type { Task, Tasks, TaskResult, Workers } from "../../ports/workers.ts";
+import type { Task, TaskCaller, Tasks, TaskResult, Workers } from "../../ports/workers.ts";
 
 export function inlineWorkers(tasks: Tasks): Workers {
   const loaded = new Map<string, Promise<Task>>();
   let closed = false;
   return {
-    async run<T>(name: string, message: unknown, signal?: AbortSignal): Promise<TaskResult<T>> {
+    async run<T>(name: string, message: unknown, { signal }: TaskCaller = {}): Promise<TaskResult<T>> {
       if (closed) return { kind: "failed", reason: "aborted", detail: "The workers are closed" };
       if (signal?.aborted) return { kind: "failed", reason: "aborted", detail: "The caller cancelled" };
       try {
@@ -17,6 +17,7 @@ export function inlineWorkers(tasks: Tasks): Workers {
         if (!loaded.has(name)) loaded.set(name, load());
         const task = await loaded.get(name)!;
         const began = performance.now();
+        // Other work of this process would count as CPU time of the task.
         const copy = structuredClone(message) as never;
         const value = await task(copy, () => performance.now() - began);
         if (signal?.aborted) return { kind: "failed", reason: "aborted", detail: "The caller cancelled" };

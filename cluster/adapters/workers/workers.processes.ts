@@ -1,26 +1,36 @@
 /**
- * Tasks in child processes, one pool for each task, with limits on time and memory that the parent enforces. Worker
+ * Tasks in child processes, one pool for each task, with limits on CPU time and memory that the parent enforces. Worker
  * threads are not enough: at their heap limit, 5 of 12 runaway programs ended the whole process.
  *
- * A child is started in advance and runs one task after another. It is killed when a task exceeds its time or memory,
- * replaced when it has grown or has run many tasks, and restarted when it dies; its current task fails and nothing else
- * is affected. Between tasks no timer runs. The meaning of a task, and what follows its failure, belong to the caller.
+ * A child runs one task after another. It is killed when a task exceeds its limits, replaced when it has grown or has run
+ * many tasks, and restarted when it dies; its current task fails and nothing else is affected. Tenants share the children
+ * of a pool (fair-queue.ts). The meaning of a task, and what follows its failure, belong to the caller.
+ *
+ * The limit of a task is CPU time, so that a busy machine does not make a document fail that it would read when idle. A
+ * task that uses none is stuck and fails the same way; one that is slow because the machine gives it too little fails as
+ * `starved` after `wall_ms`.
  *
  * Byte arrays of 64 KiB and more go through a pipe of their own: over the IPC channel 200 MB took 0.9 s and blocked the
  * event loop for 0.66 s, through the pipe 0.18 s and 8 ms (15 MB: 50 ms of event loop against 2). No file and no shared
  * memory, so a kill leaves nothing behind.
  */
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
-import { readFileSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import type { TaskResult, TaskFailure, Workers } from "../../ports/workers.ts";
-import type { Order, Report } from "./workers.child.ts";
 import type { Log } from "../../ports/log.ts";
+import type { TaskCaller, TaskFailure, TaskResult, Workers } from "../../ports/workers.ts";
+import { displace, emptyFairQueue, enqueue, finish, remove, takeNext } from "./fair-queue.ts";
+import { cpuMs, rssMb } from "./process-usage.ts";
+import type { Order, Report } from "./workers.child.ts";
 
 export interface PoolSettings {
-  /** Number of children, each with one task at a time. */
+  /** Most children, each with one task at a time. Those above `warm` are started when tasks wait. */
   readonly size: number;
+  /** Children that are started in advance and stay: the first task then waits for no start. */
+  readonly warm: number;
+  /** How long a child above `warm` stays without a task. */
+  readonly idle_ms: number;
   /** JavaScript heap of a child; a task that exceeds it fails as out_of_memory. */
   readonly heap_mb: number;
   /**
@@ -30,8 +40,15 @@ export interface PoolSettings {
   readonly max_rss_mb: number;
   /** Resident memory above which a child is replaced after its task. */
   readonly replace_above_rss_mb: number;
-  /** Time-out of a task; then the child is killed. */
-  readonly timeout_ms: number;
+  /** CPU time of a task; then the child is killed. Where the system does not tell it, the time since the task began. */
+  readonly cpu_ms: number;
+  /**
+   * Time since the task began, whatever it used; then the child is killed. Far above `cpu_ms`: too short, and documents
+   * fail because the machine is busy.
+   */
+  readonly wall_ms: number;
+  /** Time in which a task uses no CPU time; then the child is killed. */
+  readonly stuck_ms: number;
   /** Tasks after which a child is replaced, which bounds memory leaks of libraries. */
   readonly max_tasks: number;
 }
@@ -42,7 +59,8 @@ interface Options {
   /** By the name of the task. */
   readonly pools: Readonly<Record<string, PoolSettings>>;
   /**
-   * Maximum number of waiting tasks per pool; one more fails as `full`. Waiting tasks hold their messages in memory.
+   * Maximum number of waiting tasks per pool; one more fails as `full`, or the newest of the tenant with the most waiting.
+   * Waiting tasks hold their messages in memory.
    */
   readonly queue_limit: number;
   readonly log: Log;
@@ -54,21 +72,26 @@ const START_TIMEOUT_MS = 15_000;
  * How long an aborted task may continue before its child is killed: a new child costs 75 ms of CPU (180 with pdf.js).
  */
 const ABORT_GRACE_MS = 250;
-const RSS_EVERY_MS = 100;
+const USAGE_EVERY_MS = 100;
+/** A task that uses less CPU time than this in `stuck_ms` is stuck. One that is starved on a busy machine gets more. */
+const STUCK_BELOW_MS = 50;
 /** Children that cannot start are retried after 1, 2, 4 … 32 s. */
 const MIN_RESTART_DELAY_MS = 1_000;
 const DETAIL_CHARS = 500;
 
 interface PendingTask {
   readonly message: unknown;
+  readonly tenant: string;
   readonly answer: (work: TaskResult<never>) => void;
 }
 
 interface Child {
   readonly process: ChildProcess;
   state: "starting" | "idle" | "busy";
-  /** Null while idle, and while the task was aborted by its caller. */
+  /** Null while idle. */
   job: PendingTask | null;
+  /** CPU time of its task as it was last measured. */
+  used_ms: number;
   tasks: number;
   errors: string;
   timers: NodeJS.Timeout[];
@@ -89,9 +112,9 @@ export function processWorkers({ tasks, pools, queue_limit, log }: Options): Wor
     ]),
   );
   return {
-    async run<T>(task: string, message: unknown, signal?: AbortSignal): Promise<TaskResult<T>> {
+    async run<T>(task: string, message: unknown, caller: TaskCaller = {}): Promise<TaskResult<T>> {
       const its = open.get(task);
-      return its ? its.run(message, signal) : failed("threw", `Cannot run "${task}": there is no such task`);
+      return its ? its.run(message, caller) : failed("threw", `Cannot run "${task}": there is no such task`);
     },
     close: async () => void (await Promise.all([...open.values()].map((its) => its.close()))),
   };
@@ -101,18 +124,28 @@ export function processWorkers({ tasks, pools, queue_limit, log }: Options): Wor
 function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProcess, log: Log) {
   const children = new Set<Child>();
   const alive = new Set<Promise<void>>();
-  const waiting: PendingTask[] = [];
+  const queue = emptyFairQueue<PendingTask>();
   let deaths_in_a_row = 0;
   let restart_timer: NodeJS.Timeout | undefined;
   let closed = false;
 
   function startMissing(): void {
     if (closed || restart_timer) return;
-    while (children.size < limits.size) startChild();
+    const starting = [...children].filter(({ state }) => state === "starting").length;
+    const wanted = Math.max(limits.warm, Math.min(limits.size, children.size - starting + queue.waiting));
+    while (children.size < wanted) startChild();
   }
 
   function startChild(): void {
-    const child: Child = { process: start(), state: "starting", job: null, tasks: 0, errors: "", timers: [] };
+    const child: Child = {
+      process: start(),
+      state: "starting",
+      job: null,
+      used_ms: 0,
+      tasks: 0,
+      errors: "",
+      timers: [],
+    };
     children.add(child);
     const child_process = child.process;
     const ended = Promise.withResolvers<void>();
@@ -144,45 +177,70 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
 
   function onReport(child: Child, report: Report): void {
     if (!children.has(child)) return;
-    markIdle(child);
     if (report.kind === "ready") {
       deaths_in_a_row = 0;
+      markIdle(child);
       return assignWaiting();
     }
     child.tasks++;
-    const { job } = child;
-    child.job = null;
+    child.used_ms = report.cpu_ms;
+    if (report.kind === "done") endTask(child, { kind: "done", value: report.value as never });
+    else endTask(child, failed("threw", report.detail));
+    markIdle(child);
     if (report.rss_mb > limits.replace_above_rss_mb || child.tasks >= limits.max_tasks) removeChild(child);
-    if (report.kind === "done") job?.answer({ kind: "done", value: report.value as never });
-    else job?.answer(failed("threw", report.detail));
     assignWaiting();
+  }
+
+  /** Answers the child's task, if it has one, and charges its tenant. */
+  function endTask(child: Child, result: TaskResult<never>): void {
+    const { job, used_ms } = child;
+    if (!job) return;
+    child.job = null;
+    child.used_ms = 0;
+    finish(queue, job.tenant, used_ms);
+    job.answer(result);
   }
 
   /** The child ended by itself or never became ready. Killed children have left the set before. */
   function onDeath(child: Child, cause: string, signal: NodeJS.Signals | null = null): void {
     if (!children.has(child)) return;
-    const { state, job, errors } = child;
+    const { state, errors } = child;
     const error_line = errors.split("\n").find((line) => /\bFATAL ERROR\b|^\w*Error\b/.test(line)) ?? "";
     const detail = `${cause}: ${error_line.trim()}`.slice(0, DETAIL_CHARS);
     const is_out_of_memory = /out of memory|allocation failed/i.test(errors);
     // SIGKILL from elsewhere comes from the kernel, when the machine or the container is out of memory.
     const reason = is_out_of_memory ? "out_of_memory" : signal === "SIGKILL" ? "killed" : "crashed";
-    job?.answer(failed(reason, detail));
+    endTask(child, failed(reason, detail));
     removeChild(child, state === "starting");
     if (state === "busy") return assignWaiting();
     log.warn("A worker process died", { state, detail });
     if (children.size > 0 || state !== "starting") return;
-    for (const task of waiting.splice(0))
-      task.answer(failed("unavailable", `Cannot start a child: ${detail}`));
+    failWaiting("unavailable", `Cannot start a child: ${detail}`);
+  }
+
+  function failWaiting(reason: TaskFailure, detail: string): void {
+    for (let job = takeNext(queue); job; job = takeNext(queue)) {
+      finish(queue, job.tenant, 0);
+      job.answer(failed(reason, detail));
+    }
   }
 
   function markIdle(child: Child): void {
-    for (const timer of child.timers.splice(0)) clearTimeout(timer);
+    stopTimers(child);
     child.state = "idle";
+    if (limits.warm >= limits.size) return;
+    const timer = setTimeout(() => {
+      if (children.size > limits.warm) removeChild(child);
+    }, limits.idle_ms);
+    child.timers.push(timer.unref());
+  }
+
+  function stopTimers(child: Child): void {
+    for (const timer of child.timers.splice(0)) clearTimeout(timer);
   }
 
   function removeChild(child: Child, delayed = false): void {
-    markIdle(child);
+    stopTimers(child);
     children.delete(child);
     child.process.kill("SIGKILL");
     if (delayed && !closed && !restart_timer) {
@@ -203,7 +261,7 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
   }
 
   function assignWaiting(): void {
-    for (let child = idle(); child && waiting.length > 0; child = idle()) assign(child, waiting.shift()!);
+    for (let child = idle(); child && queue.waiting > 0; child = idle()) assign(child, takeNext(queue)!);
   }
 
   function assign(child: Child, job: PendingTask): void {
@@ -212,68 +270,96 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
       // The callback takes the error of a child that has just died; its `close` event follows.
       child.process.send(order, () => {});
     } catch (cause) {
+      finish(queue, job.tenant, 0);
       job.answer(failed("threw", String(cause).slice(0, DETAIL_CHARS)));
       return;
     }
     for (const piece of bytes) (child.process.stdio[3] as Socket).write(piece);
+    stopTimers(child);
     child.state = "busy";
     child.job = job;
-    child.timers.push(
-      setTimeout(() => killChild(child, "timeout", `not done in ${limits.timeout_ms} ms`), limits.timeout_ms),
-      setInterval(() => {
-        const rss_mb = rssMb(child.process.pid!);
-        if (rss_mb > limits.max_rss_mb) killChild(child, "out_of_memory", `uses ${Math.round(rss_mb)} MB`);
-      }, RSS_EVERY_MS),
-    );
+    child.timers.push(setInterval(measured(child), USAGE_EVERY_MS));
+  }
+
+  /** Measures what the child's task uses, and ends it at a limit. CPU time counts from the first measurement. */
+  function measured(child: Child): () => void {
+    const pid = child.process.pid!;
+    const began_ms = performance.now();
+    let first_ms: number | null = null;
+    let window = { measurements: 0, used_ms: 0 };
+    return () => {
+      const rss_mb = rssMb(pid) ?? 0;
+      if (rss_mb > limits.max_rss_mb)
+        return killChild(child, "out_of_memory", `uses ${Math.round(rss_mb)} MB`);
+      const elapsed_ms = performance.now() - began_ms;
+      const now_ms = cpuMs(pid);
+      const isKnown = now_ms !== null;
+      child.used_ms = isKnown ? now_ms - (first_ms ??= now_ms) : elapsed_ms;
+      if (child.used_ms > limits.cpu_ms)
+        return killChild(child, "timeout", `not done in ${limits.cpu_ms} ms of CPU time`);
+      if (elapsed_ms > limits.wall_ms)
+        return killChild(
+          child,
+          "starved",
+          `not done in ${limits.wall_ms} ms, ${child.used_ms} ms of CPU time`,
+        );
+      // By measurements, so that no time passes while this process does not run.
+      if (++window.measurements * USAGE_EVERY_MS < limits.stuck_ms) return undefined;
+      if (isKnown && child.used_ms - window.used_ms < STUCK_BELOW_MS)
+        return killChild(child, "timeout", "stuck: it uses no CPU time");
+      window = { measurements: 0, used_ms: child.used_ms };
+      return undefined;
+    };
   }
 
   function killChild(child: Child, reason: TaskFailure, detail: string): void {
-    child.job?.answer(failed(reason, detail));
+    endTask(child, failed(reason, detail));
     removeChild(child);
     assignWaiting();
   }
 
   function onAbort(job: PendingTask): void {
-    const index = waiting.indexOf(job);
-    if (index >= 0) waiting.splice(index, 1);
-    const child = [...children].find((candidate) => candidate.job === job);
-    if (child) {
-      child.job = null;
-      child.timers.push(setTimeout(() => killChild(child, "aborted", ""), ABORT_GRACE_MS));
+    if (!remove(queue, job.tenant, job)) {
+      const child = [...children].find((candidate) => candidate.job === job);
+      child?.timers.push(setTimeout(() => killChild(child, "aborted", ""), ABORT_GRACE_MS));
     }
     job.answer(failed("aborted", "The caller cancelled"));
   }
 
   startMissing();
   return {
-    run<T>(message: unknown, signal?: AbortSignal): Promise<TaskResult<T>> {
+    run<T>(message: unknown, { signal, tenant = "" }: TaskCaller): Promise<TaskResult<T>> {
       if (closed) return Promise.resolve(failed("aborted", "The workers are closed"));
       if (signal?.aborted) return Promise.resolve(failed("aborted", "The caller cancelled"));
-      const free = idle();
-      if (!free && waiting.length >= queue_limit) {
-        return Promise.resolve(failed("full", `${waiting.length} tasks are waiting`));
+      if (queue.waiting >= queue_limit && !idle()) {
+        const displaced = displace(queue, tenant);
+        const detail = `${queue_limit} tasks are waiting`;
+        if (!displaced) return Promise.resolve(failed("full", detail));
+        displaced.answer(failed("full", detail));
       }
       const answered = Promise.withResolvers<TaskResult<T>>();
       const onSignal = () => onAbort(job);
       const job: PendingTask = {
         message,
+        tenant,
         answer: (work) => {
           signal?.removeEventListener("abort", onSignal);
           answered.resolve(work);
         },
       };
       signal?.addEventListener("abort", onSignal, { once: true });
-      if (free) assign(free, job);
-      else waiting.push(job);
+      enqueue(queue, tenant, job);
+      assignWaiting();
+      startMissing();
       return answered.promise;
     },
     async close(): Promise<void> {
       closed = true;
       clearTimeout(restart_timer);
-      for (const job of waiting.splice(0)) job.answer(failed("aborted", "The workers are closed"));
+      failWaiting("aborted", "The workers are closed");
       for (const child of children) {
         child.process.ref();
-        child.job?.answer(failed("aborted", "The workers are closed"));
+        endTask(child, failed("aborted", "The workers are closed"));
         removeChild(child);
       }
       await Promise.all(alive);
@@ -299,17 +385,6 @@ function orderOf(message: unknown): { order: Order; bytes: readonly Buffer[] } {
       Buffer.from(buffer, byteOffset, byteLength),
     ),
   };
-}
-
-/** 0 where it is unknown. */
-function rssMb(pid: number): number {
-  if (process.platform !== "linux") return 0;
-  try {
-    const kb = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1];
-    return Number(kb ?? 0) / 1_024;
-  } catch {
-    return 0; // It has just ended; `close` tells how.
-  }
 }
 
 /**
