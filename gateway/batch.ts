@@ -10,7 +10,7 @@ import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Random } from "../cluster/ports/random.ts";
-import { Account, accountKey, monthOf, type QuotaCategory } from "../schemas/accounts.ts";
+import { Account, accountKey, fromUsdUp, monthOf, type QuotaCategory } from "../schemas/accounts.ts";
 import { Nullable, Patterned } from "../schemas/common.ts";
 import {
   type Chunk,
@@ -149,7 +149,7 @@ interface JobCreator {
 async function allowanceRefused(
   { ask, clock }: BatchRouteDeps,
   kind: BatchKind,
-  { grant: { key, project, customer } }: Caller,
+  { grant: { key, project, customer, per_usd_micros } }: Caller,
 ): Promise<Reply | null> {
   const limit = kind.category ? key.quotas[kind.category] : null;
   const cap = key.spend_cap_micros;
@@ -160,7 +160,7 @@ async function allowanceRefused(
   const { settled } = await ask(Account, account, "allowances", month, { timeout_ms: ASK_MS });
   if (limit !== null && settled[kind.category!] >= limit)
     return quotaExhausted(kind.category!, limit, secondsToReset(now_ms));
-  if (cap !== null && settled.spend_micros >= cap)
+  if (cap !== null && fromUsdUp(settled.spend_micros, per_usd_micros) >= cap)
     return budgetExhausted(cap, customer.currency, secondsToReset(now_ms));
   return null;
 }

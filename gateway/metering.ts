@@ -9,6 +9,7 @@ import {
   Account,
   accountKey,
   type Bill,
+  fromUsdUp,
   type Grant,
   monthOf,
   type QuotaCategory,
@@ -25,7 +26,7 @@ export interface KeyMeter {
   readonly account: string;
   readonly quota: KeyQuota;
   readonly allowances: Allowances;
-  /** What the key has spent and reserved of its spend cap this month, as the account said last. */
+  /** What the key has spent and reserved of its spend cap this month, in its currency, as the account said last. */
   spend_micros: number;
   /** The month of `spend_micros`. */
   month: string;
@@ -71,7 +72,8 @@ export function metering({ ask, clock, quotas, ledger }: MeteringDeps): Metering
     const month = monthOf(clock.now());
     const { settled, reserved } = await ask(Account, meter.account, "allowances", { month });
     meter.month = month;
-    meter.spend_micros = settled.spend_micros + reserved.spend_micros;
+    const spent_usd_micros = settled.spend_micros + reserved.spend_micros;
+    meter.spend_micros = fromUsdUp(spent_usd_micros, meter.grant.per_usd_micros);
     spends.set(meter.account, { month, spend_micros: meter.spend_micros });
     const free = (category: QuotaCategory): number | null => {
       const limit = meter.allowances[category];

@@ -7,6 +7,7 @@ import { batchCommand } from "./commands/batch.ts";
 import { clusterCommand } from "./commands/cluster.ts";
 import { configCommand } from "./commands/config.ts";
 import { CommandError, type Context, EXIT } from "./commands/context.ts";
+import { alertCommand } from "./commands/alert.ts";
 import { customerCommand } from "./commands/customer.ts";
 import { drainCommand } from "./commands/drain.ts";
 import { domainCommand } from "./commands/domain.ts";
@@ -15,6 +16,7 @@ import { jobCommand } from "./commands/job.ts";
 import { keyCommand } from "./commands/key.ts";
 import { nodesCommand } from "./commands/nodes.ts";
 import { projectCommand } from "./commands/project.ts";
+import { rateCommand } from "./commands/rate.ts";
 import { searchCommand } from "./commands/search.ts";
 import { startCommand, type Starting } from "./commands/start.ts";
 import { ConfigError } from "./config.ts";
@@ -42,6 +44,8 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     keyCommand(context),
     projectCommand(context),
     customerCommand(context),
+    rateCommand(context),
+    alertCommand(context),
     nodesCommand(context),
     drainCommand(context),
     clusterCommand(context),

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 import { type BILLING_CATEGORIES, Nullable, Sha256 } from "./common.ts";
-import { ask, contract } from "./contract.ts";
+import { ask, contract, tell } from "./contract.ts";
 
 export const ROLES = ["standard", "account_admin"] as const;
 /** The fixed part of each role's keys; with the 7 characters after it, it is the prefix that is shown. */
@@ -86,6 +86,8 @@ export interface Grant {
   readonly key: Key;
   readonly project: Project;
   readonly customer: Customer;
+  /** Millionths of the customer's currency for one US dollar, as spend is counted. */
+  readonly per_usd_micros: number;
 }
 
 /** What was used of one billing category, with money in millionths. */
@@ -157,6 +159,15 @@ export const ThresholdEvent = Type.Object({
   at_ms: Type.Integer(),
 });
 export type ThresholdEvent = Static<typeof ThresholdEvent>;
+
+/** A crossed threshold with the counts at that moment, to be announced to webhooks. Money is in millionths of a US dollar. */
+export const Crossing = Type.Object({
+  ...ThresholdEvent.properties,
+  month: Month,
+  used: Type.Integer(),
+  limit: Type.Integer(),
+});
+export type Crossing = Static<typeof Crossing>;
 
 /** Requests by quota category. */
 const Counts = Type.Object({ search: Type.Integer(), fetch: Type.Integer() });
@@ -237,21 +248,30 @@ export const accountKey = (customer: string, project?: string, prefix?: string):
   [customer, project, prefix].filter((name) => name !== undefined).join(" ");
 
 /** One actor for each customer, project and API key. */
-export const Account = contract("account", {
-  /** Of a project. Grants requests of a one-second window, by what is limited ("project" or a key's prefix). */
-  allotRates: ask(
-    Type.Object({ window: Type.Integer(), requests: Type.Record(Type.String(), RateRequest) }),
-    Type.Record(Type.String(), Type.Object({ granted: Type.Integer(), remaining: Type.Integer() })),
-  ),
-  /** Of an API key. Counts what a holder used of the monthly quotas, exactly once, and grants further units. */
-  lease: ask(LeaseRequest, LeaseReply),
-  /** Of any account. */
-  reserve: ask(ReserveRequest, ReserveReply),
-  /** Of any account. */
-  settle: ask(SettleRequest, Type.Object({ spent_micros: Micros })),
-  /** Of any account. */
-  allowances: ask(Type.Object({ month: Month }), AllowanceUse),
-});
+export const Account = contract(
+  "account",
+  {
+    /** Of a project. Grants requests of a one-second window, by what is limited ("project" or a key's prefix). */
+    allotRates: ask(
+      Type.Object({ window: Type.Integer(), requests: Type.Record(Type.String(), RateRequest) }),
+      Type.Record(Type.String(), Type.Object({ granted: Type.Integer(), remaining: Type.Integer() })),
+    ),
+    /** Of an API key. Counts what a holder used of the monthly quotas, exactly once, and grants further units. */
+    lease: ask(LeaseRequest, LeaseReply),
+    /** Of any account. */
+    reserve: ask(ReserveRequest, ReserveReply),
+    /** Of any account. */
+    settle: ask(SettleRequest, Type.Object({ spent_micros: Micros })),
+    /** Of any account. */
+    allowances: ask(Type.Object({ month: Month }), AllowanceUse),
+  },
+  {
+    /** The reminder: crossings wait to be announced. */
+    announce: tell(Type.Null()),
+    /** These crossings are announced; none of them where it failed. */
+    announced: tell(Type.Object({ crossings: Type.Array(Crossing) })),
+  },
+);
 
 const Allowance = Type.Object({
   used: Type.Integer(),
@@ -376,6 +396,20 @@ export function fromMicros(micros: number): string {
   const digits = String(micros).padStart(7, "0");
   return `${digits.slice(0, -6)}.${digits.slice(-6)}`;
 }
+
+const ONE_USD_MICROS = 1_000_000n;
+
+/** US dollars in a currency, both in millionths, rounded half up. */
+export const fromUsd = (usd_micros: number, per_usd_micros: number): number =>
+  Number((BigInt(usd_micros) * BigInt(per_usd_micros) + ONE_USD_MICROS / 2n) / ONE_USD_MICROS);
+
+/** The same, rounded up: what is left of a limit is never shown too high. */
+export const fromUsdUp = (usd_micros: number, per_usd_micros: number): number =>
+  Number((BigInt(usd_micros) * BigInt(per_usd_micros) + ONE_USD_MICROS - 1n) / ONE_USD_MICROS);
+
+/** A limit in US dollars: at most as much, so that what is spent of it never exceeds the limit. */
+export const limitInUsd = (limit_micros: number | null, per_usd_micros: number): number | null =>
+  limit_micros === null ? null : Number((BigInt(limit_micros) * ONE_USD_MICROS) / BigInt(per_usd_micros));
 
 /** "2026-11" */
 export const monthOf = (now_ms: number): string => new Date(now_ms).toISOString().slice(0, 7);

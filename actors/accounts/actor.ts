@@ -8,16 +8,18 @@ import { actor, type Turn } from "../../cluster/actor.ts";
 import {
   Account,
   type AllowanceUse,
+  type Crossing,
   type LeaseReply,
   monthOf,
   type ReserveReply,
   QUOTA_CATEGORIES,
   type ThresholdEvent,
 } from "../../schemas/accounts.ts";
+import type { AnnounceCrossings } from "./alerts.ts";
 import { allotRates, type Windows } from "./allocation.ts";
 import { type Budget, lapse, NOTHING_SPENT, reserve, reservedMicros, settle } from "./budget.ts";
 import { lapseHolders, lease, NOTHING_USED, type Quota, reservedUnits } from "./quota.ts";
-import { withCrossings } from "./thresholds.ts";
+import { newCrossings } from "./thresholds.ts";
 
 /** A few kilobytes, and never more than a few hundred: what grows has a bound where it is kept. */
 export interface AccountSnapshot {
@@ -26,7 +28,18 @@ export interface AccountSnapshot {
   readonly budget: Budget;
   /** By "2026-11": at most one for each allowance and threshold. */
   readonly events: Readonly<Record<string, readonly ThresholdEvent[]>>;
+  readonly unannounced: Unannounced;
 }
+
+/** Crossings that no webhook's delivery is stored for yet. */
+interface Unannounced {
+  /** At most one for each allowance, threshold and month. */
+  readonly crossings: readonly Crossing[];
+  /** When they are announced, or tried again; null: there are none. */
+  readonly next_ms: number | null;
+}
+
+const NONE: Unannounced = { crossings: [], next_ms: null };
 
 interface State {
   snapshot: AccountSnapshot;
@@ -36,16 +49,31 @@ interface State {
 
 /** This month, and the previous one for late reports and readers. */
 const MAX_MONTHS = 2;
+/** After an announcement that failed or was lost. */
+const ANNOUNCE_AGAIN_MS = 10_000;
+/** A crossing that could not be announced for this long is not announced any more. */
+const ANNOUNCE_TTL_MS = 3 * 24 * 3_600_000;
 type AccountTurn = Turn<State, typeof Account.own>;
 
-export const accountActor = () =>
+const WITHOUT_WEBHOOKS: AnnounceCrossings = async () => {};
+
+/** Without `announce` the account records crossings and no webhook hears of them. */
+export const accountActor = (announce: AnnounceCrossings = WITHOUT_WEBHOOKS) =>
   actor(Account)<State, AccountSnapshot>({
     persist: (state) => state.snapshot,
     activate: (snapshot) => ({
-      snapshot: { quotas: {}, budget: NOTHING_SPENT, events: {}, ...snapshot },
+      snapshot: {
+        quotas: {},
+        budget: NOTHING_SPENT,
+        events: {},
+        unannounced: NONE,
+        ...snapshot,
+      },
       windows: new Map(),
     }),
     passivate_after_ms: 10 * 60_000,
+    reminder: ({ unannounced: { next_ms } }) =>
+      next_ms === null ? null : { at_ms: next_ms, operation: "announce", message: null },
     on: {
       allotRates: (turn, { window, requests }) =>
         allotRates(turn.state.windows, window, requests, turn.now_ms),
@@ -59,10 +87,8 @@ export const accountActor = () =>
             ...turn.state.snapshot,
             quotas: newest({ ...quotas, [request.month]: quota }),
           };
-        for (const category of QUOTA_CATEGORIES) {
-          const counts = [before.settled[category], quota.settled[category]] as const;
-          recordCrossings(turn, request.month, category, request.limits[category], counts);
-        }
+        for (const category of QUOTA_CATEGORIES)
+          recordCrossings(turn, request.month, category, request.limits[category], quota.settled[category]);
         return reply;
       },
 
@@ -79,8 +105,7 @@ export const accountActor = () =>
         changeBudget(turn, budget);
         if (reservation) {
           const { month, limit_micros } = reservation;
-          const counts = [before.spent[month] ?? 0, budget.spent[month] ?? 0] as const;
-          recordCrossings(turn, month, "spend", limit_micros, counts);
+          recordCrossings(turn, month, "spend", limit_micros, budget.spent[month] ?? 0);
         }
         return { spent_micros: budget.spent[monthOf(turn.now_ms)] ?? 0 };
       },
@@ -93,6 +118,38 @@ export const accountActor = () =>
           settled: { ...quota.settled, spend_micros: budget.spent[month] ?? 0 },
           reserved: { ...reservedUnits(quota), spend_micros: reservedMicros(budget, month) },
           events: [...(turn.state.snapshot.events[month] ?? [])],
+        };
+      },
+
+      announce(turn) {
+        const { key, now_ms, state } = turn;
+        const crossings = state.snapshot.unannounced.crossings.filter(
+          ({ at_ms }) => now_ms - at_ms < ANNOUNCE_TTL_MS,
+        );
+        const isDone = crossings.length === 0;
+        const unannounced = isDone ? NONE : { crossings, next_ms: Math.ceil(now_ms + ANNOUNCE_AGAIN_MS) };
+        state.snapshot = { ...state.snapshot, unannounced };
+        if (isDone) return;
+        turn.pipeToSelf("announced", async (ask) => {
+          const isAnnounced = await announce(ask, key, crossings, Math.floor(now_ms)).then(
+            () => true,
+            () => false,
+          );
+          return { crossings: isAnnounced ? crossings : [] };
+        });
+      },
+
+      announced(turn, { crossings: announced }) {
+        const { snapshot } = turn.state;
+        const { unannounced } = snapshot;
+        const crossings = unannounced.crossings.filter(
+          (waiting) => !announced.some((crossing) => isSameCrossing(crossing, waiting)),
+        );
+        if (crossings.length === unannounced.crossings.length) return;
+        const { next_ms } = unannounced;
+        turn.state.snapshot = {
+          ...snapshot,
+          unannounced: crossings.length === 0 ? NONE : { crossings, next_ms },
         };
       },
     },
@@ -115,11 +172,22 @@ function recordCrossings(
   month: string,
   allowance: ThresholdEvent["allowance"],
   limit: number | null,
-  counts: readonly [previous: number, next: number],
+  used: number,
 ): void {
-  const { events } = turn.state.snapshot;
-  const before = events[month] ?? [];
-  const after = withCrossings(before, allowance, limit, counts, turn.now_ms);
-  if (after !== before)
-    turn.state.snapshot = { ...turn.state.snapshot, events: newest({ ...events, [month]: after }) };
+  const { snapshot } = turn.state;
+  const before = snapshot.events[month] ?? [];
+  const crossings = newCrossings(before, { allowance, limit, used, month }, turn.now_ms);
+  if (crossings.length === 0) return;
+  const events = crossings.map(({ threshold, at_ms }) => ({ allowance, threshold, at_ms }));
+  turn.state.snapshot = {
+    ...snapshot,
+    events: newest({ ...snapshot.events, [month]: [...before, ...events] }),
+    unannounced: {
+      crossings: [...snapshot.unannounced.crossings, ...crossings],
+      next_ms: Math.ceil(turn.now_ms),
+    },
+  };
 }
+
+const isSameCrossing = (a: Crossing, b: Crossing): boolean =>
+  a.month === b.month && a.allowance === b.allowance && a.threshold === b.threshold;

@@ -17,6 +17,7 @@ import {
   PROJECT_RATE_DEFAULT,
   type QuotaCategory,
 } from "../../schemas/accounts.ts";
+import { perUsdMicros } from "./exchange.ts";
 
 /** A mistake of the operator; the message is a sentence for them. */
 export class AccountError extends Error {
@@ -59,7 +60,8 @@ export async function findGrant(documents: Documents, key_sha256: string): Promi
   const project = (await documents.get("projects", key.project))?.value as Project | undefined;
   const customer =
     project && ((await documents.get("customers", project.customer))?.value as Customer | undefined);
-  return project && customer ? { key, project, customer } : null;
+  if (!project || !customer) return null;
+  return { key, project, customer, per_usd_micros: await perUsdMicros(documents, customer.currency) };
 }
 
 export async function createCustomer(

@@ -4,9 +4,10 @@
  * limit takes effect at once.
  */
 import type { Documents } from "../../cluster/ports/documents.ts";
-import { accountKey, type Customer, type Key, type Project } from "../../schemas/accounts.ts";
+import { accountKey, type Customer, type Key, limitInUsd, type Project } from "../../schemas/accounts.ts";
+import { perUsdMicros } from "./exchange.ts";
 
-/** One account that money is reserved from, with what it may spend in a month; null: no limit. */
+/** One account that money is reserved from, with what it may spend in a month in US dollars; null: no limit. */
 export interface SpendLimit {
   readonly account: string;
   readonly limit_micros: number | null;
@@ -38,9 +39,18 @@ export async function findPayer(
   ]);
   const customer = project && (await read<Customer>("customers", project.customer));
   if (!project || !customer) return null;
-  return { key, project, customer, spend_limits: spendLimits(key, project, customer) };
+  const limits = spendLimits(key, project, customer);
+  if (limits.every(({ limit_micros }) => limit_micros === null))
+    return { key, project, customer, spend_limits: limits };
+  const rate = await perUsdMicros(documents, customer.currency);
+  const spend_limits = limits.map(({ account, limit_micros }) => ({
+    account,
+    limit_micros: limitInUsd(limit_micros, rate),
+  }));
+  return { key, project, customer, spend_limits };
 }
 
+/** In the customer's currency. */
 const spendLimits = (key: Key | null, project: Project, customer: Customer): SpendLimit[] => [
   ...(key
     ? [

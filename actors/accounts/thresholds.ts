@@ -1,24 +1,27 @@
 /** Which thresholds of an allowance an account has crossed. Pure functions. */
-import { THRESHOLDS, type ThresholdEvent } from "../../schemas/accounts.ts";
+import { type Crossing, THRESHOLDS, type ThresholdEvent } from "../../schemas/accounts.ts";
 
-/** The thresholds, in percent of the limit, that usage crosses between `previous` and `next`. */
-export function crossings(limit: number | null, previous: number, next: number): readonly number[] {
-  if (limit === null || limit <= 0) return [];
-  return THRESHOLDS.filter((share) => previous * 100 < limit * share && next * 100 >= limit * share);
-}
+/** The thresholds, in percent of the limit, that `used` has reached. */
+export const reached = (limit: number | null, used: number): readonly number[] =>
+  limit === null || limit <= 0 ? [] : THRESHOLDS.filter((share) => used * 100 >= limit * share);
 
-/** The events so far and those between two counts. A threshold is crossed once, also after the limit was raised. */
-export function withCrossings(
+/**
+ * The crossings that the events so far do not have. A threshold is crossed once a month, also after the limit was raised;
+ * after the limit was lowered it is crossed by the next request.
+ */
+export function newCrossings(
   events: readonly ThresholdEvent[],
-  allowance: ThresholdEvent["allowance"],
-  limit: number | null,
-  [previous, next]: readonly [previous: number, next: number],
+  {
+    allowance,
+    limit,
+    used,
+    month,
+  }: Pick<Crossing, "allowance" | "used" | "month"> & { readonly limit: number | null },
   now_ms: number,
-): readonly ThresholdEvent[] {
-  const crossed = crossings(limit, previous, next).filter(
-    (threshold) => !events.some((event) => event.allowance === allowance && event.threshold === threshold),
-  );
-  return crossed.length === 0
-    ? events
-    : [...events, ...crossed.map((threshold) => ({ allowance, threshold, at_ms: now_ms }))];
+): readonly Crossing[] {
+  return reached(limit, used)
+    .filter(
+      (threshold) => !events.some((event) => event.allowance === allowance && event.threshold === threshold),
+    )
+    .map((threshold) => ({ allowance, threshold, at_ms: Math.floor(now_ms), month, used, limit: limit! }));
 }

@@ -6,11 +6,11 @@ import type { ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { CompanyWatch } from "../../schemas/companies.ts";
+import { DELIVERY_TTL_MS } from "../callbacks/delivery-schedule.ts";
 import type { StoredChange } from "./feed/changes.ts";
 import {
   COMPANY_DELIVERIES,
   COMPANY_WATCHES,
-  DELIVERY_TTL_MS,
   deliveryKey,
   newDelivery,
   rangeOf,

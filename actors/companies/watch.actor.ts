@@ -9,17 +9,15 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import { CompanyWatch } from "../../schemas/companies.ts";
+import { afterAttempt, beginDelivery, DELIVERY_TTL_MS } from "../callbacks/delivery-schedule.ts";
 import { postJson, type PostDeps } from "../callbacks/post-json.ts";
 import { signatureHeaders } from "../callbacks/webhook-signature.ts";
 import type { Cursors } from "./cursor.ts";
 import { changeId } from "./feed/changes.ts";
 import { overwrite } from "./stored-company.ts";
 import {
-  afterAttempt,
-  beginDelivery,
   COMPANY_DELIVERIES,
   COMPANY_WATCHES,
-  DELIVERY_TTL_MS,
   deliveryKey,
   firstOfEach,
   rangeOf,

@@ -1,7 +1,8 @@
 /**
- * Watches and their deliveries: the records, and the rules of when a delivery is tried again. Pure. A delivery is tried eight
- * times within 24 hours; deliveries about one company go out one after the other.
+ * Watches and their deliveries: the records, and which delivery comes next. Pure. Deliveries about one company go out one after
+ * the other; when one is tried again says actors/callbacks/delivery-schedule.ts.
  */
+import type { ScheduledDelivery } from "../callbacks/delivery-schedule.ts";
 import type { StoredChange } from "./feed/changes.ts";
 
 /** By id. */
@@ -24,15 +25,12 @@ export interface StoredWatch {
   readonly is_off: boolean;
 }
 
-export interface StoredDelivery {
+export interface StoredDelivery extends ScheduledDelivery {
   readonly watch_id: string;
   readonly seq: number;
   /** The watched company: after a merge the one that the watch was made for, too, leads to its survivor. */
   readonly company_id: string;
   readonly fields: readonly string[];
-  readonly created_ms: number;
-  readonly attempts: number;
-  readonly next_ms: number;
 }
 
 export const watchedKey = (company_id: string, watch_id: string): string => `${company_id} ${watch_id}`;
@@ -43,26 +41,6 @@ export const rangeOf = (id: string): { readonly from: string; readonly to: strin
   from: `${id} `,
   to: `${id}!`,
 });
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-/** After the first attempt, from then on. */
-const ATTEMPTS_AT_MS = [
-  0,
-  5_000,
-  5 * MINUTE_MS,
-  30 * MINUTE_MS,
-  2 * HOUR_MS,
-  5 * HOUR_MS,
-  12 * HOUR_MS,
-  24 * HOUR_MS,
-] as const;
-export const MAX_DELIVERY_ATTEMPTS = ATTEMPTS_AT_MS.length;
-const JITTER = 0.2;
-/** An attempt whose outcome is not recorded after this long was lost with its process. */
-export const ATTEMPT_TTL_MS = 30_000;
-/** A delivery that is older than this is removed, whatever its attempts. */
-export const DELIVERY_TTL_MS = 3 * 24 * HOUR_MS;
 
 export const newDelivery = (
   change: StoredChange,
@@ -78,34 +56,6 @@ export const newDelivery = (
   attempts: 0,
   next_ms: now_ms,
 });
-
-/** What is stored before an attempt is made: a crash costs the attempt and never makes a ninth. */
-export const beginDelivery = (delivery: StoredDelivery, now_ms: number): StoredDelivery => ({
-  ...delivery,
-  attempts: delivery.attempts + 1,
-  next_ms: now_ms + ATTEMPT_TTL_MS,
-});
-
-export type AfterAttempt =
-  | { readonly kind: "over"; readonly switchesOff: boolean }
-  | { readonly kind: "again"; readonly delivery: StoredDelivery };
-
-/** `delivery` is as `beginDelivery` made it; `random` in [0, 1). */
-export function afterAttempt(
-  delivery: StoredDelivery,
-  { status, retry_after_s }: { readonly status: string; readonly retry_after_s: number | null },
-  now_ms: number,
-  random: number,
-): AfterAttempt {
-  if (status.startsWith("delivered_")) return { kind: "over", switchesOff: false };
-  if (status === "http_410") return { kind: "over", switchesOff: true };
-  if (status === "blocked_destination" || delivery.attempts >= MAX_DELIVERY_ATTEMPTS)
-    return { kind: "over", switchesOff: false };
-  const pause_ms = ATTEMPTS_AT_MS[delivery.attempts]! - ATTEMPTS_AT_MS[delivery.attempts - 1]!;
-  const jittered_ms = pause_ms * (1 + JITTER * random);
-  const next_ms = now_ms + Math.max(jittered_ms, (retry_after_s ?? 0) * 1_000);
-  return { kind: "again", delivery: { ...delivery, next_ms: Math.ceil(next_ms) } };
-}
 
 /** The oldest delivery of each company: the others wait for it. */
 export function firstOfEach(deliveries: readonly StoredDelivery[]): readonly StoredDelivery[] {

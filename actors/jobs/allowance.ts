@@ -37,7 +37,7 @@ export function permission(services: JobServices, turn: JobTurn): Permission {
         const payer = await services.findPayer(spec.project, spec.key_prefix);
         const key = payer?.key ?? null;
         const account = accountKey(spec.customer, spec.project, spec.key_prefix);
-        const cap = key?.spend_cap_micros ?? null;
+        const cap = payer?.spend_limits.find((limit) => limit.account === account)?.limit_micros ?? null;
         const month = { month: monthOf(services.clock.now()) };
         const spent =
           cap === null ? 0 : (await ask(Account, account, "allowances", month)).settled.spend_micros;

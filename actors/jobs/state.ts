@@ -41,8 +41,10 @@ export interface JobServices {
     project: string,
     prefix: string,
   ) => Promise<{
-    readonly key: Pick<Key, "status" | "quotas" | "spend_cap_micros"> | null;
+    readonly key: Pick<Key, "status" | "quotas"> | null;
     readonly customer: Pick<Customer, "status">;
+    /** In US dollars; null: no limit. */
+    readonly spend_limits: readonly { readonly account: string; readonly limit_micros: number | null }[];
   } | null>;
   /** For callbacks. */
   readonly egress: Egress;

@@ -96,6 +96,11 @@ export const METRICS = {
     help: "Consecutive pauses that a company source asked for; 0: none",
     labels: ["source"],
   },
+  trawl_alert_deliveries_total: {
+    kind: "counter",
+    help: "Attempts to deliver usage alerts, by outcome: delivered, http, error, blocked",
+    labels: ["outcome"],
+  },
   trawl_company_deliveries_total: {
     kind: "counter",
     help: "Attempts to deliver a change of a company, by outcome: delivered, http, error, blocked",

@@ -1,5 +1,6 @@
 /** trawl customer create, list, budget, suspend, activate: changes the document store; a running service follows within 5 seconds. */
 import { Command, Option } from "commander";
+import { readRate } from "../../actors/accounts/exchange.ts";
 import {
   createCustomer,
   listCustomers,
@@ -39,9 +40,18 @@ export function customerCommand(context: Context): Command {
         .default("USD"),
     )
     .action(async (name: string, { external, currency, json }: CreateOptions) => {
-      const created = await withDocuments(context, (documents) =>
-        createCustomer(documents, { name, external: external ?? false, currency }, context.now()),
-      );
+      const { created, rate } = await withDocuments(context, async (documents) => ({
+        created: await createCustomer(
+          documents,
+          { name, external: external ?? false, currency },
+          context.now(),
+        ),
+        rate: await readRate(documents, currency),
+      }));
+      if (rate === null)
+        context.err(
+          `There is no rate of ${currency}: its amounts count as US dollars until trawl rate set ${currency} 0.9`,
+        );
       if (json) return context.out(JSON.stringify(created));
       return context.err(`Customer "${name}" is created.`);
     });

@@ -2,13 +2,19 @@
 import { describe, expect, test } from "vitest";
 import { type AccountSnapshot, accountActor } from "../../actors/accounts/actor.ts";
 import { lease, MAX_HOLDERS, NOTHING_USED, type Quota } from "../../actors/accounts/quota.ts";
-import { crossings } from "../../actors/accounts/thresholds.ts";
+import { newCrossings } from "../../actors/accounts/thresholds.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import { Account, accountKey, type Counts, type LeaseRequest } from "../../schemas/accounts.ts";
+import {
+  Account,
+  accountKey,
+  type Counts,
+  type LeaseRequest,
+  type ThresholdEvent,
+} from "../../schemas/accounts.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const MONTH = { month: "2026-11" };
@@ -64,17 +70,22 @@ describe("a crossed threshold", () => {
   });
 
   test.each([
-    [null, 0, 99, []],
-    [0, 0, 1, []],
-    [10, 0, 4, []],
-    [10, 4, 5, [50]],
-    [10, 5, 7, []],
-    [10, 0, 10, [50, 80, 100]],
-    [10, 10, 20, []],
-    [3, 0, 2, [50]],
-    [1, 0, 1, [50, 80, 100]],
-  ])("of a limit of %s from %i to %i: %j", (limit, before, after, shares) => {
-    expect(crossings(limit, before, after)).toEqual(shares);
+    [null, 99, []],
+    [0, 1, []],
+    [10, 4, []],
+    [10, 5, [50]],
+    [10, 7, [50]],
+    [10, 10, [50, 80, 100]],
+    [3, 2, [50]],
+    [1, 1, [50, 80, 100]],
+  ])("with %s as its limit and %i used: %j", (limit, used, shares) => {
+    const crossed = (events: readonly ThresholdEvent[]) =>
+      newCrossings(events, { allowance: "fetch", limit, used, ...MONTH }, NOW_MS).map(
+        ({ threshold }) => threshold,
+      );
+    expect(crossed([])).toEqual(shares);
+    const event = { allowance: "fetch", threshold: 50, at_ms: 0 } as const;
+    expect(crossed([event])).toEqual(shares.filter((share) => share !== 50));
   });
 });
 
@@ -85,6 +96,11 @@ const BOUNDS: Record<
 > = {
   "months of quotas": { of: "quotas", most: 2, at_it: "the oldest month is forgotten" },
   "months of events": { of: "events", most: 2, at_it: "the oldest month is forgotten" },
+  "crossings to announce, and when": {
+    of: "unannounced",
+    most: 2,
+    at_it: "each allowance, threshold and month is there once",
+  },
   "reservations, lapsed ones and months of spend": {
     of: "budget",
     most: 3,

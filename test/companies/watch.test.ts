@@ -3,10 +3,9 @@ import { newWebhookSecret, signatureHeaders } from "../../actors/callbacks/webho
 import {
   afterAttempt,
   beginDelivery,
-  firstOfEach,
   MAX_DELIVERY_ATTEMPTS,
-  type StoredDelivery,
-} from "../../actors/companies/watch.ts";
+} from "../../actors/callbacks/delivery-schedule.ts";
+import { firstOfEach, type StoredDelivery } from "../../actors/companies/watch.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 22);
 const delivery: StoredDelivery = {

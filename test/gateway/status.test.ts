@@ -104,6 +104,8 @@ describe("/openapi.json", () => {
     const { call } = await gatewayHarness();
     expect(operations((await call("GET", "/openapi.json")).json)).toEqual([
       "changelog GET /changelog",
+      "createAlert POST /v1/alerts key",
+      "deleteAlert DELETE /v1/alerts/{alert_id} key",
       "docs GET /docs",
       "fetch POST /v1/fetch key",
       "getAccount GET /v1/account key",
@@ -112,6 +114,7 @@ describe("/openapi.json", () => {
       "headBody HEAD /v1/bodies/{sha256} key",
       "health GET /health",
       "home GET /",
+      "listAlerts GET /v1/alerts key",
       "listKeys GET /v1/keys key",
       "metrics GET /metrics",
       "openapi GET /openapi.json",

@@ -1,10 +1,9 @@
 /** A gateway without a socket: real accounts, real metering, memory stores, a virtual clock. */
-import { usageTotalsActor } from "../../actors/accounts/usage-totals.actor.ts";
 import { openAccounts } from "../../actors/accounts/feature/open.ts";
-import { accountActor } from "../../actors/accounts/actor.ts";
 import { createKey, findGrant, type KeyOptions, prepareAccounts } from "../../actors/accounts/keys.ts";
 import { findPayer } from "../../actors/accounts/payer.ts";
 import { spending, type SpendingFor } from "../../actors/accounts/spend.ts";
+import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { type VirtualClock, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
@@ -82,6 +81,8 @@ interface HarnessOptions {
   readonly actors?: (context: Omit<HarnessContext, "ask">) => readonly Actor[];
   readonly documents?: Documents;
   readonly blobs?: Blobs;
+  /** What webhooks are delivered to. */
+  readonly web?: FakeWeb;
 }
 
 export async function gatewayHarness(options: HarnessOptions = {}) {
@@ -92,11 +93,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
   const telemetry = silentTelemetry();
   const { metrics, log } = telemetry;
   const context = { documents, blobs, clock, random, metrics, log };
-  const { ask } = embedded(
-    [accountActor(), usageTotalsActor(context), ...(options.actors?.(context) ?? [])],
-    context,
-  );
-  const { key: first } = await prepareAccounts(documents, null, clock.now());
+  const ask: ActorClient = (...named) => cluster.ask(...named);
   const quotas = keyQuotas({ ask, clock, log, gateway: "g1" });
   const gathering = openLedger({ documents, ask, clock, log, writer: () => "g1" });
   // The clock stands still: rows do not gather.
@@ -109,7 +106,10 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     },
   };
   const usageMetering = metering({ ask, clock, quotas, ledger });
-  const accounts = openAccounts({ documents, ask, clock, log, ledger });
+  const egress = fakeEgress(options.web ?? {}, clock);
+  const accounts = openAccounts({ ...context, ask, ledger, egress });
+  const cluster = embedded([...(accounts.actors ?? []), ...(options.actors?.(context) ?? [])], context);
+  const { key: first } = await prepareAccounts(documents, null, clock.now());
   const identify = authenticator({
     find: (sha256) => findGrant(documents, sha256),
     metering: usageMetering,
@@ -189,6 +189,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     blobs,
     telemetry,
     ask,
+    egress,
     ledger,
     first: first!,
     key: async (key: Partial<KeyOptions> = {}) =>

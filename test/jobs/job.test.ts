@@ -220,9 +220,9 @@ describe("a key", () => {
       key: {
         status: more.status ?? "active",
         quotas: { search: null, fetch },
-        spend_cap_micros: null,
       },
       customer: { status: more.suspended ? "suspended" : "active" },
+      spend_limits: [],
     }) as const;
 
   test("with a quota runs that many items; the others end with key_quota_exhausted, and units are left nowhere", async () => {

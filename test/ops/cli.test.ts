@@ -145,7 +145,14 @@ describe("accounts", () => {
 
   test("are changed and listed; what is not named stays, and none takes a limit away", async () => {
     const { run } = shell();
-    expect((await run("customer", "create", "acme", "--external", "--currency", "CHF")).code).toBe(0);
+    const created = await run("customer", "create", "acme", "--external", "--currency", "CHF");
+    expect([created.code, created.err]).toEqual([0, expect.stringContaining("no rate of CHF")]);
+    expect((await run("rate", "set", "CHF", "0.88")).err).toContain("0.880000 CHF");
+    expect((await run("rate", "set", "CHF", "0")).err).toContain("Not a rate");
+    expect(JSON.parse((await run("rate", "list", "--json")).out)).toMatchObject([
+      { currency: "CHF", per_usd_micros: 880_000 },
+    ]);
+    expect((await run("alert", "list", "acme", "--json")).out).toBe("[]");
     expect((await run("customer", "budget", "acme", "100")).err).toContain("100.000000");
     expect(JSON.parse((await run("customer", "list", "--json")).out)).toMatchObject([
       { name: "acme", external: true, currency: "CHF", budget_micros: 100_000_000 },

@@ -42,8 +42,9 @@ const HOOK = "http://receiver.example/hook";
 /** The key has a quota that all items together fit into, so that each item takes a unit of it. */
 const QUOTA = JOBS.length * ITEMS;
 const PAYER = {
-  key: { status: "active", quotas: { search: null, fetch: QUOTA }, spend_cap_micros: null },
+  key: { status: "active", quotas: { search: null, fetch: QUOTA } },
   customer: { status: "active" },
+  spend_limits: [],
 } as const;
 
 interface Member {

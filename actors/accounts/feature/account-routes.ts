@@ -8,6 +8,7 @@ import {
   Account,
   AccountKeys,
   fromMicros,
+  fromUsdUp,
   type Key,
   monthEnds,
   monthOf,
@@ -35,7 +36,9 @@ const adminOnly = ({ caller }: { readonly caller: Caller }) =>
   caller.grant.key.role === "account_admin" ? null : ADMIN_ONLY;
 
 export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesDeps): readonly Route[] {
-  async function accountOf({ grant: { customer, project } }: Caller): Promise<AccountSummary> {
+  async function accountOf({
+    grant: { customer, project, per_usd_micros },
+  }: Caller): Promise<AccountSummary> {
     const now_ms = clock.now();
     const month = monthOf(now_ms);
     await refresh(customer.name);
@@ -51,6 +54,7 @@ export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesD
     const began_ms = Date.parse(`${month}-01`);
     const part = Math.max(now_ms - began_ms, 1) / (monthEnds(now_ms) - began_ms);
     const { budget_micros, external } = customer;
+    const taken_usd_micros = use.settled.spend_micros + use.reserved.spend_micros;
     return {
       customer: {
         name: customer.name,
@@ -69,7 +73,7 @@ export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesD
         remaining:
           budget_micros === null || external
             ? null
-            : fromMicros(Math.max(0, budget_micros - use.settled.spend_micros - use.reserved.spend_micros)),
+            : fromMicros(Math.max(0, budget_micros - fromUsdUp(taken_usd_micros, per_usd_micros))),
         projects: projects.slice(0, MAX_PROJECTS).map(({ name, rate_limit_rps, budget_micros: budget }) => ({
           name,
           rate_limit_rps,

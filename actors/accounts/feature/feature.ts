@@ -4,7 +4,10 @@ import { feature } from "../../../ops/feature.ts";
 export const accountsFeature = feature({
   name: "accounts",
   settings: {},
-  collections: { expiring: ["ledger", "usage_days", "usage_key_days", "usage_key_months"], rebuildable: [] },
+  collections: {
+    expiring: ["ledger", "usage_days", "usage_key_days", "usage_key_months", "alert_deliveries"],
+    rebuildable: [],
+  },
   async open(context) {
     const { openAccounts } = await import("./open.ts");
     return openAccounts(context);

@@ -2,26 +2,37 @@
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { Quota } from "../../../schemas/accounts.ts";
 import { RequestList, UsageReport, UsageTotals } from "../../../schemas/ledger.ts";
+import { AlertBody, AlertHook } from "../../../schemas/alerts.ts";
 import { accountActor } from "../actor.ts";
+import { alertsActor } from "../alerts.actor.ts";
+import { announceCrossings } from "../alerts.ts";
 import { usageTotalsActor } from "../usage-totals.actor.ts";
 import { accountRoutes } from "./account-routes.ts";
+import { alertRoutes } from "./alert-routes.ts";
 import { quotaRoute } from "./quota-route.ts";
 import { usageRoutes } from "./usage-routes.ts";
 
 const REFRESH_WAIT_MS = 10_000;
 
-type AccountsContext = Pick<FeatureContext, "documents" | "ask" | "clock" | "log" | "ledger">;
+type AccountsContext = Pick<
+  FeatureContext,
+  "documents" | "ask" | "clock" | "log" | "metrics" | "egress" | "random" | "ledger"
+>;
 
 export function openAccounts(context: AccountsContext): OpenFeature {
-  const { documents, ask, ledger, log } = context;
+  const { documents, ask, ledger, log, random } = context;
   const refresh = async (customer: string): Promise<void> => {
     await ledger.flush(customer);
     await ask(UsageTotals, customer, "refresh", null, { timeout_ms: REFRESH_WAIT_MS });
   };
   const deps = { ...context, refresh };
   return {
-    actors: [accountActor(), usageTotalsActor({ documents, log })],
-    routes: [quotaRoute(deps), ...usageRoutes(deps), ...accountRoutes(deps)],
-    named_schemas: { Quota, UsageReport, RequestList },
+    actors: [
+      accountActor(announceCrossings(documents)),
+      usageTotalsActor({ documents, log }),
+      alertsActor({ ...context, random: () => random.next() }),
+    ],
+    routes: [quotaRoute(deps), ...usageRoutes(deps), ...accountRoutes(deps), ...alertRoutes(deps)],
+    named_schemas: { Quota, UsageReport, RequestList, AlertBody, AlertHook },
   };
 }

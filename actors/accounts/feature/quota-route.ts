@@ -12,6 +12,8 @@ import {
   accountKey,
   type AllowanceUse,
   fromMicros,
+  fromUsd,
+  fromUsdUp,
   type Grant,
   type Key,
   monthEnds,
@@ -46,7 +48,7 @@ export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): 
   const allowancesOf = (account: string, month: string): Promise<AllowanceUse> =>
     ask(Account, account, "allowances", { month }, { timeout_ms: WAIT_MS });
 
-  async function quotaOf({ key, project, customer }: Grant): Promise<Quota> {
+  async function quotaOf({ key, project, customer, per_usd_micros }: Grant): Promise<Quota> {
     const now_ms = clock.now();
     const month = monthOf(now_ms);
     const isAdmin = key.role === "account_admin";
@@ -60,7 +62,8 @@ export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): 
     const active = keys.filter(({ status }) => status === "active");
     const own = isAdmin ? null : { project: project.name, prefix: key.prefix };
     const cells = await readMonth(documents, customer.name, month, own);
-    const money: Money = { external: customer.external, currency: customer.currency };
+    const { external, currency } = customer;
+    const money: Money = { external, currency, per_usd_micros };
 
     const events: Quota["events"] = [];
     const limits = new Map<string, AllowanceUse>();
@@ -162,6 +165,7 @@ function usedOf(cells: readonly UsageCell[]): Used {
 
 interface Money {
   readonly external: boolean;
+  readonly per_usd_micros: number;
   readonly currency: Quota["project"]["spend"]["currency"];
 }
 
@@ -189,15 +193,18 @@ const allowance = (used: number, limit: number | null, taken: number | null = nu
   remaining: limit === null ? null : Math.max(0, limit - (taken ?? used)),
 });
 
-/** Only the operator's own customers see what providers cost, by subtraction neither. */
+/** Amounts used are in US dollars. Only the operator's own customers see what providers cost, by subtraction neither. */
 const spend = (
   used: number,
   limit: number | null,
-  { external, currency }: Money,
+  { external, currency, per_usd_micros }: Money,
   taken: number | null = null,
 ) => ({
-  used: external ? null : fromMicros(used),
+  used: external ? null : fromMicros(fromUsd(used, per_usd_micros)),
   limit: limit === null ? null : fromMicros(limit),
-  remaining: limit === null || external ? null : fromMicros(Math.max(0, limit - (taken ?? used))),
+  remaining:
+    limit === null || external
+      ? null
+      : fromMicros(Math.max(0, limit - fromUsdUp(taken ?? used, per_usd_micros))),
   currency,
 });

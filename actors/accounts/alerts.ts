@@ -1,0 +1,220 @@
+/**
+ * Usage alerts as documents: webhooks by customer, and one delivery for each webhook and crossed threshold. A delivery's key is
+ * made of what was crossed, and its document outlives the month, so a crossing that is announced twice is delivered once.
+ */
+import { hash } from "node:crypto";
+import type { ActorClient } from "../../cluster/actor.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import {
+  accountKey,
+  type Crossing,
+  type Customer,
+  fromMicros,
+  fromUsd,
+  type Key,
+  monthEnds,
+  type Project,
+} from "../../schemas/accounts.ts";
+import { type AlertHook, type AlertScope, UsageAlerts } from "../../schemas/alerts.ts";
+import type { ScheduledDelivery } from "../callbacks/delivery-schedule.ts";
+import { perUsdMicros } from "./exchange.ts";
+
+/** By `<customer> <number>`, tagged with the customer. */
+export const ALERT_HOOKS = "alert_hooks";
+/** By `<customer> <event> <hook>`; tagged with the customer until the delivery is over. */
+export const ALERT_DELIVERIES = "alert_deliveries";
+/** The number of the newest hook of a customer, which is never given again. */
+const ALERT_NUMBERS = "alert_numbers";
+
+export const MAX_ALERT_HOOKS = 200;
+/** Longer than a month, so that the same crossing is not delivered again. */
+const DELIVERY_RECORD_MS = 70 * 24 * 3_600_000;
+const MAX_ATTEMPTS = 20;
+
+export interface StoredHook {
+  readonly id: number;
+  readonly customer: string;
+  readonly url: string;
+  readonly scope: AlertScope;
+  /** The account it is about. */
+  readonly account: string;
+  readonly key: string | null;
+  readonly project: string | null;
+  readonly thresholds: readonly number[];
+  readonly secret: string;
+  readonly created_ms: number;
+  readonly last_delivery_ms: number | null;
+  readonly last_status: string | null;
+}
+
+export interface StoredAlert extends ScheduledDelivery {
+  readonly event_id: string;
+  readonly hook_id: number;
+  /** JSON, as it is signed and sent. */
+  readonly body: string;
+  /** Of the last attempt; null: none was made. */
+  readonly status: string | null;
+  readonly is_over: boolean;
+}
+
+export const hookKey = (customer: string, id: number): string => `${customer} ${String(id).padStart(9, "0")}`;
+export const alertKey = (customer: string, { event_id, hook_id }: StoredAlert): string =>
+  `${customer} ${event_id} ${hook_id}`;
+/** Until the delivery is over. */
+export const openAlerts = (customer: string): string => `open ${customer}`;
+export const alertOptions = (customer: string, { created_ms, is_over }: StoredAlert) => ({
+  expires_at_ms: created_ms + DELIVERY_RECORD_MS,
+  ...(!is_over && { tag: openAlerts(customer) }),
+});
+
+export async function listHooks(documents: Documents, customer: string): Promise<readonly StoredHook[]> {
+  const stored = await documents.list(ALERT_HOOKS, { tag: customer, limit: MAX_ALERT_HOOKS });
+  return stored.map(({ value }) => value as StoredHook);
+}
+
+/** Stores a webhook under the customer's next number. Null: it has too many already. Throws Fault. */
+export async function addHook(
+  documents: Documents,
+  hook: Omit<StoredHook, "id" | "last_delivery_ms" | "last_status">,
+): Promise<StoredHook | null> {
+  if ((await listHooks(documents, hook.customer)).length >= MAX_ALERT_HOOKS) return null;
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+    const newest = await documents.get(ALERT_NUMBERS, hook.customer);
+    const id = ((newest?.value as { readonly id: number } | undefined)?.id ?? 0) + 1;
+    if (!(await documents.put(ALERT_NUMBERS, hook.customer, { id }, newest?.version ?? 0))) continue;
+    const stored: StoredHook = { ...hook, id, last_delivery_ms: null, last_status: null };
+    await documents.put(ALERT_HOOKS, hookKey(hook.customer, id), stored, 0, { tag: hook.customer });
+    return stored;
+  }
+  return null;
+}
+
+/** Changes a hook that still exists. Throws Fault. */
+export async function changeHook(
+  documents: Documents,
+  customer: string,
+  id: number,
+  change: (hook: StoredHook) => StoredHook | null,
+): Promise<boolean> {
+  const key = hookKey(customer, id);
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+    const stored = await documents.get(ALERT_HOOKS, key);
+    if (!stored) return false;
+    const next = change(stored.value as StoredHook);
+    const isDone =
+      next === null
+        ? await documents.remove(ALERT_HOOKS, key, stored.version)
+        : await documents.put(ALERT_HOOKS, key, next, stored.version, { tag: customer });
+    if (isDone) return true;
+  }
+  return false;
+}
+
+const iso = (at_ms: number): string => new Date(at_ms).toISOString();
+
+export const hookView = (hook: StoredHook): AlertHook => ({
+  id: hook.id,
+  url: hook.url,
+  scope: hook.scope,
+  key: hook.key,
+  project: hook.project,
+  thresholds: [...hook.thresholds],
+  created_at: iso(hook.created_ms),
+  last_delivery_at: hook.last_delivery_ms === null ? null : iso(hook.last_delivery_ms),
+  last_status: hook.last_status,
+});
+
+/** Announces what an account crossed. Throws Fault; then it is announced again. */
+export type AnnounceCrossings = (
+  ask: ActorClient,
+  account: string,
+  crossings: readonly Crossing[],
+  now_ms: number,
+) => Promise<void>;
+
+/** Stores a delivery for each webhook that wants to hear of a crossing, and wakes the customer's deliveries. */
+export const announceCrossings =
+  (documents: Documents): AnnounceCrossings =>
+  async (ask, account, crossings, now_ms) => {
+    const customer = account.split(" ")[0]!;
+    const hooks = (await listHooks(documents, customer)).filter((hook) => hook.account === account);
+    if (hooks.length === 0) return;
+    for (const crossing of crossings) {
+      const { month, allowance, threshold } = crossing;
+      const wanting = hooks.filter(({ thresholds }) => thresholds.includes(threshold));
+      if (wanting.length === 0) continue;
+      const event_id = `evt_${hash("sha256", [account, month, allowance, threshold].join(" ")).slice(0, 26)}`;
+      const body = JSON.stringify(await bodyOf(documents, account, event_id, crossing));
+      for (const { id: hook_id } of wanting) {
+        const alert: StoredAlert = {
+          event_id,
+          hook_id,
+          body,
+          created_ms: now_ms,
+          attempts: 0,
+          next_ms: now_ms,
+          status: null,
+          is_over: false,
+        };
+        await documents.put(
+          ALERT_DELIVERIES,
+          alertKey(customer, alert),
+          alert,
+          0,
+          alertOptions(customer, alert),
+        );
+      }
+    }
+    await ask(UsageAlerts, customer, "deliver", null);
+  };
+
+/** What a webhook gets. `used` is null where it would tell an external customer what providers cost. */
+async function bodyOf(documents: Documents, account: string, id: string, crossing: Crossing) {
+  const { month, allowance, threshold, at_ms, used, limit } = crossing;
+  const [customer_name, project_name, prefix] = account.split(" ");
+  const isMoney = allowance === "spend";
+  const customer = (await documents.get("customers", customer_name!))?.value as Customer | undefined;
+  const { external = false, currency = "USD" } = customer ?? {};
+  const rate = isMoney ? await perUsdMicros(documents, currency) : 0;
+  return {
+    id,
+    type: "usage.threshold",
+    created_at: iso(at_ms),
+    scope: prefix !== undefined ? "key" : project_name !== undefined ? "project" : "customer",
+    key: prefix ?? null,
+    project: project_name ?? null,
+    threshold,
+    period: month,
+    used: isMoney ? (external ? null : fromMicros(fromUsd(used, rate))) : used,
+    limit: isMoney ? fromMicros((await capOf(documents, account, customer)) ?? fromUsd(limit, rate)) : limit,
+    unit: isMoney ? currency : `${allowance}_requests`,
+    resets_at: iso(monthEnds(Date.parse(`${month}-01T00:00:00Z`))),
+  };
+}
+
+/** The account's limit as the operator set it, in the customer's currency. */
+async function capOf(
+  documents: Documents,
+  account: string,
+  customer: Customer | undefined,
+): Promise<number | null> {
+  const [, project, prefix] = account.split(" ");
+  if (prefix !== undefined) {
+    const named = (await documents.get("names", `prefix ${prefix}`))?.value as
+      | { readonly key_sha256: string }
+      | undefined;
+    const key = named && ((await documents.get("keys", named.key_sha256))?.value as Key | undefined);
+    return key?.spend_cap_micros ?? null;
+  }
+  if (project !== undefined)
+    return ((await documents.get("projects", project))?.value as Project | undefined)?.budget_micros ?? null;
+  return customer?.budget_micros ?? null;
+}
+
+/** The account that a webhook is about. */
+export const accountOf = (customer: string, scope: AlertScope, project: string, prefix: string): string =>
+  scope === "customer"
+    ? accountKey(customer)
+    : scope === "project"
+      ? accountKey(customer, project)
+      : accountKey(customer, project, prefix);

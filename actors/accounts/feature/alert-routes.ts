@@ -1,0 +1,132 @@
+/** /v1/alerts: the webhooks that are told of usage. A standard key sees those of itself, an admin key its whole customer's. */
+import { Type } from "typebox";
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { Documents } from "../../../cluster/ports/documents.ts";
+import { ADMIN_ONLY, invalid, json } from "../../../gateway/http-errors.ts";
+import type { Reply } from "../../../gateway/http.ts";
+import { type Route, route } from "../../../gateway/route.ts";
+import { type Grant, type Key, THRESHOLDS } from "../../../schemas/accounts.ts";
+import { AlertBody, AlertHook, AlertHookCreated } from "../../../schemas/alerts.ts";
+import { newWebhookSecret } from "../../callbacks/webhook-signature.ts";
+import { accountOf, addHook, changeHook, hookView, listHooks, MAX_ALERT_HOOKS } from "../alerts.ts";
+import { projectsOf } from "../keys.ts";
+
+interface AlertRoutesDeps {
+  readonly documents: Documents;
+  readonly clock: Clock;
+}
+
+const NotFound = Type.Object({ detail: Type.String() });
+const notFound = (what: string): Reply => json(404, { detail: `${what} not found` });
+const isAdmin = ({ key }: Grant): boolean => key.role === "account_admin";
+const mistake = (field: string, msg: string): Reply =>
+  invalid([{ loc: ["body", field], msg, type: "value_error" }]);
+
+export function alertRoutes({ documents, clock }: AlertRoutesDeps): readonly Route[] {
+  const visibleTo = async (grant: Grant) => {
+    const hooks = await listHooks(documents, grant.customer.name);
+    return isAdmin(grant) ? hooks : hooks.filter(({ key }) => key === grant.key.prefix);
+  };
+
+  /** The project and prefix that a webhook is about, or the refusal. */
+  async function subjectOf(
+    { scope, key: prefix, project }: AlertBody,
+    grant: Grant,
+  ): Promise<{ readonly project: string; readonly prefix: string } | Reply> {
+    const { key: own, customer } = grant;
+    if (prefix != null && scope !== "key") return mistake("key", "key is for scope key");
+    if (project != null && scope !== "project") return mistake("project", "project is for scope project");
+    if (scope === "key" && (prefix == null || prefix === own.prefix))
+      return { project: own.project, prefix: own.prefix };
+    if (!isAdmin(grant)) return ADMIN_ONLY;
+    const projects = (await projectsOf(documents, customer.name)).map(({ name }) => name);
+    if (scope === "key") {
+      const named = (await documents.get("names", `prefix ${prefix}`))?.value as
+        | { readonly key_sha256: string }
+        | undefined;
+      const key = named && ((await documents.get("keys", named.key_sha256))?.value as Key | undefined);
+      return key && projects.includes(key.project)
+        ? { project: key.project, prefix: key.prefix }
+        : notFound("key");
+    }
+    const name = project ?? own.project;
+    return projects.includes(name) ? { project: name, prefix: own.prefix } : notFound("project");
+  }
+
+  return [
+    route({
+      method: "GET",
+      path: "/v1/alerts",
+      operationId: "listAlerts",
+      summary: "The webhooks that are told of usage, without their secrets",
+      tags: ["account"],
+      replies: {
+        200: {
+          description: "The webhooks visible to the key, oldest first",
+          schema: Type.Object({ alerts: Type.Array(AlertHook) }),
+        },
+      },
+      handle: async ({ caller }) =>
+        json(200, { alerts: (await visibleTo(caller.grant)).map((hook) => hookView(hook)) }),
+    }),
+    route({
+      method: "POST",
+      path: "/v1/alerts",
+      operationId: "createAlert",
+      summary: "Be told when 50, 80 or 100 percent of a monthly allowance is used",
+      description:
+        "Allowances are a key's quotas and spend cap and the budgets of projects and customers. Each threshold of each allowance is " +
+        "delivered once a month as `usage.threshold`, signed with the secret (`X-Service-Signature: t=…,v1=…`), at most eight times " +
+        "within 24 hours until the receiver answers 2xx. Scopes `project` and `customer`, and other keys, are for admin keys.",
+      tags: ["account"],
+      body: AlertBody,
+      authorize_errors: ["admin_key_required"],
+      replies: {
+        201: { description: "The webhook, with its secret", schema: AlertHookCreated },
+        404: { description: "The account has no such key or project", schema: NotFound },
+      },
+      handle: async ({ body, caller: { grant } }) => {
+        const url = URL.parse(body.url);
+        if (url?.protocol !== "https:" && url?.protocol !== "http:")
+          return mistake("url", "Input should be an http or https address");
+        const subject = await subjectOf(body, grant);
+        if ("status" in subject) return subject;
+        const { scope } = body;
+        const customer = grant.customer.name;
+        const secret = newWebhookSecret();
+        const hook = await addHook(documents, {
+          customer,
+          url: url.href,
+          scope,
+          account: accountOf(customer, scope, subject.project, subject.prefix),
+          key: scope === "key" ? subject.prefix : null,
+          project: scope === "project" ? subject.project : null,
+          thresholds: THRESHOLDS.filter((share) => body.thresholds?.includes(share) ?? true),
+          secret,
+          created_ms: Math.floor(clock.now()),
+        });
+        return hook === null
+          ? mistake("url", `At most ${MAX_ALERT_HOOKS} webhooks an account`)
+          : json(201, { ...hookView(hook), secret });
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/alerts/{alert_id}",
+      operationId: "deleteAlert",
+      summary: "Remove a webhook and what was still to be delivered to it",
+      tags: ["account"],
+      params: Type.Object({ alert_id: Type.Integer({ minimum: 1, maximum: 999_999_999 }) }),
+      replies: {
+        204: { description: "It is removed" },
+        404: { description: "The key sees no such webhook", schema: NotFound },
+      },
+      handle: async ({ params: { alert_id }, caller: { grant } }) => {
+        const isVisible = (await visibleTo(grant)).some(({ id }) => id === alert_id);
+        const isRemoved =
+          isVisible && (await changeHook(documents, grant.customer.name, alert_id, () => null));
+        return isRemoved ? { status: 204, headers: {} } : notFound("alert");
+      },
+    }),
+  ];
+}
