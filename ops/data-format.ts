@@ -7,7 +7,8 @@ import type { Documents } from "../cluster/ports/documents.ts";
 
 /** 1: the collections and fields since the data of version 0.1.0, which had no format number. */
 /** 2: accounts by customer, project and key; a customer's budget; a job's quota. */
-export const DATA_FORMAT = 2;
+/** 3: the failures of a domain by scope. */
+export const DATA_FORMAT = 3;
 
 const COLLECTION = "format";
 const KEY = "data";

@@ -11,6 +11,19 @@ import { ask, contract, tell } from "./contract.ts";
  */
 const RunId = Type.Optional(Type.String());
 
+/** The fetch that a request is made for: a skip may hold for its project only, and it may be the probe of a skipped domain. */
+export const SlotCaller = Type.Object({
+  /** Of the whole fetch, of which each request is a part. */
+  fetch_id: Type.String(),
+  project: Type.String(),
+  /** Whether the fetch may take every configured route to the site. */
+  is_open: Type.Boolean(),
+});
+export type SlotCaller = Static<typeof SlotCaller>;
+
+/** Of an origin whose port is neither 80 nor 443, which has skips of its own: "example.org:8080". Absent: the domain's. */
+const OwnOrigin = Type.Optional(Type.String());
+
 /** A fetch asks for a slot before each request to an origin. */
 export const SlotRequest = Type.Object({
   /** Asking again with the same id while the slot is held is answered with that slot. */
@@ -18,6 +31,9 @@ export const SlotRequest = Type.Object({
   run_id: RunId,
   /** The exact host name: dead hosts are remembered by it, everything else by domain. */
   host: Type.String(),
+  own_origin: OwnOrigin,
+  /** Absent: no project, to which only the skips of all projects apply. */
+  caller: Type.Optional(SlotCaller),
   /** Synchronous calls go before batch work, at most 4 to 1. */
   lane: Type.Enum(["sync", "batch"]),
   /**
@@ -88,11 +104,27 @@ export type SlotRelease = Static<typeof SlotRelease>;
 
 /** The outcome of a whole fetch, for failures in a row and skips. */
 export const FetchOutcome = Type.Object({
-  fetch_id: Type.String(),
-  host: Type.String(),
+  /** `is_open` here: no budget was missing either. */
+  caller: SlotCaller,
+  own_origin: OwnOrigin,
+  /**
+   * `answered`: the site did. `every_route_failed`: all that the fetch was allowed, and one of them had reached the site.
+   * `abandoned`: the fetch says nothing of the site.
+   */
   result: Type.Enum(["answered", "every_route_failed", "abandoned"]),
 });
 export type FetchOutcome = Static<typeof FetchOutcome>;
+
+/** Failures in a row, for an operator, and the skip that they led to. */
+export const SkipView = Type.Object({
+  /** The project whose fetches leave routes out; null: fetches of all projects, which leave none out. */
+  project: Type.Union([Type.String(), Type.Null()]),
+  /** Host and port of an origin of its own; null: the domain. */
+  own_origin: Type.Union([Type.String(), Type.Null()]),
+  failures: Type.Integer(),
+  skip_until: Type.Union([Type.String(), Type.Null()]),
+});
+export type SkipView = Static<typeof SkipView>;
 
 /** The state of a domain, for an operator. */
 export const DomainView = Type.Object({
@@ -101,8 +133,7 @@ export const DomainView = Type.Object({
   max_concurrency: Type.Integer(),
   in_flight: Type.Integer(),
   waiting: Type.Integer(),
-  failures: Type.Integer(),
-  skip_until: Type.Union([Type.String(), Type.Null()]),
+  skips: Type.Array(SkipView),
   /** Until when a Retry-After closes the domain. */
   paused_until: Type.Union([Type.String(), Type.Null()]),
   dead_hosts: Type.Array(Type.Object({ host: Type.String(), until: Type.String() })),
@@ -167,6 +198,8 @@ export type RobotsRules = Static<typeof RobotsRules>;
 export const RobotsRequest = Type.Object({
   url: Type.String(),
   fetch_id: Type.String(),
+  /** As in SlotRequest, for the slots of a read. */
+  caller: Type.Optional(SlotCaller),
   lane: Type.Enum(["sync", "batch"]),
   wait_max_ms: Type.Integer({ minimum: 0 }),
 });

@@ -27,14 +27,13 @@ import {
   afterNxdomain,
   type PolitenessLimits,
   type Politeness,
+  type RefusalRequest,
   type SlotRefusal,
   refused,
   releaseSlot,
   restore,
   delayFromSend,
-  recordOutcome,
   recordSent,
-  skipRefusal,
   takeOver,
   grantSlot,
   UNTOUCHED,
@@ -42,6 +41,7 @@ import {
   withSendDelay,
   withoutSlot,
 } from "./politeness.ts";
+import { afterOutcome, viewOf, withProbe } from "./skips.ts";
 import {
   aheadOf,
   emptyLaneQueue,
@@ -67,8 +67,7 @@ const MAX_REPLIES = 8;
 type Reply = ReplyTo<SlotAnswer>;
 
 /** A caller in the queue; its id is the fetch's. All callers of a lane have one share: they are served as they come. */
-interface Waiter extends LaneWaiter {
-  readonly host: string;
+interface Waiter extends LaneWaiter, RefusalRequest {
   readonly redirected: boolean;
   /** Of the run that asked last. */
   run_id: string | undefined;
@@ -182,14 +181,18 @@ export function domainActor(
       },
 
       recordOutcome(turn, outcome) {
-        turn.state.politeness = recordOutcome(turn.state.politeness, turn.now_ms, outcome);
+        const { politeness } = turn.state;
+        const failure_rows = afterOutcome(politeness.failure_rows, outcome, turn.now_ms);
+        if (failure_rows === politeness.failure_rows) return;
+        turn.state.politeness = { ...politeness, failure_rows };
+        refuseSkipped(turn);
         grantDueSlots(turn, limitsOf(turn.key), record);
       },
 
       reportNxdomain(turn, { fetch_id, host }) {
         const { now_ms, state } = turn;
         state.politeness = afterNxdomain(state.politeness, now_ms, { fetch_id, host });
-        const refusal = refusalFor(state.politeness, host, now_ms);
+        const refusal = refusalFor(state.politeness, { host }, now_ms);
         if (refusal?.error !== "domain_dead") return { dead: false };
         refuse(
           turn,
@@ -223,16 +226,17 @@ function acquire(
   record: ProcessRecord,
   request: SlotRequest,
 ): SlotAnswer | typeof DEFERRED {
-  const { fetch_id, run_id, host, lane, redirected = false, wait_max_ms } = request;
+  const { fetch_id, run_id, host, own_origin, caller, lane, redirected = false, wait_max_ms } = request;
   const { now_ms } = turn;
-  const { politeness, queue, unsent } = turn.state;
+  const { queue, unsent } = turn.state;
+  const politeness = probing(turn.state.politeness, request, now_ms);
   if (unsent.has(fetch_id) && hasSlot(politeness, fetch_id, now_ms)) {
     turn.state.politeness = takeOver(politeness, request);
     return { kind: "granted", waited_ms: 0 };
   }
   // The fetch began again on another node after its request was sent. It keeps its slot, but waits for the delay.
   const urgent = hasSlot(politeness, fetch_id, now_ms);
-  const refusal = refusalFor(politeness, host, now_ms);
+  const refusal = refusalFor(politeness, request, now_ms);
   if (refusal) return refusal;
 
   const existing = queue.byId.get(fetch_id);
@@ -253,12 +257,26 @@ function acquire(
   } else {
     const id = fetch_id;
     const times = { asked_ms: now_ms, deadline_ms };
-    const waiter = { id, run_id, host, redirected, lane, share: SHARE, ...times, replies: [reply] };
-    enqueue(queue, waiter, { urgent });
+    const target = { host, ...(own_origin && { own_origin }), ...(caller && { caller }), redirected };
+    enqueue(queue, { id, run_id, ...target, lane, share: SHARE, ...times, replies: [reply] }, { urgent });
   }
   turn.state.politeness = counted;
   grantDueSlots(turn, limits, record);
   return DEFERRED;
+}
+
+/** The request may be the one that tests whether a skipped domain answers again. */
+function probing(politeness: Politeness, request: SlotRequest, now_ms: number): Politeness {
+  const failure_rows = withProbe(politeness.failure_rows, request, now_ms);
+  return failure_rows === politeness.failure_rows ? politeness : { ...politeness, failure_rows };
+}
+
+/** Refuses the waiting callers for which the domain is skipped now. */
+function refuseSkipped(turn: DomainTurn): void {
+  const { queue, politeness } = turn.state;
+  const isSkipped = (waiter: Waiter): boolean => refusalFor(politeness, waiter, turn.now_ms) !== null;
+  for (const waiter of takeIf(queue, isSkipped))
+    refuse(turn, [waiter], refusalFor(politeness, waiter, turn.now_ms)!);
 }
 
 /** Answers every caller that can be answered now, and sets the timer for the next. */
@@ -267,16 +285,6 @@ function grantDueSlots(turn: DomainTurn, limits: PolitenessLimits, record: Proce
   const { queue } = state;
   countFromDeparture(turn);
   if (sizeOf(queue) === 0) return;
-  const refusal = skipRefusal(state.politeness, now_ms);
-  if (refusal) {
-    refuse(
-      turn,
-      takeIf(queue, () => true),
-      refusal,
-    );
-    return;
-  }
-
   // A caller whose deadline has passed would not use its slot; a caller whose deadline is now still may.
   refuseExpired(turn, limits, record, now_ms - 1);
   let due_ms = nextGrantAt(state, limits, now_ms);
@@ -362,8 +370,7 @@ function view({ key, now_ms, state }: DomainTurn, limits: PolitenessLimits): Dom
     max_concurrency: limits.max_concurrency,
     in_flight: politeness.leases.filter((lease) => lease.lapses_ms > now_ms).length,
     waiting: sizeOf(queue),
-    failures: politeness.failures,
-    skip_until: text(politeness.skip_until_ms),
+    skips: politeness.failure_rows.map((row) => viewOf(row, now_ms)),
     paused_until: text(politeness.paused_until_ms),
     dead_hosts: politeness.nxdomains.flatMap(({ host, dead_until_ms }) => {
       const until = text(dead_until_ms);

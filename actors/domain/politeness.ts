@@ -4,7 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { MAX_SKEW_MS } from "../../cluster/clock-skew.ts";
-import type { FetchOutcome, SlotAnswer, SlotRelease, SlotRequest } from "../../schemas/domain.ts";
+import type { SlotAnswer, SlotRelease, SlotRequest } from "../../schemas/domain.ts";
+import { type FailureRow, restoreRows, skippedUntil, type SkipRequest } from "./skips.ts";
 
 export interface PolitenessLimits {
   /** Requests are at least this far apart. Default 500 ms; when too small, sites block the crawler. */
@@ -67,10 +68,8 @@ export interface Politeness {
   readonly backed_off_at_ms: number;
   /** Until when a Retry-After closes the whole domain. */
   readonly paused_until_ms: number;
-  /** Consecutive fetches in which every route failed, and the ids of the last of them. */
-  readonly failures: number;
-  readonly failed_fetch_ids: readonly string[];
-  readonly skip_until_ms: number;
+  /** Fetches in a row in which every route failed, by scope. */
+  readonly failure_rows: readonly FailureRow[];
   readonly nxdomains: readonly NxdomainRecord[];
 }
 
@@ -82,21 +81,13 @@ export const UNTOUCHED: Politeness = {
   backoff_ms: 0,
   backed_off_at_ms: 0,
   paused_until_ms: 0,
-  failures: 0,
-  failed_fetch_ids: [],
-  skip_until_ms: 0,
+  failure_rows: [],
   nxdomains: [],
 };
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
-
-/** Three failed fetches in a row close the domain; each failure after that closes it for longer. */
-const FAILURES_TO_SKIP = 3;
-const SKIPS_MS = [10 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 6 * HOUR_MS] as const;
-/** Ids of failed fetches that are remembered, because a tell may arrive twice. */
-const MAX_FAILED = 8;
 
 /** Two fetches that report a missing name within this time make the host dead. */
 const NXDOMAIN_WINDOW_MS = 6 * HOUR_MS;
@@ -146,16 +137,19 @@ export function refused(error: SlotRefusal["error"], for_ms: number): SlotRefusa
   return { kind: "refused", error, retry_after_s: Math.max(1, Math.ceil(for_ms / SECOND_MS)) };
 }
 
-/** The refusal for a request to this host now; null when it may be granted. */
-export function refusalFor(politeness: Politeness, host: string, now_ms: number): SlotRefusal | null {
-  const dead = politeness.nxdomains.find((name) => name.host === host && name.dead_until_ms > now_ms);
-  if (dead) return refused("domain_dead", dead.dead_until_ms - now_ms);
-  return skipRefusal(politeness, now_ms);
-}
+/** What decides whether a request is refused. */
+export type RefusalRequest = SkipRequest & Pick<SlotRequest, "host">;
 
-/** The refusal for every host of a domain that is skipped now; null when it is not. */
-export function skipRefusal({ skip_until_ms }: Politeness, now_ms: number): SlotRefusal | null {
-  return skip_until_ms > now_ms ? refused("domain_unavailable", skip_until_ms - now_ms) : null;
+/** The refusal for a request to this host now; null when it may be granted. */
+export function refusalFor(
+  { nxdomains, failure_rows }: Politeness,
+  request: RefusalRequest,
+  now_ms: number,
+): SlotRefusal | null {
+  const dead = nxdomains.find((name) => name.host === request.host && name.dead_until_ms > now_ms);
+  if (dead) return refused("domain_dead", dead.dead_until_ms - now_ms);
+  const until_ms = skippedUntil(failure_rows, request, now_ms);
+  return until_ms === null ? null : refused("domain_unavailable", until_ms - now_ms);
 }
 
 /** The delay between two requests now: the longest of the operator's limit, the site's Crawl-delay and the back-off. */
@@ -334,35 +328,6 @@ function recover(politeness: Politeness, limits: PolitenessLimits, now_ms: numbe
   return { ...politeness, backoff_ms: isOver ? 0 : backoff_ms };
 }
 
-/** The outcome of a whole fetch: failures in a row make the domain skipped, any answer ends that. */
-export function recordOutcome(
-  politeness: Politeness,
-  now_ms: number,
-  { fetch_id, result }: FetchOutcome,
-): Politeness {
-  switch (result) {
-    case "abandoned":
-      return politeness;
-    case "answered":
-      if (politeness.failures === 0 && politeness.skip_until_ms === 0) return politeness;
-      return { ...politeness, failures: 0, failed_fetch_ids: [], skip_until_ms: 0 };
-    case "every_route_failed": {
-      // A fetch that began before the domain was skipped says nothing new: two at once must not take two steps.
-      if (skipRefusal(politeness, now_ms) || politeness.failed_fetch_ids.includes(fetch_id))
-        return politeness;
-      const failures = politeness.failures + 1;
-      const failed_fetch_ids = [...politeness.failed_fetch_ids, fetch_id].slice(-MAX_FAILED);
-      const step = Math.min(failures - FAILURES_TO_SKIP, SKIPS_MS.length - 1);
-      return {
-        ...politeness,
-        failures,
-        failed_fetch_ids,
-        skip_until_ms: step < 0 ? 0 : now_ms + SKIPS_MS[step]!,
-      };
-    }
-  }
-}
-
 /** After NXDOMAIN for a host: the second fetch within 6 h that reports it makes the host dead for 6 h. */
 export function afterNxdomain(
   politeness: Politeness,
@@ -404,7 +369,7 @@ export function setDelay(
 
 /** Forgets failures, skips and dead hosts, for an operator. Crawl-delay and Retry-After stay. */
 export function clear(politeness: Politeness): Politeness {
-  return { ...politeness, failures: 0, failed_fetch_ids: [], skip_until_ms: 0, nxdomains: [] };
+  return { ...politeness, failure_rows: [], nxdomains: [] };
 }
 
 /** A Retry-After was stored by a clock that may be behind this one: it ends later by as much. */
@@ -448,7 +413,7 @@ export function restore(
       ...delay,
       until_ms: Math.min(delay.until_ms, now_ms + CRAWL_DELAY_TTL_MS),
     })),
-    skip_until_ms: Math.min(snapshot.skip_until_ms, now_ms + SKIPS_MS.at(-1)!),
+    failure_rows: restoreRows(snapshot.failure_rows, now_ms),
     nxdomains: snapshot.nxdomains.map((name) => ({
       ...name,
       at_ms: Math.min(name.at_ms, now_ms),

@@ -27,6 +27,7 @@ import {
   type RobotsRules,
   type RequestSent,
   SLOT_ANSWER_GRACE_MS,
+  type SlotCaller,
   voidAt,
 } from "../../schemas/domain.ts";
 import {
@@ -39,7 +40,7 @@ import {
 } from "../lib/coalescer.ts";
 import { retryAfterSeconds } from "../lib/web/http.ts";
 import { parseRobots, MAX_ROBOTS_BYTES } from "../lib/web/robots.ts";
-import { type JoinedSites, originOf, parseUrl, siteOf } from "../lib/web/url.ts";
+import { type JoinedSites, originOf, ownOriginOf, parseUrl, siteOf } from "../lib/web/url.ts";
 import {
   answerFor,
   readFailure,
@@ -104,12 +105,14 @@ export function robotsActor(deps: RobotsDeps) {
    */
   const parsed = new Map<string, RobotsRules>();
 
-  function startRead(turn: RobotsTurn, { request: { fetch_id, wait_max_ms } }: Run<RobotsRequest>): void {
+  function startRead(turn: RobotsTurn, { request }: Run<RobotsRequest>): void {
     const { key } = turn;
+    const { fetch_id, caller, wait_max_ms } = request;
     turn.pipeToSelf("loaded", (ask, work) =>
       readRobots(deps, ask, work, {
         ...partsOf(key),
         fetch_id,
+        caller,
         wait_max_ms: Math.min(wait_max_ms, SLOT_WAIT_MS),
         onRules: (rules) => parsed.set(key, rules),
       }),
@@ -146,12 +149,9 @@ export function robotsActor(deps: RobotsDeps) {
         const { state, key, now_ms } = turn;
         const rules = parsed.get(key) ?? NO_RULES;
         parsed.delete(key);
-        // A check that would have waited longer for a slot than the read did gets a read of its own.
-        const isServed = ({ request }: PendingCheck): boolean =>
-          result.kind !== "no_slot" ||
-          !isQueueRefusal(result.error) ||
-          Math.min(request.wait_max_ms, SLOT_WAIT_MS) <= result.wait_max_ms;
         const [read] = state.pending.runs;
+        const isServed = ({ request }: PendingCheck): boolean =>
+          result.kind !== "no_slot" || isRefusalFor(request, result, read?.request.caller);
         const completed = read && complete(state.pending, RULES, read.run, isServed);
         assert(completed, "A read ends once");
         state.pending = completed.coalescer;
@@ -181,7 +181,24 @@ export function robotsActor(deps: RobotsDeps) {
   });
 }
 
-const isQueueRefusal = (error: string): boolean => error === "domain_busy" || error === "politeness_timeout";
+/** Whether a read that got no slot refuses this check as well; otherwise the check gets a read of its own. */
+function isRefusalFor(
+  { caller, wait_max_ms }: RobotsRequest,
+  refusal: Extract<RobotsReadResult, { kind: "no_slot" }>,
+  reader: SlotCaller | undefined,
+): boolean {
+  switch (refusal.error) {
+    case "domain_busy":
+    case "politeness_timeout":
+      // It may wait longer for a slot than the read did.
+      return Math.min(wait_max_ms, SLOT_WAIT_MS) <= refusal.wait_max_ms;
+    case "domain_unavailable":
+      // The skip may be that of another project.
+      return caller?.project === reader?.project && caller?.is_open === reader?.is_open;
+    case "domain_dead":
+      return true;
+  }
+}
 
 function partsOf(key: string): { readonly site: string; readonly origin: string } {
   const space = key.indexOf(" ");
@@ -198,6 +215,7 @@ interface ReadRequest {
   readonly site: string;
   readonly origin: string;
   readonly fetch_id: string;
+  readonly caller: SlotCaller | undefined;
   readonly wait_max_ms: number;
   readonly onRules: (rules: RobotsRules) => void;
 }
@@ -210,7 +228,7 @@ async function readRobots(
   request: ReadRequest,
 ): Promise<RobotsReadResult> {
   const { clock } = deps;
-  const { site, origin, wait_max_ms } = request;
+  const { site, origin, caller, wait_max_ms } = request;
   const first_url = new URL("/robots.txt", origin);
   let url = first_url;
   const run_id = `${work.epoch}.${Math.floor(clock.now())}`;
@@ -222,11 +240,13 @@ async function readRobots(
     // In the synchronous lane also for batch work: it is one request a day, and other checks may wait for it.
     const asked_ms = clock.mono();
     const redirected = target_site !== site;
+    const own_origin = ownOriginOf(url.href);
+    const skips = { ...(own_origin && { own_origin }), ...(caller && { caller }) };
     const slot = await ask(
       Domain,
       target_site,
       "acquire",
-      { fetch_id, run_id, host, lane: "sync", redirected, wait_max_ms },
+      { fetch_id, run_id, host, ...skips, lane: "sync", redirected, wait_max_ms },
       { timeout_ms: wait_max_ms + SLOT_ANSWER_GRACE_MS },
     ).catch((problem: unknown) => {
       // The slot may be granted all the same, when the domain's store is back.

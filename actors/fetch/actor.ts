@@ -161,6 +161,8 @@ function needsOwnRun(
   now_ms: number,
 ): boolean {
   if (error === "timeout" && caller.deadline_ms > now_ms + MIN_RERUN_MS) return true;
+  // The skip may be that of the project alone whose request was run.
+  if (error === "domain_unavailable" && caller.project !== shared.project) return true;
   // There is no page because of a budget: another key or project may have budget left.
   const lackedBudget = error !== null && attempts.some(({ reason }) => reason === "budget_exhausted");
   if (lackedBudget && !isSamePayer(caller, shared)) return true;

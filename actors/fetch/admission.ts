@@ -5,7 +5,7 @@
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Domain, Robots, SLOT_ANSWER_GRACE_MS, voidAt } from "../../schemas/domain.ts";
 import type { Admission, HopRefusal } from "../lib/web/transport.ts";
-import { originOf, siteOf } from "../lib/web/url.ts";
+import { originOf, ownOriginOf, siteOf } from "../lib/web/url.ts";
 import type { PipelineDeps, RunState } from "./run.ts";
 
 /** The longest that a synchronous caller and a batch item wait in a domain's queue. */
@@ -22,14 +22,14 @@ export async function admit(deps: AdmissionDeps, run: RunState, url: string): Pr
     run.delegated_url = url;
     return refuse(DELEGATED, "egress");
   }
-  const { ask, request, signal, work } = run;
+  const { ask, request, signal, work, caller } = run;
   const { lane } = request;
   const host = new URL(url).hostname;
   const site = siteOf(host, deps.joined);
   const fetch_id = `${request.fetch_id}.${++run.hops}`;
   const wait_max_ms = Math.max(0, Math.min(SLOT_WAIT_MS[lane], run.deadline_ms - deps.clock.now()));
 
-  const robots = { url, fetch_id: `${fetch_id}r`, lane, wait_max_ms };
+  const robots = { url, fetch_id: `${fetch_id}r`, caller, lane, wait_max_ms };
   const rules = await ask(Robots, `${site} ${originOf(url)}`, "check", robots);
   switch (rules.kind) {
     case "allowed":
@@ -44,11 +44,12 @@ export async function admit(deps: AdmissionDeps, run: RunState, url: string): Pr
   const asked_ms = deps.clock.mono();
   const run_id = runIdOf(run);
   const redirected = site !== run.site;
+  const own_origin = ownOriginOf(url);
   const slot = await ask(
     Domain,
     site,
     "acquire",
-    { fetch_id, run_id, host, lane, redirected, wait_max_ms },
+    { fetch_id, run_id, host, ...(own_origin && { own_origin }), caller, lane, redirected, wait_max_ms },
     { timeout_ms: wait_max_ms + SLOT_ANSWER_GRACE_MS },
   ).catch((problem: unknown) => {
     // The slot may be granted all the same, when the domain's store is back.

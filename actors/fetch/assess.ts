@@ -41,7 +41,7 @@ export async function assess(
   const kind = contentKindOf(content_type, page.body, page.final_url);
   const judged = (outcome: Outcome, reason: string, detail: string | null, extracted: Extracted | null) => {
     recordAttempt(run, tier, status, reason, page.ms, detail ?? page.detail ?? null);
-    return { tier, outcome, page, kind, extracted };
+    return { tier, outcome, page, kind, extracted, ended: null };
   };
   if (kind === "pdf" && !request.accept_pdf)
     return judged({ kind: "final", error: "pdf_not_accepted" }, "pdf_not_accepted", null, null);

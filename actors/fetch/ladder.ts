@@ -73,6 +73,12 @@ export function routesOf(options: RouteOptions): readonly Tier[] {
   );
 }
 
+/** Whether a request may take every route to the site that is configured. */
+export function isOpen(options: RouteOptions, configured: readonly Tier[]): boolean {
+  const allowed = routesOf(options);
+  return configured.every((tier) => tier === "archive" || allowed.includes(tier));
+}
+
 /** The next route to take, or the answer. Ends: every route is taken at most once. */
 export function nextStep(options: RouteOptions, hints: RouteHints, tried: readonly Tried[]): Step {
   const allowed = routesOf(options);

@@ -51,7 +51,7 @@ export async function findOpenCopy(
 /** A copy as the page's record: under the address that was requested, with where it was found. */
 export function draftOfCopy(store: PageStore, run: RunState, match: AlternateMatch): PageDraft {
   const outcome = { kind: "unavailable", reason: "failed" } as const;
-  const { record, contents } = store.draftOf(run, { ...match, tier: "direct", outcome });
+  const { record, contents } = store.draftOf(run, { ...match, tier: "direct", outcome, ended: null });
   const origin = { alternate_of: run.request.url, alternate_source: match.source, match_score: match.score };
   return { record: { ...record, tier: "source", ...origin }, contents };
 }

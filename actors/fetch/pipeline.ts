@@ -5,7 +5,7 @@
  * page-store.ts; what a stored page may answer freshness.ts.
  */
 import type { ActorClient, WorkContext } from "../../cluster/actor.ts";
-import { Domain } from "../../schemas/domain.ts";
+import { Domain, type FetchOutcome } from "../../schemas/domain.ts";
 import type { FetchError } from "../../schemas/errors.ts";
 import {
   type Attempt,
@@ -17,7 +17,8 @@ import {
   type Tier,
 } from "../../schemas/fetch.ts";
 import { exposedHeaders } from "../lib/web/http.ts";
-import type { HopRefusal, TransportRequest, TransportResult } from "../lib/web/transport.ts";
+import type { HopRefusal, TransportRequest } from "../lib/web/transport.ts";
+import { ownOriginOf, siteOf } from "../lib/web/url.ts";
 import { admit, DELEGATED } from "./admission.ts";
 import { alternateFinder } from "./alternates/find-alternate.ts";
 import { assess } from "./assess.ts";
@@ -38,8 +39,11 @@ import {
   openRoom,
   type PipelineDeps,
   recordAttempt,
+  type RouteEnd,
+  routeEnd,
   type RunState,
 } from "./run.ts";
+import { siteOutcome } from "./site-outcome.ts";
 
 /** The longest time of a run without timeout_s, which continues into the cache after its callers have gone. */
 export const MAX_RUN_MS = 310_000;
@@ -114,7 +118,9 @@ async function runFetch(pipeline: Pipeline, run: RunState, deadline: AbortSignal
       const isMissing = tried.some(({ outcome }) => outcome.kind === "no_host");
       const isLater = hasPremium && request.premium_later === true;
       // The domain hears of it while the page is stored, and before a caller has the answer.
-      const recorded = isMissing ? null : recordOutcome(run, resultFor(step.error, tried, isLater));
+      const result = siteOutcome(step.error, tried, isSiteOf(deps, run));
+      const isTold = !isMissing && !(isLater && result === "every_route_failed");
+      const recorded = isTold ? recordOutcome(run, result) : null;
       const [answer] = await Promise.all([finish(pipeline, run, step.error, best), recorded]);
       if (hasPremium) recordObservation(deps, run);
       return answer;
@@ -144,7 +150,8 @@ async function timedOut(pipeline: Pipeline, run: RunState): Promise<FetchAnswer>
   const best = pages.toSorted((a, b) => textChars(b) - textChars(a))[0] ?? null;
   const answer = await finish(pipeline, run, best ? null : "timeout", best);
   // No caller has time left to wait for it.
-  recordOutcome(run, best ? "answered" : "abandoned").catch((problem: unknown) => {
+  const outcome = siteOutcome(best ? null : "timeout", run.tried, isSiteOf(pipeline.deps, run));
+  recordOutcome(run, outcome).catch((problem: unknown) => {
     log.warn("Cannot record the outcome of a fetch", {
       domain: run.site,
       problem: String(problem),
@@ -189,10 +196,12 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
       run.refusal = result.refusal;
       if (result.refusal.error === DELEGATED)
         return delegate(deps, store, run, run.delegated_url, result.redirects);
-      return candidate(tier, afterRefusal(run, result.refusal, result.ms));
-    case "failed":
+      return candidate(tier, afterRefusal(run, result.refusal, result.ms), routeEnd(request.url, result));
+    case "failed": {
       recordAttempt(run, tier, result.status, result.reason, result.ms, result.detail);
-      return candidate(tier, await afterFailure(run, tier, result));
+      const ended = routeEnd(request.url, result);
+      return candidate(tier, await afterFailure(run, tier, result.status, ended), ended);
+    }
     case "page":
       if (result.status === 304 && stale !== null && validators !== null) {
         recordAttempt(run, tier, 304, "not_modified", result.ms, null);
@@ -204,13 +213,20 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
 
 type Unavailable = Extract<Outcome, { kind: "unavailable" }>["reason"];
 
-const candidate = (tier: Tier, outcome: Outcome): Candidate => ({
+const candidate = (tier: Tier, outcome: Outcome, ended: RouteEnd | null = null): Candidate => ({
   tier,
   outcome,
   page: null,
   kind: null,
   extracted: null,
+  ended,
 });
+
+/** Whether an address belongs to the site of the run. */
+const isSiteOf =
+  ({ joined }: PipelineDeps, { site }: RunState) =>
+  (url: string): boolean =>
+    siteOf(new URL(url).hostname, joined) === site;
 
 const admitFor =
   (deps: PipelineDeps, run: RunState): TransportRequest["admit"] =>
@@ -230,7 +246,8 @@ function afterRefusal(run: RunState, refusal: HopRefusal, ms: number): Outcome {
 async function afterFailure(
   run: RunState,
   tier: Tier,
-  { reason, status, final_url }: Extract<TransportResult, { kind: "failed" }>,
+  status: number | null,
+  { reason, final_url }: RouteEnd,
 ): Promise<Outcome> {
   if (reason === NO_ROOM_REASON) {
     run.refusal = noRoom("The page is there, but this node had no room for its body");
@@ -285,19 +302,19 @@ async function finish(
   };
 }
 
-type FetchResult = "answered" | "every_route_failed" | "abandoned";
-
-async function recordOutcome(run: RunState, result: FetchResult): Promise<void> {
+async function recordOutcome(run: RunState, result: FetchOutcome["result"]): Promise<void> {
   assertOwned(run);
-  const { request, host } = run;
-  await run.ask(Domain, run.site, "recordOutcome", { fetch_id: request.fetch_id, host, result });
-}
-
-/** The outcome that is reported to the domain: whether the site answered at all. */
-function resultFor(error: FetchError | null, tried: readonly Candidate[], isLater: boolean): FetchResult {
-  if (error === "all_tiers_failed") return isLater ? "abandoned" : "every_route_failed";
-  if (tried.some(({ page }) => page !== null)) return "answered";
-  return error === "too_large" ? "answered" : "abandoned";
+  if (result === "abandoned") return;
+  const { request, site, caller, tried } = run;
+  const own_origin = ownOriginOf(request.url);
+  const lacksBudget = tried.some(
+    ({ outcome }) => outcome.kind === "unavailable" && outcome.reason === "budget_exhausted",
+  );
+  await run.ask(Domain, site, "recordOutcome", {
+    caller: { ...caller, is_open: caller.is_open && !lacksBudget },
+    ...(own_origin && { own_origin }),
+    result,
+  });
 }
 
 /** Reports the run to the host profile, for later fetches; the answer does not wait for it. */
@@ -320,7 +337,11 @@ function lastSeen(tried: readonly Candidate[]): Partial<PageRecord> {
   const status = tried
     .map(({ outcome }) => (outcome.kind === "blocked" ? outcome.status : null))
     .findLast((seen) => seen !== null);
-  if (!page) return { status: status ?? null };
+  if (!page) {
+    const ended = tried.findLast(({ ended: end }) => end !== null && end.final_url !== null)?.ended;
+    const place = ended && { final_url: ended.final_url, redirects: [...ended.redirects] };
+    return { status: status ?? null, ...place };
+  }
   return {
     status: page.status,
     final_url: page.final_url,

@@ -10,7 +10,7 @@ import type { Documents, Versioned } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { TaskResult } from "../../cluster/ports/workers.ts";
 import { fromMicros } from "../../schemas/accounts.ts";
-import type { RequestSent } from "../../schemas/domain.ts";
+import type { RequestSent, SlotCaller } from "../../schemas/domain.ts";
 import type {
   Attempt,
   ContentKind,
@@ -19,13 +19,13 @@ import type {
   PageRecord,
   Tier,
 } from "../../schemas/fetch.ts";
-import { isPremium } from "../../schemas/fetch.ts";
+import { isPremium, TIERS } from "../../schemas/fetch.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../lib/content/extraction-result.ts";
 import type { BodyRoom, HopRefusal, Transport, TransportResult } from "../lib/web/transport.ts";
-import { type JoinedSites, siteOf } from "../lib/web/url.ts";
+import { type JoinedSites, parseUrl, siteOf } from "../lib/web/url.ts";
 import type { Sources } from "./alternates/lookup.ts";
 import type { CachedPage } from "./freshness.ts";
-import { NO_HINTS, type Outcome, type RouteHints } from "./ladder.ts";
+import { isOpen, NO_HINTS, type Outcome, type RouteHints } from "./ladder.ts";
 import type { Prices } from "./prices.ts";
 import type { ReservedHosts } from "./reserved-hosts.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
@@ -114,6 +114,31 @@ export interface Candidate {
   readonly page: TransportPage | null;
   readonly kind: ContentKind | null;
   readonly extracted: Extracted | null;
+  /** How a route that was taken ended without a page; null with one, or when it was not taken. */
+  readonly ended: RouteEnd | null;
+}
+
+/** Where a route ended without a page, and the transport's reason. */
+export interface RouteEnd {
+  readonly reason: string;
+  /** Null: at the first address, before a request was sent to it. */
+  readonly final_url: string | null;
+  readonly redirects: TransportResult["redirects"];
+}
+
+/** The end of a route that failed or was refused: at the target of its last redirect. */
+export function routeEnd(
+  url: string,
+  result: Extract<TransportResult, { kind: "failed" | "refused" }>,
+): RouteEnd {
+  const { kind, redirects } = result;
+  const last = redirects.at(-1);
+  const target = last && (parseUrl(last.location, new URL(last.url))?.href ?? last.url);
+  return {
+    reason: kind === "failed" ? result.reason : result.refusal.reason,
+    final_url: target ?? result.final_url ?? (kind === "failed" ? url : null),
+    redirects,
+  };
 }
 
 export interface RunState extends Omit<FetchRun, "cancelled"> {
@@ -124,6 +149,8 @@ export interface RunState extends Omit<FetchRun, "cancelled"> {
   readonly host: string;
   /** The site whose Domain actor hears the outcome of the run. */
   readonly site: string;
+  /** For whom the slots are. */
+  readonly caller: SlotCaller;
   readonly began_ms: number;
   readonly deadline_ms: number;
   /** Everything that was tried, in order, as the answer lists it. */
@@ -154,12 +181,15 @@ export function newRun(
   context: Pick<RunState, "ask" | "work" | "signal" | "began_ms" | "deadline_ms" | "room">,
   { joined, sources, routes }: Pick<PipelineDeps, "joined" | "sources" | "routes">,
 ): RunState {
-  const host = new URL(started.request.url).hostname;
+  const { fetch_id, project, url } = started.request;
+  const host = new URL(url).hostname;
+  const configured = TIERS.filter((tier) => routes[tier] !== undefined);
   return {
     ...started,
     ...context,
     host,
     site: siteOf(host, joined),
+    caller: { fetch_id, project, is_open: isOpen(started.request, configured) },
     attempts: [],
     tried: [],
     unread: new Set(),

@@ -28,15 +28,23 @@ export const domainCommand = (context: Context): Command =>
     });
 
 function describe(memory: DomainMemory): string[] {
-  const { domain, min_delay_ms, max_concurrency, in_flight, waiting, failures, skip_until, paused_until } =
-    memory;
+  const { domain, min_delay_ms, max_concurrency, in_flight, waiting, skips, paused_until } = memory;
   return [
     `${domain}: ${min_delay_ms} ms between requests, ${in_flight} of ${max_concurrency} slots in use, ${waiting} callers waiting`,
-    `failed fetches in a row: ${failures}${skip_until === null ? "" : `; skipped until ${skip_until}`}`,
+    ...skips.map(describeSkip),
     ...(paused_until === null ? [] : [`closed by Retry-After until ${paused_until}`]),
     ...memory.dead_hosts.map(({ host, until }) => `${host} does not exist, until ${until}`),
     ...(memory.hosts.length === 0 ? [] : [hosts(memory)]),
   ];
+}
+
+function describeSkip({ project, own_origin, failures, skip_until }: DomainMemory["skips"][number]): string {
+  const scope = [
+    ...(own_origin === null ? [] : [own_origin]),
+    ...(project === null ? [] : [`project ${project} with fewer routes`]),
+  ];
+  const of = scope.length === 0 ? "" : ` (${scope.join(", ")})`;
+  return `failed fetches in a row${of}: ${failures}${skip_until === null ? "" : `; skipped until ${skip_until}`}`;
 }
 
 const hosts = (memory: DomainMemory): string =>

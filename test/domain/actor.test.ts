@@ -4,7 +4,7 @@ import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import { Domain, type SlotRequest, GRANT_TTL_MS } from "../../schemas/domain.ts";
+import { Domain, type SlotCaller, type SlotRequest, GRANT_TTL_MS } from "../../schemas/domain.ts";
 
 const LIMITS = { min_delay_ms: 1_000, max_concurrency: 2, lease_ms: 60_000 };
 /** A delay ends when it has passed on a clock of whole milliseconds. */
@@ -48,8 +48,15 @@ function oneDomain({ clock = virtualClock(Date.UTC(2026, 0, 1)), documents = mem
       retry_after_s: number | null = null,
       site = SITE,
     ) => ask(Domain, site, "release", { fetch_id, status, retry_after_s }),
-    settle: (fetch_id: string, result: "answered" | "every_route_failed" | "abandoned") =>
-      ask(Domain, SITE, "recordOutcome", { fetch_id, host: `www.${SITE}`, result }),
+    settle: (
+      fetch_id: string,
+      result: "answered" | "every_route_failed" | "abandoned",
+      caller: Partial<SlotCaller> = {},
+    ) =>
+      ask(Domain, SITE, "recordOutcome", {
+        caller: { fetch_id, project: "first", is_open: true, ...caller },
+        result,
+      }),
     missing: (fetch_id: string, host: string) => ask(Domain, SITE, "reportNxdomain", { fetch_id, host }),
     pace: (crawl_delay_ms: number | null) =>
       ask(Domain, SITE, "setCrawlDelay", { origin: `https://www.${SITE}`, crawl_delay_ms }),
@@ -314,12 +321,11 @@ describe("a domain", () => {
       max_concurrency: 2,
       in_flight: 1,
       waiting: 1,
-      failures: 1,
-      skip_until: null,
+      skips: [{ project: null, own_origin: null, failures: 1, skip_until: null }],
       paused_until: null,
       dead_hosts: [{ host: "gone.example.org", until: "2026-01-01T06:00:00.000Z" }],
     });
-    expect(await clear()).toMatchObject({ failures: 0, dead_hosts: [], waiting: 1 });
+    expect(await clear()).toMatchObject({ skips: [], dead_hosts: [], waiting: 1 });
   });
 });
 

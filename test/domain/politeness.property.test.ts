@@ -106,7 +106,8 @@ async function travel(visits: readonly Visit[]): Promise<Trace[]> {
         const { retry_after_s, result } = visit;
         const status = Number.isNaN(trace.started_ms) ? null : visit.status;
         void cluster.ask(Domain, site, "release", { fetch_id, status, retry_after_s });
-        void cluster.ask(Domain, site, "recordOutcome", { fetch_id, host: `www.${site}`, result });
+        const caller = { fetch_id, project: "default", is_open: true };
+        void cluster.ask(Domain, site, "recordOutcome", { caller, result });
       });
     });
     await clock.advance(visit.after_ms);

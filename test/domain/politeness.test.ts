@@ -15,11 +15,11 @@ import {
   refused,
   releaseSlot,
   restore,
-  recordOutcome,
   recordSent,
   grantSlot,
   UNTOUCHED,
 } from "../../actors/domain/politeness.ts";
+import { afterOutcome } from "../../actors/domain/skips.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -45,8 +45,11 @@ function answered(
   return releaseSlot(going, limits, at_ms, { fetch_id: "x", status, retry_after_s });
 }
 
-const failed = (politeness: Politeness, at_ms: number, fetch_id: string) =>
-  recordOutcome(politeness, at_ms, { fetch_id, host, result: "every_route_failed" });
+const failed = (politeness: Politeness, at_ms: number, fetch_id: string): Politeness => {
+  const caller = { fetch_id, project: "first", is_open: true };
+  const outcome = { caller, result: "every_route_failed" } as const;
+  return { ...politeness, failure_rows: afterOutcome(politeness.failure_rows, outcome, at_ms) };
+};
 
 const withCrawlDelay = (politeness: Politeness, origin: string, crawl_delay_ms: number | null, at_ms = T0) =>
   setDelay(politeness, at_ms, { origin, crawl_delay_ms });
@@ -216,83 +219,36 @@ describe("429 and 503 (obeyed for at most 15 min)", () => {
   });
 });
 
-describe("the skips (domain_unavailable)", () => {
-  test("the third failure in a row closes the domain for 10 min, later ones for 30 min, 2 h, 6 h, 6 h", () => {
-    let politeness = UNTOUCHED;
-    let at_ms = T0;
-    const skips: (number | null)[] = [];
-    for (let n = 1; n <= 7; n++) {
-      politeness = failed(politeness, at_ms, `f${n}`);
-      const refusal = refusalFor(politeness, host, at_ms);
-      skips.push(refusal && refusal.retry_after_s / 60);
-      at_ms = Math.max(at_ms, politeness.skip_until_ms);
-      expect(refusalFor(politeness, host, at_ms)).toBeNull();
-    }
-    expect(skips).toEqual([null, null, 10, 30, 120, 360, 360]);
-  });
-
-  test("closes every host of the domain", () => {
-    const shut = ["a", "b", "c"].reduce((politeness, id) => failed(politeness, T0, id), UNTOUCHED);
-    expect(refusalFor(shut, "other.example.org", T0 + 1)).toMatchObject({ error: "domain_unavailable" });
-  });
-
-  test("any success ends it", () => {
-    const shut = ["a", "b", "c"].reduce((politeness, id) => failed(politeness, T0, id), UNTOUCHED);
-    const open = recordOutcome(shut, T0 + 1, { fetch_id: "d", host, result: "answered" });
-    expect(refusalFor(open, host, T0 + 1)).toBeNull();
-    expect(refusalFor(failed(failed(open, T0 + 2, "e"), T0 + 2, "f"), host, T0 + 2)).toBeNull();
-  });
-
-  test("failures with a success between them are not in a row", () => {
-    let politeness = failed(failed(UNTOUCHED, T0, "a"), T0, "b");
-    politeness = recordOutcome(politeness, T0, { fetch_id: "c", host, result: "answered" });
-    expect(refusalFor(failed(politeness, T0, "d"), host, T0)).toBeNull();
-  });
-
-  test("a fetch that was under way when the skip began does not lengthen it", () => {
-    const shut = ["a", "b", "c"].reduce((politeness, id) => failed(politeness, T0, id), UNTOUCHED);
-    expect(failed(shut, T0 + MINUTE, "d")).toBe(shut);
-  });
-
-  test("a failure that is reported twice counts once", () => {
-    const twice = failed(failed(failed(UNTOUCHED, T0, "a"), T0, "b"), T0, "b");
-    expect(twice.failures).toBe(2);
-  });
-
-  test("what was abandoned teaches nothing", () => {
-    const once = failed(UNTOUCHED, T0, "a");
-    expect(recordOutcome(once, T0, { fetch_id: "b", host, result: "abandoned" })).toBe(once);
-  });
-});
-
 describe("dead hosts (domain_dead)", () => {
   test("a name missing twice within 6 h is dead for 6 h", () => {
     const once = gone(UNTOUCHED, T0, "a");
-    expect(refusalFor(once, host, T0)).toBeNull();
+    expect(refusalFor(once, { host }, T0)).toBeNull();
     const twice = gone(once, T0 + 6 * HOUR - 1, "b");
-    expect(refusalFor(twice, host, T0 + 6 * HOUR)).toEqual(refused("domain_dead", 6 * HOUR - 1));
-    expect(refusalFor(twice, host, T0 + 12 * HOUR - 1)).toBeNull();
+    expect(refusalFor(twice, { host }, T0 + 6 * HOUR)).toEqual(refused("domain_dead", 6 * HOUR - 1));
+    expect(refusalFor(twice, { host }, T0 + 12 * HOUR - 1)).toBeNull();
   });
 
   test("a name missing again after 6 h was missing once", () => {
-    expect(refusalFor(gone(gone(UNTOUCHED, T0, "a"), T0 + 6 * HOUR, "b"), host, T0 + 6 * HOUR)).toBeNull();
+    expect(
+      refusalFor(gone(gone(UNTOUCHED, T0, "a"), T0 + 6 * HOUR, "b"), { host }, T0 + 6 * HOUR),
+    ).toBeNull();
   });
 
   test("a repeated report of one fetch counts once", () => {
-    expect(refusalFor(gone(gone(UNTOUCHED, T0, "a"), T0 + 1, "a"), host, T0 + 1)).toBeNull();
+    expect(refusalFor(gone(gone(UNTOUCHED, T0, "a"), T0 + 1, "a"), { host }, T0 + 1)).toBeNull();
   });
 
   test("is that exact host name and no other", () => {
     const dead = gone(gone(UNTOUCHED, T0, "a"), T0, "b");
-    expect(refusalFor(dead, "example.org", T0)).toBeNull();
-    expect(dead.failures).toBe(0);
+    expect(refusalFor(dead, { host: "example.org" }, T0)).toBeNull();
+    expect(dead.failure_rows).toEqual([]);
   });
 
   test("a host that answers exists", () => {
     const back = answered(gone(UNTOUCHED, T0, "a"), T0 + 1, 500);
-    expect(refusalFor(gone(back, T0 + 2, "b"), host, T0 + 2)).toBeNull();
+    expect(refusalFor(gone(back, T0 + 2, "b"), { host }, T0 + 2)).toBeNull();
     const silent = answered(gone(UNTOUCHED, T0, "a"), T0 + 1, null);
-    expect(refusalFor(gone(silent, T0 + 2, "b"), host, T0 + 2)).toMatchObject({ error: "domain_dead" });
+    expect(refusalFor(gone(silent, T0 + 2, "b"), { host }, T0 + 2)).toMatchObject({ error: "domain_dead" });
   });
 
   test("sixty-four are remembered", () => {
@@ -310,7 +266,7 @@ describe("dead hosts (domain_dead)", () => {
       crawl_delay_ms: 9_000,
     });
     const open = clear(politeness);
-    expect(refusalFor(open, host, T0)).toBeNull();
+    expect(refusalFor(open, { host }, T0)).toBeNull();
     expect(dueAt(open, limits, T0)).toBe(T0 + 60_001);
     expect(delayOf(open, limits, T0)).toBe(9_000);
   });
@@ -426,8 +382,8 @@ describe("the stored state on another node", () => {
     const now_ms = T0 - 1_000 * HOUR;
     const back = restore(politeness, limits, now_ms, notOurs);
     expect(back.paused_until_ms).toBeLessThanOrEqual(now_ms + 15 * MINUTE);
-    expect(back.skip_until_ms).toBeLessThanOrEqual(now_ms + 6 * HOUR);
-    expect(refusalFor(back, host, now_ms + 6 * HOUR)).toBeNull();
+    expect(back.failure_rows[0]!.skip_until_ms).toBeLessThanOrEqual(now_ms + 6 * HOUR);
+    expect(refusalFor(back, { host }, now_ms + 6 * HOUR)).toBeNull();
   });
 
   test("no clock keeps a Crawl-delay for longer than its rule", () => {

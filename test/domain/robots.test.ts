@@ -348,8 +348,7 @@ describe("reading is polite", () => {
     const { ask, checked } = world({ [FILE]: to(there), [there]: body("") }, { joined });
     for (const fetch_id of ["a", "b", "c"]) {
       await ask(Domain, "profiles.example", "recordOutcome", {
-        fetch_id,
-        host: "x",
+        caller: { fetch_id, project: "default", is_open: true },
         result: "every_route_failed",
       });
     }
@@ -394,7 +393,8 @@ describe("reading is polite", () => {
   test("a domain that grants no slot refuses the check with its own reason", async () => {
     const { ask, check, hits } = world({ [FILE]: body("") });
     for (const fetch_id of ["a", "b", "c"]) {
-      await ask(Domain, SITE, "recordOutcome", { fetch_id, host: "x", result: "every_route_failed" });
+      const caller = { fetch_id, project: "default", is_open: true };
+      await ask(Domain, SITE, "recordOutcome", { caller, result: "every_route_failed" });
     }
     expect(await check("/")).toEqual({ kind: "refused", error: "domain_unavailable", retry_after_s: 600 });
     expect(hits()).toEqual([]);

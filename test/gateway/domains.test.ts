@@ -51,8 +51,7 @@ describe("a domain's memory", () => {
         max_concurrency: 2,
         in_flight: 0,
         waiting: 0,
-        failures: 0,
-        skip_until: null,
+        skips: [],
         paused_until: null,
         dead_hosts: [],
         hosts: [],
@@ -64,8 +63,7 @@ describe("a domain's memory", () => {
     const { call, cluster, observe, time } = await remembering();
     for (const fetch_id of ["a", "b", "c"])
       await cluster(Domain, "example.org", "recordOutcome", {
-        fetch_id,
-        host: "www.example.org",
+        caller: { fetch_id, project: "default", is_open: true },
         result: "every_route_failed",
       });
     for (const fetch_id of ["d", "e"])
@@ -79,8 +77,7 @@ describe("a domain's memory", () => {
 
     const { json } = await call("GET", PATH);
     expect(json).toMatchObject({
-      failures: 3,
-      skip_until: "2026-11-21T12:10:00.000Z",
+      skips: [{ project: null, own_origin: null, failures: 3, skip_until: "2026-11-21T12:10:00.000Z" }],
       dead_hosts: [{ host: "old.example.org", until: "2026-11-21T18:00:00.000Z" }],
     });
     expect(json.hosts).toEqual([
@@ -97,7 +94,7 @@ describe("a domain's memory", () => {
     const cleared = await call("DELETE", PATH);
     expect(cleared).toMatchObject({
       status: 200,
-      json: { failures: 0, skip_until: null, dead_hosts: [], hosts: [] },
+      json: { skips: [], dead_hosts: [], hosts: [] },
     });
     expect((await call("GET", PATH)).json).toEqual(cleared.json);
     expect(await cluster(HostProfile, "example.org www.example.org", "recall", null)).toEqual({

@@ -15,8 +15,10 @@ const VIEW: DomainView = {
   max_concurrency: 2,
   in_flight: 1,
   waiting: 3,
-  failures: 4,
-  skip_until: "2026-11-21T12:30:00.000Z",
+  skips: [
+    { project: null, own_origin: null, failures: 4, skip_until: "2026-11-21T12:30:00.000Z" },
+    { project: "research", own_origin: "example.org:8443", failures: 1, skip_until: null },
+  ],
   paused_until: "2026-11-21T12:01:00.000Z",
   dead_hosts: [{ host: "old.example.org", until: "2026-11-21T18:00:00.000Z" }],
 };
@@ -39,8 +41,7 @@ test("shows a domain as text, clears it with --clear, and reports that", async (
           ...VIEW,
           in_flight: 0,
           waiting: 0,
-          failures: 0,
-          skip_until: null,
+          skips: [],
           paused_until: null,
           dead_hosts: [],
         }
@@ -74,6 +75,7 @@ test("shows a domain as text, clears it with --clear, and reports that", async (
     out: [
       "example.org: 500 ms between requests, 1 of 2 slots in use, 3 callers waiting",
       "failed fetches in a row: 4; skipped until 2026-11-21T12:30:00.000Z",
+      "failed fetches in a row (example.org:8443, project research with fewer routes): 1",
       "closed by Retry-After until 2026-11-21T12:01:00.000Z",
       "old.example.org does not exist, until 2026-11-21T18:00:00.000Z",
       "host             premium routes  until                     only premium  premium blocked",
@@ -88,7 +90,7 @@ test("shows a domain as text, clears it with --clear, and reports that", async (
   expect(cleared).toBe(false);
   expect(await run("domain", "example.org", "--clear")).toEqual({
     code: 0,
-    out: "example.org: 500 ms between requests, 0 of 2 slots in use, 0 callers waiting\nfailed fetches in a row: 0",
+    out: "example.org: 500 ms between requests, 0 of 2 slots in use, 0 callers waiting",
     err: "Cleared failures, skips, dead hosts and host profiles of example.org.",
   });
   expect(await run("domain")).toMatchObject({ code: 2 });

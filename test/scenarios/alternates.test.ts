@@ -183,12 +183,14 @@ describe.each(SETUPS)("the stored state of a domain, $setup", ({ start }) => {
     expect(await ask()).toMatchObject({ error: "domain_unavailable" });
 
     const shown = await service.trawl("domain", site.host);
-    expect(shown).toMatchObject({ domain: site.host, failures: 3, dead_hosts: [], hosts: [] });
-    expect(Date.parse(shown.skip_until) - Date.now()).toBeGreaterThan(500_000);
+    expect(shown).toMatchObject({ domain: site.host, dead_hosts: [], hosts: [] });
+    expect(shown.skips).toMatchObject([
+      { project: null, own_origin: new URL(site.origin).host, failures: 3 },
+    ]);
+    expect(Date.parse(shown.skips[0].skip_until) - Date.now()).toBeGreaterThan(500_000);
     expect(await service.trawl("domain", `www.${site.host}`, "--clear")).toMatchObject({
       domain: site.host,
-      failures: 0,
-      skip_until: null,
+      skips: [],
     });
     expect(await ask()).toMatchObject({ error: null, title: "Back" });
   });

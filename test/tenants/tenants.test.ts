@@ -5,9 +5,10 @@
  */
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
+import type { FetchBody } from "../../schemas/fetch.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
-import { article, gate, type Site } from "../harness/web.ts";
+import { article, gate, redirect, type Site } from "../harness/web.ts";
 
 interface Schema {
   readonly $ref?: string;
@@ -74,7 +75,8 @@ function valueOf(
 }
 
 describe.each(SETUPS)("two projects, $setup", ({ start }) => {
-  const { sites, service } = scenario(start);
+  // A proxy is configured and down.
+  const { sites, service } = scenario(start, () => ({ TRAWL_PROXY_URL: "http://127.0.0.1:9" }));
   const secret = `s${randomBytes(12).toString("hex")}`;
   const keys = { first: "", second: "" };
   let document: Document = { paths: {}, components: { schemas: {} } };
@@ -202,5 +204,45 @@ describe.each(SETUPS)("two projects, $setup", ({ start }) => {
     const again = await service.fetch({ url }, { key: keys.second });
     expect(JSON.stringify(again.answer.json)).not.toContain(secret);
     expect(JSON.stringify(again.answer.json)).not.toContain(first.request_id);
+  });
+
+  test.each<[string, Partial<FetchBody>, (origin: string) => string]>([
+    ["a route that is not configured", { tiers: ["proxy_render"] }, (origin) => `${origin}/page`],
+    ["a proxy that is down", { tiers: ["proxy"] }, (origin) => `${origin}/page`],
+    ["an archive that is off", { tiers: ["archive"] }, (origin) => `${origin}/page`],
+    [
+      "paid routes that it does not allow",
+      { tiers: ["proxy"], allow_paid: false },
+      (origin) => `${origin}/page`,
+    ],
+    ["a port where nothing listens", {}, (origin) => origin.replace(/:\d+$/, ":9/")],
+    ["a sub-host that does not exist", {}, (origin) => `${origin.replace("//", "//nowhere.")}/`],
+    ["a redirect loop", {}, (origin) => `${origin}/loop`],
+    ["a redirect to a port where nothing listens", {}, (origin) => `${origin}/away`],
+  ])("three fetches of the first that fail by %s close the site for no one", async (_, options, urlOf) => {
+    const target = sites.site({
+      "/page": { body: article("Open") },
+      "/loop": redirect("/loop"),
+      "/away": redirect("http://127.0.0.1:9/"),
+    });
+    for (let n = 0; n < 3; n++) {
+      const failed = await service.fetch({ url: urlOf(target.origin), ...options }, { key: keys.first });
+      expect(failed.error).not.toBeNull();
+    }
+    const page = await service.fetch({ url: `${target.origin}/page` }, { key: keys.second });
+    expect(page).toMatchObject({ error: null, title: "Open" });
+  });
+
+  test("three fetches that a site refuses close it for the first if it left routes out, else for both", async () => {
+    const closedFor = async (options: Partial<FetchBody>) => {
+      const target = sites.site({ "/wall": { status: 403, body: "no" }, "/page": { body: article("Open") } });
+      for (let n = 0; n < 3; n++)
+        await service.fetch({ url: `${target.origin}/wall`, ...options }, { key: keys.first });
+      const url = `${target.origin}/page`;
+      const first = await service.fetch({ url }, { key: keys.first });
+      return [first.error, (await service.fetch({ url }, { key: keys.second })).error];
+    };
+    expect(await closedFor({})).toEqual(["domain_unavailable", "domain_unavailable"]);
+    expect(await closedFor({ allow_paid: false })).toEqual(["domain_unavailable", null]);
   });
 });
