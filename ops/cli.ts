@@ -12,6 +12,7 @@ import { customerCommand } from "./commands/customer.ts";
 import { drainCommand } from "./commands/drain.ts";
 import { domainCommand } from "./commands/domain.ts";
 import { fetchCommand } from "./commands/fetch.ts";
+import { invoiceCommand } from "./commands/invoice.ts";
 import { jobCommand } from "./commands/job.ts";
 import { keyCommand } from "./commands/key.ts";
 import { nodesCommand } from "./commands/nodes.ts";
@@ -44,6 +45,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     keyCommand(context),
     projectCommand(context),
     customerCommand(context),
+    invoiceCommand(context),
     rateCommand(context),
     alertCommand(context),
     nodesCommand(context),

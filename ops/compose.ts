@@ -20,6 +20,7 @@ import { keyQuotas } from "../gateway/quotas.ts";
 import { join as joinCluster, openRemoteTasks, topologyProblem } from "./cluster.ts";
 import { collectBodies } from "./collect-bodies.ts";
 import type { Config } from "./config.ts";
+import { everyMinute } from "./every-minute.ts";
 import { expireDocuments } from "./expire-documents.ts";
 import { openExtraction } from "./extraction.ts";
 import type { FeatureContext, OpenFeature } from "./feature.ts";
@@ -122,6 +123,9 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const cleaning = [
     expireDocuments({ documents, clock, log, collections }),
     collectBodies({ documents, blobs, clock, metrics, log, random }),
+    ...opened.flatMap(({ every_minute: chore }) =>
+      chore ? [everyMinute({ clock, log, what: chore.what }, chore.work)] : [],
+    ),
   ];
   const stopCleaning = (): void => cleaning.forEach((work) => work[Symbol.dispose]());
   closers.push(async () => stopCleaning());

@@ -153,6 +153,11 @@ export interface OpenFeature {
     readonly onPageStored: (page: StoredPage) => void;
     readonly onGone: (url: string) => void;
   };
+  /** Work that each node does every minute, all nodes at the same time; `what` is logged when it throws. */
+  readonly every_minute?: {
+    readonly what: string;
+    readonly work: (isStopped: () => boolean) => Promise<void>;
+  };
   /** The node has joined the cluster and its actors run. */
   readonly onJoined?: () => Promise<void>;
   /** The address at which clients see the service is known. */

@@ -42,6 +42,10 @@ export const Customer = Type.Object({
   currency: Currency,
   /** What all its projects together may spend in a month; null: no limit. */
   budget_micros: Nullable(Micros),
+  /** What it pays for a succeeded request, by billing category, from a month on; ascending. Absent: no prices. */
+  prices: Type.Optional(
+    Type.Array(Type.Object({ from: Month, per_request: Type.Record(Type.String(), Micros) })),
+  ),
   created_at: Type.String(),
 });
 export type Customer = Static<typeof Customer>;

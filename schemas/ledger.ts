@@ -134,7 +134,7 @@ export const RequestRecord = Type.Object({
   cached: Type.Boolean(),
   bytes: Type.Integer(),
   paid: Type.Boolean(),
-  /** What the customer is charged; null: the operator has set no price. */
+  /** What the customer is charged, in its currency: the price of a succeeded request, else 0; null: there are no prices. */
   charge: Nullable(Type.String()),
   /** What providers cost; null for an external customer. */
   cost_usd: Amount,
@@ -163,6 +163,8 @@ export const AccountView = Type.Object({
   project: Type.String(),
   period: Type.Object({ month: Type.String(), since: Type.String(), resets_at: Type.String() }),
   plan: Type.Object({
+    /** For a succeeded request, by billing category; null: the customer pays what providers cost. */
+    prices: Nullable(Type.Record(Type.String(), Type.String())),
     /** What all projects together may spend in the month; null: no limit. */
     budget: Nullable(Type.String()),
     /** Null: no limit, or an external customer. */

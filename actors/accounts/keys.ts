@@ -28,6 +28,8 @@ export const FIRST_NAME = "default";
 
 /** The most keys a listing shows; an account with more lists them by project. */
 const MAX_LIST = 1_000;
+/** Earlier price lists that are remembered. */
+const MAX_PRICES = 100;
 /** A change that loses to another writer this often in a row fails. */
 const MAX_ATTEMPTS = 20;
 
@@ -255,6 +257,21 @@ export const setCustomerBudget = (
   change<Customer>(documents, "customers", customer, `customer "${customer}"`, (record) => ({
     ...record,
     budget_micros,
+  }));
+
+/** Prices of a succeeded request, by billing category in millionths, for a month and all later ones; {}: none. */
+export const setPrices = (
+  documents: Documents,
+  customer: string,
+  from: string,
+  per_request: Readonly<Record<string, number>>,
+): Promise<Customer> =>
+  change<Customer>(documents, "customers", customer, `customer "${customer}"`, (record) => ({
+    ...record,
+    prices: [
+      ...(record.prices ?? []).filter((entry) => entry.from < from).slice(-MAX_PRICES),
+      { from, per_request: { ...per_request } },
+    ],
   }));
 
 export const setCustomerStatus = (

@@ -6,9 +6,11 @@ import {
   listCustomers,
   setCustomerBudget,
   setCustomerStatus,
+  setPrices,
 } from "../../actors/accounts/keys.ts";
-import { type Customer, fromMicros } from "../../schemas/accounts.ts";
-import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";
+import { type Customer, fromMicros, monthOf, toMicros } from "../../schemas/accounts.ts";
+import { BILLING_CATEGORIES } from "../../schemas/common.ts";
+import { CommandError, type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 import { amount } from "./key.ts";
 
 interface CreateOptions extends Json {
@@ -82,7 +84,45 @@ export function customerCommand(context: Context): Command {
           : `Customer "${name}" may spend ${fromMicros(micros)} a month.`,
       );
     });
+  withJson(customer.command("price"))
+    .description("set what a customer pays for a succeeded request; replaces all its prices")
+    .argument("<name>")
+    .argument("<category=amount...>", "for example fetch_own=0.001 search=0.002, or none")
+    .option("--from <YYYY-MM>", "the first month they hold for; default: this one")
+    .action(async (name: string, words: readonly string[], { from, json }: Json & { from?: string }) => {
+      const this_month = monthOf(context.now());
+      const month = from ?? this_month;
+      if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month) || month < this_month)
+        throw new CommandError(`Cannot set prices from "${month}": name this month or a later one`);
+      const per_request = pricesIn(words);
+      const changed = await withDocuments(context, (documents) =>
+        setPrices(documents, name, month, per_request),
+      );
+      if (json) return context.out(JSON.stringify(changed));
+      const list = Object.entries(per_request).map(
+        ([category, micros]) => `${category} ${fromMicros(micros)}`,
+      );
+      return context.err(
+        `Customer "${name}" pays from ${month}: ${list.join(", ") || "what providers cost"} (${changed.currency}).`,
+      );
+    });
   becomes("suspend", "suspended", "refuse all requests with the customer's keys");
   becomes("activate", "active", "accept requests with the customer's keys again");
   return customer;
+}
+
+/** "fetch_own=0.001" and so on, or none. */
+function pricesIn(words: readonly string[]): Record<string, number> {
+  if (words.length === 1 && words[0] === "none") return {};
+  return Object.fromEntries(
+    words.map((word) => {
+      const [category, decimal = ""] = word.split("=") as [string, string?];
+      const micros = toMicros(decimal);
+      if (micros === null || !(BILLING_CATEGORIES as readonly string[]).includes(category))
+        throw new CommandError(
+          `"${word}" is no price as fetch_own=0.001; categories are ${BILLING_CATEGORIES.join(", ")}`,
+        );
+      return [category, micros];
+    }),
+  );
 }

@@ -4,6 +4,10 @@ import { listRates, setRate } from "../../actors/accounts/exchange.ts";
 import { fromMicros, toMicros } from "../../schemas/accounts.ts";
 import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 
+/** Outside of this range it is a mistake, and sums would leave the range in which numbers are exact. */
+const MIN_MICROS = 10_000;
+const MAX_MICROS = 100_000_000;
+
 export function rateCommand(context: Context): Command {
   const rate = new Command("rate").description("manage exchange rates of customers' currencies");
   withJson(rate.command("set"))
@@ -34,6 +38,7 @@ export function rateCommand(context: Context): Command {
 
 function perUsd(text: string): number {
   const micros = toMicros(text);
-  if (!micros) throw new InvalidArgumentError("Not a rate as 0.885.");
+  if (micros === null || micros < MIN_MICROS || micros > MAX_MICROS)
+    throw new InvalidArgumentError("Not a rate as 0.885, from 0.01 to 100.");
   return micros;
 }

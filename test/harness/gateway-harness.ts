@@ -190,6 +190,8 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     telemetry,
     ask,
     egress,
+    /** What each node does every minute. */
+    everyMinute: () => accounts.every_minute!.work(() => false),
     ledger,
     first: first!,
     key: async (key: Partial<KeyOptions> = {}) =>

@@ -153,6 +153,17 @@ describe("accounts", () => {
       { currency: "CHF", per_usd_micros: 880_000 },
     ]);
     expect((await run("alert", "list", "acme", "--json")).out).toBe("[]");
+    expect((await run("customer", "price", "acme", "fetch_own=0.001", "search=0.002")).err).toContain(
+      "fetch_own 0.001000, search 0.002000 (CHF)",
+    );
+    expect((await run("customer", "price", "acme", "fetsch=1")).err).toContain("is no price");
+    expect((await run("customer", "price", "acme", "none", "--from", "2020-01")).err).toContain("this month");
+    expect((await run("invoice", "draw", "acme")).err).toContain("used nothing");
+    expect((await run("invoice", "draw", "acme", "--month", "2999-01")).err).toContain(
+      "a month that is over",
+    );
+    expect((await run("invoice", "list", "acme", "--json")).out).toBe("[]");
+    expect((await run("invoice", "paid", "inv-2026-10-1-acme")).err).toContain("there is none");
     expect((await run("customer", "budget", "acme", "100")).err).toContain("100.000000");
     expect(JSON.parse((await run("customer", "list", "--json")).out)).toMatchObject([
       { name: "acme", external: true, currency: "CHF", budget_micros: 100_000_000 },

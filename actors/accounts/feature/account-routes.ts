@@ -15,6 +15,7 @@ import {
   NO_USAGE,
   type Usage,
 } from "../../../schemas/accounts.ts";
+import { pricesOf } from "../../../schemas/invoices.ts";
 import { type AccountSummary, AccountView } from "../../../schemas/ledger.ts";
 import type { ActorClient } from "../../../cluster/actor.ts";
 import { listKeys, projectsOf } from "../keys.ts";
@@ -54,6 +55,7 @@ export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesD
     const began_ms = Date.parse(`${month}-01`);
     const part = Math.max(now_ms - began_ms, 1) / (monthEnds(now_ms) - began_ms);
     const { budget_micros, external } = customer;
+    const prices = pricesOf(customer, month);
     const taken_usd_micros = use.settled.spend_micros + use.reserved.spend_micros;
     return {
       customer: {
@@ -69,6 +71,9 @@ export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesD
         resets_at: new Date(monthEnds(now_ms)).toISOString(),
       },
       plan: {
+        prices:
+          prices &&
+          Object.fromEntries(Object.entries(prices).map(([name, micros]) => [name, fromMicros(micros)])),
         budget: budget_micros === null ? null : fromMicros(budget_micros),
         remaining:
           budget_micros === null || external

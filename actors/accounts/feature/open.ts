@@ -1,6 +1,7 @@
 /** Assembles accounts: the actors that keep them, and the routes by which clients see them. */
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { Quota } from "../../../schemas/accounts.ts";
+import { Invoice } from "../../../schemas/invoices.ts";
 import { RequestList, UsageReport, UsageTotals } from "../../../schemas/ledger.ts";
 import { AlertBody, AlertHook } from "../../../schemas/alerts.ts";
 import { accountActor } from "../actor.ts";
@@ -8,7 +9,9 @@ import { alertsActor } from "../alerts.actor.ts";
 import { announceCrossings } from "../alerts.ts";
 import { usageTotalsActor } from "../usage-totals.actor.ts";
 import { accountRoutes } from "./account-routes.ts";
+import { invoiceDrawing } from "../draw-invoices.ts";
 import { alertRoutes } from "./alert-routes.ts";
+import { invoiceRoutes } from "./invoice-routes.ts";
 import { quotaRoute } from "./quota-route.ts";
 import { usageRoutes } from "./usage-routes.ts";
 
@@ -32,7 +35,14 @@ export function openAccounts(context: AccountsContext): OpenFeature {
       usageTotalsActor({ documents, log }),
       alertsActor({ ...context, random: () => random.next() }),
     ],
-    routes: [quotaRoute(deps), ...usageRoutes(deps), ...accountRoutes(deps), ...alertRoutes(deps)],
-    named_schemas: { Quota, UsageReport, RequestList, AlertBody, AlertHook },
+    routes: [
+      quotaRoute(deps),
+      ...usageRoutes(deps),
+      ...accountRoutes(deps),
+      ...alertRoutes(deps),
+      ...invoiceRoutes(deps),
+    ],
+    every_minute: { what: "Cannot draw up invoices", work: invoiceDrawing(deps) },
+    named_schemas: { Quota, UsageReport, RequestList, AlertBody, AlertHook, Invoice },
   };
 }

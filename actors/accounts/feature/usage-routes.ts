@@ -7,8 +7,16 @@ import type { Documents } from "../../../cluster/ports/documents.ts";
 import type { Caller } from "../../../gateway/authenticate.ts";
 import { invalid, json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
+import { pricesOf } from "../../../schemas/invoices.ts";
 import type { Mistake } from "../../../gateway/validate.ts";
-import { fromMicros, monthOf, NO_USAGE, QUOTA_CATEGORIES, type Usage } from "../../../schemas/accounts.ts";
+import {
+  type Customer,
+  fromMicros,
+  monthOf,
+  NO_USAGE,
+  QUOTA_CATEGORIES,
+  type Usage,
+} from "../../../schemas/accounts.ts";
 import { BILLING_CATEGORIES } from "../../../schemas/common.ts";
 import {
   type CategoryUsage,
@@ -133,7 +141,7 @@ export function usageRoutes({ documents, refresh }: UsageRoutesDeps): readonly R
         const window = { customer: customer.name, since_ms, until_ms, cursor };
         const { rows, next } = await readRows(documents, window, isWanted, query.limit);
         const list: RequestList = {
-          items: rows.map((row) => recordView(row, customer.external)),
+          items: rows.map((row) => recordView(row, customer)),
           next_cursor: next && Buffer.from(JSON.stringify(next)).toString("base64url"),
         };
         return json(200, list);
@@ -230,13 +238,14 @@ export const usageView = (usage: Usage, external: boolean): CategoryUsage => ({
   cost_ok_usd: external ? null : fromMicros(usage.cost_ok_micros),
 });
 
-const recordView = (row: LedgerRow, external: boolean): RequestRecord => {
+const recordView = (row: LedgerRow, customer: Customer): RequestRecord => {
   const { at_ms, cost_micros, ...shown } = row;
+  const prices = pricesOf(customer, monthOf(at_ms));
   return {
     ...shown,
     at: new Date(at_ms).toISOString(),
-    charge: null,
-    cost_usd: external ? null : fromMicros(cost_micros),
+    charge: prices && fromMicros(row.ok ? (prices[row.category] ?? 0) : 0),
+    cost_usd: customer.external ? null : fromMicros(cost_micros),
   };
 };
 

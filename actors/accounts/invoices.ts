@@ -1,0 +1,207 @@
+/**
+ * Invoices as documents: drawn up once for each customer and month from the ledger's sums, then paid or void. Drawing is
+ * idempotent, so all nodes may try. A customer with prices pays them for each succeeded request; without prices it pays what
+ * providers cost, at the operator's exchange rate. An external customer without prices cannot be charged.
+ */
+import type { Documents } from "../../cluster/ports/documents.ts";
+import {
+  type Customer,
+  fromMicros,
+  fromUsd,
+  monthEnds,
+  NO_USAGE,
+  type Usage,
+} from "../../schemas/accounts.ts";
+import { type Invoice, type InvoiceLine, type InvoiceStatus, pricesOf } from "../../schemas/invoices.ts";
+import { readRate } from "./exchange.ts";
+import { AccountError } from "./keys.ts";
+import { addUsage, readUsage } from "./read-usage.ts";
+
+/** By `<customer>:<month>:<number>`, tagged with the customer. */
+export const INVOICES = "invoices";
+const MAX_LIST = 1_000;
+const MAX_ATTEMPTS = 20;
+
+type Sums = Readonly<Record<string, Pick<Usage, "requests" | "succeeded" | "cost_micros">>>;
+
+interface StoredInvoice {
+  readonly invoice: Invoice;
+  /** What it charges of its month, by category: rows that are written later are charged with the next invoice. */
+  readonly counted: Sums;
+}
+
+export type Drawn =
+  | { readonly kind: "drawn" | "exists"; readonly invoice: Invoice }
+  | { readonly kind: "none"; readonly because: "no_usage" | "no_prices" | "no_rate" };
+
+const invoiceKey = (customer: string, month: string, number: number): string =>
+  `${customer}:${month}:${String(number).padStart(3, "0")}`;
+
+/** Null: no invoice can have this id. */
+function keyOfId(id: string): string | null {
+  const parts = /^inv-(\d{4}-\d{2})-(\d{1,3})-(.+)$/.exec(id);
+  return parts && invoiceKey(parts[3]!, parts[1]!, Number(parts[2]));
+}
+
+export async function findInvoice(documents: Documents, id: string): Promise<Invoice | null> {
+  const key = keyOfId(id);
+  const stored = key === null ? null : await documents.get(INVOICES, key);
+  return stored && (stored.value as StoredInvoice).invoice;
+}
+
+/** Newest first; at most 1,000. */
+export async function listInvoices(documents: Documents, customer?: string): Promise<readonly Invoice[]> {
+  const range = { limit: MAX_LIST, reverse: true, ...(customer !== undefined && { tag: customer }) };
+  const invoices = (await documents.list(INVOICES, range)).map(
+    ({ value }) => (value as StoredInvoice).invoice,
+  );
+  return invoices.toSorted((a, b) => (a.period < b.period ? 1 : a.period > b.period ? -1 : 0));
+}
+
+/** From issued to paid or void. Idempotent. Throws AccountError. */
+export async function changeInvoice(
+  documents: Documents,
+  id: string,
+  status: Exclude<InvoiceStatus, "issued">,
+  now_ms: number,
+): Promise<Invoice> {
+  const key = keyOfId(id);
+  for (let attempts = 0; key !== null && attempts < MAX_ATTEMPTS; attempts++) {
+    const stored = await documents.get(INVOICES, key);
+    if (!stored) break;
+    const { invoice, counted } = stored.value as StoredInvoice;
+    if (invoice.status === status) return invoice;
+    if (invoice.status !== "issued")
+      throw new AccountError(`Cannot make invoice "${id}" ${status}: it is ${invoice.status}`);
+    const at = new Date(now_ms).toISOString();
+    const next = { ...invoice, status, ...(status === "paid" ? { paid_at: at } : { voided_at: at }) };
+    const value: StoredInvoice = { invoice: next, counted };
+    if (await documents.put(INVOICES, key, value, stored.version, { tag: invoice.customer })) return next;
+  }
+  throw new AccountError(`Cannot change invoice "${id}": there is none with this id`);
+}
+
+/**
+ * Draws up a month that is over, from the sums as they are. The month has an invoice already: that one, unless it is void
+ * and `replaces_void`. Throws Fault.
+ */
+export async function drawInvoice(
+  documents: Documents,
+  customer: Customer,
+  month: string,
+  now_ms: number,
+  replaces_void = false,
+): Promise<Drawn> {
+  const { name } = customer;
+  const earlier = await monthInvoices(documents, name, month);
+  const last = earlier.at(-1);
+  if (last && !(replaces_void && last.invoice.status === "void"))
+    return { kind: "exists", invoice: last.invoice };
+  const counted = await sumsOf(documents, name, month);
+  const late = await lateRows(documents, name, monthBefore(month));
+  if (Object.keys(counted).length + Object.keys(late).length === 0)
+    return { kind: "none", because: "no_usage" };
+
+  const charged = [
+    { period: monthBefore(month), sums: late },
+    { period: month, sums: counted },
+  ];
+  const isPriced = ({ period }: { readonly period: string }): boolean => pricesOf(customer, period) !== null;
+  if (customer.external && !charged.every((part) => isPriced(part) || isEmpty(part.sums)))
+    return { kind: "none", because: "no_prices" };
+  const rate = await readRate(documents, customer.currency);
+  const isConverted = charged.some((part) => !isPriced(part) && !isEmpty(part.sums));
+  if (isConverted && rate === null) return { kind: "none", because: "no_rate" };
+
+  let total = 0;
+  const lines: InvoiceLine[] = [];
+  for (const { period, sums } of charged) {
+    const prices = pricesOf(customer, period);
+    for (const [category, { requests, succeeded, cost_micros }] of Object.entries(sums).toSorted(([a], [b]) =>
+      a < b ? -1 : 1,
+    )) {
+      const price = prices && (prices[category] ?? 0);
+      const amount = price === null ? fromUsd(cost_micros, rate!.per_usd_micros) : price * succeeded;
+      total += amount;
+      lines.push({
+        period,
+        category: category as InvoiceLine["category"],
+        requests,
+        succeeded,
+        unit_price: price === null ? null : fromMicros(price),
+        cost_usd: customer.external ? null : fromMicros(cost_micros),
+        amount: fromMicros(amount),
+      });
+    }
+  }
+  const since_ms = Date.parse(`${month}-01T00:00:00Z`);
+  const number = earlier.length + 1;
+  const invoice: Invoice = {
+    id: `inv-${month}-${number}-${name}`,
+    customer: name,
+    period: month,
+    status: "issued",
+    currency: customer.currency,
+    total: fromMicros(total),
+    issued_at: new Date(now_ms).toISOString(),
+    paid_at: null,
+    voided_at: null,
+    since: new Date(since_ms).toISOString(),
+    until: new Date(monthEnds(since_ms)).toISOString(),
+    exchange_rate: isConverted && customer.currency !== "USD" ? fromMicros(rate!.per_usd_micros) : null,
+    lines,
+  };
+  const value: StoredInvoice = { invoice, counted };
+  const isNew = await documents.put(INVOICES, invoiceKey(name, month, number), value, 0, { tag: name });
+  if (isNew) return { kind: "drawn", invoice };
+  // Another node was first.
+  const [winner] = (await monthInvoices(documents, name, month)).slice(-1);
+  return { kind: "exists", invoice: winner!.invoice };
+}
+
+async function monthInvoices(
+  documents: Documents,
+  customer: string,
+  month: string,
+): Promise<readonly StoredInvoice[]> {
+  const range = { from: `${customer}:${month}:`, to: `${customer}:${month};`, limit: MAX_LIST };
+  return (await documents.list(INVOICES, range)).map(({ value }) => value as StoredInvoice);
+}
+
+/** By category. */
+async function sumsOf(documents: Documents, customer: string, month: string): Promise<Sums> {
+  const until = new Date(monthEnds(Date.parse(`${month}-01T00:00:00Z`))).toISOString().slice(0, 10);
+  const question = { customer, since: `${month}-01`, until, key: null, by_key: false };
+  const sums: Record<string, Usage> = {};
+  for (const { category, usage } of await readUsage(documents, question))
+    sums[category] = addUsage(sums[category] ?? (NO_USAGE as Usage), usage);
+  return Object.fromEntries(
+    Object.entries(sums).map(([category, { requests, succeeded, cost_micros }]) => [
+      category,
+      { requests, succeeded, cost_micros },
+    ]),
+  );
+}
+
+/** Rows of a month that came after its invoice; nothing where it has none or a void one. */
+async function lateRows(documents: Documents, customer: string, month: string): Promise<Sums> {
+  const last = (await monthInvoices(documents, customer, month)).at(-1);
+  if (!last || last.invoice.status === "void") return {};
+  const late: Record<string, Sums[string]> = {};
+  for (const [category, now] of Object.entries(await sumsOf(documents, customer, month))) {
+    const before = last.counted[category] ?? NO_USAGE;
+    if (now.requests === before.requests) continue;
+    late[category] = {
+      requests: now.requests - before.requests,
+      succeeded: now.succeeded - before.succeeded,
+      cost_micros: now.cost_micros - before.cost_micros,
+    };
+  }
+  return late;
+}
+
+const isEmpty = (sums: Sums): boolean => Object.keys(sums).length === 0;
+
+/** "2026-01" to "2025-12". */
+export const monthBefore = (month: string): string =>
+  new Date(Date.parse(`${month}-01T00:00:00Z`) - 1).toISOString().slice(0, 7);

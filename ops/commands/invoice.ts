@@ -1,0 +1,98 @@
+/** trawl invoice list, show, draw, paid, void: invoices of customers. A running service draws the month before by itself. */
+import { Command } from "commander";
+import { foldLedger } from "../../actors/accounts/fold.ts";
+import { invoicePage } from "../../actors/accounts/invoice-page.ts";
+import {
+  changeInvoice,
+  drawInvoice,
+  findInvoice,
+  listInvoices,
+  monthBefore,
+} from "../../actors/accounts/invoices.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { type Customer, monthOf } from "../../schemas/accounts.ts";
+import type { Invoice, InvoiceStatus } from "../../schemas/invoices.ts";
+import { CommandError, type Context, type Json, table, withDocuments, withJson } from "./context.ts";
+
+const BECAUSE = {
+  no_usage: "it has used nothing that month",
+  no_prices: "it is external and has no prices: trawl customer price",
+  no_rate: "there is no rate of its currency: trawl rate set",
+} as const;
+
+export function invoiceCommand(context: Context): Command {
+  const invoice = new Command("invoice").description("manage invoices");
+  const becomes = (status: Exclude<InvoiceStatus, "issued">, name: string, description: string): void => {
+    withJson(invoice.command(name))
+      .description(description)
+      .argument("<id>")
+      .action(async (id: string, { json }: Json) => {
+        const changed = await withDocuments(context, (documents) =>
+          changeInvoice(documents, id, status, context.now()),
+        );
+        if (json) return context.out(JSON.stringify(changed));
+        return context.err(`Invoice ${id} is ${changed.status}.`);
+      });
+  };
+
+  withJson(invoice.command("list"))
+    .description("list invoices, of one customer or of all")
+    .argument("[customer]")
+    .action(async (customer: string | undefined, { json }: Json) => {
+      const invoices = await withDocuments(context, (documents) => listInvoices(documents, customer));
+      if (json) return context.out(JSON.stringify(invoices, null, 2));
+      const row = ({ id, period, status, total, currency, issued_at }: Invoice): string[] => [
+        id,
+        period,
+        status,
+        `${total} ${currency}`,
+        issued_at,
+      ];
+      return context.out(table(["INVOICE", "PERIOD", "STATUS", "TOTAL", "ISSUED AT"], invoices.map(row)));
+    });
+  withJson(invoice.command("show"))
+    .description("print an invoice as a page (HTML), or with --json as JSON")
+    .argument("<id>")
+    .action(async (id: string, { json }: Json) => {
+      const found = await withDocuments(context, (documents) => findInvoice(documents, id));
+      if (!found) throw new CommandError(`Cannot show invoice "${id}": there is none with this id`);
+      return context.out(json ? JSON.stringify(found, null, 2) : invoicePage(found));
+    });
+  withJson(invoice.command("draw"))
+    .description("draw up the invoice of a month that is over, also anew where the last one is void")
+    .argument("<customer>")
+    .option("--month <YYYY-MM>", "default: the month before")
+    .action(async (name: string, { month: given, json }: Json & { readonly month?: string }) => {
+      const now_ms = context.now();
+      const month = given ?? monthBefore(monthOf(now_ms));
+      if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month) || month >= monthOf(now_ms))
+        throw new CommandError(`Cannot draw up "${month}": name a month that is over, for example 2026-10`);
+      const drawn = await withDocuments(context, async (documents) => {
+        const customer = (await documents.get("customers", name))?.value as Customer | undefined;
+        if (!customer) throw new CommandError(`Cannot draw up an invoice: there is no customer "${name}"`);
+        await addUp(documents, name);
+        return drawInvoice(documents, customer, month, now_ms, true);
+      });
+      if (drawn.kind === "none")
+        throw new CommandError(`Cannot draw up ${month} of "${name}": ${BECAUSE[drawn.because]}`);
+      if (json) return context.out(JSON.stringify(drawn.invoice));
+      const { id, total, currency } = drawn.invoice;
+      return context.err(
+        `Invoice ${id} ${drawn.kind === "drawn" ? "is issued" : "exists"}: ${total} ${currency}.`,
+      );
+    });
+  becomes("paid", "paid", "record that an invoice was paid");
+  becomes("void", "void", "declare an invoice void");
+  return invoice;
+}
+
+/** A running service adds the same batches up at times: then one of both begins again. */
+async function addUp(documents: Documents, customer: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await foldLedger(documents, customer);
+    } catch (problem) {
+      if (attempt === 5) throw problem;
+    }
+  }
+}

@@ -1,0 +1,192 @@
+/** Invoices: what is charged, to six places; when they are drawn up; what an external customer does not see. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { setRate } from "../../actors/accounts/exchange.ts";
+import { changeInvoice, drawInvoice, listInvoices } from "../../actors/accounts/invoices.ts";
+import { createCustomer, createProject, setPrices } from "../../actors/accounts/keys.ts";
+import { type Customer, fromMicros, fromUsd, fromUsdUp, limitInUsd } from "../../schemas/accounts.ts";
+import { batchKey, newBatchTag } from "../../schemas/ledger.ts";
+import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
+import { ledgerRow } from "../harness/ledger-row.ts";
+
+const PAGE = { url: "https://example.org/" };
+const DECEMBER_MS = Date.UTC(2026, 11, 1);
+
+async function billing(currency: Customer["currency"], external: boolean) {
+  let fails = false;
+  const gateway = await gatewayHarness({
+    fetch: async () =>
+      fetchAnswer({ tier: "proxy" }, { cost_usd: "0.001237", error: fails ? "all_tiers_failed" : null }),
+  });
+  const { documents, clock, key, call, everyMinute } = gateway;
+  await createCustomer(documents, { name: "acme", external, currency }, clock.now());
+  await createProject(documents, { name: "p", customer: "acme" }, clock.now());
+  const admin = await key({ project: "p", role: "account_admin" });
+  const use = async (times: number, failing = false) => {
+    fails = failing;
+    for (let n = 0; n < times; n++) await gateway.fetch(PAGE, { key: admin });
+  };
+  const turnMonth = async () => {
+    await clock.advance(DECEMBER_MS + 11 * 60_000 - clock.now());
+    await everyMinute();
+  };
+  const get = (path: string, headers: Readonly<Record<string, string>> = {}) =>
+    call("GET", path, { key: admin, headers });
+  const invoices = async () => (await get("/v1/invoices")).json.invoices;
+  const customer = async () => (await documents.get("customers", "acme"))!.value as Customer;
+  return { ...gateway, admin, use, turnMonth, get, invoices, customer };
+}
+
+describe("an invoice", () => {
+  test("of a customer without prices is what providers cost, at the operator's rate, once a month", async () => {
+    const { documents, clock, use, turnMonth, invoices, get, everyMinute } = await billing("CHF", false);
+    await setRate(documents, "CHF", 885_312, clock.now());
+    await use(3);
+    await turnMonth();
+    await everyMinute();
+    const [summary, ...others] = await invoices();
+    expect(others).toEqual([]);
+    // 0.003711 x 0.885312 = 0.003285392832
+    expect(summary).toMatchObject({
+      id: "inv-2026-11-1-acme",
+      period: "2026-11",
+      status: "issued",
+      currency: "CHF",
+      total: "0.003285",
+      paid_at: null,
+    });
+    expect((await get(`/v1/invoices/${summary.id}`)).json).toEqual({
+      ...summary,
+      since: "2026-11-01T00:00:00.000Z",
+      until: "2026-12-01T00:00:00.000Z",
+      exchange_rate: "0.885312",
+      lines: [
+        {
+          period: "2026-11",
+          category: "fetch_paid",
+          requests: 3,
+          succeeded: 3,
+          unit_price: null,
+          cost_usd: "0.003711",
+          amount: "0.003285",
+        },
+      ],
+    });
+  });
+
+  test("of an external customer has prices of succeeded requests and no provider cost anywhere", async () => {
+    const { documents, use, turnMonth, invoices, get } = await billing("EUR", true);
+    await setPrices(documents, "acme", "2026-11", { fetch_paid: 2_500 });
+    await use(3);
+    await use(2, true);
+    const charges = (await get("/v1/requests")).json.items.map(({ charge }: any) => charge);
+    expect(charges.toSorted()).toEqual(["0.000000", "0.000000", "0.002500", "0.002500", "0.002500"]);
+    await turnMonth();
+    const [{ id, total }] = await invoices();
+    expect(total).toBe("0.007500");
+    const { json, bytes } = await get(`/v1/invoices/${id}`);
+    expect(json.lines).toMatchObject([
+      { requests: 5, succeeded: 3, unit_price: "0.002500", cost_usd: null, amount: "0.007500" },
+    ]);
+    const page = await get(`/v1/invoices/${id}`, { accept: "text/html,*/*" });
+    expect(page.headers["content-type"]).toContain("text/html");
+    for (const text of [bytes, page.bytes, (await get("/v1/account")).bytes, (await get("/v1/usage")).bytes])
+      for (const cost of ["0.006185", "0.003711", "0.001237", "Cost, USD"])
+        expect(text.toString()).not.toContain(cost);
+    expect(page.bytes.toString()).toContain("0.007500");
+  });
+
+  test("cannot be drawn up without prices for an external customer, or without a rate", async () => {
+    for (const [external, because] of [
+      [true, "no_prices"],
+      [false, "no_rate"],
+    ] as const) {
+      const { documents, use, turnMonth, invoices, customer, clock } = await billing("CHF", external);
+      await use(1);
+      await turnMonth();
+      expect(await invoices()).toEqual([]);
+      expect(await drawInvoice(documents, await customer(), "2026-11", clock.now())).toEqual({
+        kind: "none",
+        because,
+      });
+    }
+  });
+
+  test("is paid or void, never both; a void month can be drawn up anew", async () => {
+    const { documents, use, turnMonth, invoices, customer, clock } = await billing("USD", false);
+    await use(1);
+    await turnMonth();
+    const [{ id }] = await invoices();
+    const now_ms = clock.now();
+    await changeInvoice(documents, id, "void", now_ms);
+    expect((await changeInvoice(documents, id, "void", now_ms + 5)).voided_at).toBe(
+      new Date(now_ms).toISOString(),
+    );
+    await expect(changeInvoice(documents, id, "paid", now_ms)).rejects.toThrow("it is void");
+    await expect(changeInvoice(documents, "inv-2026-11-9-acme", "paid", now_ms)).rejects.toThrow(
+      "there is none",
+    );
+    const draw = async (anew: boolean) => drawInvoice(documents, await customer(), "2026-11", now_ms, anew);
+    expect(await draw(false)).toMatchObject({ kind: "exists", invoice: { id, status: "void" } });
+    expect(await draw(true)).toMatchObject({ kind: "drawn", invoice: { id: "inv-2026-11-2-acme" } });
+    expect(await draw(true)).toMatchObject({ kind: "exists", invoice: { id: "inv-2026-11-2-acme" } });
+    await changeInvoice(documents, "inv-2026-11-2-acme", "paid", now_ms);
+    expect((await listInvoices(documents, "acme")).map(({ status }) => status)).toEqual(["paid", "void"]);
+  });
+
+  test("charges rows that were stored after the month's invoice with the next one", async () => {
+    const { documents, use, turnMonth, invoices, get, clock, everyMinute } = await billing("USD", false);
+    await use(2);
+    await turnMonth();
+    const at_ms = DECEMBER_MS - 1_000;
+    const rows = [ledgerRow({ request_id: "req_late", at_ms, project: "p", cost_micros: 40 })];
+    await documents.put("ledger", batchKey("acme", at_ms, "g9"), { rows }, 0, { tag: newBatchTag("acme") });
+    await use(1);
+    await clock.advance(Date.UTC(2027, 0, 1) + 11 * 60_000 - clock.now());
+    await everyMinute();
+    const [{ id, total }] = await invoices();
+    expect((await get(`/v1/invoices/${id}`)).json.lines).toMatchObject([
+      { period: "2026-11", requests: 1, amount: "0.000040" },
+      { period: "2026-12", requests: 1, amount: "0.001237" },
+    ]);
+    expect(total).toBe("0.001277");
+  });
+
+  test("is seen by admin keys of its own account only", async () => {
+    const { use, turnMonth, invoices, call, key, get } = await billing("USD", false);
+    await use(1);
+    await turnMonth();
+    const [{ id }] = await invoices();
+    const standard = await key({ project: "p" });
+    for (const path of ["/v1/invoices", `/v1/invoices/${id}`])
+      expect((await call("GET", path, { key: standard })).json.detail.error).toBe("admin_key_required");
+    expect((await call("GET", `/v1/invoices/${id}`)).status).toBe(404);
+    expect((await call("GET", "/v1/invoices")).json.invoices).toEqual([]);
+    expect((await get("/v1/invoices/2026-11")).status).toBe(422);
+  });
+});
+
+describe("amounts in another currency", () => {
+  const micros = fc.integer({ min: 0, max: 10 ** 12 });
+  const rate = fc.integer({ min: 10_000, max: 100_000_000 });
+
+  test("are exact: what is spent of a converted limit never exceeds the limit", () => {
+    fc.assert(
+      fc.property(micros, rate, (limit, per_usd) => {
+        const spent = limitInUsd(limit, per_usd)!;
+        expect(fromUsdUp(spent, per_usd)).toBeLessThanOrEqual(limit);
+        expect(fromUsd(spent, per_usd)).toBeLessThanOrEqual(limit);
+      }),
+    );
+  });
+
+  test("are rounded half up to six places", () => {
+    for (const [usd, per_usd, amount] of [
+      [1, 500_000, "0.000001"],
+      [1, 499_999, "0.000000"],
+      [3_711, 885_312, "0.003285"],
+      [123_456_789_012, 1_000_000, "123456.789012"],
+    ] as const)
+      expect(fromMicros(fromUsd(usd, per_usd))).toBe(amount);
+  });
+});
