@@ -5,6 +5,8 @@ import { Fault } from "../cluster/ports/fault.ts";
 import { auditCommand } from "./commands/audit.ts";
 import { batchCommand } from "./commands/batch.ts";
 import { clusterCommand } from "./commands/cluster.ts";
+import { companiesCommand } from "./commands/companies.ts";
+import { companyCommand } from "./commands/company.ts";
 import { configCommand } from "./commands/config.ts";
 import { CommandError, type Context, EXIT } from "./commands/context.ts";
 import { alertCommand } from "./commands/alert.ts";
@@ -57,6 +59,8 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     batchCommand(context),
     jobCommand(context),
     domainCommand(context),
+    companyCommand(context),
+    companiesCommand(context),
   ])
     program.addCommand(command);
   configure(program, world);

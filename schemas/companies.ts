@@ -77,12 +77,37 @@ export const Company = contract(
     refresh: ask(RefreshRequest, RefreshAnswer),
     /** The operator undoes a merge: this company is its own again. Null: it was not merged. */
     split: ask(Type.Null(), Type.Object({ survivor: Nullable(CompanyId) })),
+    /** The operator merges this company into another. Null: there is no such company, or it is this one. */
+    mergeByOperator: ask(
+      Type.Object({ survivor: CompanyId }),
+      Type.Object({ survivor: Nullable(CompanyId) }),
+    ),
     /** This company and the survivor share a strong identifier. */
     mergeInto: tell(MergeOrder),
     /** That company was merged into this one, or is no longer: resolve the record again. */
     aliasChanged: tell(Type.Object({ company_id: CompanyId })),
   },
   { finished: tell(Type.Object({ task: Type.Integer() })) },
+);
+
+/** The outcome of a source's canaries now. */
+export const SourceCheck = Type.Object({
+  source: Type.String(),
+  /** Null: every canary gave what it must. */
+  problem: Nullable(Type.String()),
+});
+export type SourceCheck = Static<typeof SourceCheck>;
+
+/** One source; its key is the source's name. It asks the source for its canaries while the source is used. */
+export const CompanySource = contract(
+  "company_source",
+  {
+    /** The source was asked lately. */
+    wake: tell(Type.Null()),
+    /** Asks for the canaries now. */
+    check: ask(Type.Null(), SourceCheck),
+  },
+  { checked: tell(SourceCheck), tick: tell(Type.Null()) },
 );
 
 export const COMPANY_FEED_KEY = "main";

@@ -204,7 +204,7 @@ function checked(
   };
 }
 
-/** Own claims, and those of merged companies for what no own source says. */
+/** Own claims, and those of merged companies for slots without an own claim. */
 export function groupsOf(
   own: readonly StoredGroup[],
   aliases: readonly Pick<StoredCompany, "groups">[],

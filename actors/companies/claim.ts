@@ -1,5 +1,5 @@
 /**
- * What a source says about a company: claims. A claim is one value of one field, with the raw document that it was read
+ * What a source states about a company: claims. A claim is one value of one field, with the raw document that it was read
  * from. The register stores claims and never overwrites one; the record is resolved from them (resolution.ts). This file
  * has the fields that a claim may name, and nothing about storing.
  */
@@ -27,7 +27,7 @@ interface FieldRule {
   readonly cardinality: Cardinality;
   /** What the key is made of. Null: `single` has none. */
   readonly key: string | null;
-  /** Two sources that differ are told in `quality.conflicts`. */
+  /** Two sources that differ are listed in `quality.conflicts`. */
   readonly is_contested: boolean;
 }
 
@@ -76,7 +76,7 @@ export const FIELDS = {
 } as const satisfies Readonly<Record<string, FieldRule>>;
 export type FieldPath = keyof typeof FIELDS;
 
-/** What one source says about one field, before it is stored. */
+/** A claim of one source about one field, before it is stored. */
 export interface SourceClaim {
   readonly field: FieldPath;
   /** Which item of a keyed field; null for a single field. Stable from one observation to the next. */
@@ -87,9 +87,9 @@ export interface SourceClaim {
   readonly raw_value?: Json;
   /** BCP 47. */
   readonly language?: string | null;
-  /** SHA-256 of the exact bytes of the document that says so, one of the answer's documents. */
+  /** SHA-256 of the exact bytes of the document with the value, one of the answer's documents. */
   readonly raw_sha256: string;
-  /** When the value began to hold, if the source says so: YYYY, YYYY-MM or YYYY-MM-DD. */
+  /** When the value began to hold, if the source has it: YYYY, YYYY-MM or YYYY-MM-DD. */
   readonly effective_from?: string | null;
   /** Set: the claim is stored and never chosen, for example `check_digit`. */
   readonly rejected_because?: string;

@@ -20,14 +20,19 @@ type Task =
     }
   | { readonly kind: "merge"; readonly survivor: string; readonly shared: string }
   | { readonly kind: "alias"; readonly alias_id: string }
-  | { readonly kind: "split"; readonly caller: ReplyTo<{ survivor: string | null }> };
+  | { readonly kind: "split"; readonly caller: ReplyTo<{ survivor: string | null }> }
+  | {
+      readonly kind: "merge_by_operator";
+      readonly survivor: string;
+      readonly caller: ReplyTo<{ survivor: string | null }>;
+    };
 
 interface State {
   /** The first one runs. */
   readonly tasks: Task[];
   /** The result of the task that runs: it may be larger than a message, and it never leaves the process. */
   answer: RefreshAnswer | null;
-  /** Of a split: the former survivor. */
+  /** Of the operator's tasks: of a split the former survivor, of a merge the new one. */
   survivor: string | null;
   task_number: number;
   isRunning: boolean;
@@ -56,6 +61,9 @@ export function companyActor(deps: RefreshDeps) {
           break;
         case "split":
           state.survivor = await splitCompany(run);
+          break;
+        case "merge_by_operator":
+          state.survivor = await mergeCompany(run, { survivor: task.survivor, shared: null });
           break;
         case "alias":
           await updateAlias(run, task.alias_id);
@@ -86,6 +94,11 @@ export function companyActor(deps: RefreshDeps) {
         startNext(turn);
         return DEFERRED;
       },
+      mergeByOperator(turn, { survivor }) {
+        turn.state.tasks.push({ kind: "merge_by_operator", survivor, caller: turn.deferReply() });
+        startNext(turn);
+        return DEFERRED;
+      },
       mergeInto(turn, { survivor, shared }) {
         turn.state.tasks.push({ kind: "merge", survivor, shared });
         startNext(turn);
@@ -100,7 +113,8 @@ export function companyActor(deps: RefreshDeps) {
         state.isRunning = false;
         if (task?.kind === "refresh" && state.answer)
           for (const caller of task.callers) turn.answer(caller, state.answer);
-        if (task?.kind === "split") turn.answer(task.caller, { survivor: state.survivor });
+        if (task?.kind === "split" || task?.kind === "merge_by_operator")
+          turn.answer(task.caller, { survivor: state.survivor });
         startNext(turn);
       },
     },

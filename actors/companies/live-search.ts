@@ -1,5 +1,5 @@
 /**
- * Search at the sources: the sources of the country are asked at the same time, and a slow or failing one only says so. A hit
+ * Search at the sources: the sources of the country are asked at the same time, and a slow or failing one is only listed as such. A hit
  * that the register has already is not repeated; any other is named by `ref`, and is stored only when it is fetched.
  */
 import type { Clock } from "../../cluster/ports/clock.ts";

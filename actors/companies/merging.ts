@@ -10,8 +10,8 @@ export interface MergeSide {
   readonly identifiers: readonly RecordIdentifier[];
 }
 
-/** What the operator or an earlier refusal said about two companies. */
-export type Judgement = "negative" | "unsure";
+/** The verdict of the operator or of an earlier refusal about two companies. */
+export type Judgement = "positive" | "negative" | "unsure";
 
 export type MergeDecision =
   | { readonly kind: "merge"; readonly survivor: string; readonly loser: string }
@@ -30,7 +30,7 @@ const STRONG_KINDS: ReadonlySet<string> = new Set(["registration", "lei", "filer
 /** Registration numbers of establishments, and numbers that a company can have several of. */
 const WEAK_REGISTRATIONS: ReadonlySet<string> = new Set(["fr_siret"]);
 
-/** A scheme whose numbers tell that two companies are one. */
+/** A scheme whose numbers prove that two companies are one. */
 export const isStrong = (scheme: string): boolean =>
   STRONG_KINDS.has(SCHEMES.get(scheme)?.kind ?? "") && !WEAK_REGISTRATIONS.has(scheme);
 

@@ -127,7 +127,7 @@ export function candidatesOf(
   return ranked((jurisdiction?.claim.value as string | undefined) ?? null);
 }
 
-/** Null: no source says anything. */
+/** Null: no source has a value. */
 export function recordOf(
   groups: readonly StoredGroup[],
   context: GroupContext,
@@ -277,7 +277,7 @@ const WEIGHTS: readonly (readonly [hundredths: number, isFilled: (record: Filled
 const completenessOf = (record: Filled): number =>
   WEIGHTS.reduce((sum, [hundredths, isFilled]) => sum + (isFilled(record) ? hundredths : 0), 0) / 100;
 
-/** The top-level fields of the record in which two records differ; what only provenance says is no change. */
+/** The top-level fields of the record in which two records differ; a difference in provenance alone is no change. */
 export function changedFields(before: ResolvedRecord | null, after: ResolvedRecord): readonly string[] {
   const fields = Object.keys(after).filter(
     (field) => !["provenance", "conflicts", "completeness", "warnings"].includes(field),

@@ -9,10 +9,8 @@
  */
 import type { ActorClient, WorkContext } from "../../cluster/actor.ts";
 import type { BodyRefs } from "../../cluster/body-refs.ts";
-import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import type { Log } from "../../cluster/ports/log.ts";
 import {
   Company,
   COMPANY_FEED_KEY,
@@ -29,15 +27,14 @@ import {
   type SourceAnswer,
   withChange,
 } from "./apply-answers.ts";
+import { type AskSourceDeps, askSource } from "./ask-source.ts";
 import type { SourceClaim } from "./claim.ts";
 import { MAX_NOT_FOUND_S } from "./freshness.ts";
 import { decideMerge, edgeKey, isStrong, type Judgement } from "./merging.ts";
 import type { PeopleStore } from "./people.ts";
-import type { HealthBook } from "./source-health.ts";
-import { planRefresh, type PlannedLookup, type RefreshPlan } from "./refresh-plan.ts";
+import { planRefresh, type RefreshPlan } from "./refresh-plan.ts";
 import { type CompanyIndex, indexedCompany } from "./search-index.ts";
-import type { CompanyIdentifier, LookupAnswer, Source, SourceHttp } from "./source.ts";
-
+import type { CompanyIdentifier, LookupAnswer, Source } from "./source.ts";
 import {
   type Checks,
   checkKey,
@@ -56,31 +53,17 @@ import {
   survivorOf,
 } from "./stored-company.ts";
 
-/** How a source's requests are sent for one refresh. */
-export type OpenHttp = (
-  source: Source,
-  request: Pick<RefreshRequest, "project" | "lane">,
-  context: WorkContext,
-  signal: AbortSignal,
-) => SourceHttp;
-
-export interface RefreshDeps {
+export interface RefreshDeps extends AskSourceDeps {
   readonly documents: Documents;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly sources: readonly Source[];
-  readonly openHttp: OpenHttp;
   readonly index: CompanyIndex;
   readonly people: PeopleStore;
   readonly bodyRefs: BodyRefs;
-  readonly health: Pick<HealthBook, "record">;
 }
 
 /** Their documents may name persons: they are kept no longer than persons are. */
 const PERSONAL_GROUPS: ReadonlySet<string> = new Set(["people", "ownership"]);
 
-/** How long one source may take; the answer goes out without a slower one. */
-const SOURCE_TIMEOUT_MS = 20_000;
 /** A source's identifiers lead to the next source: a LEI record to its home register, that to the filing system. */
 const MAX_ROUNDS = 3;
 const MAX_WRITE_ATTEMPTS = 8;
@@ -140,7 +123,9 @@ async function askSources(run: Run, loaded: LoadedCompany): Promise<Refreshed> {
     const plan = planRefresh(open, [...known.values()], checks.value ?? {}, wantedOf(request), now_ms);
     for (const line of plan.fresh) fresh.set(checkKey(line.source, line.group), line);
     if (plan.lookups.length === 0) break;
-    const found = await Promise.all(plan.lookups.map((lookup) => askSource(run, lookup)));
+    const found = await Promise.all(
+      plan.lookups.map((lookup) => askSource(deps, lookup, request, run.context)),
+    );
     for (const [index, answer] of found.entries()) {
       const { source, groups } = plan.lookups[index]!;
       answers.push({ source, groups, answer });
@@ -156,48 +141,6 @@ const wantedOf = ({ sources, groups, max_age_s, force }: RefreshRequest) => ({
   max_age_s,
   force,
 });
-
-/** Never throws: a source that breaks is a source that failed. */
-async function askSource(run: Run, lookup: PlannedLookup): Promise<LookupAnswer> {
-  const answer = await lookUp(run, lookup);
-  const problem = answer.kind === "failed" ? answer : failedGroup(answer);
-  run.deps.health.record(lookup.source.description.name, problem?.error ?? null);
-  return answer;
-}
-
-const failedGroup = (answer: LookupAnswer) =>
-  answer.kind === "found" ? answer.groups.find((group) => group.kind === "failed") : undefined;
-
-async function lookUp(run: Run, { source, identifier, groups }: PlannedLookup): Promise<LookupAnswer> {
-  const { deps, request, context } = run;
-  const { clock, log } = deps;
-  const stop = new AbortController();
-  const giveUp = Promise.withResolvers<LookupAnswer>();
-  const fail = (error: string, message: string): LookupAnswer => ({
-    kind: "failed",
-    error,
-    message,
-    retry_after_s: null,
-  });
-  const { name } = source.description;
-  const abort = (): void => {
-    stop.abort();
-    giveUp.resolve(fail("timeout", `${name} did not answer within ${SOURCE_TIMEOUT_MS / 1_000} s`));
-  };
-  const timer = clock.at(clock.now() + SOURCE_TIMEOUT_MS, abort);
-  context.signal.addEventListener("abort", abort);
-  try {
-    const http = deps.openHttp(source, request, context, stop.signal);
-    const looked = source.lookup(identifier, groups, http, stop.signal);
-    return await Promise.race([looked, giveUp.promise]);
-  } catch (problem) {
-    log.warn("A company source's document could not be parsed", { source: name, problem: String(problem) });
-    return fail("unreadable", `The answer of ${name} could not be parsed`);
-  } finally {
-    timer[Symbol.dispose]();
-    context.signal.removeEventListener("abort", abort);
-  }
-}
 
 const referenceOf = ({ scheme, value }: CompanyIdentifier): string => `${scheme}:${value}`;
 
@@ -276,7 +219,7 @@ async function retainDocuments(
   await deps.bodyRefs.retain(added, `company:${company_id}`, Infinity);
 }
 
-/** After a rebuild of the bus epochs begin anew, so an epoch that was stored long ago says nothing. */
+/** After a rebuild of the bus epochs begin anew, so an epoch that was stored long ago means nothing. */
 const isFencedOff = (company: StoredCompany, epoch: number, now_ms: number): boolean =>
   company.epoch > epoch && now_ms - company.written_ms < EPOCH_TTL_MS;
 
@@ -393,7 +336,7 @@ async function giveWay({ deps, company_id, request }: Run, owner: string): Promi
   return owner;
 }
 
-/** The index and the feed hear of every change; the feed repeats what is lost here. */
+/** Puts the change into the index and wakes the feed; the feed repeats what is lost here. */
 async function announce({ deps, ask }: CompanyTask, company: StoredCompany): Promise<void> {
   await deps.index.put(indexedCompany(company)).catch((problem: unknown) => {
     deps.log.warn("Cannot index a company; the change feed will", {
@@ -450,7 +393,7 @@ async function decide(documents: Documents, a: StoredCompany, b: StoredCompany) 
   return decideMerge(side(a), side(b), judgement);
 }
 
-/** What the operator said is left as it is. */
+/** The operator's judgement is left as it is. */
 async function recordRefusal(
   { documents, clock }: RefreshDeps,
   a: string,
@@ -473,21 +416,32 @@ async function removePending(documents: Documents, a: string, b: string): Promis
     await documents.remove(COMPANY_EDGES, edgeKey(a, b), edge!.version);
 }
 
-/** This company becomes an alias of the survivor: one write. The survivor hears of it from the change feed, too. */
+/**
+ * This company becomes an alias of the survivor: one write. The change feed informs the survivor, too. `shared` is the
+ * strong identifier of both; null: the operator merges them, whatever their identifiers and earlier judgements.
+ * Answers the company that remains; null: there is nothing to merge, or it is refused.
+ */
 export async function mergeCompany(
   { deps, ask, company_id, context }: CompanyTask,
-  { survivor, shared }: { readonly survivor: string; readonly shared: string },
-): Promise<void> {
+  { survivor, shared }: { readonly survivor: string; readonly shared: string | null },
+): Promise<string | null> {
   const { documents, clock } = deps;
   for (let attempt = 0; attempt < MAX_WRITE_ATTEMPTS; attempt++) {
     const { company } = await loadCompany(documents, company_id);
     const other = await survivorOf(documents, survivor);
-    if (!company.value || company.value.merged_into !== null || !other || other.id === company_id)
-      return removePending(documents, company_id, survivor);
-    const decision = await decide(documents, company.value, other);
-    if (decision.kind === "refused")
-      return recordRefusal(deps, company_id, other.id, shared, decision.because);
-    if (decision.loser !== company_id || !context.ownsKey()) return;
+    if (!company.value || company.value.merged_into !== null || !other || other.id === company_id) {
+      await removePending(documents, company_id, survivor);
+      return null;
+    }
+    if (shared !== null) {
+      const decision = await decide(documents, company.value, other);
+      if (decision.kind === "refused") {
+        await recordRefusal(deps, company_id, other.id, shared, decision.because);
+        return null;
+      }
+      if (decision.loser !== company_id) return null;
+    }
+    if (!context.ownsKey()) return null;
     const { record } = company.value;
     const merged = withChange(company.value, record, "merged", [], clock.now(), other.id);
     if (
@@ -498,16 +452,27 @@ export async function mergeCompany(
       ))
     )
       continue;
-    await removePending(documents, company_id, survivor);
+    if (shared === null) await recordByOperator(deps, company_id, other.id);
+    else await removePending(documents, company_id, survivor);
     await deps.index.remove(company_id).catch(() => {});
     await ask(Company, other.id, "aliasChanged", { company_id });
-    return wakeFeed(ask);
+    await wakeFeed(ask);
+    return other.id;
   }
+  return null;
+}
+
+/** Replaces what was known of the two companies. */
+async function recordByOperator({ documents, clock }: RefreshDeps, a: string, b: string): Promise<void> {
+  const at = new Date(clock.now()).toISOString();
+  await overwrite<object>(documents, COMPANY_EDGES, edgeKey(a, b), () => ({
+    value: { judgement: "positive", because: "operator", at },
+  }));
 }
 
 /**
  * Undoes the merge of this company, in one write, and remembers that the two are not one. Answers the former survivor, which
- * hears of it from the change feed, too; null: the company was not merged.
+ * the change feed informs, too; null: the company was not merged.
  */
 export async function splitCompany({ deps, ask, company_id, context }: CompanyTask): Promise<string | null> {
   const { documents, clock } = deps;
@@ -520,9 +485,9 @@ export async function splitCompany({ deps, ask, company_id, context }: CompanyTa
       value: { judgement: "negative", because: "operator", at },
     }));
     const { record } = company.value;
-    const told = withChange(company.value, record, "split", [], clock.now(), survivor);
+    const changed = withChange(company.value, record, "split", [], clock.now(), survivor);
     const split: StoredCompany = {
-      ...told,
+      ...changed,
       merged_into: null,
       epoch: context.epoch,
       written_ms: clock.now(),

@@ -1,16 +1,28 @@
 /**
- * Blocking keys: two names that could be the same share at least one of them. Each word, its first and its last four
- * characters, the words in order without blanks, and the words of up to ten characters with one left out, so that a
- * short word with a typo is still found. Keys are numbers of 32 bits: two texts with one number cost a
- * comparison and change no result. Pure.
+ * Blocking keys: two names that could be the same share at least one of them. Each word, its first and its last characters,
+ * the ends of the first word beside the second word, the words in order without blanks, and the words of up to ten characters
+ * with one left out, so that a short word with a typo is still found. Keys are numbers of 32 bits: two texts with one number
+ * cost a comparison and change no result. Pure.
  */
 import { prepareName } from "./names/score.ts";
 
-const EDGE_CHARS = 4;
-/** In a long word one of the longer ends is without the typo, and fewer companies share it. */
-const LONG_EDGE_CHARS = 5;
-const MIN_LONG_CHARS = 9;
+/**
+ * The ends of a word, by its least length. In a long word one of the longer ends is without the typo, and fewer companies
+ * share it.
+ */
+const EDGES: readonly (readonly [min_chars: number, edge_chars: number])[] = [
+  [5, 4],
+  [9, 5],
+  [10, 6],
+];
+/** The ends of the first word that are keys together with the second word: rare where the ends alone are not. */
+const PAIRED_EDGES: readonly (readonly [max_chars: number, edge_chars: number])[] = [
+  [Infinity, 3],
+  [5, 2],
+];
 const MIN_DELETED_CHARS = 4;
+/** A word of three characters is what remains of one of four. */
+const MIN_REMAINING_CHARS = MIN_DELETED_CHARS - 1;
 const MAX_DELETED_CHARS = 10;
 /** Words with one character left out make many keys: only the first ones of a name get them. */
 const MAX_DELETED_WORDS = 2;
@@ -30,17 +42,25 @@ export function keysOfName(name: string): readonly number[] {
   const keys = new Set<number>();
   for (const word of words) {
     keys.add(hash(`w${word}`));
-    if (word.length <= EDGE_CHARS) continue;
-    keys.add(hash(`p${word.slice(0, EDGE_CHARS)}`));
-    keys.add(hash(`s${word.slice(-EDGE_CHARS)}`));
-    if (word.length < MIN_LONG_CHARS) continue;
-    keys.add(hash(`p${word.slice(0, LONG_EDGE_CHARS)}`));
-    keys.add(hash(`s${word.slice(-LONG_EDGE_CHARS)}`));
+    for (const [min_chars, edge_chars] of EDGES) {
+      if (word.length < min_chars) break;
+      keys.add(hash(`p${word.slice(0, edge_chars)}`));
+      keys.add(hash(`s${word.slice(-edge_chars)}`));
+    }
   }
-  if (words.length > 1) keys.add(hash(`f${words.toSorted().join("")}`));
-  const deleted = words.filter(({ length }) => length >= MIN_DELETED_CHARS && length <= MAX_DELETED_CHARS);
+  const [first, second] = words;
+  if (first !== undefined && second !== undefined) {
+    keys.add(hash(`f${words.toSorted().join("")}`));
+    for (const [max_chars, edge_chars] of PAIRED_EDGES) {
+      if (first.length > max_chars) break;
+      keys.add(hash(`p${first.slice(0, edge_chars)} ${second}`));
+      keys.add(hash(`s${first.slice(-edge_chars)} ${second}`));
+    }
+  }
+  const deleted = words.filter(({ length }) => length >= MIN_REMAINING_CHARS && length <= MAX_DELETED_CHARS);
   for (const word of deleted.slice(0, MAX_DELETED_WORDS)) {
     keys.add(hash(`d${word}`));
+    if (word.length < MIN_DELETED_CHARS) continue;
     for (let at = 0; at < word.length; at++) keys.add(hash(`d${word.slice(0, at)}${word.slice(at + 1)}`));
   }
   return [...keys];
@@ -51,7 +71,7 @@ export const keysOfNames = (names: readonly string[]): readonly number[] => [
   ...new Set(names.slice(0, MAX_NAMES).flatMap(keysOfName)),
 ];
 
-/** A key on more companies than this says little; it is used only when no rarer key finds anything. */
+/** A key of more companies than this distinguishes little; it is used only when no rarer key finds anything. */
 export const MAX_POSTINGS = 1_000;
 /** Companies that are looked at for one query. */
 export const MAX_LOOKED_AT = 4_000;

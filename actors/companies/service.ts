@@ -56,7 +56,7 @@ export interface CompanySnapshot {
   readonly is_cached: boolean;
 }
 
-/** No source that answered knows the company; `refresh` tells which sources failed. */
+/** No source that answered knows the company; `refresh` lists the sources that failed. */
 export interface UnknownCompany {
   readonly company: null;
   readonly refresh: readonly CompanyRefresh[];

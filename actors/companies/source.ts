@@ -1,5 +1,5 @@
 /**
- * What a source of company data is: what it says about itself, and what it answers. Each source is one file in sources/.
+ * What a source of company data is: its description, and its answers. Each source is one file in sources/.
  * A source makes requests only through the `SourceHttp` it is given, which takes a slot of the source's limiter, stores
  * the exact bytes and reads the clock; a parser is a pure function of the bytes. Storing claims belongs to the company
  * actor.
@@ -49,7 +49,7 @@ export interface GroupRule {
   readonly freshness: FreshnessClass;
 }
 
-/** A company that the source must know, and values it must say. */
+/** A company that the source must know, and values it must give. */
 export interface Canary {
   readonly identifier: CompanyIdentifier;
   readonly expect: readonly {
@@ -181,7 +181,7 @@ export interface SearchHit {
   readonly status: string;
   readonly jurisdiction: string | null;
   readonly city: string | null;
-  /** A legal form's category of company/v1; null: not said. */
+  /** A legal form's category of company/v1; null: not known. */
   readonly legal_form_category: string | null;
 }
 

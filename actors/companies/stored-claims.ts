@@ -25,7 +25,7 @@ export interface StoredClaim {
   readonly closed?: { readonly confirmed_ms: number; readonly at_ms: number };
 }
 
-/** Everything one source has said about one group of one company. */
+/** All claims of one source about one group of one company. */
 export interface StoredGroup {
   readonly source: string;
   readonly group: string;
@@ -82,7 +82,7 @@ const statementOf = (claim: Pick<StoredClaim, "field" | "key" | "value"> & { rej
   `${slotOf(claim)}\n${canonicalJson(claim.value)}\n${claim.rejected_because ?? ""}`;
 
 /**
- * The group after an observation; the same object when the source said nothing new. `confirmed_ms` is when the source last
+ * The group after an observation; the same object when the source has nothing new. `confirmed_ms` is when the source last
  * confirmed the open claims. An incomplete observation closes only the values that it replaces.
  */
 export function afterObservation(

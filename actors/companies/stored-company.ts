@@ -56,7 +56,7 @@ export interface OutboxEntry {
 
 export interface StoredCompany {
   readonly id: string;
-  /** Grows by one with each change that the feed tells. */
+  /** Grows by one with each change in the feed. */
   readonly version: number;
   /** The fencing token of the last writer. */
   readonly epoch: number;

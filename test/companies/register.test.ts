@@ -17,20 +17,20 @@ import {
   identifier,
   oneRegister,
   RETENTION_MS,
-  type Said,
+  type ScriptedClaim,
   scriptedSource,
 } from "../harness/companies-harness.ts";
 
 const LEI = "5493001KJTIIGC8Y1R12";
 const UID = "CHE101602521";
-const NAME: Said = ["names.legal", "Roche Holding AG"];
+const NAME: ScriptedClaim = ["names.legal", "Roche Holding AG"];
 
 type Register = ReturnType<typeof oneRegister>;
 let register: Register;
 afterEach(() => register.stop());
 
 /** GLEIF tells the LEI and the Swiss UID, the register of Switzerland its own number. */
-function leiAndHome(says: { lei?: readonly Said[]; home?: readonly Said[] } = {}) {
+function leiAndHome(says: { lei?: readonly ScriptedClaim[]; home?: readonly ScriptedClaim[] } = {}) {
   return (now: () => number) => [
     scriptedSource(
       "gleif",
@@ -129,7 +129,9 @@ describe("a refresh", () => {
   });
 
   test("closes a value that went away, keeps its claim, and reopens it as another claim", async () => {
-    let names: readonly Said[] = [["names.trading", { name: "Genentech", type: "trading" }, "genentech"]];
+    let names: readonly ScriptedClaim[] = [
+      ["names.trading", { name: "Genentech", type: "trading" }, "genentech"],
+    ];
     register = oneRegister((now) => [
       scriptedSource("gleif", "lei", () => ({ core: [NAME, identifier("lei", LEI), ...names] }), {}, now),
     ]);
@@ -216,7 +218,7 @@ describe("a refresh", () => {
 
 describe("two companies with one strong identifier", () => {
   /** Two companies; from `links` on, the second one's source tells the first one's LEI. */
-  async function twoCompanies(also: readonly Said[] = []) {
+  async function twoCompanies(also: readonly ScriptedClaim[] = []) {
     let isLinked = false;
     register = oneRegister((now) => [
       scriptedSource("gleif", "lei", () => ({ core: [NAME, identifier("lei", LEI)] }), {}, now),
@@ -284,6 +286,25 @@ describe("two companies with one strong identifier", () => {
     expect(await register.ask()(Company, older, "split", null)).toEqual({ survivor: null });
   });
 
+  test("become one by the operator's word, without a shared identifier, and two again", async () => {
+    const { older, newer } = await twoCompanies();
+    const merge = (id: string, survivor: string) =>
+      register.ask()(Company, id, "mergeByOperator", { survivor });
+    expect(await merge(older, newer)).toEqual({ survivor: newer });
+    await register.feed();
+    expect(await register.get(older)).toMatchObject({
+      company: { id: newer, aliases: [older] },
+      redirected_from: older,
+    });
+    expect(await merge(older, newer)).toEqual({ survivor: null });
+    expect(await merge(newer, older)).toEqual({ survivor: null });
+    expect(await merge(newer, "cmp_0000000000000000")).toEqual({ survivor: null });
+    expect(await register.ask()(Company, older, "split", null)).toEqual({ survivor: newer });
+    await register.feed();
+    expect((await register.get(older))!.company).toMatchObject({ id: older, merged_into: null });
+    expect((await register.get(newer))!.company.aliases).toEqual([]);
+  });
+
   test("stay two when another identifier of one value contradicts", async () => {
     const { older, newer, link } = await twoCompanies([identifier("lei", "529900GRZ2BQY5ZM9N49")]);
     link();
@@ -295,7 +316,7 @@ describe("two companies with one strong identifier", () => {
 });
 
 describe("people", () => {
-  const person = (name: string): Said => [
+  const person = (name: string): ScriptedClaim => [
     "people",
     {
       id: "per_0123456789abcdef",
@@ -305,14 +326,14 @@ describe("people", () => {
     },
     `${name.toLowerCase()}|board|`,
   ];
-  let said: readonly Said[] = [person("Ada Beispiel"), person("Max Muster")];
+  let persons: readonly ScriptedClaim[] = [person("Ada Beispiel"), person("Max Muster")];
   const withPeople = (now: () => number) => [
     scriptedSource(
       "gleif",
       "lei",
       (_, groups) => ({
         core: [NAME, identifier("lei", LEI)],
-        ...(groups.includes("people") && { people: said }),
+        ...(groups.includes("people") && { people: persons }),
       }),
       {},
       now,
@@ -349,7 +370,7 @@ describe("people", () => {
     register = oneRegister(withPeople);
     const { company } = (await register.get(`lei:${LEI}`, { groups: ["people"] }))!;
     expect(await register.people.remove("MUSTER, Max")).toEqual({ companies: 1, claims: 1 });
-    said = [...said, person("Erika Neu")];
+    persons = [...persons, person("Erika Neu")];
     await register.get(company.id, { groups: ["people"], refresh: true });
     expect(await names(company.id)).toEqual(["Ada Beispiel", "Erika Neu"]);
   });

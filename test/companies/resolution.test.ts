@@ -9,7 +9,7 @@ import {
   openClaims,
   type StoredGroup,
 } from "../../actors/companies/stored-claims.ts";
-import { claimOf, DAY_MS, document, type Said } from "../harness/companies-harness.ts";
+import { claimOf, DAY_MS, document, type ScriptedClaim } from "../harness/companies-harness.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 22);
 
@@ -124,7 +124,7 @@ describe("a field resolves", () => {
 describe("an observation", () => {
   const observe = (
     previous: StoredGroup | null,
-    said: readonly Said[],
+    claims: readonly ScriptedClaim[],
     at_ms: number,
     more: Partial<Observation> = {},
   ) =>
@@ -137,7 +137,7 @@ describe("an observation", () => {
         native_id: "1",
         precedence: 60,
         documents: [document(at_ms)],
-        claims: said.map(claimOf),
+        claims: claims.map(claimOf),
         is_complete: true,
         at_ms,
         ...more,
@@ -146,12 +146,12 @@ describe("an observation", () => {
     );
 
   test("that says the same is the same object", () => {
-    const said: Said[] = [
+    const claims: ScriptedClaim[] = [
       ["names.legal", "One"],
       ["addresses", { type: "registered", formatted: "x", current: true }, "registered"],
     ];
-    const first = observe(null, said, 1);
-    expect(observe(first, said.toReversed(), 2)).toBe(first);
+    const first = observe(null, claims, 1);
+    expect(observe(first, claims.toReversed(), 2)).toBe(first);
   });
 
   test("that is not complete closes only what it replaces", () => {
@@ -173,15 +173,15 @@ describe("an observation", () => {
 
   test("never changes a claim that is closed, and loses none", () => {
     const value = fc.constantFrom("One", "Two", "Three");
-    const said = fc.array(fc.tuple(fc.constantFrom("status", "names.legal", "jurisdiction"), value), {
+    const anyClaims = fc.array(fc.tuple(fc.constantFrom("status", "names.legal", "jurisdiction"), value), {
       maxLength: 4,
     });
     fc.assert(
-      fc.property(fc.array(fc.tuple(said, fc.boolean()), { minLength: 1, maxLength: 12 }), (history) => {
+      fc.property(fc.array(fc.tuple(anyClaims, fc.boolean()), { minLength: 1, maxLength: 12 }), (history) => {
         let group: StoredGroup | null = null;
         for (const [at, [claims, is_complete]] of history.entries()) {
           const before: StoredGroup | null = group;
-          group = observe(before, claims as unknown as Said[], at + 1, { is_complete });
+          group = observe(before, claims as unknown as ScriptedClaim[], at + 1, { is_complete });
           const after: StoredGroup = group;
           for (const [index, old] of (before?.claims ?? []).entries()) {
             expect(after.claims[index]!.id).toBe(old.id);

@@ -39,6 +39,8 @@ describe("a source", () => {
       last_success_at: null,
       last_error: "timeout",
       last_error_at: new Date(NOW_MS - 2).toISOString(),
+      canary: null,
+      drift: [],
     });
   });
 });

@@ -10,6 +10,8 @@ import { type StoredChange } from "../../actors/companies/feed/changes.ts";
 import { openPeople } from "../../actors/companies/people.ts";
 import { parseCompanyReference } from "../../actors/companies/references.ts";
 import { companyService, type GetOptions } from "../../actors/companies/service.ts";
+import { sourceActor } from "../../actors/companies/source.actor.ts";
+import { openHealth } from "../../actors/companies/source-health.ts";
 import type {
   CompanyIdentifier,
   LookupAnswer,
@@ -27,7 +29,7 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import { COMPANY_FEED_KEY, CompanyFeed, type FieldGroup } from "../../schemas/companies.ts";
 
 /** A claim as a test writes it: field, value, and the key of a keyed field. */
-export type Said = readonly [field: FieldPath, value: Json, key?: string];
+export type ScriptedClaim = readonly [field: FieldPath, value: Json, key?: string];
 
 export const DAY_MS = 86_400_000;
 const SHA = "a".repeat(64);
@@ -40,14 +42,14 @@ export const document = (retrieved_ms: number, sha256 = SHA): RawDocument => ({
   content_type: "application/json",
 });
 
-export const claimOf = ([field, value, key]: Said): SourceClaim => ({
+export const claimOf = ([field, value, key]: ScriptedClaim): SourceClaim => ({
   field,
   key: key ?? null,
   value,
   raw_sha256: SHA,
 });
 
-export const identifier = (scheme: string, value: string): Said => [
+export const identifier = (scheme: string, value: string): ScriptedClaim => [
   "identifiers",
   { scheme, value, kind: scheme === "lei" ? "lei" : "registration", status: "active", valid: true },
   `${scheme}:${value}`,
@@ -57,7 +59,7 @@ export const identifier = (scheme: string, value: string): Said => [
 export type Script = (
   identifier: CompanyIdentifier,
   groups: readonly FieldGroup[],
-) => Partial<Record<FieldGroup, readonly Said[]>> | LookupAnswer | Promise<LookupAnswer>;
+) => Partial<Record<FieldGroup, readonly ScriptedClaim[]>> | LookupAnswer | Promise<LookupAnswer>;
 
 export function scriptedSource(
   name: string,
@@ -102,17 +104,21 @@ export function scriptedSource(
       return {
         kind: "found",
         native_id: asked.value,
-        groups: Object.entries(answer).map(([group, said]) => ({
+        groups: Object.entries(answer).map(([group, scripted]) => ({
           group: group as FieldGroup,
           kind: "claims" as const,
           is_complete: true,
           documents: [document(now())],
-          claims: said.map(claimOf),
+          claims: scripted.map(claimOf),
         })),
       };
     },
   };
 }
+
+/** A scripted source sends no requests. */
+const NO_HTTP = async () =>
+  ({ kind: "failed", error: "scripted", message: "", retry_after_s: null }) as const;
 
 export const RETENTION_MS = 30 * DAY_MS;
 
@@ -154,13 +160,9 @@ export function oneRegister(
           people: openPeople({ documents, clock, retention_ms: RETENTION_MS }),
           bodyRefs: bodyRefs(documents),
           health: { record: () => {} },
-          openHttp: () => async () => ({
-            kind: "failed",
-            error: "scripted",
-            message: "",
-            retry_after_s: null,
-          }),
+          openHttp: () => NO_HTTP,
         }),
+        sourceActor({ ...own, sources, health: openHealth(own), openHttp: () => NO_HTTP }),
         companyFeedActor({ ...own, index, notifyWatches: async (_, change) => void notified.push(change) }),
       ],
       { clock, random: seededRandom(1), documents },
@@ -184,6 +186,7 @@ export function oneRegister(
     sources,
     index,
     notified,
+    log,
     lines: telemetry.lines,
     people,
     get,

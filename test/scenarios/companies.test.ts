@@ -226,4 +226,19 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
     );
     expect(second).toBe("1,Quuxbar; Frobnitz,done,,,,,,,,no_candidates");
   });
+
+  test("asks a source for its canary when the operator wants it, and shows the outcome", async () => {
+    const path = "/v1/ops/companies/sources/check";
+    const check = async () =>
+      (await service.call("POST", path, { body: { sources: ["gleif"] } })).json.checks;
+    expect(await check()).toEqual([{ source: "gleif", problem: expect.stringContaining("not known") }]);
+    const canary = leiOf("5493001KJTIIGC8Y1R");
+    source.companies.set(canary, { lei: canary, name: "Canary Inc.", country: "US-DE" });
+    expect(await check()).toEqual([{ source: "gleif", problem: null }]);
+    const { sources } = await get("/sources");
+    expect(sources.find(({ name }: { name: string }) => name === "gleif").health).toMatchObject({
+      canary: { problem: null },
+      drift: [],
+    });
+  });
 });

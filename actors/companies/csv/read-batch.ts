@@ -1,7 +1,7 @@
 /**
  * A batch job's items from a CSV file, row by row, while the file is being received. The header names the columns, in any
  * order: ref, name, country, city, identifiers (several separated by `;`), project_ref. The separator is a comma, a
- * semicolon or a tab, whichever the header has. What the cells say is not checked here.
+ * semicolon or a tab, whichever the header has. The values of the cells are not checked here.
  */
 import { Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";

@@ -67,7 +67,7 @@ function shownOf(result: JsonObject | null, redistribution: Redistribution): Sho
   }
   const match = result?.["match"] as JsonObject | null | undefined;
   if (!match) return null;
-  // A candidate names its sources and not which of them said what.
+  // A candidate has the names of its sources, and no provenance for each value.
   const areOpen = (match["sources"] as readonly Json[]).every(isOpenSource);
   return { company: match, match_score: Number(match["match_score"]), isOpen: () => areOpen };
 }

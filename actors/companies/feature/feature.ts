@@ -7,7 +7,7 @@ export const companiesFeature = feature({
   settings: SETTINGS,
   collections: {
     expiring: ["company_ids", "company_checks", "company_people", "company_changes", "company_deliveries"],
-    rebuildable: ["company_source_health"],
+    rebuildable: ["company_source_health", "company_source_shapes"],
   },
   async open(context, settings) {
     const { openCompanies } = await import("./open.ts");

@@ -26,7 +26,7 @@ export function feedRoutes({ documents, cursors }: FeedRouteDeps): readonly Rout
       summary: "What changed in the register, oldest first",
       description:
         "Each change names its company and the top-level fields, not values. Start with `since`, go on with `next_cursor`, " +
-        "which is also given with an empty page. No change is left out or told twice. A cursor whose changes are stored no " +
+        "which is also given with an empty page. No change is missing or listed twice. A cursor whose changes are stored no " +
         "more (90 days) is 422 with type `cursor_expired`.",
       tags: ["companies"],
       category: "fetch",

@@ -1,13 +1,15 @@
 /** Assembles the company register: its sources with a limiter each, its actors, its search index, its routes. */
+import type { Actor } from "../../../cluster/actor.ts";
 import { bodyRefs } from "../../../cluster/body-refs.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { COMPANY_SCHEMAS } from "../../../schemas/company-record.ts";
-import { COMPANY_FEED_KEY, CompanyFeed } from "../../../schemas/companies.ts";
-import { limiterContract } from "../../../schemas/upstream.ts";
+import { COMPANY_FEED_KEY, CompanyFeed, CompanySource } from "../../../schemas/companies.ts";
+import { type LimiterContract, limiterContract } from "../../../schemas/upstream.ts";
 import { limiterActor } from "../../upstream/limiter.actor.ts";
 import { sendWithSlot } from "../../upstream/slot-egress.ts";
 import { mongoCompanyIndex } from "../adapters/index.mongo.ts";
 import { sqliteCompanyIndex } from "../adapters/index.sqlite.ts";
+import type { AskSourceDeps } from "../ask-source.ts";
 import { companyActor } from "../company.actor.ts";
 import { openCursors } from "../cursor.ts";
 import { companyFeedActor } from "../feed/feed.actor.ts";
@@ -16,6 +18,7 @@ import { openPeople } from "../people.ts";
 import { companyService } from "../service.ts";
 import { openHealth } from "../source-health.ts";
 import { sourceHttp } from "../source-http.ts";
+import { sourceActor } from "../source.actor.ts";
 import type { Source, SourceHttp } from "../source.ts";
 import { watchActor } from "../watch.actor.ts";
 import { openSources } from "../sources/sources.ts";
@@ -24,6 +27,7 @@ import { filingHttp } from "./filing-http.ts";
 import { filingRegister } from "./filing-register.ts";
 import { companyItems } from "./item-kind.ts";
 import { recordRoutes } from "./record-routes.ts";
+import { operatorRoutes } from "./operator-routes.ts";
 import { registerRoutes } from "./register-routes.ts";
 import { searchRoutes } from "./search-routes.ts";
 import { watchRoutes } from "./watch-routes.ts";
@@ -46,7 +50,7 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
   const retention_ms = settings.people_retention_days * DAY_MS;
   const refs = bodyRefs(documents);
   const egress = context.openEgress({ judge: context.unreserved_destination });
-  const send = sendWithSlot(egress, clock);
+  const sendRequest = sendWithSlot(egress, clock);
   const limiters = new Map(
     sources
       .filter(({ description }) => description.name !== FILING_SOURCE)
@@ -59,7 +63,12 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
     ? mongoCompanyIndex(config.storage.documents)
     : sqliteCompanyIndex(context.dataPath("companies.sqlite"));
   const people = openPeople({ documents, clock, retention_ms });
-  const health = openHealth({ documents, clock, log });
+  const health = openHealth({
+    documents,
+    clock,
+    log,
+    onUsed: (source) => void ask(CompanySource, source, "wake", null).catch(() => {}),
+  });
 
   function openHttp(
     source: Source,
@@ -69,8 +78,8 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
   ): SourceHttp {
     const { name } = source.description;
     if (name === FILING_SOURCE) return filingHttp({ read: readFilings!, blobs, clock }, caller);
-    return sourceHttp(
-      { ask, send, clock, blobs, bodyRefs: refs, user_agent },
+    const send = sourceHttp(
+      { ask, send: sendRequest, clock, blobs, bodyRefs: refs, user_agent },
       {
         source: name,
         limiter: limiters.get(name)!,
@@ -80,8 +89,20 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
         retention_ms: Math.min(DOCUMENT_RETENTION_MS, retention_ms),
       },
     );
+    return async (request) => {
+      const response = await send(request);
+      if (response.kind === "answered" && response.status === 200)
+        health.observe(name, request.url, response.body);
+      return response;
+    };
   }
 
+  const asking: AskSourceDeps = {
+    clock,
+    log,
+    health,
+    openHttp: (source, request, work, signal) => openHttp(source, request, work.ownsKey, signal),
+  };
   const service = companyService({ documents, clock, ask, sources });
   const search = {
     documents,
@@ -98,24 +119,15 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
 
   return {
     actors: [
-      companyActor({
-        documents,
-        clock,
-        log,
-        sources,
-        index,
-        people,
-        bodyRefs: refs,
-        health,
-        openHttp: (source, request, work, signal) => openHttp(source, request, work.ownsKey, signal),
-      }),
+      companyActor({ ...asking, documents, sources, index, people, bodyRefs: refs }),
+      sourceActor({ ...asking, health, sources }),
       companyFeedActor({
         documents,
         clock,
         metrics,
         log,
         index,
-        notifyWatches: (asking, change) => notifyWatches({ documents, ask: asking, clock }, change),
+        notifyWatches: (client, change) => notifyWatches({ documents, ask: client, clock }, change),
       }),
       watchActor({
         documents,
@@ -127,36 +139,20 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
         random: () => random.next(),
         publicUrl: () => public_url,
       }),
-      ...[...limiters].map(([name, contract]) => {
-        const { limits } = sources.find(({ description }) => description.name === name)!.description;
-        return limiterActor(contract, {
-          documents,
-          clock,
-          collection: SLOTS,
-          limits: {
-            max_starts_per_second: Math.ceil(limits.requests_per_second) + 1,
-            first_pause_ms: FIRST_PAUSE_MS,
-            max_pause_ms: MAX_PAUSE_MS,
-            probe_timeout_ms: PROBE_TIMEOUT_MS,
-          },
-          requests_per_second: limits.requests_per_second,
-          max_in_flight: limits.max_in_flight,
-          events: {
-            onAnswered: (_, outcome) => metrics.count("trawl_company_slots_total", { source: name, outcome }),
-            onWaited: () => {},
-            onPauseLevel: (level) =>
-              metrics.gauge("trawl_company_source_pause_level", { source: name }, level),
-            onStoreFailed: (source, problem) =>
-              log.warn("Cannot take a slot of a company source", { source, problem: String(problem) }),
-          },
-        });
-      }),
+      ...[...limiters].map(([name, contract]) =>
+        sourceLimiter(
+          context,
+          contract,
+          sources.find(({ description }) => description.name === name)!,
+        ),
+      ),
     ],
     routes: [
       ...searchRoutes({ ...search, cursors }),
       ...watchRoutes({ documents, clock, service }),
       ...feedRoutes({ documents, clock, cursors }),
-      ...registerRoutes({ sources, health, people, ask }),
+      ...registerRoutes({ sources, health }),
+      ...operatorRoutes({ sources, people, ask }),
       ...recordRoutes({ service, sources, cursors, bodyGrants, clock }),
     ],
     findCompany: filingRegister({ documents, index }),
@@ -187,6 +183,33 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
       await egress.close();
     },
   };
+}
+
+function sourceLimiter(
+  { documents, clock, metrics, log }: FeatureContext,
+  contract: LimiterContract,
+  { description: { name, limits } }: Source,
+): Actor {
+  return limiterActor(contract, {
+    documents,
+    clock,
+    collection: SLOTS,
+    limits: {
+      max_starts_per_second: Math.ceil(limits.requests_per_second) + 1,
+      first_pause_ms: FIRST_PAUSE_MS,
+      max_pause_ms: MAX_PAUSE_MS,
+      probe_timeout_ms: PROBE_TIMEOUT_MS,
+    },
+    requests_per_second: limits.requests_per_second,
+    max_in_flight: limits.max_in_flight,
+    events: {
+      onAnswered: (_, outcome) => metrics.count("trawl_company_slots_total", { source: name, outcome }),
+      onWaited: () => {},
+      onPauseLevel: (level) => metrics.gauge("trawl_company_source_pause_level", { source: name }, level),
+      onStoreFailed: (source, problem) =>
+        log.warn("Cannot take a slot of a company source", { source, problem: String(problem) }),
+    },
+  });
 }
 
 function sourceSettings(settings: CompaniesSettings, hasFilings: boolean) {

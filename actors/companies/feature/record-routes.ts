@@ -1,6 +1,6 @@
 /**
  * GET /v1/companies/{company_ref} and its pages: a record, its history, one of its resources. A company that is not in the
- * register is fetched; a failing source is told in `refresh` and never fails the answer.
+ * register is fetched; a failing source is listed in `refresh` and never fails the answer.
  */
 import { type TSchema, Type } from "typebox";
 import type { Clock } from "../../../cluster/ports/clock.ts";

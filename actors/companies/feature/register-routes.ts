@@ -1,22 +1,16 @@
-/** What the register says about itself: its sources with their health, and the schema of its records. */
+/** The register described: its sources with their health, and the schema of its records. */
 import { type TSchema, Type } from "typebox";
-import type { ActorClient } from "../../../cluster/actor.ts";
-import type { Caller } from "../../../gateway/authenticate.ts";
-import { invalid, json, OPERATOR_ONLY } from "../../../gateway/http-errors.ts";
+import { json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import { Nullable } from "../../../schemas/common.ts";
-import { Company, COMPANY_ID } from "../../../schemas/companies.ts";
 import { COMPANY_JSON_SCHEMA } from "../../../schemas/company-record.ts";
 import { MAX_AGE_S } from "../freshness.ts";
-import type { PeopleStore } from "../people.ts";
 import type { HealthBook } from "../source-health.ts";
 import type { Source } from "../source.ts";
 
 interface RegisterRouteDeps {
   readonly sources: readonly Source[];
   readonly health: HealthBook;
-  readonly people: PeopleStore;
-  readonly ask: ActorClient;
 }
 
 const SourceView: TSchema = Type.Object({
@@ -47,22 +41,12 @@ const SourceView: TSchema = Type.Object({
     last_success_at: Nullable(Type.String()),
     last_error: Nullable(Type.String()),
     last_error_at: Nullable(Type.String()),
+    canary: Nullable(Type.Object({ at: Type.String(), problem: Nullable(Type.String()) })),
+    drift: Type.Array(Type.String()),
   }),
 });
 
-const OPERATORS_ONLY = {
-  description: "The key is not an account admin key of the operator",
-  schema: Type.Object({
-    detail: Type.Object({ error: Type.Literal("operator_only"), message: Type.String() }),
-  }),
-};
-const SPLIT_TIMEOUT_MS = 20_000;
-
-/** The operator's account admin; an external customer's admin is not an operator. */
-const isOperator = ({ grant: { key, customer } }: Caller): boolean =>
-  key.role === "account_admin" && !customer.external;
-
-export function registerRoutes({ sources, health, people, ask }: RegisterRouteDeps): readonly Route[] {
+export function registerRoutes({ sources, health }: RegisterRouteDeps): readonly Route[] {
   return [
     route({
       method: "GET",
@@ -108,52 +92,6 @@ export function registerRoutes({ sources, health, people, ask }: RegisterRouteDe
       tags: ["companies"],
       replies: { 200: { description: "The schema", schema: Type.Object({}) } },
       handle: () => SCHEMA,
-    }),
-    route({
-      method: "DELETE",
-      path: "/v1/ops/companies/merges/{company_id}",
-      operationId: "splitCompany",
-      summary:
-        "Undoes the merge of a company, which is then never merged into the other again; for the operator",
-      tags: ["internal"],
-      params: Type.Object({ company_id: Type.String({ pattern: COMPANY_ID }) }),
-      replies: {
-        200: {
-          description: "The company that it was merged into; null: it was not merged",
-          schema: Type.Object({ survivor: Nullable(Type.String()) }),
-        },
-        403: OPERATORS_ONLY,
-      },
-      handle: async ({ params, caller }) => {
-        if (!isOperator(caller)) return OPERATOR_ONLY;
-        return json(
-          200,
-          await ask(Company, params.company_id, "split", null, { timeout_ms: SPLIT_TIMEOUT_MS }),
-        );
-      },
-    }),
-    route({
-      method: "DELETE",
-      path: "/v1/ops/companies/people/{name}",
-      operationId: "removePerson",
-      summary: "Removes every claim about a person, and does not store new ones; for the operator",
-      tags: ["internal"],
-      params: Type.Object({ name: Type.String({ minLength: 3, maxLength: 200 }) }),
-      replies: {
-        200: {
-          description: "What was removed",
-          schema: Type.Object({ companies: Type.Integer(), claims: Type.Integer() }),
-        },
-        403: OPERATORS_ONLY,
-      },
-      handle: async ({ params, caller }) => {
-        if (!isOperator(caller)) return OPERATOR_ONLY;
-        if (params.name.trim().length < 3)
-          return invalid([
-            { loc: ["path", "name"], msg: "Input should be a full name", type: "value_error" },
-          ]);
-        return json(200, await people.remove(params.name));
-      },
     }),
   ];
 }

@@ -180,7 +180,7 @@ export function searchRoutes(deps: SearchRouteDeps): readonly Route[] {
       summary: "The company that a name and identifiers mean",
       description:
         "Identifiers are tried first, exact, with score 1. `match` is set when the best score is at least 0.85 and 0.08 ahead " +
-        "of the next; else `reason` says why not.",
+        "of the next; else `reason` has the cause.",
       body: ResolveBody,
       replies: { 200: { description: "The match and the candidates, best first", schema: ResolveAnswer } },
       handle: async ({ body, caller }) => {

@@ -1,4 +1,4 @@
-/** /v1/companies/watches: which companies a client is told about, and where. The secret is shown once. */
+/** /v1/companies/watches: the companies whose changes a client gets, and its endpoint. The secret is shown once. */
 import { type Static, Type } from "typebox";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
@@ -84,7 +84,7 @@ export function watchRoutes({ documents, clock, service }: WatchRouteDeps): read
       method: "POST",
       path: "/v1/companies/watches",
       operationId: "createCompanyWatch",
-      summary: "Be told when companies change",
+      summary: "Get the changes of companies at an endpoint",
       description:
         "Each change is delivered as `company.changed`, signed with the secret (`X-Service-Signature: t=…,v1=…`), eight times " +
         "within 24 hours until the receiver answers 2xx. Companies that are not in the register are looked up first.",

@@ -1,6 +1,6 @@
 /**
- * The feed actor: one for the cluster. It runs the sequencer and the dispatcher whenever a company tells it to, and looks by
- * itself at least every 30 seconds, because a node may die between a change and the word of it. Its reminder starts it on the next
+ * The feed actor: one for the cluster. It runs the sequencer and the dispatcher whenever a company wakes it, and looks by
+ * itself at least every 30 seconds, because a node may die between a change and its wake-up message. Its reminder starts it on the next
  * owner of its key.
  */
 import { actor, type Turn } from "../../../cluster/actor.ts";
@@ -23,7 +23,7 @@ interface State {
   /** Stored: when the actor was last known to run. */
   beat_ms: number;
   isRunning: boolean;
-  /** A company told of a change while the sequencer ran. */
+  /** A company woke the actor while the sequencer ran. */
   isWoken: boolean;
   /** Until the actor looks again by itself; doubles while there is nothing. */
   idle_ms: number;

@@ -1,6 +1,6 @@
 /**
  * Legal forms in names, by country: `GmbH & Co. KG`, `Sp. z o.o.`, `S.A. de C.V.`. They are removed before names are
- * compared, and tell the category of the form. Words that carry meaning stay in the name: bank, group, holding, fund,
+ * compared, and give the category of the form. Words that carry meaning stay in the name: bank, group, holding, fund,
  * foundation, trust, association.
  */
 import { foldName } from "./fold.ts";
@@ -19,7 +19,7 @@ export type LegalFormCategory =
   | "government"
   | "european_company";
 
-/** The countries a form stands for (`*`: used in several), its category (null: not told by the form), its spellings. */
+/** The countries a form stands for (`*`: used in several), its category (null: the form leaves it open), its spellings. */
 type Row = readonly [countries: string, category: LegalFormCategory | null, spellings: string];
 
 /** Spellings are separated by `|`; they are folded when the table is read. */
@@ -375,13 +375,13 @@ export function splitLegalForms(folded: string): SplitName {
 
 export const isForm = (folded: string): boolean => BY_KEY.has(folded);
 
-/** The categories a form can stand for; empty: the form does not tell. */
+/** The categories a form can stand for; empty: it is unknown. */
 export const categoriesOf = (folded_form: string): readonly LegalFormCategory[] =>
   (BY_KEY.get(folded_form)?.entries ?? []).flatMap(({ category }) => category ?? []);
 
 /**
  * The category of a legal form as a register writes it, in that country. Null: the form is not in the table, or does not
- * tell the category.
+ * give the category.
  */
 export function legalFormCategory(form: string, country: string | null): LegalFormCategory | null {
   const entries = BY_KEY.get(foldName(form))?.entries ?? [];

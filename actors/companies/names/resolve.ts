@@ -91,7 +91,7 @@ function scoreOfName(
 ): number {
   let score = scoreNames(query, name) / 100;
   const form = FORM_GROUPS[legal_form_category as LegalFormCategory];
-  // Forms that both names tell are in the score of the names already.
+  // Forms that both names have are in the score of the names already.
   const isFormOpen = name.form_groups.size === 0 && query.form_groups.size > 0 && form !== undefined;
   if (isFormOpen && !query.form_groups.has(form)) score += SCORES.form_conflict;
   if (!areEqual(query.numbers, name.numbers)) score = Math.min(score, SCORES.other_numbers);
@@ -120,7 +120,7 @@ export type MatchDecision =
   | { readonly kind: "none"; readonly reason: "no_candidates" | "below_threshold" | "ambiguous" };
 
 /**
- * Decides over candidates in the order of `byRank`. `areSameCompany` tells whether two candidates are one company, for
+ * Decides over candidates in the order of `byRank`. `areSameCompany`: whether two candidates are one company, for
  * example a branch and its head office: such a one is not ahead of itself.
  */
 export function decideMatch(

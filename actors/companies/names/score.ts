@@ -28,7 +28,7 @@ const WEIGHTS = {
   first_letter_differs: -6,
   forms_differ: -12,
 } as const;
-/** A contained name shorter than this says too little. */
+/** A contained name shorter than this proves too little. */
 const MIN_CONTAINED_CHARS = 6;
 const MIN_INITIALS = 3;
 const MIN_SHORTENED_CHARS = 3;
@@ -127,7 +127,7 @@ export interface PreparedName {
   readonly territories: ReadonlySet<string>;
   /** First letters of all words, with and without legal forms and optional words. */
   readonly initials: readonly string[];
-  /** What the legal forms can be; empty: not told. */
+  /** What the legal forms can be; empty: not known. */
   readonly form_groups: ReadonlySet<string>;
 }
 
@@ -221,7 +221,7 @@ const FIRST_LETTERS: Readonly<Record<string, string>> = {
 };
 const firstLetter = (word: string): string => FIRST_LETTERS[word[0]!] ?? word[0]!;
 
-/** Of the one word in which two names differ. Letters and short codes tell too little to speak against them. */
+/** Of the one word in which two names differ. Letters and short codes are too short to count against them. */
 function penaltyOfWords(a: string, b: string): number {
   const length = Math.max(a.length, b.length);
   if (length < MIN_TELLING_CHARS || (isNumber(a) && isNumber(b))) return 0;

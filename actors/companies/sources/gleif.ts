@@ -4,7 +4,7 @@
  * Peculiarities of the source:
  * - Dates are midnight at the company's place, written in UTC (`dateFrom`).
  * - The status of the LEI's registration is not the company's: a lapsed LEI lowers the precedence, nothing more.
- * - Which of a parent's record and an exception there is, the record's links tell; asking for the other one is a 404.
+ * - The record's links name either a parent's record or an exception; asking for the other one is a 404.
  * - Legal forms 8888 and 9999 are "not on the list": their text is the label.
  */
 import { type Static, Type } from "typebox";
@@ -167,7 +167,7 @@ function statusOf({ status, expiration, successorEntities }: LeiRecord["attribut
   return isMerged ? "merged" : "dissolved";
 }
 
-/** What one LEI record says of the core: names, form, status, place, dates. */
+/** The core of one LEI record: names, form, status, place, dates. */
 export function coreClaims(document: RawDocument, record: LeiRecord): readonly SourceClaim[] {
   const { entity } = record.attributes;
   const list = claimList(document);
@@ -330,7 +330,7 @@ const DESCRIPTION: SourceDescription = {
 };
 
 const ACCEPT = [["Accept", "application/vnd.api+json"]] as const;
-/** Of ISINs; the largest issuers have thousands, and the rest is told as incomplete. */
+/** Of ISINs; the largest issuers have thousands, and a longer list is marked as incomplete. */
 const ISINS_A_PAGE = 200;
 const MAX_ISIN_PAGES = 10;
 

@@ -2,7 +2,7 @@
  * The Polish court register (Krajowy Rejestr Sądowy): current extracts of entrepreneurs (P) and associations (S).
  *
  * Peculiarities of the source:
- * - A number is in one of two registers; a 404 of the first says nothing about the second.
+ * - A number is in one of two registers; a 404 of the first does not mean a 404 of the second.
  * - Everything is in capitals, days are DD.MM.YYYY, amounts have a decimal comma.
  * - People are masked by the register (`N****`), so only what has a whole name is read: nobody, at present.
  * - Names of merged companies end in filler dashes.

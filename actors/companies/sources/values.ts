@@ -46,7 +46,7 @@ interface AddressParts {
 const isText = (text: string | null | undefined): text is string =>
   text !== null && text !== undefined && text.trim() !== "";
 
-/** An address of company/v1; null when the source says nothing but the country. */
+/** An address of company/v1; null when the source has nothing but the country. */
 export function addressOf(parts: AddressParts): Json | null {
   const lines = parts.lines.filter(isText).map((line) => line.trim());
   const place = [parts.postal_code, parts.city].filter(isText).join(" ");

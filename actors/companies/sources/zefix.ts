@@ -5,7 +5,7 @@
  * - One UID answers with an array: the head office and its branches. The company is the one that is no branch.
  * - Of earlier names, a greater sequence number is an older name.
  * - People stand in the text of publications only; they are not read.
- * - The purpose is in the register's language, which the canton tells; Fribourg, Valais and Grisons have two.
+ * - The purpose is in the register's language, which follows from the canton; Fribourg, Valais and Grisons have two.
  */
 import { type Static, Type } from "typebox";
 import type { Json, SourceClaim } from "../claim.ts";

@@ -1,0 +1,80 @@
+/** Asks one source about one company, with a time limit. A source that breaks is a source that failed. */
+import type { WorkContext } from "../../cluster/actor.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Log } from "../../cluster/ports/log.ts";
+import type { RefreshRequest } from "../../schemas/companies.ts";
+import type { PlannedLookup } from "./refresh-plan.ts";
+import type { HealthBook } from "./source-health.ts";
+import type { LookupAnswer, Source, SourceHttp } from "./source.ts";
+
+/** How a source's requests are sent for one task. */
+export type OpenHttp = (
+  source: Source,
+  request: Pick<RefreshRequest, "project" | "lane">,
+  context: WorkContext,
+  signal: AbortSignal,
+) => SourceHttp;
+
+export interface AskSourceDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly openHttp: OpenHttp;
+  readonly health: Pick<HealthBook, "record">;
+}
+
+/** How long one source may take; the answer goes out without a slower one. */
+const SOURCE_TIMEOUT_MS = 20_000;
+
+/** Never throws, and records the outcome in the source's health. */
+export async function askSource(
+  deps: AskSourceDeps,
+  lookup: PlannedLookup,
+  request: Pick<RefreshRequest, "project" | "lane">,
+  context: WorkContext,
+): Promise<LookupAnswer> {
+  const answer = await lookUp(deps, lookup, request, context);
+  deps.health.record(lookup.source.description.name, failureIn(answer)?.error ?? null);
+  return answer;
+}
+
+/** The failure of an answer, or of one of its groups. */
+export const failureIn = (answer: LookupAnswer) =>
+  answer.kind === "failed"
+    ? answer
+    : answer.kind === "found"
+      ? answer.groups.find((group) => group.kind === "failed")
+      : undefined;
+
+async function lookUp(
+  { clock, log, openHttp }: AskSourceDeps,
+  { source, identifier, groups }: PlannedLookup,
+  request: Pick<RefreshRequest, "project" | "lane">,
+  context: WorkContext,
+): Promise<LookupAnswer> {
+  const stop = new AbortController();
+  const giveUp = Promise.withResolvers<LookupAnswer>();
+  const fail = (error: string, message: string): LookupAnswer => ({
+    kind: "failed",
+    error,
+    message,
+    retry_after_s: null,
+  });
+  const { name } = source.description;
+  const abort = (): void => {
+    stop.abort();
+    giveUp.resolve(fail("timeout", `${name} did not answer within ${SOURCE_TIMEOUT_MS / 1_000} s`));
+  };
+  const timer = clock.at(clock.now() + SOURCE_TIMEOUT_MS, abort);
+  context.signal.addEventListener("abort", abort);
+  try {
+    const http = openHttp(source, request, context, stop.signal);
+    const looked = source.lookup(identifier, groups, http, stop.signal);
+    return await Promise.race([looked, giveUp.promise]);
+  } catch (problem) {
+    log.warn("A company source's document could not be parsed", { source: name, problem: String(problem) });
+    return fail("unreadable", `The answer of ${name} could not be parsed`);
+  } finally {
+    timer[Symbol.dispose]();
+    context.signal.removeEventListener("abort", abort);
+  }
+}

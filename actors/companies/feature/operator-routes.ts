@@ -1,0 +1,141 @@
+/** What only the operator may do to the register: merge companies and undo it, remove a person, ask sources for their canaries. */
+import { Type } from "typebox";
+import type { ActorClient } from "../../../cluster/actor.ts";
+import type { Caller } from "../../../gateway/authenticate.ts";
+import { invalid, json, OPERATOR_ONLY } from "../../../gateway/http-errors.ts";
+import { type Route, route } from "../../../gateway/route.ts";
+import { Nullable } from "../../../schemas/common.ts";
+import { Company, COMPANY_ID, CompanySource, SourceCheck } from "../../../schemas/companies.ts";
+import type { PeopleStore } from "../people.ts";
+import type { Source } from "../source.ts";
+
+interface OperatorRouteDeps {
+  readonly sources: readonly Source[];
+  readonly people: PeopleStore;
+  readonly ask: ActorClient;
+}
+
+const OPERATORS_ONLY = {
+  description: "The key is not an account admin key of the operator",
+  schema: Type.Object({
+    detail: Type.Object({ error: Type.Literal("operator_only"), message: Type.String() }),
+  }),
+};
+const MERGE_TIMEOUT_MS = 20_000;
+/** A source may take 20 s for each of its canaries. */
+const CHECK_TIMEOUT_MS = 90_000;
+
+/** The operator's account admin; an external customer's admin is not an operator. */
+const isOperator = ({ grant: { key, customer } }: Caller): boolean =>
+  key.role === "account_admin" && !customer.external;
+
+const CompanyId = Type.String({ pattern: COMPANY_ID });
+
+export function operatorRoutes({ sources, people, ask }: OperatorRouteDeps): readonly Route[] {
+  const names = sources.map(({ description }) => description.name);
+  return [
+    route({
+      method: "POST",
+      path: "/v1/ops/companies/merges",
+      operationId: "mergeCompanies",
+      summary: "Merges a company into another, whatever their identifiers; for the operator",
+      tags: ["internal"],
+      body: Type.Object({ company_id: CompanyId, into: CompanyId }),
+      replies: {
+        200: {
+          description: "The company that remains; null: one of them does not exist, or they are one already",
+          schema: Type.Object({ survivor: Nullable(Type.String()) }),
+        },
+        403: OPERATORS_ONLY,
+      },
+      handle: async ({ body: { company_id, into }, caller }) => {
+        if (!isOperator(caller)) return OPERATOR_ONLY;
+        const options = { timeout_ms: MERGE_TIMEOUT_MS };
+        return json(200, await ask(Company, company_id, "mergeByOperator", { survivor: into }, options));
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/ops/companies/merges/{company_id}",
+      operationId: "splitCompany",
+      summary:
+        "Undoes the merge of a company, which is then never merged into the other again; for the operator",
+      tags: ["internal"],
+      params: Type.Object({ company_id: Type.String({ pattern: COMPANY_ID }) }),
+      replies: {
+        200: {
+          description: "The company that it was merged into; null: it was not merged",
+          schema: Type.Object({ survivor: Nullable(Type.String()) }),
+        },
+        403: OPERATORS_ONLY,
+      },
+      handle: async ({ params, caller }) => {
+        if (!isOperator(caller)) return OPERATOR_ONLY;
+        return json(
+          200,
+          await ask(Company, params.company_id, "split", null, { timeout_ms: MERGE_TIMEOUT_MS }),
+        );
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/ops/companies/people/{name}",
+      operationId: "removePerson",
+      summary: "Removes every claim about a person, and does not store new ones; for the operator",
+      tags: ["internal"],
+      params: Type.Object({ name: Type.String({ minLength: 3, maxLength: 200 }) }),
+      replies: {
+        200: {
+          description: "What was removed",
+          schema: Type.Object({ companies: Type.Integer(), claims: Type.Integer() }),
+        },
+        403: OPERATORS_ONLY,
+      },
+      handle: async ({ params, caller }) => {
+        if (!isOperator(caller)) return OPERATOR_ONLY;
+        if (params.name.trim().length < 3)
+          return invalid([
+            { loc: ["path", "name"], msg: "Input should be a full name", type: "value_error" },
+          ]);
+        return json(200, await people.remove(params.name));
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/ops/companies/sources/check",
+      operationId: "checkCompanySources",
+      summary: "Asks sources for the companies that they must know, now; for the operator",
+      tags: ["internal"],
+      body: Type.Object({
+        sources: Type.Optional(
+          Nullable(Type.Array(Type.String({ maxLength: 32 }), { maxItems: 50, description: "Default: all" })),
+        ),
+      }),
+      replies: {
+        200: {
+          description: "What each source answered",
+          schema: Type.Object({ checks: Type.Array(SourceCheck) }),
+        },
+        403: OPERATORS_ONLY,
+      },
+      handle: async ({ body, caller }) => {
+        if (!isOperator(caller)) return OPERATOR_ONLY;
+        const unknown = (body.sources ?? []).findIndex((name) => !names.includes(name));
+        if (unknown >= 0)
+          return invalid([
+            {
+              loc: ["body", "sources", unknown],
+              msg: `Input should be of: ${names.join(", ")}`,
+              type: "enum",
+            },
+          ]);
+        const wanted = body.sources ?? names;
+        const options = { timeout_ms: CHECK_TIMEOUT_MS };
+        const checks = await Promise.all(
+          [...new Set(wanted)].map((name) => ask(CompanySource, name, "check", null, options)),
+        );
+        return json(200, { checks });
+      },
+    }),
+  ];
+}
