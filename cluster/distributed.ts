@@ -31,12 +31,15 @@ import { Fault } from "./ports/fault.ts";
 import type { Leases } from "./ports/leases.ts";
 import { SILENT_LOG } from "./ports/log.ts";
 import { SILENT_METRICS } from "./ports/metrics.ts";
+import { type RoleNetwork, roleRouter } from "./role-router.ts";
 import { type OutgoingTell, tellLines } from "./tell-retries.ts";
 import { encodeBody, validatorsOf } from "./wire.ts";
 
 export interface DistributedDeps extends ClusterDeps {
   readonly bus: Bus;
   readonly leases: Leases;
+  /** How calls to actors placed by role reach other nodes. Default: they stay in this process. */
+  readonly roleNetwork?: Omit<RoleNetwork, "nodeName">;
 }
 
 export interface Role {
@@ -70,6 +73,9 @@ export async function distributed(
   await assertClusterSettings(deps);
   const { claimTerms } = generations(documents, leases.ttl_ms);
   await claimTerms(await leases.survey());
+  const { random, roleActors = [], roleNetwork } = deps;
+  const network = roleNetwork ? { ...roleNetwork, nodeName } : null;
+  const roles = await roleRouter(roleActors, { clock, random, log }, network);
   const inbox = await bus.inbox((token, body) => receiveAnswer(state, token, body));
   const watch = watchPartitions({ clock, leases, metrics, log }, () => failDesertedAsks(state));
   const state: ClusterState = {
@@ -151,10 +157,12 @@ export async function distributed(
     const ends_ms = clock.now() + limit_ms;
     const limit = Promise.withResolvers<void>();
     const timer = clock.at(ends_ms, limit.resolve);
+    const rolesDrained = roles.drain(limit_ms);
     await Promise.race([limit.promise, state.pending.drained()]);
     await partitionOwner?.drain(Math.max(0, ends_ms - clock.now()));
     // What partitions could not finish is on its way to their next owners.
     await Promise.race([limit.promise, tells.drained()]);
+    await rolesDrained;
     timer[Symbol.dispose]();
     resendTimer?.[Symbol.dispose]();
     watch.stop();
@@ -162,11 +170,13 @@ export async function distributed(
     for (const token of state.outstanding.keys())
       resolveAsk(state, token, { fault: new Fault("no_answer", "Cannot answer: this node has stopped") });
     await state.inbox.close();
+    await roles.close();
     localNode.close();
   }
 
   return {
     ask: clientFor(state, null),
+    roles,
     recovered: partitionOwner?.firstRound ?? Promise.resolve(),
     stop,
     partitions: () => (partitionOwner?.partitions() ?? []).map(({ partition }) => partition),

@@ -17,6 +17,8 @@ import { Fault } from "./ports/fault.ts";
 import { type Log, SILENT_LOG } from "./ports/log.ts";
 import { type Metrics, SILENT_METRICS } from "./ports/metrics.ts";
 import type { Random } from "./ports/random.ts";
+import type { RoleActor } from "./role-actor.ts";
+import { localRouter, type RoleRouter } from "./role-router.ts";
 import { tellLines } from "./tell-retries.ts";
 import { copyOverWire, validatorsOf } from "./wire.ts";
 
@@ -24,6 +26,8 @@ export interface ClusterDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly documents: Documents;
+  /** The actors of this node that are placed by role. Default: none. */
+  readonly roleActors?: readonly RoleActor[];
   /** Default: nothing is counted or logged. */
   readonly metrics?: Metrics;
   readonly log?: Log;
@@ -32,6 +36,8 @@ export interface ClusterDeps {
 export interface Cluster {
   /** For an ask the answer; for a tell nothing, once it cannot be lost any more. */
   readonly ask: ActorClient;
+  /** Calls the actors that are placed by role. */
+  readonly roles: Pick<RoleRouter, "call" | "hasRole" | "loads">;
   /** Resolves when the stored reminders have been found; rejects with a Fault when the store did not answer. */
   readonly recovered: Promise<void>;
   /**
@@ -122,6 +128,7 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
 
   return {
     ask: clientFor(true),
+    roles: localRouter(deps.roleActors ?? [], deps.random),
     recovered,
     stop,
     stats: () => ({ ...localNode.stats(), pending_asks: pending.size() }),

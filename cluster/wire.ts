@@ -4,7 +4,7 @@
  */
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
-import type { Contract, Operation } from "../schemas/contract.ts";
+import type { Call, Contract, Operation, RoleContract } from "../schemas/contract.ts";
 import { MAX_ENVELOPE_BYTES } from "./ports/bus.ts";
 import { Fault } from "./ports/fault.ts";
 
@@ -68,6 +68,29 @@ export function validatorsOf(of: Contract<unknown>, operation: string): Operatio
   throw new TypeError(`Cannot address "${of.name}.${operation}": its contract has no such operation`);
 }
 
+export interface CallValidators {
+  readonly message: Validator;
+  readonly question: Validator;
+  readonly answer: Validator;
+}
+
+const callCache = new WeakMap<Call<any, any, any, any>, CallValidators>();
+
+/** What an operation of an actor that is placed by role carries between nodes. */
+export function callValidatorsOf(of: RoleContract<any>, operation: string): CallValidators {
+  const declared = (of.operations as Readonly<Record<string, Call<any, any, any, any>>>)[operation]!;
+  const existing = callCache.get(declared);
+  if (existing) return existing;
+  const { message, question, answer } = declared;
+  const validators = {
+    message: compileValidator(message),
+    question: compileValidator(question),
+    answer: compileValidator(answer),
+  };
+  callCache.set(declared, validators);
+  return validators;
+}
+
 /** Of everything the actor handles: its operations and its own messages. */
 export const allValidatorsOf = ({ operations, own }: Contract<unknown>): Map<string, OperationValidators> =>
   new Map(
@@ -78,7 +101,7 @@ export const allValidatorsOf = ({ operations, own }: Contract<unknown>): Map<str
   );
 
 /** Throws Fault message_too_large. */
-function assertSize(what: string, text: string): void {
+export function assertSize(what: string, text: string): void {
   // A UTF-16 unit takes at most three bytes, so most texts need no counting.
   if (text.length * 3 <= MAX_ENVELOPE_BYTES) return;
   const bytes = Buffer.byteLength(text);

@@ -8,12 +8,11 @@ import { hostname } from "node:os";
 import type { Actor } from "../cluster/actor.ts";
 import { distributed, type DistributedCluster } from "../cluster/distributed.ts";
 import { type Cluster, embedded, type ClusterDeps } from "../cluster/embedded.ts";
+import type { Blobs } from "../cluster/ports/blobs.ts";
 import { Fault } from "../cluster/ports/fault.ts";
-import type { RemoteTasks } from "../cluster/ports/role-workers.ts";
 import type { NodeAdmin, NodeDirectory } from "../cluster/ports/node-directory.ts";
 import { agreedSettings, agreeOnSettings } from "./agreed-settings.ts";
 import type { Config } from "./config.ts";
-import type { Log } from "../cluster/ports/log.ts";
 
 export interface Membership {
   readonly cluster: Cluster;
@@ -50,16 +49,6 @@ export function topologyProblem({ cluster, storage }: Config): string | null {
   return null;
 }
 
-/** How browsers are reached that other nodes have; null where there are no others. Throws Fault. */
-export async function openRemoteTasks(
-  { cluster: { bus, roles } }: Config,
-  log: Log,
-): Promise<RemoteTasks | null> {
-  if (bus === "memory" || !(roles.includes("worker") || roles.includes("browser"))) return null;
-  const { natsRemoteTasks } = await import("../cluster/adapters/nodes/role-workers.nats.ts");
-  return natsRemoteTasks(bus, log);
-}
-
 /** For the commands that look at a cluster, too. Throws Fault. */
 export async function openNodeDirectory(address: string): Promise<NodeDirectory> {
   const { natsNodeDirectory } = await import("../cluster/adapters/nodes/node-directory.nats.ts");
@@ -84,7 +73,11 @@ function assertClock({ isTooLarge, skew_ms }: DistributedCluster["clockSkew"]): 
   if (isTooLarge()) throw new Error(`This node's clock is ${skew_ms()} ms away from the cluster's`);
 }
 
-export async function join(config: Config, actors: readonly Actor[], deps: ClusterDeps): Promise<Membership> {
+export async function join(
+  config: Config,
+  actors: readonly Actor[],
+  { blobs, ...deps }: ClusterDeps & { readonly blobs: Blobs },
+): Promise<Membership> {
   const { bus: address, roles } = config.cluster;
   const { random, documents, log } = deps;
   const chance = Math.floor(random.next() * 2 ** 32).toString(36);
@@ -104,16 +97,18 @@ export async function join(config: Config, actors: readonly Actor[], deps: Clust
     };
   }
   // Loaded when the bus is NATS: one process starts without them.
-  const [{ natsBus }, { natsLeases }] = await Promise.all([
+  const [{ natsBus }, { natsLeases }, { natsRoleBus }] = await Promise.all([
     import("../cluster/adapters/bus/bus.nats.ts"),
     import("../cluster/adapters/leases/leases.nats.ts"),
+    import("../cluster/adapters/nodes/role-bus.nats.ts"),
   ]);
   const bus = await natsBus(address, log);
   const leases = await natsLeases(address, log ? { log } : {});
   const nodeDirectory = await openNodeDirectory(address);
+  const roleBus = await natsRoleBus(address, log);
   const owns = roles.includes("worker");
   const close = async (): Promise<void> => {
-    await Promise.allSettled([nodeDirectory.close(), leases.close(), bus.close()]);
+    await Promise.allSettled([nodeDirectory.close(), leases.close(), roleBus.close(), bus.close()]);
   };
   try {
     const agreement = await agreeOnSettings(agreedSettings(config, nodeDirectory.cluster), {
@@ -122,7 +117,9 @@ export async function join(config: Config, actors: readonly Actor[], deps: Clust
       nodes: () => nodeDirectory.nodes(),
       newId: () => node,
     });
-    const cluster = await distributed(owns ? actors : [], { ...deps, bus, leases }, { name: node, owns });
+    const roleNetwork = { bus: roleBus, blobs };
+    const all = { ...deps, bus, leases, roleNetwork };
+    const cluster = await distributed(owns ? actors : [], all, { name: node, owns });
     return {
       cluster,
       node,

@@ -13,11 +13,13 @@ import { pinoLog } from "../cluster/adapters/telemetry/log.pino.ts";
 import { prometheusMetrics } from "../cluster/adapters/telemetry/metrics.prometheus.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
+import type { NodeReport } from "../cluster/ports/node-directory.ts";
+import type { RoleLoad } from "../cluster/role-actor.ts";
 import { openBodyGrants } from "../gateway/body-access.ts";
 import { metering } from "../gateway/metering.ts";
 import { openLedger } from "../gateway/ledger.ts";
 import { keyQuotas } from "../gateway/quotas.ts";
-import { join as joinCluster, openRemoteTasks, topologyProblem } from "./cluster.ts";
+import { join as joinCluster, topologyProblem } from "./cluster.ts";
 import { collectBodies } from "./collect-bodies.ts";
 import type { Config } from "./config.ts";
 import { everyMinute } from "./every-minute.ts";
@@ -83,7 +85,6 @@ export async function start(config: Config): Promise<Running> {
 async function compose(config: Config, closers: Closers): Promise<Running> {
   const problem = topologyProblem(config);
   if (problem !== null) throw new Error(problem);
-  const { roles } = config.cluster;
   const lock = claimData(config);
   closers.push(async () => lock[Symbol.dispose]());
   const metrics = prometheusMetrics();
@@ -92,18 +93,19 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   // Features may keep `ask` and `node`; both work once the node has joined the cluster.
   const ask: ActorClient = (of, key, operation, message, options) =>
     cluster.ask(of, key, operation, message, options);
-  const remoteTasks = await openRemoteTasks(config, log);
-  const closeRemoteTasks = once(async () => remoteTasks?.close());
-  closers.push(closeRemoteTasks);
-  const given = { metrics, log, clock, ask, remoteTasks, node: () => node };
+  const roles: FeatureContext["roles"] = {
+    call: (of, operation, message, options) => cluster.roles.call(of, operation, message, options),
+    hasRole: (role) => cluster.roles.hasRole(role),
+  };
+  const given = { metrics, log, clock, ask, roles, node: () => node };
   const context = await openContext(config, given, closers);
   const opened = await openFeatures(context, config, closers);
-  // Again, so that a stop ends remote tasks before it closes the features that run them.
-  closers.push(closeRemoteTasks);
   const { documents, blobs, random } = context;
 
   const actors = opened.flatMap((feature) => feature.actors ?? []);
-  const membership = await joinCluster(config, actors, { clock, random, documents, metrics, log });
+  const roleActors = opened.flatMap((feature) => feature.role_actors ?? []);
+  const shared = { clock, random, documents, blobs, metrics, log, roleActors };
+  const membership = await joinCluster(config, actors, shared);
   const { cluster, node } = membership;
   let draining = false;
   closers.push(
@@ -172,7 +174,8 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
       return {
         node,
         version,
-        roles,
+        roles: config.cluster.roles,
+        tiers: tiersOf(cluster.roles.loads()),
         // Only while it listens: other nodes share the port with the nodes that report it.
         address: http.apiAddress(),
         status_address: http.status_address ?? http.listening().address,
@@ -188,7 +191,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     // `ended` reports how the stop ends.
     drain: () => void stop().catch(() => {}),
   });
-  const serves = roles.includes("gateway");
+  const serves = config.cluster.roles.includes("gateway");
   if (serves) await http.serveApi();
   const { name, address } = http.listening();
   const { status_address, sentence } = http;
@@ -210,19 +213,17 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   };
 }
 
-function once(close: () => Promise<unknown>): () => Promise<unknown> {
-  let closing: Promise<unknown> | null = null;
-  return () => (closing ??= close());
-}
+const tiersOf = (loads: Readonly<Record<string, RoleLoad>>): NodeReport["tiers"] =>
+  Object.entries(loads).map(([tier, load]) => ({ tier, ...load }));
 
-type Given = Pick<FeatureContext, "metrics" | "log" | "clock" | "ask" | "remoteTasks"> & {
+type Given = Pick<FeatureContext, "metrics" | "log" | "clock" | "ask" | "roles"> & {
   readonly node: () => string;
 };
 
 /** Everything that features share: the stores, the egress, the worker processes. */
 async function openContext(
   config: Config,
-  { metrics, log, clock, ask, remoteTasks, node }: Given,
+  { metrics, log, clock, ask, roles, node }: Given,
   closers: Closers,
 ): Promise<FeatureContext & { readonly storeWatch: StoreWatch }> {
   const isWorker = config.cluster.roles.includes("worker");
@@ -268,7 +269,7 @@ async function openContext(
     extract: extraction.extract,
     bodyGrants: openBodyGrants({ documents, clock }),
     joined: new Map(config.profiles.hosts.map((host) => [host, canonical!])),
-    remoteTasks,
+    roles,
     onRequestSent: audit?.record,
     findPayer: payerOf,
     ledger: openLedger({ documents, ask, clock, log, writer: node }),

@@ -22,7 +22,8 @@ import type { Egress } from "../cluster/ports/egress.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Random } from "../cluster/ports/random.ts";
-import type { RemoteTasks } from "../cluster/ports/role-workers.ts";
+import type { RoleActor } from "../cluster/role-actor.ts";
+import type { RoleRouter } from "../cluster/role-router.ts";
 import type { TaskResult } from "../cluster/ports/workers.ts";
 import type { BatchKind, CsvUpload, RouteNames } from "../gateway/batch.ts";
 import type { Ledger } from "../gateway/ledger.ts";
@@ -102,8 +103,8 @@ export interface FeatureContext {
   readonly bodyGrants: BodyGrants;
   /** Sites that the operator joined. */
   readonly joined: JoinedSites;
-  /** Tasks that other nodes run; null in a single process. */
-  readonly remoteTasks: RemoteTasks | null;
+  /** Calls actors that are placed by role. It works as soon as the node has joined the cluster. */
+  readonly roles: Pick<RoleRouter, "call" | "hasRole">;
   /** Records a sent request for `trawl audit politeness`; undefined when the audit is off. */
   readonly onRequestSent: ((sent: RequestSent) => void) | undefined;
   /** The key, project and customer that pay for a piece of work, with the limits that hold now. */
@@ -129,6 +130,8 @@ export interface ItemKindParts {
 
 export interface OpenFeature {
   readonly actors?: readonly Actor[];
+  /** Those of this node that are placed by role. */
+  readonly role_actors?: readonly RoleActor[];
   readonly routes?: readonly Route[];
   readonly item_kinds?: readonly ItemKindParts[];
   /** Schemas that get a name in /openapi.json. */

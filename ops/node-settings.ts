@@ -1,6 +1,7 @@
 /** The settings of a node and of what all slices share. A slice's own settings are in its feature.ts. */
 import ipaddr from "ipaddr.js";
 import { type Static, Type } from "typebox";
+import { TIERS } from "../schemas/fetch.ts";
 import { KEY_MARKS, KEY_SHAPE } from "../schemas/accounts.ts";
 import { closed, isUrl, listSetting, optionalSetting, type Rule, textSetting, WEB } from "./settings.ts";
 
@@ -150,11 +151,12 @@ export const NODE_SECTIONS = {
         rule: BUS,
         description: "Message bus: memory for one process, or nats://host:4222[,…][/name] for several nodes.",
       }),
-      roles: Type.Array(Type.Enum(["gateway", "worker", "browser"]), {
+      roles: Type.Array(Type.Enum(["gateway", "worker", ...TIERS]), {
         env: "TRAWL_ROLES",
         default: ["gateway", "worker", "browser"],
         minItems: 1,
-        description: "What this node runs: the HTTP API (gateway), actors (worker), Chromium (browser).",
+        description:
+          "What this node runs: the HTTP API (gateway), actors and every configured tier but the browser (worker), Chromium (browser); direct, archive, proxy and proxy_render alone make a node that only sends for workers.",
       }),
       status_port: Type.Integer({
         env: "TRAWL_STATUS_PORT",

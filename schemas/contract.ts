@@ -3,6 +3,8 @@ import { type Static, type TSchema, Type } from "typebox";
 
 declare const M: unique symbol;
 declare const R: unique symbol;
+declare const Q: unique symbol;
+declare const A: unique symbol;
 
 /**
  * A time after which a caller no longer waits, in Unix milliseconds. Between nodes, whose clocks differ, it travels as what
@@ -26,9 +28,32 @@ export interface Tell<Message> {
   readonly [M]?: Message;
 }
 
+/**
+ * A message to an actor that is placed by role. It is answered, and while it works the actor may put questions to its
+ * caller.
+ */
+export interface Call<Message, Reply, Question, Answer> {
+  readonly kind: "call";
+  readonly message: TSchema;
+  readonly reply: TSchema;
+  readonly question: TSchema;
+  readonly answer: TSchema;
+  readonly [M]?: Message;
+  readonly [R]?: Reply;
+  readonly [Q]?: Question;
+  readonly [A]?: Answer;
+}
+
 export type Operation = Ask<any, any> | Tell<any>;
-export type MessageOf<Op> = Op extends Ask<infer Message, any> | Tell<infer Message> ? Message : never;
-export type ReplyOf<Op> = Op extends Ask<any, infer Reply> ? Reply : void;
+export type MessageOf<Op> = Op extends
+  | Ask<infer Message, any>
+  | Tell<infer Message>
+  | Call<infer Message, any, any, any>
+  ? Message
+  : never;
+export type ReplyOf<Op> = Op extends Ask<any, infer Reply> | Call<any, infer Reply, any, any> ? Reply : void;
+export type QuestionOf<Op> = Op extends Call<any, any, infer Question, any> ? Question : never;
+export type AnswerOf<Op> = Op extends Call<any, any, any, infer Answer> ? Answer : never;
 
 /** What an actor understands. */
 export interface Contract<Operations, Own = unknown> {
@@ -43,6 +68,16 @@ export interface Contract<Operations, Own = unknown> {
    * process. Default: the contract's name.
    */
   readonly shard_by: string;
+}
+
+/**
+ * What an actor understands that is placed by role: every node with the role has one, without a key and without a stored
+ * state, and a call goes to the least loaded of them.
+ */
+export interface RoleContract<Operations> {
+  readonly name: string;
+  readonly operations: Operations;
+  readonly placement: { readonly role: string };
 }
 
 interface ContractOptions {
@@ -60,13 +95,19 @@ export function contract<Operations, Own>(
   own: Own,
   options?: ContractOptions,
 ): Contract<Operations, Own>;
+export function contract<Operations>(
+  name: string,
+  operations: Operations,
+  own: {},
+  options: Pick<RoleContract<Operations>, "placement">,
+): RoleContract<Operations>;
 export function contract(
   name: string,
   operations: unknown,
   own: unknown = {},
-  { shard_by = name }: ContractOptions = {},
-): Contract<unknown> {
-  return { name, operations, own, shard_by };
+  { shard_by = name, placement }: ContractOptions & Partial<Pick<RoleContract<unknown>, "placement">> = {},
+): Contract<unknown> | RoleContract<unknown> {
+  return placement ? { name, operations, placement } : { name, operations, own, shard_by };
 }
 
 export const ask = <Message extends TSchema, Reply extends TSchema>(
@@ -78,3 +119,24 @@ export const tell = <Message extends TSchema>(message: Message): Tell<Static<Mes
   kind: "tell",
   message,
 });
+
+export const call = <
+  Message extends TSchema,
+  Reply extends TSchema,
+  Question extends TSchema,
+  Answer extends TSchema,
+>(
+  message: Message,
+  reply: Reply,
+  question: Question,
+  answer: Answer,
+): Call<Static<Message>, Static<Reply>, Static<Question>, Static<Answer>> => ({
+  kind: "call",
+  message,
+  reply,
+  question,
+  answer,
+});
+
+/** Bytes of a call's reply: by reference within a process, inline or through the body store between nodes. */
+export const Bytes = () => Type.Unsafe<Buffer>({ isBytes: true });

@@ -26,10 +26,13 @@ export type Outcome =
   | { readonly kind: "blocked"; readonly status: number | null }
   /** The host name does not exist, `dead` when it was seen missing before; only an archive can help. */
   | { readonly kind: "no_host"; readonly dead: boolean }
-  /** The route could not serve: it is not configured, over budget or refused by this host, or has no archived copy. */
+  /**
+   * The route could not serve: it is not configured, its tier is full or down, it is over budget or refused by this host,
+   * or has no archived copy.
+   */
   | {
       readonly kind: "unavailable";
-      readonly reason: "not_configured" | "budget_exhausted" | "refused" | "not_found" | "failed";
+      readonly reason: "not_configured" | "down" | "budget_exhausted" | "refused" | "not_found" | "failed";
     }
   /** No other route may or can change this: too_large, robots_disallowed, blocked_destination, domain_busy … */
   | { readonly kind: "final"; readonly error: FetchError };

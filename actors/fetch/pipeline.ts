@@ -50,6 +50,10 @@ export const MAX_RUN_MS = 310_000;
 
 /** Failures between this crawler and the host: of a proxy, a rendering service or a browser. */
 const THIRD_PARTY_FAILURE = /^(?:proxy|provider|browser)_/;
+/** The tier had no place, is down, or is on no node; nothing was sent. */
+const TIER_FAILURE = /^(?:direct|browser|archive|proxy|proxy_render)_(?:busy|unavailable)$/;
+/** The node that ran the call is gone. */
+const LOST = /^(?:direct|browser|archive|proxy|proxy_render)_lost$/;
 
 /** A route's failure that no other route can change. */
 const FINAL_REASONS: Readonly<Record<string, FetchError>> = {
@@ -69,7 +73,8 @@ interface Pipeline {
   readonly store: PageStore;
   /** Null when no source of open copies is configured. */
   readonly findAlternate: FindAlternate | null;
-  readonly hasPremium: boolean;
+  /** Tiers come and go with the nodes that have them. */
+  readonly hasPremium: () => boolean;
 }
 
 export function fetchPipeline(
@@ -84,7 +89,7 @@ export function fetchPipeline(
       direct && sources
         ? alternateFinder({ ...sources, read: direct, extract, clock, ...(joined && { joined }) })
         : null,
-    hasPremium: routes.proxy !== undefined || routes.proxy_render !== undefined,
+    hasPremium: () => routes.proxy !== undefined || routes.proxy_render !== undefined,
   };
 
   return async (ask, work, { cancelled, ...started }) => {
@@ -107,7 +112,8 @@ export function fetchPipeline(
 }
 
 async function runFetch(pipeline: Pipeline, run: RunState, deadline: AbortSignal): Promise<FetchAnswer> {
-  const { deps, store, hasPremium } = pipeline;
+  const { deps, store } = pipeline;
+  const hasPremium = pipeline.hasPremium();
   const { ask, request, tried, site, host } = run;
   if (deps.reservedHosts?.isReserved(request.url)) return delegate(deps, store, run, request.url, []);
   if (hasPremium) run.hints = { ...NO_HINTS, ...(await ask(HostProfile, `${site} ${host}`, "recall", null)) };
@@ -253,6 +259,8 @@ async function afterFailure(
     run.refusal = noRoom("The page is there, but this node had no room for its body");
     return { kind: "final", error: "domain_busy" };
   }
+  if (TIER_FAILURE.test(reason)) return { kind: "unavailable", reason: "down" };
+  if (LOST.test(reason)) return { kind: "unavailable", reason: "failed" };
   const final = FINAL_REASONS[reason];
   if (final) return { kind: "final", error: final };
   // The failure of a third party is not a failure of the host.

@@ -38,6 +38,13 @@ const FREE: ReadonlySet<string> = new Set([
   "provider_rate_limited",
   "provider_refused",
   "provider_failed",
+  // The tier had no place, is down, or its node is gone: no page came of it.
+  "proxy_busy",
+  "proxy_unavailable",
+  "proxy_lost",
+  "proxy_render_busy",
+  "proxy_render_unavailable",
+  "proxy_render_lost",
 ]);
 
 /** What an attempt cost; `difficulty` is the attempt's detail, where the rendering service tells it. */

@@ -139,6 +139,31 @@ export const METRICS = {
     help: "Reservations of memory that found no room in time",
     labels: [],
   },
+  trawl_tier_capacity: {
+    kind: "gauge",
+    help: "Calls that a tier of this node takes at once",
+    labels: ["tier"],
+  },
+  trawl_tier_calls: {
+    kind: "gauge",
+    help: "Calls of a tier of this node, by state: in_use, waiting",
+    labels: ["tier", "state"],
+  },
+  trawl_tier_calls_total: {
+    kind: "counter",
+    help: "Calls that a tier of this node ended, by what they say of it: success, infrastructure, neutral",
+    labels: ["tier", "outcome"],
+  },
+  trawl_tier_refusals_total: {
+    kind: "counter",
+    help: "Calls that a tier of this node refused, by reason: busy, unavailable",
+    labels: ["tier", "reason"],
+  },
+  trawl_tier_breaker_open: {
+    kind: "gauge",
+    help: "1 while a tier of this node is unavailable because its provider fails",
+    labels: ["tier"],
+  },
   trawl_browser_pages: { kind: "gauge", help: "Pages open in browsers on this node", labels: [] },
   trawl_browser_ends_total: {
     kind: "counter",

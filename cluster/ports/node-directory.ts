@@ -9,6 +9,8 @@ export interface NodeReport {
   readonly node: string;
   readonly version: string;
   readonly roles: readonly string[];
+  /** The actors of the node that are placed by role, in the order of the ladder. */
+  readonly tiers: readonly TierReport[];
   /** The address for clients, which several nodes may share; null: the node has no gateway. */
   readonly address: string | null;
   /** The node's own address for /health, /ready and /metrics. */
@@ -23,6 +25,17 @@ export interface NodeReport {
   readonly active_actors: number;
   readonly background_works: number;
   readonly pending_asks: number;
+}
+
+/** How loaded a tier of a node is. */
+export interface TierReport {
+  readonly tier: string;
+  /** Calls at once. */
+  readonly capacity: number;
+  readonly in_use: number;
+  readonly waiting: number;
+  /** `open`: it answers that it is unavailable; `half_open`: one call tries whether that is still so. */
+  readonly breaker: "closed" | "open" | "half_open";
 }
 
 /** The backlog of one partition and stream. A partition that no node reads has the epoch 0. */

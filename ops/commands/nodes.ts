@@ -1,7 +1,7 @@
 /** trawl nodes: lists the nodes, the partitions each owns and how many messages wait for it. */
 import { Command } from "commander";
 import { PARTITIONS } from "../../cluster/placement.ts";
-import type { NodeReport, QueueReport } from "../../cluster/ports/node-directory.ts";
+import type { NodeReport, QueueReport, TierReport } from "../../cluster/ports/node-directory.ts";
 import { type Context, type Json, table, withJson, withNodeDirectory } from "./context.ts";
 
 /** A node, and the waiting messages of all its partitions. */
@@ -12,7 +12,9 @@ interface Row extends NodeReport {
 
 export const nodesCommand = (context: Context): Command =>
   withJson(
-    new Command("nodes").description("list the nodes, their partitions and the messages that wait there"),
+    new Command("nodes").description(
+      "list the nodes, their tiers and partitions, and the messages that wait there",
+    ),
   ).action(async ({ json }: Json) => {
     const { nodes, queues } = await withNodeDirectory(context, async (nodeDirectory) => ({
       nodes: await nodeDirectory.nodes(),
@@ -27,6 +29,7 @@ export const nodesCommand = (context: Context): Command =>
     const head = [
       "NODE",
       "ROLES",
+      "TIERS",
       "UP",
       "CLOCK",
       "PARTITIONS",
@@ -64,6 +67,7 @@ function joined(node: NodeReport, queues: readonly QueueReport[]): Row {
 const cells = (row: Row, now_ms: number): string[] => [
   row.node,
   row.roles.join(",") + (row.draining ? " (draining)" : ""),
+  row.tiers.map(tierCell).join(" ") || "-",
   span(now_ms - row.started_ms),
   row.clock_skew_ms === null ? "-" : `${row.clock_skew_ms > 0 ? "+" : ""}${row.clock_skew_ms} ms`,
   String(row.partitions.length),
@@ -73,6 +77,12 @@ const cells = (row: Row, now_ms: number): string[] => [
   row.address ?? "",
   row.status_address,
 ];
+
+/** "browser 3/4+2": three of four places are taken, and two calls wait. */
+function tierCell({ tier, capacity, in_use, waiting, breaker }: TierReport): string {
+  const queue = waiting > 0 ? `+${waiting}` : "";
+  return `${tier} ${in_use}/${capacity}${queue}${breaker === "closed" ? "" : ` (${breaker})`}`;
+}
 
 function span(ms: number): string {
   const s = Math.max(0, Math.round(ms / 1_000));

@@ -26,7 +26,11 @@ describe("an empty environment", () => {
       audit: { requests: "off" },
       crawler: { name: "trawl" },
       search: { searxng_urls: [], fallback_price: "0.005" },
-      tiers: { archive_url: "https://web.archive.org", prices: ["proxy=0.002", "proxy_render=0.005"] },
+      tiers: {
+        archive_url: "https://web.archive.org",
+        prices: ["proxy=0.002", "proxy_render=0.005"],
+        capacities: [],
+      },
       alternates: {
         guardian_url: "https://content.guardianapis.com",
         unpaywall_url: "https://api.unpaywall.org/v2",

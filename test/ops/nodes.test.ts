@@ -12,6 +12,7 @@ const report = (node: string, partitions: readonly number[], more: Partial<NodeR
   node,
   version: "0.1.0",
   roles: ["worker"],
+  tiers: [],
   address: "http://127.0.0.1:8",
   status_address: "http://127.0.0.1:9",
   started_ms: NOW_MS - 90_000,
@@ -58,7 +59,12 @@ const half = (odd: number) => Array.from({ length: 32 }, (_, n) => 2 * n + odd);
 
 describe("trawl nodes", () => {
   const nodes = async () => [
-    report("a", half(0)),
+    report("a", half(0), {
+      tiers: [
+        { tier: "direct", capacity: 1_000, in_use: 3, waiting: 0, breaker: "closed" },
+        { tier: "archive", capacity: 4, in_use: 4, waiting: 9, breaker: "open" },
+      ],
+    }),
     report("b", half(1), { roles: ["gateway", "worker"], draining: true, clock_skew_ms: 310 }),
   ];
 
@@ -77,6 +83,7 @@ describe("trawl nodes", () => {
     expect(head).toEqual([
       "NODE",
       "ROLES",
+      "TIERS",
       "UP",
       "CLOCK",
       "PARTITIONS",
@@ -89,6 +96,7 @@ describe("trawl nodes", () => {
     expect(a).toEqual([
       "a",
       "worker",
+      "direct 3/1000 archive 4/4+9 (open)",
       "90 s",
       "-",
       "32",
@@ -101,6 +109,7 @@ describe("trawl nodes", () => {
     expect(b).toEqual([
       "b",
       "gateway,worker (draining)",
+      "-",
       "90 s",
       "+310 ms",
       "32",

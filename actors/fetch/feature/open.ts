@@ -4,7 +4,8 @@
  */
 import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
-import { FetchBody, FetchResponse } from "../../../schemas/fetch.ts";
+import type { RoleActor } from "../../../cluster/role-actor.ts";
+import { FetchBody, FetchResponse, type Tier, TIERS } from "../../../schemas/fetch.ts";
 import { domainActor } from "../../domain/actor.ts";
 import { LEASE_MS } from "../../domain/politeness.ts";
 import { robotsActor } from "../../domain/robots.actor.ts";
@@ -14,16 +15,19 @@ import { siteNamed } from "../../lib/web/url.ts";
 import { archiveTransport } from "../../tiers/adapters/transport.archive.ts";
 import { directTransport } from "../../tiers/adapters/transport.direct.ts";
 import { proxyTransport } from "../../tiers/adapters/transport.proxy.ts";
-import { BROWSER_TASK, remoteBrowser, renderTask } from "../../tiers/adapters/transport.remote.ts";
 import { renderTransport } from "../../tiers/adapters/transport.render.ts";
+import { readCapacities, tierPolicy } from "../../tiers/policy.ts";
+import { tierActor } from "../../tiers/tier.actor.ts";
+import { tierRoute } from "../../tiers/tier-route.ts";
 import { fetchActor } from "../actor.ts";
 import { hostProfileActor } from "../host-profile.actor.ts";
 import { fetchPipeline } from "../pipeline.ts";
 import { readPrices } from "../prices.ts";
 import type { ReservedHosts } from "../reserved-hosts.ts";
+import { openRoom } from "../run.ts";
 import { fetchService } from "../service.ts";
 import { openSources } from "./alternates.ts";
-import { type OpenBrowser, openBrowser } from "./browser.ts";
+import { openBrowser } from "./browser.ts";
 import { domainRoutes } from "./domain-routes.ts";
 import { fetchItems } from "./item-kind.ts";
 import { fetchBatch, fetchRoutes } from "./routes.ts";
@@ -35,7 +39,7 @@ const PROFILES_LIMITS = { min_delay_ms: 1_000, max_concurrency: 2 };
 export async function openFetch(context: FeatureContext, settings: FetchSettings): Promise<OpenFeature> {
   const { config, clock, documents, blobs, metrics, log, egress, ask, joined, extract, bodyGrants } = context;
   const { onRequestSent, opened, user_agent, memory } = context;
-  const routes = await openRoutes(context, settings);
+  const routes = await openTiers(context, settings);
   const reservedHosts = allReserved(opened);
   const indexes = opened.flatMap(({ page_index }) => page_index ?? []);
   const service = fetchService({ documents, ask, clock, metrics, log, joined, reservedHosts });
@@ -43,6 +47,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
   const [canonical] = config.profiles.hosts;
 
   return {
+    role_actors: routes.tiers,
     actors: [
       domainActor(
         { ...settings.politeness, lease_ms: LEASE_MS },
@@ -65,7 +70,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
           metrics,
           log,
           memory,
-          routes: routes.transports,
+          routes: routesTo(context),
           ...(onRequestSent && { onRequestSent }),
           extract,
           joined,
@@ -97,41 +102,81 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
       fetchItems({ fetchWith: service.fetchWith, bodyGrants, clock, joined }, fetchBatch(rendering)),
     ],
     named_schemas: { FetchBody, FetchResponse },
-    onJoined: () => serveBrowser(context, routes.browser),
     close: routes.close,
   };
 }
 
-interface Routes {
-  readonly transports: Readonly<Record<string, Transport>>;
-  /** Null on a node without the role or without Chromium. */
-  readonly browser: OpenBrowser | null;
+/** A route for each tier that some node has at this moment. */
+function routesTo({ roles, clock, config }: FeatureContext): Readonly<Partial<Record<Tier, Transport>>> {
+  // Where other nodes may have a browser, one that is away is worth another attempt: it is configured.
+  const { bus, roles: ownRoles } = config.cluster;
+  const isElsewhere = bus !== "memory" && !ownRoles.includes("browser");
+  const routeOf = (tier: Tier): Transport => tierRoute(tier, { call: roles.call, clock });
+  // Fetches run on workers, which have it themselves.
+  const routes = { direct: routeOf("direct") };
+  for (const tier of TIERS) {
+    if (tier === "direct") continue;
+    const transport = routeOf(tier);
+    Object.defineProperty(routes, tier, {
+      enumerable: true,
+      get: () => (roles.hasRole(tier) || (tier === "browser" && isElsewhere) ? transport : undefined),
+    });
+  }
+  return routes;
+}
+
+interface OpenTiers {
+  readonly tiers: readonly RoleActor[];
   readonly close: () => Promise<void>;
 }
 
-/** The transports of all configured routes. */
-async function openRoutes(context: FeatureContext, settings: FetchSettings): Promise<Routes> {
-  const { config, clock, blobs, destination, egress, joined, user_agent, remoteTasks } = context;
+/** The tiers of this node: those of its roles, and of a worker all that are configured but the browser. */
+async function openTiers(context: FeatureContext, settings: FetchSettings): Promise<OpenTiers> {
+  const { clock, metrics, log, memory } = context;
+  const { transports, pages, close } = await openTransports(context, settings);
+  const capacities = readCapacities(settings.tiers.capacities);
+  const tiers = TIERS.flatMap((tier) => {
+    const transport = transports[tier];
+    if (!transport) return [];
+    const policy = tierPolicy(tier, capacities, pages);
+    const room = (signal: AbortSignal) => openRoom(memory, signal);
+    return [tierActor(tier, { transport, policy, clock, metrics, log, openRoom: room }).actor];
+  });
+  return { tiers, close };
+}
+
+interface OpenTransports {
+  readonly transports: Readonly<Partial<Record<Tier, Transport>>>;
+  /** Of the browser at once. */
+  readonly pages: number;
+  readonly close: () => Promise<void>;
+}
+
+async function openTransports(context: FeatureContext, settings: FetchSettings): Promise<OpenTransports> {
+  const { config, clock, destination, egress, joined, user_agent } = context;
   const { archive_url, proxy_url, render_url, render_key } = settings.tiers;
-  const hasRole = config.cluster.roles.includes("browser");
-  const isUsed = config.cluster.roles.includes("worker") || remoteTasks !== null;
-  const browser = hasRole && isUsed ? await openBrowser(context, settings) : null;
-  // A worker with the role uses its own browser or none. A worker without the role asks nodes that have it.
-  const rendering = hasRole
-    ? (browser?.transport ?? null)
-    : remoteTasks && remoteBrowser({ remoteTasks, blobs, clock });
+  const roles: readonly string[] = config.cluster.roles;
+  const isNamed = (tier: Tier): boolean => roles.includes(tier);
+  const has = (tier: Tier): boolean => isNamed(tier) || roles.includes("worker");
+  const browser = isNamed("browser") ? await openBrowser(context, settings) : null;
   // Reaches only the rendering service, so that its address may be private.
   const toRenderer =
-    render_url === undefined ? null : context.openEgress({ judge: onlyTo(new URL(render_url)) });
+    render_url === undefined || !has("proxy_render")
+      ? null
+      : context.openEgress({ judge: onlyTo(new URL(render_url)) });
   const common = { egress, clock, destination };
   return {
     transports: {
-      direct: directTransport(common),
-      ...(rendering && { browser: rendering }),
-      ...(archive_url !== "none" && {
-        archive: archiveTransport({ egress, clock, archive_url, user_agent }),
-      }),
-      ...(proxy_url !== undefined && { proxy: proxyTransport({ ...common, proxy_url, joined }) }),
+      ...(has("direct") && { direct: directTransport(common) }),
+      ...(browser && { browser: browser.transport }),
+      ...(has("archive") &&
+        archive_url !== "none" && {
+          archive: archiveTransport({ egress, clock, archive_url, user_agent }),
+        }),
+      ...(has("proxy") &&
+        proxy_url !== undefined && { proxy: proxyTransport({ ...common, proxy_url, joined }) }),
+      // An egress node: other addresses than those of the workers, without a proxy behind it.
+      ...(isNamed("proxy") && proxy_url === undefined && { proxy: directTransport(common) }),
       ...(toRenderer && {
         proxy_render: renderTransport({
           ...common,
@@ -141,22 +186,12 @@ async function openRoutes(context: FeatureContext, settings: FetchSettings): Pro
         }),
       }),
     },
-    browser,
+    pages: browser?.max_pages ?? 1,
     async close() {
       await browser?.close();
       await toRenderer?.close();
     },
   };
-}
-
-/** Renders pages for nodes without a browser. */
-async function serveBrowser(
-  { remoteTasks, blobs, clock }: FeatureContext,
-  browser: OpenBrowser | null,
-): Promise<void> {
-  if (!remoteTasks || !browser) return;
-  const { transport, max_pages } = browser;
-  await remoteTasks.serve(BROWSER_TASK, max_pages, renderTask({ transport, blobs, clock }));
 }
 
 /** The reserved hosts of all features as one. */

@@ -9,11 +9,16 @@ import {
   WEB,
   WEB_OR_NONE,
 } from "../../../ops/settings.ts";
+import { readCapacity } from "../../tiers/policy.ts";
 import { readPrice } from "../prices.ts";
 
 const PRICE: Rule = {
   fits: (text) => readPrice(text) !== null,
   expected: "prices in US dollars as proxy=0.002, proxy_render=0.005 or proxy_render.high=0.02",
+};
+const CAPACITY: Rule = {
+  fits: (text) => readCapacity(text) !== null,
+  expected: "a tier and a number from 1 to 99999, as browser=4",
 };
 const EMAIL: Rule = {
   fits: (text) => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text),
@@ -78,6 +83,13 @@ export const SETTINGS = {
         rule: PRICE,
         description:
           "The price of an attempt on a premium route in US dollars, optionally by difficulty (proxy_render.high=0.02).",
+      }),
+      capacities: listSetting({
+        env: "TRAWL_TIER_CAPACITY",
+        default: [],
+        rule: CAPACITY,
+        description:
+          "Calls that a tier of this node runs at once, as browser=4 or archive=2; default: direct 1000, archive 4, proxy 64, proxy_render 16, browser by cores and memory.",
       }),
       chromium_path: optionalSetting({
         env: "TRAWL_CHROMIUM_PATH",

@@ -1,5 +1,5 @@
 /**
- * A connection to NATS for the adapters of bus, leases, node directory and remote tasks: connecting, reconnecting, and
+ * A connection to NATS for the adapters of bus, leases, node directory and role bus: connecting, reconnecting, and
  * the errors of both. What the streams and buckets contain is known to the adapters only.
  *
  * An address is `nats://user:password@host:4222/name`; several hosts are separated by commas. The name separates

@@ -1,0 +1,136 @@
+/**
+ * A route as a fetch takes it: a transport that calls the tier actor, of this node or another one. The caller's side of a
+ * call keeps all decisions: it answers the tier's questions by the fetch's own admission, and releases what a tier that
+ * is gone has left open.
+ */
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { CallerSession, RoleClient, RoleResult } from "../../cluster/role-actor.ts";
+import { isPremium, type Tier } from "../../schemas/fetch.ts";
+import { TIER_CONTRACTS, type TierAnswer, type TierQuestion, type TierReply } from "../../schemas/tiers.ts";
+import type { Admission, Transport, TransportRequest, TransportResult } from "../lib/web/transport.ts";
+import { resultOf } from "./tier-reply.ts";
+
+/** Longer than any fetch: its own deadline aborts the call. */
+const MAX_CALL_MS = 330_000;
+
+export function tierRoute(
+  tier: Tier,
+  { call, clock }: { readonly call: RoleClient; readonly clock: Clock },
+): Transport {
+  return async (request) => {
+    const began_ms = clock.mono();
+    const { url, max_bytes, max_pdf_bytes, accept_language, user_agent, country, validators, range, signal } =
+      request;
+    const message = {
+      url,
+      max_bytes,
+      accept_language,
+      user_agent,
+      country,
+      validators: validators && { etag: validators.etag, last_modified: validators.last_modified },
+      ...(max_pdf_bytes !== undefined && { max_pdf_bytes }),
+      ...(range !== undefined && { range }),
+    };
+    const work: Work = { wasSent: false, broken: null };
+    const result = await call(TIER_CONTRACTS[tier], "fetch", message, {
+      signal,
+      deadline_ms: clock.now() + MAX_CALL_MS,
+      open: () => session(request, work, isPremium(tier)),
+    });
+    // A failure of the admission must fail the fetch, not only the call on the other node.
+    if (work.broken !== null) throw work.broken.problem;
+    if (result.kind === "done") return resultOf(result.reply);
+    const ms = Math.round(clock.mono() - began_ms);
+    const { reason, detail } = signal.aborted
+      ? { reason: "timeout", detail: "The deadline passed before the route could answer" }
+      : failureOf(tier, result);
+    return { kind: "failed", reason, detail, status: null, redirects: [], final_url: null, ms };
+  };
+}
+
+function failureOf(
+  tier: Tier,
+  result: Exclude<RoleResult<TierReply>, { readonly kind: "done" }>,
+): Pick<Extract<TransportResult, { readonly kind: "failed" }>, "reason" | "detail"> {
+  switch (result.kind) {
+    case "busy":
+      return {
+        reason: `${tier}_busy`,
+        detail: `All ${result.capacity} places are taken, and enough calls wait`,
+      };
+    case "unavailable": {
+      const wait_s = Math.ceil(result.retry_after_ms / 1_000);
+      return {
+        reason: `${tier}_unavailable`,
+        detail: `It failed before (${result.reason}); next try in ${wait_s} s`,
+      };
+    }
+    case "no_node":
+      return { reason: `${tier}_unavailable`, detail: `No node has the role ${tier}` };
+    case "lost":
+      return { reason: `${tier}_lost`, detail: result.detail };
+  }
+}
+
+/** What is known of a call over all nodes that were tried. */
+interface Work {
+  wasSent: boolean;
+  broken: { readonly problem: unknown } | null;
+}
+
+type Admitted = Extract<Admission, { readonly kind: "admitted" }>;
+
+function session(
+  request: TransportRequest,
+  work: Work,
+  isPaid: boolean,
+): CallerSession<TierQuestion, TierAnswer> {
+  const admissions: (Admitted | null)[] = [];
+  let isClosed = false;
+  async function admit(url: string): Promise<TierAnswer> {
+    const entry = await request.admit(url).catch((problem: unknown) => {
+      work.broken = { problem };
+      throw problem;
+    });
+    if (entry.kind === "refused") return entry;
+    if (isClosed) {
+      entry.release(UNANSWERED);
+      return null;
+    }
+    return { kind: "admitted", admission: admissions.push(entry) - 1 };
+  }
+  function answer(question: TierQuestion): TierAnswer | Promise<TierAnswer> {
+    switch (question.do) {
+      case "admit":
+        return admit(question.url);
+      case "before_send":
+        return admissions[question.admission]?.beforeSend() ?? false;
+      case "sent":
+        work.wasSent = true;
+        admissions[question.admission]?.onSent();
+        return null;
+      case "release": {
+        const { admission, status, retry_after_s } = question;
+        admissions[admission]?.release({ status, retry_after_s });
+        admissions[admission] = null;
+        return null;
+      }
+      case "reserve":
+        return request.room?.reserve(question.bytes) ?? true;
+      case "settle":
+        request.room?.settle(question.bytes);
+        return null;
+    }
+  }
+  return {
+    answer,
+    close() {
+      isClosed = true;
+      for (const admission of admissions) admission?.release(UNANSWERED);
+    },
+    // A provider that was asked may have been paid.
+    mayRepeat: () => !(isPaid && work.wasSent) && work.broken === null,
+  };
+}
+
+const UNANSWERED = { status: null, retry_after_s: null } as const;

@@ -1,0 +1,33 @@
+/**
+ * Plain messages between the nodes of a cluster, for calls to actors that are placed by role. At most once and nothing is
+ * stored: who waits for something asks for a sign of life (cluster/role-calls.ts).
+ *
+ * Messages are at most MAX_ENVELOPE_BYTES and MAX_ENVELOPE_OVERHEAD_BYTES; a larger one throws Fault message_too_large.
+ */
+export interface RoleBusEvents {
+  /** What another node announced to all. */
+  readonly onAnnouncement: (body: string) => void;
+  /** What another node sent to this one, in the order in which that node sent it. */
+  readonly onMessage: (body: string) => void;
+  /** Answers another node at once. */
+  readonly onRequest: (body: string) => string;
+}
+
+export type RoleBusReply =
+  | { readonly kind: "answered"; readonly body: string }
+  /** No node of that name is connected. */
+  | { readonly kind: "gone" }
+  /** There was no answer within REQUEST_TIMEOUT_MS. */
+  | { readonly kind: "silent" };
+
+export const REQUEST_TIMEOUT_MS = 2_000;
+
+export interface RoleBus {
+  /** From now on this node is reached under its name. Throws Fault bus_unreachable. */
+  join(node: string, events: RoleBusEvents): Promise<void>;
+  announce(body: string): void;
+  send(to: string, body: string): void;
+  /** What the node answers comes after everything it sent before. Throws Fault bus_unreachable. */
+  request(to: string, body: string): Promise<RoleBusReply>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,110 @@
+/**
+ * The tier actors: one for each route on each node that has it (actors/tiers/README.md). A fetch calls the tier of the route
+ * it takes; the tier runs the transport, and asks its caller before each request to an origin, so that robots.txt, slots
+ * and fencing stay with the owner of the domain whichever node sends.
+ */
+import { type Static, type TSchema, Type } from "typebox";
+import { Bytes, call, contract } from "./contract.ts";
+import { Redirect, type Tier, TIERS } from "./fetch.ts";
+
+const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+export const TierRequest = Type.Object({
+  url: Type.String(),
+  max_bytes: Type.Integer(),
+  max_pdf_bytes: Type.Optional(Type.Integer()),
+  accept_language: Nullable(Type.String()),
+  user_agent: Nullable(Type.String()),
+  country: Nullable(Type.String()),
+  validators: Nullable(
+    Type.Object({ etag: Nullable(Type.String()), last_modified: Nullable(Type.String()) }),
+  ),
+  range: Type.Optional(Type.String()),
+});
+export type TierRequest = Static<typeof TierRequest>;
+
+const Refusal = Type.Object({
+  error: Type.String(),
+  step: Type.Enum(["robots", "politeness", "dns", "egress", "extraction"]),
+  reason: Type.String(),
+  retry_after_s: Nullable(Type.Number()),
+  detail: Nullable(Type.String()),
+});
+
+/** What a tier asks its caller. `admission` numbers the admissions of one call. */
+export const TierQuestion = Type.Union([
+  /** May this request be sent: robots.txt, a slot, the key's ownership. */
+  Type.Object({ do: Type.Literal("admit"), url: Type.String() }),
+  /** Asked immediately before an admitted request is sent. */
+  Type.Object({ do: Type.Literal("before_send"), admission: Type.Integer() }),
+  Type.Object({ do: Type.Literal("sent"), admission: Type.Integer() }),
+  Type.Object({
+    do: Type.Literal("release"),
+    admission: Type.Integer(),
+    status: Nullable(Type.Integer()),
+    retry_after_s: Nullable(Type.Number()),
+  }),
+  /** Memory for a body; only asked within a process. */
+  Type.Object({ do: Type.Literal("reserve"), bytes: Type.Number() }),
+  Type.Object({ do: Type.Literal("settle"), bytes: Type.Number() }),
+]);
+export type TierQuestion = Static<typeof TierQuestion>;
+
+/** Of `admit` an object, of `before_send` and `reserve` a boolean, of the others null. */
+export const TierAnswer = Type.Union([
+  Type.Object({ kind: Type.Literal("admitted"), admission: Type.Integer() }),
+  Type.Object({ kind: Type.Literal("refused"), refusal: Refusal }),
+  Type.Boolean(),
+  Type.Null(),
+]);
+export type TierAnswer = Static<typeof TierAnswer>;
+export type AdmissionAnswer = Extract<TierAnswer, { readonly kind: string }>;
+
+const common = {
+  redirects: Type.Array(Redirect),
+  ms: Type.Number(),
+};
+
+export const TierReply = Type.Union([
+  Type.Object({
+    kind: Type.Literal("page"),
+    ...common,
+    final_url: Type.String(),
+    status: Type.Integer(),
+    /** Names and values, in the order of the response. */
+    headers: Type.Array(Type.Tuple([Type.String(), Type.String()])),
+    body: Bytes(),
+    body_kind: Type.Enum(["origin", "rendered_dom"]),
+    archived_at: Type.Optional(Type.String()),
+    detail: Type.Optional(Type.String()),
+  }),
+  Type.Object({
+    kind: Type.Literal("failed"),
+    ...common,
+    final_url: Nullable(Type.String()),
+    reason: Type.String(),
+    status: Nullable(Type.Integer()),
+    detail: Nullable(Type.String()),
+  }),
+  Type.Object({
+    kind: Type.Literal("refused"),
+    ...common,
+    final_url: Nullable(Type.String()),
+    refusal: Refusal,
+  }),
+]);
+export type TierReply = Static<typeof TierReply>;
+
+const tierContract = (tier: Tier) =>
+  contract(
+    `tier.${tier}`,
+    { fetch: call(TierRequest, TierReply, TierQuestion, TierAnswer) },
+    {},
+    { placement: { role: tier } },
+  );
+export type TierContract = ReturnType<typeof tierContract>;
+
+/** By route. */
+export const TIER_CONTRACTS = Object.fromEntries(TIERS.map((tier) => [tier, tierContract(tier)])) as Readonly<
+  Record<Tier, TierContract>
+>;
