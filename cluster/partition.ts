@@ -226,7 +226,12 @@ async function recover(open: OpenPartition): Promise<void> {
 
 async function checkStranded(open: OpenPartition): Promise<void> {
   open.checkTimer = null;
-  const oldest = await open.reader!.oldestUnacknowledged().catch(() => []);
+  const oldest = await open.reader!.oldestUnacknowledged().catch(() => null);
+  if (oldest === null) {
+    // The bus did not answer: what was unknown before still is.
+    open.soonChecks = Math.max(1, open.soonChecks);
+    return scheduleCheck(open);
+  }
   const received = new Set([...open.unacknowledged].map(({ id }) => id));
   const previous = open.unknownIds;
   open.unknownIds = oldest.filter((id) => !received.has(id));

@@ -9,7 +9,7 @@ import { ask, contract, tell } from "./contract.ts";
  * Tells the runs of one fetch apart, which have the same fetch_id: it begins again when its node loses it. What an earlier
  * run still reports does not touch the slot of the later one.
  */
-const RunId = Type.Optional(Type.String());
+const RunId = Type.String();
 
 /** The fetch that a request is made for: a skip may hold for its project only, and it may be the probe of a skipped domain. */
 export const SlotCaller = Type.Object({

@@ -70,7 +70,7 @@ type Reply = ReplyTo<SlotAnswer>;
 interface Waiter extends LaneWaiter, RefusalRequest {
   readonly redirected: boolean;
   /** Of the run that asked last. */
-  run_id: string | undefined;
+  run_id: string;
   readonly asked_ms: number;
   /** More than one when the same fetch asked again. */
   readonly replies: Reply[];
@@ -231,7 +231,10 @@ function acquire(
   const { queue, unsent } = turn.state;
   const politeness = probing(turn.state.politeness, request, now_ms);
   if (unsent.has(fetch_id) && hasSlot(politeness, fetch_id, now_ms)) {
-    turn.state.politeness = takeOver(politeness, request);
+    turn.state.politeness = takeOver(politeness, limits, now_ms, request);
+    // The caller counts the validity of its grant from this ask, and so does the domain: from when the answer leaves.
+    unsent.set(fetch_id, now_ms);
+    turn.state.leaving = [...turn.state.leaving, fetch_id];
     return { kind: "granted", waited_ms: 0 };
   }
   // The fetch began again on another node after its request was sent. It keeps its slot, but waits for the delay.
@@ -296,7 +299,7 @@ function grantDueSlots(turn: DomainTurn, limits: PolitenessLimits, record: Proce
       fetch_id,
       host,
       process: record.process,
-      ...(run_id !== undefined && { run_id }),
+      run_id,
       ...(redirected && { redirected: "unsent" }),
     });
     state.unsent.set(fetch_id, now_ms);

@@ -27,8 +27,8 @@ interface Lease {
   readonly host: string;
   readonly started_ms: number;
   readonly lapses_ms: number;
-  /** The run of the fetch that has it; absent: the fetch does not tell its runs apart. */
-  readonly run_id?: string;
+  /** The run of the fetch that has it. */
+  readonly run_id: string;
   /** The process that granted it. */
   readonly process: string;
   /** Only for a redirect from another site, whose request outlives the ownership of this domain: whether it was sent. */
@@ -36,8 +36,8 @@ interface Lease {
 }
 
 /** What a slot is granted for. */
-export type SlotGrant = Pick<SlotRequest, "fetch_id" | "host"> &
-  Pick<Lease, "process" | "redirected" | "run_id">;
+export type SlotGrant = Pick<SlotRequest, "fetch_id" | "host" | "run_id"> &
+  Pick<Lease, "process" | "redirected">;
 type Slot = Pick<SlotRelease, "fetch_id" | "run_id">;
 
 /** A host name that does not exist (NXDOMAIN). */
@@ -235,18 +235,23 @@ export function grantSlot(
 }
 
 /** Whether a later run of the fetch has its slot by now. */
-const isTakenOver = (lease: Lease, { run_id }: Slot): boolean =>
-  lease.run_id !== undefined && run_id !== undefined && lease.run_id !== run_id;
+const isTakenOver = (lease: Lease, { run_id }: Slot): boolean => lease.run_id !== run_id;
 
 /** Whether this run of the fetch has a slot. */
 export const isHeldBy = ({ leases }: Politeness, slot: Slot): boolean =>
   leases.some((lease) => lease.fetch_id === slot.fetch_id && !isTakenOver(lease, slot));
 
-/** The slot of a fetch goes to the run that asks now. */
-export function takeOver(politeness: Politeness, { fetch_id, run_id }: Slot): Politeness {
-  if (run_id === undefined || isHeldBy(politeness, { fetch_id, run_id })) return politeness;
+/** The slot of a fetch goes to the run that asks now, which has as long for its exchange as the first. */
+export function takeOver(
+  politeness: Politeness,
+  limits: PolitenessLimits,
+  now_ms: number,
+  { fetch_id, run_id }: Slot,
+): Politeness {
+  if (isHeldBy(politeness, { fetch_id, run_id })) return politeness;
+  const lapses_ms = now_ms + limits.lease_ms;
   const leases = politeness.leases.map((lease) =>
-    lease.fetch_id === fetch_id ? { ...lease, run_id } : lease,
+    lease.fetch_id === fetch_id ? { ...lease, run_id, lapses_ms } : lease,
   );
   return { ...politeness, leases };
 }

@@ -10,7 +10,7 @@ import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
 import { partitionOf, PARTITIONS } from "../../cluster/placement.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import type { Bus } from "../../cluster/ports/bus.ts";
+import type { Bus, Delivery } from "../../cluster/ports/bus.ts";
 import type { Leases } from "../../cluster/ports/leases.ts";
 import { ask as askOperation, contract, tell } from "../../schemas/contract.ts";
 import { KEEP_UNREADABLE_MS, MAX_UNREADABLE } from "../../cluster/unreadable-envelopes.ts";
@@ -49,12 +49,26 @@ function world() {
         },
       });
     const outside = { clock, random: seededRandom(1), metrics, log, documents: through(documents) };
-    /** While `losing`, what the bus hands out does not arrive; `back`: the connection was away and is there again. */
-    const line = { losing: false, back: (): void => {} };
+    /**
+     * While `losing`, what the bus hands out does not arrive; `back`: the connection was away and is there again. While
+     * `unsteady`, every other question for the oldest envelope fails.
+     */
+    const line = { losing: false, unsteady: false, questions: 0, back: (): void => {} };
     const lossy: Bus = {
       ...through(bus),
-      subscribe: async (partition, epoch, take, ...rest) =>
-        through(bus).subscribe(partition, epoch, (delivery) => line.losing || take(delivery), ...rest),
+      async subscribe(partition, epoch, take, ...rest) {
+        const onDelivery = (delivery: Delivery) => line.losing || take(delivery);
+        const subscription = await through(bus).subscribe(partition, epoch, onDelivery, ...rest);
+        return {
+          ...subscription,
+          async oldestUnacknowledged() {
+            const oldest = await subscription.oldestUnacknowledged();
+            if (line.unsteady && oldest.length > 0 && line.questions++ % 2 === 1)
+              throw new Fault("bus_unreachable", "Lost on its way");
+            return oldest;
+          },
+        };
+      },
       onReconnect: (call) => (line.back = call),
     };
     const node = await distributed(
@@ -399,6 +413,13 @@ describe("an envelope that was lost on its way from the bus", () => {
 
   test("is found within minutes anyway", async () => {
     const { clock, count } = await lost();
+    await clock.advance(150_000);
+    expect(await count()).toBe(1);
+  });
+
+  test("is found although every other look for it fails", async () => {
+    const { clock, first, count } = await lost();
+    first.line.unsteady = true;
     await clock.advance(150_000);
     expect(await count()).toBe(1);
   });

@@ -23,12 +23,14 @@ function oneDomain({ clock = virtualClock(Date.UTC(2026, 0, 1)), documents = mem
   const slot = (fetch_id: string, rest: Partial<SlotRequest> = {}, site = SITE) =>
     ask(Domain, site, "acquire", {
       fetch_id,
+      run_id: "1",
       host: `www.${SITE}`,
       lane: "sync",
       wait_max_ms: 15_000,
       ...rest,
     });
-  const sent = (fetch_id: string, site = SITE) => ask(Domain, site, "recordSent", { fetch_id });
+  const sent = (fetch_id: string, site = SITE, run_id = "1") =>
+    ask(Domain, site, "recordSent", { fetch_id, run_id });
   return {
     clock,
     documents,
@@ -47,7 +49,7 @@ function oneDomain({ clock = virtualClock(Date.UTC(2026, 0, 1)), documents = mem
       status: number | null = 200,
       retry_after_s: number | null = null,
       site = SITE,
-    ) => ask(Domain, site, "release", { fetch_id, status, retry_after_s }),
+    ) => ask(Domain, site, "release", { fetch_id, run_id: "1", status, retry_after_s }),
     settle: (
       fetch_id: string,
       result: "answered" | "every_route_failed" | "abandoned",
@@ -175,6 +177,40 @@ describe("a domain", () => {
     await slot("a");
     expect(await slot("a")).toEqual(GRANTED);
     expect((await view()).in_flight).toBe(1);
+  });
+
+  test("gives a later run of the fetch the whole time to use that slot", async () => {
+    const { slot, acquire, sent, clock } = oneDomain();
+    await slot("a");
+    let granted_ms = 0;
+    void acquire("b", { wait_max_ms: 200_000 }).then(() => (granted_ms = clock.now()));
+    await clock.advance(GRANT_TTL_MS - 1_000);
+    expect(await slot("a", { run_id: "2" })).toEqual(GRANTED);
+    await clock.advance(GRANT_TTL_MS - 1_000);
+    expect(granted_ms).toBe(0);
+    const sent_ms = clock.now();
+    await sent("a", SITE, "2");
+    await clock.advance(10_000);
+    expect(granted_ms - sent_ms).toBe(DELAY);
+  });
+
+  test("does not free the slot of a later run when the earlier one reports late", async () => {
+    const { slot, acquire, release, sent, clock } = oneDomain();
+    await slot("a");
+    await slot("a", { run_id: "2" });
+    let granted_ms = 0;
+    void acquire("b", { wait_max_ms: 200_000 }).then(() => (granted_ms = clock.now()));
+    await release("a");
+    await clock.advance(10_000);
+    expect(granted_ms).toBe(0);
+    await sent("a", SITE, "2");
+    await clock.advance(DELAY);
+    expect(granted_ms).toBe(clock.now());
+  });
+
+  test("refuses a fetch that does not tell its runs apart", async () => {
+    const { slot } = oneDomain();
+    await expect(slot("a", { run_id: undefined as never })).rejects.toThrow("does not fit its contract");
   });
 
   test("lets a fetch that asks again wait for the delay, before the other callers and in its own slot", async () => {

@@ -88,7 +88,7 @@ async function travel(visits: readonly Visit[]): Promise<Trace[]> {
       ended_ms: Infinity,
     };
     traces.push(trace);
-    const request = { fetch_id, host: `www.${site}`, lane, wait_max_ms };
+    const request = { fetch_id, run_id: "1", host: `www.${site}`, lane, wait_max_ms };
     void cluster.ask(Domain, site, "acquire", request).then((answer) => {
       trace.answer = answer;
       trace.answered_ms = clock.now();
@@ -99,13 +99,13 @@ async function travel(visits: readonly Visit[]): Promise<Trace[]> {
       if (sent_ms <= trace.ended_ms && !(visit.lost && visit.connects_ms % 2 === 0))
         clock.at(sent_ms, () => {
           trace.started_ms = clock.now();
-          void cluster.ask(Domain, site, "recordSent", { fetch_id });
+          void cluster.ask(Domain, site, "recordSent", { fetch_id, run_id: "1" });
         });
       if (visit.lost) return;
       clock.at(trace.ended_ms, () => {
         const { retry_after_s, result } = visit;
         const status = Number.isNaN(trace.started_ms) ? null : visit.status;
-        void cluster.ask(Domain, site, "release", { fetch_id, status, retry_after_s });
+        void cluster.ask(Domain, site, "release", { fetch_id, run_id: "1", status, retry_after_s });
         const caller = { fetch_id, project: "default", is_open: true };
         void cluster.ask(Domain, site, "recordOutcome", { caller, result });
       });
@@ -239,9 +239,14 @@ describe("politeness holds for any traffic", () => {
         const waiting = { sync: 0, batch: 0 };
         let row = 0;
         const acquire = async (fetch_id: string, lane: "sync" | "batch") => {
-          const request = { fetch_id, host: "www.example.org", lane, wait_max_ms: 1_000_000 };
+          const request = { fetch_id, run_id: "1", host: "www.example.org", lane, wait_max_ms: 1_000_000 };
           await ask(Domain, "example.org", "acquire", request);
-          await ask(Domain, "example.org", "release", { fetch_id, status: 200, retry_after_s: null });
+          await ask(Domain, "example.org", "release", {
+            fetch_id,
+            run_id: "1",
+            status: 200,
+            retry_after_s: null,
+          });
         };
         await acquire("first", "sync");
         const all = queue.map((lane, n) => {

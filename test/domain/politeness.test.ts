@@ -27,12 +27,13 @@ const HOUR = 60 * MINUTE;
 const T0 = Date.UTC(2026, 0, 1);
 const limits = { min_delay_ms: 500, max_concurrency: 2, lease_ms: LEASE_MS };
 const host = "www.example.org";
+const run_id = "1";
 /** The process that grants. */
 const process = "p";
 const ours = process;
 const notOurs = "another";
 const granted = (fetch_id = "a", at_ms = T0) =>
-  grantSlot(UNTOUCHED, limits, at_ms, { fetch_id, host, process });
+  grantSlot(UNTOUCHED, limits, at_ms, { fetch_id, host, run_id, process });
 
 /** One exchange from start to answer. */
 function answered(
@@ -41,8 +42,8 @@ function answered(
   status: number | null,
   retry_after_s: number | null = null,
 ) {
-  const going = grantSlot(politeness, limits, at_ms, { fetch_id: "x", host, process });
-  return releaseSlot(going, limits, at_ms, { fetch_id: "x", status, retry_after_s });
+  const going = grantSlot(politeness, limits, at_ms, { fetch_id: "x", host, run_id, process });
+  return releaseSlot(going, limits, at_ms, { fetch_id: "x", run_id, status, retry_after_s });
 }
 
 const failed = (politeness: Politeness, at_ms: number, fetch_id: string): Politeness => {
@@ -60,11 +61,17 @@ const gone = (politeness: Politeness, at_ms: number, fetch_id: string, name = ho
 const afterSlotTime = (politeness: Politeness, slot_ms: number): Politeness => ({ ...politeness, slot_ms });
 
 const after = (held_ms: number, politeness: Politeness) =>
-  releaseSlot(grantSlot(politeness, limits, T0, { fetch_id: "x", host, process }), limits, T0 + held_ms, {
-    fetch_id: "x",
-    status: 200,
-    retry_after_s: null,
-  });
+  releaseSlot(
+    grantSlot(politeness, limits, T0, { fetch_id: "x", host, run_id, process }),
+    limits,
+    T0 + held_ms,
+    {
+      fetch_id: "x",
+      run_id,
+      status: 200,
+      retry_after_s: null,
+    },
+  );
 
 describe("retry_after_s is rounded up, and at least 1", () => {
   test.each([
@@ -93,9 +100,14 @@ describe("delay and slots (TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CONCURRENCY)", ()
   });
 
   test("with every slot taken it is due when the first one lapses", () => {
-    const full = grantSlot(granted(), limits, T0 + 600, { fetch_id: "b", host, process });
+    const full = grantSlot(granted(), limits, T0 + 600, { fetch_id: "b", host, run_id, process });
     expect(dueAt(full, limits, T0 + 600)).toBe(T0 + LEASE_MS);
-    const back = releaseSlot(full, limits, T0 + 700, { fetch_id: "b", status: 200, retry_after_s: null });
+    const back = releaseSlot(full, limits, T0 + 700, {
+      fetch_id: "b",
+      run_id,
+      status: 200,
+      retry_after_s: null,
+    });
     expect(dueAt(back, limits, T0 + 700)).toBe(T0 + 600 + 501);
   });
 
@@ -110,18 +122,25 @@ describe("delay and slots (TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CONCURRENCY)", ()
   });
 
   test("a slot released twice is released once", () => {
-    const once = releaseSlot(granted(), limits, T0 + 1, { fetch_id: "a", status: 429, retry_after_s: 3 });
-    expect(releaseSlot(once, limits, T0 + 2, { fetch_id: "a", status: 429, retry_after_s: null })).toBe(once);
+    const once = releaseSlot(granted(), limits, T0 + 1, {
+      fetch_id: "a",
+      run_id,
+      status: 429,
+      retry_after_s: 3,
+    });
+    expect(
+      releaseSlot(once, limits, T0 + 2, { fetch_id: "a", run_id, status: 429, retry_after_s: null }),
+    ).toBe(once);
   });
 
   test("a Retry-After counts also when its slot has lapsed or was granted anew", () => {
-    const late = releaseSlot(UNTOUCHED, limits, T0, { fetch_id: "a", status: 429, retry_after_s: 9 });
+    const late = releaseSlot(UNTOUCHED, limits, T0, { fetch_id: "a", run_id, status: 429, retry_after_s: 9 });
     expect(late).toEqual({ ...UNTOUCHED, paused_until_ms: T0 + 9 * SECOND + 1 });
   });
 
   test("granting more than the slots is a bug", () => {
-    const full = grantSlot(granted(), limits, T0, { fetch_id: "b", host, process });
-    expect(() => grantSlot(full, limits, T0, { fetch_id: "c", host, process })).toThrow(
+    const full = grantSlot(granted(), limits, T0, { fetch_id: "b", host, run_id, process });
+    expect(() => grantSlot(full, limits, T0, { fetch_id: "c", host, run_id, process })).toThrow(
       "no more requests in flight",
     );
   });
@@ -186,9 +205,19 @@ describe("429 and 503 (obeyed for at most 15 min)", () => {
   });
 
   test("two that were under way together double it once", () => {
-    const two = grantSlot(granted("a"), limits, T0 + 501, { fetch_id: "b", host, process });
-    const one = releaseSlot(two, limits, T0 + 600, { fetch_id: "a", status: 429, retry_after_s: null });
-    const both = releaseSlot(one, limits, T0 + 610, { fetch_id: "b", status: 429, retry_after_s: null });
+    const two = grantSlot(granted("a"), limits, T0 + 501, { fetch_id: "b", host, run_id, process });
+    const one = releaseSlot(two, limits, T0 + 600, {
+      fetch_id: "a",
+      run_id,
+      status: 429,
+      retry_after_s: null,
+    });
+    const both = releaseSlot(one, limits, T0 + 610, {
+      fetch_id: "b",
+      run_id,
+      status: 429,
+      retry_after_s: null,
+    });
     expect(delayOf(both, limits, T0 + 610)).toBe(1_000);
   });
 
@@ -308,7 +337,10 @@ describe("the expected wait (domain_busy)", () => {
   });
 
   test("of a domain that hangs grows with the time it hangs, up to the lease", () => {
-    const full = afterSlotTime(grantSlot(granted(), limits, T0, { fetch_id: "b", host, process }), SECOND);
+    const full = afterSlotTime(
+      grantSlot(granted(), limits, T0, { fetch_id: "b", host, run_id, process }),
+      SECOND,
+    );
     expect(expectedWait(full, limits, T0 + 900, 0)).toBe(100);
     expect(expectedWait(full, limits, T0 + 61 * SECOND, 0)).toBe(60 * SECOND);
     expect(expectedWait(full, limits, T0 + LEASE_MS - 7, 0)).toBe(7);
@@ -341,7 +373,7 @@ describe("the stored state on another node", () => {
   });
 
   test("slots of a node that is gone are back after ten seconds, our own when they lapse", () => {
-    const full = grantSlot(granted(), limits, T0, { fetch_id: "b", host, process });
+    const full = grantSlot(granted(), limits, T0, { fetch_id: "b", host, run_id, process });
     const now_ms = T0 + SECOND;
     expect(dueAt(restore(full, limits, now_ms, notOurs), limits, now_ms)).toBe(now_ms + 10 * SECOND);
     expect(dueAt(restore(full, limits, now_ms, ours), limits, now_ms)).toBe(T0 + LEASE_MS);
@@ -360,7 +392,7 @@ describe("the stored state on another node", () => {
   });
 
   test("slots of redirects from other sites are back after a minute: their requests go on", () => {
-    const redirect = { fetch_id: "b", host, process, redirected: "unsent" } as const;
+    const redirect = { fetch_id: "b", host, run_id, process, redirected: "unsent" } as const;
     const full = grantSlot(granted(), limits, T0, redirect);
     const now_ms = T0 + SECOND;
     const back = restore(full, limits, now_ms, notOurs);

@@ -60,11 +60,11 @@ function world(web: FakeWeb, { crawler_name = "trawl", joined, ...rest }: World 
   };
   const hits = () => egress.hits.map(({ url }) => url);
   /** A page of the site is asked for, and its request leaves at once. */
-  const page = async (site: string, slot: Omit<SlotRequest, "fetch_id">) => {
-    expect(await ask(Domain, site, "acquire", { fetch_id: "page", ...slot })).toMatchObject({
+  const page = async (site: string, slot: Omit<SlotRequest, "fetch_id" | "run_id">) => {
+    expect(await ask(Domain, site, "acquire", { fetch_id: "page", run_id: "1", ...slot })).toMatchObject({
       kind: "granted",
     });
-    await ask(Domain, site, "recordSent", { fetch_id: "page" });
+    await ask(Domain, site, "recordSent", { fetch_id: "page", run_id: "1" });
   };
   return { ask, stop, page, check, checked, hits, egress, clock, documents };
 }
@@ -370,7 +370,13 @@ describe("reading is polite", () => {
     let text = "User-agent: *\nCrawl-delay: 5\nDisallow: /private";
     const { ask, checked, check, clock } = world({ [FILE]: () => body(text) });
     await check("/");
-    const slot = { fetch_id: "page", host: "www.example.org", lane: "sync", wait_max_ms: 15_000 } as const;
+    const slot = {
+      fetch_id: "page",
+      run_id: "1",
+      host: "www.example.org",
+      lane: "sync",
+      wait_max_ms: 15_000,
+    } as const;
     const granted = ask(Domain, SITE, "acquire", slot);
     await clock.advance(5_001);
     expect(await granted).toEqual({ kind: "granted", waited_ms: 5_001 });
@@ -383,7 +389,13 @@ describe("reading is polite", () => {
   test("a 429 with Retry-After closes the domain", async () => {
     const { ask, checked } = world({ [FILE]: { status: 429, headers: { "Retry-After": "60" } } });
     expect(await checked("/")).toMatchObject(SHUT);
-    const slot = { fetch_id: "page", host: "www.example.org", lane: "sync", wait_max_ms: 15_000 } as const;
+    const slot = {
+      fetch_id: "page",
+      run_id: "1",
+      host: "www.example.org",
+      lane: "sync",
+      wait_max_ms: 15_000,
+    } as const;
     expect(await ask(Domain, SITE, "acquire", slot)).toMatchObject({
       error: "domain_busy",
       retry_after_s: 41,

@@ -19,10 +19,10 @@ function domain(max_concurrency = 2) {
     clock,
     documents,
     acquire: (fetch_id: string, wait_max_ms = 60_000) =>
-      ask(Domain, SITE, "acquire", { fetch_id, host: SITE, lane: "sync", wait_max_ms }),
-    sent: (fetch_id: string) => ask(Domain, SITE, "recordSent", { fetch_id }),
+      ask(Domain, SITE, "acquire", { fetch_id, run_id: "1", host: SITE, lane: "sync", wait_max_ms }),
+    sent: (fetch_id: string) => ask(Domain, SITE, "recordSent", { fetch_id, run_id: "1" }),
     release: (fetch_id: string, status: number | null, retry_after_s: number | null = null) =>
-      ask(Domain, SITE, "release", { fetch_id, status, retry_after_s }),
+      ask(Domain, SITE, "release", { fetch_id, run_id: "1", status, retry_after_s }),
     view: () => ask(Domain, SITE, "view", null),
   };
 }

@@ -42,20 +42,21 @@ const visitor = ({ trueNow, sleep, chance, start, onAcknowledged }: SimulatedWor
         if (turn.state.length > 1) return DEFERRED;
         const site = turn.key.split(" ")[0]!;
         turn.pipeToSelf("made", async (client, work) => {
-          const slot = { fetch_id: item, host: site, lane: "sync", wait_max_ms: 15_000 } as const;
+          const run = { fetch_id: item, run_id: `${work.epoch}.${trueNow()}` };
+          const slot = { ...run, host: site, lane: "sync", wait_max_ms: 15_000 } as const;
           const answer = await client(Domain, site, "acquire", slot);
           if (answer.kind === "refused") return { item, result: null };
           const granted_ms = trueNow();
-          if (!tells) await client(Domain, site, "recordSent", { fetch_id: item });
+          if (!tells) await client(Domain, site, "recordSent", run);
           await sleep(chance(3) === 0 ? chance(1_500) : chance(30));
           if (!work.ownsKey() || work.signal.aborted)
             throw new Fault("lease_lost", "Another node owns it by now");
-          if (tells) client(Domain, site, "recordSent", { fetch_id: item }).catch(() => {});
+          if (tells) client(Domain, site, "recordSent", run).catch(() => {});
           const exchange = start({ site, item, granted_ms, work });
           await sleep(300);
           const origin = exchange.end();
           const answered_ms = trueNow();
-          await client(Domain, site, "release", { fetch_id: item, ...origin });
+          await client(Domain, site, "release", { ...run, ...origin });
           onAcknowledged(site, answered_ms, origin);
           return { item, result: `${item} of ${site}` };
         });
