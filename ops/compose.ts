@@ -17,6 +17,7 @@ import type { NodeReport } from "../cluster/ports/node-directory.ts";
 import type { RoleLoad } from "../cluster/role-actor.ts";
 import { openBodyGrants } from "../gateway/body-access.ts";
 import { metering } from "../gateway/metering.ts";
+import { openDebugRecords } from "../gateway/debug-records.ts";
 import { openLedger } from "../gateway/ledger.ts";
 import { keyQuotas } from "../gateway/quotas.ts";
 import { join as joinCluster, topologyProblem } from "./cluster.ts";
@@ -272,6 +273,7 @@ async function openContext(
     roles,
     onRequestSent: audit?.record,
     findPayer: payerOf,
+    debugRecords: openDebugRecords({ documents, clock }),
     ledger: openLedger({ documents, ask, clock, log, writer: node }),
     spending: spending({ findPayer: payerOf, clock, log }),
     dataPath: (name) => dataPath(config.storage.data_dir, name),

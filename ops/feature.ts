@@ -26,6 +26,7 @@ import type { RoleActor } from "../cluster/role-actor.ts";
 import type { RoleRouter } from "../cluster/role-router.ts";
 import type { TaskResult } from "../cluster/ports/workers.ts";
 import type { BatchKind, CsvUpload, RouteNames } from "../gateway/batch.ts";
+import type { DebugRecords } from "../gateway/debug-records.ts";
 import type { Ledger } from "../gateway/ledger.ts";
 import type { BodyGrants } from "../gateway/body-access.ts";
 import type { Route } from "../gateway/route.ts";
@@ -109,6 +110,8 @@ export interface FeatureContext {
   readonly onRequestSent: ((sent: RequestSent) => void) | undefined;
   /** The key, project and customer that pay for a piece of work, with the limits that hold now. */
   readonly findPayer: FindPayer;
+  /** The stories of requests that a client debugs. */
+  readonly debugRecords: DebugRecords;
   /** Where billed answers are written down. */
   readonly ledger: Ledger;
   /** The one way to spend money. */

@@ -79,6 +79,8 @@ export const Key = Type.Object({
   /** Requests a month; null: no limit. */
   quotas: Quotas,
   spend_cap_micros: Nullable(Micros),
+  /** Whether X-Service-Debug: 1 gets a debug_url. Absent: it does not. */
+  debug: Type.Optional(Type.Boolean()),
   status: Type.Enum(["active", "revoked"]),
   created_at: Type.String(),
   revoked_at: Nullable(Type.String()),
@@ -344,6 +346,8 @@ export const AccountKeys = Type.Object({
       quotas: Quotas,
       /** Decimal, in the customer's currency; null: no limit. */
       spend_cap: Nullable(Type.String()),
+      /** Whether X-Service-Debug: 1 gets a debug_url. */
+      debug: Type.Boolean(),
       status: Type.Enum(["active", "revoked"]),
       created_at: Type.String(),
       revoked_at: Nullable(Type.String()),

@@ -5,6 +5,7 @@
 import { type Static, Type } from "typebox";
 import { BillingCategory, CountryCode, Nullable, Sha256 } from "./common.ts";
 import { ask, contract, Deadline, tell } from "./contract.ts";
+import { Trace } from "./trace.ts";
 import { DomainView } from "./domain.ts";
 
 /** The routes in ladder order; the first three are standard, the last two premium. */
@@ -218,6 +219,8 @@ export const FetchRequest = Type.Object({
    * failed. Default: it is told.
    */
   premium_later: Type.Optional(Type.Boolean()),
+  /** The messages of its run are recorded. Default: they are not. */
+  is_traced: Type.Optional(Type.Boolean()),
 });
 export type FetchRequest = Static<typeof FetchRequest>;
 
@@ -233,6 +236,8 @@ export const FetchAnswer = Type.Object({
   error_detail: Nullable(Type.String()),
   retry_after_s: Nullable(Type.Integer({ minimum: 1 })),
   premium_routes_tried: Type.Boolean(),
+  /** Of a run whose request asked for it. */
+  trace: Type.Optional(Trace),
 });
 export type FetchAnswer = Static<typeof FetchAnswer>;
 
@@ -347,6 +352,8 @@ export const FetchResponse = Type.Object({
   error_detail: Type.Optional(Type.String()),
   premium_routes_tried: Type.Optional(Type.Boolean()),
   retry_after_s: Nullable(Type.Integer()),
+  /** Only with X-Service-Debug: 1 and a key that may: a page with the story of the request, for seven days. */
+  debug_url: Type.Optional(Type.String()),
   request_id: Type.String(),
 });
 export type FetchResponse = Static<typeof FetchResponse>;

@@ -5,6 +5,7 @@
 import { type Static, Type } from "typebox";
 import { BillingCategory, CountryCode, Nullable, Patterned } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
+import { Trace } from "./trace.ts";
 
 export const MAX_QUERY_CHARS = 2_000;
 export const MAX_RESULTS_DEFAULT = 20;
@@ -90,6 +91,8 @@ export const SearchRequest = Type.Object({
   project: Type.String(),
   /** The prefix of the caller's key; absent: no key pays. */
   key: Type.Optional(Type.String()),
+  /** The messages of its run are recorded. Default: they are not. */
+  is_traced: Type.Optional(Type.Boolean()),
 });
 export type SearchRequest = Static<typeof SearchRequest>;
 
@@ -104,6 +107,8 @@ export const SearchAnswer = Type.Object({
   /** Decimal; what the fallback cost this caller. A caller that joined the search of another pays nothing. */
   cost_usd: Type.String(),
   error: Nullable(Type.String()),
+  /** Of a run whose request asked for it. */
+  trace: Type.Optional(Trace),
 });
 export type SearchAnswer = Static<typeof SearchAnswer>;
 

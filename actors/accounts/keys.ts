@@ -121,6 +121,7 @@ export interface KeyOptions {
   readonly rate_limit_rps?: number | null;
   readonly quotas?: { readonly search?: number | null; readonly fetch?: number | null };
   readonly spend_cap_micros?: number | null;
+  readonly debug?: boolean;
 }
 
 export interface CreatedKey {
@@ -171,6 +172,7 @@ const recordOf = (key: string, options: KeyOptions, now_ms: number): Key => ({
   rate_limit_rps: options.rate_limit_rps ?? null,
   quotas: { search: options.quotas?.search ?? null, fetch: options.quotas?.fetch ?? null },
   spend_cap_micros: options.spend_cap_micros ?? null,
+  ...(options.debug === true && { debug: true }),
   status: "active",
   created_at: iso(now_ms),
   revoked_at: null,
@@ -190,7 +192,9 @@ export const revokeKey = (documents: Documents, prefix: string, now_ms: number):
   );
 
 /** What an operator may change of a key; what is absent stays. */
-export type KeyLimits = Partial<Pick<Key, "label" | "categories" | "rate_limit_rps" | "spend_cap_micros">> & {
+export type KeyLimits = Partial<
+  Pick<Key, "label" | "categories" | "rate_limit_rps" | "spend_cap_micros" | "debug">
+> & {
   readonly quotas?: Partial<Key["quotas"]>;
 };
 

@@ -11,8 +11,10 @@ import {
   type Turn,
   type WorkContext,
 } from "../../cluster/actor.ts";
+import { traced } from "../../cluster/traced.ts";
 import type { Versioned } from "../../cluster/ports/documents.ts";
 import { EMPTY_RECORD, Fetch, type FetchAnswer, type FetchRequest } from "../../schemas/fetch.ts";
+import type { TraceStep } from "../../schemas/trace.ts";
 import {
   callersOf,
   type Coalescer,
@@ -122,7 +124,9 @@ export const fetchActor = (deps: FetchDeps) =>
         aborts.delete(run);
         turn.state = { callers: completed.coalescer, aborts };
         const payer = payerOf(completed.served, completed.request.request);
-        const shared = { ...answer, cost_usd: "0" };
+        // Cost and trace are those of the payer: a trace names its accounts.
+        const { trace: _, ...untraced } = answer;
+        const shared = { ...untraced, cost_usd: "0" };
         for (const caller of completed.served) turn.answer(caller.reply, caller === payer ? answer : shared);
         for (const started of completed.started) startRun(turn, started, deps);
       },
@@ -149,7 +153,10 @@ function startRun(turn: FetchTurn, { run, request: { request } }: Run<Shared>, d
     if (fresh.kind === "hit") return { run, answer: fresh.answer };
     const stale = fresh.kind === "stale" ? fresh.page : null;
     const fetched = { request, digest, stored, stale, cancelled: abort.signal };
-    return { run, answer: await deps.runFetch(ask, work, fetched) };
+    if (!request.is_traced) return { run, answer: await deps.runFetch(ask, work, fetched) };
+    const trace: TraceStep[] = [];
+    const answer = await deps.runFetch(traced(ask, deps.now, trace), work, fetched);
+    return { run, answer: { ...answer, trace } };
   });
 }
 

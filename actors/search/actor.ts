@@ -13,6 +13,8 @@ import {
   type WorkContext,
 } from "../../cluster/actor.ts";
 import { Search, type SearchAnswer, type SearchRequest } from "../../schemas/search.ts";
+import { traced } from "../../cluster/traced.ts";
+import type { TraceStep } from "../../schemas/trace.ts";
 import {
   type Coalescer,
   type CoalescerRules,
@@ -55,7 +57,12 @@ type RunSearch = (
 ) => Promise<SearchOutcome>;
 type SearchTurn = Turn<State, typeof Search.own>;
 
-export const searchActor = (runSearch: RunSearch) =>
+interface SearchActorDeps {
+  readonly runSearch: RunSearch;
+  readonly now: () => number;
+}
+
+export const searchActor = (deps: SearchActorDeps) =>
   actor(Search)<State>({
     activate: () => ({ callers: emptyCoalescer() }),
     passivate_after_ms: 60_000,
@@ -64,7 +71,7 @@ export const searchActor = (runSearch: RunSearch) =>
         const joined = join(turn.state.callers, RULES, { request, reply: turn.deferReply<SearchAnswer>() });
         assert(joined, "A search takes any number of callers");
         turn.state.callers = joined.coalescer;
-        if (joined.started) startSearch(turn, joined.started, runSearch);
+        if (joined.started) startSearch(turn, joined.started, deps);
         return DEFERRED;
       },
 
@@ -77,21 +84,29 @@ export const searchActor = (runSearch: RunSearch) =>
         turn.state.callers = completed.coalescer;
         for (const { request, reply } of completed.served) {
           const isPayer = request.search_id === completed.request.search_id;
+          const { trace, ...untraced } = answer;
           turn.answer(reply, {
-            ...answer,
+            ...untraced,
+            ...(isPayer && trace && { trace }),
             results: answer.results.slice(0, request.max_results),
             cost_usd: isPayer ? answer.cost_usd : "0",
           });
         }
-        for (const started of completed.started) startSearch(turn, started, runSearch);
+        for (const started of completed.started) startSearch(turn, started, deps);
       },
     },
   });
 
-function startSearch(turn: SearchTurn, { run, request }: Run<SearchRequest>, runSearch: RunSearch): void {
+function startSearch(
+  turn: SearchTurn,
+  { run, request }: Run<SearchRequest>,
+  { runSearch, now }: SearchActorDeps,
+): void {
   const digest = turn.key;
-  turn.pipeToSelf("completed", async (ask, work) => ({
-    search: run,
-    ...(await runSearch(ask, work, request, digest)),
-  }));
+  turn.pipeToSelf("completed", async (ask, work) => {
+    if (!request.is_traced) return { search: run, ...(await runSearch(ask, work, request, digest)) };
+    const trace: TraceStep[] = [];
+    const outcome = await runSearch(traced(ask, now, trace), work, request, digest);
+    return { search: run, ...outcome, answer: { ...outcome.answer, trace } };
+  });
 }

@@ -1,7 +1,7 @@
 /** trawl invoice list, show, draw, paid, void: invoices of customers. A running service draws the month before by itself. */
 import { Command } from "commander";
 import { foldLedger } from "../../actors/accounts/fold.ts";
-import { invoicePage } from "../../actors/accounts/invoice-page.ts";
+import { invoicePage } from "../../actors/accounts/feature/invoice-page.ts";
 import {
   changeInvoice,
   drawInvoice,

@@ -12,6 +12,7 @@ interface KeyOptions extends Json {
   readonly rps?: number;
   readonly quota?: { search?: number; fetch?: number };
   readonly spendCap?: number;
+  readonly debug?: boolean;
 }
 
 interface LimitOptions extends Json {
@@ -19,6 +20,7 @@ interface LimitOptions extends Json {
   readonly rps?: OrNone;
   readonly quota?: { search?: number | null; fetch?: number | null };
   readonly spendCap?: OrNone;
+  readonly debug?: "on" | "off";
 }
 
 export function keyCommand(context: Context): Command {
@@ -41,27 +43,31 @@ export function keyCommand(context: Context): Command {
     .option("--rps <number>", "a rate limit of its own, in requests per second", wholeNumber)
     .option("--quota <category=requests>", "monthly requests of a category; may be repeated", quota)
     .option("--spend-cap <amount>", "monthly spend, in the customer's currency", amount)
-    .action(async ({ project, label, admin, category, rps, quota: quotas, spendCap, json }: KeyOptions) => {
-      const { key: secret, record } = await withDocuments(context, (documents) =>
-        createKey(
-          documents,
-          {
-            project,
-            role: admin ? "account_admin" : "standard",
-            label: label ?? null,
-            categories: category ?? null,
-            rate_limit_rps: rps ?? null,
-            quotas: quotas ?? {},
-            spend_cap_micros: spendCap ?? null,
-          },
-          context.now(),
-        ),
-      );
-      const { prefix, role } = record;
-      if (json) return context.out(JSON.stringify({ key: secret, prefix, project, role }));
-      context.out(secret);
-      return context.err(`A ${role} key of project "${project}". It is not shown again: save it now.`);
-    });
+    .option("--debug", "X-Service-Debug: 1 gets a debug_url")
+    .action(
+      async ({ project, label, admin, category, rps, quota: quotas, spendCap, debug, json }: KeyOptions) => {
+        const { key: secret, record } = await withDocuments(context, (documents) =>
+          createKey(
+            documents,
+            {
+              project,
+              role: admin ? "account_admin" : "standard",
+              label: label ?? null,
+              categories: category ?? null,
+              rate_limit_rps: rps ?? null,
+              quotas: quotas ?? {},
+              spend_cap_micros: spendCap ?? null,
+              debug: debug ?? false,
+            },
+            context.now(),
+          ),
+        );
+        const { prefix, role } = record;
+        if (json) return context.out(JSON.stringify({ key: secret, prefix, project, role }));
+        context.out(secret);
+        return context.err(`A ${role} key of project "${project}". It is not shown again: save it now.`);
+      },
+    );
 
   withJson(key.command("list"))
     .description("list keys by prefix")
@@ -84,12 +90,16 @@ export function keyCommand(context: Context): Command {
       quotaOrNone,
     )
     .option("--spend-cap <amount>", "monthly spend, in the customer's currency, or none", orNone(amount))
-    .action(async (prefix: string, { label, rps, quota: quotas, spendCap, json }: LimitOptions) => {
+    .addOption(
+      new Option("--debug <on|off>", "whether X-Service-Debug: 1 gets a debug_url").choices(["on", "off"]),
+    )
+    .action(async (prefix: string, { label, rps, quota: quotas, spendCap, debug, json }: LimitOptions) => {
       const limits: KeyLimits = {
         ...(label !== undefined && { label }),
         ...(rps !== undefined && { rate_limit_rps: limitOf(rps) }),
         ...(quotas !== undefined && { quotas }),
         ...(spendCap !== undefined && { spend_cap_micros: limitOf(spendCap) }),
+        ...(debug !== undefined && { debug: debug === "on" }),
       };
       const changed = await withDocuments(context, (documents) => limitKey(documents, prefix, limits));
       if (json) return context.out(JSON.stringify(changed));

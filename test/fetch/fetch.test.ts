@@ -21,6 +21,15 @@ describe("a fetch", () => {
     expect(visits).toBe(1);
   });
 
+  test("that is traced answers its payer with the messages of its run, and no other caller", async () => {
+    const { get, clock } = await oneService({ direct: counted(() => answer(HTML)) });
+    const [traced, other] = await running(clock, Promise.all([get({ is_traced: true }), get()]));
+    expect(traced.trace!.map(({ actor, operation }) => `${actor}.${operation}`)).toEqual(
+      expect.arrayContaining(["domain.acquire", "domain.release"]),
+    );
+    expect(other).not.toHaveProperty("trace");
+  });
+
   test("is one request for all callers at the same time", async () => {
     const { get, clock } = await oneService({ direct: counted(() => answer(HTML)) });
     const answers = await running(clock, Promise.all([get(), get(), get()]));

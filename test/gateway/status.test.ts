@@ -105,6 +105,7 @@ describe("/openapi.json", () => {
     expect(operations((await call("GET", "/openapi.json")).json)).toEqual([
       "changelog GET /changelog",
       "createAlert POST /v1/alerts key",
+      "debugRecord GET /debug/{name}",
       "deleteAlert DELETE /v1/alerts/{alert_id} key",
       "docs GET /docs",
       "fetch POST /v1/fetch key",

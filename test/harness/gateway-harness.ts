@@ -15,6 +15,7 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Random } from "../../cluster/ports/random.ts";
 import { authenticator } from "../../gateway/authenticate.ts";
 import type { Body, ClientAbort, Head, Reply } from "../../gateway/http.ts";
+import { type DebugRecords, openDebugRecords } from "../../gateway/debug-records.ts";
 import { type Ledger, openLedger } from "../../gateway/ledger.ts";
 import { metering } from "../../gateway/metering.ts";
 import { keyQuotas } from "../../gateway/quotas.ts";
@@ -68,6 +69,7 @@ interface HarnessContext {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly ask: ActorClient;
+  readonly debugRecords: DebugRecords;
 }
 
 interface HarnessOptions {
@@ -78,7 +80,7 @@ interface HarnessOptions {
   readonly draining?: () => boolean;
   readonly more?: readonly Route[] | ((context: HarnessContext) => readonly Route[]);
   /** Beside the accounts. */
-  readonly actors?: (context: Omit<HarnessContext, "ask">) => readonly Actor[];
+  readonly actors?: (context: Omit<HarnessContext, "ask" | "debugRecords">) => readonly Actor[];
   readonly documents?: Documents;
   readonly blobs?: Blobs;
   /** What webhooks are delivered to. */
@@ -106,8 +108,10 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     },
   };
   const usageMetering = metering({ ask, clock, quotas, ledger });
+  const debugRecords = openDebugRecords({ documents, clock });
+  debugRecords.onAddress("https://trawl.example");
   const egress = fakeEgress(options.web ?? {}, clock);
-  const accounts = openAccounts({ ...context, ask, ledger, egress });
+  const accounts = openAccounts({ ...context, ask, ledger, egress, debugRecords });
   const cluster = embedded([...(accounts.actors ?? []), ...(options.actors?.(context) ?? [])], context);
   const { key: first } = await prepareAccounts(documents, null, clock.now());
   const identify = authenticator({
@@ -122,6 +126,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     decode: (bytes, charset) => new TextDecoder(charset).decode(bytes),
     blobs,
     bodyGrants: bodyGrants,
+    debugRecords,
     clock,
     metrics,
     log,
@@ -142,7 +147,9 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
         openapi({ routes, public_url: "http://127.0.0.1:8080", named: { FetchBody, FetchResponse, Quota } }),
       file: pageFiles("0.0.0"),
     }),
-    ...(typeof options.more === "function" ? options.more({ ...context, ask }) : (options.more ?? [])),
+    ...(typeof options.more === "function"
+      ? options.more({ ...context, ask, debugRecords })
+      : (options.more ?? [])),
   ];
   const { admit, failed } = server({
     routes,

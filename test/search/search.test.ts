@@ -106,11 +106,14 @@ function oneService({
     fallback: fallback ? { engine: scripted("fallback", fallback), price_micros: 5_000, spending } : null,
     revision,
   });
-  const { ask } = embedded([searchActor(running), searchInstancesActor(Object.keys(engines))], {
-    clock,
-    random: seededRandom(1),
-    documents,
-  });
+  const { ask } = embedded(
+    [searchActor({ runSearch: running, now: () => clock.now() }), searchInstancesActor(Object.keys(engines))],
+    {
+      clock,
+      random: seededRandom(1),
+      documents,
+    },
+  );
   const find = searchService({ documents, ask, clock, metrics, revision });
   let number = 0;
   const look = (wished: Partial<SearchRequest> = {}) =>

@@ -136,5 +136,6 @@ export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesD
 
 const keyView = ({ spend_cap_micros, ...key }: Key) => ({
   ...key,
+  debug: key.debug === true,
   spend_cap: spend_cap_micros === null ? null : fromMicros(spend_cap_micros),
 });

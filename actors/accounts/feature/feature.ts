@@ -5,7 +5,14 @@ export const accountsFeature = feature({
   name: "accounts",
   settings: {},
   collections: {
-    expiring: ["ledger", "usage_days", "usage_key_days", "usage_key_months", "alert_deliveries"],
+    expiring: [
+      "ledger",
+      "usage_days",
+      "usage_key_days",
+      "usage_key_months",
+      "alert_deliveries",
+      "debug_records",
+    ],
     rebuildable: [],
   },
   async open(context) {

@@ -2,27 +2,19 @@
 import { Type } from "typebox";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import type { Caller } from "../../../gateway/authenticate.ts";
+import { PAGE_HEADERS } from "../../../gateway/html-page.ts";
 import { ADMIN_ONLY, json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import { Invoice, INVOICE_ID, InvoiceSummary } from "../../../schemas/invoices.ts";
 import { findInvoice, listInvoices } from "../invoices.ts";
-import { invoicePage } from "../invoice-page.ts";
+import { invoicePage } from "./invoice-page.ts";
 
 const SUMMARY_FIELDS = Object.keys(InvoiceSummary.properties) as (keyof typeof InvoiceSummary.properties)[];
 
 const adminOnly = ({ caller }: { readonly caller: Caller }) =>
   caller.grant.key.role === "account_admin" ? null : ADMIN_ONLY;
 
-/** Pages of accounts carry no script and load nothing. */
-export const PAGE_HEADERS = {
-  "Content-Type": "text/html; charset=utf-8",
-  "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-  "X-Content-Type-Options": "nosniff",
-  "Referrer-Policy": "no-referrer",
-  "Cache-Control": "no-store",
-};
-
-export const wantsHtml = (accept: string | undefined): boolean => accept?.includes("text/html") ?? false;
+const wantsHtml = (accept: string | undefined): boolean => accept?.includes("text/html") ?? false;
 
 export const invoiceRoutes = ({ documents }: { readonly documents: Documents }): readonly Route[] => [
   route({

@@ -4,6 +4,7 @@ import { Quota } from "../../../schemas/accounts.ts";
 import { Invoice } from "../../../schemas/invoices.ts";
 import { RequestList, UsageReport, UsageTotals } from "../../../schemas/ledger.ts";
 import { AlertBody, AlertHook } from "../../../schemas/alerts.ts";
+import { debugRoutes } from "../../../gateway/routes/debug.ts";
 import { accountActor } from "../actor.ts";
 import { alertsActor } from "../alerts.actor.ts";
 import { announceCrossings } from "../alerts.ts";
@@ -19,7 +20,7 @@ const REFRESH_WAIT_MS = 10_000;
 
 type AccountsContext = Pick<
   FeatureContext,
-  "documents" | "ask" | "clock" | "log" | "metrics" | "egress" | "random" | "ledger"
+  "documents" | "ask" | "clock" | "log" | "metrics" | "egress" | "random" | "ledger" | "debugRecords"
 >;
 
 export function openAccounts(context: AccountsContext): OpenFeature {
@@ -41,7 +42,9 @@ export function openAccounts(context: AccountsContext): OpenFeature {
       ...accountRoutes(deps),
       ...alertRoutes(deps),
       ...invoiceRoutes(deps),
+      ...debugRoutes(context.debugRecords),
     ],
+    onAddress: async (base) => context.debugRecords.onAddress(base),
     every_minute: { what: "Cannot draw up invoices", work: invoiceDrawing(deps) },
     named_schemas: { Quota, UsageReport, RequestList, AlertBody, AlertHook, Invoice },
   };

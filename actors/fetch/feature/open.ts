@@ -86,7 +86,16 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
       }),
     ],
     routes: [
-      ...fetchRoutes({ ...service, ...rendering, bodyGrants, memory, clock, metrics, log }),
+      ...fetchRoutes({
+        ...service,
+        ...rendering,
+        bodyGrants,
+        memory,
+        debugRecords: context.debugRecords,
+        clock,
+        metrics,
+        log,
+      }),
       ...domainRoutes({
         ask,
         siteOf: (name) => siteNamed(name, joined),

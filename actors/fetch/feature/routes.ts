@@ -29,6 +29,7 @@ import type { Bill } from "../../../schemas/accounts.ts";
 import { withDeadline, WAIT_MS } from "../../../gateway/with-deadline.ts";
 import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../../../gateway/http-errors.ts";
 import { REQUEST_ID_CHARS } from "../../../gateway/request-id.ts";
+import type { DebugRecords } from "../../../gateway/debug-records.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
 import { type Answer, type Call, type Route, route, type Shortcut } from "../../../gateway/route.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
@@ -54,6 +55,8 @@ export interface FetchServices {
   readonly bodyGrants: BodyGrants;
   /** The memory for bodies on this node. Default: no limit. */
   readonly memory?: ByteBudget;
+  /** Default: no request is debugged. */
+  readonly debugRecords?: DebugRecords;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -92,7 +95,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
   });
 
   const shortcut: Route["shortcut"] = (bytes, { grant }, now_ms) => {
-    if (!isCurrent || bytes.length > REMEMBERED_BODY_BYTES) return null;
+    if (!isCurrent || bytes.length > REMEMBERED_BODY_BYTES || grant.key.debug) return null;
     const key = keyOf(bytes, grant.customer.external);
     const cached = written.get(key);
     if (!cached) return null;
@@ -120,14 +123,20 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       now_ms: call.now_ms,
       wait_ms: WAIT_MS,
     });
-    const page = await fetchWithTexts(services, call, request);
+    const isDebugged = services.debugRecords?.isWanted(call) === true;
+    const page = await fetchWithTexts(services, call, isDebugged ? { ...request, is_traced: true } : request);
     if (page === null) return timedOut(request_id);
     const { answer, texts, reservation } = page;
     try {
-      const reply = write(call, answer, texts);
+      const reply = write(
+        call,
+        answer,
+        texts,
+        isDebugged ? await services.debugRecords!.store(call, storyOf(answer)) : null,
+      );
       // A user agent is allowed by project, so a response for one project may not be sent to another.
       // A response that is sent again from memory carries no warnings.
-      const isPlain = body.user_agent == null && call.warnings.size === 0;
+      const isPlain = body.user_agent == null && call.warnings.size === 0 && !isDebugged;
       if (isCurrent && answer.cached && answer.error === null && isPlain)
         remember(call, external, request, answer, reply);
       if (reservation === null || !Buffer.isBuffer(reply.body)) return reply;
@@ -157,11 +166,17 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     written.set(keyOf(asked, external), { request, answer, bytes, id_at, bill, project_ref });
   }
 
-  function write(call: FetchCall, answer: FetchAnswer, texts: Texts): Answer {
+  function write(
+    call: FetchCall,
+    answer: FetchAnswer,
+    texts: Texts,
+    debug_url: string | null = null,
+  ): Answer {
     const { caller, request_id, body } = call;
     const response = responseOf(body, answer, texts, {
       request_id,
       external: caller.grant.customer.external,
+      ...(debug_url !== null && { debug_url }),
     });
     const bill = billOf(answer);
     metrics.count("trawl_fetch_requests_total", {
@@ -189,6 +204,9 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
         "`allow_premium: false` means `allow_paid: false`.",
       tags: ["fetch"],
       body: FetchBody,
+      request_headers: {
+        "X-Service-Debug": "1: a key that may gets debug_url, a page with the request's story",
+      },
       category: "fetch",
       replies: {
         200: { description: "The page, or in `error` the reason why there is none", schema: FetchResponse },
@@ -210,6 +228,13 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       handle,
     }),
   ];
+}
+
+/** What a debug record shows of an answer. */
+function storyOf(answer: FetchAnswer): Parameters<DebugRecords["store"]>[1] {
+  const { cached, cost_usd, error, error_detail, attempts, trace = null } = answer;
+  const billing_category = billOf(answer).category;
+  return { cached, billing_category, cost_usd, error, error_detail, attempts, trace };
 }
 
 /** The page, and the texts its response is written from. Null: the time was over. Throws Fault. */
@@ -467,6 +492,7 @@ export function billOf({ record, cached, cost_usd, error, attempts }: FetchAnswe
 interface Reader {
   readonly request_id: string;
   readonly external: boolean;
+  readonly debug_url?: string;
 }
 
 /** The order of the fields is that of FetchResponse; request_id must be the last, see `remember`. */
@@ -474,7 +500,7 @@ export function responseOf(
   { url, include_html }: FetchBody,
   answer: FetchAnswer,
   { html, text, pdf_pages }: Texts,
-  { request_id, external }: Reader,
+  { request_id, external, debug_url }: Reader,
 ): FetchResponse {
   const { record } = answer;
   return {
@@ -519,6 +545,7 @@ export function responseOf(
     ...(answer.error_detail !== null && { error_detail: answer.error_detail }),
     ...(answer.error !== null && { premium_routes_tried: answer.premium_routes_tried }),
     retry_after_s: answer.retry_after_s,
+    ...(debug_url !== undefined && { debug_url }),
     request_id,
   };
 }

@@ -59,10 +59,13 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
 
   return {
     actors: [
-      searchActor(runSearch({ clock, documents, metrics, log, engines, fallback, revision })),
+      searchActor({
+        runSearch: runSearch({ clock, documents, metrics, log, engines, fallback, revision }),
+        now: () => clock.now(),
+      }),
       searchInstancesActor([...new Set(engines.map(({ name }) => name))]),
     ],
-    routes: searchRoutes({ search, clock, metrics, log }),
+    routes: searchRoutes({ search, debugRecords: context.debugRecords, clock, metrics, log }),
     item_kinds: [searchItems(search)],
     named_schemas: { SearchBody, SearchResponse },
     checks: {

@@ -14,6 +14,7 @@ import {
 } from "../../../schemas/search.ts";
 import type { BatchKind } from "../../../gateway/batch.ts";
 import type { Bill } from "../../../schemas/accounts.ts";
+import type { DebugRecords } from "../../../gateway/debug-records.ts";
 import { withDeadline, WAIT_MS } from "../../../gateway/with-deadline.ts";
 import { json, timedOut } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
@@ -23,6 +24,8 @@ import type { Log } from "../../../cluster/ports/log.ts";
 export interface SearchRoutesDeps {
   /** The whole search: cache, instances, fallback. Throws Fault. */
   readonly search: (request: SearchRequest) => Promise<SearchAnswer>;
+  /** Default: no request is debugged. */
+  readonly debugRecords?: DebugRecords;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -41,6 +44,9 @@ export const searchRoutes = (services: SearchRoutesDeps): readonly Route[] => [
       "nothing was found (`error` is null: ask something else).",
     tags: ["search"],
     body: SearchBody,
+    request_headers: {
+      "X-Service-Debug": "1: a key that may gets debug_url, a page with the request's story",
+    },
     category: "search",
     replies: {
       200: {
@@ -48,7 +54,10 @@ export const searchRoutes = (services: SearchRoutesDeps): readonly Route[] => [
         schema: SearchResponse,
       },
     },
-    handle: async ({ body, caller, request_id, signal }) => {
+    handle: async (call) => {
+      const { body, caller, request_id, signal } = call;
+      const { debugRecords } = services;
+      const isDebugged = debugRecords?.isWanted(call) === true;
       const { key, project, customer } = caller.grant;
       const request = searchRequestOf(body, {
         search_id: request_id,
@@ -56,15 +65,29 @@ export const searchRoutes = (services: SearchRoutesDeps): readonly Route[] => [
         key: key.prefix,
       });
       const options = { id: request_id, timeout_ms: WAIT_MS, signal };
-      const answer = await withDeadline(services, options, () => services.search(request));
+      const answer = await withDeadline(services, options, () =>
+        services.search(isDebugged ? { ...request, is_traced: true } : request),
+      );
       if (answer === null) return timedOut(request_id);
       services.metrics.count("trawl_search_requests_total", {
         provider: answer.provider ?? "none",
         outcome: answer.error ?? (answer.results.length === 0 ? "nothing_found" : "found"),
         cached: String(answer.cached),
       });
-      const response = responseOf(body.query, answer, { request_id, external: customer.external });
-      return { ...json(200, response), bill: billOf(answer) };
+      const bill = billOf(answer);
+      const { cached, cost_usd, error, trace = null } = answer;
+      const story = {
+        cached,
+        billing_category: bill.category,
+        cost_usd,
+        error,
+        error_detail: null,
+        attempts: [],
+        trace,
+      };
+      const debug_url = isDebugged ? await debugRecords.store(call, story) : null;
+      const reader = { request_id, external: customer.external, ...(debug_url !== null && { debug_url }) };
+      return { ...json(200, responseOf(body.query, answer, reader)), bill };
     },
   }),
 ];
@@ -125,6 +148,7 @@ export const searchBatch: BatchKind = {
 
 interface Reader {
   readonly request_id: string;
+  readonly debug_url?: string;
   readonly external: boolean;
 }
 
@@ -132,7 +156,7 @@ interface Reader {
 export function responseOf(
   query: string,
   answer: SearchAnswer,
-  { request_id, external }: Reader,
+  { request_id, external, debug_url }: Reader,
 ): SearchResponse {
   return {
     query,
@@ -144,6 +168,7 @@ export function responseOf(
     cost_usd: external ? null : Number(answer.cost_usd),
     billing_category: billOf(answer).category,
     error: answer.error,
+    ...(debug_url !== undefined && { debug_url }),
     request_id,
   };
 }
