@@ -306,7 +306,7 @@ export function resourceItems(
     case "people":
       return peopleOf(snapshot, include_former);
     case "ownership":
-      return ownershipOf(snapshot)["interested_parties"] as readonly JsonObject[];
+      return ownershipItems(snapshot);
     case "relationships":
       return record.relationships;
     case "filings":
@@ -316,6 +316,17 @@ export function resourceItems(
     case "sources":
       return sourceDocuments(snapshot, context);
   }
+}
+
+/** The parts of `ownership` one by one, each with the part it is of as its `relation`. */
+function ownershipItems(snapshot: CompanySnapshot): readonly JsonObject[] {
+  const ownership = ownershipOf(snapshot);
+  const parents = (["direct_parent", "ultimate_parent"] as const).flatMap((relation) =>
+    ownership[relation] === null ? [] : { relation, party: ownership[relation]! },
+  );
+  const of = (part: "interested_parties" | "exceptions", relation: string): JsonObject[] =>
+    (ownership[part] as readonly JsonObject[]).map((item) => ({ relation, ...item }));
+  return [...of("interested_parties", "interested_party"), ...parents, ...of("exceptions", "exception")];
 }
 
 export const refreshLines = ({ refresh }: CompanySnapshot): readonly JsonObject[] => refresh;

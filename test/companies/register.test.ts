@@ -29,7 +29,7 @@ type Register = ReturnType<typeof oneRegister>;
 let register: Register;
 afterEach(() => register.stop());
 
-/** GLEIF tells the LEI and the Swiss UID, the register of Switzerland its own number. */
+/** GLEIF has the LEI and the Swiss UID, the register of Switzerland its own number. */
 function leiAndHome(says: { lei?: readonly ScriptedClaim[]; home?: readonly ScriptedClaim[] } = {}) {
   return (now: () => number) => [
     scriptedSource(
@@ -191,6 +191,54 @@ describe("a refresh", () => {
       expect(found.refresh).toMatchObject([{ source: "gleif", group: "core", result: "failed", error }]);
       expect(found.company.record.names.legal).toBe("Roche Holding AG");
     }
+  });
+
+  test("keeps every claim when two nodes write it at the same time, each believing that it owns the company", async () => {
+    let round = 0;
+    const named = (suffix: string): ScriptedClaim => ["names.legal", `Roche ${round} ${suffix}`];
+    const sources = (now: () => number) => [
+      scriptedSource(
+        "gleif",
+        "lei",
+        () => ({ core: [named("a"), identifier("lei", LEI), identifier("ch_uid", UID)] }),
+        {},
+        now,
+      ),
+      scriptedSource("zefix", "ch_uid", () => ({ core: [named("b"), identifier("ch_uid", UID)] }), {}, now),
+    ];
+    register = oneRegister(sources);
+    const other = oneRegister(sources, register.documents);
+    const { id } = (await register.get(`lei:${LEI}`))!.company;
+    const nodes = [
+      [register, "gleif"],
+      [other, "zefix"],
+    ] as const;
+    for (round = 1; round <= 10; round++) {
+      let refreshed = 0;
+      const refreshes = nodes.map(([node, source]) =>
+        node.get(id, { refresh: true, sources: [source] }).finally(() => refreshed++),
+      );
+      while (refreshed < nodes.length) for (const [node] of nodes) await node.clock.advance(100);
+      await Promise.all(refreshes);
+    }
+    const company = await stored(register.documents, id);
+    for (const [source, suffix] of [
+      ["gleif", "a"],
+      ["zefix", "b"],
+    ]) {
+      const { claims } = company.groups.find((group) => group.source === source)!;
+      const names = claims.filter(({ field }) => field === "names.legal");
+      expect(names.map(({ value }) => value)).toEqual(
+        Array.from({ length: 11 }, (_, n) => `Roche ${n} ${suffix}`),
+      );
+      expect(names.filter(({ closed }) => closed === undefined)).toHaveLength(1);
+    }
+    await register.feed();
+    const page = await readChanges(register.documents, 0, 1_000, null);
+    if (page === "expired") throw new Error("expired");
+    const versions = page.changes.map(({ version }) => version);
+    expect(versions).toEqual(Array.from({ length: company.version }, (_, n) => n + 1));
+    await other.stop();
   });
 
   test("is shared by callers that want the same at the same time", async () => {

@@ -80,6 +80,7 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
       name: "Alpina Technik AG",
       former: ["Alpina Maschinenbau AG"],
     });
+    expect((await get(`/${first.id}/ownership`)).items).toEqual([]);
     const second = await get(`/${first.id}?refresh=true`);
     expect(second.names.legal).toBe("Alpina Technik AG");
     expect(second.provenance["names.legal"].claim).not.toBe(first.provenance["names.legal"].claim);

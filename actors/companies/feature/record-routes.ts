@@ -261,7 +261,7 @@ export const wrongReference = ({ message }: Extract<CompanyReference, { kind: "w
 const SUMMARIES: Readonly<Record<Resource, string>> = {
   events: "What happened to a company",
   people: "The persons of a company, on this request only",
-  ownership: "Who owns and controls a company",
+  ownership: "The owners of a company: interested parties, parents, and why a parent is not reported",
   relationships: "The companies related to a company",
   filings: "The filings of a company",
   financials: "The financial figures of a company",
@@ -271,7 +271,13 @@ const SUMMARIES: Readonly<Record<Resource, string>> = {
 const ITEMS: Readonly<Record<Resource, TSchema>> = {
   events: companySchema("CompanyEvent"),
   people: companySchema("CompanyPerson"),
-  ownership: Type.Object({ party: companySchema("CompanyParty") }),
+  // The rest of an item is as in the record's `ownership`.
+  ownership: Type.Object({
+    relation: Type.Enum(["interested_party", "direct_parent", "ultimate_parent", "exception"]),
+    party: Type.Optional(companySchema("CompanyParty")),
+    category: Type.Optional(Type.String({ description: "Of an exception" })),
+    reason: Type.Optional(Type.String({ description: "Of an exception" })),
+  }),
   relationships: companySchema("CompanyRelationship"),
   filings: companySchema("CompanyFiling"),
   financials: companySchema("CompanyFinancials"),
