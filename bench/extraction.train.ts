@@ -398,7 +398,7 @@ function judge(
   };
   for (const page of pages) {
     if (!of(page)) continue;
-    const { text } = readHtml(page.html, page.url, NOW_MS, weigh);
+    const { text } = readHtml(page.html, page.url, NOW_MS, { weigh });
     texts[`${page.set} ${page.id}`] = text;
     if (page.set === "articles") {
       shingled.push(shingleScore(page.text, text));

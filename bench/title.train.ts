@@ -42,10 +42,11 @@ const pages: Page[] = [];
 for (const { id, kind, url, html, title } of wcxbPages(options.root)) {
   if (title === null) continue;
   let candidates: readonly TitleCandidate[] = [];
-  readHtml(html, url, NOW_MS, undefined, (found) => {
+  const choose = (found: readonly TitleCandidate[]) => {
     candidates = found;
     return null;
-  });
+  };
+  readHtml(html, url, NOW_MS, { choose });
   pages.push({
     id,
     kind,

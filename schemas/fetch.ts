@@ -25,6 +25,10 @@ export const MIN_TEXT_CHARS_DEFAULT = 500;
 export const MIN_TIMEOUT_S = 5;
 export const MAX_TIMEOUT_S = 150;
 
+/** Forms of a page that an answer has only on request. */
+export const FORMATS = ["markdown", "links", "images"] as const;
+export type Format = (typeof FORMATS)[number];
+
 export const FetchBody = Type.Object(
   {
     /** A text that is no http(s) URL is answered with the error invalid_url, not refused. */
@@ -46,6 +50,7 @@ export const FetchBody = Type.Object(
     user_agent: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
     accept_language: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
     include_html: Type.Optional(Nullable(Type.Boolean())),
+    formats: Type.Optional(Nullable(Type.Array(Type.Enum([...FORMATS]), { maxItems: 10 }))),
   },
   { "x-aliases": ["allow_premium"] },
 );
@@ -84,6 +89,30 @@ export const ArticleMeta = Type.Object({
   word_count: Nullable(Type.Integer()),
 });
 export type ArticleMeta = Static<typeof ArticleMeta>;
+
+/** A link of a page: an absolute http(s) address, its visible text, and what `rel` says, in lower case. */
+export const PageLink = Type.Object({
+  url: Type.String(),
+  text: Type.String(),
+  rel: Nullable(Type.String()),
+});
+export type PageLink = Static<typeof PageLink>;
+
+/** An image of a page; width and height in CSS pixels, as its element says. */
+export const PageImage = Type.Object({
+  url: Type.String(),
+  alt: Nullable(Type.String()),
+  width: Nullable(Type.Integer()),
+  height: Nullable(Type.Integer()),
+});
+export type PageImage = Static<typeof PageImage>;
+
+/** Everything an answer may contain on request; stored as one JSON body. */
+export interface PageFormats {
+  readonly markdown: string | null;
+  readonly links: PageLink[];
+  readonly images: PageImage[];
+}
 
 export const CONTENT_KINDS = ["html", "pdf", "text", "json", "xml", "binary"] as const;
 export const ContentKind = Type.Enum([...CONTENT_KINDS]);
@@ -124,6 +153,8 @@ export const PageRecord = Type.Object({
   /** The pages of a PDF as JSON in the body store. */
   pdf_pages_sha256: Nullable(Sha256),
   pdf_page_count: Nullable(Type.Integer()),
+  /** PageFormats as JSON in the body store; null: the document has none; absent: nobody has asked for them yet. */
+  formats_sha256: Type.Optional(Nullable(Sha256)),
   sha256: Nullable(Sha256),
   bytes: Type.Integer(),
   body_kind: Nullable(Type.Enum(["origin", "rendered_dom"])),
@@ -145,8 +176,12 @@ export const PageRecord = Type.Object({
 export type PageRecord = Static<typeof PageRecord>;
 
 /** Digests of the stored texts that are too long for a record. */
-export const textDigests = ({ text_sha256, pdf_pages_sha256 }: PageRecord): readonly string[] =>
-  [text_sha256, pdf_pages_sha256].filter((sha256) => sha256 !== null);
+export const textDigests = ({
+  text_sha256,
+  pdf_pages_sha256,
+  formats_sha256,
+}: PageRecord): readonly string[] =>
+  [text_sha256, pdf_pages_sha256, formats_sha256 ?? null].filter((sha256) => sha256 !== null);
 
 /** The record of an answer without a page. */
 export const EMPTY_RECORD: PageRecord = {
@@ -205,6 +240,8 @@ export const FetchRequest = Type.Object({
   country: Nullable(Type.String()),
   user_agent: Nullable(Type.String()),
   accept_language: Nullable(Type.String()),
+  /** The page's formats are wanted, too. Default: they are not. */
+  with_formats: Type.Optional(Type.Boolean()),
   lane: Type.Enum(["sync", "batch"]),
   /** The project of the caller, which pays for premium routes with the key and the customer. */
   project: Type.String(),
@@ -322,6 +359,10 @@ export const FetchResponse = Type.Object({
   text: Type.String(),
   pdf_text_pages: Nullable(Type.Array(PdfPage)),
   pdf_page_count: Nullable(Type.Integer()),
+  /** These three only if they were requested in `formats`. */
+  markdown: Type.Optional(Nullable(Type.String())),
+  links: Type.Optional(Type.Array(PageLink)),
+  images: Type.Optional(Type.Array(PageImage)),
   text_truncated: Type.Boolean(),
   title: Nullable(Type.String()),
   meta: Nullable(ArticleMeta),

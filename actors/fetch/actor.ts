@@ -13,7 +13,13 @@ import {
 } from "../../cluster/actor.ts";
 import { traced } from "../../cluster/traced.ts";
 import type { Versioned } from "../../cluster/ports/documents.ts";
-import { EMPTY_RECORD, Fetch, type FetchAnswer, type FetchRequest } from "../../schemas/fetch.ts";
+import {
+  EMPTY_RECORD,
+  Fetch,
+  type FetchAnswer,
+  type FetchRequest,
+  type PageRecord,
+} from "../../schemas/fetch.ts";
 import type { TraceStep } from "../../schemas/trace.ts";
 import {
   callersOf,
@@ -26,7 +32,14 @@ import {
   remove,
   type Run,
 } from "../lib/coalescer.ts";
-import { asCachedPage, type CachedPage, freshness, type Freshness, variantOf } from "./freshness.ts";
+import {
+  asCachedPage,
+  type CachedPage,
+  freshness,
+  type Freshness,
+  lacksFormats,
+  variantOf,
+} from "./freshness.ts";
 
 interface Caller {
   readonly variant: string;
@@ -56,6 +69,13 @@ export interface FetchDeps {
       readonly cancelled: AbortSignal;
     },
   ) => Promise<FetchAnswer>;
+  /** The record of a stored page with its formats, which are stored, too; null when its body is lost. */
+  readonly deriveFormats: (
+    digest: string,
+    page: CachedPage,
+    stored: Versioned,
+    caller: { readonly signal: AbortSignal; readonly project: string },
+  ) => Promise<PageRecord | null>;
   /** What is stored for this digest, or null. */
   readonly loadStored: (digest: string) => Promise<Versioned | null>;
   readonly now: () => number;
@@ -150,7 +170,14 @@ function startRun(turn: FetchTurn, { run, request: { request } }: Run<Shared>, d
     stored.catch(() => {});
     const page = request.cache_ttl_s === 0 ? null : asCachedPage((await stored)?.value);
     const fresh: Freshness = freshness(page, request, deps.now());
-    if (fresh.kind === "hit") return { run, answer: fresh.answer };
+    if (fresh.kind === "hit") {
+      if (!lacksFormats(fresh.answer.record, request)) return { run, answer: fresh.answer };
+      const record = await deps.deriveFormats(digest, page!, (await stored)!, {
+        signal: abort.signal,
+        project: request.project,
+      });
+      if (record) return { run, answer: { ...fresh.answer, record } };
+    }
     const stale = fresh.kind === "stale" ? fresh.page : null;
     const fetched = { request, digest, stored, stale, cancelled: abort.signal };
     if (!request.is_traced) return { run, answer: await deps.runFetch(ask, work, fetched) };
@@ -173,6 +200,7 @@ function needsOwnRun(
   // There is no page because of a budget: another key or project may have budget left.
   const lackedBudget = error !== null && attempts.some(({ reason }) => reason === "budget_exhausted");
   if (lackedBudget && !isSamePayer(caller, shared)) return true;
+  if (error === null && lacksFormats(record, caller)) return true;
   // Copies from Common Crawl answer batch items only.
   return record.alternate_source === "common_crawl" && caller.lane === "sync";
 }

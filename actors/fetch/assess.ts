@@ -57,6 +57,7 @@ export async function assess(
     // An error page may still name its site's feed.
     leads: status >= 400,
     filed: isTrusted,
+    with_formats: request.with_formats === true,
   };
   const result = await deps.extract(task, { signal: run.signal, project: request.project });
   assertOwned(run);

@@ -66,7 +66,7 @@ export function cacheKey(normalised_url: string, request: FetchRequest): string 
 /** Requests with the same variant share one run: they differ only in their caller and its deadline. */
 export function variantOf(request: FetchRequest): string {
   const { fetch_id: _, deadline_ms: _d, hard_deadline: _h, project: _p, ...others } = request;
-  const { key: _k, lane: _l, ...shared } = others;
+  const { key: _k, lane: _l, with_formats: _f, ...shared } = others;
   return JSON.stringify(shared, Object.keys(shared).toSorted());
 }
 
@@ -85,6 +85,10 @@ export function freshness(stored: CachedPage | null, request: FetchRequest, now_
   const isRevalidatable = tier === "direct" && (etag !== null || last_modified !== null);
   return isRevalidatable ? { kind: "stale", page: stored } : { kind: "miss" };
 }
+
+/** The request wants formats that were not derived from this page yet. */
+export const lacksFormats = (record: PageRecord, request: FetchRequest): boolean =>
+  request.with_formats === true && record.sha256 !== null && record.formats_sha256 === undefined;
 
 /** Whether the request's own routes could have led to this page. */
 function couldAnswer({ record, tried }: CachedPage, request: FetchRequest): boolean {

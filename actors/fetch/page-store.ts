@@ -8,6 +8,7 @@ import type { Versioned } from "../../cluster/ports/documents.ts";
 import {
   EMPTY_RECORD,
   type FetchAnswer,
+  type PageFormats,
   type PageRecord,
   TEXT_INLINE_BYTES,
   textDigests,
@@ -142,7 +143,14 @@ function archiveReason(tried: readonly Candidate[]): PageRecord["served_from_arc
   return tried.some(({ outcome }) => outcome.kind === "definitive") ? "not_found" : null;
 }
 
-function draftOf({ tried }: RunState, { tier, page, kind, extracted }: Candidate, now_ms: number): PageDraft {
+/** Formats as they are stored. */
+export const formatsBody = (formats: PageFormats): Buffer => Buffer.from(JSON.stringify(formats));
+
+function draftOf(
+  { tried, request: { with_formats } }: RunState,
+  { tier, page, kind, extracted }: Candidate,
+  now_ms: number,
+): PageDraft {
   if (page === null) return EMPTY_DRAFT;
   const contents: Buffer[] = [];
   const add = (content: Buffer): string => {
@@ -150,6 +158,7 @@ function draftOf({ tried }: RunState, { tier, page, kind, extracted }: Candidate
     return createHash("sha256").update(content).digest("hex");
   };
   const text = extracted?.text ?? "";
+  const formats = extracted?.formats;
   const isLong = Buffer.byteLength(text) > TEXT_INLINE_BYTES;
   const record: PageRecord = {
     ...EMPTY_RECORD,
@@ -170,6 +179,7 @@ function draftOf({ tried }: RunState, { tier, page, kind, extracted }: Candidate
     text_truncated: extracted?.text_truncated ?? false,
     pdf_pages_sha256: extracted?.pdf_pages ? add(Buffer.from(JSON.stringify(extracted.pdf_pages))) : null,
     pdf_page_count: extracted?.pdf_page_count ?? null,
+    ...(with_formats && { formats_sha256: formats ? add(formatsBody(formats)) : null }),
     sha256: add(page.body),
     bytes: page.body.length,
     body_kind: page.body_kind,

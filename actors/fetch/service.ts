@@ -11,7 +11,7 @@ import type { FetchError } from "../../schemas/errors.ts";
 import { EMPTY_RECORD, Fetch, type FetchAnswer, type FetchRequest } from "../../schemas/fetch.ts";
 import { type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../lib/web/url.ts";
 import { type ReservedHosts, withoutCallerChoices } from "./reserved-hosts.ts";
-import { asCachedPage, cacheKey, type CachedPage, freshness } from "./freshness.ts";
+import { asCachedPage, cacheKey, type CachedPage, freshness, lacksFormats } from "./freshness.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 
@@ -109,7 +109,8 @@ export function fetchService({
       const isRecent = entry?.page && clock.mono() - entry.looked_up_ms < LOOK_EVERY_MS;
       const page = isRecent ? entry.page : await lookUp(digest);
       const fresh = freshness(page, request, clock.now());
-      if (fresh.kind === "hit") {
+      // Formats are derived where documents are read, beside the Fetch actor.
+      if (fresh.kind === "hit" && !lacksFormats(fresh.answer.record, request)) {
         metrics.count("trawl_cache_hits_total", { cache: "pages" });
         sources.set(fresh.answer, { digest, page: page! });
         return fresh.answer;

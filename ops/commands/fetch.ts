@@ -31,6 +31,7 @@ interface FetchOptions extends ClientOptions {
   readonly acceptLanguage?: string;
   readonly projectRef?: string;
   readonly html?: boolean;
+  readonly markdown?: boolean;
   readonly quiet?: boolean;
 }
 
@@ -57,6 +58,7 @@ export const fetchCommand = (context: Context): Command =>
     .option("--accept-language <text>", "for example de-CH, de;q=0.8")
     .option("--project-ref <text>", "a text that is recorded with the usage")
     .option("--html", "print the page's HTML instead of its text")
+    .addOption(new Option("--markdown", "print the page's text as Markdown").conflicts("html"))
     .option("--quiet", "print only errors on standard error")
     .action(async (target: string, options: FetchOptions) => {
       const { base, key } = service(context, options);
@@ -65,6 +67,7 @@ export const fetchCommand = (context: Context): Command =>
       const page = content as FetchResponse;
       if (page === null || !Array.isArray(page.attempts)) throw errorOf(reply, content);
       if (options.json) context.out(JSON.stringify(page, null, 2));
+      else if (options.markdown) context.out(page.markdown ?? "");
       else context.out(options.html ? (page.html ?? "") : page.text);
       if (!options.quiet) for (const line of describe(page)) context.err(line);
       if (page.error !== null) context.exit(exitOf(page.error));
@@ -79,6 +82,7 @@ function bodyOf(url: string, options: FetchOptions): FetchBody {
     allow_alternates: options.alternates,
     allow_paid: options.paid,
     ...withoutUndefined({
+      formats: options.markdown ? ["markdown"] : undefined,
       render: options.render,
       max_bytes: options.maxBytes,
       cache_ttl_s: options.cacheTtl,

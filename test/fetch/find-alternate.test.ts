@@ -101,6 +101,7 @@ async function oneService(
             ...others,
           },
         }),
+        deriveFormats: async () => null,
         loadStored: (digest) => documents.get("pages", digest),
         now: () => clock.now(),
       }),

@@ -3,12 +3,12 @@ import { accountActor } from "../../actors/accounts/actor.ts";
 import { domainActor } from "../../actors/domain/actor.ts";
 import { robotsActor } from "../../actors/domain/robots.actor.ts";
 import { fetchActor } from "../../actors/fetch/actor.ts";
+import { formatsDeriver } from "../../actors/fetch/formats.ts";
 import { fetchPipeline } from "../../actors/fetch/pipeline.ts";
 import type { PipelineDeps } from "../../actors/fetch/run.ts";
 import { hostProfileActor } from "../../actors/fetch/host-profile.actor.ts";
 import { fetchService } from "../../actors/fetch/service.ts";
 import { tasks } from "../../actors/lib/content/extract.ts";
-import type { Extracted } from "../../actors/lib/content/extraction-result.ts";
 import type { Transport, TransportRequest, TransportResult } from "../../actors/lib/web/transport.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
@@ -61,6 +61,10 @@ export async function oneService(
   const telemetry = silentTelemetry();
   const { metrics, log } = telemetry;
   const readPage = await tasks.page();
+  const extract: PipelineDeps["extract"] = async (task) => ({
+    kind: "done",
+    value: await readPage(task, () => 0),
+  });
   const admitting =
     (tier: string, scripted: Scripted): Transport =>
     async (request) => {
@@ -95,9 +99,10 @@ export async function oneService(
           routes: Object.fromEntries(
             Object.entries(routes).map(([tier, scripted]) => [tier, admitting(tier, scripted)]),
           ),
-          extract: async (task) => ({ kind: "done", value: (await readPage(task, () => 0)) as Extracted }),
+          extract,
           ...deps,
         }),
+        deriveFormats: formatsDeriver({ clock, documents, blobs, extract }),
         loadStored: (digest) => documents.get("pages", digest),
         now: () => clock.now(),
       }),

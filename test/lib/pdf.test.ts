@@ -6,7 +6,8 @@ import { isTitle, PDF_LIMITS, readPdf } from "../../actors/lib/content/pdf.ts";
 import { bombPage, writePdf } from "./pdf-writer.ts";
 
 const at_once = () => 0;
-const read = (bytes: Uint8Array, limits = {}) => readPdf(bytes, at_once, { ...PDF_LIMITS, ...limits });
+const read = (bytes: Uint8Array, limits = {}) =>
+  readPdf(bytes, at_once, { limits: { ...PDF_LIMITS, ...limits } });
 const numbered = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ lines: [`This is page ${index + 1}`, "Second line"] }));
 
@@ -106,7 +107,7 @@ describe("a PDF at its limits", () => {
 
   test("ends with the pages it has when its time is over", async () => {
     let cpu_ms = 0;
-    const pdf = await readPdf(writePdf({ pages: numbered(9) }), () => (cpu_ms += 10_000), PDF_LIMITS);
+    const pdf = await readPdf(writePdf({ pages: numbered(9) }), () => (cpu_ms += 10_000));
     expect(pdf).toMatchObject({ page_count: 9, truncated: true });
     expect(pdf.pages.length).toBeGreaterThan(0);
     expect(pdf.pages.length).toBeLessThan(9);

@@ -308,6 +308,28 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
   });
 
   describe("request fields", () => {
+    test("formats adds Markdown, links and images, also to a stored page, and asks the site once", async () => {
+      const list =
+        '<h2>Fares</h2><ul><li>Adults pay <b>four</b> crowns a day</li></ul><a href="/map">Map</a>';
+      const body = article("Ferry").replace("</article>", `${list}<img src="quay.png" alt="Quay"></article>`);
+      const site = sites.site({ "/": { body } });
+      const url = `${site.origin}/`;
+      const plain = await service.fetch({ url });
+      for (const field of ["markdown", "links", "images"]) expect(plain).not.toHaveProperty(field);
+      const { text, ...answer } = await service.fetch({ url, formats: ["markdown", "links", "images"] });
+      expect(answer).toMatchObject({
+        cached: true,
+        error: null,
+        links: ["/", "/about", "/map"].map((path) => ({ url: `${site.origin}${path}`, rel: null })),
+        images: [{ url: `${site.origin}/quay.png`, alt: "Quay", width: null, height: null }],
+      });
+      expect(answer.markdown).toContain("## Fares\n\n- Adults pay **four** crowns a day");
+      expect(text).toBe(plain.text);
+      const links = await service.fetch({ url, formats: ["links"] });
+      expect([links.links, links.markdown]).toEqual([answer.links, undefined]);
+      expect(site.hits("/")).toBe(1);
+    });
+
     test("include_html false leaves the field out, null and true include it", async () => {
       const site = sites.site({ "/": { body: article("Html") } });
       const url = `${site.origin}/`;

@@ -20,6 +20,7 @@ import { readCapacities, tierPolicy } from "../../tiers/policy.ts";
 import { tierActor } from "../../tiers/tier.actor.ts";
 import { tierRoute } from "../../tiers/tier-route.ts";
 import { fetchActor } from "../actor.ts";
+import { formatsDeriver } from "../formats.ts";
 import { hostProfileActor } from "../host-profile.actor.ts";
 import { fetchPipeline } from "../pipeline.ts";
 import { readPrices } from "../prices.ts";
@@ -81,6 +82,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
           onGone: (url) => indexes.forEach(({ onGone }) => onGone(url)),
           reservedHosts,
         }),
+        deriveFormats: formatsDeriver({ clock, documents, blobs, extract }),
         loadStored: (digest) => documents.get("pages", digest),
         now: () => clock.now(),
       }),

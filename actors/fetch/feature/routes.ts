@@ -20,6 +20,7 @@ import {
   BATCH_PDF_BYTES_DEFAULT,
   MAX_BYTES_DEFAULT,
   MIN_TEXT_CHARS_DEFAULT,
+  type PageFormats,
   type PageRecord,
   type PdfPage,
 } from "../../../schemas/fetch.ts";
@@ -251,13 +252,13 @@ async function fetchWithTexts(
   );
   if (answer === null) return null;
   await grantBody(services.bodyGrants, caller.grant.project.name, answer.record);
-  const with_html = body.include_html !== false;
-  const weight = weightOf(answer.record, with_html);
+  const wanted = { with_html: body.include_html !== false, with_formats: wantsFormats(body) };
+  const weight = weightOf(answer.record, wanted);
   const isHeavy = services.memory !== undefined && weight > MAX_UNRESERVED_BYTES;
   const reservation = isHeavy ? await services.memory!.reserve(weight, client) : null;
   if (isHeavy && reservation === null) return { answer: BUSY, texts: EMPTY_TEXTS, reservation };
   try {
-    return { answer, texts: await textsOf(services, answer.record, with_html), reservation };
+    return { answer, texts: await textsOf(services, answer.record, wanted), reservation };
   } catch (problem) {
     reservation?.release();
     const isLost = problem instanceof Fault && problem.code === "body_damaged";
@@ -358,13 +359,18 @@ export const fetchBatch = (
     services.isOperatorUrl?.(String(url))
       ? null
       : userAgentNotAllowed(user_agent),
-  weigh: (input, stored) => weightOf((stored as FetchAnswer).record, input["include_html"] === true),
+  weigh: (input, stored) => weightOf((stored as FetchAnswer).record, wantedOfItem(input)),
   async render(input, stored, reader) {
     const answer = stored as FetchAnswer;
     const body = { ...(input as FetchBody), include_html: input["include_html"] === true };
-    const texts = await textsOf(services, answer.record, body.include_html);
+    const texts = await textsOf(services, answer.record, wantedOfItem(input));
     return responseOf(body, answer, texts, reader);
   },
+});
+
+const wantedOfItem = (input: Readonly<Record<string, unknown>>): Wanted => ({
+  with_html: input["include_html"] === true,
+  with_formats: wantsFormats(input as FetchBody),
 });
 
 /** Whether a text is an http or https URL; which destinations are allowed is judged when it is fetched. */
@@ -410,6 +416,7 @@ export function fetchRequestOf(
     country: body.country ?? null,
     user_agent: body.user_agent ?? null,
     accept_language: body.accept_language ?? null,
+    ...(wantsFormats(body) && { with_formats: true }),
     lane,
     project,
     ...(key !== undefined && { key }),
@@ -418,11 +425,15 @@ export function fetchRequestOf(
   };
 }
 
+const wantsFormats = ({ formats }: FetchBody): boolean => (formats ?? []).length > 0;
+
 /** The long parts of a page, read from the body store. */
 interface Texts {
   readonly html: string | null;
   readonly text: string;
   readonly pdf_pages: PdfPage[] | null;
+  /** Null when none are wanted, or the document has none. */
+  readonly formats: PageFormats | null;
 }
 
 /** A page with what its response is written from. */
@@ -438,28 +449,44 @@ const MAX_UNRESERVED_BYTES = 2 ** 20;
 /** A text stands in memory as bytes, as a string, in the JSON and in the bytes of that. */
 const COPIES = 4;
 
-/** The bytes in memory while the response of a page is written. */
-const weightOf = ({ content_kind, bytes, text_chars }: PageRecord, with_html: boolean): number =>
-  COPIES * ((with_html && content_kind === "html" ? (bytes ?? 0) : 0) + (text_chars ?? 0));
+/** Text, Markdown and the addresses in it, beside links and images. */
+const FORMATS_FACTOR = 3;
 
-const EMPTY_TEXTS: Texts = { html: null, text: "", pdf_pages: null };
+/** What of a page is read from the body store for its response. */
+interface Wanted {
+  readonly with_html: boolean;
+  readonly with_formats: boolean;
+}
+
+/** The bytes in memory while the response of a page is written. */
+const weightOf = (
+  { content_kind, bytes, text_chars }: PageRecord,
+  { with_html, with_formats }: Wanted,
+): number =>
+  COPIES *
+  ((with_html && content_kind === "html" ? (bytes ?? 0) : 0) +
+    (text_chars ?? 0) * (with_formats ? FORMATS_FACTOR : 1));
+
+const EMPTY_TEXTS: Texts = { html: null, text: "", pdf_pages: null, formats: null };
 
 export async function textsOf(
   { blobs, decode }: Pick<FetchServices, "blobs" | "decode">,
   record: PageRecord,
-  with_html: boolean,
+  { with_html, with_formats }: Wanted,
 ): Promise<Texts> {
-  const { content_kind, sha256, charset, text_sha256, pdf_pages_sha256 } = record;
+  const { content_kind, sha256, charset, text_sha256, pdf_pages_sha256, formats_sha256 } = record;
   const wanted = with_html && content_kind === "html" && sha256 !== null;
-  const [page, text, pages] = await Promise.all([
+  const [page, text, pages, formats] = await Promise.all([
     wanted ? readAll(blobs, sha256) : null,
     text_sha256 === null ? null : readAll(blobs, text_sha256),
     pdf_pages_sha256 === null ? null : readAll(blobs, pdf_pages_sha256),
+    with_formats && formats_sha256 ? readAll(blobs, formats_sha256) : null,
   ]);
   return {
     html: page && decode(page, charset ?? "UTF-8"),
     text: record.text ?? text?.toString() ?? "",
     pdf_pages: pages && (JSON.parse(pages.toString()) as PdfPage[]),
+    formats: formats && (JSON.parse(formats.toString()) as PageFormats),
   };
 }
 
@@ -497,9 +524,9 @@ interface Reader {
 
 /** The order of the fields is that of FetchResponse; request_id must be the last, see `remember`. */
 export function responseOf(
-  { url, include_html }: FetchBody,
+  { url, include_html, formats: wanted }: FetchBody,
   answer: FetchAnswer,
-  { html, text, pdf_pages }: Texts,
+  { html, text, pdf_pages, formats }: Texts,
   { request_id, external, debug_url }: Reader,
 ): FetchResponse {
   const { record } = answer;
@@ -517,6 +544,9 @@ export function responseOf(
     text,
     pdf_text_pages: pdf_pages,
     pdf_page_count: record.pdf_page_count,
+    ...(wanted?.includes("markdown") && { markdown: formats?.markdown ?? null }),
+    ...(wanted?.includes("links") && { links: formats?.links ?? [] }),
+    ...(wanted?.includes("images") && { images: formats?.images ?? [] }),
     text_truncated: record.text_truncated,
     title: record.title,
     meta: record.meta,

@@ -325,7 +325,7 @@ async function rendered(
   include_html: boolean,
   reader: { readonly request_id: string; readonly external: boolean },
 ): Promise<FetchResponse> {
-  const texts = await textsOf(deps, answer.record, include_html);
+  const texts = await textsOf(deps, answer.record, { with_html: include_html, with_formats: false });
   const { category } = billOf(answer.cached, answer.error, answer.record.bytes);
   return { ...responseOf({ url, include_html }, answer, texts, reader), billing_category: category };
 }

@@ -2,7 +2,7 @@
  * Reads main text, ArticleMeta and paywall of an HTML page, from one parse. A function of its arguments: no clock,
  * no network, no recursion, and a limit on everything (tree.ts has them).
  */
-import type { ArticleMeta } from "../../../schemas/fetch.ts";
+import type { ArticleMeta, PageFormats } from "../../../schemas/fetch.ts";
 import { featuresOf, findGroups, readTraits, type Traits } from "./features.ts";
 import { kindOf, type PageKind } from "./kind.ts";
 import { ldBody, type LinkedData, readLinkedData } from "./jsonld.ts";
@@ -20,11 +20,16 @@ import { countWords, readMeta, wordsIn } from "./meta.ts";
 import { type ChooseTitle, likeliestTitle } from "./title.ts";
 import { chancesOf, selectLines } from "./score.ts";
 import { buildTree, type Tree } from "./tree.ts";
+import { soundText } from "../content/text-document.ts";
+import { imagesOf, linksOf } from "../markdown/links.ts";
+import { markdownOf, plainMarkdown } from "../markdown/markdown.ts";
 import { findGates, isDeclaredClosed, readPaywall } from "../content/paywall.ts";
 
 /** With less text than THIN_CHARS in its lines, a page takes its text from its JSON-LD, if that has CARRIED_CHARS. */
 const THIN_CHARS = 500;
 const CARRIED_CHARS = 200;
+/** Marks and addresses take room beside the text, which has a limit of its own (tree.ts). */
+const MARKDOWN_CHARS_MAX = 10_000_000;
 /** If no line reaches this chance, the page has no text. */
 const MIN_LIKELY = 0.2;
 /**
@@ -48,6 +53,8 @@ export interface ReadHtml {
   readonly kind: PageKind;
   /** A limit on nodes or characters of text was met: what stands behind it was not read. */
   readonly truncated: boolean;
+  /** If requested. */
+  readonly formats?: PageFormats;
   /** For an operator: limits that were reached, and text that does not come from the page's elements. */
   readonly note: string | null;
 }
@@ -95,15 +102,22 @@ export function surveyOf(tree: Tree, linked: LinkedData, url: string): Survey {
 /** For each line of `width` features, the chance that the line is text. */
 export type Weigh = (rows: Float32Array, width: number) => number[];
 
-/** What a page is and says. `weigh` and `choose` are overridden by the training bench, which learns weights and judges them on other pages. */
+export interface ReadHtmlOptions {
+  /** Overridden by the training benches, which learn weights and judge them on other pages. */
+  readonly weigh?: Weigh;
+  readonly choose?: ChooseTitle;
+  /** Markdown, links and images are wanted, too. */
+  readonly formats?: boolean;
+}
+
+/** What a page is and says. */
 export function readHtml(
   html: string,
   url: string,
   now_ms: number,
-  weigh: Weigh = chancesOf,
-  choose: ChooseTitle = likeliestTitle,
+  { weigh = chancesOf, choose = likeliestTitle, formats: with_formats = false }: ReadHtmlOptions = {},
 ): ReadHtml {
-  const tree = buildTree(html);
+  const tree = buildTree(html, with_formats);
   const linked = readLinkedData(tree.jsonLd);
   const { page, lines, prose, traits, rows, width } = surveyOf(tree, linked, url);
   const chances = weigh(rows, width);
@@ -166,14 +180,26 @@ export function readHtml(
     text_chars: text.length,
     word_count,
   });
+  const marked = with_formats
+    ? from_data
+      ? { markdown: plainMarkdown(text), truncated: false }
+      : markdownOf({ page, lines: reliable.map((i) => lines[i]!), url, unseen }, MARKDOWN_CHARS_MAX)
+    : null;
   return {
     title,
     text,
+    ...(marked && {
+      formats: {
+        markdown: marked.markdown === "" ? null : soundText(marked.markdown),
+        links: linksOf(tree, url),
+        images: imagesOf(tree, url),
+      },
+    }),
     meta: { ...meta, word_count },
     paywall: verdict,
     paywall_evidence: evidence,
     kind,
-    truncated: tree.capped.includes("nodes") || tree.capped.includes("text"),
+    truncated: tree.capped.includes("nodes") || tree.capped.includes("text") || marked?.truncated === true,
     note:
       [
         ...(tree.capped.length > 0 ? [`Limits met: ${tree.capped.join(", ")}`] : []),

@@ -7,6 +7,8 @@ export interface Line {
   readonly text: string;
   /** The block that contains it. */
   readonly node: number;
+  /** Its text nodes and line breaks in document order, and SPACE where a space was added between two. */
+  readonly pieces: readonly number[];
   readonly tag: string;
   /** Share of its characters inside links. */
   readonly link: number;
@@ -18,6 +20,9 @@ export interface Line {
   readonly ending: boolean;
 }
 
+/** In a line's pieces: a space that is not in the page. */
+export const SPACE = -1;
+
 const SEPARATED = new Set(["a", "span", "button", "label", "td", "th", "time", "input", "img", "summary"]);
 
 /** One line for each block, `<br>` and row; cells and neighbouring labels are kept apart by a space; `pre` keeps its own lines. */
@@ -26,6 +31,7 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
   const root = 0;
   const lines: Line[] = [];
   let parts = "";
+  let pieces: number[] = [];
   /** The last piece of text: reading the end of a long concatenation takes time in its length. */
   let piece = "";
   let link = 0;
@@ -36,12 +42,17 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
   const flush = (): void => {
     if (parts !== "") {
       const text = verbatim >= 0 ? parts.replace(/^\s*\n|\s+$/g, "") : collapse(parts);
-      if (text !== "") lines.push(judged(text, node, tree.tag[node]!, chars ? link / chars : 0));
+      if (text !== "") lines.push(judged(text, node, pieces, tree.tag[node]!, chars ? link / chars : 0));
     }
     parts = "";
+    pieces = [];
     piece = "";
     link = 0;
     chars = 0;
+  };
+  const space = (): void => {
+    parts += " ";
+    pieces.push(SPACE);
   };
   const stop = tree.end[root]!;
   for (let i = root; i <= stop; i += 1) {
@@ -52,7 +63,7 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
         flush();
         verbatim = -1;
       }
-      if (tag === "td" || tag === "th") parts += " ";
+      if (tag === "td" || tag === "th") space();
       else if (page.block[closing] === closing) flush();
     }
     if (i === stop) break;
@@ -65,22 +76,25 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
       if (parts === "" || tree.chars[i]! > 0) node = page.block[i]!;
       piece = tree.text[i]!;
       parts += piece;
+      pieces.push(i);
       chars += tree.chars[i]!;
       if (tree.linked[i]) link += tree.chars[i]!;
       continue;
     }
     if (tag === "br" || tag === "hr") {
-      if (verbatim >= 0) parts += "\n";
-      else flush();
+      if (verbatim >= 0) {
+        parts += "\n";
+        pieces.push(i);
+      } else flush();
       continue;
     }
     if (tag === "td" || tag === "th") {
       if (page.own[i]! > 160) flush();
-      else parts += " ";
+      else space();
     } else if (page.block[i] === i) {
       if (verbatim < 0) flush();
       if (tag === "pre" && verbatim < 0) verbatim = i;
-    } else if (SEPARATED.has(tag) && verbatim < 0 && glued(piece, parts.length, page, i)) parts += " ";
+    } else if (SEPARATED.has(tag) && verbatim < 0 && glued(piece, parts.length, page, i)) space();
     if (tree.end[i]! > i + 1) open.push(i);
   }
   flush();
@@ -133,9 +147,10 @@ function isPointer(text: string, tag: string, link: number): boolean {
   return link > 0.5 && (tag === "li" || POINTER.test(text));
 }
 
-const judged = (text: string, node: number, tag: string, link: number): Line => ({
+const judged = (text: string, node: number, pieces: readonly number[], tag: string, link: number): Line => ({
   text,
   node,
+  pieces,
   tag,
   link,
   junk: isJunk(text),

@@ -13,12 +13,25 @@ const NODES_MAX = 300_000;
 const ATTRIBUTES_MAX = 64;
 const ATTRIBUTE_CHARS_MAX = 2_048;
 const TEXT_CHARS_MAX = 5_000_000;
+const FORMATTING_MAX = 50_000;
 const SCRIPTS_MAX = 64;
 const SCRIPT_CHARS_MAX = 1_048_576;
 /** Names of scripts and frames, for the detection of vendors. */
 const HOSTS_MAX = 256;
 
 export type Attributes = Readonly<Record<string, string>>;
+
+/** A formatting element, which opens no node: where it stands between and within the text nodes. */
+export interface FormattingMark {
+  readonly tag: string;
+  readonly opens: boolean;
+  /** The text node in which it stands, or the next node. */
+  readonly node: number;
+  /** How many characters of that node's text stand before it. */
+  readonly offset: number;
+  /** The element that contains it: behind its end the mark has no effect. */
+  readonly parent: number;
+}
 
 export interface Tree {
   /** Lower-cased element names; "#text" for text. */
@@ -45,6 +58,8 @@ export interface Tree {
   /** Addresses of scripts and frames, and the beginnings of inline scripts. */
   readonly scripts: readonly string[];
   readonly base: string | null;
+  /** In document order; empty unless they were asked for. */
+  readonly formatting: readonly FormattingMark[];
   /** Which limits were met. */
   readonly capped: readonly string[];
 }
@@ -102,7 +117,7 @@ const KEPT_ATTRIBUTES = new Set(
   (
     "class id href rel role hidden style content property name itemprop itemtype itemscope itemid datetime title " +
     "aria-hidden aria-label aria-expanded data-component data-testid data-test-id lang type src alt http-equiv pubdate " +
-    "charset colspan data-type data-block-name"
+    "charset colspan rowspan start width height data-src data-type data-block-name"
   ).split(" "),
 );
 
@@ -110,9 +125,10 @@ const COLLAPSIBLE = /[\t\n\f\r \u00a0\u200b]+/g;
 const INVISIBLE = /[\u00ad\u200b-\u200d\u2060\ufeff]/g;
 
 /** White space to single spaces, soft hyphens and zero-width characters out. */
-export function collapse(text: string): string {
-  return text.replace(INVISIBLE, "").replace(COLLAPSIBLE, " ").trim();
-}
+export const squeezed = (text: string): string => text.replace(INVISIBLE, "").replace(COLLAPSIBLE, " ");
+
+/** The same without white space at the ends. */
+export const collapse = (text: string): string => squeezed(text).trim();
 
 const ENTITIES: Readonly<Record<string, string>> = {
   amp: "&", quot: '"', apos: "'", lt: "<", gt: ">", nbsp: " ", rsquo: "’", lsquo: "‘", ldquo: "“", rdquo: "”", ndash: "–", mdash: "—", hellip: "…",
@@ -148,7 +164,8 @@ function collapsedLength(text: string): number {
   return space && length > 0 ? length - 1 : length;
 }
 
-export function buildTree(source: string): Tree {
+/** With `with_formatting`, formatting elements are listed beside the nodes; the nodes are the same either way. */
+export function buildTree(source: string, with_formatting = false): Tree {
   // In HTML this opens a bogus comment that ends at the next ">"; the tokenizer would read on to "]]>".
   const html = source.includes("<![CDATA[") ? source.replaceAll("<![CDATA[", "<![cdata[") : source;
   const tag: string[] = ["#root"];
@@ -163,6 +180,7 @@ export function buildTree(source: string): Tree {
   const links: Attributes[] = [];
   const jsonLd: string[] = [];
   const scripts: string[] = [];
+  const formatting: FormattingMark[] = [];
   const capped = new Set<string>();
   let base: string | null = null;
   let title: string | null = null;
@@ -245,6 +263,12 @@ export function buildTree(source: string): Tree {
     pending += added;
   };
 
+  const mark = (marked: string, opens: boolean): void => {
+    if (!with_formatting || tag.length >= NODES_MAX || formatting.length >= FORMATTING_MAX) return;
+    const above = stack[stack.length - 1]!;
+    formatting.push({ tag: marked, opens, node: tag.length, offset: pending.length, parent: above });
+  };
+
   const opened = (self_closing: boolean): void => {
     const opening = name;
     const attributesHere = current;
@@ -297,7 +321,10 @@ export function buildTree(source: string): Tree {
       // One node for each, attributes of the first.
       if ((open.get(opening) ?? 0) > 0 || opening === "head") return;
     }
-    if (FORMATTING.has(opening)) return;
+    if (FORMATTING.has(opening)) {
+      mark(opening, true);
+      return;
+    }
     flush();
     if (tag.length >= NODES_MAX) {
       capped.add("nodes");
@@ -384,7 +411,11 @@ export function buildTree(source: string): Tree {
       opened(false);
       return;
     }
-    if (FORMATTING.has(closing) || VOID.has(closing)) return;
+    if (FORMATTING.has(closing)) {
+      mark(closing, false);
+      return;
+    }
+    if (VOID.has(closing)) return;
     if (closing === "html" || closing === "body" || closing === "head") return;
     if (beyond > 0) {
       beyond -= 1;
@@ -486,6 +517,7 @@ export function buildTree(source: string): Tree {
     jsonLd,
     scripts,
     base,
+    formatting,
     capped: [...capped],
   };
 }

@@ -16,10 +16,14 @@ export const tasks = {
   large_page: loadPage,
   pdf: async (): Promise<Extractor> => {
     const { readPdf } = await import("./pdf.ts");
+    const { pdfMarkdown } = await import("../markdown/pdf.ts");
     return async (task, cpu_ms) => {
-      const { title, pages, page_count, text, truncated, note } = await readPdf(task.bytes, cpu_ms);
+      const with_lines = task.with_formats === true;
+      const read = await readPdf(task.bytes, cpu_ms, { with_lines });
+      const { title, pages, page_count, text, truncated, lines, note } = read;
       const pdf = { pdf_pages: pages, pdf_page_count: page_count, text_truncated: truncated };
-      return { ...NOTHING, title, text, ...pdf, note };
+      const formats = lines && { formats: { markdown: pdfMarkdown(lines), links: [], images: [] } };
+      return { ...NOTHING, title, text, ...pdf, ...formats, note };
     };
   },
 };
@@ -77,7 +81,7 @@ type ReadLeads = (typeof import("./alternate-links.ts"))["readLeads"];
 function readAsHtml(task: ExtractTask, readHtml: ReadHtml, readLeads: ReadLeads): Extracted {
   const charset = charsetOf(task) ?? "UTF-8";
   const html = decodeText(task.bytes, charset);
-  const page = readHtml(html, task.url, task.now_ms);
+  const page = readHtml(html, task.url, task.now_ms, { formats: task.with_formats === true });
   // A second parse, which only the few paid pages need.
   const wanted = task.leads === true || page.paywall === "hard";
   const { text, truncated } = cutText(soundText(page.text), MAX_TEXT_CHARS);
@@ -90,6 +94,7 @@ function readAsHtml(task: ExtractTask, readHtml: ReadHtml, readLeads: ReadLeads)
     meta: soundMeta(page.meta),
     paywall: page.paywall,
     paywall_evidence: page.paywall_evidence,
+    ...(page.formats && { formats: page.formats }),
     ...(wanted && { leads: readLeads(html, task.url) }),
     note: page.note,
   };

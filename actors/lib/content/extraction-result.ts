@@ -1,5 +1,5 @@
 /** The result of extracting a document: the answer of the tasks in worker processes. */
-import type { ArticleMeta, ContentKind, PdfPage } from "../../../schemas/fetch.ts";
+import type { ArticleMeta, ContentKind, PageFormats, PdfPage } from "../../../schemas/fetch.ts";
 import type { FeedItem, FeedWish } from "./feed.ts";
 import type { Leads } from "./alternate-links.ts";
 
@@ -17,6 +17,8 @@ export interface ExtractTask {
   readonly filed?: boolean;
   /** The document is a feed, of which only these items are wanted. */
   readonly items?: FeedWish;
+  /** Markdown, links and images are wanted. */
+  readonly with_formats?: boolean;
 }
 
 /** On whose behalf a document is extracted. */
@@ -42,6 +44,8 @@ export interface Extracted {
   readonly paywall_evidence: readonly string[];
   /** For HTML that is only a teaser, or if requested. */
   readonly leads?: Leads;
+  /** If requested, and the document has any. */
+  readonly formats?: PageFormats;
   /** If items of a feed were requested. */
   readonly items?: readonly FeedItem[];
   /** A note for operators: limits reached, password needed. */

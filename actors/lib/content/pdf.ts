@@ -32,6 +32,8 @@ export interface Pdf {
   /** The pages' texts, an empty line between two. */
   readonly text: string;
   readonly truncated: boolean;
+  /** If requested: the lines of all pages, which stand in the texts, too. */
+  readonly lines?: readonly (readonly PdfLine[])[];
   /** Why there is less than there could be. */
   readonly note: string | null;
 }
@@ -60,14 +62,21 @@ const OPTIONS = {
 export async function readPdf(
   bytes: Uint8Array,
   cpu_ms: () => number,
-  limits: PdfLimits = PDF_LIMITS,
+  { limits = PDF_LIMITS, with_lines = false }: { limits?: PdfLimits; with_lines?: boolean } = {},
 ): Promise<Pdf> {
   const task = pdfjs.getDocument({ ...OPTIONS, data: ownedBytes(bytes) });
   try {
     const document = await task.promise;
-    const read = await readPages(document, cpu_ms, limits);
+    const lines: PdfLine[][] = [];
+    const read = await readPages(document, cpu_ms, limits, with_lines ? lines : null);
     const title = await titleOf(document);
-    return { title, page_count: document.numPages, ...read, text: textOf(read.pages) };
+    return {
+      title,
+      page_count: document.numPages,
+      ...read,
+      ...(with_lines && { lines }),
+      text: textOf(read.pages),
+    };
   } catch (cause) {
     const locked = cause instanceof Error && cause.name === "PasswordException";
     const note = locked ? "The PDF needs a password" : `Cannot open the PDF: ${reason(cause)}`;
@@ -84,6 +93,7 @@ async function readPages(
   document: Document,
   cpu_ms: () => number,
   { pages_most, chars_most, cpu_most_ms }: PdfLimits,
+  lines: PdfLine[][] | null,
 ): Promise<Pick<Pdf, "pages" | "truncated" | "note">> {
   const pages: PdfPage[] = [];
   const broken: number[] = [];
@@ -92,10 +102,11 @@ async function readPages(
   for (let page = 1; page <= document.numPages; page++) {
     if (page > pages_most) return stopped(`${pages_most} pages`);
     let text = "";
+    const page_lines: PdfLine[] = [];
     try {
       const open = await document.getPage(page);
       const late = () => cpu_ms() > cpu_most_ms;
-      text = await readPage(open, chars_left, late);
+      text = await readPage(open, chars_left, late, lines && page_lines);
       open.cleanup();
     } catch (cause) {
       if (cause instanceof Limit) return stopped(cause.message);
@@ -103,6 +114,7 @@ async function readPages(
     }
     chars_left -= text.length + BETWEEN.length;
     pages.push({ page, text });
+    lines?.push(page_lines);
   }
   const note = broken.length
     ? `Cannot read ${broken.length} pages, the first of them page ${broken[0]}`
@@ -112,15 +124,21 @@ async function readPages(
 
 class Limit extends Error {}
 
-async function readPage(page: Page, chars_left: number, late: () => boolean): Promise<string> {
+async function readPage(
+  page: Page,
+  chars_left: number,
+  late: () => boolean,
+  lines: PdfLine[] | null,
+): Promise<string> {
   const pieces: string[] = [];
   let chars = 0;
   // In chunks, so that a page without end is left in its middle. By hand, because pdf.js asks for a reason when its
   // stream is cancelled, which `for await` never gives.
   const reader = (page.streamTextContent() as ReadableStream<TextChunk>).getReader();
   for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-    for (const { str, hasEOL } of chunk.value.items) {
+    for (const { str, hasEOL, height = 0 } of chunk.value.items) {
       if (str === undefined) continue;
+      if (lines) addToLine(lines, str, height, hasEOL === true);
       pieces.push(hasEOL ? `${str}\n` : str);
       chars += pieces.at(-1)!.length;
     }
@@ -132,9 +150,24 @@ async function readPage(page: Page, chars_left: number, late: () => boolean): Pr
   return soundText(pieces.join("").trim());
 }
 
+/** A line of a page and the height of its letters, in points. */
+export interface PdfLine {
+  readonly text: string;
+  readonly size: number;
+  /** More may follow in this line. */
+  readonly open: boolean;
+}
+
+function addToLine(lines: PdfLine[], text: string, height: number, ends: boolean): void {
+  const last = lines.at(-1);
+  const [before, size] = last?.open ? [last.text, last.size] : ["", 0];
+  if (last?.open) lines.pop();
+  lines.push({ text: before + text, size: text.trim() === "" ? size : Math.max(size, height), open: !ends });
+}
+
 interface TextChunk {
   /** Without `str` it is a mark in the content, not text. */
-  readonly items: readonly { readonly str?: string; readonly hasEOL?: boolean }[];
+  readonly items: readonly { readonly str?: string; readonly hasEOL?: boolean; readonly height?: number }[];
 }
 
 function textOf(pages: readonly PdfPage[]): string {

@@ -1,0 +1,50 @@
+/** What a page links to and shows: its links and images, with absolute addresses, in document order. */
+import type { PageImage, PageLink } from "../../../schemas/fetch.ts";
+import { nodeText, type Tree } from "../article/tree.ts";
+import { absolute, baseOf } from "./spans.ts";
+
+export const LINKS_MAX = 5_000;
+export const IMAGES_MAX = 1_000;
+const TEXT_CHARS_MAX = 500;
+const HTTP = /^https?:/;
+
+export function linksOf(tree: Tree, url: string): PageLink[] {
+  const base = baseOf(tree, url);
+  const nothing = new Uint8Array(tree.tag.length);
+  const links: PageLink[] = [];
+  for (let node = 1; node < tree.tag.length && links.length < LINKS_MAX; node += 1) {
+    if (tree.tag[node] !== "a" && tree.tag[node] !== "area") continue;
+    const attributes = tree.attributes[node];
+    const address = absolute(attributes?.["href"], base, HTTP);
+    if (address === null) continue;
+    const text = nodeText(tree, node, TEXT_CHARS_MAX, nothing).toWellFormed();
+    const rel = attributes?.["rel"]?.trim().toLowerCase().toWellFormed();
+    links.push({ url: address, text, rel: rel || null });
+  }
+  return links;
+}
+
+export function imagesOf(tree: Tree, url: string): PageImage[] {
+  const base = baseOf(tree, url);
+  const images: PageImage[] = [];
+  for (let node = 1; node < tree.tag.length && images.length < IMAGES_MAX; node += 1) {
+    if (tree.tag[node] !== "img") continue;
+    const attributes = tree.attributes[node] ?? {};
+    // Images that scripts load later have a placeholder in src.
+    const address = absolute(attributes["data-src"], base, HTTP) ?? absolute(attributes["src"], base, HTTP);
+    if (address === null) continue;
+    const alt = attributes["alt"]?.trim().slice(0, TEXT_CHARS_MAX).toWellFormed();
+    images.push({
+      url: address,
+      alt: alt || null,
+      width: pixels(attributes["width"]),
+      height: pixels(attributes["height"]),
+    });
+  }
+  return images;
+}
+
+function pixels(value: string | undefined): number | null {
+  const found = /^\s*(\d{1,5})(?:px)?\s*$/i.exec(value ?? "");
+  return found ? Number(found[1]) : null;
+}

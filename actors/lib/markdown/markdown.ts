@@ -1,0 +1,298 @@
+/**
+ * The lines of a page's text as GitHub Flavored Markdown, written from the tree the lines come from: the same lines in
+ * the same order, with headings, lists, quotes, code, tables, emphasis, images and absolute links, and no HTML.
+ */
+import type { Line } from "../article/lines.ts";
+import { SPACE } from "../article/lines.ts";
+import { isHeading, type Page } from "../article/marks.ts";
+import type { Tree } from "../article/tree.ts";
+import { inlineMarkdown, PLAIN, type Place, type Span } from "./inline.ts";
+import { absolute, baseOf, spanReader } from "./spans.ts";
+import { tableAround, tableMarkdown } from "./tables.ts";
+
+/** Lists and quotes inside each other; deeper ones are written at this depth. */
+const DEPTH_MAX = 12;
+const ALT_CHARS_MAX = 300;
+
+export interface Markdown {
+  readonly markdown: string;
+  /** The limit of characters was met: blocks after it are missing. */
+  readonly truncated: boolean;
+}
+
+export interface MarkdownSource {
+  readonly page: Page;
+  /** The lines of the text, in document order. */
+  readonly lines: readonly Line[];
+  readonly url: string;
+  /** 1 for nodes that a reader does not see. */
+  readonly unseen: Uint8Array;
+}
+
+type BlockKind = "paragraph" | "heading" | "code" | "table" | "image";
+
+interface Block {
+  readonly kind: BlockKind;
+  /** Quotes and list items around it, outermost first. */
+  readonly containers: readonly number[];
+  readonly lines: readonly string[];
+}
+
+export function markdownOf(source: MarkdownSource, chars_most: number): Markdown {
+  const writer = new BlockWriter(source.page.tree, chars_most);
+  for (const block of blocksOf(source)) if (!writer.write(block)) break;
+  return { markdown: writer.text(), truncated: writer.isFull };
+}
+
+/** Text that does not come from elements, by lines: an empty line begins a new paragraph. */
+export function plainMarkdown(text: string): string {
+  return text
+    .split(/\n+/)
+    .map((line) => inlineMarkdown([{ text: line, style: PLAIN }], "paragraph"))
+    .filter((line) => line !== "")
+    .join("\n\n");
+}
+
+function* blocksOf({ page, lines, url, unseen }: MarkdownSource): Generator<Block> {
+  const { tree } = page;
+  const base = baseOf(tree, url);
+  const { spansOf } = spanReader(page, base);
+  const images = imagesBetween(page, lines, unseen, base);
+  const lineSpans = (line: Line): Span[] =>
+    line.pieces.flatMap((piece) =>
+      piece === SPACE || tree.tag[piece] !== "#text" ? { text: " ", style: PLAIN } : spansOf(piece),
+    );
+  /** Tables whose lines stay lines. */
+  const layouts = new Set<number>();
+  for (let i = 0; i < lines.length;) {
+    const line = lines[i]!;
+    const first = line.pieces.find((piece) => piece !== SPACE) ?? line.node;
+    for (const image of images.before(first)) yield image;
+    const table = tableAround(tree, first);
+    if (table >= 0 && !layouts.has(table) && !isHeading(tree.tag[headingAround(tree, first)] ?? "")) {
+      let stop = i + 1;
+      while (stop < lines.length && lines[stop]!.node >= table && lines[stop]!.node < tree.end[table]!)
+        stop += 1;
+      const written = tableMarkdown(tree, table, lines.slice(i, stop), spansOf);
+      if (written) {
+        const containers = containersOf(tree, table);
+        for (const caption of written.outside)
+          yield { kind: "paragraph", containers, lines: [inlineMarkdown(lineSpans(caption), "paragraph")] };
+        yield { kind: "table", containers, lines: written.markdown };
+        i = stop;
+        continue;
+      }
+      layouts.add(table);
+    }
+    const containers = containersOf(tree, first);
+    const pre = preAround(tree, first);
+    if (pre >= 0) {
+      yield { kind: "code", containers, lines: fenced(line.text, languageOf(tree, pre)) };
+      i += 1;
+      continue;
+    }
+    let stop = i + 1;
+    while (stop < lines.length && lines[stop]!.node === line.node && lines[stop]!.text !== "") stop += 1;
+    const same = lines.slice(i, stop);
+    i = stop;
+    const heading = headingAround(tree, first);
+    const place: Place = heading > 0 ? "heading" : "paragraph";
+    const written = same.map((each) => inlineMarkdown(lineSpans(each), place)).filter((text) => text !== "");
+    if (written.length === 0) continue;
+    if (heading > 0) {
+      const level = Number(tree.tag[heading]![1]);
+      yield { kind: "heading", containers, lines: [`${"#".repeat(level)} ${escapedEnd(written.join(" "))}`] };
+    } else
+      yield {
+        kind: "paragraph",
+        containers,
+        lines: written.map((text, at) => (at < written.length - 1 ? `${text}\\` : text)),
+      };
+  }
+}
+
+/** A heading's closing sequence of "#" is no text. */
+const escapedEnd = (heading: string): string => heading.replace(/(^|\s)(#+)$/, "$1\\$2");
+
+function headingAround(tree: Tree, node: number): number {
+  for (let up = node, step = 0; up > 0 && step < 12; up = tree.parent[up]!, step += 1)
+    if (isHeading(tree.tag[up]!)) return up;
+  return 0;
+}
+
+function preAround(tree: Tree, node: number): number {
+  for (let up = node, step = 0; up > 0 && step < 64; up = tree.parent[up]!, step += 1)
+    if (tree.tag[up] === "pre") return up;
+  return -1;
+}
+
+/** Quotes and list items that contain the node, outermost first. */
+function containersOf(tree: Tree, node: number): number[] {
+  const found: number[] = [];
+  for (let up = node; up > 0; up = tree.parent[up]!)
+    if (tree.tag[up] === "li" || tree.tag[up] === "blockquote") found.push(up);
+  return found.toReversed().slice(0, DEPTH_MAX);
+}
+
+const LANGUAGE =
+  /(?:^|\s)(?:lang(?:uage)?-|highlight-source-|highlight-|brush:\s*|sourceCode )([a-z0-9+#.-]{1,20})/i;
+
+/** The language of a block of code, as highlighters write it in a class of the block or of an element around or inside it. */
+function languageOf(tree: Tree, pre: number): string {
+  const inside = tree.tag[pre + 1] === "code" ? [pre + 1] : [];
+  const around = [tree.parent[pre]!, tree.parent[tree.parent[pre]!]!].filter((node) => node > 0);
+  for (const node of [...inside, pre, ...around]) {
+    const found = LANGUAGE.exec(tree.attributes[node]?.["class"] ?? "")?.[1];
+    if (found !== undefined) return found.toLowerCase();
+  }
+  return "";
+}
+
+function fenced(text: string, language: string): string[] {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return [fence + language, ...text.split(/\r\n?|\n/), fence];
+}
+
+/** Images with an alternative text that stand between two lines, as blocks of their own. */
+function imagesBetween(
+  { tree }: Page,
+  lines: readonly Line[],
+  unseen: Uint8Array,
+  base: string,
+): { readonly before: (node: number) => Generator<Block> } {
+  let next = lines[0]?.node ?? 0;
+  return {
+    *before(node) {
+      for (; next < node; next += 1) {
+        if (tree.tag[next] !== "img" || unseen[next] || !isContent(tree, next)) continue;
+        const image = imageOf(tree, next, base);
+        if (image)
+          yield {
+            kind: "image",
+            containers: containersOf(tree, next),
+            lines: [inlineMarkdown([image], "paragraph")],
+          };
+      }
+    },
+  };
+}
+
+const FURNITURE = new Set(["a", "aside", "button", "footer", "form", "header", "nav", "menu", "table"]);
+
+function isContent(tree: Tree, image: number): boolean {
+  for (let up = tree.parent[image]!; up > 0; up = tree.parent[up]!)
+    if (FURNITURE.has(tree.tag[up]!)) return false;
+  return true;
+}
+
+function imageOf(tree: Tree, node: number, base: string): Span | null {
+  const attributes = tree.attributes[node];
+  const text = attributes?.["alt"]?.trim().slice(0, ALT_CHARS_MAX).toWellFormed() ?? "";
+  const src =
+    absolute(attributes?.["src"], base, /^https?:/) ?? absolute(attributes?.["data-src"], base, /^https?:/);
+  return text === "" || src === null ? null : { text, style: PLAIN, src };
+}
+
+/** Puts blocks below each other, with the marks of the quotes and list items that contain them. */
+class BlockWriter {
+  readonly #tree: Tree;
+  readonly #chars_most: number;
+  readonly #out: string[] = [];
+  /** The number of each list item, by node; filled by list. */
+  readonly #numbers = new Map<number, number>();
+  /** What stands before a list item, by node. */
+  readonly #markers = new Map<number, string>();
+  #chars = 0;
+  #last: Block | null = null;
+  isFull = false;
+
+  constructor(tree: Tree, chars_most: number) {
+    this.#tree = tree;
+    this.#chars_most = chars_most;
+  }
+
+  /** False when there is no room left. */
+  write(block: Block): boolean {
+    const { containers } = block;
+    const before = this.#last?.containers ?? [];
+    let common = 0;
+    while (common < containers.length && containers[common] === before[common]) common += 1;
+    const opens = common < containers.length;
+    if (opens)
+      for (let depth = common; depth < containers.length; depth += 1) this.#mark(containers, depth, before);
+    const lines = block.lines.map((line, i) => {
+      const marks = containers.map((node, depth) => {
+        if (this.#tree.tag[node] === "blockquote") return "> ";
+        const marker = this.#markers.get(node)!;
+        return i === 0 && depth >= common ? marker : " ".repeat(marker.length);
+      });
+      return (marks.join("") + line).trimEnd();
+    });
+    if (this.#last) {
+      const quotes = containers
+        .slice(0, common)
+        .map((node) =>
+          this.#tree.tag[node] === "blockquote" ? "> " : " ".repeat(this.#markers.get(node)!.length),
+        );
+      if (!this.#isTight(block, common)) lines.unshift(quotes.join("").trimEnd());
+    }
+    const written = `${lines.join("\n")}\n`;
+    if (this.#chars + written.length > this.#chars_most) {
+      this.isFull = true;
+      return false;
+    }
+    this.#chars += written.length;
+    this.#out.push(written);
+    this.#last = block;
+    return true;
+  }
+
+  text(): string {
+    return this.#out.join("").replace(/\n$/, "");
+  }
+
+  /** Paragraphs of neighbouring list items stand directly below each other. */
+  #isTight({ kind, containers }: Block, common: number): boolean {
+    const last = this.#last!;
+    const item = containers[common];
+    if (kind !== "paragraph" || last.kind !== "paragraph" || item === undefined) return false;
+    if (this.#tree.tag[item] !== "li") return false;
+    const previous = last.containers[common];
+    if (previous === undefined) {
+      // A list inside an item: an ordered one that does not begin with 1 would not end the item's paragraph.
+      return (
+        common > 0 &&
+        this.#tree.tag[containers[common - 1]!] === "li" &&
+        /^(?:[-*]|1[.)]) /.test(this.#markers.get(item)!)
+      );
+    }
+    return this.#tree.tag[previous] === "li" && this.#tree.parent[previous] === this.#tree.parent[item];
+  }
+
+  /** Chooses what stands before a list item. A list directly after another one of its kind gets the other mark. */
+  #mark(containers: readonly number[], depth: number, before: readonly number[]): void {
+    const item = containers[depth]!;
+    if (this.#tree.tag[item] !== "li" || this.#markers.has(item)) return;
+    const list = this.#tree.parent[item]!;
+    const ordered = this.#tree.tag[list] === "ol";
+    const sibling = before[depth];
+    const previous = sibling === undefined ? undefined : this.#markers.get(sibling);
+    const isSameList = sibling !== undefined && this.#tree.parent[sibling] === list;
+    const kind = ordered ? /\d([.)])/.exec(previous ?? "")?.[1] : /^[-*]/.exec(previous ?? "")?.[0];
+    const marks = ordered ? [".", ")"] : ["-", "*"];
+    const mark = kind === undefined ? marks[0]! : isSameList ? kind : marks[1 - marks.indexOf(kind)]!;
+    this.#markers.set(item, ordered ? `${this.#numberOf(list, item)}${mark} ` : `${mark} `);
+  }
+
+  #numberOf(list: number, item: number): number {
+    const tree = this.#tree;
+    if (!this.#numbers.has(item)) {
+      const start = Number.parseInt(tree.attributes[list]?.["start"] ?? "1", 10);
+      let number = start >= 0 && start < 1_000_000 ? start : 1;
+      for (let child = list + 1; child < tree.end[list]!; child = tree.end[child]!)
+        if (tree.tag[child] === "li") this.#numbers.set(child, number++);
+    }
+    return this.#numbers.get(item) ?? 1;
+  }
+}

@@ -1,0 +1,152 @@
+/** The lines of a data table as a GFM table. A table that only lays a page out is not one: its lines stay lines. */
+import { type Line, SPACE } from "../article/lines.ts";
+import type { Tree } from "../article/tree.ts";
+import { inlineMarkdown, type Span } from "./inline.ts";
+
+/** Wider tables, or tables of more cells (repeated ones included), stay lines. */
+const COLUMNS_MAX = 100;
+const CELLS_MAX = 100_000;
+/** A longer cell holds a text: the table lays it out. */
+const CELL_CHARS_MAX = 1_000;
+/** So long are cells on average, at most, in a table without headers. */
+const PLAIN_CELL_CHARS_MAX = 150;
+/** What a cell of data does not contain. */
+const LAYOUT = new Set(["table", "h1", "h2", "h3", "pre", "article", "section", "form"]);
+
+interface Cell {
+  readonly node: number;
+  readonly spans: Span[];
+  chars: number;
+}
+
+export interface TableMarkdown {
+  /** Lines of the table that stand in no cell: its caption. */
+  readonly outside: readonly Line[];
+  readonly markdown: readonly string[];
+}
+
+/** The nearest table around a node, or -1. */
+export function tableAround(tree: Tree, node: number): number {
+  for (let up = node; up > 0; up = tree.parent[up]!) if (tree.tag[up] === "table") return up;
+  return -1;
+}
+
+/** Null when the lines are no data table. */
+export function tableMarkdown(
+  tree: Tree,
+  table: number,
+  lines: readonly Line[],
+  spansOf: (node: number) => readonly Span[],
+): TableMarkdown | null {
+  const role = tree.attributes[table]?.["role"];
+  if (role === "presentation" || role === "none") return null;
+  for (let i = table + 1; i < tree.end[table]!; i += 1) if (LAYOUT.has(tree.tag[i]!)) return null;
+  const { cells, outside } = readCells(tree, table, lines, spansOf);
+  const grid = gridOf(tree, table, cells);
+  if (grid === null) return null;
+  const markdown = grid.map((row) => `| ${row.map((cell) => (cell ? cellText(cell) : "")).join(" | ")} |`);
+  markdown.splice(1, 0, `| ${grid[0]!.map(() => "---").join(" | ")} |`);
+  return { outside, markdown };
+}
+
+function cellText(cell: Cell & { text?: string }): string {
+  return (cell.text ??= inlineMarkdown(cell.spans, "cell"));
+}
+
+const isCell = (tag: string): boolean => tag === "td" || tag === "th";
+
+/** The cells that the lines fill, by node. */
+function readCells(
+  tree: Tree,
+  table: number,
+  lines: readonly Line[],
+  spansOf: (node: number) => readonly Span[],
+): { cells: ReadonlyMap<number, Cell>; outside: Line[] } {
+  const cells = new Map<number, Cell>();
+  const outside: Line[] = [];
+  for (const line of lines) {
+    let current: Cell | null = null;
+    for (const piece of line.pieces) {
+      if (piece === SPACE || tree.tag[piece] !== "#text") {
+        current?.spans.push(...BLANK);
+        continue;
+      }
+      let node = tree.parent[piece]!;
+      while (node > table && !isCell(tree.tag[node]!)) node = tree.parent[node]!;
+      if (node <= table) continue;
+      let cell = cells.get(node);
+      if (cell === undefined) cells.set(node, (cell = { node, spans: [], chars: 0 }));
+      // Blocks of one cell are one line of it.
+      if (cell !== current && cell.spans.length > 0) cell.spans.push(...BLANK);
+      current = cell;
+      cell.spans.push(...spansOf(piece));
+      cell.chars += tree.chars[piece]!;
+    }
+    if (current === null) outside.push(line);
+  }
+  return { cells, outside };
+}
+
+const BLANK: readonly Span[] = [
+  {
+    text: " ",
+    style: { strong: false, emphasis: false, deleted: false, superscript: false, code: false, href: null },
+  },
+];
+
+const spanOf = (tree: Tree, node: number, name: "colspan" | "rowspan"): number => {
+  const value = Number.parseInt(tree.attributes[node]?.[name] ?? "1", 10);
+  return Number.isFinite(value) ? Math.min(Math.max(value, 1), name === "colspan" ? COLUMNS_MAX : 1_000) : 1;
+};
+
+/** Rows of equal length; a cell that spans several is repeated in each. Null when this is no data table. */
+function gridOf(tree: Tree, table: number, cells: ReadonlyMap<number, Cell>): (Cell | null)[][] | null {
+  const rows = new Map<number, number[]>();
+  let headers = 0;
+  let chars = 0;
+  for (let i = table + 1; i < tree.end[table]!; i += 1) {
+    if (!isCell(tree.tag[i]!)) continue;
+    const up = tree.parent[i]!;
+    const row = rows.get(up);
+    if (row) row.push(i);
+    else rows.set(up, [i]);
+    if (tree.tag[i] === "th") headers += 1;
+    const cell = cells.get(i);
+    if (cell && cell.chars > CELL_CHARS_MAX) return null;
+    chars += cell?.chars ?? 0;
+  }
+  const filled = [...rows.values()].filter((row) => row.some((node) => cells.has(node)));
+  if (filled.length < 2) return null;
+  if (headers === 0 && chars > PLAIN_CELL_CHARS_MAX * cells.size) return null;
+  const grid: (Cell | null)[][] = [];
+  /** By column: the cell that reaches down from above, and for how many rows more. */
+  const reaching: { cell: Cell | null; rows: number }[] = [];
+  let count = 0;
+  for (const nodes of filled) {
+    const row: (Cell | null)[] = [];
+    const fromAbove = (): void => {
+      for (let above = reaching[row.length]; above && above.rows > 0; above = reaching[row.length]) {
+        above.rows -= 1;
+        row.push(above.cell);
+      }
+    };
+    for (const node of nodes) {
+      fromAbove();
+      const cell = cells.get(node) ?? null;
+      const down = spanOf(tree, node, "rowspan") - 1;
+      for (let across = spanOf(tree, node, "colspan"); across > 0; across -= 1) {
+        if (row.length >= COLUMNS_MAX) return null;
+        reaching[row.length] = { cell, rows: down };
+        row.push(cell);
+      }
+    }
+    fromAbove();
+    count += row.length;
+    if (count > CELLS_MAX) return null;
+    grid.push(row);
+  }
+  const width = Math.max(...grid.map(({ length }) => length));
+  if (width < 2) return null;
+  for (const row of grid) while (row.length < width) row.push(null);
+  return grid;
+}
