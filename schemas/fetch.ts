@@ -27,7 +27,6 @@ export const MAX_TIMEOUT_S = 150;
 
 /** Forms of a page that an answer has only on request. */
 export const FORMATS = ["markdown", "links", "images"] as const;
-export type Format = (typeof FORMATS)[number];
 
 export const FetchBody = Type.Object(
   {
@@ -153,7 +152,7 @@ export const PageRecord = Type.Object({
   /** The pages of a PDF as JSON in the body store. */
   pdf_pages_sha256: Nullable(Sha256),
   pdf_page_count: Nullable(Type.Integer()),
-  /** PageFormats as JSON in the body store; null: the document has none; absent: nobody has asked for them yet. */
+  /** PageFormats as JSON in the body store; null: the document has none; absent: no caller has asked for them yet. */
   formats_sha256: Type.Optional(Nullable(Sha256)),
   sha256: Nullable(Sha256),
   bytes: Type.Integer(),

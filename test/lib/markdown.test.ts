@@ -47,7 +47,7 @@ function visible(node: MarkdownNode): string {
 }
 
 const nodesOf = (node: MarkdownNode): MarkdownNode[] => [node, ...(node.children ?? []).flatMap(nodesOf)];
-/** Letters and digits only: superscripts stand between carets, which mdast does not know. */
+/** Words only: superscripts stand between carets, which mdast does not know. */
 const words = (text: string): string => (text.replaceAll("^", "").match(/[\p{L}\p{N}]+/gu) ?? []).join(" ");
 
 const LONG = "a sentence that is long enough to be read as prose by everybody who reads it here today";
@@ -168,7 +168,7 @@ const TEXT = fc.oneof(
       "港",
     ),
   },
-  { weight: 1, arbitrary: fc.string({ maxLength: 8 }).map((text) => text.replace(/[<&\u0000-\u001f]/g, "")) },
+  { weight: 1, arbitrary: fc.string({ maxLength: 8 }).map((text) => text.replace(/[<&\p{Cc}]/gu, "")) },
 );
 const { block } = fc.letrec<{ inline: string; block: string }>((tie) => ({
   inline: fc.oneof(
@@ -216,7 +216,7 @@ test("read by the standard it has the words of the text in their order, and no H
       expect(words(visible(parsed))).toBe(words(text));
       expect(nodesOf(parsed).filter(({ type }) => type === "html")).toEqual([]);
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 
@@ -227,16 +227,18 @@ test("the text and the metadata are the same with formats and without", () => {
       const { formats: _, ...with_formats } = readHtml(html, URL_HERE, NOW_MS, { formats: true });
       expect(with_formats).toEqual(readHtml(html, URL_HERE, NOW_MS));
     }),
-    { numRuns: 100 },
+    { numRuns: 50 },
   );
 });
 
 const ROOT = "../shared/fixtures/pages";
 if (!existsSync(ROOT)) console.log("SKIPPED Markdown of real pages: ../shared/fixtures is not there");
+const SAMPLED = Number(process.env["MARKDOWN_SAMPLE"] ?? 12);
 test.skipIf(!existsSync(ROOT))("real pages keep their words", { timeout: 300_000 }, () => {
   const changed: string[] = [];
-  for (const page of wcxbPages(ROOT)) {
-    if (/(?:col|row)span/i.test(page.html)) continue;
+  for (const [i, page] of [...wcxbPages(ROOT)].entries()) {
+    // The parser takes far longer than what it judges.
+    if (i % SAMPLED !== 0 || /(?:col|row)span/i.test(page.html)) continue;
     const { text, formats } = readHtml(page.html, page.url, NOW_MS, { formats: true });
     if (words(visible(parse(formats!.markdown ?? ""))) !== words(text)) changed.push(page.id);
   }
@@ -289,7 +291,7 @@ describe("links and images", () => {
   });
 });
 
-test("a PDF: larger letters are headings, pages are apart", () => {
+test("a PDF: larger fonts are headings, pages are apart", () => {
   const line = (text: string, size = 10) => ({ text, size, open: false });
   const pages = [
     [

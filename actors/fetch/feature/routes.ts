@@ -359,16 +359,16 @@ export const fetchBatch = (
     services.isOperatorUrl?.(String(url))
       ? null
       : userAgentNotAllowed(user_agent),
-  weigh: (input, stored) => weightOf((stored as FetchAnswer).record, wantedOfItem(input)),
+  weigh: (input, stored) => weightOf((stored as FetchAnswer).record, partsOfItem(input)),
   async render(input, stored, reader) {
     const answer = stored as FetchAnswer;
     const body = { ...(input as FetchBody), include_html: input["include_html"] === true };
-    const texts = await textsOf(services, answer.record, wantedOfItem(input));
+    const texts = await textsOf(services, answer.record, partsOfItem(input));
     return responseOf(body, answer, texts, reader);
   },
 });
 
-const wantedOfItem = (input: Readonly<Record<string, unknown>>): Wanted => ({
+const partsOfItem = (input: Readonly<Record<string, unknown>>): PageParts => ({
   with_html: input["include_html"] === true,
   with_formats: wantsFormats(input as FetchBody),
 });
@@ -453,7 +453,7 @@ const COPIES = 4;
 const FORMATS_FACTOR = 3;
 
 /** What of a page is read from the body store for its response. */
-interface Wanted {
+interface PageParts {
   readonly with_html: boolean;
   readonly with_formats: boolean;
 }
@@ -461,7 +461,7 @@ interface Wanted {
 /** The bytes in memory while the response of a page is written. */
 const weightOf = (
   { content_kind, bytes, text_chars }: PageRecord,
-  { with_html, with_formats }: Wanted,
+  { with_html, with_formats }: PageParts,
 ): number =>
   COPIES *
   ((with_html && content_kind === "html" ? (bytes ?? 0) : 0) +
@@ -472,7 +472,7 @@ const EMPTY_TEXTS: Texts = { html: null, text: "", pdf_pages: null, formats: nul
 export async function textsOf(
   { blobs, decode }: Pick<FetchServices, "blobs" | "decode">,
   record: PageRecord,
-  { with_html, with_formats }: Wanted,
+  { with_html, with_formats }: PageParts,
 ): Promise<Texts> {
   const { content_kind, sha256, charset, text_sha256, pdf_pages_sha256, formats_sha256 } = record;
   const wanted = with_html && content_kind === "html" && sha256 !== null;

@@ -150,7 +150,7 @@ async function readPage(
   return soundText(pieces.join("").trim());
 }
 
-/** A line of a page and the height of its letters, in points. */
+/** A line of a page and the size of its font, in points. */
 export interface PdfLine {
   readonly text: string;
   readonly size: number;

@@ -1,9 +1,9 @@
-/** The lines of a PDF as Markdown: larger letters are headings, a thematic break stands between two pages. */
+/** The lines of a PDF as Markdown: larger fonts are headings, a thematic break stands between two pages. */
 import { soundText } from "../content/text-document.ts";
 import type { PdfLine } from "../content/pdf.ts";
 import { inlineMarkdown, PLAIN } from "./inline.ts";
 
-/** A heading's letters are larger than those of most text by this factor at least. */
+/** A heading's font is larger than that of most text by this factor at least. */
 const LARGER = 1.15;
 const HEADING_CHARS_MAX = 200;
 const LEVELS_MAX = 6;
