@@ -13,6 +13,9 @@ import { openKrs } from "../../actors/companies/sources/krs.ts";
 import { openPrh } from "../../actors/companies/sources/prh.ts";
 import { openRechercheEntreprises } from "../../actors/companies/sources/recherche-entreprises.ts";
 import { openSecEdgar } from "../../actors/companies/sources/sec-edgar.ts";
+import { INCLUDES, recordView } from "../../actors/companies/view.ts";
+import { COMPANY_JSON_SCHEMA } from "../../schemas/company-record.ts";
+import { oneRegister } from "../harness/companies-harness.ts";
 import { recordedHttp } from "../harness/recorded-http.ts";
 
 const ROOT = "../shared/fixtures/companies";
@@ -111,7 +114,67 @@ function gleifAnswers(lei: string): Record<string, string> {
   return answers;
 }
 
+interface RecordedCompany {
+  readonly open: OpenSource;
+  readonly reference: string;
+  readonly answers: () => Record<string, string>;
+}
+const RECORDED: readonly RecordedCompany[] = [
+  ...LEIS.map((lei) => ({ open: openGleif, reference: `lei:${lei}`, answers: () => gleifAnswers(lei) })),
+  ...(
+    [
+      [openCompaniesHouse, "gb_coh:00445790", "/company/00445790", "companies_house/api/company-tesco.json"],
+      [openPrh, "fi_ytunnus:0112038-9", "/companies?businessId=0112038-9", "prh/lookup-nokia.json"],
+      [
+        openRechercheEntreprises,
+        "fr_siren:780129987",
+        "/search?q=780129987&per_page=25",
+        "recherche_entreprises/lookup-siren-renault.json",
+      ],
+      [
+        openKrs,
+        "pl_krs:0000006865",
+        "/OdpisAktualny/0000006865?rejestr=P&format=json",
+        "krs/lookup-cd-projekt.json",
+      ],
+      [
+        openSecEdgar,
+        "us_cik:0001318605",
+        "/submissions/CIK0001318605.json",
+        "sec_edgar/company_submission.json",
+      ],
+    ] as const
+  ).map(([open, reference, path, file]) => ({
+    open,
+    reference,
+    answers: () => ({ [path]: document(file) }),
+  })),
+];
+
 describe.runIf(isHere)("recorded answers", () => {
+  test.each(RECORDED)(
+    "become a record that fits company/v1: $reference",
+    async ({ open, reference, answers }) => {
+      const table = Object.entries(answers()).map(([path, body]) => [`${BASE}${path}`, { body }]);
+      const source = open({ base_url: BASE, credentials: "key" });
+      const register = oneRegister(() => [
+        {
+          ...source,
+          lookup: (identifier, groups, _http, stop) =>
+            source.lookup(identifier, groups, recordedHttp(Object.fromEntries(table)).http, stop),
+        },
+      ]);
+      const groups = ["people", "ownership", "filings", "financials", "events"] as const;
+      const found = await register.get(reference, { groups });
+      const context = { sources: register.sources, now_ms: register.clock.now() };
+      const record = recordView(found!, new Set(INCLUDES), context);
+      expect(Schema.Errors(COMPANY_JSON_SCHEMA, record)[1]).toEqual([]);
+      for (const { claim } of Object.values(record["provenance"] as Record<string, { claim: string }>))
+        expect(JSON.stringify(record["claims"])).toContain(claim);
+      await register.stop();
+    },
+  );
+
   test.each(LEIS)("LEI record %s", async (lei) => {
     const answer = await look(openGleif, `lei:${lei}`, gleifAnswers(lei));
     expect(answer).toMatchObject({ kind: "found", native_id: lei });
