@@ -94,7 +94,7 @@ export function openPeople({ documents, clock, retention_ms }: PeopleDeps): Peop
       for (;;) {
         const page = await documents.list(COMPANY_PEOPLE, { from, limit: LISTED_AT_ONCE });
         for (const { key } of page) {
-          const removed = await removeFrom(documents, key, digest, clock.now() + retention_ms);
+          const removed = await removeFrom(documents, key, digest, retention_ms);
           companies += removed > 0 ? 1 : 0;
           claims += removed;
         }
@@ -109,7 +109,7 @@ async function removeFrom(
   documents: Documents,
   company_id: string,
   digest: string,
-  expires_at_ms: number,
+  retention_ms: number,
 ): Promise<number> {
   let removed = 0;
   await overwrite<StoredPeople>(documents, COMPANY_PEOPLE, company_id, (stored) => {
@@ -126,7 +126,7 @@ async function removeFrom(
     }));
     return removed === 0 || stored === null
       ? null
-      : { value: { ...stored, groups }, options: { expires_at_ms } };
+      : { value: { ...stored, groups }, options: { expires_at_ms: stored.stored_ms + retention_ms } };
   });
   return removed;
 }

@@ -204,16 +204,21 @@ async function writeAnswers(run: Run, refreshed: Refreshed): Promise<RefreshAnsw
   return { kind: "company", company_id, refresh };
 }
 
-/** The documents that claims were first read from are kept as long as the claims. */
+/** The documents that claims were first read from are kept as long as the claims, unless they name persons. */
 async function retainDocuments(
   { deps, company_id }: Run,
   before: StoredCompany | null,
   after: StoredCompany,
 ): Promise<void> {
   if (before?.groups === after.groups) return;
+  const personal = new Set(
+    deps.sources
+      .filter(({ description }) => description.has_personal_documents)
+      .map(({ description }) => description.name),
+  );
   const known = new Set(before?.groups.flatMap(({ documents }) => documents.map(({ sha256 }) => sha256)));
   const added = after.groups
-    .filter(({ group }) => !PERSONAL_GROUPS.has(group))
+    .filter(({ source, group }) => !PERSONAL_GROUPS.has(group) && !personal.has(source))
     .flatMap(({ documents }) => documents.map(({ sha256 }) => sha256))
     .filter((sha256) => !known.has(sha256));
   await deps.bodyRefs.retain(added, `company:${company_id}`, Infinity);

@@ -77,6 +77,11 @@ export interface SourceDescription {
   /** The groups `lookup` answers. */
   readonly groups: Readonly<Partial<Record<FieldGroup, GroupRule>>>;
   readonly licence: SourceLicence;
+  /**
+   * Its documents name persons also where no person was asked for: they cannot be downloaded, and are kept no longer than
+   * persons are. Default false.
+   */
+  readonly has_personal_documents?: boolean;
   readonly terms_url: string | null;
   readonly limits: { readonly requests_per_second: number; readonly max_in_flight: number };
   /** Grows when the same bytes give other claims. */

@@ -27,8 +27,13 @@ const bodyUrl = (sha256: string): string => `/v1/bodies/${sha256}`;
 const descriptionsOf = (sources: readonly Source[]): ReadonlyMap<string, SourceDescription> =>
   new Map(sources.map(({ description }) => [description.name, description]));
 
-/** Documents with people in them cannot be downloaded. */
+/** Documents with persons in them cannot be downloaded. */
 const PERSONAL_GROUPS: ReadonlySet<string> = new Set(["people", "ownership"]);
+const isPersonalDocument = (
+  sources: ReadonlyMap<string, SourceDescription>,
+  source: string,
+  group: string,
+): boolean => PERSONAL_GROUPS.has(group) || (sources.get(source)?.has_personal_documents ?? false);
 
 const confirmedOf = (checks: Checks, source: string, group: string, observed_ms: number): number =>
   checks[checkKey(source, group)]?.confirmed_ms ?? observed_ms;
@@ -42,9 +47,9 @@ function* claimsOf(
     for (const claim of group.claims) yield { group, claim };
 }
 
-export function claimView(
-  company_id: string,
-  checks: Checks,
+function claimView(
+  { company, checks }: Pick<CompanySnapshot, "company" | "checks">,
+  sources: ReadonlyMap<string, SourceDescription>,
   { group, claim }: { readonly group: StoredGroup; readonly claim: StoredClaim },
 ): JsonObject {
   const document = group.documents[claim.document]!;
@@ -52,7 +57,7 @@ export function claimView(
     claim.closed?.confirmed_ms ?? confirmedOf(checks, group.source, group.group, claim.observed_ms);
   return {
     id: `clm_${claim.id}`,
-    company_id,
+    company_id: company.id,
     field: claim.field,
     key: claim.key,
     value: claim.value,
@@ -61,7 +66,10 @@ export function claimView(
     source: group.source,
     native_id: group.native_id,
     raw_sha256: document.sha256,
-    body_url: isPersonal(claim) || PERSONAL_GROUPS.has(group.group) ? null : bodyUrl(document.sha256),
+    body_url:
+      isPersonal(claim) || isPersonalDocument(sources, group.source, group.group)
+        ? null
+        : bodyUrl(document.sha256),
     observed_at: iso(claim.observed_ms),
     confirmed: iso(Math.max(confirmed_ms, claim.observed_ms)),
     effective_from: claim.effective_from ?? null,
@@ -92,7 +100,7 @@ export function sourceDocuments(
       sha256: document.sha256,
       bytes: document.bytes,
       content_type: document.content_type,
-      body_url: PERSONAL_GROUPS.has(group) ? null : bodyUrl(document.sha256),
+      body_url: isPersonalDocument(descriptions, source, group) ? null : bodyUrl(document.sha256),
       licence: descriptions.get(source)?.licence.id ?? null,
       status: "ok",
     });
@@ -233,7 +241,7 @@ export function recordView(
     ...(include.has("claims") && {
       claims: [...claimsOf(snapshot, include.has("people"))]
         .filter(({ claim }) => claim.closed === undefined)
-        .map((each) => claimView(company.id, checks, each)),
+        .map((each) => claimView(snapshot, descriptionsOf(context.sources), each)),
     }),
     redirected_from,
     updated_at: iso(company.updated_ms),
@@ -263,6 +271,7 @@ export function historyPage(
   field: string | null,
   after: HistoryPosition | null,
   limit: number,
+  sources: readonly Source[],
 ): HistoryPage {
   const withPeople = field !== null && (field === "people" || field.startsWith("ownership"));
   const claims = [...claimsOf(snapshot, withPeople)]
@@ -272,7 +281,7 @@ export function historyPage(
     after === null ? claims : claims.filter(({ claim }) => compareHistory(after, positionOf(claim)) < 0);
   const page = rest.slice(0, limit);
   return {
-    items: page.map((each) => claimView(snapshot.company.id, snapshot.checks, each)),
+    items: page.map((each) => claimView(snapshot, descriptionsOf(sources), each)),
     next: rest.length > limit ? positionOf(page.at(-1)!.claim) : null,
   };
 }

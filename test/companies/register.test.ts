@@ -9,6 +9,7 @@ import {
   COMPANY_PEOPLE,
   type StoredCompany,
 } from "../../actors/companies/stored-company.ts";
+import { historyPage, recordView } from "../../actors/companies/view.ts";
 import { Company } from "../../schemas/companies.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
@@ -402,6 +403,39 @@ describe("people", () => {
     expect(JSON.stringify(await stored(register.documents, company.id))).not.toContain("Beispiel");
   });
 
+  test("do not reach a client through the raw documents of a source that names them everywhere", async () => {
+    for (const has_personal_documents of [false, true]) {
+      register = oneRegister((now) => [
+        scriptedSource(
+          "gleif",
+          "lei",
+          () => ({ core: [NAME, identifier("lei", LEI)] }),
+          { has_personal_documents },
+          now,
+        ),
+      ]);
+      const found = (await register.get(`lei:${LEI}`))!;
+      const record = recordView(found, new Set(["claims"]), {
+        sources: register.sources,
+        now_ms: register.clock.now(),
+      });
+      const shown = [
+        ...(record["sources"] as { body_url: string | null }[]),
+        ...(record["claims"] as unknown as { body_url: string | null }[]),
+        ...(historyPage(found, null, null, 10, register.sources).items as unknown as {
+          body_url: string | null;
+        }[]),
+      ];
+      expect(shown.length).toBeGreaterThan(3);
+      expect(shown.filter(({ body_url }) => body_url !== null)).toHaveLength(
+        has_personal_documents ? 0 : shown.length,
+      );
+      const kept = await register.documents.list("body_refs", { limit: 10 });
+      expect(kept.filter(({ key }) => key.includes(" company:")).length).toBe(has_personal_documents ? 0 : 1);
+      if (!has_personal_documents) await register.stop();
+    }
+  });
+
   test("expire with the retention setting", async () => {
     register = oneRegister(withPeople);
     const { company } = (await register.get(`lei:${LEI}`, { groups: ["people"] }))!;
@@ -412,6 +446,15 @@ describe("people", () => {
       await register.documents.removeExpired(COMPANY_PEOPLE, register.clock.now() + RETENTION_MS + 1, 10),
     ).toBe(1);
     expect(await register.documents.get(COMPANY_PEOPLE, company.id)).toBeNull();
+  });
+
+  test("do not stay longer because another person of the company was removed", async () => {
+    register = oneRegister(withPeople);
+    await register.get(`lei:${LEI}`, { groups: ["people"] });
+    const ends_ms = register.clock.now() + RETENTION_MS;
+    await register.clock.advance(DAY_MS);
+    await register.people.remove("Max Muster");
+    expect(await register.documents.removeExpired(COMPANY_PEOPLE, ends_ms + 1, 10)).toBe(1);
   });
 
   test("that the operator removed are gone and do not come back", async () => {

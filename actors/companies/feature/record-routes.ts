@@ -201,7 +201,7 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
         const after =
           cursor === null ? null : ((await cursors.open(list, cursor)) as unknown as HistoryPosition | null);
         if (cursor !== null && after === null) return invalidCursor();
-        const { items, next } = historyPage(found, field, after, limit);
+        const { items, next } = historyPage(found, field, after, limit, sources);
         const next_cursor = next && (await cursors.seal(list, { ...next }));
         await grantDocuments(
           bodyGrants,

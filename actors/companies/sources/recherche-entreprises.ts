@@ -251,6 +251,7 @@ const DESCRIPTION: SourceDescription = {
     attribution: "Source: INSEE, INPI",
     redistribution: "open",
   },
+  has_personal_documents: true,
   terms_url: "https://recherche-entreprises.api.gouv.fr/docs/",
   // Seven a second and address.
   limits: { requests_per_second: 5, max_in_flight: 4 },

@@ -275,6 +275,7 @@ const DESCRIPTION: SourceDescription = {
     attribution: "Source: Zefix, Federal Office of Justice",
     redistribution: "open",
   },
+  has_personal_documents: true,
   terms_url: "https://www.zefix.admin.ch/ZefixPublicREST/swagger-ui/index.html",
   limits: { requests_per_second: 1, max_in_flight: 2 },
   parser_version: "1",
