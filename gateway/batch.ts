@@ -18,6 +18,7 @@ import {
   chunkKey,
   Job,
   MAX_JOB_ITEMS,
+  JobCompletion,
   JobCreated,
   type JobItem,
   LISTED_MS,
@@ -40,6 +41,7 @@ import {
   quotaExhausted,
   tooLarge,
 } from "./http-errors.ts";
+import { Detail } from "./openapi/gateway-reference.ts";
 import { type Call, type Route, route } from "./route.ts";
 import { type Mistake, MAX_MISTAKES, shape } from "./validate.ts";
 import { warnOfUnknownFields } from "./warnings.ts";
@@ -52,6 +54,8 @@ export interface BatchKind {
   readonly name: JobKind;
   /** One item as it may be submitted: the body of the single endpoint. */
   readonly item: TObject;
+  /** An item for the API reference. */
+  readonly item_example: Input;
   readonly category?: QuotaCategory;
   /** Fields of the whole job that every item is stored with. */
   readonly shared?: TObject;
@@ -346,6 +350,8 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
       "All items are validated first; a mistake in one item refuses the whole request.",
     tags: [names.tag],
     body: batchBody(kind.item, kind.shared),
+    body_example: { items: [kind.item_example], idempotency_key: "monday" },
+    callbacks: { jobCompleted: JOB_COMPLETED },
     request_headers: HEADERS_READ,
     raw: true,
     items: true,
@@ -372,6 +378,8 @@ const jsonItems = ({ count, read, offset }: Scanned): SubmittedItems => ({
 });
 
 export interface CsvUpload extends RouteNames {
+  /** A file for the API reference. */
+  readonly csv_example: string;
   readonly columns: readonly string[];
   readonly readCsv: ReadCsv;
 }
@@ -404,8 +412,10 @@ export function csvBatchRoute(services: BatchRouteDeps, kind: BatchKind, upload:
       callback_url,
     }),
     body: Type.String(),
+    body_example: upload.csv_example,
+    callbacks: { jobCompleted: JOB_COMPLETED },
     body_content: {
-      "text/csv": Type.String(),
+      "text/csv": Type.String({ format: "binary" }),
       "multipart/form-data": Type.Object({ file: Type.String({ format: "binary" }) }),
     },
     request_headers: HEADERS_READ,
@@ -458,7 +468,14 @@ export const batchBody = (item: TSchema, shared?: TObject): TObject =>
     ...jobFields,
   });
 
-const Detail = Type.Object({ detail: Type.String() });
+const JOB_COMPLETED = {
+  to: "callback_url",
+  summary: "The job has finished",
+  description:
+    "Tried at once, after 10 and after 60 seconds, until the receiver answers 2xx within 10 seconds.",
+  schema: JobCompletion,
+  headers: { "X-Service-Delivery": "The id of the job, the same in every attempt" },
+} as const;
 const ItemRefused = Type.Object({
   detail: Type.Object({ error: Type.Literal("user_agent_not_allowed"), hint: Type.String() }),
 });

@@ -54,6 +54,16 @@ export interface ReplyShape {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** A request that the service makes to an address in the body of a request, for the OpenAPI document. */
+export interface CallbackShape {
+  /** The field of the body with the address. */
+  readonly to: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly schema: TSchema;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** An answer known from the bytes of the request alone; only its request id is missing. */
 export interface Shortcut {
   readonly bill: Bill;
@@ -68,6 +78,9 @@ interface RouteDescription {
   readonly summary: string;
   readonly description?: string;
   readonly tags: readonly string[];
+  /** A body of the first content type that works as it is. Default: none is shown. */
+  readonly body_example?: object | string;
+  readonly callbacks?: Readonly<Record<string, CallbackShape>>;
   readonly replies: Readonly<Record<number, ReplyShape>>;
   /** Adds CORS headers that let scripts of any origin read it. */
   readonly cors?: boolean;

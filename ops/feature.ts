@@ -2,7 +2,7 @@
  * The door for a slice: what a feature declares before it is opened, what it gets, and what it contributes to the node.
  * features.ts lists the features; compose.ts opens them in that order and knows nothing else about them.
  */
-import type { Static, TObject, TSchema } from "typebox";
+import type { Static, TObject } from "typebox";
 import type { FindPayer } from "../actors/accounts/payer.ts";
 import type { Spending } from "../actors/accounts/spend.ts";
 import type { Register } from "../actors/filings/register.ts";
@@ -29,6 +29,7 @@ import type { BatchKind, CsvUpload, RouteNames } from "../gateway/batch.ts";
 import type { DebugRecords } from "../gateway/debug-records.ts";
 import type { Ledger } from "../gateway/ledger.ts";
 import type { BodyGrants } from "../gateway/body-access.ts";
+import type { ApiReference } from "../gateway/openapi/reference.ts";
 import type { Route } from "../gateway/route.ts";
 import type { Check } from "../gateway/routes/status.ts";
 import type { RequestSent } from "../schemas/domain.ts";
@@ -137,8 +138,8 @@ export interface OpenFeature {
   readonly role_actors?: readonly RoleActor[];
   readonly routes?: readonly Route[];
   readonly item_kinds?: readonly ItemKindParts[];
-  /** Schemas that get a name in /openapi.json. */
-  readonly named_schemas?: Readonly<Record<string, TSchema>>;
+  /** Names, sentences and examples in /openapi.json. */
+  readonly reference?: ApiReference;
   /** What /ready asks, by name. */
   readonly checks?: Readonly<Record<string, Check>>;
   /** Hosts that only this feature may ask. Fetches of their pages are delegated to it. */

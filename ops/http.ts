@@ -7,7 +7,7 @@ import { chooseHttp } from "../gateway/adapters/choose-http.ts";
 import { authenticator } from "../gateway/authenticate.ts";
 import type { Listening } from "../gateway/http.ts";
 import type { Metering } from "../gateway/metering.ts";
-import { openapi } from "../gateway/openapi.ts";
+import { openapi } from "../gateway/openapi/document.ts";
 import { sharedRates } from "../gateway/rates.ts";
 import type { Route } from "../gateway/route.ts";
 import { bodyRoutes } from "../gateway/routes/bodies.ts";
@@ -123,14 +123,13 @@ function apiOf(
   publicUrl: () => string,
 ): readonly Route[] {
   const { blobs, bodyGrants, version } = context;
-  // Clients are generated from the document: named schemas get a name, others are written inline.
-  const named = Object.assign({}, ...opened.map(({ named_schemas }) => named_schemas));
+  const references = opened.flatMap(({ reference }) => reference ?? []);
   const routes: Route[] = [
     ...opened.flatMap((feature) => feature.routes ?? []),
     ...bodyRoutes({ blobs, bodyGrants }),
     ...statusPages,
     ...pageRoutes({
-      document: () => openapi({ routes, public_url: publicUrl(), named }),
+      document: () => openapi({ routes, public_url: publicUrl(), references }),
       file: pageFiles(version),
     }),
   ];

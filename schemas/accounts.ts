@@ -3,7 +3,7 @@
  * (actors/accounts/keys.ts); the month's usage belongs to one Account actor per project.
  */
 import { type Static, Type } from "typebox";
-import { type BILLING_CATEGORIES, Nullable, Sha256 } from "./common.ts";
+import { type BILLING_CATEGORIES, Nullable, Sha256, Timestamp } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
 export const ROLES = ["standard", "account_admin"] as const;
@@ -279,21 +279,21 @@ export const Account = contract(
   },
 );
 
-const Allowance = Type.Object({
+export const QuotaAllowance = Type.Object({
   used: Type.Integer(),
   limit: Nullable(Type.Integer()),
   remaining: Nullable(Type.Integer()),
 });
 
 /** Decimal strings with six places. `used` is null for keys of an external customer: they never see provider cost. */
-const Spend = Type.Object({
+export const QuotaSpend = Type.Object({
   used: Nullable(Type.String()),
   limit: Nullable(Type.String()),
   remaining: Nullable(Type.String()),
   currency: Currency,
 });
 
-const Requests = Type.Object({ search: Allowance, fetch: Allowance });
+export const QuotaRequests = Type.Object({ search: QuotaAllowance, fetch: QuotaAllowance });
 
 export const QuotaKey = Type.Object({
   prefix: Type.String(),
@@ -306,18 +306,18 @@ export const QuotaKey = Type.Object({
   /** The key's own limit; null: only the project's. */
   rate_limit_rps: Nullable(Type.Integer()),
   /** Requests of this month by quota category; limit and remaining null: no quota. */
-  requests: Requests,
+  requests: QuotaRequests,
   /** Spend of this month; limit and remaining null: no cap. */
-  spend: Spend,
+  spend: QuotaSpend,
 });
 
 /** A project's sums over its keys. `requests.*.limit` is always null: quotas belong to keys. */
 export const QuotaProject = Type.Object({
   name: Type.String(),
   rate_limit_rps: Type.Integer(),
-  requests: Requests,
+  requests: QuotaRequests,
   /** Its limit is the project's budget for premium routes. */
-  spend: Spend,
+  spend: QuotaSpend,
 });
 
 export const QuotaEvent = Type.Object({
@@ -329,30 +329,35 @@ export const QuotaEvent = Type.Object({
   /** Which allowance: the monthly requests of a category, or spend. */
   allowance: Type.Enum([...QUOTA_CATEGORIES, "spend"]),
   threshold: Type.Integer(),
-  crossed_at: Type.String(),
+  crossed_at: Timestamp,
+});
+
+export const AccountKey = Type.Object({
+  prefix: Type.String(),
+  project: Name,
+  label: Nullable(Type.String()),
+  role: Type.Enum([...ROLES]),
+  categories: Nullable(Type.Array(Type.Enum([...QUOTA_CATEGORIES]))),
+  rate_limit_rps: Nullable(Type.Integer()),
+  /** Requests a month; null: no limit. */
+  quotas: Quotas,
+  /** Decimal, in the customer's currency; null: no limit. */
+  spend_cap: Nullable(Type.String()),
+  /** Whether X-Service-Debug: 1 gets a debug_url. */
+  debug: Type.Boolean(),
+  status: Type.Enum(["active", "revoked"]),
+  created_at: Timestamp,
+  revoked_at: Nullable(Timestamp),
 });
 
 /** GET /v1/keys. */
-export const AccountKeys = Type.Object({
-  keys: Type.Array(
-    Type.Object({
-      prefix: Type.String(),
-      project: Name,
-      label: Nullable(Type.String()),
-      role: Type.Enum([...ROLES]),
-      categories: Nullable(Type.Array(Type.Enum([...QUOTA_CATEGORIES]))),
-      rate_limit_rps: Nullable(Type.Integer()),
-      /** Requests a month; null: no limit. */
-      quotas: Quotas,
-      /** Decimal, in the customer's currency; null: no limit. */
-      spend_cap: Nullable(Type.String()),
-      /** Whether X-Service-Debug: 1 gets a debug_url. */
-      debug: Type.Boolean(),
-      status: Type.Enum(["active", "revoked"]),
-      created_at: Type.String(),
-      revoked_at: Nullable(Type.String()),
-    }),
-  ),
+export const AccountKeys = Type.Object({ keys: Type.Array(AccountKey) });
+
+export const QuotaCustomer = Type.Object({
+  name: Type.String(),
+  status: Type.Enum(["active", "suspended"]),
+  currency: Currency,
+  projects: Type.Array(QuotaProject),
 });
 
 /** GET /v1/quota. A standard key sees itself; an admin key sees every active key and project of its customer. */
@@ -361,21 +366,14 @@ export const Quota = Type.Object({
   key: Type.String(),
   role: Type.Enum([...ROLES]),
   period: Month,
-  resets_at: Type.String(),
-  as_of: Type.String(),
+  resets_at: Timestamp,
+  as_of: Timestamp,
   /** When usage was last counted; null: not yet this month. */
-  usage_refreshed_at: Nullable(Type.String()),
+  usage_refreshed_at: Nullable(Timestamp),
   keys: Type.Array(QuotaKey),
   project: QuotaProject,
   /** Admin keys only. */
-  customer: Nullable(
-    Type.Object({
-      name: Type.String(),
-      status: Type.Enum(["active", "suspended"]),
-      currency: Currency,
-      projects: Type.Array(QuotaProject),
-    }),
-  ),
+  customer: Nullable(QuotaCustomer),
   /** Newest first. */
   events: Type.Array(QuotaEvent),
 });

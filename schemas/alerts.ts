@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 import { THRESHOLDS } from "./accounts.ts";
-import { Nullable } from "./common.ts";
+import { Nullable, Timestamp } from "./common.ts";
 import { contract, tell } from "./contract.ts";
 
 export const ALERT_SCOPES = ["key", "project", "customer"] as const;
@@ -47,8 +47,8 @@ export const AlertHook = Type.Object({
   project: Nullable(Type.String()),
   /** Percent of an allowance. */
   thresholds: Type.Array(Type.Integer()),
-  created_at: Type.String(),
-  last_delivery_at: Nullable(Type.String()),
+  created_at: Timestamp,
+  last_delivery_at: Nullable(Timestamp),
   /** `delivered_<code>`, `http_<code>`, `error_<class>` or `blocked_destination`; null before the first delivery. */
   last_status: Nullable(Type.String()),
 });
@@ -59,6 +59,24 @@ export const AlertHookCreated = Type.Object({
   /** Signs the deliveries. It is not shown again. */
   secret: Type.String(),
 });
+
+/** What a webhook is sent. */
+export const UsageThresholdEvent = Type.Object({
+  id: Type.String(),
+  type: Type.Literal("usage.threshold"),
+  created_at: Timestamp,
+  scope: Type.Enum([...ALERT_SCOPES]),
+  key: Nullable(Type.String()),
+  project: Nullable(Type.String()),
+  threshold: Type.Integer(),
+  period: Type.String(),
+  /** Requests, or an amount; null where it would tell an external customer what providers cost. */
+  used: Nullable(Type.Union([Type.Integer(), Type.String()])),
+  limit: Type.Union([Type.Integer(), Type.String()]),
+  unit: Type.String(),
+  resets_at: Timestamp,
+});
+export type UsageThresholdEvent = Static<typeof UsageThresholdEvent>;
 
 /** One for each customer: makes the deliveries that are stored for its webhooks. */
 export const UsageAlerts = contract(

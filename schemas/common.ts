@@ -11,6 +11,9 @@ export const Patterned = (
   options: { readonly maxLength?: number; readonly description?: string } = {},
 ) => Type.String({ ...options, pattern, "x-expected": expected });
 
+/** ISO 8601 in UTC, as `2026-11-22T10:30:00.000Z`. */
+export const Timestamp = Type.String({ format: "date-time" });
+
 /** ISO 3166-1 alpha-2, in either case. */
 export const CountryCode = Patterned(
   "^[A-Za-z]{2}$",

@@ -3,7 +3,7 @@
  * company-v1.schema.json (JSON Schema 2020-12), which GET /v1/schemas/company serves.
  */
 import { type Static, Type } from "typebox";
-import { Nullable } from "./common.ts";
+import { Nullable, Timestamp } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
 export const COMPANY_ID = "^cmp_[0-9a-hjkmnp-tv-z]{16}$";
@@ -27,6 +27,19 @@ export const FIELD_GROUPS = [
 ] as const;
 const FieldGroup = Type.Enum(FIELD_GROUPS);
 export type FieldGroup = (typeof FIELD_GROUPS)[number];
+
+/** What a watch's url is sent. */
+export const CompanyChangedEvent = Type.Object({
+  id: Type.String({ pattern: "^evt_" }),
+  type: Type.Literal("company.changed"),
+  created_at: Timestamp,
+  watch_id: Type.String(),
+  company_id: CompanyId,
+  fields: Type.Array(Type.String()),
+  change_cursor: Type.String(),
+  record_url: Type.String({ format: "uri" }),
+});
+export type CompanyChangedEvent = Static<typeof CompanyChangedEvent>;
 
 /** What became of one group of one source in a refresh. */
 export const CompanyRefresh = Type.Object({

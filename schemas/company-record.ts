@@ -25,7 +25,8 @@ function withComponents(value: unknown): unknown {
   );
 }
 
-const { $defs, $schema: _, $id: __, ...root } = companyV1;
+// Generators name classes after a title rather than after the component.
+const { $defs, $schema: _, $id: __, title: ___, ...root } = companyV1;
 
 /** The record and its parts by their names in the OpenAPI document: `CompanyRecord`, `CompanyClaim`, `CompanySummary` … */
 export const COMPANY_SCHEMAS = Object.fromEntries(

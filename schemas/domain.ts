@@ -127,6 +127,8 @@ export const SkipView = Type.Object({
 export type SkipView = Static<typeof SkipView>;
 
 /** The state of a domain, for an operator. */
+export const DeadHost = Type.Object({ host: Type.String(), until: Type.String() });
+
 export const DomainView = Type.Object({
   domain: Type.String(),
   min_delay_ms: Type.Integer(),
@@ -136,7 +138,7 @@ export const DomainView = Type.Object({
   skips: Type.Array(SkipView),
   /** Until when a Retry-After closes the domain. */
   paused_until: Type.Union([Type.String(), Type.Null()]),
-  dead_hosts: Type.Array(Type.Object({ host: Type.String(), until: Type.String() })),
+  dead_hosts: Type.Array(DeadHost),
 });
 export type DomainView = Static<typeof DomainView>;
 

@@ -3,7 +3,7 @@
  * travels in a message: a record names its bytes by digest and, when they are long, its texts.
  */
 import { type Static, Type } from "typebox";
-import { BillingCategory, CountryCode, Nullable, Sha256 } from "./common.ts";
+import { BillingCategory, CountryCode, Nullable, Sha256, Timestamp } from "./common.ts";
 import { ask, contract, Deadline, tell } from "./contract.ts";
 import { Trace } from "./trace.ts";
 import { DomainView } from "./domain.ts";
@@ -369,12 +369,12 @@ export const FetchResponse = Type.Object({
   bytes: Type.Integer(),
   cached: Type.Boolean(),
   revalidated: Type.Boolean(),
-  retrieved_at: Nullable(Type.String()),
+  retrieved_at: Nullable(Timestamp),
   etag: Nullable(Type.String()),
   last_modified: Nullable(Type.String()),
   cost_usd: Nullable(Type.Number()),
   billing_category: BillingCategory,
-  archived_at: Nullable(Type.String()),
+  archived_at: Nullable(Timestamp),
   served_from_archive_because: Nullable(Type.Enum(["domain_dead", "not_found"])),
   body_url: Nullable(Type.String()),
   body_kind: Nullable(Type.Enum(["origin", "rendered_dom"])),

@@ -4,7 +4,7 @@
  * filing-source.ts.
  */
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
-import { Nullable, Sha256 } from "./common.ts";
+import { Nullable, Sha256, Timestamp } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 import { ContentKind, type FetchAnswer, MAX_BYTES_CEILING, MIN_TIMEOUT_S, MAX_TIMEOUT_S } from "./fetch.ts";
 
@@ -169,16 +169,18 @@ export const FilerCompany = Type.Object({
 });
 export type FilerCompany = Static<typeof FilerCompany>;
 
+export const HintedCompany = Type.Object({
+  id: Text,
+  name: Text,
+  country: Text,
+  listings: Type.Array(Type.String()),
+  lei: Text,
+  isins: Type.Array(Type.String()),
+});
+
 /** A company the register knows, but which does not file under the requested name. */
 export const FilerHint = Type.Object({
-  company: Type.Object({
-    id: Text,
-    name: Text,
-    country: Text,
-    listings: Type.Array(Type.String()),
-    lei: Text,
-    isins: Type.Array(Type.String()),
-  }),
+  company: HintedCompany,
   listing: Text,
   filer_candidates: Type.Array(FilerCompany),
 });
@@ -189,7 +191,7 @@ const Common = {
   message: Text,
   retry_after_s: Nullable(Type.Integer({ minimum: 1 })),
   cached: withDescription(Type.Boolean(), "Every document of this answer came from the cache"),
-  retrieved_at: withDescription(Text, "When the oldest of them came from the filing system"),
+  retrieved_at: withDescription(Nullable(Timestamp), "When the oldest of them came from the filing system"),
   source_url: Text,
   body_url: Text,
   sha256: withDescription(Nullable(Sha256), "Of the exact bytes of the main document"),
@@ -235,7 +237,7 @@ export const Filing = Type.Object({
 });
 export type Filing = Static<typeof Filing>;
 
-const Address = Type.Object({
+export const FilerAddress = Type.Object({
   street1: Text,
   street2: Text,
   city: Text,
@@ -243,6 +245,8 @@ const Address = Type.Object({
   zip_code: Text,
   state_or_country_description: Text,
 });
+
+export const FormerName = Type.Object({ name: Text, from: Text, to: Text });
 
 /** The filer as its submissions describe it. */
 export const FilerDetails = Type.Object({
@@ -262,8 +266,8 @@ export const FilerDetails = Type.Object({
   lei: Text,
   website: Text,
   phone: Text,
-  business_address: Nullable(Address),
-  former_names: Type.Array(Type.Object({ name: Text, from: Text, to: Text })),
+  business_address: Nullable(FilerAddress),
+  former_names: Type.Array(FormerName),
 });
 export type FilerDetails = Static<typeof FilerDetails>;
 

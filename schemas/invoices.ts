@@ -1,7 +1,7 @@
 /** Invoices: one for each customer and month, as they are stored and as /v1/invoices shows them. Amounts are decimals of six places. */
 import { type Static, Type } from "typebox";
 import { Currency, type Customer } from "./accounts.ts";
-import { BillingCategory, Nullable } from "./common.ts";
+import { BillingCategory, Nullable, Timestamp } from "./common.ts";
 
 export const INVOICE_STATUSES = ["issued", "paid", "void"] as const;
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
@@ -31,17 +31,17 @@ export const InvoiceSummary = Type.Object({
   status: Type.Enum([...INVOICE_STATUSES]),
   currency: Currency,
   total: Type.String(),
-  issued_at: Type.String(),
-  paid_at: Nullable(Type.String()),
-  voided_at: Nullable(Type.String()),
+  issued_at: Timestamp,
+  paid_at: Nullable(Timestamp),
+  voided_at: Nullable(Timestamp),
 });
 
 /** GET /v1/invoices/{id}. */
 export const Invoice = Type.Object({
   ...InvoiceSummary.properties,
-  since: Type.String(),
+  since: Timestamp,
   /** Not included. */
-  until: Type.String(),
+  until: Timestamp,
   /** The currency for one US dollar, where provider cost was converted; else null. */
   exchange_rate: Nullable(Type.String()),
   lines: Type.Array(InvoiceLine),

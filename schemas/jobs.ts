@@ -11,7 +11,7 @@
  */
 import { type Static, Type } from "typebox";
 import { type Bill, LeaseReply, QUOTA_CATEGORIES } from "./accounts.ts";
-import { Nullable } from "./common.ts";
+import { Nullable, Timestamp } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 import { LedgerRow } from "./ledger.ts";
 
@@ -64,9 +64,9 @@ export const JobStatus = Type.Object({
   kind: JobKind,
   status: Type.Enum([...JOB_STATUSES]),
   counts: JobCounts,
-  created_at: Type.String(),
-  updated_at: Type.String(),
-  finished_at: Nullable(Type.String()),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  finished_at: Nullable(Timestamp),
   callback_url: Nullable(Type.String()),
   /** Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it. */
   callback_status: Nullable(Type.String()),
@@ -75,6 +75,18 @@ export const JobStatus = Type.Object({
   items: Type.Optional(Type.Array(JobItem)),
 });
 export type JobStatus = Static<typeof JobStatus>;
+
+/** What a job's callback_url is sent when the job has finished. */
+export const JobCompletion = Type.Object({
+  job_id: Type.String({ format: "uuid" }),
+  kind: JobKind,
+  status: Type.Enum(["completed", "cancelled"]),
+  total: Type.Integer(),
+  succeeded: Type.Integer(),
+  failed: Type.Integer(),
+  finished_at: Timestamp,
+});
+export type JobCompletion = Static<typeof JobCompletion>;
 
 /** One page of a project's jobs, newest first. */
 export const JobPage = Type.Object({

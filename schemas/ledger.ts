@@ -5,10 +5,10 @@
  */
 import { type Static, Type } from "typebox";
 import { Currency, type Usage } from "./accounts.ts";
-import { BILLING_CATEGORIES, BillingCategory, Nullable } from "./common.ts";
+import { BILLING_CATEGORIES, BillingCategory, Nullable, Timestamp } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
-const LedgerAttempt = Type.Object({
+export const LedgerAttempt = Type.Object({
   tier: Type.String(),
   status: Nullable(Type.Integer()),
   reason: Type.String(),
@@ -101,20 +101,25 @@ export const CategoryUsage = Type.Object({
 });
 export type CategoryUsage = Static<typeof CategoryUsage>;
 
+export const UsageRow = Type.Object({
+  category: Type.Optional(Type.Enum([...BILLING_CATEGORIES])),
+  project: Type.Optional(Type.String()),
+  day: Type.Optional(Type.String()),
+  /** The prefix of the key. */
+  key: Type.Optional(Type.String()),
+  ...CategoryUsage.properties,
+});
+
+export const UsagePeriod = Type.Object({
+  since: Type.String({ format: "date" }),
+  until: Type.String({ format: "date" }),
+});
+
 /** `GET /v1/usage`: a row for each combination of the groups asked for that has any use. */
 export const UsageReport = Type.Object({
   /** The first day, and the day after the last. */
-  period: Type.Object({ since: Type.String(), until: Type.String() }),
-  rows: Type.Array(
-    Type.Object({
-      category: Type.Optional(Type.Enum([...BILLING_CATEGORIES])),
-      project: Type.Optional(Type.String()),
-      day: Type.Optional(Type.String()),
-      /** The prefix of the key. */
-      key: Type.Optional(Type.String()),
-      ...CategoryUsage.properties,
-    }),
-  ),
+  period: UsagePeriod,
+  rows: Type.Array(UsageRow),
   totals: CategoryUsage,
 });
 export type UsageReport = Static<typeof UsageReport>;
@@ -122,7 +127,7 @@ export type UsageReport = Static<typeof UsageReport>;
 /** One row as clients see it. */
 export const RequestRecord = Type.Object({
   request_id: Type.String(),
-  at: Type.String(),
+  at: Timestamp,
   project: Type.String(),
   key: Type.String(),
   category: BillingCategory,
@@ -157,11 +162,11 @@ export const AccountView = Type.Object({
     name: Type.String(),
     status: Type.Enum(["active", "suspended"]),
     currency: Currency,
-    created_at: Type.String(),
+    created_at: Timestamp,
   }),
   /** Of the calling key. */
   project: Type.String(),
-  period: Type.Object({ month: Type.String(), since: Type.String(), resets_at: Type.String() }),
+  period: Type.Object({ month: Type.String(), since: Timestamp, resets_at: Timestamp }),
   plan: Type.Object({
     /** For a succeeded request, by billing category; null: the customer pays what providers cost. */
     prices: Nullable(Type.Record(Type.String(), Type.String())),

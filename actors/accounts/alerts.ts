@@ -15,7 +15,12 @@ import {
   monthEnds,
   type Project,
 } from "../../schemas/accounts.ts";
-import { type AlertHook, type AlertScope, UsageAlerts } from "../../schemas/alerts.ts";
+import {
+  type AlertHook,
+  type AlertScope,
+  UsageAlerts,
+  type UsageThresholdEvent,
+} from "../../schemas/alerts.ts";
 import type { ScheduledDelivery } from "../callbacks/delivery-schedule.ts";
 import { perUsdMicros } from "./exchange.ts";
 
@@ -169,7 +174,12 @@ export const announceCrossings =
   };
 
 /** What a webhook gets. `used` is null where it would tell an external customer what providers cost. */
-async function bodyOf(documents: Documents, account: string, id: string, crossing: Crossing) {
+async function bodyOf(
+  documents: Documents,
+  account: string,
+  id: string,
+  crossing: Crossing,
+): Promise<UsageThresholdEvent> {
   const { month, allowance, threshold, at_ms, used, limit } = crossing;
   const [customer_name, project_name, prefix] = account.split(" ");
   const isMoney = allowance === "spend";

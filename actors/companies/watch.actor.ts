@@ -8,7 +8,7 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
-import { CompanyWatch } from "../../schemas/companies.ts";
+import { type CompanyChangedEvent, CompanyWatch } from "../../schemas/companies.ts";
 import { afterAttempt, beginDelivery, DELIVERY_TTL_MS } from "../callbacks/delivery-schedule.ts";
 import { postJson, type PostDeps } from "../callbacks/post-json.ts";
 import { signatureHeaders } from "../callbacks/webhook-signature.ts";
@@ -153,16 +153,17 @@ async function deliveryOf(
 ) {
   const { company_id, fields, created_ms, seq } = delivery;
   const id = `evt_${watch.id.slice("wch_".length)}${changeId(seq).slice("chg_".length)}`;
-  const body = JSON.stringify({
+  const event: CompanyChangedEvent = {
     id,
     type: "company.changed",
     created_at: new Date(created_ms).toISOString(),
     watch_id: watch.id,
     company_id,
-    fields,
+    fields: [...fields],
     change_cursor: await cursors.seal("changes ", { seq }),
     record_url: `${publicUrl()}/v1/companies/${company_id}`,
-  });
+  };
+  const body = JSON.stringify(event);
   const headers = signatureHeaders(watch.secret, id, body, clock.now());
   return { url: watch.url, body, headers, timeout_ms: ATTEMPT_MS };
 }

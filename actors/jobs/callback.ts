@@ -6,7 +6,7 @@
  */
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Egress } from "../../cluster/ports/egress.ts";
-import type { Callback, JobRecord } from "../../schemas/jobs.ts";
+import type { Callback, JobCompletion, JobRecord } from "../../schemas/jobs.ts";
 import { postJson } from "../callbacks/post-json.ts";
 
 export const MAX_ATTEMPTS = 3;
@@ -49,10 +49,10 @@ export async function deliverCallback(
   job: JobRecord,
 ): Promise<string> {
   const { spec, phase, counts, finished_ms } = job;
-  const body = {
+  const body: JobCompletion = {
     job_id,
     kind: spec.kind,
-    status: phase,
+    status: phase as JobCompletion["status"],
     total: counts.total,
     succeeded: counts.done,
     failed: counts.failed,

@@ -52,7 +52,8 @@ export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route
   const replies: Record<number, ReplyShape> = {
     200: {
       description: "The bytes, under the origin's Content-Type",
-      content_type: "*/*",
+      content_type: "application/octet-stream",
+      also: ["*/*"],
       schema: Type.String({ format: "binary" }),
       headers: {
         ETag: "The SHA-256 in quotes",
@@ -63,7 +64,8 @@ export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route
     },
     206: {
       description: "One range of the bytes",
-      content_type: "*/*",
+      content_type: "application/octet-stream",
+      also: ["*/*"],
       schema: Type.String({ format: "binary" }),
     },
     304: { description: "The client has the bytes already: If-None-Match names their digest" },

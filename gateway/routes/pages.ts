@@ -68,7 +68,7 @@ export function pageRoutes({ document, file }: PageRoutesDeps): readonly Route[]
       summary: "This API as an OpenAPI 3.1 document",
       tags: ["about"],
       cors: true,
-      replies: { 200: { description: "The document", schema: Type.Object({}) } },
+      replies: { 200: { description: "The document", schema: Type.Record(Type.String(), Type.Unknown()) } },
       handle: () => ({
         status: 200,
         headers: { "Content-Type": "application/json", "Cache-Control": "public, max-age=60" },
@@ -86,7 +86,12 @@ export function pageRoutes({ document, file }: PageRoutesDeps): readonly Route[]
       tags: ["about"],
       params: Type.Object({ name: Type.String({ maxLength: 60 }) }),
       replies: {
-        200: { description: "The file", content_type: "*/*", schema: Type.String() },
+        200: {
+          description: "The file",
+          content_type: "application/octet-stream",
+          also: ["*/*"],
+          schema: Type.String(),
+        },
         404: { description: "There is no such file", schema: Type.Object({ detail: Type.String() }) },
       },
       handle: ({ params }) => answer(`/pages/${params.name}`),

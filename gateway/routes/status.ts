@@ -35,7 +35,13 @@ export interface StatusRoutesDeps {
 const PING_WAIT_MS = 1_000;
 const REMEMBER_MS = 1_000;
 
-const Health = Type.Object({ status: Type.Literal("ok") });
+export const Health = Type.Object({ status: Type.Literal("ok") });
+
+export const NodeMemory = Type.Object({
+  limit_bytes: Type.Integer(),
+  reserved_bytes: Type.Integer(),
+  waiting: Type.Integer({ description: "Reservations that wait for room" }),
+});
 
 export const Ready = Type.Object({
   status: Type.Enum(["ready", "not_ready"]),
@@ -44,13 +50,7 @@ export const Ready = Type.Object({
   /** How far this node's clock is ahead of the cluster's, in milliseconds; absent: not measured, or there is no other node. */
   clock_skew_ms: Type.Optional(Type.Integer()),
   /** The memory for bodies on this node. */
-  memory: Type.Optional(
-    Type.Object({
-      limit_bytes: Type.Integer(),
-      reserved_bytes: Type.Integer(),
-      waiting: Type.Integer({ description: "Reservations that wait for room" }),
-    }),
-  ),
+  memory: Type.Optional(NodeMemory),
   version: Type.String(),
 });
 type Ready = Static<typeof Ready>;

@@ -19,23 +19,18 @@ import { type DebugRecords, openDebugRecords } from "../../gateway/debug-records
 import { type Ledger, openLedger } from "../../gateway/ledger.ts";
 import { metering } from "../../gateway/metering.ts";
 import { keyQuotas } from "../../gateway/quotas.ts";
-import { openapi } from "../../gateway/openapi.ts";
+import { openapi } from "../../gateway/openapi/document.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
 import { bodyRoutes } from "../../gateway/routes/bodies.ts";
+import { accountsReference } from "../../actors/accounts/feature/reference.ts";
+import { fetchReference } from "../../actors/fetch/feature/reference.ts";
 import { fetchRoutes, type FetchServices } from "../../actors/fetch/feature/routes.ts";
 import { pageRoutes } from "../../gateway/routes/pages.ts";
 import { type Check, statusRoutes } from "../../gateway/routes/status.ts";
 import type { Route } from "../../gateway/route.ts";
 import { server } from "../../gateway/server.ts";
 import { pageFiles } from "../../ops/page-files.ts";
-import { Quota } from "../../schemas/accounts.ts";
-import {
-  EMPTY_RECORD,
-  type FetchAnswer,
-  FetchBody,
-  FetchResponse,
-  type PageRecord,
-} from "../../schemas/fetch.ts";
+import { EMPTY_RECORD, type FetchAnswer, type PageRecord } from "../../schemas/fetch.ts";
 import type { HttpResponse, RequestOptions } from "./http-response.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
@@ -144,7 +139,11 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     }),
     ...pageRoutes({
       document: () =>
-        openapi({ routes, public_url: "http://127.0.0.1:8080", named: { FetchBody, FetchResponse, Quota } }),
+        openapi({
+          routes,
+          public_url: "http://127.0.0.1:8080",
+          references: [fetchReference, accountsReference],
+        }),
       file: pageFiles("0.0.0"),
     }),
     ...(typeof options.more === "function"

@@ -4,9 +4,10 @@ import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import { ADMIN_ONLY, invalid, json } from "../../../gateway/http-errors.ts";
 import type { Reply } from "../../../gateway/http.ts";
+import { SIGNATURE_FIELDS } from "../../../gateway/openapi/gateway-reference.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import { type Grant, type Key, THRESHOLDS } from "../../../schemas/accounts.ts";
-import { AlertBody, AlertHook, AlertHookCreated } from "../../../schemas/alerts.ts";
+import { AlertBody, AlertHook, AlertHookCreated, UsageThresholdEvent } from "../../../schemas/alerts.ts";
 import { newWebhookSecret } from "../../callbacks/webhook-signature.ts";
 import { accountOf, addHook, changeHook, hookView, listHooks, MAX_ALERT_HOOKS } from "../alerts.ts";
 import { projectsOf } from "../keys.ts";
@@ -16,6 +17,14 @@ interface AlertRoutesDeps {
   readonly clock: Clock;
 }
 
+const USAGE_THRESHOLD = {
+  to: "url",
+  summary: "A threshold of a monthly allowance was crossed",
+  description:
+    "Tried eight times within 24 hours, until the receiver answers 2xx. Once a month for each threshold.",
+  schema: UsageThresholdEvent,
+  headers: SIGNATURE_FIELDS,
+} as const;
 const NotFound = Type.Object({ detail: Type.String() });
 const notFound = (what: string): Reply => json(404, { detail: `${what} not found` });
 const isAdmin = ({ key }: Grant): boolean => key.role === "account_admin";
@@ -80,6 +89,8 @@ export function alertRoutes({ documents, clock }: AlertRoutesDeps): readonly Rou
         "within 24 hours until the receiver answers 2xx. Scopes `project` and `customer`, and other keys, are for admin keys.",
       tags: ["account"],
       body: AlertBody,
+      body_example: { url: "https://client.example/alerts", scope: "project", thresholds: [80, 100] },
+      callbacks: { usageThreshold: USAGE_THRESHOLD },
       authorize_errors: ["admin_key_required"],
       replies: {
         201: { description: "The webhook, with its secret", schema: AlertHookCreated },

@@ -1,9 +1,6 @@
 /** Assembles accounts: the actors that keep them, and the routes by which clients see them. */
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
-import { Quota } from "../../../schemas/accounts.ts";
-import { Invoice } from "../../../schemas/invoices.ts";
-import { RequestList, UsageReport, UsageTotals } from "../../../schemas/ledger.ts";
-import { AlertBody, AlertHook } from "../../../schemas/alerts.ts";
+import { UsageTotals } from "../../../schemas/ledger.ts";
 import { debugRoutes } from "../../../gateway/routes/debug.ts";
 import { accountActor } from "../actor.ts";
 import { alertsActor } from "../alerts.actor.ts";
@@ -15,6 +12,7 @@ import { alertRoutes } from "./alert-routes.ts";
 import { invoiceRoutes } from "./invoice-routes.ts";
 import { quotaRoute } from "./quota-route.ts";
 import { usageRoutes } from "./usage-routes.ts";
+import { accountsReference } from "./reference.ts";
 
 const REFRESH_WAIT_MS = 10_000;
 
@@ -46,6 +44,6 @@ export function openAccounts(context: AccountsContext): OpenFeature {
     ],
     onAddress: async (base) => context.debugRecords.onAddress(base),
     every_minute: { what: "Cannot draw up invoices", work: invoiceDrawing(deps) },
-    named_schemas: { Quota, UsageReport, RequestList, AlertBody, AlertHook, Invoice },
+    reference: accountsReference,
   };
 }

@@ -24,7 +24,7 @@ export const SharedFields = Type.Object({
   max_age: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
 });
 
-const Item = Type.Object({
+export const CompanyBatchItem = Type.Object({
   ref: Type.Optional(
     Nullable(Type.String({ minLength: 1, maxLength: 300, description: "cmp_ id or scheme:value" })),
   ),
@@ -122,7 +122,8 @@ export const companyItems = (deps: ItemKindDeps): ItemKindParts => ({
   },
   gateway: {
     name: "company",
-    item: Item,
+    item: CompanyBatchItem,
+    item_example: { ref: "lei:529900GRZ2BQY5ZM9N49" },
     shared: SharedFields,
     category: "fetch",
     check: (item, shared) => checkItem(bare(item), (shared["action"] as string | undefined) ?? "get"),
@@ -141,6 +142,7 @@ export const companyItems = (deps: ItemKindDeps): ItemKindParts => ({
   csv: {
     upload: {
       path: "/v1/companies/batch/csv",
+      csv_example: "ref\nlei:529900GRZ2BQY5ZM9N49\n",
       operationId: "batchCompaniesFromCsv",
       summary: "Get, refresh or resolve the companies of a CSV file as a job",
       tag: TAG,

@@ -2,7 +2,6 @@
 import type { Actor } from "../../../cluster/actor.ts";
 import { bodyRefs } from "../../../cluster/body-refs.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
-import { COMPANY_SCHEMAS } from "../../../schemas/company-record.ts";
 import { COMPANY_FEED_KEY, CompanyFeed, CompanySource } from "../../../schemas/companies.ts";
 import { type LimiterContract, limiterContract } from "../../../schemas/upstream.ts";
 import { limiterActor } from "../../upstream/limiter.actor.ts";
@@ -32,6 +31,7 @@ import { registerRoutes } from "./register-routes.ts";
 import { searchRoutes } from "./search-routes.ts";
 import { watchRoutes } from "./watch-routes.ts";
 import type { CompaniesSettings } from "./settings.ts";
+import { companiesReference } from "./reference.ts";
 
 const DAY_MS = 86_400_000;
 /** Documents from which nothing new was read; the others are kept with their claims. */
@@ -157,7 +157,7 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
     ],
     findCompany: filingRegister({ documents, index }),
     item_kinds: [companyItems({ ...search, bodyGrants })],
-    named_schemas: COMPANY_SCHEMAS,
+    reference: companiesReference,
     checks: Object.fromEntries(
       sources
         .filter(({ inactive_because }) => inactive_because === null)

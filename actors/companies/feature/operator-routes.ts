@@ -3,6 +3,7 @@ import { Type } from "typebox";
 import type { ActorClient } from "../../../cluster/actor.ts";
 import type { Caller } from "../../../gateway/authenticate.ts";
 import { invalid, json, OPERATOR_ONLY } from "../../../gateway/http-errors.ts";
+import { OperatorOnly } from "../../../gateway/openapi/gateway-reference.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import { Nullable } from "../../../schemas/common.ts";
 import { Company, COMPANY_ID, CompanySource, SourceCheck } from "../../../schemas/companies.ts";
@@ -17,9 +18,7 @@ interface OperatorRouteDeps {
 
 const OPERATORS_ONLY = {
   description: "The key is not an account admin key of the operator",
-  schema: Type.Object({
-    detail: Type.Object({ error: Type.Literal("operator_only"), message: Type.String() }),
-  }),
+  schema: OperatorOnly,
 };
 const MERGE_TIMEOUT_MS = 20_000;
 /** A source may take 20 s for each of its canaries. */
@@ -41,6 +40,7 @@ export function operatorRoutes({ sources, people, ask }: OperatorRouteDeps): rea
       summary: "Merges a company into another, whatever their identifiers; for the operator",
       tags: ["internal"],
       body: Type.Object({ company_id: CompanyId, into: CompanyId }),
+      body_example: { company_id: "cmp_wyvsfbx2x89mpyyv", into: "cmp_0123456789abcdef" },
       replies: {
         200: {
           description: "The company that remains; null: one of them does not exist, or they are one already",
@@ -111,6 +111,7 @@ export function operatorRoutes({ sources, people, ask }: OperatorRouteDeps): rea
           Nullable(Type.Array(Type.String({ maxLength: 32 }), { maxItems: 50, description: "Default: all" })),
         ),
       }),
+      body_example: { sources: ["gleif"] },
       replies: {
         200: {
           description: "What each source answered",

@@ -2,7 +2,7 @@
 import { type TSchema, Type } from "typebox";
 import { json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
-import { Nullable } from "../../../schemas/common.ts";
+import { Nullable, Timestamp } from "../../../schemas/common.ts";
 import { COMPANY_JSON_SCHEMA } from "../../../schemas/company-record.ts";
 import { MAX_AGE_S } from "../freshness.ts";
 import type { HealthBook } from "../source-health.ts";
@@ -13,7 +13,9 @@ interface RegisterRouteDeps {
   readonly health: HealthBook;
 }
 
-const SourceView: TSchema = Type.Object({
+export const CanaryView = Type.Object({ at: Timestamp, problem: Nullable(Type.String()) });
+
+export const SourceView: TSchema = Type.Object({
   name: Type.String(),
   title: Type.String(),
   active: Type.Boolean(),
@@ -38,10 +40,10 @@ const SourceView: TSchema = Type.Object({
     state: Type.Enum(["operational", "degraded", "partial", "major"]),
     success_rate: Nullable(Type.Number()),
     requests: Type.Integer(),
-    last_success_at: Nullable(Type.String()),
+    last_success_at: Nullable(Timestamp),
     last_error: Nullable(Type.String()),
-    last_error_at: Nullable(Type.String()),
-    canary: Nullable(Type.Object({ at: Type.String(), problem: Nullable(Type.String()) })),
+    last_error_at: Nullable(Timestamp),
+    canary: Nullable(CanaryView),
     drift: Type.Array(Type.String()),
   }),
 });
@@ -90,7 +92,7 @@ export function registerRoutes({ sources, health }: RegisterRouteDeps): readonly
       description:
         "JSON Schema 2020-12 of company/v1, with the identifier schemes in `x-identifier-schemes`.",
       tags: ["companies"],
-      replies: { 200: { description: "The schema", schema: Type.Object({}) } },
+      replies: { 200: { description: "The schema", schema: Type.Record(Type.String(), Type.Unknown()) } },
       handle: () => SCHEMA,
     }),
   ];

@@ -39,17 +39,17 @@ export const ResolveAnswer = Type.Object({
   candidates: Type.Array(companySchema("CompanySummary")),
 });
 
-const SearchAnswer = Type.Object({
+export const LiveSource = Type.Object({
+  source: Type.String(),
+  result: Type.Enum(["ok", "timeout", "failed"]),
+  hits: Type.Integer(),
+  ms: Type.Integer(),
+});
+
+export const SearchAnswer = Type.Object({
   results: Type.Array(companySchema("CompanySummary")),
   next_cursor: Nullable(Type.String()),
-  live_sources: Type.Array(
-    Type.Object({
-      source: Type.String(),
-      result: Type.Enum(["ok", "timeout", "failed"]),
-      hits: Type.Integer(),
-      ms: Type.Integer(),
-    }),
-  ),
+  live_sources: Type.Array(LiveSource),
 });
 
 export interface ResolveQuery {
@@ -182,6 +182,7 @@ export function searchRoutes(deps: SearchRouteDeps): readonly Route[] {
         "Identifiers are tried first, exact, with score 1. `match` is set when the best score is at least 0.85 and 0.08 ahead " +
         "of the next; else `reason` has the cause.",
       body: ResolveBody,
+      body_example: { name: "Puma SE", city: "Herzogenaurach", country: "DE" },
       replies: { 200: { description: "The match and the candidates, best first", schema: ResolveAnswer } },
       handle: async ({ body, caller }) => {
         const { name, identifiers } = body;

@@ -3,8 +3,10 @@ import { type Static, Type } from "typebox";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import { invalid, json } from "../../../gateway/http-errors.ts";
+import { SIGNATURE_FIELDS } from "../../../gateway/openapi/gateway-reference.ts";
 import { type Route, route } from "../../../gateway/route.ts";
-import { Nullable } from "../../../schemas/common.ts";
+import { Nullable, Timestamp } from "../../../schemas/common.ts";
+import { CompanyChangedEvent } from "../../../schemas/companies.ts";
 import { newWebhookSecret } from "../../callbacks/webhook-signature.ts";
 import { newCompanyId, parseCompanyReference } from "../references.ts";
 import type { CompanyService } from "../service.ts";
@@ -27,12 +29,12 @@ interface WatchRouteDeps {
 const MAX_COMPANIES = 1_000;
 const MAX_WATCHES = 1_000;
 
-const WatchView = Type.Object({
+export const WatchView = Type.Object({
   id: Type.String({ pattern: "^wch_[0-9a-hjkmnp-tv-z]{16}$" }),
   url: Type.String(),
   companies: Type.Array(Type.String()),
-  created_at: Type.String(),
-  last_delivery_at: Nullable(Type.String()),
+  created_at: Timestamp,
+  last_delivery_at: Nullable(Timestamp),
   /** `delivered`, `http_<code>` or the class of an error; null before the first delivery. */
   last_status: Nullable(Type.String()),
   /** Of deliveries' signatures; only in the answer that creates the watch. */
@@ -44,6 +46,14 @@ const WatchBody = Type.Object({
   companies: Type.Array(Type.String({ maxLength: 300 }), { minItems: 1, maxItems: MAX_COMPANIES }),
   url: Type.String({ maxLength: 2_048, description: "An https address" }),
 });
+
+const COMPANY_CHANGED = {
+  to: "url",
+  summary: "A watched company has changed",
+  description: "Tried eight times within 24 hours, until the receiver answers 2xx.",
+  schema: CompanyChangedEvent,
+  headers: SIGNATURE_FIELDS,
+} as const;
 
 const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 
@@ -90,6 +100,8 @@ export function watchRoutes({ documents, clock, service }: WatchRouteDeps): read
         "within 24 hours until the receiver answers 2xx. Companies that are not in the register are looked up first.",
       category: "fetch",
       body: WatchBody,
+      body_example: { companies: ["lei:529900GRZ2BQY5ZM9N49"], url: "https://client.example/hook" },
+      callbacks: { companyChanged: COMPANY_CHANGED },
       replies: { 201: { description: "The watch, with its secret", schema: WatchView }, 404: NOT_FOUND },
       handle: async ({ body, caller }) => {
         const url = URL.parse(body.url);

@@ -8,6 +8,7 @@ import { Domain } from "../../../schemas/domain.ts";
 import { DomainMemory, HostProfile } from "../../../schemas/fetch.ts";
 import type { Caller } from "../../../gateway/authenticate.ts";
 import { invalid, json, OPERATOR_ONLY } from "../../../gateway/http-errors.ts";
+import { OperatorOnly } from "../../../gateway/openapi/gateway-reference.ts";
 import { type Answer, type Call, type Route, route } from "../../../gateway/route.ts";
 
 export interface DomainRoutesDeps {
@@ -23,9 +24,6 @@ const WAIT_MS = 10_000;
 
 const Params = Type.Object({
   domain: Type.String({ minLength: 1, maxLength: 253, description: "A domain or one of its hosts" }),
-});
-const OperatorOnly = Type.Object({
-  detail: Type.Object({ error: Type.Literal("operator_only"), message: Type.String() }),
 });
 
 /** The operator's account admin; an external customer's admin is not an operator. */

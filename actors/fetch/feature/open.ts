@@ -5,7 +5,7 @@
 import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import type { RoleActor } from "../../../cluster/role-actor.ts";
-import { FetchBody, FetchResponse, type Tier, TIERS } from "../../../schemas/fetch.ts";
+import { type Tier, TIERS } from "../../../schemas/fetch.ts";
 import { domainActor } from "../../domain/actor.ts";
 import { LEASE_MS } from "../../domain/politeness.ts";
 import { robotsActor } from "../../domain/robots.actor.ts";
@@ -33,6 +33,7 @@ import { domainRoutes } from "./domain-routes.ts";
 import { fetchItems } from "./item-kind.ts";
 import { fetchBatch, fetchRoutes } from "./routes.ts";
 import type { FetchSettings } from "./settings.ts";
+import { fetchReference } from "./reference.ts";
 
 /** The profile site is asked more slowly than other domains. */
 const PROFILES_LIMITS = { min_delay_ms: 1_000, max_concurrency: 2 };
@@ -112,7 +113,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
     item_kinds: [
       fetchItems({ fetchWith: service.fetchWith, bodyGrants, clock, joined }, fetchBatch(rendering)),
     ],
-    named_schemas: { FetchBody, FetchResponse },
+    reference: fetchReference,
     close: routes.close,
   };
 }

@@ -208,6 +208,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       request_headers: {
         "X-Service-Debug": "1: a key that may gets debug_url, a page with the request's story",
       },
+      body_example: { url: "https://example.org/" },
       category: "fetch",
       replies: {
         200: { description: "The page, or in `error` the reason why there is none", schema: FetchResponse },
@@ -309,6 +310,7 @@ export const fetchBatch = (
 ): BatchKind => ({
   name: "fetch",
   item: FetchBody,
+  item_example: { url: "https://example.org/" },
   category: "fetch",
   csv: {
     columns: [

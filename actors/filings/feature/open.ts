@@ -11,6 +11,7 @@ import { filingsItems } from "./item-kind.ts";
 import { filingsBatch, filingsRoutes } from "./routes.ts";
 import type { FilingsSettings } from "./settings.ts";
 import { openFilingsUpstream } from "./upstream.ts";
+import { filingsReference } from "./reference.ts";
 
 export function openFilings(context: FeatureContext, settings: FilingsSettings): OpenFeature {
   const { config, clock, documents, blobs, metrics, log, ask, extract, bodyGrants, memory } = context;
@@ -32,6 +33,7 @@ export function openFilings(context: FeatureContext, settings: FilingsSettings):
   const rendering = { decode: decodeText, blobs };
 
   return {
+    reference: filingsReference,
     actors: [...upstream.actors, filingTextActor({ clock, documents, blobs, memory, metrics, log, extract })],
     routes: filingsRoutes({
       ...rendering,

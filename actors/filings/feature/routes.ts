@@ -247,6 +247,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
         "folder can be fetched. " +
         ERRORS,
       body: DocumentBody,
+      body_example: { cik: 320193, accession: "0000320193-24-000123", document: "aapl-20240928.htm" },
       replies: {
         200: { description: "The document, or in `error` why there is none", schema: FetchResponse },
       },
@@ -306,6 +307,7 @@ export const filingsBatch = (
 ): BatchKind => ({
   name: "filings",
   item: FilingsItem,
+  item_example: { op: "latest", ticker: "AAPL" },
   category: "fetch",
   check(item) {
     const problem = check(item as FilingsItem);

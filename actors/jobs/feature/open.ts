@@ -1,10 +1,10 @@
 /** Assembles batch jobs: their actors, and a route for every item kind of the features that are open. */
 import { batchRoute, csvBatchRoute } from "../../../gateway/batch.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
-import { JobCreated, JobItem, JobPage, JobStatus } from "../../../schemas/jobs.ts";
 import { jobActor } from "../actor.ts";
 import { schedulerActor } from "../scheduler.actor.ts";
 import { jobRoutes } from "./routes.ts";
+import { jobsReference } from "./reference.ts";
 
 export function openJobs(context: FeatureContext): OpenFeature {
   const { documents, clock, random, metrics, log, egress, ask, opened, findPayer } = context;
@@ -33,6 +33,6 @@ export function openJobs(context: FeatureContext): OpenFeature {
         csv_results: kinds.flatMap(({ gateway, csv }) => (csv ? { kind: gateway, names: csv.results } : [])),
       }),
     ],
-    named_schemas: { JobCreated, JobItem, JobPage, JobStatus },
+    reference: jobsReference,
   };
 }

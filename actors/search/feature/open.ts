@@ -6,7 +6,6 @@ import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { Egress } from "../../../cluster/ports/egress.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { toMicros } from "../../../schemas/accounts.ts";
-import { SearchBody, SearchResponse } from "../../../schemas/search.ts";
 import type { StoredPage } from "../../fetch/run.ts";
 import { refusesIndexing } from "../../lib/content/noindex.ts";
 import { searchActor } from "../actor.ts";
@@ -20,6 +19,7 @@ import { searchService } from "../service.ts";
 import { searchItems } from "./item-kind.ts";
 import { searchRoutes } from "./routes.ts";
 import type { SearchSettings } from "./settings.ts";
+import { searchReference } from "./reference.ts";
 
 export function openSearch(context: FeatureContext, settings: SearchSettings): OpenFeature {
   const { config, clock, documents, metrics, log, ask } = context;
@@ -67,7 +67,7 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
     ],
     routes: searchRoutes({ search, debugRecords: context.debugRecords, clock, metrics, log }),
     item_kinds: [searchItems(search)],
-    named_schemas: { SearchBody, SearchResponse },
+    reference: searchReference,
     checks: {
       search: {
         ping: async () => {

@@ -47,6 +47,7 @@ export const searchRoutes = (services: SearchRoutesDeps): readonly Route[] => [
     request_headers: {
       "X-Service-Debug": "1: a key that may gets debug_url, a page with the request's story",
     },
+    body_example: { query: "when was the lighthouse lit" },
     category: "search",
     replies: {
       200: {
@@ -126,6 +127,7 @@ export const billOf = ({ cached, provider, cost_usd, error, fallback_reason }: S
 export const searchBatch: BatchKind = {
   name: "search",
   item: SearchBody,
+  item_example: { query: "when was the lighthouse lit" },
   category: "search",
   csv: {
     columns: ["query", "rank", "url", "title", "published_at", "snippet"],
