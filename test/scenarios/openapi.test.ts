@@ -54,6 +54,8 @@ const MISSING = new Set([
   "getCompanyBatchCsv",
   "getInvoice",
 ]);
+/** 6 s each on a quiet machine. */
+const TIMEOUT_MS = 180_000;
 const PUMA = "529900GRZ2BQY5ZM9N49";
 
 describe("the OpenAPI document", () => {
@@ -139,30 +141,39 @@ describe("the OpenAPI document", () => {
     );
   });
 
-  test.skipIf(!hasNpmTools)(`redocly and spectral find nothing ${NPM_HINT}`, async () => {
-    writeFileSync(join(folder, "redocly.yaml"), JSON.stringify(REDOCLY));
-    writeFileSync(join(folder, "spectral.yaml"), JSON.stringify({ extends: ["spectral:oas"] }));
-    const bin = join(NPM_TOOLS, "node_modules/.bin");
-    const lint = async (program: string, ...words: string[]): Promise<any> => {
-      const options = { cwd: folder, maxBuffer: 32 << 20, env: { ...process.env, REDOCLY_TELEMETRY: "off" } };
-      const outcome = await run(join(bin, program), ["lint", "openapi.json", ...words], options).catch(
-        (problem: { stdout: string }) => problem,
-      );
-      return JSON.parse(outcome.stdout);
-    };
-    const redocly = await lint("redocly", "--format=json", "--config=redocly.yaml");
-    const spectral = await lint("spectral", "--format=json", "--ruleset=spectral.yaml", "--quiet");
-    const places = redocly.problems.map(({ ruleId, message, location }: any) => [
-      ruleId,
-      message,
-      location[0].pointer,
-    ]);
-    expect(places).toEqual([]);
-    expect(spectral.map(({ code, message, path }: any) => [code, message, path.join("/")])).toEqual([]);
-  });
+  test.skipIf(!hasNpmTools)(
+    `redocly and spectral find nothing ${NPM_HINT}`,
+    { timeout: TIMEOUT_MS },
+    async () => {
+      writeFileSync(join(folder, "redocly.yaml"), JSON.stringify(REDOCLY));
+      writeFileSync(join(folder, "spectral.yaml"), JSON.stringify({ extends: ["spectral:oas"] }));
+      const bin = join(NPM_TOOLS, "node_modules/.bin");
+      const lint = async (program: string, ...words: string[]): Promise<any> => {
+        const options = {
+          cwd: folder,
+          maxBuffer: 32 << 20,
+          env: { ...process.env, REDOCLY_TELEMETRY: "off" },
+        };
+        const outcome = await run(join(bin, program), ["lint", "openapi.json", ...words], options).catch(
+          (problem: { stdout: string }) => problem,
+        );
+        return JSON.parse(outcome.stdout);
+      };
+      const redocly = await lint("redocly", "--format=json", "--config=redocly.yaml");
+      const spectral = await lint("spectral", "--format=json", "--ruleset=spectral.yaml", "--quiet");
+      const places = redocly.problems.map(({ ruleId, message, location }: any) => [
+        ruleId,
+        message,
+        location[0].pointer,
+      ]);
+      expect(places).toEqual([]);
+      expect(spectral.map(({ code, message, path }: any) => [code, message, path.join("/")])).toEqual([]);
+    },
+  );
 
   test.skipIf(!hasNpmTools)(
     `a client of openapi-typescript compiles and calls each operation ${NPM_HINT}`,
+    { timeout: TIMEOUT_MS },
     async () => {
       const client = join(folder, "typescript");
       await run("mkdir", [client]);
@@ -199,6 +210,7 @@ describe("the OpenAPI document", () => {
 
   test.skipIf(!hasPython)(
     `a client of openapi-python-client compiles and calls each operation ${PYTHON_HINT}`,
+    { timeout: TIMEOUT_MS },
     async () => {
       const client = join(folder, "python");
       await run("mkdir", [client]);
