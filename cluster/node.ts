@@ -16,6 +16,8 @@ import { allValidatorsOf } from "./wire.ts";
 /** Answers to repeatable asks that are remembered, and their characters of JSON. */
 const MAX_REMEMBERED_ANSWERS = 10_000;
 const MAX_REMEMBERED_CHARS = 32 * 2 ** 20;
+/** Longer than any caller repeats an ask, so that an answer that was lost is found, and an old answer is not taken for a new one. */
+const REMEMBER_MS = 10 * 60_000;
 
 export interface Node {
   readonly openShard: (context: ShardContext) => Shard;
@@ -45,6 +47,11 @@ export function node(actors: readonly Actor[], deps: NodeDeps, outbound: Outboun
       max: MAX_REMEMBERED_ANSWERS,
       maxSize: MAX_REMEMBERED_CHARS,
       sizeCalculation: ({ chars }) => chars,
+      ttl: REMEMBER_MS,
+      // Asked at each look: a clock that a test moves has no idle time.
+      ttlResolution: 0,
+      // The cache takes a start at 0 for none.
+      perf: { now: () => 1 + deps.clock.mono() },
     }),
     runnable: [],
     isRunning: false,

@@ -127,7 +127,10 @@ export interface AttemptResult {
 export interface AttemptContext {
   /** `<job_id>:<index>`, the request id of the answer. */
   readonly request_id: string;
-  /** The same for the same attempt, also after a crash: a fetch in flight under this id is joined, not repeated. */
+  /**
+   * The same for the first try of an attempt, also after a crash: a fetch in flight under this id is joined, not repeated. Each try
+   * after a `busy` one has another id.
+   */
   readonly attempt_id: string;
   readonly project: string;
   /** The prefix of the key that pays. */

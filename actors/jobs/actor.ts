@@ -258,12 +258,14 @@ function admit(services: JobServices, turn: JobTurn, frontier: Frontier): void {
     const item = frontier.take();
     if (!item) break;
     state.is_dirty = true;
+    if (state.activation === "") state.activation = now_ms.toString(36);
     if (state.record!.phase === "queued")
       state.record = { ...state.record!, phase: "running", updated_ms: now_ms };
     const attempt = {
       job_id: turn.key,
       spec: state.record!.spec,
       item,
+      activation: state.activation,
       is_first_run: state.is_first_run,
       signal: state.cancellation.signal,
       refusal,

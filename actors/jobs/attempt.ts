@@ -42,6 +42,8 @@ export interface ItemAttempt {
   readonly job_id: string;
   readonly spec: JobSpec;
   readonly item: Admitted;
+  /** Names this activation of the job among its activations. */
+  readonly activation: string;
   /** Whether no result can exist yet, so that none is looked for. */
   readonly is_first_run: boolean;
   /** Aborts when the job is cancelled. */
@@ -88,15 +90,28 @@ export async function runAttempt(
   }
 }
 
-const contextOf = ({ job_id, spec, item, signal }: ItemAttempt): AttemptContext => ({
+const contextOf = ({ job_id, spec, item, signal, activation }: ItemAttempt): AttemptContext => ({
   request_id: `${job_id}:${item.index}`,
-  attempt_id: `${job_id}:${item.index}.${item.attempts}${item.has_cooled ? "c" : ""}`,
+  attempt_id: attemptId(job_id, item, activation),
   project: spec.project,
   key: spec.key_prefix,
   attempts: item.attempts,
   may_pay: mayPay(item),
   signal,
 });
+
+/**
+ * The first try of an attempt has the same id after a crash, so that a fetch in flight is joined. A try after a deferral has an id
+ * of its own: the actor that answered "busy" remembers this answer, and would repeat it.
+ */
+const attemptId = (
+  job_id: string,
+  { index, attempts, has_cooled, deferrals }: Admitted,
+  activation: string,
+): string => {
+  const attempt = `${job_id}:${index}.${attempts}${has_cooled ? "c" : ""}`;
+  return deferrals === 0 ? attempt : `${attempt}~${activation}.${deferrals}`;
+};
 
 /** The item's row in the ledger: written with its result, so that neither is without the other. */
 const rowOf = (
@@ -257,7 +272,10 @@ export function applyOutcome(state: JobState, outcome: AttemptOutcome, now_ms: n
       carryCost(state, index, outcome.cost_micros ?? 0);
       const at_ms = now_ms + outcome.delay_ms;
       frontier.requeue(index, at_ms, advance(progressOf(frontier.codeAt(index)), outcome.reason));
-      if (outcome.reason === "busy") frontier.pauseLane(index, at_ms);
+      if (outcome.reason === "busy") {
+        frontier.defer(index);
+        frontier.pauseLane(index, at_ms);
+      }
       return `retry_${outcome.reason}`;
     }
   }

@@ -32,6 +32,8 @@ const NONE = -1;
 /** An item to be attempted now. */
 export interface Admitted extends Progress {
   readonly index: number;
+  /** How often this activation has put it back without counting the attempt: a busy site or limiter. */
+  readonly deferrals: number;
 }
 
 export interface Frontier {
@@ -41,6 +43,8 @@ export interface Frontier {
   readonly take: () => Admitted | null;
   /** Ends an item in flight. False: the item was not in flight. */
   readonly finish: (index: number, status: "done" | "failed") => boolean;
+  /** Counts a deferral of an item in flight, which is put back as well. */
+  readonly defer: (index: number) => void;
   /** Puts an item in flight back into its lane at this time. Without `progress` the attempt does not count. */
   readonly requeue: (index: number, at_ms: number, progress?: Progress) => void;
   /** The lane of this item starts nothing before this time. */
@@ -77,6 +81,8 @@ export function frontier(states: States): Frontier {
   const next = new Int32Array(total).fill(NONE);
   const lane_of = new Int32Array(total).fill(NONE);
   const was_taken = new Uint8Array(total);
+  /** Of the few unfinished items that were deferred. */
+  const deferrals = new Map<number, number>();
   const lanes = new Map<string, number>();
   // By the number of the lane.
   const head: number[] = [];
@@ -163,17 +169,19 @@ export function frontier(states: States): Frontier {
         in_flight[lane]!++;
         running++;
         markReady(lane);
-        return { index, ...progress };
+        return { index, ...progress, deferrals: deferrals.get(index) ?? 0 };
       }
       return null;
     },
     finish(index, status) {
       if (!isQueued(states[index]!)) return false;
       states[index] = status === "done" ? DONE : FAILED;
+      deferrals.delete(index);
       unfinished--;
       returnCredit(index);
       return true;
     },
+    defer: (index) => void deferrals.set(index, (deferrals.get(index) ?? 0) + 1),
     requeue(index, at_ms, progress) {
       if (!isQueued(states[index]!)) return;
       states[index] = pendingCode(progress ?? progressOf(states[index]!));

@@ -88,6 +88,8 @@ export interface JobState {
   load: LoadSlot | null;
   /** Whether the scheduler lets this job hold its items in memory; a large job may have to wait. */
   may_load: boolean;
+  /** Names this activation in the ids of tries (attempt.ts); "" before its first attempt. */
+  activation: string;
   /** Whether no item was attempted before this activation, so that no result can exist yet. */
   is_first_run: boolean;
   /** The attempts of a cancelled job have ended, and their results are counted. */
@@ -144,6 +146,7 @@ export function newState(record: JobRecord | null): JobState {
     frontier: null,
     load: null,
     may_load: false,
+    activation: "",
     is_first_run: false,
     is_sealed: false,
     is_dirty: false,

@@ -158,6 +158,15 @@ describe("an ask", () => {
     expect(await add(0)).toEqual({ count: 11 });
   });
 
+  test("sent again under the same id ten minutes after its answer is another ask", async () => {
+    const { ask, clock } = startNode();
+    await ask(Counter, "a", "add", { by: 1 }, { idempotency_id: "x" });
+    await clock.advance(9 * 60_000);
+    expect(await ask(Counter, "a", "add", { by: 1 }, { idempotency_id: "x" })).toEqual({ count: 1 });
+    await clock.advance(60_001);
+    expect(await ask(Counter, "a", "add", { by: 1 }, { idempotency_id: "x" })).toEqual({ count: 2 });
+  });
+
   test("for a message that the actor sends itself is refused", async () => {
     const { ask } = startNode();
     const forged = ask(Counter, "a", "timerFired" as never, null as never);

@@ -13,6 +13,7 @@ import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
+import type { Actor } from "../../cluster/actor.ts";
 import { type Cluster, embedded } from "../../cluster/embedded.ts";
 import { Account, monthOf } from "../../schemas/accounts.ts";
 import {
@@ -61,11 +62,20 @@ interface JobsOptions {
   readonly run?: Script;
   readonly web?: FakeWeb;
   readonly capacity?: number;
+  /** Beside those of jobs. */
+  readonly actors?: readonly Actor[];
   readonly chances?: Partial<typeof CALM>;
   readonly seed?: number;
 }
 
-export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed = 1 }: JobsOptions = {}) {
+export function oneCluster({
+  run = () => ({}),
+  web = {},
+  capacity,
+  chances,
+  seed = 1,
+  actors = [],
+}: JobsOptions = {}) {
   const clock = virtualClock(BEGAN_MS);
   const stored = memoryDocuments();
   const egress = fakeEgress(web, clock);
@@ -134,6 +144,7 @@ export function oneCluster({ run = () => ({}), web = {}, capacity, chances, seed
           findPayer: async () => payer.now,
           kinds,
         }),
+        ...actors,
       ],
       { clock, random, documents: nodeDocuments, metrics, log },
     );

@@ -1,6 +1,10 @@
 /** A job from its creation until it is purged, on a virtual clock. */
+import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
 import { CREATION_TIMEOUT_MS } from "../../actors/jobs/state.ts";
+import { actor } from "../../cluster/actor.ts";
+import { Nullable } from "../../schemas/common.ts";
+import { ask, contract } from "../../schemas/contract.ts";
 import { Job, JOB_RETENTION_MS } from "../../schemas/jobs.ts";
 import { type ScriptedOutcome, BEGAN_MS, oneCluster, pages } from "../harness/jobs-harness.ts";
 
@@ -122,6 +126,60 @@ describe("an item that fails for a passing reason", () => {
     open = true;
     expect((await jobs.finished("j")).counts.done).toBe(40);
     expect(jobs.attempts.every(({ context }) => context.attempts === 0)).toBe(true);
+  });
+});
+
+describe("an item that a busy source put back", () => {
+  const Source = contract("source", {
+    get: ask(Type.Null(), Type.Object({ error: Nullable(Type.String()) })),
+  });
+  /** Busy until it is opened, as a site or a filing system in a pause. */
+  const source = () => {
+    const seen = { is_open: false, asks: 0 };
+    const one = actor(Source)<null>({
+      activate: () => null,
+      passivate_after_ms: 60_000,
+      on: {
+        get() {
+          seen.asks++;
+          return { error: seen.is_open ? null : "busy" };
+        },
+      },
+    });
+    return { seen, one };
+  };
+
+  test.each(["domain_busy", "politeness_timeout", "rate_limited"])("asks it anew after %s", async (error) => {
+    const { seen, one } = source();
+    const retry = { reason: "busy", retry_after_s: 60 } as const;
+    const jobs = oneCluster({
+      actors: [one],
+      async run(_, { attempt_id }) {
+        const answer = await jobs.ask(Source, "s", "get", null, { idempotency_id: attempt_id });
+        return answer.error === null ? {} : { error, retry };
+      },
+    });
+    await jobs.create("j", pages(1));
+    await jobs.clock.advance(2 * SECOND_MS);
+    expect(seen.asks).toBe(1);
+    seen.is_open = true;
+    await jobs.clock.advance(80 * SECOND_MS);
+    expect([(await jobs.counts("j")).done, seen.asks]).toEqual([1, 2]);
+  });
+
+  test("has another id for each try, also after the node is killed, and the first id for its first try", async () => {
+    const retry = { reason: "busy", retry_after_s: 60 } as const;
+    const jobs = oneCluster({ run: () => ({ error: "rate_limited", retry }) });
+    await jobs.create("j", pages(1));
+    for (let minute = 0; minute < 3; minute++) await jobs.clock.advance(80 * SECOND_MS);
+    jobs.kill();
+    jobs.start();
+    for (let minute = 0; minute < 3; minute++) await jobs.clock.advance(80 * SECOND_MS);
+    const ids = jobs.attempts.map(({ context }) => context.attempt_id);
+    expect(ids.filter((id) => id === "j:0.0").length).toBe(2);
+    const later = ids.filter((id) => id !== "j:0.0");
+    expect(later.length).toBeGreaterThanOrEqual(4);
+    expect(new Set(later).size).toBe(later.length);
   });
 });
 
