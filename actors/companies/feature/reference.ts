@@ -86,7 +86,14 @@ export const companiesReference: ApiReference = {
       companies: ["Companies that had claims about the person", 2],
       claims: ["Claims that were removed", 7],
     },
-    GetCompanyOwnershipResponseItemsItem: { party: "Who owns or controls the company" },
+    GetCompanyOwnershipResponseItemsItem: {
+      relation: "What the entry says",
+      party: "Who owns or controls the company",
+      interests: "What the interests are",
+      category: [null, "ULTIMATE_ACCOUNTING_CONSOLIDATION_PARENT"],
+      reason: [null, "NO_KNOWN_PERSON"],
+      reference: ["What the reason refers to", "https://register.example/notice"],
+    },
     CompanySearchAnswer: { results: "Best first", live_sources: "With live: what the sources answered" },
     CompanyLiveSource: {
       source: ["The name of the source", "gleif"],
