@@ -8,6 +8,7 @@ import { clusterCommand } from "./commands/cluster.ts";
 import { companiesCommand } from "./commands/companies.ts";
 import { companyCommand } from "./commands/company.ts";
 import { configCommand } from "./commands/config.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { CommandError, type Context, EXIT } from "./commands/context.ts";
 import { alertCommand } from "./commands/alert.ts";
 import { customerCommand } from "./commands/customer.ts";
@@ -44,6 +45,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
   for (const command of [
     startCommand(context, world.starting),
     configCommand(context),
+    doctorCommand(context),
     keyCommand(context),
     projectCommand(context),
     customerCommand(context),

@@ -142,6 +142,8 @@ export interface OpenFeature {
   readonly reference?: ApiReference;
   /** What /ready asks, by name. */
   readonly checks?: Readonly<Record<string, Check>>;
+  /** What an operator should change although everything works, for /ready. */
+  readonly warnings?: () => readonly string[];
   /** Hosts that only this feature may ask. Fetches of their pages are delegated to it. */
   readonly reserved_hosts?: {
     readonly pages: ReservedHosts;

@@ -112,6 +112,7 @@ function statusOf(deps: HttpDeps): readonly Route[] {
     clock,
     clock_skew_ms,
     memory,
+    warnings: () => opened.flatMap((feature) => feature.warnings?.() ?? []),
     ...(metrics && { metrics }),
   });
 }

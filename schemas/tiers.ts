@@ -20,6 +20,10 @@ export const TierRequest = Type.Object({
     Type.Object({ etag: Nullable(Type.String()), last_modified: Nullable(Type.String()) }),
   ),
   range: Type.Optional(Type.String()),
+  /** The text that a rendered page is waited for. */
+  min_text_chars: Type.Optional(Type.Integer()),
+  /** What is left of the caller's time, since clocks of nodes differ. */
+  left_ms: Type.Optional(Type.Integer()),
 });
 export type TierRequest = Static<typeof TierRequest>;
 

@@ -74,7 +74,7 @@ const HOLDERS: Record<string, RegExp> = {
   "@aws-sdk/client-s3": /\/adapters\/.*\.s3\.ts$/,
   "node:sqlite": /\/adapters\/.*\.sqlite\.ts$/,
   undici: /\/adapters\/.*\.undici\.ts$/,
-  playwright: /\/tiers\/adapters\/browser-pool\.ts$/,
+  playwright: /\/tiers\/adapters\/(?:browser-pool|page-readiness)\.ts$/,
   pino: /\/adapters\/.*\.pino\.ts$/,
   "prom-client": /\/adapters\/.*\.prometheus\.ts$/,
   "uWebSockets.js": /^gateway\/adapters\/http\.uws\.ts$/,

@@ -44,6 +44,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 export const TTL_MS = 24 * HOUR_MS;
 /** The least time to live: an origin's max-age shortens it no further. */
 const MIN_TTL_MS = 5 * MINUTE_MS;
+/** A page whose text is shorter than the caller asks for may be whole a moment later: it answers no longer than this. */
+const THIN_TTL_MS = 5 * MINUTE_MS;
 /** How long a page is stored after it stopped being fresh, for conditional requests. */
 export const STALE_TTL_MS = 7 * 24 * HOUR_MS;
 
@@ -77,7 +79,8 @@ export function asCachedPage(value: unknown): CachedPage | null {
 
 export function freshness(stored: CachedPage | null, request: FetchRequest, now_ms: number): Freshness {
   if (stored === null || request.cache_ttl_s === 0 || !couldAnswer(stored, request)) return { kind: "miss" };
-  const most_ms = request.cache_ttl_s === null ? stored.ttl_ms : request.cache_ttl_s * 1_000;
+  const wanted_ms = request.cache_ttl_s === null ? stored.ttl_ms : request.cache_ttl_s * 1_000;
+  const most_ms = Math.min(wanted_ms, isThinRecord(stored.record, request) ? THIN_TTL_MS : Infinity);
   if (now_ms - stored.validated_ms <= most_ms) {
     return { kind: "hit", answer: fromCache(stored.record, request) };
   }
@@ -98,10 +101,12 @@ function couldAnswer({ record, tried }: CachedPage, request: FetchRequest): bool
     return allows_copies && (record.alternate_source !== "common_crawl" || request.lane === "batch");
   if (allows_copies && record.paywall === "hard" && !tried.includes("source")) return false;
   if (!routes.includes(record.tier)) return false;
-  const page = { kind: "page", text_chars: record.text_chars, html: record.content_kind === "html" } as const;
-  if (!isThin(page, request)) return true;
+  if (!isThinRecord(record, request)) return true;
   return record.tier !== "direct" || !routes.includes("browser") || tried.includes("browser");
 }
+
+const isThinRecord = ({ text_chars, content_kind }: PageRecord, request: FetchRequest): boolean =>
+  isThin({ kind: "page", text_chars, html: content_kind === "html" }, request);
 
 /** A stored page as an answer, without attempts and without cost. */
 export function fromCache(record: PageRecord, request: FetchRequest): FetchAnswer {
@@ -163,7 +168,6 @@ export function mayReplace(
   if (candidate.paywall === "hard" || existing.record.paywall === "hard")
     return existing.record.paywall === "hard";
   if (isCopy(candidate) && !isCopy(existing.record)) return false;
-  const thin = (record: PageRecord) =>
-    record.content_kind === "html" && record.text_chars < request.min_text_chars;
+  const thin = (record: PageRecord) => isThinRecord(record, request);
   return !thin(candidate) || thin(existing.record);
 }

@@ -188,6 +188,7 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
   const validators = tier === "direct" && stale !== null ? stale.record : null;
   const result = await route({
     ...request,
+    deadline_ms: run.deadline_ms,
     validators,
     signal,
     ...(run.room && { room: run.room }),

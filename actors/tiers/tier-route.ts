@@ -21,6 +21,7 @@ export function tierRoute(
     const began_ms = clock.mono();
     const { url, max_bytes, max_pdf_bytes, accept_language, user_agent, country, validators, range, signal } =
       request;
+    const { min_text_chars, deadline_ms } = request;
     const message = {
       url,
       max_bytes,
@@ -30,6 +31,8 @@ export function tierRoute(
       validators: validators && { etag: validators.etag, last_modified: validators.last_modified },
       ...(max_pdf_bytes !== undefined && { max_pdf_bytes }),
       ...(range !== undefined && { range }),
+      ...(min_text_chars !== undefined && { min_text_chars }),
+      ...(deadline_ms !== undefined && { left_ms: Math.round(deadline_ms - clock.now()) }),
     };
     const work: Work = { wasSent: false, broken: null };
     const result = await call(TIER_CONTRACTS[tier], "fetch", message, {

@@ -166,6 +166,10 @@ export const GATEWAY_REFERENCE: ApiReference = {
         12,
       ],
       memory: "The memory for bodies on this node",
+      warnings: [
+        "What the operator should change although everything works",
+        ["The browser runs without its sandbox: TRAWL_CHROMIUM_SANDBOX is off"],
+      ],
       version: ["The version of the program", "0.1.0"],
     },
     NodeMemory: {

@@ -25,6 +25,8 @@ export interface StatusRoutesDeps {
   readonly clock: Clock;
   /** Default: there is no cluster whose clock this node's could differ from. */
   readonly clock_skew_ms?: () => number | null;
+  /** What an operator should change although everything works. Default: nothing. */
+  readonly warnings?: () => readonly string[];
   /** The memory for bodies. Default: it is not shown. */
   readonly memory?: Pick<ByteBudget, "figures">;
   /** What /metrics answers; left out, there is no such page. */
@@ -51,6 +53,7 @@ export const Ready = Type.Object({
   clock_skew_ms: Type.Optional(Type.Integer()),
   /** The memory for bodies on this node. */
   memory: Type.Optional(NodeMemory),
+  warnings: Type.Optional(Type.Array(Type.String())),
   version: Type.String(),
 });
 type Ready = Static<typeof Ready>;
@@ -62,6 +65,7 @@ export function statusRoutes({
   version,
   clock,
   clock_skew_ms = () => null,
+  warnings = () => [],
   memory,
   metrics,
 }: StatusRoutesDeps): readonly Route[] {
@@ -94,11 +98,13 @@ export function statusRoutes({
     const missing = Object.entries(checks).some(([name, { gates }]) => gates && results[name] !== "ok");
     const status = missing || draining() ? "not_ready" : "ready";
     const skew_ms = clock_skew_ms();
+    const warned = warnings();
     return {
       status,
       checks: results,
       ...(skew_ms !== null && { clock_skew_ms: skew_ms }),
       ...(memory && { memory: memory.figures() }),
+      ...(warned.length > 0 && { warnings: [...warned] }),
       version,
     };
   }

@@ -30,6 +30,8 @@ const RECORD: PageRecord = {
   bytes: 9_000,
   sha256: "0".repeat(64),
 };
+const MINUTE_H = 1 / 60;
+const THIN = { text_chars: 9, tier: "browser" } as const;
 const page = (
   age_h: number,
   record: Partial<PageRecord> = {},
@@ -76,13 +78,22 @@ describe("whether a stored page answers (cache_ttl_s, tiers)", () => {
     ],
     [
       "a thin page is used when the browser was tried",
-      page(1, { text_chars: 9 }, { tried: ["direct", "browser"] }),
+      page(MINUTE_H, { text_chars: 9 }, { tried: ["direct", "browser"] }),
       {},
       "hit",
     ],
+    ["a thin page is used for five minutes", page(5 * MINUTE_H, THIN), {}, "hit"],
+    ["a thin page of six minutes is fetched again", page(6 * MINUTE_H, THIN), {}, "miss"],
+    ["cache_ttl_s makes a thin page no older", page(6 * MINUTE_H, THIN), { cache_ttl_s: 86_400 }, "miss"],
+    [
+      "a thin page of six minutes is asked about where the origin can be",
+      page(6 * MINUTE_H, { text_chars: 9, etag: '"a"' }),
+      { render: "never" },
+      "stale",
+    ],
     [
       "a thin page answers a request without the browser",
-      page(1, { text_chars: 9 }),
+      page(MINUTE_H, { text_chars: 9 }),
       { render: "never" },
       "hit",
     ],

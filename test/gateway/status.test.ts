@@ -44,6 +44,12 @@ describe("/ready", () => {
     expect(reply.bytes.toString()).not.toContain("pass");
   });
 
+  test("tells the operator what to change, and is ready all the same", async () => {
+    const { call } = await gatewayHarness({ warnings: () => ["The browser runs without its sandbox: no"] });
+    const reply = await call("GET", "/ready", { key: null });
+    expect([reply.status, reply.json.warnings]).toEqual([200, ["The browser runs without its sandbox: no"]]);
+  });
+
   test("asks once a second at most, and does not wait for ever", async () => {
     let pings = 0;
     const silent = { ping: () => (pings++, new Promise<void>(() => {})), gates: true };

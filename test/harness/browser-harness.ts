@@ -9,6 +9,7 @@ import { destination } from "../../actors/lib/web/destination.ts";
 import type {
   Admission,
   OriginAnswer,
+  Transport,
   TransportResult,
   TransportRequest,
 } from "../../actors/lib/web/transport.ts";
@@ -60,6 +61,16 @@ export function describeBrowser(
   });
 }
 
+/** What does not depend on the browser, such as limits that this service counts: once, on npm's where it is, which needs half the CPU time. */
+export function describeOneBrowser(
+  name: string,
+  suite: (openSetup: OpenBrowserSetup, title: string) => void,
+): void {
+  describeWhereThereIsOne.each(subjects.slice(-1))(`${name}, %s`, (title, chromium) => {
+    suite((options) => browserSetup({ chromium: chromium!, ...options }), title);
+  });
+}
+
 export const loopback = destination({ allow: ["127.0.0.0/8"] });
 /** 127.0.0.1 counts as a public address; all other addresses are judged as in production. */
 const judge: Judge = {
@@ -81,6 +92,8 @@ export interface BrowserSetup {
   readonly refused: string[];
   readonly visits: Visit[];
   readonly fetch: (url: string, over?: Partial<TransportRequest>) => Promise<TransportResult>;
+  /** The same browsers, web and visits, with other limits for each page. */
+  readonly withLimits: (page: Partial<PageLimits>) => BrowserSetup;
   readonly close: () => Promise<void>;
 }
 
@@ -109,12 +122,6 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
     ...silentTelemetry(),
     limits: { pages: 4, ...options.pool },
   });
-  const transport = browserTransport({
-    pool,
-    clock: systemClock(),
-    destination: loopback,
-    limits: { settle_ms: 2_000, ...options.page },
-  });
   const admit = (url: string): Promise<Admission> => {
     const visit: Visit = { url, released: [] };
     visits.push(visit);
@@ -125,13 +132,14 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
       release: (answer) => void visit.released.push(answer),
     });
   };
-  return {
-    web: local,
-    proxy,
-    pool,
-    refused,
-    visits,
-    fetch: (url, over = {}) =>
+  const setup = (page: Partial<PageLimits> = {}): BrowserSetup => {
+    const limits = { settle_ms: 2_000, ...page };
+    const transport = browserTransport({ pool, clock: systemClock(), destination: loopback, limits });
+    return { ...shared, fetch: fetchBy(transport), withLimits: (over) => setup({ ...page, ...over }) };
+  };
+  const fetchBy =
+    (transport: Transport): BrowserSetup["fetch"] =>
+    (url, over = {}) =>
       transport({
         url,
         max_bytes: 15 * 2 ** 20,
@@ -142,13 +150,20 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
         signal: new AbortController().signal,
         admit: admit,
         ...over,
-      }),
+      });
+  const shared = {
+    web: local,
+    proxy,
+    pool,
+    refused,
+    visits,
     async close() {
       await pool.close();
       await proxy.close();
       await local.close();
     },
   };
+  return setup(options.page);
 }
 
 interface Process {
@@ -179,3 +194,14 @@ export function living(group: number, type = ""): readonly Process[] {
 }
 
 export const isAlive = (browser: number): boolean => living(browser).length > 0;
+
+/** What the processes of a browser hold, shared pages counted once. */
+export const memoryMb = (browser: number): number =>
+  living(browser).reduce((sum, { pid }) => {
+    try {
+      const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, "latin1");
+      return sum + Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1] ?? 0) / 1_024;
+    } catch {
+      return sum; // It has just ended.
+    }
+  }, 0);

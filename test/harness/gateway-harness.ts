@@ -73,6 +73,7 @@ interface HarnessOptions {
   readonly current?: FetchServices["isCurrent"];
   readonly checks?: Record<string, Check>;
   readonly draining?: () => boolean;
+  readonly warnings?: () => readonly string[];
   readonly more?: readonly Route[] | ((context: HarnessContext) => readonly Route[]);
   /** Beside the accounts. */
   readonly actors?: (context: Omit<HarnessContext, "ask" | "debugRecords">) => readonly Actor[];
@@ -133,6 +134,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     ...statusRoutes({
       checks: options.checks ?? {},
       draining: options.draining ?? (() => false),
+      ...(options.warnings && { warnings: options.warnings }),
       version: "0.0.0",
       clock,
       metrics: { content_type: "text/plain", render: async () => "trawl_up 1\n" },

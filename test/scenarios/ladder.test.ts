@@ -18,57 +18,81 @@ const CASES = [
   ...(npm ? [{ ...SETUPS[0]!, browser: "npm's browser", chromium_path: (await npm[1].ready()).path }] : []),
 ];
 
-describe.each(CASES)("the ladder with $browser and an archive, $setup", ({ start, chromium_path }) => {
-  let archive: Site;
-  const { sites, service } = scenario(start, (web) => {
-    const listing = ({ path }: Arrival): Page => {
-      const url = new URL(path, "http://any.example").searchParams.get("url")!;
-      const header = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"];
-      const rows = url.includes("/page") ? [["k", COPY, url, "text/html", "200", "-", "1"]] : [];
-      return { type: "application/json", body: JSON.stringify([header, ...rows]) };
-    };
-    const copy: Page = {
-      headers: { "memento-datetime": new Date(TAKEN_MS).toUTCString() },
-      body: article("Kept"),
-    };
-    archive = web.site({ "/cdx/search/cdx": listing, "*": copy }, "archive");
-    return { TRAWL_ARCHIVE_URL: archive.origin, TRAWL_CHROMIUM_PATH: chromium_path };
-  });
-
-  test("a page without text until its script has run comes from the browser", async () => {
-    const site = sites.site({ "/": { body: SCRIPTED } });
-    const fetched = await service.fetch({ url: `${site.origin}/`, timeout_s: 60 });
-    expect(fetched).toMatchObject({
-      error: null,
-      status: 200,
-      tier: "browser",
-      title: "Tides",
-      body_kind: "rendered_dom",
-      attempts: [
-        { tier: "direct", status: 200, reason: "thin_content" },
-        { tier: "browser", status: 200, reason: "ok" },
-      ],
+describe.each(CASES)(
+  "the ladder with $browser and an archive, $setup",
+  ({ start, browser, chromium_path }) => {
+    let archive: Site;
+    const { sites, service } = scenario(start, (web) => {
+      const listing = ({ path }: Arrival): Page => {
+        const url = new URL(path, "http://any.example").searchParams.get("url")!;
+        const header = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"];
+        const rows = url.includes("/page") ? [["k", COPY, url, "text/html", "200", "-", "1"]] : [];
+        return { type: "application/json", body: JSON.stringify([header, ...rows]) };
+      };
+      const copy: Page = {
+        headers: { "memento-datetime": new Date(TAKEN_MS).toUTCString() },
+        body: article("Kept"),
+      };
+      archive = web.site({ "/cdx/search/cdx": listing, "*": copy }, "archive");
+      const sandbox = { TRAWL_CHROMIUM_SANDBOX: browser.startsWith("npm") ? "off" : "auto" };
+      return { TRAWL_ARCHIVE_URL: archive.origin, TRAWL_CHROMIUM_PATH: chromium_path, ...sandbox };
     });
-    expect(fetched.text).toContain("In the 12. year");
-    const dom = await service.call("GET", fetched.body_url!);
-    expect(dom.bytes.toString()).toContain("In the 12. year");
-  }, 90_000);
 
-  test("a page that answers 403, to the browser as well, comes from the archive", async () => {
-    const site = sites.site({ "/page": { status: 403, body: article("No") } });
-    const fetched = await service.fetch({ url: `${site.origin}/page`, timeout_s: 60 });
-    expect(fetched).toMatchObject({
-      error: null,
-      status: 200,
-      tier: "archive",
-      title: "Kept",
-      archived_at: new Date(Math.floor(TAKEN_MS / 1_000) * 1_000).toISOString(),
-      served_from_archive_because: null,
-      attempts: [
-        { tier: "direct", status: 403, reason: "http_403" },
-        { tier: "browser", status: 403, reason: "http_403" },
-        { tier: "archive", status: 200, reason: "ok" },
-      ],
-    });
-  }, 90_000);
-});
+    test("a page without text until its script has run comes from the browser", async () => {
+      const site = sites.site({ "/": { body: SCRIPTED } });
+      const fetched = await service.fetch({ url: `${site.origin}/`, timeout_s: 60 });
+      expect(fetched).toMatchObject({
+        error: null,
+        status: 200,
+        tier: "browser",
+        title: "Tides",
+        body_kind: "rendered_dom",
+        attempts: [
+          { tier: "direct", status: 200, reason: "thin_content" },
+          { tier: "browser", status: 200, reason: "ok" },
+        ],
+      });
+      expect(fetched.text).toContain("In the 12. year");
+      const dom = await service.call("GET", fetched.body_url!);
+      expect(dom.bytes.toString()).toContain("In the 12. year");
+    }, 90_000);
+
+    test.runIf(browser.startsWith("npm"))(
+      "a browser without its sandbox is a warning of /ready",
+      async () => {
+        const { json } = await service.call("GET", "/ready", { key: null });
+        const warning = "The browser runs without its sandbox: TRAWL_CHROMIUM_SANDBOX is off";
+        expect([json.status, json.warnings]).toEqual(["ready", [warning]]);
+      },
+    );
+
+    test("a page whose script needs two seconds is waited for", async () => {
+      const late = SCRIPTED.replace("<script>", "<script>setTimeout(() => {").replace(
+        "</script>",
+        "}, 2_000)</script>",
+      );
+      const site = sites.site({ "/": { body: late } });
+      const fetched = await service.fetch({ url: `${site.origin}/`, timeout_s: 60 });
+      expect(fetched).toMatchObject({ error: null, tier: "browser", title: "Tides" });
+      expect(fetched.text).toContain("In the 12. year");
+    }, 90_000);
+
+    test("a page that answers 403, to the browser as well, comes from the archive", async () => {
+      const site = sites.site({ "/page": { status: 403, body: article("No") } });
+      const fetched = await service.fetch({ url: `${site.origin}/page`, timeout_s: 60 });
+      expect(fetched).toMatchObject({
+        error: null,
+        status: 200,
+        tier: "archive",
+        title: "Kept",
+        archived_at: new Date(Math.floor(TAKEN_MS / 1_000) * 1_000).toISOString(),
+        served_from_archive_because: null,
+        attempts: [
+          { tier: "direct", status: 403, reason: "http_403" },
+          { tier: "browser", status: 403, reason: "http_403" },
+          { tier: "archive", status: 200, reason: "ok" },
+        ],
+      });
+    }, 90_000);
+  },
+);

@@ -8,10 +8,20 @@ const PDF = Buffer.from("%PDF-1.7\n1 0 obj<<>>endobj\ntrailer<<>>\n%%EOF\n");
 const scripted = (script: string, title = "Before"): string =>
   `<!doctype html><html><head><title>${title}</title></head><body><p id=a>empty</p><script>${script}</script></body></html>`;
 
+const SLOW_MS = 20_000;
+
 describeBrowser("a page in a browser", (openSetup) => {
   let it: BrowserSetup;
+  /** The same browser, with limits that no test reaches. */
+  let slow: BrowserSetup;
   beforeAll(async () => {
-    it = await openSetup();
+    it = await openSetup({ page: { challenge_ms: 1_500 } });
+    slow = it.withLimits({
+      parse_ms: SLOW_MS,
+      settle_ms: SLOW_MS,
+      challenge_ms: SLOW_MS,
+      page_ms: 2 * SLOW_MS,
+    });
   });
   afterAll(() => it.close());
 
@@ -261,6 +271,67 @@ describeBrowser("a page in a browser", (openSetup) => {
     });
     const answer = page(await it.fetch(`${site.origin}/`));
     expect(answer.ms).toBeLessThan(6_000);
+  });
+
+  test.each([
+    ["after its network was quiet", "setTimeout(() => { a.textContent = WORDS }, 1_500)"],
+    [
+      "piece by piece",
+      "setTimeout(() => { a.textContent = WORDS.slice(0, 600) }, 900); setTimeout(() => { a.textContent = WORDS }, 1_200)",
+    ],
+  ])("is waited for until its text is there: %s", async (_, script) => {
+    const site = it.web.site({
+      "/": { body: scripted(`const WORDS = "late words ".repeat(60) + "end"; ${script}`) },
+    });
+    expect(text(await slow.fetch(`${site.origin}/`, { min_text_chars: 500 }))).toContain(
+      "late words end</p>",
+    );
+  });
+
+  test("whose text stays short is read as it stands when the time for it is over", async () => {
+    const site = it.web.site({ "/": { body: scripted("") }, "/static": { body: "<p>All there is." } });
+    const answer = page(await it.fetch(`${site.origin}/`, { min_text_chars: 500 }));
+    expect(text(answer)).toContain("empty");
+    expect(answer.ms).toBeGreaterThan(2_000);
+    // Nothing is waited for where no script can bring it, or the caller asks for no text.
+    const still = page(await slow.fetch(`${site.origin}/static`, { min_text_chars: 500 }));
+    const modest = page(await slow.fetch(`${site.origin}/`, { min_text_chars: 0 }));
+    expect(Math.max(still.ms, modest.ms)).toBeLessThan(SLOW_MS / 2);
+  });
+
+  test("whose text stays short is read before the caller's deadline", async () => {
+    const site = it.web.site({ "/": { body: scripted("") } });
+    const answer = await slow.fetch(`${site.origin}/`, {
+      min_text_chars: 500,
+      deadline_ms: Date.now() + 4_000,
+    });
+    expect(page(answer).ms).toBeLessThan(SLOW_MS / 2);
+  });
+
+  test("behind a challenge is waited for until the challenge has passed", async () => {
+    const challenge = {
+      status: 403,
+      headers: { "cf-mitigated": "challenge" },
+      body: `<title>Just a moment...</title><script>setTimeout(() => { document.cookie = "passed=1"; location.reload() }, 1_000)</script>`,
+    };
+    const site = it.web.site({
+      "/": ({ headers }) => (headers["cookie"]?.includes("passed") ? { body: article("Behind") } : challenge),
+      "/never": { ...challenge, body: "<title>Just a moment...</title><script></script>" },
+    });
+    const answer = page(await slow.fetch(`${site.origin}/`));
+    expect([answer.status, text(answer)]).toEqual([200, expect.stringContaining("Behind")]);
+    // One that does not pass is the answer, and is judged as a challenge.
+    const refused = page(await it.fetch(`${site.origin}/never`));
+    expect([refused.status, refused.headers.get("cf-mitigated")]).toEqual([403, "challenge"]);
+    expect(refused.ms).toBeGreaterThan(1_000);
+  });
+
+  test("that starts a download while it loads is read without waiting for its parser", async () => {
+    const site = it.web.site({
+      "/": { body: scripted("location.href = '/file'") },
+      "/file": { type: "application/zip", headers: { "Content-Disposition": "attachment" }, body: "PK" },
+    });
+    expect(text(await slow.fetch(`${site.origin}/`, {}))).toContain("<title>Before</title>");
   });
 
   test("releases its slot, with no connection left in the egress proxy", async () => {

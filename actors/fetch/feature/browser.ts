@@ -3,14 +3,18 @@ import { egressProxy } from "../../../cluster/adapters/egress/egress.proxy.ts";
 import type { FeatureContext } from "../../../ops/feature.ts";
 import type { Transport } from "../../lib/web/transport.ts";
 import { browserPool, MAX_PAGES, playwrightChromium } from "../../tiers/adapters/browser-pool.ts";
-import { findChromium } from "../../tiers/adapters/chromium.ts";
+import { type Chromium, findChromium } from "../../tiers/adapters/chromium.ts";
+import { sandboxed } from "../../tiers/adapters/sandbox.ts";
 import { browserTransport } from "../../tiers/adapters/transport.browser.ts";
 import type { FetchSettings } from "./settings.ts";
 
 export interface OpenBrowser {
-  readonly transport: Transport;
+  /** Null: the route is off, because the browser does not run in its sandbox and has to. */
+  readonly transport: Transport | null;
   /** Pages at once. */
   readonly max_pages: number;
+  /** For /ready. */
+  readonly warnings: () => readonly string[];
   readonly close: () => Promise<void>;
 }
 
@@ -19,29 +23,54 @@ export async function openBrowser(
   { config, clock, metrics, log, destination, unreserved_destination, dataPath }: FeatureContext,
   { tiers }: FetchSettings,
 ): Promise<OpenBrowser | null> {
-  const chromium = findChromium({
-    path: tiers.chromium_path ?? null,
-    folder: dataPath("chromium"),
-    playwright: playwrightChromium(),
-  });
-  if (chromium === null) {
+  const found = configuredChromium(tiers, dataPath);
+  if (found === null) {
     const path = tiers.chromium_path;
     log[path === "none" ? "info" : "warn"]("There is no Chromium: the route browser is not configured", {
       ...(path !== undefined && { TRAWL_CHROMIUM_PATH: path }),
     });
     return null;
   }
+  const chromium = sandboxed(found, { setting: tiers.chromium_sandbox, folder: dataPath("chromium") });
+  let warning: string | null = null;
+  const tried = chromium.sandbox().then(
+    (state) => {
+      warning = state.is_on ? null : `The browser runs without its sandbox: ${state.why}`;
+      if (warning !== null) log.warn("The browser runs without its sandbox", { why: warning });
+    },
+    (problem: unknown) => {
+      warning = `The route browser is off: ${problem instanceof Error ? problem.message : String(problem)}`;
+      log.warn("The route browser is off", { problem: warning });
+    },
+  );
+  // With a required sandbox the route is not offered before the browser was tried; else nothing waits for that.
+  if (tiers.chromium_sandbox === "required") await tried;
+  const isOff = tiers.chromium_sandbox === "required" && warning !== null;
   log.info("The route browser is configured", { chromium: chromium.sentence });
   // What a page loads by itself must not reach reserved hosts either.
   const { dns_servers } = config.egress;
   const proxy = await egressProxy({ judge: unreserved_destination, dns_servers });
   const pool = browserPool({ chromium, proxy, metrics, log });
   return {
-    transport: browserTransport({ pool, clock, destination }),
+    transport: isOff ? null : browserTransport({ pool, clock, destination }),
     max_pages: MAX_PAGES,
+    warnings: () => (warning === null ? [] : [warning]),
     async close() {
       await pool.close();
       await proxy.close();
+      await tried;
+      await chromium.close();
     },
   };
 }
+
+/** The browser that the settings name, or that is found. */
+export const configuredChromium = (
+  { chromium_path }: Pick<FetchSettings["tiers"], "chromium_path">,
+  dataPath: (name: string) => string,
+): Chromium | null =>
+  findChromium({
+    path: chromium_path ?? null,
+    folder: dataPath("chromium"),
+    playwright: playwrightChromium(),
+  });

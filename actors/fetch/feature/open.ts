@@ -114,6 +114,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
       fetchItems({ fetchWith: service.fetchWith, bodyGrants, clock, joined }, fetchBatch(rendering)),
     ],
     reference: fetchReference,
+    warnings: routes.warnings,
     close: routes.close,
   };
 }
@@ -139,13 +140,14 @@ function routesTo({ roles, clock, config }: FeatureContext): Readonly<Partial<Re
 
 interface OpenTiers {
   readonly tiers: readonly RoleActor[];
+  readonly warnings: () => readonly string[];
   readonly close: () => Promise<void>;
 }
 
 /** The tiers of this node: those of its roles, and of a worker all that are configured but the browser. */
 async function openTiers(context: FeatureContext, settings: FetchSettings): Promise<OpenTiers> {
   const { clock, metrics, log, memory } = context;
-  const { transports, pages, close } = await openTransports(context, settings);
+  const { transports, pages, warnings, close } = await openTransports(context, settings);
   const capacities = readCapacities(settings.tiers.capacities);
   const tiers = TIERS.flatMap((tier) => {
     const transport = transports[tier];
@@ -154,13 +156,14 @@ async function openTiers(context: FeatureContext, settings: FetchSettings): Prom
     const room = (signal: AbortSignal) => openRoom(memory, signal);
     return [tierActor(tier, { transport, policy, clock, metrics, log, openRoom: room }).actor];
   });
-  return { tiers, close };
+  return { tiers, warnings, close };
 }
 
 interface OpenTransports {
   readonly transports: Readonly<Partial<Record<Tier, Transport>>>;
   /** Of the browser at once. */
   readonly pages: number;
+  readonly warnings: () => readonly string[];
   readonly close: () => Promise<void>;
 }
 
@@ -180,7 +183,7 @@ async function openTransports(context: FeatureContext, settings: FetchSettings):
   return {
     transports: {
       ...(has("direct") && { direct: directTransport(common) }),
-      ...(browser && { browser: browser.transport }),
+      ...(browser?.transport && { browser: browser.transport }),
       ...(has("archive") &&
         archive_url !== "none" && {
           archive: archiveTransport({ egress, clock, archive_url, user_agent }),
@@ -199,6 +202,7 @@ async function openTransports(context: FeatureContext, settings: FetchSettings):
       }),
     },
     pages: browser?.max_pages ?? 1,
+    warnings: () => browser?.warnings() ?? [],
     async close() {
       await browser?.close();
       await toRenderer?.close();

@@ -96,6 +96,12 @@ export const SETTINGS = {
         description:
           "The browser to run; default: the system's Chromium or Chrome, else the one of npx playwright install, else the one from npm; none turns the route browser off.",
       }),
+      chromium_sandbox: Type.Enum(["auto", "required", "off"], {
+        env: "TRAWL_CHROMIUM_SANDBOX",
+        default: "auto",
+        description:
+          "The browser's sandbox: auto runs without where the kernel refuses it and says so in /ready; required turns the route browser off there; off: never.",
+      }),
     },
     closed,
   ),

@@ -15,6 +15,10 @@ export interface TransportRequest {
   /** A part of the resource, as a Range header writes it; only the route `direct` supports it. Default: the whole. */
   readonly range?: string;
   readonly signal: AbortSignal;
+  /** The text that a rendered page is waited for, in characters. Default: 0, it is not waited for. */
+  readonly min_text_chars?: number;
+  /** When `signal` is aborted for the time's sake (Clock.now()); nothing is waited for beyond it. Default: never. */
+  readonly deadline_ms?: number;
   /** Room in memory for the bodies of this request. Default: there is always room. */
   readonly room?: BodyRoom;
   /**

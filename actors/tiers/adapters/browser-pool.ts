@@ -18,6 +18,14 @@ import {
   type Page,
 } from "playwright";
 import type { EgressProxy, ProxySession } from "../../../cluster/ports/egress-proxy.ts";
+import {
+  type BrowserUse,
+  heaviestWriter,
+  processesOfGroup,
+  readProcess,
+  sharedMb,
+  tooLarge,
+} from "./browser-memory.ts";
 import type { Chromium } from "./chromium.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
@@ -36,8 +44,15 @@ export interface PoolLimits {
   readonly pages_per_browser: number;
   /** Resident memory of a browser's processes (shared pages counted once) above which it is replaced (Linux). */
   readonly browser_mb: number;
-  /** Resident memory of a page's process above which the page ends as out_of_memory (Linux). */
+  /** Memory of a page's process above which the page ends as out_of_memory (Linux). */
   readonly page_mb: number;
+  /**
+   * Memory of the processes that the pages of a browser share, above which the page that fills it ends as out_of_memory and
+   * the browser is replaced (Linux).
+   */
+  readonly shared_mb: number;
+  /** Memory of all browsers above which the largest page ends as out_of_memory (Linux). */
+  readonly total_mb: number;
   /** How long a context or a browser may take to close before it is killed. */
   readonly close_ms: number;
   readonly launch_ms: number;
@@ -117,6 +132,9 @@ const LIMITS: PoolLimits = {
   // Measured: 250 MB without a page, and up to 190 MB for a heavy page.
   browser_mb: Math.max(1_024, 256 + 192 * pages),
   page_mb: 1_024,
+  shared_mb: 640,
+  // One page of the largest size beside usual ones.
+  total_mb: Math.max(1_024, 256 + 192 * pages) + 1_024,
   close_ms: 3_000,
   launch_ms: 30_000,
   idle_ms: 30_000,
@@ -125,6 +143,11 @@ const LIMITS: PoolLimits = {
 
 /** Interval of the memory check while pages are open. */
 const MEMORY_CHECK_MS = 500;
+/**
+ * What the shared memory of a browser may grow by after a page was ended for it, until another page ends: it is given back
+ * late, and not all of it.
+ */
+const MORE_SHARED_MB = 128;
 /** Minimum interval between measurements of a whole browser, which read one file per process. */
 const MEASURE_MS = 5_000;
 /** A browser that does not start is retried after 1, 2, 4 … 32 s; until then requests fail at once. */
@@ -150,6 +173,9 @@ interface PooledBrowser {
   /** When one of its pages was killed for its memory. */
   page_killed_ms: number;
   measured_ms: number;
+  /** CPU time by process at the last memory check. */
+  cpu: ReadonlyMap<number, number>;
+  shared_mb: number;
 }
 
 interface Waiter {
@@ -182,6 +208,7 @@ export function browserPool({
   let last_failure = "";
   let memory_check: NodeJS.Timeout | undefined;
   let idle_timer: NodeJS.Timeout | undefined;
+  let is_checking = false;
   let is_closed = false;
 
   /** Takes a slot: null, or why there is none. Each slot is released by `releaseSlot`. */
@@ -277,14 +304,12 @@ export function browserPool({
   }
 
   async function launch(): Promise<PooledBrowser> {
-    const { path, env } = await executable.ready();
-    const isRoot = process.getuid?.() === 0;
+    const { path, env, sandbox = process.getuid?.() !== 0 } = await executable.ready();
     const browser = await chromium.launch({
       executablePath: path,
       env: { ...env },
       headless: true,
-      // Chromium refuses its sandbox when started as root. For other users a missing sandbox is an error.
-      chromiumSandbox: !isRoot,
+      chromiumSandbox: sandbox,
       args: flags(proxy.url),
       // Keeps Chromium's popup blocker, which Playwright turns off by default.
       ignoreDefaultArgs: ["--disable-popup-blocking"],
@@ -307,6 +332,8 @@ export function browserPool({
       is_replaced: false,
       page_killed_ms: -Infinity,
       measured_ms: -Infinity,
+      cpu: new Map(),
+      shared_mb: limits.shared_mb,
     };
     browsers.add(launched);
     browser.on("disconnected", () => {
@@ -317,7 +344,7 @@ export function browserPool({
     log.info("Started a browser", {
       chromium: executable.sentence,
       version: browser.version(),
-      sandbox: isRoot ? "none: Chromium has none when it is started as root" : "on",
+      sandbox,
     });
     if (is_closed) await closeBrowser(launched, "closed");
     return launched;
@@ -352,18 +379,42 @@ export function browserPool({
     if (leased === 0) await Promise.all([...browsers].map((pooled) => closeBrowser(pooled, "idle")));
   }
 
-  /** Kills pages that use too much memory. */
+  /** Ends pages that use too much memory, by themselves or together. */
   async function endLargePages(): Promise<void> {
-    if (process.platform !== "linux") return;
-    await Promise.all(
-      [...browsers].map(async (pooled) => {
-        for (const { type, id } of await processesOf(pooled)) {
-          if (type !== "renderer" || residentMb(id) <= limits.page_mb) continue;
-          pooled.page_killed_ms = performance.now();
-          kill(id);
-        }
-      }),
-    );
+    if (process.platform !== "linux" || is_checking) return;
+    is_checking = true;
+    try {
+      const uses = await Promise.all(
+        [...browsers].map(async (pooled) => {
+          const listed = await processesOf(pooled);
+          // A browser that is too busy to answer is watched all the same.
+          const known = listed.length > 0 ? listed : processesOfGroup(pooled.pid);
+          const processes = known.flatMap(({ type, id }) => readProcess(id, type) ?? []);
+          endHeaviestWriter(pooled, { processes, cpu_before: pooled.cpu, shared_mb: pooled.shared_mb });
+          pooled.cpu = new Map(processes.map(({ pid, cpu }) => [pid, cpu]));
+          return { pooled, processes };
+        }),
+      );
+      for (const pid of tooLarge(uses, limits)) {
+        const { pooled } = uses.find(({ processes }) => processes.some((each) => each.pid === pid))!;
+        endPage(pooled, pid);
+      }
+    } finally {
+      is_checking = false;
+    }
+  }
+
+  function endHeaviestWriter(pooled: PooledBrowser, use: BrowserUse): void {
+    const writer = heaviestWriter(use);
+    if (writer === null) return;
+    pooled.shared_mb = sharedMb(use) + MORE_SHARED_MB;
+    endPage(pooled, writer);
+    markForReplacement(pooled, "memory");
+  }
+
+  function endPage(pooled: PooledBrowser, pid: number): void {
+    pooled.page_killed_ms = performance.now();
+    kill(pid);
   }
 
   async function checkBrowserMemory(pooled: PooledBrowser): Promise<void> {
@@ -466,6 +517,8 @@ function flags(proxy_url: string): string[] {
     "--deny-permission-prompts",
     "--autoplay-policy=user-gesture-required",
     "--disable-crash-reporter",
+    // A page is one process, so that its memory is known and the end of the process is its end (browser-memory.ts).
+    "--disable-site-isolation-trials",
     `--disable-features=${FEATURES_OFF.join(",")}`,
   ];
 }
@@ -477,6 +530,9 @@ export const FEATURES_OFF = [
   "WebUIOmniboxAimPopup",
   // A spare process for a context's next site. Our contexts live for one page.
   "SpareRendererForSitePerProcess",
+  "IsolateOrigins",
+  "site-per-process",
+  "IsolateSandboxedIframes",
   // Playwright's own list: of several lists Chromium uses only the last (browser-faults.test.ts).
   "AvoidUnnecessaryBeforeUnloadCheckSync",
   "DestroyProfileOnBrowserClose",
@@ -566,19 +622,11 @@ function kill(pid: number): void {
   }
 }
 
-/** 0 where it is unknown. */
-function residentMb(pid: number): number {
-  return fromProc(`/proc/${pid}/status`, /VmRSS:\s+(\d+)/);
-}
-
-/** Resident memory with shared pages divided among their users. */
+/** Resident memory with shared pages divided among their users; 0 where it is unknown. */
 function proportionalMb(pid: number): number {
-  return fromProc(`/proc/${pid}/smaps_rollup`, /^Pss:\s+(\d+)/m) || residentMb(pid);
-}
-
-function fromProc(path: string, kb: RegExp): number {
   try {
-    return Number(kb.exec(readFileSync(path, "latin1"))?.[1] ?? 0) / 1_024;
+    const kb = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "latin1"))?.[1];
+    return Number(kb ?? 0) / 1_024;
   } catch {
     return 0; // It has just ended.
   }

@@ -16,6 +16,8 @@ export interface Executable {
   readonly path: string;
   /** Its whole environment; nothing of ours is passed on. */
   readonly env: Readonly<Record<string, string>>;
+  /** Whether Chromium starts in its sandbox. Default: unless this process is root, as which it has none. */
+  readonly sandbox?: boolean;
 }
 
 export interface Chromium {

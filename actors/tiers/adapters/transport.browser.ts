@@ -5,9 +5,9 @@
  * navigations by scripts; the last document's slot is held until the page is done. Subresources take no slots: they go
  * through the egress proxy, without the kinds that never contribute to the answer, and up to a maximum number.
  *
- * A page is done when its document is parsed and the network has been quiet for half a second, or when the time for
- * that is over. Nothing is kept: context, cookies and caches end with the request. Dialogs are dismissed, other windows
- * closed, service workers and downloads blocked. browser-pool.ts opens the pages.
+ * A page is done when it is worth reading (page-readiness.ts), or when the time for that is over. Nothing is kept: context,
+ * cookies and caches end with the request. Dialogs are dismissed, other windows closed, service workers and downloads
+ * blocked. browser-pool.ts opens the pages.
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { EgressProblem } from "../../../cluster/ports/egress.ts";
@@ -25,14 +25,19 @@ import type {
 import { parseUrl, siteOf } from "../../lib/web/url.ts";
 import type { BrowserPool, PageLease } from "./browser-pool.ts";
 import { admitted, destinationRefusal, withoutUserInfo } from "./one-request.ts";
+import { lookAtDocument, type Readiness, readinessOf, watchNetwork } from "./page-readiness.ts";
 
 export interface PageLimits {
   /** For one page, from its first request to its bytes, without waiting for permits. */
   readonly page_ms: number;
   /** Until the document is parsed; after that its current state is taken. */
   readonly parse_ms: number;
-  /** After that, until the network is quiet. */
+  /** After that, until the network is quiet and the text as long as the caller asked for. */
   readonly settle_ms: number;
+  /** The network is quiet when no request has been in flight for so long. If it is too short, late scripts are cut off. */
+  readonly quiet_ms: number;
+  /** The same as `settle_ms` for a challenge, which may pass and load the page. */
+  readonly challenge_ms: number;
   /** For reading the document, which a script that does not end prevents. */
   readonly read_ms: number;
   /** Maximum number of subresource requests; after that the browser is offline. */
@@ -53,11 +58,18 @@ const LIMITS: PageLimits = {
   page_ms: 30_000,
   parse_ms: 15_000,
   settle_ms: 5_000,
+  quiet_ms: 500,
+  challenge_ms: 12_000,
   read_ms: 5_000,
   requests: 500,
   dialogs: 20,
 };
 
+/** Between two looks at a document: once the network is quiet, and before that. */
+const LOOK_EVERY_MS = 100;
+const LOOK_WHILE_LOADING_MS = 500;
+/** Before the caller's deadline the page is read as it stands: so long take reading and judging it. */
+const DEADLINE_MARGIN_MS = 1_500;
 /** Maximum number of documents in the main frame, by redirect or by script. */
 const MAX_DOCUMENTS = 11;
 const REDIRECTING: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -201,6 +213,7 @@ function pageVisit({
   spacing,
 }: PageVisitDeps) {
   const { page, cdp, context, session } = lease;
+  const network = watchNetwork(page, () => clock.mono());
   const redirects: Redirect[] = [];
   const end = Promise.withResolvers<TransportResult>();
   let is_over = false;
@@ -482,8 +495,7 @@ function pageVisit({
     }
     while (!is_over) {
       const documents_before = documents;
-      await page.waitForLoadState("domcontentloaded", { timeout: limits.parse_ms }).catch(() => {});
-      await page.waitForLoadState("networkidle", { timeout: limits.settle_ms }).catch(() => {});
+      await untilReady();
       const read = pending_documents > 0 || documents !== documents_before ? null : await readDocument();
       if (read === null || pending_documents > 0 || documents !== documents_before) {
         await pause(20);
@@ -504,6 +516,52 @@ function pageVisit({
         final_url: url,
       });
       return;
+    }
+  }
+
+  /** Resolves when the page is worth reading, when the time for that is over, or when it requests another document. */
+  async function untilReady(): Promise<void> {
+    const documents_before = documents;
+    let document_ms = clock.mono();
+    let parsed_ms: number | null = null;
+    let looked_ms = -Infinity;
+    let readiness: Readiness = "parsing";
+    /** When a text that was too thin has changed; a text that still grows is not read yet. */
+    let changed_ms = -Infinity;
+    let text_chars: number | null = null;
+    const remainingMs = (): number => {
+      const limit_ms =
+        parsed_ms === null
+          ? document_ms + limits.parse_ms
+          : parsed_ms + (readiness === "challenge" ? limits.challenge_ms : limits.settle_ms);
+      return Math.min(
+        limit_ms - clock.mono(),
+        page_timer.remaining_ms() - limits.read_ms,
+        (request.deadline_ms ?? Infinity) - DEADLINE_MARGIN_MS - clock.now(),
+      );
+    };
+    while (!is_over && documents === documents_before) {
+      // The time of a document begins when its response head is there.
+      if (pending_documents > 0) document_ms = clock.mono();
+      else if (remainingMs() <= 0) return;
+      const is_quiet = network.quiet_ms() >= limits.quiet_ms;
+      if (pending_documents === 0 && (is_quiet || clock.mono() - looked_ms >= LOOK_WHILE_LOADING_MS)) {
+        looked_ms = clock.mono();
+        const look = lookAtDocument(cdp, main_frame!);
+        const state = await Promise.race([look, pause(remainingMs()).then(() => null)]);
+        if (state !== null && origin !== null) {
+          const { min_text_chars = 0 } = request;
+          readiness = readinessOf(state, { ...origin, min_text_chars });
+          if (readiness !== "parsing") parsed_ms ??= looked_ms;
+          const wasThin = text_chars !== null;
+          if ((wasThin || readiness === "thin") && text_chars !== state.text_chars) {
+            text_chars = state.text_chars;
+            changed_ms = looked_ms;
+          }
+          if (readiness === "ready" && is_quiet && looked_ms - changed_ms >= limits.quiet_ms) return;
+        }
+      }
+      await pause(LOOK_EVERY_MS);
     }
   }
 
@@ -640,6 +698,7 @@ function pausableTimeout(timeout_ms: number, onTimeout: () => void) {
       since_ms = performance.now();
       timer = setTimeout(onTimeout, Math.max(0, remaining_ms));
     },
+    remaining_ms: () => (timer === undefined ? remaining_ms : remaining_ms - (performance.now() - since_ms)),
     stop() {
       is_stopped = true;
       clearTimeout(timer);

@@ -1,0 +1,101 @@
+/**
+ * What the processes of browsers hold, and which pages end when that is too much (Linux only; elsewhere nothing is known).
+ *
+ * All frames of a page share one process (site isolation is off: a context lives for one page and holds no secrets), so the
+ * end of a process is the end of its page. What a page stores without a disk (file system, caches, blobs) is in the
+ * browser process, which all pages share: there the page counts whose process has worked most since the last look.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+
+export interface BrowserProcess {
+  readonly pid: number;
+  /** "renderer" for the process of a page; browser, GPU and services otherwise. */
+  readonly type: string;
+  /** Memory that is not the content of files. */
+  readonly mb: number;
+  /** CPU time since its start, in clock ticks. */
+  readonly cpu: number;
+}
+
+export interface MemoryLimits {
+  /** Of one page's process. */
+  readonly page_mb: number;
+  /** Of the processes of one browser that its pages share. */
+  readonly shared_mb: number;
+  /** Of all processes of all browsers. */
+  readonly total_mb: number;
+}
+
+/** A browser, and what was seen of it before. */
+export interface BrowserUse {
+  readonly processes: readonly BrowserProcess[];
+  readonly cpu_before: ReadonlyMap<number, number>;
+  /** What its shared processes may hold: `shared_mb` at first, more after a page was ended for it. */
+  readonly shared_mb: number;
+}
+
+const isPage = ({ type }: BrowserProcess): boolean => type === "renderer";
+const sum = (processes: readonly BrowserProcess[]): number =>
+  processes.reduce((total, { mb }) => total + mb, 0);
+
+export const sharedMb = ({ processes }: Pick<BrowserUse, "processes">): number =>
+  sum(processes.filter((each) => !isPage(each)));
+
+/** The process whose page fills what the pages of a browser share; null: there is room, or there is no page. */
+export function heaviestWriter(use: BrowserUse): number | null {
+  if (sharedMb(use) <= use.shared_mb) return null;
+  const work = ({ pid, cpu }: BrowserProcess) => cpu - (use.cpu_before.get(pid) ?? 0);
+  return use.processes.filter(isPage).toSorted((a, b) => work(b) - work(a))[0]?.pid ?? null;
+}
+
+/** The processes whose pages are too large by themselves, then the largest ones until all browsers are within their limit. */
+export function tooLarge(
+  browsers: readonly Pick<BrowserUse, "processes">[],
+  { page_mb, total_mb }: Pick<MemoryLimits, "page_mb" | "total_mb">,
+): readonly number[] {
+  const all = browsers.flatMap(({ processes }) => processes);
+  const largest_first = all.filter(isPage).toSorted((a, b) => b.mb - a.mb);
+  let left_mb = sum(all);
+  const ended: number[] = [];
+  for (const { pid, mb } of largest_first) {
+    if (mb <= page_mb && left_mb <= total_mb) break;
+    ended.push(pid);
+    left_mb -= mb;
+  }
+  return ended;
+}
+
+/** The processes of a browser, which leads its process group; found without asking it. */
+export function processesOfGroup(group: number): readonly { readonly type: string; readonly id: number }[] {
+  return readdirSync("/proc").flatMap((name) => {
+    const id = Number(name);
+    if (!Number.isInteger(id) || statOf(id)?.group !== group) return [];
+    const command = read(`/proc/${id}/cmdline`) ?? "";
+    return [{ id, type: /--type=(\w+)/.exec(command)?.[1] ?? "browser" }];
+  });
+}
+
+/** Null when the process has just ended. */
+export function readProcess(pid: number, type: string): BrowserProcess | null {
+  const status = read(`/proc/${pid}/status`);
+  const cpu = statOf(pid)?.cpu;
+  if (status === null || cpu === undefined) return null;
+  const kb = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(status)?.[1] ?? 0);
+  return { pid, type, mb: (kb("RssAnon") + kb("RssShmem")) / 1_024, cpu };
+}
+
+function statOf(pid: number): { readonly group: number; readonly cpu: number } | null {
+  const stat = read(`/proc/${pid}/stat`);
+  if (stat === null) return null;
+  // proc(5): after the name in brackets come the state (field 3), parent and group; utime and stime are fields 14 and 15.
+  const fields = stat.replace(/^.*\) /s, "").split(" ");
+  return { group: Number(fields[2]), cpu: Number(fields[11]) + Number(fields[12]) };
+}
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return null;
+  }
+}
