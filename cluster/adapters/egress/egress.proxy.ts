@@ -86,6 +86,9 @@ const HOP_FIELDS = new Set([
   "upgrade",
 ]);
 
+/** `host.:port` is `host:port`: pages write names both ways, and normalised URLs have no final dot. */
+const withoutRootDot = (host: string): string => host.replace(/\.(?=:\d+$|$)/, "");
+
 /** A browser sends its credentials only after this challenge. */
 const CHALLENGE = { "Proxy-Authenticate": 'Basic realm="trawl"' } as const;
 
@@ -124,7 +127,7 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
       username,
       password,
       received_bytes: () => receivedBytes(session),
-      failureFor: (host) => session.refusals.get(host) ?? null,
+      failureFor: (host) => session.refusals.get(withoutRootDot(host)) ?? null,
       close() {
         sessions.delete(key);
         closeSession(session);
@@ -166,7 +169,7 @@ export async function egressProxy(options: EgressProxyOptions): Promise<EgressPr
       const { socket } = await connections.open(url, stop.signal);
       origin_sockets.add(socket);
       session.origin_sockets.add(socket);
-      session.refusals.delete(url.host);
+      session.refusals.delete(withoutRootDot(url.host));
       const cutSocket = () => void socket.destroy();
       socket.once("close", () => {
         origin_sockets.delete(socket);
@@ -349,7 +352,7 @@ class SessionAgent extends Agent {
 
 function recordFailure({ refusals }: SessionState, { host }: URL, problem: EgressProblem): void {
   if (refusals.size >= MAX_REFUSALS) refusals.delete(refusals.keys().next().value!);
-  refusals.set(host, problem);
+  refusals.set(withoutRootDot(host), problem);
 }
 
 function closeSession({ browser_sockets: inner, origin_sockets: outer, agent }: SessionState): void {
