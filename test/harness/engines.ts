@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { inject } from "vitest";
 import { start } from "../../ops/engines/adapters/process.ts";
 import { ENGINES } from "../../ops/engines/engine.ts";
-import type { Engine, EngineName, Settings } from "../../ops/engines/engine.ts";
+import type { Engine, EngineName, Program, Settings } from "../../ops/engines/engine.ts";
 import { find, placeOf } from "../../ops/engines/install.ts";
 
 /** The environment that makes the service use each engine, or null where there is none. */
@@ -28,11 +28,17 @@ export async function engines<Name extends EngineName>(...names: Name[]): Promis
   return Object.fromEntries(await Promise.all(answers)) as Engines<Name>;
 }
 
-/** An engine for one suite, which may kill, pause and restart it; null where it is not installed. The caller stops it. */
-export async function ownEngine(name: EngineName): Promise<Engine | null> {
+/** How to run an engine, for suites that start it in ways of their own; null where it is not installed. */
+export async function engineProgram(name: EngineName): Promise<Program | null> {
   const found = await find(
     name,
     placeOf(process.env, homedir(), false, () => {}),
   );
-  return found.kind === "program" ? start(found.program) : null;
+  return found.kind === "program" ? found.program : null;
+}
+
+/** An engine for one suite, which may kill, pause and restart it; null where it is not installed. The caller stops it. */
+export async function ownEngine(name: EngineName): Promise<Engine | null> {
+  const program = await engineProgram(name);
+  return program && start(program);
 }

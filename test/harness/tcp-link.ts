@@ -14,14 +14,17 @@ export interface Link {
   readonly heal: (how?: { readonly reset: boolean }) => void;
   /** Each chunk takes so much longer, either way. */
   readonly slow: (ms: number) => void;
+  /** New connections lead to another port; open ones are broken. */
+  readonly lead: (port: number) => void;
   readonly close: () => Promise<void>;
 }
 
-export async function linkTo(port: number, host = "127.0.0.1"): Promise<Link> {
+export async function linkTo(first_port: number, host = "127.0.0.1"): Promise<Link> {
   const sockets = new Set<Socket>();
   let connected = Promise.withResolvers<void>();
   connected.resolve();
   let delay_ms = 0;
+  let port = first_port;
 
   const server = createServer((near) => {
     const far = connect(port, host);
@@ -67,6 +70,10 @@ export async function linkTo(port: number, host = "127.0.0.1"): Promise<Link> {
     },
     slow(ms) {
       delay_ms = ms;
+    },
+    lead(next_port) {
+      port = next_port;
+      for (const socket of sockets) socket.destroy();
     },
     async close() {
       connected.resolve();
