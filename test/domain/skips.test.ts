@@ -35,7 +35,7 @@ const minutes = (rows: Rows, caller: SlotCaller | undefined, at_ms = T0, own_ori
   return Math.max(0, (skippedUntil(rows, request, at_ms) ?? at_ms) - at_ms) / MINUTE;
 };
 
-describe("failures in a row (1-core.md, domain_unavailable)", () => {
+describe("failures in a row (domain_unavailable)", () => {
   test("the third closes the domain for 10 min, later ones for 30 min, 2 h, 6 h, 6 h", () => {
     let rows: Rows = [];
     let at_ms = T0;
@@ -69,7 +69,7 @@ describe("failures in a row (1-core.md, domain_unavailable)", () => {
   });
 });
 
-describe("the scope of a skip (3-decisions.md, what closes a domain)", () => {
+describe("the scope of a skip (what closes a domain)", () => {
   test.each<
     [string, Partial<FetchOutcome>, { own: number; neighbour: number; port: number; nobody: number }]
   >([
