@@ -47,7 +47,10 @@ export async function acquireSlot(run: FetchRun, deadline_ms: number): Promise<S
         },
       };
     } catch (problem) {
-      if (!(problem instanceof Fault) || work.signal.aborted) throw problem;
+      // The limiter and this document are in one partition. When it moves, the next owner waits for this fetch to end, and its
+      // callers are delivered to that owner.
+      const isMoving = !work.ownsKey();
+      if (!(problem instanceof Fault) || work.signal.aborted || isMoving) throw problem;
       if (signal.aborted || clock.now() + LIMITER_RETRY_MS >= deadline_ms)
         return failed(run, "rate_limited", "The filing system's limiter does not answer", {
           retry_after_s: LIMITER_RETRY_AFTER_S,
