@@ -17,6 +17,7 @@ import {
 import { type LedgerRow, NO_DETAIL } from "../schemas/ledger.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Allowances } from "./limits.ts";
+import type { PendingRequests } from "./pending-requests.ts";
 import type { KeyQuota, KeyQuotas } from "./quotas.ts";
 
 /** One key at this gateway. */
@@ -51,6 +52,10 @@ export interface Metering {
   record(meter: KeyMeter, billed: Billed): void;
   /** Resolves when the answer's row is stored. Throws Fault; the row is stored later then. */
   store(meter: KeyMeter, billed: Billed): Promise<void>;
+  /** Resolves when the request is stored as one that has a row, whatever happens to this gateway. Throws Fault. */
+  begin(meter: KeyMeter, pending: Omit<Billed, "latency_ms">): Promise<void>;
+  /** After `begin`: its row is stored, or it needs none. */
+  end(request_id: string): void;
   /** Returns all units and stores all rows. */
   drain(): Promise<void>;
 }
@@ -60,11 +65,12 @@ interface MeteringDeps {
   readonly clock: Clock;
   readonly quotas: KeyQuotas;
   readonly ledger: Ledger;
+  readonly pending: PendingRequests;
 }
 
 const MAX_KEYS = 10_000;
 
-export function metering({ ask, clock, quotas, ledger }: MeteringDeps): Metering {
+export function metering({ ask, clock, quotas, ledger, pending }: MeteringDeps): Metering {
   /** So that a key that is looked up again keeps its spend while the account is asked. */
   const spends = new LRUCache<string, Pick<KeyMeter, "spend_micros" | "month">>({ max: MAX_KEYS });
 
@@ -125,6 +131,15 @@ export function metering({ ask, clock, quotas, ledger }: MeteringDeps): Metering
 
     record: (meter, billed) => ledger.record(meter.grant.customer.name, rowOf(meter, billed)),
     store: (meter, billed) => ledger.store(meter.grant.customer.name, rowOf(meter, billed)),
-    drain: async () => void (await Promise.all([quotas.drain(), ledger.drain()])),
+    begin: (meter, begun) =>
+      pending.begin({
+        customer: meter.grant.customer.name,
+        row: rowOf(meter, { ...begun, latency_ms: 0 }),
+      }),
+    end: pending.end,
+    drain: async () => {
+      await Promise.all([quotas.drain(), ledger.drain()]);
+      await pending.drain();
+    },
   };
 }

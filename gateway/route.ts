@@ -36,11 +36,18 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> extends
   Body
 > {
   readonly caller: Caller;
+  /**
+   * To be awaited before work that may ask an upstream: from then on the call has a row of the ledger, also when this
+   * process is killed or the caller gets 503 or 504. Throws Fault.
+   */
+  readonly beginWork: () => Promise<void>;
 }
 
 /** Without a `bill` the call is not counted, for example because the service could not answer it. */
 export interface Answer extends Reply {
   readonly bill?: Bill;
+  /** Of a 504: how the work that goes on ends, for the ledger; null: it failed, or nothing can be said. */
+  readonly late_bill?: Promise<Bill | null>;
 }
 
 /** How one status looks in the OpenAPI document. Without a schema and a content type there is no body. */
@@ -108,6 +115,8 @@ export interface Route extends RouteDescription {
   readonly too_large: string;
   /** The quota it counts towards. A key may be restricted to some categories. Null: no category and no monthly quota. */
   readonly category: QuotaCategory | null;
+  /** Whether every call that is handled may ask an upstream. Default: the route calls beginWork itself. */
+  readonly always_begins_work?: boolean;
   /** Refusals that need the body: after the key's category, before its allowances. */
   readonly authorize?: (call: any) => Reply | null;
   /** The error codes of those refusals, for the document. */
@@ -135,6 +144,7 @@ type Of<S> = S extends TSchema ? Static<S> : null;
 
 interface Keyed<P, Q, B> extends RouteDescription, Shapes<P, Q, B> {
   readonly category?: QuotaCategory;
+  readonly always_begins_work?: boolean;
   readonly authorize?: (call: Call<Of<P>, Of<Q>, Of<B>>) => Reply | null;
   readonly authorize_errors?: Route["authorize_errors"];
   readonly shortcut?: Route["shortcut"];

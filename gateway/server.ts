@@ -282,7 +282,13 @@ export function server({
     const { category } = route;
     const call = read(context, body);
     if ("status" in call) return finish(context, call, caller, limit);
-    const authenticatedCall = { ...call, caller };
+    const work: Work = { isBegun: false, hasRow: false };
+    const beginWork = async (): Promise<void> => {
+      if (work.isBegun) return;
+      await metering.begin(caller.meter, unanswered(context, call, "interrupted"));
+      work.isBegun = true;
+    };
+    const authenticatedCall = { ...call, caller, beginWork };
     const refusal =
       (category && categoryRefused(caller, category)) ?? route.authorize?.(authenticatedCall) ?? null;
     if (refusal) return finish(context, refusal, caller, limit);
@@ -298,27 +304,80 @@ export function server({
         const spent = category && spendRefused(caller, now_ms);
         if (spent) return limited(context, spent, "allowance", caller, limit);
       }
+      if (route.always_begins_work) await beginWork();
       const handling = route.handle(authenticatedCall);
       const answer: Answer = await (stores && isWriting(route)
         ? stores.orFailing(Promise.resolve(handling))
         : handling);
-      claim?.settle(answer.bill !== undefined);
+      const isTimeout = work.isBegun && answer.status === 504;
+      claim?.settle(answer.bill !== undefined || isTimeout);
       if (answer.bill) {
-        const { project_ref } = (call.body ?? {}) as { readonly project_ref?: string | null };
-        const row = billed(context, answer.bill, project_ref ?? null);
-        if (answer.bill.category.endsWith("_cached")) metering.record(caller.meter, row);
-        else await metering.store(caller.meter, row);
-      }
+        const row = billed(context, answer.bill, projectRefOf(call));
+        const isCached = answer.bill.category.endsWith("_cached");
+        if (isCached && !work.isBegun) metering.record(caller.meter, row);
+        else {
+          const storing = metering.store(caller.meter, row);
+          work.hasRow = true;
+          await storing;
+        }
+      } else if (isTimeout) void billLate(context, caller, call, answer.late_bill);
+      if (work.isBegun && !isTimeout) metering.end(context.request_id);
       // The answer's own header tells what it left.
       if (answer.bill && answer.bill.cost_micros > 0 && caller.meter.allowances.spend !== null)
         await metering.readSpend(caller.meter);
       return finish(context, withWarnings(answer, call.warnings), caller, limit);
     } catch (problem) {
+      // With a row the request stays pending until `recoverPending` has found it.
+      if (work.hasRow) claim?.settle(true);
+      else if (work.isBegun && mayHaveStarted(problem)) {
+        claim?.settle(true);
+        void storeAndEnd(caller, unanswered(context, call, "interrupted"));
+      } else if (work.isBegun) metering.end(context.request_id);
       return finish(context, errorReply(context, problem), caller, limit);
     } finally {
       // Without an effect where the request was counted.
       claim?.settle(false);
     }
+  }
+
+  /** The row of a request that was sent to actors and has no answer. */
+  const unanswered = (context: RequestContext, call: Pick<Checked, "body">, error: string): Billed => {
+    const bill: Bill = {
+      category: UNANSWERED_AS[context.compiled.route!.tags[0]!] ?? "fetch_own",
+      ok: false,
+      bytes: 0,
+      paid: false,
+      cost_micros: 0,
+      detail: { status: null, error, reason: null, attempts: [] },
+    };
+    return billed(context, bill, projectRefOf(call));
+  };
+
+  /** Never throws. A row that cannot be stored now is stored later: until then the request stays pending. */
+  async function storeAndEnd({ meter }: Caller, row: Billed): Promise<void> {
+    try {
+      await metering.store(meter, row);
+      metering.end(row.request_id);
+    } catch (problem) {
+      log.warn("A row of the ledger is stored later", {
+        request_id: row.request_id,
+        problem: String(problem),
+      });
+    }
+  }
+
+  /** The caller got 504 and pays no price; what the work cost is known when it ends. Never throws. */
+  async function billLate(
+    context: RequestContext,
+    caller: Caller,
+    call: Pick<Checked, "body">,
+    late_bill: Promise<Bill | null> = Promise.resolve(null),
+  ): Promise<void> {
+    const bill = await late_bill.catch(() => null);
+    const row = unanswered(context, call, "timeout");
+    const { detail, ...known } = bill ?? row.bill;
+    const error = { ...row.bill.detail!, ...detail, error: "timeout" };
+    await storeAndEnd(caller, { ...row, bill: { ...known, ok: false, detail: error } });
   }
 
   /** The reply for an exception: a Fault has its own status; anything else is a bug, a 500 without details. */
@@ -444,6 +503,35 @@ export function server({
     },
   };
 }
+
+interface Work {
+  /** Actors may have been asked. */
+  isBegun: boolean;
+  /** The ledger has its row, or stores it as soon as it can. */
+  hasRow: boolean;
+}
+
+/** The billing category of work without an answer, by the first tag of its route. */
+const UNANSWERED_AS: Readonly<Record<string, Bill["category"]>> = {
+  search: "search",
+  fetch: "fetch_own",
+  filings: "filings",
+  companies: "company",
+};
+
+/** Faults that say that no actor took the request. */
+const NOT_STARTED: ReadonlySet<string> = new Set([
+  "mailbox_full",
+  "no_workers",
+  "overloaded",
+  "message_too_large",
+]);
+
+const mayHaveStarted = (problem: unknown): boolean =>
+  !(problem instanceof Fault && NOT_STARTED.has(problem.code));
+
+const projectRefOf = ({ body }: Pick<Checked, "body">): string | null =>
+  ((body ?? {}) as { readonly project_ref?: string | null }).project_ref ?? null;
 
 /** Whether an answer depends on something that has to be stored first. */
 const isWriting = ({ method, category }: Route): boolean =>

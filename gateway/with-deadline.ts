@@ -17,7 +17,14 @@ export async function withDeadline<T>(
     id,
     timeout_ms,
     signal,
-  }: { readonly id: string; readonly timeout_ms: number; readonly signal: AbortSignal },
+    onLate,
+  }: {
+    readonly id: string;
+    readonly timeout_ms: number;
+    readonly signal: AbortSignal;
+    /** Called once when the work ends after the deadline or a disconnect; with null when it failed. */
+    readonly onLate?: (result: T | null) => void;
+  },
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | null> {
   const stop = new AbortController();
@@ -35,6 +42,7 @@ export async function withDeadline<T>(
       log.debug("Work nobody waited for broke", { id, problem });
       return null;
     });
+    void expired.promise.then(() => done.then(onLate, () => onLate?.(null)));
     return await Promise.race([done, expired.promise]);
   } finally {
     timer[Symbol.dispose]();

@@ -18,6 +18,7 @@ import type { RoleLoad } from "../cluster/role-actor.ts";
 import { openBodyGrants } from "../gateway/body-access.ts";
 import { metering } from "../gateway/metering.ts";
 import { openDebugRecords } from "../gateway/debug-records.ts";
+import { PENDING_TTL_MS, pendingRequests, recoverPending } from "../gateway/pending-requests.ts";
 import { openLedger } from "../gateway/ledger.ts";
 import { keyQuotas } from "../gateway/quotas.ts";
 import { join as joinCluster, topologyProblem } from "./cluster.ts";
@@ -121,11 +122,17 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   if (first.admin_key === "revoked")
     log.warn("TRAWL_ADMIN_KEY names a revoked key: it stays revoked and is refused");
   const quotas = keyQuotas({ ask, clock, log, gateway: node });
-  const usage = metering({ ask, clock, quotas, ledger: context.ledger });
+  const pending = pendingRequests({ documents, clock, log, gateway: () => node });
+  const usage = metering({ ask, clock, quotas, ledger: context.ledger, pending });
+  // A single process that starts finds only requests of processes that ended.
+  if (config.cluster.bus === "memory") await recoverPending({ documents, clock, log }, 0);
   const collections = [...EXPIRING, ...FEATURES.flatMap((feature) => [...feature.collections.expiring])];
   const cleaning = [
     expireDocuments({ documents, clock, log, collections }),
     collectBodies({ documents, blobs, clock, metrics, log, random }),
+    everyMinute({ clock, log, what: "Cannot write the rows of requests whose gateway died" }, () =>
+      recoverPending({ documents, clock, log }, PENDING_TTL_MS),
+    ),
     ...opened.flatMap(({ every_minute: chore }) =>
       chore ? [everyMinute({ clock, log, what: chore.what }, chore.work)] : [],
     ),

@@ -228,7 +228,7 @@ export type RateRequest = Static<typeof RateRequest>;
 
 /**
  * Money for one attempt on a premium route, before the attempt. The id is that of the attempt: a repeated request reserves
- * nothing twice. A reservation that is not settled lapses after six minutes.
+ * nothing twice. A reservation that is not settled lapses after six minutes and counts as spent.
  */
 export const ReserveRequest = Type.Object({
   id: Type.String(),

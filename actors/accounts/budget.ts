@@ -3,8 +3,9 @@
  * with what it did cost after it, under the attempt's id. Each reservation settles exactly once. At any time
  * settled + reserved + free = limit. Pure functions.
  *
- * A reservation that is not settled in time lapses, and its money is free again. A settlement that comes later still
- * counts, because the money was spent: the lapsed reservation is remembered for a day.
+ * A reservation that is not settled in time lapses: its process has died, and may have spent the money before, so that all of
+ * it counts as settled. A settlement that comes later gives back what was not spent: the lapsed reservation is
+ * remembered for a day.
  */
 import { monthOf, type ReserveReply } from "../../schemas/accounts.ts";
 
@@ -13,7 +14,7 @@ export interface Budget {
   readonly spent: Readonly<Record<string, number>>;
   /** At most 1,000. */
   readonly reservations: Readonly<Record<string, Reservation>>;
-  /** Reserves nothing; at most the 1,000 newest. */
+  /** Settled in full, until their settlement comes; at most the 1,000 newest. */
   readonly lapsed: Readonly<Record<string, Reservation>>;
 }
 
@@ -30,7 +31,7 @@ export const NOTHING_SPENT: Budget = { spent: {}, reservations: {}, lapsed: {} }
 
 /** Longer than every fetch run (310 s), so that only reservations of work that died lapse. */
 export const RESERVATION_TTL_MS = 6 * 60_000;
-/** A settlement that comes this long after the reservation lapsed still counts. */
+/** A settlement that comes this long after the reservation lapsed still gives back what was not spent. */
 const LATE_SETTLEMENT_MS = 24 * 3_600_000;
 /** Reservations of one account at once; more are refused as if there were no money. */
 const MAX_RESERVATIONS = 1_000;
@@ -79,15 +80,18 @@ export function settle(
   const { [id]: late, ...lapsed } = budget.lapsed;
   const reservation = live ?? late;
   if (!reservation) return budget;
-  const spent = {
-    ...budget.spent,
-    [reservation.month]: (budget.spent[reservation.month] ?? 0) + Math.min(micros, reservation.micros),
-  };
-  const months = Object.keys(spent).toSorted().slice(-MAX_MONTHS);
-  return { spent: Object.fromEntries(months.map((month) => [month, spent[month]!])), reservations, lapsed };
+  const counted = live ? 0 : reservation.micros;
+  const spent = addTo(budget.spent, reservation.month, Math.min(micros, reservation.micros) - counted);
+  return { spent, reservations, lapsed };
 }
 
-/** Frees the money of reservations whose time is over. The same object when there are none. */
+function addTo(spent: Budget["spent"], month: string, micros: number): Budget["spent"] {
+  const sums = { ...spent, [month]: (spent[month] ?? 0) + micros };
+  const months = Object.keys(sums).toSorted().slice(-MAX_MONTHS);
+  return Object.fromEntries(months.map((name) => [name, sums[name]!]));
+}
+
+/** Counts the money of reservations whose time is over as spent. The same object when there are none. */
 export function lapse(budget: Budget, now_ms: number): Budget {
   const live = Object.entries(budget.reservations);
   const over = live.filter(([, { expires_ms }]) => now_ms >= expires_ms);
@@ -96,7 +100,7 @@ export function lapse(budget: Budget, now_ms: number): Budget {
   if (over.length === 0 && !lapsed.some(isOld)) return budget;
   const remembered = [...lapsed, ...over].filter((entry) => !isOld(entry));
   return {
-    ...budget,
+    spent: over.reduce((spent, [, { month, micros }]) => addTo(spent, month, micros), budget.spent),
     reservations: Object.fromEntries(live.filter(([, { expires_ms }]) => now_ms < expires_ms)),
     lapsed: Object.fromEntries(
       remembered.toSorted(([, a], [, b]) => a.expires_ms - b.expires_ms).slice(-MAX_LAPSED),

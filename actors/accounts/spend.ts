@@ -1,7 +1,7 @@
 /**
  * The one way to spend money: reserve the most that an attempt can cost from the accounts of key, project and customer,
  * then settle what it cost with all three. An attempt whose process dies in between is never settled; its
- * reservations lapse after six minutes.
+ * reservations lapse after six minutes and count as spent.
  */
 import type { ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";

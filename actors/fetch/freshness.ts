@@ -68,7 +68,7 @@ export function cacheKey(normalised_url: string, request: FetchRequest): string 
 /** Requests with the same variant share one run: they differ only in their caller and its deadline. */
 export function variantOf(request: FetchRequest): string {
   const { fetch_id: _, deadline_ms: _d, hard_deadline: _h, project: _p, ...others } = request;
-  const { key: _k, lane: _l, with_formats: _f, ...shared } = others;
+  const { key: _k, lane: _l, with_formats: _f, is_traced: _t, ...shared } = others;
   return JSON.stringify(shared, Object.keys(shared).toSorted());
 }
 

@@ -37,8 +37,12 @@ export interface FetchService {
     request: FetchRequest,
     signal: AbortSignal,
   ) => Promise<FetchAnswer>;
-  /** Throws Fault. */
-  readonly fetch: (request: FetchRequest) => Promise<FetchAnswer>;
+  /** `beginWork` is awaited before an actor is asked. Throws Fault. */
+  readonly fetch: (
+    request: FetchRequest,
+    signal?: AbortSignal,
+    beginWork?: () => Promise<void>,
+  ) => Promise<FetchAnswer>;
   /** Whether the cache would give the same answer now as `fetch` gave to this very request. Does not wait. */
   readonly isCurrent: (request: FetchRequest, answer: FetchAnswer, now_ms: number) => boolean;
 }
@@ -55,6 +59,8 @@ const MAX_SEEN_CHARS = 32 * 2 ** 20;
 const RECORD_CHARS = 2_048;
 /** How much longer an ask waits than its caller, so that the actor's answer about the deadline arrives first. */
 const GRACE_MS = 20_000;
+/** The same where the caller is a client, which does not wait: the ledger hears of a run's outcome up to the longest run. */
+const LATE_GRACE_MS = 180_000;
 
 export function fetchService({
   documents,
@@ -95,6 +101,8 @@ export function fetchService({
     client: ActorClient,
     original: FetchRequest,
     signal: AbortSignal | null,
+    grace_ms = GRACE_MS,
+    beginWork: () => Promise<void> = async () => {},
   ): Promise<FetchAnswer> {
     const url = parseUrl(original.url);
     if (url === null) return INVALID_URL;
@@ -117,7 +125,8 @@ export function fetchService({
       }
       metrics.count("trawl_cache_misses_total", { cache: "pages" });
     }
-    const wait_ms = Math.max(1, request.deadline_ms - clock.now()) + GRACE_MS;
+    await beginWork();
+    const wait_ms = Math.max(1, request.deadline_ms - clock.now()) + grace_ms;
     const { fetch_id } = request;
     const key = `${siteOf(url.hostname, joined)} ${digest}`;
     const cancel = (): void => {
@@ -140,8 +149,8 @@ export function fetchService({
   }
 
   return {
-    fetch: (request) => resolveFetch(ask, request, null),
-    fetchWith: resolveFetch,
+    fetch: (request, _signal, beginWork) => resolveFetch(ask, request, null, LATE_GRACE_MS, beginWork),
+    fetchWith: (client, request, signal) => resolveFetch(client, request, signal),
 
     isCurrent(request, answer, now_ms) {
       const source = sources.get(answer);

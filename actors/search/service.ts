@@ -19,10 +19,10 @@ interface SearchServiceDeps {
 /** Longer than any search takes, including one that restarts for another project's budget. */
 const TIMEOUT_MS = 160_000;
 
-/** Throws Fault. `client` asks on behalf of background work; default: the gateway's client. */
+/** Throws Fault. `client` asks on behalf of background work; default: the gateway's client. `beginWork` is awaited before it asks. */
 export function searchService(
   deps: SearchServiceDeps,
-): (request: SearchRequest, client?: ActorClient) => Promise<SearchAnswer> {
+): (request: SearchRequest, client?: ActorClient, beginWork?: () => Promise<void>) => Promise<SearchAnswer> {
   const { documents, ask, clock, metrics, revision } = deps;
 
   /** A cache fault does not prevent the search. */
@@ -35,13 +35,14 @@ export function searchService(
     }
   };
 
-  return async (request, client = ask) => {
+  return async (request, client = ask, beginWork = async () => {}) => {
     const digest = searchKey(request);
     if (request.cache_ttl_s !== 0) {
       const hit = freshAnswer(await readCache(digest), request, revision(), clock.now());
       metrics.count(hit ? "trawl_cache_hits_total" : "trawl_cache_misses_total", { cache: "searches" });
       if (hit) return hit;
     }
+    await beginWork();
     return client(Search, digest, "get", request, {
       timeout_ms: TIMEOUT_MS,
       idempotency_id: request.search_id,

@@ -16,6 +16,7 @@ import { readConfig } from "../../ops/config.ts";
 import { readRequests } from "../../ops/request-audit.ts";
 import { openDocuments } from "../../ops/stores.ts";
 import type { Quota } from "../../schemas/accounts.ts";
+import type { LedgerBatch } from "../../schemas/ledger.ts";
 import type { FetchResponse } from "../../schemas/fetch.ts";
 import { type ClusterOf, clusterOf, type NodeOf } from "./cluster-of.ts";
 import { type Play, type ServedSites, type Arrivals, titleOf } from "./origin.child.ts";
@@ -156,6 +157,12 @@ interface WantedPage {
   sha256: string | null;
 }
 
+/** What a client was told about one of its requests. */
+interface ToldAnswer {
+  readonly status: number;
+  readonly isCached: boolean;
+}
+
 /** Null where an engine is missing. */
 export async function chaos(options: ChaosOptions): Promise<Run | null> {
   const { seed, fetches = 1_000, sites = 50, biggest = 200 } = options;
@@ -214,6 +221,7 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
   );
   const agent = new Agent({ connections: CLIENTS });
   const retries = new Map<string, number>();
+  const told = new Map<string, ToldAnswer>();
   try {
     await cluster.settled(60_000);
     const started_ms = Date.now();
@@ -237,7 +245,7 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
     await Promise.all(
       Array.from({ length: CLIENTS }, async () => {
         for (let next = queue.pop(); next; next = queue.pop())
-          await insist(cluster, agent, next, retries, note);
+          await insist(cluster, agent, next, retries, told, note);
       }),
     );
     const took_ms = Date.now() - started_ms;
@@ -247,7 +255,22 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
     const metered = await meteredBy(cluster);
     const seen = await ask<Arrivals>("seen");
     const sent = await sentTimesOf(cluster, origins, began_ms);
-    const run = judge({ seed, fault, wanted, seen, sent, left, metered, span, took_ms, retries, timeline });
+    const billed = await billedRequests(cluster);
+    const run = judge({
+      told,
+      billed,
+      seed,
+      fault,
+      wanted,
+      seen,
+      sent,
+      left,
+      metered,
+      span,
+      took_ms,
+      retries,
+      timeline,
+    });
     return run.broken.length === 0 ? run : { ...run, timeline: [...run.timeline, ...logsOf(cluster)] };
   } catch (problem) {
     const broken = [problem instanceof Error ? (problem.stack ?? problem.message) : String(problem)];
@@ -267,6 +290,7 @@ async function insist(
   dispatcher: Agent,
   wanted: WantedPage,
   retries: Map<string, number>,
+  told: Map<string, ToldAnswer>,
   note: (what: string) => void,
 ): Promise<void> {
   const ends_ms = Date.now() + FETCH_TIMEOUT_MS;
@@ -282,6 +306,7 @@ async function insist(
       });
       const { statusCode: status } = answer;
       const body = (await answer.body.json()) as FetchResponse;
+      told.set(String(answer.headers["x-request-id"]), { status, isCached: body.cached });
       if (status === 200 && body.error === null) {
         if (body.title !== titleOf(wanted.site, wanted.page))
           throw new Error(`The answer to "${wanted.url}" is "${body.title}"`);
@@ -329,6 +354,46 @@ async function meteredBy({ url, key }: ClusterOf): Promise<number> {
   }
 }
 
+/** The request ids of all rows of the ledger, as they are stored. */
+async function billedRequests({ environment }: ClusterOf): Promise<readonly string[]> {
+  const documents = await openDocuments(readConfig(environment));
+  try {
+    const ids: string[] = [];
+    for (let from = ""; ;) {
+      const page = await documents.list("ledger", { from, limit: 100 });
+      for (const { value } of page)
+        ids.push(...(value as LedgerBatch).rows.map(({ request_id }) => request_id));
+      if (page.length < 100) return ids;
+      from = `${page.at(-1)!.key}\0`;
+    }
+  } finally {
+    await documents.close();
+  }
+}
+
+/**
+ * What is wrong between the answers that clients got and the rows of the ledger. Each row has a request of its own. Each 200 has a
+ * row; a gateway that is killed may lose the rows of its last answers from the cache. A 503 or 504 has a row where
+ * its request was sent to actors. Any other row is that of a request whose connection broke before its answer.
+ */
+function ledgerProblems(
+  { told, billed, fault }: Pick<Evidence, "told" | "billed" | "fault">,
+  brokenOff: number,
+): readonly string[] {
+  const rows = new Set(billed);
+  const isLost = ([id, { status, isCached }]: [string, ToldAnswer]): boolean =>
+    status === 200 && !rows.has(id) && !(isCached && fault.startsWith("kill"));
+  const lost = [...told].filter(isLost).length;
+  const unanswered = [...rows].filter((id) => !told.has(id)).length;
+  return [
+    ...(rows.size === billed.length ? [] : [`${billed.length - rows.size} rows are there twice`]),
+    ...(lost === 0 ? [] : [`${lost} answers have no row`]),
+    ...(unanswered <= brokenOff
+      ? []
+      : [`${unanswered} rows without an answer, and ${brokenOff} broken connections`]),
+  ];
+}
+
 /** When requests were sent, by site, as the request audit has it. */
 async function sentTimesOf(
   { environment }: ClusterOf,
@@ -353,6 +418,9 @@ interface Evidence extends Pick<Run, "seed" | "fault" | "timeline"> {
   readonly sent: readonly (readonly number[])[];
   readonly left: { readonly waiting: number; readonly unacknowledged: number };
   readonly metered: number;
+  readonly told: ReadonlyMap<string, ToldAnswer>;
+  /** Request ids of all rows of the ledger. */
+  readonly billed: readonly string[];
   readonly span: { readonly from_ms: number; readonly to_ms: number };
   readonly took_ms: number;
   readonly retries: ReadonlyMap<string, number>;
@@ -366,6 +434,8 @@ function judge({
   sent,
   left,
   metered,
+  told,
+  billed,
   span,
   took_ms,
   retries,
@@ -404,11 +474,8 @@ function judge({
   }).length;
   const refetched = visits - first.size;
   if (refetched > exposed) timeline = [...timeline, ...visitedTwice(seen, span.from_ms)];
-  // Each 200 is billed once. A broken connection may have been billed, too, and so may a 503 or 504: what went upstream has its
-  // row in the ledger, also when the answer could not be given. A killed node loses the report of its last second.
-  const billed = answers.length + (retries.get("politeness_timeout") ?? 0);
-  const brokenOff = [...retries].reduce((sum, [what, many]) => sum + (/^[A-Z5]/.test(what) ? many : 0), 0);
-  const isBilled = metered <= billed + brokenOff && (metered >= billed || fault.startsWith("kill"));
+  const brokenOff = [...retries].reduce((sum, [what, many]) => sum + (/^[A-Z]/.test(what) ? many : 0), 0);
+  const unbilled = ledgerProblems({ told, billed, fault }, brokenOff);
   const rounded_gap_ms = Math.round(min_gap_ms * 10) / 10;
   const numbers = {
     fetches: wanted.length,
@@ -428,7 +495,8 @@ function judge({
     ["not every fetch was answered", answers.length === wanted.length],
     ["two fetches have one result", distinct === answers.length],
     ["an answer without a visit, or a visit without an answer", first.size === wanted.length],
-    [`${metered} requests were billed`, isBilled],
+    [`the ledger: ${unbilled.join(", ")}`, unbilled.length === 0],
+    [`${metered} requests are counted, and the ledger has ${billed.length} rows`, metered === billed.length],
     ["envelopes are left on the bus", left.waiting === 0],
     ["envelopes are not acknowledged", left.unacknowledged === 0],
     ["more was fetched again than was in flight", refetched <= exposed],

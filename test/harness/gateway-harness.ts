@@ -16,6 +16,7 @@ import type { Random } from "../../cluster/ports/random.ts";
 import { authenticator } from "../../gateway/authenticate.ts";
 import type { Body, ClientAbort, Head, Reply } from "../../gateway/http.ts";
 import { type DebugRecords, openDebugRecords } from "../../gateway/debug-records.ts";
+import { pendingRequests } from "../../gateway/pending-requests.ts";
 import { type Ledger, openLedger } from "../../gateway/ledger.ts";
 import { metering } from "../../gateway/metering.ts";
 import { keyQuotas } from "../../gateway/quotas.ts";
@@ -103,7 +104,13 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
       await stored;
     },
   };
-  const usageMetering = metering({ ask, clock, quotas, ledger });
+  const usageMetering = metering({
+    ask,
+    clock,
+    quotas,
+    ledger,
+    pending: pendingRequests({ documents, clock, log, gateway: () => "g1" }),
+  });
   const debugRecords = openDebugRecords({ documents, clock });
   debugRecords.onAddress("https://trawl.example");
   const egress = fakeEgress(options.web ?? {}, clock);

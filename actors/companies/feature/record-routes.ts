@@ -122,7 +122,13 @@ type RefCall = Call<{ company_ref: string }, { max_age?: number | null; refresh?
 export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
   const { service, sources, cursors, bodyGrants, clock } = deps;
   const names = sources.map(({ description }) => description.name);
-  const common = { tags: ["companies"], category: "fetch", params: Ref, method: "GET" } as const;
+  const common = {
+    tags: ["companies"],
+    category: "fetch",
+    always_begins_work: true,
+    params: Ref,
+    method: "GET",
+  } as const;
 
   async function find(
     { params, caller, query }: RefCall,

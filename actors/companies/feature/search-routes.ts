@@ -93,7 +93,7 @@ export async function resolveCompany(
 
 export function searchRoutes(deps: SearchRouteDeps): readonly Route[] {
   const { documents, cursors } = deps;
-  const common = { tags: ["companies"], category: "fetch" } as const;
+  const common = { tags: ["companies"], category: "fetch", always_begins_work: true } as const;
 
   /** The company that has the identifier, exactly. */
   async function byIdentifier(text: string): Promise<readonly JsonObject[] | string> {

@@ -39,9 +39,14 @@ import type { Log } from "../../../cluster/ports/log.ts";
 export interface FetchServices {
   /**
    * The whole fetch: from the cache or by the Fetch actor. `signal` aborts when the client does not wait any more; the
-   * work may go on into the cache. Throws Fault; `mailbox_full` is answered as domain_busy.
+   * work may go on into the cache. `beginWork` is awaited before an actor is asked. Throws Fault; `mailbox_full` is
+   * answered as domain_busy.
    */
-  readonly fetch: (request: FetchRequest, signal: AbortSignal) => Promise<FetchAnswer>;
+  readonly fetch: (
+    request: FetchRequest,
+    signal: AbortSignal,
+    beginWork: () => Promise<void>,
+  ) => Promise<FetchAnswer>;
   /**
    * Whether the cache would answer the same request now with this very record. It is given the same objects as `fetch`
    * was given and returned, so it may compare them by identity; it is called for every cached request and must not wait.
@@ -125,8 +130,14 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       wait_ms: WAIT_MS,
     });
     const isDebugged = services.debugRecords?.isWanted(call) === true;
-    const page = await fetchWithTexts(services, call, isDebugged ? { ...request, is_traced: true } : request);
-    if (page === null) return timedOut(request_id);
+    const late = Promise.withResolvers<Bill | null>();
+    const page = await fetchWithTexts(
+      services,
+      call,
+      isDebugged ? { ...request, is_traced: true } : request,
+      (answer) => late.resolve(answer && billOf(answer)),
+    );
+    if (page === null) return { ...timedOut(request_id), late_bill: late.promise };
     const { answer, texts, reservation } = page;
     try {
       const reply = write(
@@ -244,12 +255,14 @@ async function fetchWithTexts(
   services: FetchServices,
   call: FetchCall,
   request: FetchRequest,
+  onLate: (answer: FetchAnswer | null) => void,
 ): Promise<FetchedPage | null> {
   const { body, caller, request_id, signal: client, now_ms } = call;
   const allowed_ms = body.timeout_s == null ? WAIT_MS : body.timeout_s * 1000 + WAIT_BEYOND_TIMEOUT_MS;
   const timeout_ms = Math.max(1, now_ms + allowed_ms - services.clock.now());
-  const answer = await withDeadline(services, { id: request_id, timeout_ms, signal: client }, (signal) =>
-    services.fetch(request, signal).catch(asBusy),
+  const options = { id: request_id, timeout_ms, signal: client, onLate };
+  const answer = await withDeadline(services, options, (signal) =>
+    services.fetch(request, signal, call.beginWork).catch(asBusy),
   );
   if (answer === null) return null;
   await grantBody(services.bodyGrants, caller.grant.project.name, answer.record);
@@ -265,7 +278,8 @@ async function fetchWithTexts(
     const isLost = problem instanceof Fault && problem.code === "body_damaged";
     if (!isLost || !answer.cached) throw problem;
     // A cached page whose body is lost: fetched from its origin, which stores the body anew.
-    return fetchWithTexts(services, call, { ...request, fetch_id: `${request_id}-anew`, cache_ttl_s: 0 });
+    const anew = { ...request, fetch_id: `${request_id}-anew`, cache_ttl_s: 0 };
+    return fetchWithTexts(services, call, anew, onLate);
   }
 }
 

@@ -161,7 +161,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
     return { status: 200, headers: JSON_TYPE, body: { length: null, chunks }, bill };
   }
 
-  const common = { tags: ["filings"], category: "fetch" } as const;
+  const common = { tags: ["filings"], category: "fetch", always_begins_work: true } as const;
   return [
     route({
       ...common,

@@ -65,7 +65,13 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
       }),
       searchInstancesActor([...new Set(engines.map(({ name }) => name))]),
     ],
-    routes: searchRoutes({ search, debugRecords: context.debugRecords, clock, metrics, log }),
+    routes: searchRoutes({
+      search: (request, beginWork) => search(request, ask, beginWork),
+      debugRecords: context.debugRecords,
+      clock,
+      metrics,
+      log,
+    }),
     item_kinds: [searchItems(search)],
     reference: searchReference,
     checks: {

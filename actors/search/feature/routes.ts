@@ -22,8 +22,8 @@ import type { Metrics } from "../../../cluster/ports/metrics.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
 
 export interface SearchRoutesDeps {
-  /** The whole search: cache, instances, fallback. Throws Fault. */
-  readonly search: (request: SearchRequest) => Promise<SearchAnswer>;
+  /** The whole search: cache, instances, fallback. `beginWork` is awaited before an actor is asked. Throws Fault. */
+  readonly search: (request: SearchRequest, beginWork: () => Promise<void>) => Promise<SearchAnswer>;
   /** Default: no request is debugged. */
   readonly debugRecords?: DebugRecords;
   readonly clock: Clock;
@@ -65,11 +65,13 @@ export const searchRoutes = (services: SearchRoutesDeps): readonly Route[] => [
         project: project.name,
         key: key.prefix,
       });
-      const options = { id: request_id, timeout_ms: WAIT_MS, signal };
+      const late = Promise.withResolvers<Bill | null>();
+      const onLate = (answer: SearchAnswer | null): void => late.resolve(answer && billOf(answer));
+      const options = { id: request_id, timeout_ms: WAIT_MS, signal, onLate };
       const answer = await withDeadline(services, options, () =>
-        services.search(isDebugged ? { ...request, is_traced: true } : request),
+        services.search(isDebugged ? { ...request, is_traced: true } : request, call.beginWork),
       );
-      if (answer === null) return timedOut(request_id);
+      if (answer === null) return { ...timedOut(request_id), late_bill: late.promise };
       services.metrics.count("trawl_search_requests_total", {
         provider: answer.provider ?? "none",
         outcome: answer.error ?? (answer.results.length === 0 ? "nothing_found" : "found"),

@@ -1,0 +1,190 @@
+/**
+ * Each request that was sent to actors has exactly one row of the ledger: also when its caller got 503 or 504, and when its
+ * gateway is killed.
+ */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { PENDING_REQUESTS, PENDING_TTL_MS, recoverPending } from "../../gateway/pending-requests.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { Fault, type FaultCode } from "../../cluster/ports/fault.ts";
+import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
+
+const PAGE = { url: "https://example.org/" };
+const SECOND_MS = 1_000;
+
+type Gateway = Awaited<ReturnType<typeof gatewayHarness>>;
+const rowsOf = async ({ call }: Pick<Gateway, "call">, key: string) =>
+  (await call("GET", "/v1/requests", { key })).json.items;
+
+describe("a request that went upstream", () => {
+  test("and was answered 504 has a row with what it cost, pays no price, and uses its quota", async () => {
+    const gateway = await gatewayHarness({
+      fetch: async (request, _signal, beginWork) => {
+        await beginWork();
+        await new Promise<void>((done) => void gateway.clock.at(gateway.clock.now() + 170 * SECOND_MS, done));
+        await gateway.spend(request, 250_000);
+        return fetchAnswer({ tier: "proxy" }, { cost_usd: "0.25" });
+      },
+    });
+    const { clock, key, fetch, documents } = gateway;
+    const mine = await key({ quotas: { fetch: 1 } });
+    const answer = fetch({ ...PAGE, project_ref: "r" }, { key: mine });
+    await clock.advance(151 * SECOND_MS);
+    expect((await answer).status).toBe(504);
+    expect((await fetch(PAGE, { key: mine })).status).toBe(429);
+    expect(await rowsOf(gateway, mine)).toEqual([]);
+    expect(await documents.list(PENDING_REQUESTS, { limit: 10 })).toHaveLength(1);
+    await clock.advance(20 * SECOND_MS);
+    expect(await rowsOf(gateway, mine)).toMatchObject([
+      {
+        request_id: (await answer).headers["x-request-id"],
+        ok: false,
+        error: "timeout",
+        category: "fetch_paid",
+        cost_usd: "0.250000",
+        project_ref: "r",
+      },
+    ]);
+    expect(await documents.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+  });
+
+  test.each([
+    ["no_answer", 504, 1],
+    ["lease_lost", 503, 1],
+    ["documents_unreachable", 503, 1],
+    ["no_workers", 503, 0],
+    ["overloaded", 503, 0],
+  ] as const satisfies readonly (readonly [FaultCode, number, number])[])(
+    "and ended with the fault %s is answered %i and has %i rows",
+    async (code, status, rows) => {
+      const gateway = await gatewayHarness({
+        fetch: async (_request, _signal, beginWork) => {
+          await beginWork();
+          throw new Fault(code, "broken");
+        },
+      });
+      const mine = await gateway.key();
+      expect((await gateway.fetch(PAGE, { key: mine })).status).toBe(status);
+      await gateway.clock.advance(SECOND_MS);
+      expect(await rowsOf(gateway, mine)).toHaveLength(rows);
+      expect(await gateway.documents.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+    },
+  );
+
+  test("whose row cannot be stored is answered 503 and has its row later, once", async () => {
+    const documents = memoryDocuments();
+    let isAway = false;
+    const gateway = await gatewayHarness({
+      documents: {
+        ...documents,
+        put: async (...named) => {
+          if (isAway && named[0] === "ledger") throw new Fault("documents_unreachable", "away");
+          return documents.put(...named);
+        },
+      },
+      fetch: async (_request, _signal, beginWork) => {
+        await beginWork();
+        isAway = true;
+        return fetchAnswer({});
+      },
+    });
+    const mine = await gateway.key();
+    expect((await gateway.fetch(PAGE, { key: mine })).status).toBe(503);
+    isAway = false;
+    await gateway.clock.advance(2 * SECOND_MS);
+    expect(await rowsOf(gateway, mine)).toMatchObject([{ ok: true, error: null }]);
+    const { clock, telemetry } = gateway;
+    await recoverPending({ documents, clock, log: telemetry.log }, 0);
+    expect(await documents.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+    expect(await rowsOf(gateway, mine)).toHaveLength(1);
+  });
+
+  test("is not begun when the store is away: 503, and no row", async () => {
+    const documents = memoryDocuments();
+    let isAway = false;
+    let asked = 0;
+    const gateway = await gatewayHarness({
+      documents: {
+        ...documents,
+        put: async (...named) => {
+          if (isAway && named[0] === PENDING_REQUESTS) throw new Fault("documents_unreachable", "away");
+          return documents.put(...named);
+        },
+      },
+      fetch: async (_request, _signal, beginWork) => {
+        await beginWork();
+        asked++;
+        return fetchAnswer({});
+      },
+    });
+    const mine = await gateway.key({ quotas: { fetch: 1 } });
+    isAway = true;
+    expect((await gateway.fetch(PAGE, { key: mine })).status).toBe(503);
+    isAway = false;
+    expect(asked).toBe(0);
+    expect(await rowsOf(gateway, mine)).toEqual([]);
+    expect((await gateway.fetch(PAGE, { key: mine })).status).toBe(200);
+    expect(await rowsOf(gateway, mine)).toHaveLength(1);
+  });
+});
+
+/** What becomes of one request before its gateway is killed. */
+const FATES = ["answered", "cached", "busy", "broken", "late", "under_way"] as const;
+
+test("a gateway that is killed at any moment leaves each request that was begun exactly one row, however often it is recovered", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom(...FATES), { minLength: 1, maxLength: 12 }),
+      fc.integer({ min: 0, max: 160 * SECOND_MS }),
+      fc.boolean(),
+      async (fates, killed_ms, atOnce) => {
+        const begun = new Set<string>();
+        const refused = new Set<string>();
+        const gateway = await gatewayHarness({
+          fetch: async ({ fetch_id, url }, _signal, beginWork) => {
+            const fate = url.split("/").at(-1) as (typeof FATES)[number];
+            if (fate === "cached") return fetchAnswer({}, { cached: true });
+            await beginWork();
+            begun.add(fetch_id);
+            if (fate === "busy") {
+              refused.add(fetch_id);
+              return fetchAnswer({}, { error: "domain_busy", retry_after_s: 1 });
+            }
+            if (fate === "broken") throw new Fault("lease_lost", "broken");
+            const ms = fate === "late" ? 155 * SECOND_MS : 2 * SECOND_MS;
+            if (fate !== "answered")
+              await new Promise<void>((done) => void gateway.clock.at(gateway.clock.now() + ms, done));
+            return fetchAnswer({});
+          },
+        });
+        const { documents, clock } = gateway;
+        const mine = await gateway.key();
+        const answers = fates.map((fate) =>
+          gateway.fetch({ url: `https://example.org/${fate}` }, { key: mine }),
+        );
+        for (const answer of answers) answer.catch(() => {});
+        await clock.advance(killed_ms);
+        // What the store has at that moment is all that is left of the gateway.
+        const left = memoryDocuments();
+        for (const collection of [PENDING_REQUESTS, "ledger", "keys", "projects", "customers", "names"])
+          for (const { key, value } of await documents.list(collection, { limit: 1_000 }))
+            await left.put(collection, key, value, 0);
+        const next = await gatewayHarness({ documents: left, at_ms: clock.now() + PENDING_TTL_MS });
+        const deps = { documents: left, clock: next.clock, log: next.telemetry.log };
+        const recover = () => recoverPending(deps, atOnce ? 0 : PENDING_TTL_MS);
+        const recovered = Promise.all([recover(), recover()]);
+        await next.clock.advance(10 * SECOND_MS);
+        await recovered;
+        await recover();
+        const stored = (await left.list("ledger", { limit: 1_000 })).flatMap(
+          ({ value }) => (value as { rows: { request_id: string }[] }).rows,
+        );
+        const ids = stored.map(({ request_id }) => request_id);
+        expect(new Set(ids).size).toBe(ids.length);
+        expect(ids).toEqual(expect.arrayContaining([...begun.difference(refused)]));
+        expect(await left.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
