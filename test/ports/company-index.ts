@@ -1,5 +1,6 @@
 /** What every search index of companies promises (actors/companies/search-index.ts). */
 import { expect, test } from "vitest";
+import { MAX_POSTINGS } from "../../actors/companies/search-keys.ts";
 import { type CompanyIndex, type IndexedCompany, NO_FILTER } from "../../actors/companies/search-index.ts";
 
 let number = 0;
@@ -76,6 +77,20 @@ export function companyIndexSuite(open: () => Promise<CompanyIndex>): void {
       await index.put(company(`Holding ${String.fromCharCode(97 + (each % 26))}${each}x AG`));
     await index.put(company("Zebrafink Holding AG"));
     expect((await found(index, "zebrafink holding"))[0]).toBe("Zebrafink Holding AG");
+    await index.close();
+  });
+
+  test("finds by a common word only when no other key finds anything, and the same the second time", async () => {
+    const index = await open();
+    const words = ["Falken", "Zebrafink", "Nordwind"];
+    const common = Array.from({ length: MAX_POSTINGS + 1 }, (_, n) => company(`Holding ${words[n % 3]} AG`));
+    await Promise.all(common.map((each) => index.put(each)));
+    await index.put(company("Holding Uhrenfabrik AG"));
+    for (let time = 0; time < 2; time++) {
+      expect(await found(index, "holding uhrenfabrik")).toEqual(["Holding Uhrenfabrik AG"]);
+      expect(await found(index, "holding")).toHaveLength(20);
+      expect(await found(index, "holding quux", { ...NO_FILTER, country: "DE" })).toEqual([]);
+    }
     await index.close();
   });
 }

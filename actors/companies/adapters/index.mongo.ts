@@ -10,6 +10,8 @@ import { type CompanyIndex, type IndexedCompany, type IndexFilter, namesOf } fro
 const COLLECTION = "company_index";
 const COMMAND_MS = 5_000;
 const DUPLICATE_KEY = 11_000;
+/** Common keys that a node remembers; then it forgets them all. */
+const MAX_COMMON_KEYS = 100_000;
 
 interface Entry {
   readonly _id: string;
@@ -31,6 +33,11 @@ export function mongoCompanyIndex(address: string): CompanyIndex {
   const name = /^[^:]+:\/\/[^/]+\/([^/?]+)/.exec(address)?.[1] ?? "trawl";
   const collection: Collection<Entry> = client.db(name).collection<Entry>(COLLECTION);
   let indexes: Promise<unknown> | null = null;
+  /**
+   * Keys, each with its filter, that were on more companies than count. They are read again only when no other key finds
+   * anything, as `rankByKeys` uses them: most postings of a search would be theirs.
+   */
+  const common = new Set<string>();
 
   async function prepare(): Promise<void> {
     indexes ??= collection.createIndexes([{ key: { keys: 1 } }]);
@@ -75,13 +82,24 @@ export function mongoCompanyIndex(address: string): CompanyIndex {
     candidates: (names, filter, limit) =>
       reach("search companies", async () => {
         const conditions = conditionsOf(filter);
-        const read = keysOfNames(names).map(async (key) => {
+        const within = JSON.stringify(conditions);
+        const isCommon = (key: number): boolean => common.has(`${key} ${within}`);
+        async function postingsOf(key: number) {
           const found = collection
             .find({ keys: key, ...conditions }, { projection: { _id: 1 } })
             .limit(MAX_POSTINGS + 1);
-          return { key, companies: (await found.toArray()).map(({ _id }) => _id) };
-        });
-        const ids = rankByKeys(await Promise.all(read), limit);
+          const companies = (await found.toArray()).map(({ _id }) => _id);
+          if (companies.length > MAX_POSTINGS) {
+            if (common.size >= MAX_COMMON_KEYS) common.clear();
+            common.add(`${key} ${within}`);
+          }
+          return { key, companies };
+        }
+        const keys = keysOfNames(names);
+        let postings = await Promise.all(keys.filter((key) => !isCommon(key)).map(postingsOf));
+        if (!postings.some(({ companies }) => companies.length > 0 && companies.length <= MAX_POSTINGS))
+          postings = await Promise.all(keys.map(postingsOf));
+        const ids = rankByKeys(postings, limit);
         const entries = await collection
           .find({ _id: { $in: [...ids] } }, { projection: { entry: 1 } })
           .toArray();
