@@ -52,6 +52,27 @@ describe.skipIf(!found)("the pages for people (need a browser)", () => {
     await page.close();
   });
 
+  test("nothing is wider than a phone", async () => {
+    const widest = async (path: string, prepare: (page: Page) => Promise<unknown>): Promise<number> => {
+      const { page } = await open(path);
+      await page.setViewportSize({ width: 390, height: 844 });
+      await prepare(page);
+      const right = await page.evaluate(
+        "Math.max(...[...document.querySelectorAll('button, input, nav a, .responses-table, .opblock')].map((e) => e.getBoundingClientRect().right))",
+      );
+      await look(page, `phone${path.replace("/", "-")}`);
+      await page.close();
+      return Number(right);
+    };
+    expect(await widest("/", async () => {})).toBeLessThanOrEqual(390);
+    expect(await widest("/changelog", async () => {})).toBeLessThanOrEqual(390);
+    const operation = async (page: Page): Promise<void> => {
+      await page.locator("#operations-fetch-fetch").click();
+      await page.locator("#operations-fetch-fetch .responses-table").first().waitFor();
+    };
+    expect(await widest("/docs", operation)).toBeLessThanOrEqual(390);
+  });
+
   test("/ fetches a page with the visitor's key, and tells each attempt", async () => {
     const site = sites.site({ "/": { body: article("A page to try") } });
     const { page, complaints } = await open("/");
