@@ -37,7 +37,7 @@ export interface Cluster {
   /** For an ask the answer; for a tell nothing, once it cannot be lost any more. */
   readonly ask: ActorClient;
   /** Calls the actors that are placed by role. */
-  readonly roles: Pick<RoleRouter, "call" | "hasRole" | "loads">;
+  readonly roles: Pick<RoleRouter, "call" | "hasRole" | "loads" | "figures">;
   /** Resolves when the stored reminders have been found; rejects with a Fault when the store did not answer. */
   readonly recovered: Promise<void>;
   /**

@@ -36,8 +36,20 @@ export interface RoleLoad {
   readonly breaker: BreakerState;
 }
 
+/** What an actor did over the last 600 s, for operators. */
+export interface RoleFigures {
+  readonly attempts: number;
+  readonly successes: number;
+  /** Calls that ended because what the actor needs did not work. */
+  readonly infrastructure_failures: number;
+  /** Within this time 95 of 100 successful calls ended; null: none succeeded. */
+  readonly p95_ms: number | null;
+}
+
 export interface RoleDefinition<Operations> {
   readonly load: () => RoleLoad;
+  /** Default: none are reported. */
+  readonly figures?: () => RoleFigures;
   readonly on: {
     readonly [N in keyof Operations]: (
       message: MessageOf<Operations[N]>,
@@ -50,6 +62,7 @@ export interface RoleDefinition<Operations> {
 export interface RoleActor {
   readonly contract: RoleContract<any>;
   readonly load: () => RoleLoad;
+  readonly figures?: () => RoleFigures;
   readonly on: Readonly<
     Record<string, (message: any, caller: Caller<any, any>) => Promise<RoleReply<unknown>>>
   >;

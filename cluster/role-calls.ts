@@ -3,7 +3,8 @@
  * or refused at once; then questions go to the caller, and the end to the caller, or its cancellation to the runner.
  *
  * Messages may be lost and nodes may die, so both sides of every call ask each other for a sign of life each second: a
- * call that the runner does not know is lost, a run whose caller does not know it is aborted. A node that is not connected
+ * call that the runner does not know is lost, a run whose caller does not know it is aborted, a question that the caller is
+ * not answering has no answer. A node that is not connected
  * any more is noticed by the first of these, one that is silent by the second.
  */
 import type { Caller, CallerSession, RoleActor, RoleCallOptions, RoleLoad, RoleReply } from "./role-actor.ts";
@@ -52,18 +53,24 @@ type Request =
       readonly message: unknown;
       readonly timeout_ms: number;
     }
-  /** The calls that the sender has here, and the runs that it has from here. */
+  /** The calls that the sender has here, and the runs that it has from here with their open questions. */
   | {
       readonly do: "pulse";
       readonly from: string;
       readonly calls: readonly number[];
-      readonly runs: readonly number[];
+      readonly runs: readonly OpenRun[];
     };
+interface OpenRun {
+  readonly id: number;
+  readonly questions: readonly number[];
+}
 type CallAnswer = { readonly taken: true } | { readonly taken: false; readonly detail: string };
 /** Those of a pulse that the answering node does not know. */
 interface PulseAnswer {
   readonly calls: readonly number[];
   readonly runs: readonly number[];
+  /** Of known runs: the questions that this node is not answering, because they or their answers got lost. */
+  readonly questions: readonly OpenRun[];
 }
 
 interface OutgoingCall {
@@ -71,6 +78,8 @@ interface OutgoingCall {
   readonly role: string;
   readonly session: CallerSession<unknown, unknown>;
   readonly validators: CallValidators;
+  /** The questions that the caller is answering. */
+  readonly answering: Set<number>;
   /** Taken by the other node; before that it may not know the call. */
   isTaken: boolean;
   readonly end: (result: RemoteResult) => void;
@@ -185,7 +194,8 @@ async function callNode(
   assertSize(`a call of "${contract.name}.${operation}"`, body);
   const ended = Promise.withResolvers<RemoteResult>();
   const validators = callValidatorsOf(contract, operation);
-  const call: OutgoingCall = { to, role, session, validators, isTaken: false, end };
+  const answering = new Set<number>();
+  const call: OutgoingCall = { to, role, session, validators, answering, isTaken: false, end };
   function end(result: RemoteResult): void {
     if (!state.calls.delete(id)) return;
     signal.removeEventListener("abort", onAbort);
@@ -259,20 +269,28 @@ async function answerQuestion(
   try {
     if (!call || call.to !== from || !call.validators.question.check(question))
       throw new Fault("no_answer", "This node has no such call");
+    call.answering.add(question_id);
     const answer = await call.session.answer(question);
     sendFrame(state, from, { do: "answer", id, question_id, answer });
   } catch {
     // The session has seen the failure; the runner only learns that there is no answer.
     sendFrame(state, from, { do: "refuse_answer", id, question_id });
+  } finally {
+    call?.answering.delete(question_id);
   }
 }
 
 function answerRequest(state: State, request: Request): CallAnswer | PulseAnswer {
   const { from } = request;
   if (request.do === "pulse") {
+    const isKnown = ({ id }: OpenRun): boolean => state.calls.get(id)?.to === from;
     return {
       calls: request.calls.filter((id) => !state.runs.has(runKey(from, id))),
-      runs: request.runs.filter((id) => state.calls.get(id)?.to !== from),
+      runs: request.runs.filter((run) => !isKnown(run)).map(({ id }) => id),
+      questions: request.runs.filter(isKnown).map(({ id, questions }) => ({
+        id,
+        questions: questions.filter((question) => !state.calls.get(id)!.answering.has(question)),
+      })),
     };
   }
   const { id, role, operation, message, timeout_ms } = request;
@@ -374,14 +392,15 @@ function callerOf(state: State, run: Run, actor: RoleActor, operation: string): 
 
 /** Asks every node with which this one has a call or a run whether it still knows them. */
 async function pulse(state: State): Promise<void> {
-  const peers = new Map<string, { readonly calls: number[]; readonly runs: number[] }>();
+  const peers = new Map<string, { readonly calls: number[]; readonly runs: OpenRun[] }>();
   const peer = (name: string) => {
     const known = peers.get(name) ?? { calls: [], runs: [] };
     peers.set(name, known);
     return known;
   };
   for (const [id, { to, isTaken }] of state.calls) if (isTaken) peer(to).calls.push(id);
-  for (const { from, id } of state.runs.values()) peer(from).runs.push(id);
+  for (const { from, id, questions } of state.runs.values())
+    peer(from).runs.push({ id, questions: [...questions.keys()] });
   for (const name of state.silent.keys()) if (!peers.has(name)) state.silent.delete(name);
   await Promise.all([...peers].map(([name, { calls, runs }]) => pulseNode(state, name, calls, runs)));
 }
@@ -390,7 +409,7 @@ async function pulseNode(
   state: State,
   name: string,
   calls: readonly number[],
-  runs: readonly number[],
+  runs: readonly OpenRun[],
 ): Promise<void> {
   const request = { do: "pulse", from: state.nodeName, calls, runs } satisfies Request;
   const reply = await state.bus
@@ -399,6 +418,7 @@ async function pulseNode(
   if (reply.kind === "answered") {
     state.silent.delete(name);
     const unknown = JSON.parse(reply.body) as PulseAnswer;
+    loseQuestions(state, name, unknown.questions);
     return loseWith(state, name, unknown.calls, unknown.runs);
   }
   const missed = (state.silent.get(name) ?? 0) + 1;
@@ -406,7 +426,16 @@ async function pulseNode(
   if (reply.kind === "silent" && missed < MAX_SILENT) return undefined;
   state.silent.delete(name);
   state.directory.forget(name);
-  return loseWith(state, name, calls, runs);
+  const ids = runs.map(({ id }) => id);
+  return loseWith(state, name, calls, ids);
+}
+
+function loseQuestions(state: State, name: string, lost: readonly OpenRun[]): void {
+  for (const { id, questions } of lost) {
+    const run = state.runs.get(runKey(name, id));
+    for (const question of questions)
+      run?.questions.get(question)?.reject(new Fault("no_answer", "Cannot ask the caller of this call"));
+  }
 }
 
 function loseWith(state: State, name: string, calls: readonly number[], runs: readonly number[]): void {

@@ -6,7 +6,15 @@
  * Within the process a call is a function call: nothing is copied, checked or awaited for it.
  */
 import type { RoleContract } from "../schemas/contract.ts";
-import type { Caller, RoleActor, RoleCallOptions, RoleClient, RoleLoad, RoleResult } from "./role-actor.ts";
+import type {
+  Caller,
+  RoleActor,
+  RoleCallOptions,
+  RoleClient,
+  RoleFigures,
+  RoleLoad,
+  RoleResult,
+} from "./role-actor.ts";
 import type { Blobs } from "./ports/blobs.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Log } from "./ports/log.ts";
@@ -21,6 +29,7 @@ export interface RoleRouter {
   readonly hasRole: (role: string) => boolean;
   /** By role: the actors of this node. */
   readonly loads: () => Readonly<Record<string, RoleLoad>>;
+  readonly figures: () => Readonly<Record<string, RoleFigures>>;
   /** Takes no more calls of other nodes, and waits so long for those that run here. */
   readonly drain: (limit_ms: number) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -69,6 +78,8 @@ function routerOf(state: RouterState): RoleRouter {
       route(state, of, operation, message, options as AnyOptions) as Promise<RoleResult<any>>,
     hasRole: (role) => own.has(role) || (links?.directory.withRole(role).length ?? 0) > 0,
     loads: () => Object.fromEntries([...own].map(([role, { load }]) => [role, load()])),
+    figures: () =>
+      Object.fromEntries([...own].flatMap(([role, { figures }]) => (figures ? [[role, figures()]] : []))),
     async drain(limit_ms) {
       links?.directory.announce({ draining: true });
       await links?.calls.drain(limit_ms);

@@ -14,7 +14,7 @@ import { prometheusMetrics } from "../cluster/adapters/telemetry/metrics.prometh
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
 import type { NodeReport } from "../cluster/ports/node-directory.ts";
-import type { RoleLoad } from "../cluster/role-actor.ts";
+import type { Cluster } from "../cluster/embedded.ts";
 import { openBodyGrants } from "../gateway/body-access.ts";
 import { metering } from "../gateway/metering.ts";
 import { openDebugRecords } from "../gateway/debug-records.ts";
@@ -183,7 +183,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
         node,
         version,
         roles: config.cluster.roles,
-        tiers: tiersOf(cluster.roles.loads()),
+        tiers: tiersOf(cluster.roles),
         // Only while it listens: other nodes share the port with the nodes that report it.
         address: http.apiAddress(),
         status_address: http.status_address ?? http.listening().address,
@@ -221,8 +221,10 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   };
 }
 
-const tiersOf = (loads: Readonly<Record<string, RoleLoad>>): NodeReport["tiers"] =>
-  Object.entries(loads).map(([tier, load]) => ({ tier, ...load }));
+function tiersOf(roles: Cluster["roles"]): NodeReport["tiers"] {
+  const figures = roles.figures();
+  return Object.entries(roles.loads()).map(([tier, load]) => ({ tier, ...load, ...figures[tier]! }));
+}
 
 type Given = Pick<FeatureContext, "metrics" | "log" | "clock" | "ask" | "roles"> & {
   readonly node: () => string;

@@ -12,7 +12,7 @@ import type { Admission } from "../lib/web/transport.ts";
 export const ADMIT_TIMEOUT_MS = 120_000;
 export const RELEASE_TIMEOUT_MS = 2_000;
 /** A lease has a safety margin of 600 ms: a node that got the answer to a question older than this must not send. */
-const RENEWAL_VALID_MS = 400;
+export const RENEWAL_VALID_MS = 400;
 const RENEW_MS = 150;
 
 type Admitted = Extract<Admission, { readonly kind: "admitted" }>;

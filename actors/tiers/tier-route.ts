@@ -8,6 +8,7 @@ import type { CallerSession, RoleClient, RoleResult } from "../../cluster/role-a
 import { isPremium, type Tier } from "../../schemas/fetch.ts";
 import { TIER_CONTRACTS, type TierAnswer, type TierQuestion, type TierReply } from "../../schemas/tiers.ts";
 import type { Admission, Transport, TransportRequest, TransportResult } from "../lib/web/transport.ts";
+import { RENEWAL_VALID_MS } from "./remote-permit.ts";
 import { resultOf } from "./tier-reply.ts";
 
 /** Longer than any fetch: its own deadline aborts the call. */
@@ -34,21 +35,34 @@ export function tierRoute(
       ...(min_text_chars !== undefined && { min_text_chars }),
       ...(deadline_ms !== undefined && { left_ms: Math.round(deadline_ms - clock.now()) }),
     };
-    const work: Work = { wasSent: false, broken: null };
+    const work: Work = { wasSent: false, hasRoom: false, broken: null };
     const result = await call(TIER_CONTRACTS[tier], "fetch", message, {
       signal,
       deadline_ms: clock.now() + MAX_CALL_MS,
-      open: () => session(request, work, isPremium(tier)),
+      open: () => session(request, work, isPremium(tier), clock),
     });
     // A failure of the admission must fail the fetch, not only the call on the other node.
     if (work.broken !== null) throw work.broken.problem;
-    if (result.kind === "done") return resultOf(result.reply);
+    if (result.kind === "done") {
+      const hasRoom = await roomFor(request, work, result.reply);
+      if (hasRoom) return resultOf(result.reply);
+    }
     const ms = Math.round(clock.mono() - began_ms);
     const { reason, detail } = signal.aborted
       ? { reason: "timeout", detail: "The deadline passed before the route could answer" }
-      : failureOf(tier, result);
+      : result.kind === "done"
+        ? { reason: "no_room", detail: "This node had no room in memory for the body" }
+        : failureOf(tier, result);
     return { kind: "failed", reason, detail, status: null, redirects: [], final_url: null, ms };
   };
+}
+
+/** A body that another node has received needs memory here as well. False: there is none. */
+async function roomFor({ room }: TransportRequest, { hasRoom }: Work, reply: TierReply): Promise<boolean> {
+  if (!room || hasRoom || reply.kind !== "page") return true;
+  if (!(await room.reserve(reply.body.length))) return false;
+  room.settle(reply.body.length);
+  return true;
 }
 
 function failureOf(
@@ -78,17 +92,23 @@ function failureOf(
 /** What is known of a call over all nodes that were tried. */
 interface Work {
   wasSent: boolean;
+  /** A tier of this process has reserved the memory for its body. */
+  hasRoom: boolean;
   broken: { readonly problem: unknown } | null;
 }
 
-type Admitted = Extract<Admission, { readonly kind: "admitted" }>;
+interface OpenAdmission extends Extract<Admission, { readonly kind: "admitted" }> {
+  /** The tier was told that it may send, and has not said that it did. */
+  maySend: boolean;
+}
 
 function session(
   request: TransportRequest,
   work: Work,
   isPaid: boolean,
+  clock: Clock,
 ): CallerSession<TierQuestion, TierAnswer> {
-  const admissions: (Admitted | null)[] = [];
+  const admissions: (OpenAdmission | null)[] = [];
   let isClosed = false;
   async function admit(url: string): Promise<TierAnswer> {
     const entry = await request.admit(url).catch((problem: unknown) => {
@@ -100,18 +120,25 @@ function session(
       entry.release(UNANSWERED);
       return null;
     }
-    return { kind: "admitted", admission: admissions.push(entry) - 1 };
+    return { kind: "admitted", admission: admissions.push({ ...entry, maySend: false }) - 1 };
   }
   function answer(question: TierQuestion): TierAnswer | Promise<TierAnswer> {
     switch (question.do) {
       case "admit":
         return admit(question.url);
-      case "before_send":
-        return admissions[question.admission]?.beforeSend() ?? false;
-      case "sent":
+      case "before_send": {
+        const open = admissions[question.admission];
+        if (!open) return false;
+        open.maySend = true;
+        return open.beforeSend();
+      }
+      case "sent": {
+        const open = admissions[question.admission];
         work.wasSent = true;
-        admissions[question.admission]?.onSent();
+        if (open) open.maySend = false;
+        open?.onSent();
         return null;
+      }
       case "release": {
         const { admission, status, retry_after_s } = question;
         admissions[admission]?.release({ status, retry_after_s });
@@ -119,6 +146,7 @@ function session(
         return null;
       }
       case "reserve":
+        work.hasRoom = true;
         return request.room?.reserve(question.bytes) ?? true;
       case "settle":
         request.room?.settle(question.bytes);
@@ -129,7 +157,11 @@ function session(
     answer,
     close() {
       isClosed = true;
-      for (const admission of admissions) admission?.release(UNANSWERED);
+      for (const open of admissions.splice(0)) {
+        // A node that is not heard of any more may still send until its permit is too old.
+        if (open?.maySend) clock.at(clock.now() + RENEWAL_VALID_MS, () => open.release(UNANSWERED));
+        else open?.release(UNANSWERED);
+      }
     },
     // A provider that was asked may have been paid.
     mayRepeat: () => !(isPaid && work.wasSent) && work.broken === null,

@@ -24,7 +24,7 @@ import { hasInfrastructure, outcomeOf } from "./infrastructure.ts";
 import { type PlaceLimits, places, type Places } from "./places.ts";
 import { ADMIT_TIMEOUT_MS, admissionHooks, RELEASE_TIMEOUT_MS } from "./remote-permit.ts";
 import { replyOf } from "./tier-reply.ts";
-import { CallWindow, type WindowFigures } from "./window.ts";
+import { CallWindow } from "./window.ts";
 
 export interface TierPolicy extends PlaceLimits {
   /**
@@ -42,12 +42,6 @@ export interface TierDeps {
   readonly log: Log;
   /** The memory of this node for the bodies of a call from another one. Default: no limit. */
   readonly openRoom?: (signal: AbortSignal) => BodyRoom & { readonly release: () => void };
-}
-
-export interface TierActor {
-  readonly actor: RoleActor;
-  /** The last 600 s. */
-  readonly figures: () => WindowFigures;
 }
 
 type TierCaller = Caller<TierQuestion, TierAnswer>;
@@ -74,7 +68,7 @@ interface TierCall {
   refusal: Exclude<RoleReply<TierReply>, { readonly kind: "done" }> | null;
 }
 
-export function tierActor(tier: Tier, deps: TierDeps): TierActor {
+export function tierActor(tier: Tier, deps: TierDeps): RoleActor {
   const { policy, clock, metrics } = deps;
   const state: State = {
     ...deps,
@@ -95,10 +89,8 @@ export function tierActor(tier: Tier, deps: TierDeps): TierActor {
     breaker: isSuspect(state) ? ("open" as const) : stateOf(state.breaker),
   });
   const fetch = (request: TierRequest, caller: TierCaller) => takeCall(state, request, caller);
-  return {
-    actor: roleActor(TIER_CONTRACTS[tier])({ load, on: { fetch } }),
-    figures: () => state.window.figures(clock.now()),
-  };
+  const figures = () => state.window.figures(clock.now());
+  return roleActor(TIER_CONTRACTS[tier])({ load, figures, on: { fetch } });
 }
 
 async function takeCall(

@@ -1,4 +1,5 @@
 /** What a tier did in the last 600 s: calls by outcome, and how long the successful ones took. */
+import type { RoleFigures } from "../../cluster/role-actor.ts";
 import type { CallOutcome } from "./infrastructure.ts";
 
 const SLICE_MS = 30_000;
@@ -17,14 +18,6 @@ interface Slice {
   readonly latencies: number[];
 }
 
-export interface WindowFigures {
-  readonly attempts: number;
-  readonly successes: number;
-  readonly infrastructure_failures: number;
-  /** Within this time 95 of 100 successful calls ended, as one of the bounds; null: none succeeded. */
-  readonly p95_ms: number | null;
-}
-
 export class CallWindow {
   readonly #slices: Slice[] = [];
 
@@ -38,7 +31,7 @@ export class CallWindow {
     slice.latencies[bound === -1 ? BOUNDS_MS.length - 1 : bound]!++;
   }
 
-  figures(now_ms: number): WindowFigures {
+  figures(now_ms: number): RoleFigures {
     this.#forget(now_ms);
     let [attempts, successes, infrastructure_failures] = [0, 0, 0];
     const latencies = BOUNDS_MS.map(() => 0);

@@ -36,6 +36,12 @@ export interface TierReport {
   readonly waiting: number;
   /** `open`: it answers that it is unavailable; `half_open`: one call tries whether that is still so. */
   readonly breaker: "closed" | "open" | "half_open";
+  /** Over the last 600 s: calls, those that succeeded, those that ended because what the tier needs did not work. */
+  readonly attempts: number;
+  readonly successes: number;
+  readonly infrastructure_failures: number;
+  /** Within this time 95 of 100 successful calls ended; null: none succeeded. */
+  readonly p95_ms: number | null;
 }
 
 /** The backlog of one partition and stream. A partition that no node reads has the epoch 0. */

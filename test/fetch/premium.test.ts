@@ -70,6 +70,27 @@ describe("an attempt on a premium route", () => {
     });
   });
 
+  test.each(["proxy_unavailable", "proxy_busy", "proxy_lost"])(
+    "that its tier ends as %s costs nothing, and the next route is taken",
+    async (reason) => {
+      const routes = { direct: blocked, proxy: () => failure(reason), proxy_render: () => rendered() };
+      const { get, clock } = await oneService(routes, budget(20_000));
+      const paid = await running(clock, get(noArchive));
+      expect(paid).toMatchObject({ error: null, cost_usd: "0.005000", record: { tier: "proxy_render" } });
+      expect(steps(paid)).toContain(`proxy ${reason}`);
+    },
+  );
+
+  test("that no tier has taken counts as not tried", async () => {
+    const routes = { direct: blocked, proxy: () => failure("proxy_unavailable") };
+    const { get, clock } = await oneService(routes, budget(null));
+    expect(await running(clock, get(noArchive))).toMatchObject({
+      error: "all_tiers_failed",
+      cost_usd: "0",
+      premium_routes_tried: false,
+    });
+  });
+
   test("reports the difficulty of rendering, and costs the price of it", async () => {
     const { get, clock } = await oneService({ proxy_render: () => rendered("high") }, budget(null));
     const hard = await running(clock, get({ ...noArchive, tiers: ["proxy_render"] }));

@@ -191,7 +191,7 @@ describe("the breaker", () => {
     expect(telemetry.counts.get("trawl_tier_breaker_open archive")).toBe(1);
     expect(telemetry.counts.get("trawl_tier_calls_total archive infrastructure")).toBe(5);
     expect(telemetry.counts.get("trawl_tier_refusals_total archive unavailable")).toBe(2);
-    expect(archive.figures()).toEqual({
+    expect(router.figures()["archive"]).toEqual({
       attempts: 5,
       successes: 0,
       infrastructure_failures: 5,

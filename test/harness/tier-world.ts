@@ -1,13 +1,14 @@
 /** Tier actors over scripted providers on a virtual clock: on the caller's node, or on others of a small cluster. */
 import type { Admission, OriginAnswer, Transport, TransportResult } from "../../actors/lib/web/transport.ts";
 import { admitted } from "../../actors/tiers/adapters/one-request.ts";
-import { tierActor, type TierActor, type TierPolicy } from "../../actors/tiers/tier.actor.ts";
+import { tierActor, type TierPolicy } from "../../actors/tiers/tier.actor.ts";
 import { tierRoute } from "../../actors/tiers/tier-route.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { type MemoryRoleBus, memoryRoleBuses } from "../../cluster/adapters/nodes/role-bus.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { virtualClock, type VirtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
+import type { RoleActor } from "../../cluster/role-actor.ts";
 import { localRouter, type RoleRouter, roleRouter } from "../../cluster/role-router.ts";
 import type { Tier } from "../../schemas/fetch.ts";
 
@@ -70,20 +71,21 @@ export function transportTo(provider: Provider): { readonly transport: Transport
 
 export const POLICY: TierPolicy = { capacity: 4, max_waiting: 600, max_wait_ms: 15_000, slow_ms: null };
 
+export interface ScriptedTier {
+  readonly actor: RoleActor;
+  readonly asked: Asked;
+}
+
 export interface TierWorld {
   readonly clock: VirtualClock;
   readonly telemetry: ReturnType<typeof silentTelemetry>;
   readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>;
   /** A tier actor over the provider. */
-  readonly tier: (
-    tier: Tier,
-    provider: Provider,
-    policy?: Partial<TierPolicy>,
-  ) => TierActor & { asked: Asked };
+  readonly tier: (tier: Tier, provider: Provider, policy?: Partial<TierPolicy>) => ScriptedTier;
   /** The caller's node, which has these tiers itself. */
-  readonly alone: (...tiers: readonly TierActor[]) => RoleRouter;
+  readonly alone: (...tiers: readonly ScriptedTier[]) => RoleRouter;
   /** A node of the cluster with these tiers. */
-  readonly node: (...tiers: readonly TierActor[]) => Promise<RoleRouter & { readonly bus: MemoryRoleBus }>;
+  readonly node: (...tiers: readonly ScriptedTier[]) => Promise<RoleRouter & { readonly bus: MemoryRoleBus }>;
   /** Takes the route; what was released is noted. */
   readonly take: (
     router: Pick<RoleRouter, "call">,
@@ -126,7 +128,7 @@ export function tierWorld(): TierWorld {
     tier(tier, provider, policy = {}) {
       const { transport, asked } = transportTo(provider);
       const deps = { transport, policy: { ...POLICY, ...policy }, clock, metrics, log };
-      return { ...tierActor(tier, deps), asked };
+      return { actor: tierActor(tier, deps), asked };
     },
     alone: (...tiers) =>
       localRouter(

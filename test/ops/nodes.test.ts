@@ -25,6 +25,8 @@ const report = (node: string, partitions: readonly number[], more: Partial<NodeR
   ...more,
 });
 
+const idle = { attempts: 0, successes: 0, infrastructure_failures: 0, p95_ms: null };
+
 const queue = (partition: number, more: Partial<QueueReport> = {}): QueueReport => ({
   stream: "work",
   partition,
@@ -61,8 +63,8 @@ describe("trawl nodes", () => {
   const nodes = async () => [
     report("a", half(0), {
       tiers: [
-        { tier: "direct", capacity: 1_000, in_use: 3, waiting: 0, breaker: "closed" },
-        { tier: "archive", capacity: 4, in_use: 4, waiting: 9, breaker: "open" },
+        { ...idle, tier: "direct", capacity: 1_000, in_use: 3, waiting: 0, breaker: "closed" },
+        { ...idle, tier: "archive", capacity: 4, in_use: 4, waiting: 9, breaker: "open" },
       ],
     }),
     report("b", half(1), { roles: ["gateway", "worker"], draining: true, clock_skew_ms: 310 }),

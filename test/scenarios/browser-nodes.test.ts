@@ -1,4 +1,4 @@
-/** A node that only renders (TRAWL_ROLES=browser), for workers that have no browser. */
+/** Nodes that only send for workers: one that renders (TRAWL_ROLES=browser), one with other addresses (TRAWL_ROLES=proxy). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findChromium } from "../../actors/tiers/adapters/chromium.ts";
 import type { FetchBody, FetchResponse } from "../../schemas/fetch.ts";
@@ -17,12 +17,12 @@ const scripted = (sentences: number): string =>
     document.getElementById("app").innerHTML = "<article><h1>Scripted</h1><p>" + ${JSON.stringify(prose(sentences))} + "</p></article>";
   </script></body></html>`;
 
-describe.skipIf(missing)("a node with the role browser", () => {
+describe.skipIf(missing)("a node with the role browser or proxy", () => {
   let sites: Web;
   let cluster: ClusterOf;
   beforeAll(async () => {
     sites = await web();
-    cluster = (await clusterOf(["gateway", "worker", "browser"], {
+    cluster = (await clusterOf(["gateway", "worker", "browser", "proxy"], {
       environment: { TRAWL_DNS_SERVERS: sites.dns, TRAWL_POLITE_DELAY_MS: "20", TRAWL_CHROMIUM_PATH: "" },
     }))!;
     await cluster.settled();
@@ -63,9 +63,44 @@ describe.skipIf(missing)("a node with the role browser", () => {
     expect(site.hits("/")).toBe(0);
   });
 
-  test("that has stopped makes the route browser_unavailable, without a wait", async () => {
+  test("that only sends is asked under the worker's rules", async () => {
+    const site = sites.site({ "*": { body: `<p>${prose(30)}</p>` } });
+    const answer = await fetch({ url: `${site.origin}/`, tiers: ["proxy"] });
+    expect(answer).toMatchObject({ error: null, tier: "proxy" });
+    expect(site.arrivals.map(({ path }) => path)).toEqual(["/robots.txt", "/"]);
+  });
+
+  test("that is killed in the middle of a request fails it at once, for nothing, and the ladder goes on", async () => {
+    const proxy = cluster.nodes[3]!;
+    const site = sites.site({ "*": () => new Promise(() => {}), "/robots.txt": { status: 404 } });
+    const began = performance.now();
+    const answer = fetch({ url: `${site.origin}/`, tiers: ["proxy"], timeout_s: 60 });
+    await site.reached("/");
+    await proxy.kill();
+    expect(await answer).toMatchObject({ error: "all_tiers_failed", cost_usd: 0 });
+    expect((await answer).attempts.map(({ tier, reason }) => [tier, reason])).toEqual([
+      ["proxy", "proxy_lost"],
+    ]);
+    expect(performance.now() - began).toBeLessThan(20_000);
+    expect(site.hits("/")).toBe(1);
+  }, 60_000);
+
+  test("that drains ends the page it renders, and then the route is browser_unavailable without a wait", async () => {
     const [, , browser] = cluster.nodes;
-    expect(await browser!.stop()).toBe(0);
+    const answered = Promise.withResolvers<{ body: string }>();
+    const slow = sites.site({ "*": () => answered.promise, "/robots.txt": { status: 404 } });
+    const rendered = fetch({ url: `${slow.origin}/`, tiers: ["browser"] });
+    await slow.reached("/");
+    const stopped = browser!.stop();
+    await expect
+      .poll(
+        async () =>
+          (await cluster.nodeDirectory.nodes(300)).find(({ node }) => node === browser!.name)?.draining,
+      )
+      .toBe(true);
+    answered.resolve({ body: scripted(20) });
+    expect(await rendered).toMatchObject({ error: null, tier: "browser" });
+    expect(await stopped).toBe(0);
     const site = sites.site({ "*": { body: scripted(20) } });
     const began = performance.now();
     const answer = await fetch({ url: `${site.origin}/` });
@@ -74,5 +109,22 @@ describe.skipIf(missing)("a node with the role browser", () => {
       "browser_unavailable",
     ]);
     expect(performance.now() - began).toBeLessThan(10_000);
+  }, 60_000);
+
+  test("that is killed in the middle of a render leaves the page to the other routes", async () => {
+    const browser = await cluster.add("browser");
+    let visits = 0;
+    const site = sites.site({
+      "*": () => (visits++ === 0 ? { body: scripted(20) } : new Promise(() => {})),
+      "/robots.txt": { status: 404 },
+    });
+    const answer = fetch({ url: `${site.origin}/` });
+    await site.reached("/", 2);
+    await browser.kill();
+    expect(await answer).toMatchObject({ error: null, tier: "direct" });
+    expect((await answer).attempts.map(({ tier, reason }) => [tier, reason])).toEqual([
+      ["direct", "thin_content"],
+      ["browser", "browser_lost"],
+    ]);
   }, 60_000);
 });

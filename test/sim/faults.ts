@@ -7,6 +7,7 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Leases } from "../../cluster/ports/leases.ts";
+import type { RoleBus } from "../../cluster/ports/role-bus.ts";
 import type { Random } from "../../cluster/ports/random.ts";
 
 export interface Link {
@@ -127,5 +128,16 @@ export function faulty(
     list: (...args) => call("documents_unreachable", () => real.list(...args)),
   });
 
-  return { bus, leases, documents };
+  /** Messages of calls placed by role get lost; a cut-off node is cut off by the in-memory bus. */
+  const roleBus = (real: RoleBus): RoleBus => ({
+    ...real,
+    announce(body) {
+      if (!happens(chances.answer_lost)) real.announce(body);
+    },
+    send(to, body) {
+      if (!happens(chances.answer_lost)) real.send(to, body);
+    },
+  });
+
+  return { bus, leases, documents, roleBus };
 }

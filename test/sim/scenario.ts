@@ -4,18 +4,24 @@
  * notebooks numbered notes meanwhile. invariants.ts looks after every event; the subject says what an item is.
  */
 import type { Actor, WorkContext, ActorClient } from "../../cluster/actor.ts";
+import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
+import { memoryRoleBuses } from "../../cluster/adapters/nodes/role-bus.memory.ts";
 import { type NodeClock, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
+import type { RoleActor, RoleClient } from "../../cluster/role-actor.ts";
 import { type Chances, faulty, type Link, type StoreState } from "./faults.ts";
 import { checker, type Start } from "./invariants.ts";
 import { Notebook, notebook, type Notes } from "./messages.ts";
 
 export const DELAY_MS = 500;
 export const ITEMS = 120;
+/** Nodes with actors placed by role, when the subject has any. */
+const SENDERS = 2;
 const SITES = 12;
 const NOTES = 60;
 const NOTEBOOKS = 6;
@@ -51,6 +57,9 @@ export interface SimulatedWorld {
   readonly origins: Origins;
   /** The node's clock. */
   readonly now: () => number;
+  readonly clock: Clock;
+  /** Calls actors placed by role. */
+  readonly roles: RoleClient;
   /** The time of the origins. */
   readonly trueNow: () => number;
   readonly sleep: (ms: number) => Promise<void>;
@@ -64,6 +73,8 @@ export interface SimulatedWorld {
 
 export interface Subject {
   readonly actors: (world: SimulatedWorld) => readonly Actor[];
+  /** What nodes have that own nothing and are called by role. */
+  readonly roleActors?: (world: SimulatedWorld) => readonly RoleActor[];
   /** By contract: the name under which its keys are sharded. */
   readonly shardBy: Readonly<Record<string, string>>;
   /** What an item comes to; null: not now. Throws Fault. */
@@ -91,10 +102,12 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
   const store: StoreState = { isAway: false };
   const shardBy = { ...subject.shardBy, notebook: "notebook" };
   const { onStart, onPause, watch, check: checkInvariants } = checker(DELAY_MS, shardBy);
+  const [roleBuses, blobs] = [memoryRoleBuses(clock), memoryBlobs()];
   const sleep = (ms: number) => new Promise<void>((resolve) => void clock.at(clock.now() + ms, resolve));
   const all = new Map<string, DistributedCluster>();
   const everyone: Member[] = [];
   const workers: Member[] = [];
+  const senders: Member[] = [];
   /** By note: the node whose turn passed it on. */
   const passedBy = new Map<number, string>();
 
@@ -115,6 +128,8 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
   function worldOf(name: string, nodeClock: NodeClock): SimulatedWorld {
     return {
       origins,
+      clock: nodeClock,
+      roles: (...args) => all.get(name)!.roles.call(...args),
       now: () => nodeClock.now(),
       trueNow: () => clock.now(),
       sleep,
@@ -132,21 +147,32 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
     };
   }
 
-  async function join(owns: boolean): Promise<Member> {
+  async function join(owns: boolean, sends = false): Promise<Member> {
     const name = `node-${all.size}`;
     const link = { cut: false, dead: false, calm: true };
     const nodeClock = clock.node(chance(2 * MAX_AHEAD_MS) - MAX_AHEAD_MS);
-    const faultyPorts = faulty(link, clock, random, owns ? chances : { ...chances, call_failed: 0 }, store);
+    const hasFaults = owns || sends;
+    const faultyPorts = faulty(
+      link,
+      clock,
+      random,
+      hasFaults ? chances : { ...chances, call_failed: 0 },
+      store,
+    );
     const watched = watch(name, { bus, documents });
     const onPassed = (id: number) => void passedBy.set(id, name);
+    const roleBus = roleBuses.open(() => link.cut || link.dead);
+    const world = worldOf(name, nodeClock);
     const node = await distributed(
-      owns ? [...subject.actors(worldOf(name, nodeClock)), notebook(onPassed)] : [],
+      owns ? [...subject.actors(world), notebook(onPassed)] : [],
       {
         clock: nodeClock,
         random,
         documents: faultyPorts.documents(watched.documents),
         bus: faultyPorts.bus(watched.bus),
         leases: faultyPorts.leases(leases),
+        roleActors: sends ? (subject.roleActors?.(world) ?? []) : [],
+        roleNetwork: { bus: faultyPorts.roleBus(roleBus), blobs },
       },
       { name, owns },
     );
@@ -159,6 +185,7 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
   }
 
   for (let n = 0; n < 3; n++) workers.push(await join(true));
+  if (subject.roleActors) for (let n = 0; n < SENDERS; n++) senders.push(await join(false, true));
   const gateway = await join(false);
 
   function check(): void {
@@ -222,7 +249,13 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
 
   // Half a minute of faults, then peace until every caller has an answer.
   for (let round = 0; round < 60; round++) {
-    const victim = workers[chance(workers.length)]!;
+    const victims = [...workers, ...senders];
+    const victim = victims[chance(victims.length)]!;
+    const replace = async (): Promise<void> => {
+      const sends = senders.includes(victim);
+      const members = sends ? senders : workers;
+      members.splice(members.indexOf(victim), 1, await join(!sends, sends));
+    };
     switch (chance(16)) {
       case 0:
         note(`${victim.name} is cut off`);
@@ -230,17 +263,17 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
         break;
       case 1:
       case 2:
-        for (const { link } of workers) link.cut = false;
+        for (const { link } of victims) link.cut = false;
         break;
       case 3:
         note(`${victim.name} dies`);
         victim.link.dead = true;
-        workers.splice(workers.indexOf(victim), 1, await join(true));
+        await replace();
         break;
       case 4:
         note(`${victim.name} is drained`);
         void victim.node.stop(5_000);
-        workers.splice(workers.indexOf(victim), 1, await join(true));
+        await replace();
         break;
       case 5:
         step(victim, -60_000);
@@ -261,7 +294,7 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
     }
     await clock.advance(500, check);
   }
-  for (const member of workers) {
+  for (const member of [...workers, ...senders]) {
     member.link.cut = false;
     step(member, -member.clock.ahead_ms());
   }
@@ -298,6 +331,7 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
   await Promise.all([...callers, ...tellers]);
   for (const { key, item } of wanted)
     if (answers.get(item) !== `${item} of ${key}`) throw new Error(`${item} got the answer of another`);
-  for (const { node } of [...workers, gateway]) await Promise.all([node.stop(100), clock.advance(2_000)]);
+  for (const { node } of [...workers, ...senders, gateway])
+    await Promise.all([node.stop(100), clock.advance(2_000)]);
   return trace;
 }

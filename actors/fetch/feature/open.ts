@@ -154,7 +154,7 @@ async function openTiers(context: FeatureContext, settings: FetchSettings): Prom
     if (!transport) return [];
     const policy = tierPolicy(tier, capacities, pages);
     const room = (signal: AbortSignal) => openRoom(memory, signal);
-    return [tierActor(tier, { transport, policy, clock, metrics, log, openRoom: room }).actor];
+    return [tierActor(tier, { transport, policy, clock, metrics, log, openRoom: room })];
   });
   return { tiers, warnings, close };
 }
@@ -172,6 +172,12 @@ async function openTransports(context: FeatureContext, settings: FetchSettings):
   const { archive_url, proxy_url, render_url, render_key } = settings.tiers;
   const roles: readonly string[] = config.cluster.roles;
   const isNamed = (tier: Tier): boolean => roles.includes(tier);
+  if (isNamed("archive") && archive_url === "none")
+    throw new Error('TRAWL_ROLES has "archive", but TRAWL_ARCHIVE_URL is none');
+  if (isNamed("proxy_render") && render_url === undefined)
+    throw new Error('TRAWL_ROLES has "proxy_render", but TRAWL_RENDER_URL is not set');
+  if (isNamed("proxy") && roles.includes("worker") && proxy_url === undefined)
+    throw new Error('TRAWL_ROLES has "worker" and "proxy", but TRAWL_PROXY_URL is not set');
   const has = (tier: Tier): boolean => isNamed(tier) || roles.includes("worker");
   const browser = isNamed("browser") ? await openBrowser(context, settings) : null;
   // Reaches only the rendering service, so that its address may be private.

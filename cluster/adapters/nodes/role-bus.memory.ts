@@ -8,8 +8,8 @@ import {
 } from "../../ports/role-bus.ts";
 
 export interface MemoryRoleBuses {
-  /** The bus as one node sees it. */
-  readonly open: () => MemoryRoleBus;
+  /** The bus as one node sees it; while `isCut`, as after `cut(true)`. */
+  readonly open: (isCut?: () => boolean) => MemoryRoleBus;
 }
 
 export interface MemoryRoleBus extends RoleBus {
@@ -21,7 +21,7 @@ export interface MemoryRoleBus extends RoleBus {
 
 interface Member {
   readonly events: RoleBusEvents;
-  readonly state: { is_cut: boolean };
+  readonly isCut: () => boolean;
 }
 
 /** A message is under way for one millisecond. */
@@ -31,22 +31,22 @@ export function memoryRoleBuses(clock: Clock): MemoryRoleBuses {
   const members = new Map<string, Member>();
   const later = (call: () => void): void => void clock.at(clock.now() + DELAY_MS, call);
 
-  function open(): MemoryRoleBus {
-    const state = { is_cut: false };
+  function open(isCutOff: () => boolean = () => false): MemoryRoleBus {
+    let is_cut = false;
+    const isCut = (): boolean => is_cut || isCutOff();
     let name: string | null = null;
     const leave = (): void => {
       if (name !== null) members.delete(name);
       name = null;
     };
-    const canHear = (member: Member | undefined): member is Member =>
-      member !== undefined && !member.state.is_cut;
+    const canHear = (member: Member | undefined): member is Member => member !== undefined && !member.isCut();
     return {
       async join(node, events) {
         name = node;
-        members.set(node, { events, state });
+        members.set(node, { events, isCut });
       },
       announce(body) {
-        if (name === null || state.is_cut) return;
+        if (name === null || isCut()) return;
         for (const node of members.keys())
           later(() => {
             const member = members.get(node);
@@ -54,7 +54,7 @@ export function memoryRoleBuses(clock: Clock): MemoryRoleBuses {
           });
       },
       send(to, body) {
-        if (name === null || state.is_cut) return;
+        if (name === null || isCut()) return;
         later(() => {
           const member = members.get(to);
           if (canHear(member)) member.events.onMessage(body);
@@ -62,15 +62,15 @@ export function memoryRoleBuses(clock: Clock): MemoryRoleBuses {
       },
       request(to, body) {
         const { promise, resolve } = Promise.withResolvers<RoleBusReply>();
-        if (!members.has(to) && !state.is_cut) later(() => resolve({ kind: "gone" }));
+        if (!members.has(to) && !isCut()) later(() => resolve({ kind: "gone" }));
         clock.at(clock.now() + REQUEST_TIMEOUT_MS, () => resolve({ kind: "silent" }));
-        if (state.is_cut || name === null) return promise;
+        if (isCut() || name === null) return promise;
         later(() => {
           const member = members.get(to);
           if (!canHear(member)) return;
           const answer = member.events.onRequest(body);
           later(() => {
-            if (!state.is_cut) resolve({ kind: "answered", body: answer });
+            if (!isCut()) resolve({ kind: "answered", body: answer });
           });
         });
         return promise;
@@ -79,7 +79,7 @@ export function memoryRoleBuses(clock: Clock): MemoryRoleBuses {
         leave();
       },
       kill: leave,
-      cut: (is_cut) => void (state.is_cut = is_cut),
+      cut: (is_cut_off) => void (is_cut = is_cut_off),
     };
   }
   return { open };
