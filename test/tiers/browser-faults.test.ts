@@ -153,7 +153,6 @@ async function localOrigin(pages: (path: string) => string): Promise<{ origin: s
 /** What each of three frames does. */
 const HOARDERS = {
   "that fill the file system of their origins": `(async () => { const d = await navigator.storage.getDirectory(); for (let n = 0; ; n++) { const w = await (await d.getFileHandle("f" + n, { create: true })).createWritable(); await w.write(new Uint8Array(2 ** 24).fill(n)); await w.close() } })()`,
-  "that fill their caches": `(async () => { const c = await caches.open("c"); for (let n = 0; ; n++) await c.put("/" + n, new Response(new Uint8Array(2 ** 24).fill(n))) })()`,
   "that make blobs": `const b = []; setInterval(() => b.push(new Blob([new Uint8Array(2 ** 24).fill(b.length)])), 20)`,
   "that hold memory, each less than a page may": `const a = []; const t = setInterval(() => a.push(new Uint8Array(2 ** 24).fill(1)) > 11 && clearInterval(t), 20)`,
 };
