@@ -26,7 +26,7 @@ import { collectBodies } from "./collect-bodies.ts";
 import type { Config } from "./config.ts";
 import { everyMinute } from "./every-minute.ts";
 import { expireDocuments } from "./expire-documents.ts";
-import { openExtraction } from "./extraction.ts";
+import { openExtraction, openReaders } from "./extraction.ts";
 import type { FeatureContext, OpenFeature } from "./feature.ts";
 import { FEATURES } from "./features.ts";
 import { openHttp } from "./http.ts";
@@ -277,6 +277,7 @@ async function openContext(
     openEgress,
     ask,
     extract: extraction.extract,
+    openReaders: (options) => openReaders(options, { clock, log }),
     bodyGrants: openBodyGrants({ documents, clock }),
     joined: new Map(config.profiles.hosts.map((host) => [host, canonical!])),
     roles,

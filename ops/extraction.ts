@@ -5,10 +5,17 @@
 import { availableParallelism } from "node:os";
 import { cutOff, taskOf } from "../actors/lib/content/extract.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
-import { type PoolSettings, processWorkers } from "../cluster/adapters/workers/workers.processes.ts";
+import { processWorkers } from "../cluster/adapters/workers/workers.processes.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
-import { NO_ROOM, type TaskResult } from "../cluster/ports/workers.ts";
+import {
+  NO_ROOM,
+  type PoolSettings,
+  type TaskCaller,
+  type TaskResult,
+  type Workers,
+} from "../cluster/ports/workers.ts";
+import type { ReaderOptions, ReaderPool } from "./feature.ts";
 
 export interface Extraction {
   readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
@@ -25,14 +32,14 @@ export const ROOM_RETRY_MS = 500;
  */
 export async function runUntilRead<T>(
   clock: Clock,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
   run: () => Promise<TaskResult<T>>,
 ): Promise<TaskResult<T>> {
   const give_up_ms = clock.mono() + MAX_ROOM_WAIT_MS;
   let deaths = 0;
   for (;;) {
     const result = await run();
-    if (result.kind === "done" || signal.aborted) return result;
+    if (result.kind === "done" || signal?.aborted) return result;
     const { reason } = result;
     if (reason === "crashed" || reason === "killed") {
       if (++deaths === 1) continue;
@@ -40,74 +47,88 @@ export async function runUntilRead<T>(
     }
     if (!NO_ROOM.has(reason) || clock.mono() >= give_up_ms) return result;
     await pause(clock, signal);
-    if (signal.aborted) return { kind: "failed", reason: "aborted", detail: "The caller cancelled" };
+    if (signal?.aborted) return { kind: "failed", reason: "aborted", detail: "The caller cancelled" };
   }
 }
 
 /** Until the next try, or until the signal aborts. */
-async function pause(clock: Clock, signal: AbortSignal): Promise<void> {
+async function pause(clock: Clock, signal: AbortSignal | undefined): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = clock.at(clock.now() + ROOM_RETRY_MS, resolve);
   const onAbort = (): void => resolve();
-  signal.addEventListener("abort", onAbort, { once: true });
+  signal?.addEventListener("abort", onAbort, { once: true });
   await promise;
   timer[Symbol.dispose]();
-  signal.removeEventListener("abort", onAbort);
-}
-
-/** A node without the role `worker` reads no documents and starts no processes. */
-export function openExtraction(isWorker: boolean, clock: Clock, log: Log): Extraction {
-  const workers = isWorker ? openWorkers(log) : null;
-  return {
-    async extract(task, { signal, project }) {
-      // Binary content has no text to extract, so its bytes need not be sent to a worker.
-      if (task.kind === "binary") return { kind: "done", value: { ...cutOff(task, ""), note: null } };
-      const caller = { signal, tenant: project };
-      return runUntilRead(clock, signal, () => workers!.run<Extracted>(taskOf(task), task, caller));
-    },
-    close: async () => workers?.close(),
-  };
+  signal?.removeEventListener("abort", onAbort);
 }
 
 /** How much longer a document may take than its CPU time, on a machine that other work keeps busy. */
 const BUSY_FACTOR = 12;
+const QUEUE_LIMIT = 256;
 
-function openWorkers(log: Log) {
+export function openReaders({ tasks, pools }: ReaderOptions, { clock, log }: ReaderDeps): Workers {
   const cores = Math.max(1, availableParallelism() - 1);
-  const common = { warm: 1, idle_ms: 30_000, stuck_ms: 15_000 };
-  const page: PoolSettings = {
-    ...common,
-    size: cores,
-    heap_mb: 256,
-    max_rss_mb: 1_024,
-    replace_above_rss_mb: 300,
-    cpu_ms: 5_000,
-    wall_ms: BUSY_FACTOR * 5_000,
-    max_tasks: 2_000,
+  const whole = Object.entries(pools).map(([name, pool]): [string, PoolSettings] => [
+    name,
+    {
+      size: cores,
+      warm: 0,
+      idle_ms: 30_000,
+      stuck_ms: 15_000,
+      wall_ms: BUSY_FACTOR * pool.cpu_ms,
+      replace_above_rss_mb: pool.max_rss_mb / 2,
+      max_tasks: 2_000,
+      ...pool,
+    },
+  ]);
+  const workers = processWorkers({ tasks, pools: Object.fromEntries(whole), queue_limit: QUEUE_LIMIT, log });
+  return {
+    run<T>(task: string, message: unknown, caller: TaskCaller = {}): Promise<TaskResult<T>> {
+      return runUntilRead(clock, caller.signal, () => workers.run<T>(task, message, caller));
+    },
+    close: () => workers.close(),
   };
-  // 50 MB of nested tags take 1.5 s of CPU time, the worst 50 MB that were found 7 s.
-  const large_page: PoolSettings = {
-    ...page,
-    size: Math.max(1, Math.floor(cores / 2)),
-    warm: 0,
-    cpu_ms: 10_000,
-    wall_ms: BUSY_FACTOR * 10_000,
-    max_tasks: 100,
-  };
-  const pdf: PoolSettings = {
-    ...common,
-    size: cores,
-    heap_mb: 512,
-    max_rss_mb: 1_536,
-    replace_above_rss_mb: 600,
-    cpu_ms: 60_000,
-    wall_ms: BUSY_FACTOR * 60_000,
-    max_tasks: 50,
-  };
-  return processWorkers({
-    tasks: new URL("../actors/lib/content/extract.ts", import.meta.url),
-    pools: { page, large_page, pdf },
-    queue_limit: 256,
-    log,
-  });
 }
+
+interface ReaderDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A node without the role `worker` reads no documents and starts no processes. */
+export function openExtraction(isWorker: boolean, clock: Clock, log: Log): Extraction {
+  const readers = isWorker ? openReaders(EXTRACTION, { clock, log }) : null;
+  return {
+    async extract(task, { signal, project }) {
+      // Binary content has no text to extract, so its bytes need not be sent to a worker.
+      if (task.kind === "binary") return { kind: "done", value: { ...cutOff(task, ""), note: null } };
+      return readers!.run<Extracted>(taskOf(task), task, { signal, tenant: project });
+    },
+    close: async () => readers?.close(),
+  };
+}
+
+const PAGE: ReaderPool = {
+  warm: 1,
+  heap_mb: 256,
+  max_rss_mb: 1_024,
+  replace_above_rss_mb: 300,
+  cpu_ms: 5_000,
+};
+
+const EXTRACTION: ReaderOptions = {
+  tasks: new URL("../actors/lib/content/extract.ts", import.meta.url),
+  pools: {
+    page: PAGE,
+    // 50 MB of nested tags take 1.5 s of CPU time, the worst 50 MB that were found 7 s.
+    large_page: { ...PAGE, warm: 0, cpu_ms: 10_000, max_tasks: 100 },
+    pdf: {
+      warm: 1,
+      heap_mb: 512,
+      max_rss_mb: 1_536,
+      replace_above_rss_mb: 600,
+      cpu_ms: 60_000,
+      max_tasks: 50,
+    },
+  },
+};

@@ -24,7 +24,7 @@ import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import type { RoleActor } from "../cluster/role-actor.ts";
 import type { RoleRouter } from "../cluster/role-router.ts";
-import type { TaskResult } from "../cluster/ports/workers.ts";
+import type { PoolSettings, TaskResult, Workers } from "../cluster/ports/workers.ts";
 import type { BatchKind, CsvUpload, RouteNames } from "../gateway/batch.ts";
 import type { DebugRecords } from "../gateway/debug-records.ts";
 import type { Ledger } from "../gateway/ledger.ts";
@@ -102,6 +102,8 @@ export interface FeatureContext {
   readonly ask: ActorClient;
   /** Extracts a document in a worker process. */
   readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
+  /** Reader processes for a feature's own documents, on workers. The feature closes them. */
+  readonly openReaders: (options: ReaderOptions) => Workers;
   readonly bodyGrants: BodyGrants;
   /** Sites that the operator joined. */
   readonly joined: JoinedSites;
@@ -131,6 +133,15 @@ export interface ItemKindParts {
   /** The routes that take items and give results as CSV, at paths of the kind's own. */
   readonly csv?: { readonly upload: CsvUpload; readonly results: RouteNames };
 }
+
+/** Reader processes for the tasks of a module, in a pool for each task. */
+export interface ReaderOptions {
+  readonly tasks: URL;
+  readonly pools: Readonly<Record<string, ReaderPool>>;
+}
+
+/** What differs between pools of readers. */
+export type ReaderPool = Pick<PoolSettings, "heap_mb" | "max_rss_mb" | "cpu_ms"> & Partial<PoolSettings>;
 
 export interface OpenFeature {
   readonly actors?: readonly Actor[];

@@ -5,8 +5,8 @@
  */
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { Nullable, Sha256, Timestamp } from "./common.ts";
-import { ask, contract, tell } from "./contract.ts";
-import { ContentKind, type FetchAnswer, MAX_BYTES_CEILING, MIN_TIMEOUT_S, MAX_TIMEOUT_S } from "./fetch.ts";
+import { ask, contract, Deadline, tell } from "./contract.ts";
+import { ContentKind, FetchAnswer, MAX_BYTES_CEILING, MIN_TIMEOUT_S, MAX_TIMEOUT_S } from "./fetch.ts";
 
 export const SUBMISSIONS_LIMIT_DEFAULT = 100;
 export const MAX_SUBMISSIONS_LIMIT = 10_000;
@@ -403,4 +403,51 @@ export const FilingTextExtractor = contract(
   "filing_text",
   { extract: ask(FilingTextRequest, FilingText) },
   { extracted: tell(Type.Object({ extraction: Type.Integer(), text: FilingText })) },
+);
+
+const BodyReferences = Type.Array(Type.Object({ sha256: Sha256, content_type: Text }));
+
+/** One operation of the API, with its fields as the client sent them. */
+export const FilingsCall = Type.Object({
+  op: Type.Enum([...FILINGS_OPS, "search"]),
+  fields: Type.Record(Type.String(), Type.Unknown()),
+  project: Type.String(),
+  lane: Type.Enum(["sync", "batch"]),
+  deadline_ms: Deadline(),
+  /** Names the body of a long answer. */
+  call_id: Type.String(),
+});
+export type FilingsCall = Static<typeof FilingsCall>;
+
+export const FilingsReply = Type.Union([
+  Type.Object({
+    kind: Type.Literal("answer"),
+    /** The answer of the API without `request_id`. Null: it is too long for a message, and is the body `answer_sha256`. */
+    answer: Nullable(Type.Record(Type.String(), Type.Unknown())),
+    answer_sha256: Nullable(Sha256),
+    error: Text,
+    retry_after_s: Nullable(Type.Number()),
+    cached: Type.Boolean(),
+    /** The bodies this answer gives the caller's project access to. */
+    bodies: BodyReferences,
+    /** The error says nothing about the request: no slot was free, or the filing system is paused. */
+    is_busy: Type.Boolean(),
+  }),
+  Type.Object({
+    kind: Type.Literal("document"),
+    url: Type.String(),
+    answer: FetchAnswer,
+    bodies: BodyReferences,
+    is_busy: Type.Boolean(),
+  }),
+  /** An engine or a node of ours failed: a Fault of the caller's. */
+  Type.Object({ kind: Type.Literal("fault"), code: Type.String(), message: Type.String() }),
+]);
+export type FilingsReply = Static<typeof FilingsReply>;
+
+/** One actor per filer: its key is the CIK, or the digest of the fields where they name no CIK. */
+export const Filings = contract(
+  "filings",
+  { run: ask(FilingsCall, FilingsReply) },
+  { completed: tell(Type.Object({ call: Type.Integer(), reply: FilingsReply })) },
 );

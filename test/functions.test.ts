@@ -11,7 +11,6 @@ const MAX_LINES = 150;
 
 /** A file and the function's name, and the one thing it does. */
 const ALGORITHMS: Readonly<Record<string, string>> = {
-  "actors/filings/name-index.ts nameIndex": "a trigram index within a bound of memory",
   "actors/jobs/frontier.ts frontier": "which item is next: lanes by site, pauses, cool-downs",
   "actors/lib/article/meta.ts readMeta": "what a page's head says of it, one source after another",
   "actors/lib/article/title.ts titleCandidates": "candidates for a title and the features of each",

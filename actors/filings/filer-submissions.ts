@@ -1,105 +1,145 @@
 /**
- * A filer's submissions and the pages of older ones: fetched, parsed once for the same bytes, and kept parsed in memory
- * by size. What the rows say is submissions.ts.
+ * A filer's submissions and the pages of older ones: fetched, and the matching filings read from them in a reader
+ * process. Readings are kept by the digests of their documents, so that a question that is repeated is read once. What
+ * the rows say is submissions.ts.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
+import type { FilerDetails } from "../../schemas/filings.ts";
 import { padCik } from "./identifiers.ts";
+import type { FilingRows, RowsQuery } from "./readings.ts";
 import {
   type CallerContext,
   type Failure,
   failure,
   failureOf,
   invalidAnswer,
+  isFailure,
   type SourceDocument,
 } from "./results.ts";
 import type { SourceReader } from "./source-reader.ts";
-import { type PageEntry, parseRows, parseSubmissions, type Rows, type Submissions } from "./submissions.ts";
+import type { PageEntry } from "./submissions.ts";
 
-export interface SubmissionsDocument {
+export interface FilerFilings {
   readonly kind: "submissions";
   readonly document: SourceDocument;
-  readonly submissions: Submissions;
+  readonly filer: FilerDetails;
+  /** The filings of the recent list; those on `rows.pages` are older. */
+  readonly rows: FilingRows;
 }
 
-export interface OlderRows {
-  readonly kind: "rows";
+/** A page of older filings that was fetched. */
+export interface OlderDocument {
+  readonly kind: "page";
   readonly entry: PageEntry;
   readonly document: SourceDocument;
-  readonly rows: Rows;
+  /** Whether the filer's list describes the page as it did when the page was read before. */
+  readonly is_known: boolean;
 }
 
 export interface FilerSubmissions {
-  readonly submissionsOf: (cik: number, caller: CallerContext) => Promise<SubmissionsDocument | Failure>;
-  readonly olderRowsOf: (entry: PageEntry, caller: CallerContext) => Promise<OlderRows | Failure>;
+  readonly submissionsOf: (
+    cik: number,
+    query: RowsQuery,
+    caller: CallerContext,
+  ) => Promise<FilerFilings | Failure>;
+  readonly olderPage: (entry: PageEntry, caller: CallerContext) => Promise<OlderDocument | Failure>;
+  /** The matching filings of the recent list, where `main` is given, and of these pages. */
+  readonly rowsOf: (
+    filer: { readonly cik: number; readonly main?: SourceDocument },
+    pages: readonly OlderDocument[],
+    query: RowsQuery,
+    caller: CallerContext,
+  ) => Promise<FilingRows | Failure>;
 }
 
 export interface FilerSubmissionsDeps {
   readonly reader: SourceReader;
   readonly documents: Documents;
   readonly clock: Clock;
+  readonly www_url: string;
 }
 
-interface Parsed {
-  readonly submissions?: Submissions;
-  readonly rows?: Rows;
-  readonly bytes: number;
-}
+/** A query without filings: the filer alone. */
+export const NO_ROWS: RowsQuery = { filter: { forms: [], since: null, until: null }, limit: 0 };
 
-/** By the bytes the documents were parsed from; parsed they take about twice as much. */
-const MAX_PARSED_BYTES = 16 * 2 ** 20;
+const MAX_READ_BYTES = 16 * 2 ** 20;
 const YEAR_S = 365 * 24 * 60 * 60;
 /** The entry each page of older filings had when the page was read, by the page's name. */
 const COLLECTION = "submissions_files";
 
-export function filerSubmissions({ reader, documents, clock }: FilerSubmissionsDeps): FilerSubmissions {
-  const parsed = new LRUCache<string, Parsed>({
-    maxSize: MAX_PARSED_BYTES,
-    sizeCalculation: ({ bytes }) => bytes + 1_024,
+export function filerSubmissions({
+  reader,
+  documents,
+  clock,
+  www_url,
+}: FilerSubmissionsDeps): FilerSubmissions {
+  /** By the digests of the documents, the CIK and the query. */
+  const readings = new LRUCache<string, FilingRows>({
+    maxSize: MAX_READ_BYTES,
+    sizeCalculation: ({ filings_json }) => filings_json.length + 4_096,
   });
 
+  const rowsOf: FilerSubmissions["rowsOf"] = async ({ cik, main }, pages, query, caller) => {
+    const sources = [...(main ? [main] : []), ...pages.map(({ document }) => document)];
+    const key = JSON.stringify([cik, main !== undefined, sources.map(({ sha256 }) => sha256), query]);
+    const known = readings.get(key);
+    if (known) {
+      await rememberAll(pages);
+      return known;
+    }
+    const order = { ...query, cik, www_url, has_main: main !== undefined };
+    const reading = await reader.read("rows", order, sources, caller);
+    if (reading.kind === "invalid") {
+      const page = pages[reading.at - (main ? 1 : 0)];
+      return page
+        ? reader.discardInvalid(
+            addressOf(page.entry),
+            page.document,
+            "page of older filings that makes sense",
+          )
+        : reader.discardInvalid(mainAddress(cik), main!, "submissions of this filer that make sense");
+    }
+    readings.set(key, reading.result);
+    await rememberAll(pages);
+    return reading.result;
+  };
+
+  async function rememberAll(pages: readonly OlderDocument[]): Promise<void> {
+    await Promise.all(pages.filter(({ is_known }) => !is_known).map(remember));
+  }
+
+  async function remember({ entry }: OlderDocument): Promise<void> {
+    const stored = await documents.get(COLLECTION, entry.name);
+    const expires_at_ms = clock.now() + YEAR_S * 1_000;
+    // A lost race needs no retry: the other writer has read the same page.
+    await documents.put(COLLECTION, entry.name, entry, stored?.version ?? 0, { expires_at_ms });
+  }
+
   return {
-    async submissionsOf(cik, caller) {
-      const address = { host: "data", path: `/submissions/CIK${padCik(cik)}.json` } as const;
-      const answer = await reader.get({ ...address, kind: "submissions" }, caller);
+    rowsOf,
+    async submissionsOf(cik, query, caller) {
+      const answer = await reader.get({ ...mainAddress(cik), kind: "submissions" }, caller);
       if (answer.kind === "failed") return failureOf(answer);
       if (answer.kind === "missing")
         return failure("unknown_identifier", `The filing system knows no filer with CIK ${padCik(cik)}`);
-      const cached = parsed.get(answer.sha256)?.submissions;
-      if (cached) return { kind: "submissions", document: answer, submissions: cached };
-      const json = await reader.jsonOf(answer);
-      const submissions = json && parseSubmissions(json.value);
-      if (!submissions)
-        return reader.discardInvalid(address, answer, "submissions of this filer that make sense");
-      parsed.set(answer.sha256, { submissions, bytes: json.bytes });
-      return { kind: "submissions", document: answer, submissions };
+      const rows = await rowsOf({ cik, main: answer }, [], query, caller);
+      return isFailure(rows) ? rows : { kind: "submissions", document: answer, filer: rows.filer!, rows };
     },
-
-    async olderRowsOf(entry, caller) {
-      const address = { host: "data", path: `/submissions/${entry.name}` } as const;
+    async olderPage(entry, caller) {
       // While the filer's list describes a page as it did when the page was read, the page has not changed.
       const stored = await documents.get(COLLECTION, entry.name);
-      const is_same = stored !== null && JSON.stringify(stored.value) === JSON.stringify(entry);
-      const cache_ttl_s = is_same ? YEAR_S : null;
-      const answer = await reader.get({ ...address, kind: "submissions", cache_ttl_s }, caller);
+      const is_known = stored !== null && JSON.stringify(stored.value) === JSON.stringify(entry);
+      const cache_ttl_s = is_known ? YEAR_S : null;
+      const answer = await reader.get({ ...addressOf(entry), kind: "submissions", cache_ttl_s }, caller);
       if (answer.kind === "failed") return failureOf(answer);
       // The filer's own list names the page, so the filing system must have it.
       if (answer.kind === "missing") return invalidAnswer(`page of older filings "${entry.name}"`);
-      let rows = parsed.get(answer.sha256)?.rows;
-      if (!rows) {
-        const json = await reader.jsonOf(answer);
-        const read = json && parseRows(json.value);
-        if (!read) return reader.discardInvalid(address, answer, "page of older filings that makes sense");
-        parsed.set(answer.sha256, { rows: read, bytes: json.bytes });
-        rows = read;
-      }
-      if (!is_same) {
-        const expires_at_ms = clock.now() + YEAR_S * 1_000;
-        // A lost race needs no retry: the other writer has read the same page.
-        await documents.put(COLLECTION, entry.name, entry, stored?.version ?? 0, { expires_at_ms });
-      }
-      return { kind: "rows", entry, document: answer, rows };
+      return { kind: "page", entry, document: answer, is_known };
     },
   };
 }
+
+const mainAddress = (cik: number) => ({ host: "data", path: `/submissions/CIK${padCik(cik)}.json` }) as const;
+const addressOf = ({ name }: PageEntry) => ({ host: "data", path: `/submissions/${name}` }) as const;

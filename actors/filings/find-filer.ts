@@ -3,12 +3,12 @@
  * then the filer's own submissions for a CIK, or the company register for anything else.
  */
 import type { FilerCompany } from "../../schemas/filings.ts";
-import type { FilerSubmissions } from "./filer-submissions.ts";
+import { type FilerSubmissions, NO_ROWS } from "./filer-submissions.ts";
 import type { ListedFilers, Lists } from "./listed-filers.ts";
 import type { FilerRef } from "./parse-request.ts";
 import type { Register, RegisterQuery } from "./register.ts";
 import { type CallerContext, type Failure, failure, isFailure, type SourceDocuments } from "./results.ts";
-import { isListedHere, type TickerDirectory } from "./ticker-lists.ts";
+import { isListedHere } from "./ticker-lists.ts";
 
 export interface ResolvedFiler {
   readonly kind: "found";
@@ -41,15 +41,18 @@ export interface FilerFinderDeps {
 export function filerFinder({ listed, submissions, register }: FilerFinderDeps): FilerFinder {
   async function byCik(cik: number, caller: CallerContext): Promise<ResolvedFiler | Failure> {
     const lists = await listed.lists(caller);
-    const filer = isFailure(lists) ? null : lists.directory.byCik(cik);
-    if (filer && !isFailure(lists)) return resolved(filer, lists);
+    if (!isFailure(lists)) {
+      const found = await lists.find({ by: "cik", cik }, caller);
+      const filer = isFailure(found) ? undefined : found.filers[0];
+      if (filer) return resolved(filer, lists);
+    }
     // Persons, funds and companies without a ticker, and every filer while no list can be read.
-    const own = await submissions.submissionsOf(cik, caller);
+    const own = await submissions.submissionsOf(cik, NO_ROWS, caller);
     if (isFailure(own)) return own;
-    const { cik_padded, title, tickers, exchanges } = own.submissions.filer;
+    const { cik_padded, title, tickers, exchanges } = own.filer;
     return {
       kind: "found",
-      filer: { cik: own.submissions.filer.cik!, cik_padded, title, tickers, exchanges },
+      filer: { cik: own.filer.cik!, cik_padded, title, tickers, exchanges },
       documents: [own.document],
     };
   }
@@ -68,7 +71,9 @@ export function filerFinder({ listed, submissions, register }: FilerFinderDeps):
         `Neither the filing system nor the company register knows ${described}`,
       );
     if (answer.us_cik !== null) return byCik(answer.us_cik, caller);
-    const candidates = lists.directory.byCompany(answer.names);
+    const found = await lists.find({ by: "company", names: answer.names }, caller);
+    if (isFailure(found)) return found;
+    const candidates = found.filers;
     const [first] = candidates;
     if (query.by === "isin" && first && candidates.length === 1) return resolved(first, lists);
     const name = answer.company.name ?? described;
@@ -95,12 +100,17 @@ export function filerFinder({ listed, submissions, register }: FilerFinderDeps):
     const described = `ticker "${ticker.original}"`;
     const query = { by: "listing", listing: ticker.original } as const;
     if (!isListedHere(ticker)) return byRegister(query, described, lists, caller);
-    const filer = lists.directory.byTicker(ticker.symbol);
+    const question = { by: "ticker", symbol: ticker.symbol } as const;
+    const found = await lists.find(question, caller);
+    if (isFailure(found)) return found;
+    const [filer] = found.filers;
     if (filer) return resolved(filer, lists);
     // A new listing, or a ticker that only the second list has.
     const newLists = await listed.lists(caller, true);
     if (isFailure(newLists)) return newLists;
-    const newFiler = newLists.directory.byTicker(ticker.symbol);
+    const newlyFound = await newLists.find(question, caller);
+    if (isFailure(newlyFound)) return newlyFound;
+    const [newFiler] = newlyFound.filers;
     return newFiler ? resolved(newFiler, newLists) : byRegister(query, described, newLists, caller);
   }
 
@@ -117,7 +127,9 @@ export function filerFinder({ listed, submissions, register }: FilerFinderDeps):
       case "isin":
         return byRegister({ by: "isin", isin: ref.isin }, `ISIN ${ref.isin}`, lists, caller);
       case "name": {
-        const candidates = lists.directory.byName(ref.name);
+        const found = await lists.find({ by: "name", name: ref.name }, caller);
+        if (isFailure(found)) return found;
+        const candidates = found.filers;
         const [first] = candidates;
         if (!first)
           return byRegister({ by: "name", name: ref.name }, `the name "${ref.name}"`, lists, caller);
@@ -144,8 +156,9 @@ export function filerFinder({ listed, submissions, register }: FilerFinderDeps):
   };
 }
 
-/** Every filer of the directory has a CIK. */
-const resolved = (
-  filer: NonNullable<ReturnType<TickerDirectory["byCik"]>>,
-  { documents }: Lists,
-): ResolvedFiler => ({ kind: "found", filer: { ...filer, cik: filer.cik! }, documents });
+/** Every filer of the lists has a CIK. */
+const resolved = (filer: FilerCompany, { documents }: Lists): ResolvedFiler => ({
+  kind: "found",
+  filer: { ...filer, cik: filer.cik! },
+  documents,
+});

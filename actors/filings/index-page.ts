@@ -4,12 +4,11 @@
  */
 import { type CheerioAPI, load } from "cheerio/slim";
 import { DomHandler, Parser } from "htmlparser2";
-import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
 import type { FilingDocument } from "../../schemas/filings.ts";
 import { easternToUtc } from "./eastern.ts";
 import { folderPath, parseDocumentName } from "./identifiers.ts";
 
-interface FilingLocation {
+export interface FilingLocation {
   readonly cik: number;
   readonly accession: string;
   readonly www_url: string;
@@ -26,7 +25,6 @@ export interface IndexPage {
 }
 
 const SLICE_CHARS = 32 * 1024;
-const ROWS_AT_ONCE = 200;
 /** Rows beyond this are not read: no filing has so many documents. */
 const MAX_ROWS = 20_000;
 /** No index page nests like this, and a document tree this deep would exhaust the stack. */
@@ -38,17 +36,12 @@ const day = (text: string | undefined): string | null =>
   /^\d{4}-\d{2}-\d{2}$/.exec(tidy(text ?? ""))?.[0] ?? null;
 
 /** Null: the page is no index page. */
-export async function parseIndexPage(
-  html: string,
-  location: FilingLocation,
-  yieldToEventLoop: YieldToEventLoop,
-): Promise<IndexPage | null> {
-  const $ = await parseHtml(html, yieldToEventLoop);
+export function parseIndexPage(html: string, location: FilingLocation): IndexPage | null {
+  const $ = parseHtml(html);
   if (!$) return null;
   const form = formOf($);
   const info = infoOf($);
-  await yieldToEventLoop();
-  const rows = await rowsOf($, yieldToEventLoop);
+  const rows = rowsOf($);
   if (form === null && info.size === 0 && rows.length === 0) return null;
   return {
     form,
@@ -60,8 +53,8 @@ export async function parseIndexPage(
   };
 }
 
-/** The document tree, parsed in slices so that other work gets the event loop. Null: it nests too deeply. */
-async function parseHtml(html: string, yieldToEventLoop: YieldToEventLoop): Promise<CheerioAPI | null> {
+/** Null: it nests too deeply. */
+function parseHtml(html: string): CheerioAPI | null {
   let depth = 0;
   let isTooDeep = false;
   const tree = new DomHandler();
@@ -77,10 +70,9 @@ async function parseHtml(html: string, yieldToEventLoop: YieldToEventLoop): Prom
     },
     onend: () => tree.onend(),
   });
-  for (let at = 0; at < html.length && !isTooDeep; at += SLICE_CHARS) {
+  // In slices, because the parser's own time grows with the square of the depth.
+  for (let at = 0; at < html.length && !isTooDeep; at += SLICE_CHARS)
     parser.write(html.slice(at, at + SLICE_CHARS));
-    await yieldToEventLoop();
-  }
   parser.end();
   // cheerio's types come from an older version of the parser, whose trees have the same form.
   return isTooDeep ? null : load(tree.root as unknown as Parameters<typeof load>[0]);
@@ -137,12 +129,11 @@ interface Row {
 }
 
 /** Rows of at least five cells; shorter ones are headings. */
-async function rowsOf($: CheerioAPI, yieldToEventLoop: YieldToEventLoop): Promise<readonly Row[]> {
+function rowsOf($: CheerioAPI): readonly Row[] {
   const rows: Row[] = [];
   const tables = $(TABLES);
   const elements = [...tables.children("tr"), ...tables.children("tbody").children("tr")];
-  for (const [at, element] of elements.slice(0, MAX_ROWS).entries()) {
-    if (at % ROWS_AT_ONCE === 0) await yieldToEventLoop();
+  for (const element of elements.slice(0, MAX_ROWS)) {
     const cells = $(element).children("td");
     if (cells.length < 5) continue;
     const textOf = (column: number): string => $.text([cells[column]!]);

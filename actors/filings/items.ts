@@ -1,22 +1,9 @@
 /**
- * Items of a batch: the check of an item before its job is created, and one attempt at it. An item is answered as its
- * endpoint answers; the job decides whether there is another attempt.
+ * Items of a batch: the check of an item before its job is created, and the operation it stands for. An item is answered
+ * as its endpoint answers.
  */
-import { FILINGS_OPS, type FilingsItem, type FilingsOp } from "../../schemas/filings.ts";
-import {
-  type DocumentFields,
-  type FilingFields,
-  type FilerFields,
-  parseDocumentRequest,
-  parseFactsRequest,
-  parseFilingRequest,
-  parseLatestRequest,
-  parseResolveRequest,
-  parseSubmissionsRequest,
-} from "./parse-request.ts";
-import type { ParseResult } from "./identifiers.ts";
-import type { CallerContext, DocumentResult, ServiceResult } from "./results.ts";
-import type { FilingsService } from "./service.ts";
+import { FILINGS_OPS, type FilingsCall, type FilingsItem, type FilingsOp } from "../../schemas/filings.ts";
+import { parseCall } from "./parse-request.ts";
 
 /** The fields the client sent; null counts as not sent. */
 type Fields = { readonly [K in keyof FilingsItem]?: Exclude<FilingsItem[K], null> };
@@ -42,8 +29,6 @@ const NEEDED: Readonly<Partial<Record<FilingsOp, readonly (keyof FilingsItem)[]>
 
 const isOp = (op: string): op is FilingsOp => FILINGS_OPS.some((candidate) => candidate === op);
 
-const namedBy = ({ ticker, cik, name, isin }: Fields): FilerFields => ({ ticker, cik, name, isin });
-
 export interface ItemProblem {
   readonly field: string;
   readonly message: string;
@@ -65,7 +50,8 @@ export function checkFilingsItem(item: FilingsItem): ItemProblem | null {
   }
   const missing = NEEDED[op]?.find((name) => !(name in fields));
   if (missing) return { field: missing, message: `${op} needs ${missing}` };
-  const parsed = parseItem(op, fields);
+  // No operation of an item depends on the time.
+  const parsed = parseCall(op, fields, 0);
   // A message begins with the field it is about; if that is no field of the item, the filer's name is wrong.
   const field = parsed.kind === "invalid" ? /^\w+/.exec(parsed.message)![0] : "";
   return parsed.kind === "invalid"
@@ -73,58 +59,8 @@ export function checkFilingsItem(item: FilingsItem): ItemProblem | null {
     : null;
 }
 
-function parseItem(op: FilingsOp, fields: Fields): ParseResult<unknown> {
-  switch (op) {
-    case "resolve":
-      return parseResolveRequest(namedBy(fields));
-    case "submissions":
-      return parseSubmissionsRequest(namedBy(fields), fields);
-    case "latest":
-      return parseLatestRequest(namedBy(fields), fields);
-    case "facts":
-      return parseFactsRequest(namedBy(fields));
-    case "filing":
-      return parseFilingRequest(fields as FilingFields);
-    case "document":
-      return parseDocumentRequest(fields as DocumentFields);
-  }
-}
-
-/** The result of one attempt. The job stores it, and the gateway renders it when the job is read. */
-export type FilingsAttemptResult =
-  | { readonly kind: "answer"; readonly op: FilingsOp; readonly result: ServiceResult<AnswerOutcome> }
-  | { readonly kind: "document"; readonly result: DocumentResult };
-
-interface AnswerOutcome {
-  readonly error: string | null;
-  readonly retry_after_s: number | null;
-  readonly cached: boolean;
-}
-
-/** The item was checked when its job was created. Throws Fault. */
-export async function runFilingsItem(
-  service: FilingsService,
-  item: FilingsItem,
-  caller: CallerContext,
-): Promise<FilingsAttemptResult> {
-  const op = item.op as FilingsOp;
-  const fields = withoutNulls(item);
-  const named = namedBy(fields);
-  switch (op) {
-    case "resolve":
-      return { kind: "answer", op, result: await service.resolve(named, caller) };
-    case "submissions":
-      return { kind: "answer", op, result: await service.submissions(named, fields, caller) };
-    case "latest":
-      return { kind: "answer", op, result: await service.latest(named, fields, caller) };
-    case "facts":
-      return { kind: "answer", op, result: await service.facts(named, caller) };
-    case "filing":
-      return { kind: "answer", op, result: await service.filing(fields as FilingFields, caller) };
-    case "document":
-      return { kind: "document", result: await service.document(fields as DocumentFields, caller) };
-  }
-}
+/** The fields of an item as its operation takes them. */
+export const fieldsOf = (item: FilingsItem): FilingsCall["fields"] => withoutNulls(item);
 
 /** Three lanes of four items: at most twelve items of a job wait for the limiter at a time. */
 const LANES = 3;

@@ -1,10 +1,10 @@
 /**
- * The two lists of filers with tickers, fetched and kept as one directory in memory. Requests for the same lists share
- * one directory, and within a minute no request asks the source for them again.
+ * The two lists of filers with tickers, fetched, and asked as one directory in a reader process. Within a minute no
+ * request asks the source for them again.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../cluster/ports/clock.ts";
-import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
+import type { FilerCompany } from "../../schemas/filings.ts";
 import {
   type CallerContext,
   type Failure,
@@ -15,7 +15,7 @@ import {
   type SourceDocuments,
 } from "./results.ts";
 import type { SourceAddress, SourceReader } from "./source-reader.ts";
-import { parseTickerList, type TickerDirectory, tickerDirectory } from "./ticker-lists.ts";
+import type { FilerQuestion } from "./ticker-lists.ts";
 
 /** The list with exchanges; it decides first. */
 const EXCHANGES: SourceAddress = { host: "www", path: "/files/company_tickers_exchange.json" };
@@ -27,26 +27,29 @@ const RECENT_MS = 60_000;
 const MAX_AGE_FOR_MISSES_S = 60 * 60;
 
 export interface Lists {
-  readonly directory: TickerDirectory;
   readonly documents: SourceDocuments;
+  /** At most ten filers. */
+  readonly find: (
+    question: FilerQuestion,
+    caller: CallerContext,
+  ) => Promise<{ readonly kind: "filers"; readonly filers: readonly FilerCompany[] } | Failure>;
 }
 
 export interface ListedFilers {
   /** `is_miss`: the filer is on no list, so both lists are read, an hour old at most. */
   readonly lists: (caller: CallerContext, is_miss?: boolean) => Promise<Lists | Failure>;
-  /** The directory of the latest lists, whatever their age; null: none was read yet. */
-  readonly latest: () => TickerDirectory | null;
+  /** The latest lists, whatever their age; null: none were read yet. */
+  readonly latest: () => Lists | null;
 }
 
 export interface ListedFilersDeps {
   readonly reader: SourceReader;
   readonly clock: Clock;
-  readonly yieldToEventLoop: YieldToEventLoop;
 }
 
-export function listedFilers({ reader, clock, yieldToEventLoop }: ListedFilersDeps): ListedFilers {
-  /** By the digests of their lists; three, so that a refresh does not remove the directory in use. */
-  const directories = new LRUCache<string, Promise<TickerDirectory | Failure>>({ max: 3 });
+export function listedFilers({ reader, clock }: ListedFilersDeps): ListedFilers {
+  /** By the digests of the lists, whether they make sense; three, so that a refresh does not remove those in use. */
+  const checks = new LRUCache<string, ReturnType<typeof askFilers>>({ max: 3 });
   let recent: { readonly lists: Lists; readonly checked_ms: number } | null = null;
 
   /** Null: the filing system has no such list. */
@@ -66,32 +69,36 @@ export function listedFilers({ reader, clock, yieldToEventLoop }: ListedFilersDe
     }
   }
 
-  async function build(documents: readonly SourceDocument[]): Promise<TickerDirectory | Failure> {
-    const lists = [];
-    for (const document of documents) {
-      const json = await reader.jsonOf(document);
-      const rows = json && parseTickerList(json.value);
-      const address = document.url.endsWith(TICKERS.path) ? TICKERS : EXCHANGES;
-      if (rows === null) return reader.discardInvalid(address, document, "list of filers");
-      lists.push(rows);
-    }
-    return tickerDirectory(lists, yieldToEventLoop);
+  async function askFilers(
+    question: FilerQuestion | null,
+    documents: readonly SourceDocument[],
+    caller: CallerContext,
+  ): Promise<{ readonly kind: "filers"; readonly filers: readonly FilerCompany[] } | Failure> {
+    const reading = await reader.askFilers(question, documents, caller);
+    if (reading.kind === "read") return { kind: "filers", filers: reading.result };
+    const document = documents[reading.at]!;
+    const address = document.url.endsWith(TICKERS.path) ? TICKERS : EXCHANGES;
+    return reader.discardInvalid(address, document, "list of filers");
   }
 
-  /** Builds the directory of the same documents once; requests that come meanwhile wait for it. */
-  async function directoryOf(documents: readonly SourceDocument[]): Promise<TickerDirectory | Failure> {
+  async function listsOf(documents: SourceDocuments, caller: CallerContext): Promise<Lists | Failure> {
     const key = documents.map(({ sha256 }) => sha256).join(" ");
-    const under_way = directories.get(key);
-    if (under_way) return under_way;
-    const building = build(documents);
-    directories.set(key, building);
-    const forget = (): void => void (directories.peek(key) === building && directories.delete(key));
-    building.then((built) => isFailure(built) && forget(), forget);
-    return building;
+    const check = checks.get(key) ?? askFilers(null, documents, caller);
+    checks.set(key, check);
+    const forget = (): void => void (checks.peek(key) === check && checks.delete(key));
+    const checked = await check.catch((problem: unknown) => {
+      forget();
+      throw problem;
+    });
+    if (isFailure(checked)) {
+      forget();
+      return checked;
+    }
+    return { documents, find: (question, asking) => askFilers(question, documents, asking) };
   }
 
   return {
-    latest: () => recent?.lists.directory ?? null,
+    latest: () => recent?.lists ?? null,
     async lists(caller, is_miss = false) {
       if (!is_miss && recent && clock.mono() - recent.checked_ms < RECENT_MS) return recent.lists;
       const max_age_s = is_miss ? MAX_AGE_FOR_MISSES_S : null;
@@ -101,15 +108,15 @@ export function listedFilers({ reader, clock, yieldToEventLoop }: ListedFilersDe
       if (tickers?.kind === "failure") return tickers;
       const [main, ...more] = [exchanges, tickers].filter((document) => document !== null);
       if (!main) return invalidAnswer("list of filers");
-      const directory = await directoryOf([main, ...more]);
-      if (isFailure(directory)) return directory;
+      const lists = await listsOf([main, ...more], caller);
+      if (isFailure(lists)) return lists;
       // Answers from memory within the next minute cost no request, so their list counts as cached.
       if (!is_miss)
         recent = {
-          lists: { directory, documents: [{ ...main, cached: true }] },
+          lists: { ...lists, documents: [{ ...main, cached: true }] },
           checked_ms: clock.mono(),
         };
-      return { directory, documents: [main, ...more] };
+      return lists;
     },
   };
 }

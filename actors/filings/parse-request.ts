@@ -5,6 +5,7 @@
 import {
   type DocumentBody,
   DOCUMENT_BYTES_DEFAULT,
+  type FilingsCall,
   type FilingSearchQuery,
   LATEST_FORMS_DEFAULT,
   type LatestQuery,
@@ -160,4 +161,29 @@ export type SearchFields = Omit<FilingSearchQuery, "project_ref" | "timeout_s">;
 export function parseSearchRequest(query: SearchFields, now_ms: number): ParsedRequest<"search"> {
   const parsed = parseFullTextRequest(query, now_ms);
   return parsed.kind === "invalid" ? parsed : valid({ op: "search", ...parsed.value });
+}
+
+/** Any operation, with its fields as the client sent them. */
+export function parseCall(
+  op: FilingsCall["op"],
+  fields: FilingsCall["fields"],
+  now_ms: number,
+): ParseResult<FilingsRequest> {
+  const named = fields as FilerFields;
+  switch (op) {
+    case "resolve":
+      return parseResolveRequest(named);
+    case "submissions":
+      return parseSubmissionsRequest(named, fields as SubmissionsFields);
+    case "latest":
+      return parseLatestRequest(named, fields as LatestFields);
+    case "facts":
+      return parseFactsRequest(named);
+    case "filing":
+      return parseFilingRequest(fields as unknown as FilingFields);
+    case "document":
+      return parseDocumentRequest(fields as unknown as DocumentFields);
+    case "search":
+      return parseSearchRequest(fields as SearchFields, now_ms);
+  }
 }

@@ -4,7 +4,7 @@
  */
 import type { FetchAnswer } from "../../schemas/fetch.ts";
 import type { SourceAnswer } from "../../schemas/upstream.ts";
-import type { FilerHint } from "../../schemas/filings.ts";
+import type { FilerHint, FilingsReply } from "../../schemas/filings.ts";
 
 /** The caller's project and lane, and the moment at which the caller stops waiting. */
 export interface CallerContext {
@@ -13,6 +13,8 @@ export interface CallerContext {
   readonly deadline_ms: number;
   /** Identifies the request: a repetition with the same id is the same request. */
   readonly id: string;
+  /** Cancels the readings of the request. Default: they end by their own limits. */
+  readonly signal?: AbortSignal;
 }
 
 export type SourceDocument = Extract<SourceAnswer, { kind: "got" }>;
@@ -30,6 +32,8 @@ type WithoutRequestId<A> = Omit<A, "request_id">;
 
 export interface ServiceResult<A> {
   readonly answer: WithoutRequestId<A>;
+  /** The value of the answer's `filings`, as JSON; absent: it is in the answer. */
+  readonly filings_json?: Uint8Array;
   /** The bodies this answer gives the caller's project access to. */
   readonly bodies: readonly BodyReference[];
   /** The error says nothing about the requested document: no slot was free, or the filing system is paused. */
@@ -43,6 +47,43 @@ export interface DocumentResult {
   readonly bodies: readonly BodyReference[];
   readonly is_busy?: true;
 }
+
+/** What every answer says of how it came about. */
+export interface AnswerOutcome {
+  readonly error: string | null;
+  readonly retry_after_s: number | null;
+  readonly cached: boolean;
+}
+
+/** The message that carries an answer: the answer itself, or the digest of the body that it is. */
+export const answerReply = (
+  {
+    answer: { error, retry_after_s, cached },
+    bodies,
+    is_busy,
+  }: Omit<ServiceResult<AnswerOutcome>, "answer"> & {
+    readonly answer: AnswerOutcome;
+  },
+  content: { readonly answer: Record<string, unknown> } | { readonly answer_sha256: string },
+): FilingsReply => ({
+  kind: "answer",
+  answer: null,
+  answer_sha256: null,
+  ...content,
+  error,
+  retry_after_s,
+  cached,
+  bodies: [...bodies],
+  is_busy: is_busy === true,
+});
+
+export const documentReply = ({ url, answer, bodies, is_busy }: DocumentResult): FilingsReply => ({
+  kind: "document",
+  url,
+  answer,
+  bodies: [...bodies],
+  is_busy: is_busy === true,
+});
 
 /** Of requests that name a filer by ticker, name or ISIN. */
 export interface WithHint {

@@ -8,7 +8,9 @@ import type { ActorClient } from "../../cluster/actor.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
+import type { ByteBudget } from "../../cluster/byte-budget.ts";
+import type { Log } from "../../cluster/ports/log.ts";
+import type { Workers } from "../../cluster/ports/workers.ts";
 import type {
   FactsAnswer,
   FilingSearchAnswer,
@@ -48,7 +50,11 @@ export interface FilingsServiceDeps {
   readonly blobs: Blobs;
   readonly documents: Documents;
   readonly clock: Clock;
-  readonly yieldToEventLoop: YieldToEventLoop;
+  /** Reader processes with the tasks of adapters/reader-tasks.ts. */
+  readonly readers: Workers;
+  readonly log: Log;
+  /** The memory for bodies on this node. Default: no limit. */
+  readonly memory?: ByteBudget;
   /** Addresses in answers begin with this; no slash at its end. */
   readonly www_url: string;
 }

@@ -1,11 +1,10 @@
 /**
  * The lists of filers with tickers, parsed, and the directory built from them: filers by ticker, CIK and name. A directory
- * is built once for a pair of lists, in slices, and then only read. Fetching the lists is listed-filers.ts.
+ * is built once for a pair of lists and then only read, in a reader process (adapters/reader-tasks.ts). Fetching the lists is
+ * listed-filers.ts.
  */
-import type { YieldToEventLoop } from "../../cluster/ports/event-loop.ts";
 import { MAX_CANDIDATES, type FilerCompany } from "../../schemas/filings.ts";
 import { padCik, type Ticker } from "./identifiers.ts";
-import { foldName, nameIndex } from "./name-index.ts";
 
 interface TickerRow {
   readonly cik: number;
@@ -46,6 +45,30 @@ export function parseTickerList(value: unknown): readonly TickerRow[] | null {
   return rows.length === 0 ? null : rows;
 }
 
+/** The form in which names are compared: no diacritics, upper case, & as AND, one space between words. */
+export function foldName(name: string): string {
+  const bare = name
+    .normalize("NFKD")
+    .replaceAll(/\p{M}+/gu, "")
+    .toUpperCase();
+  return bare
+    .replaceAll("&", " AND ")
+    .replaceAll(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
+}
+
+/** Folded names by the whole name, its beginning, or any part of it: the positions of the matches, in order. */
+export interface NameIndex {
+  readonly find: (match: "whole" | "start" | "within", folded: string) => Iterable<number>;
+}
+
+/** What a directory can be asked. */
+export type FilerQuestion =
+  | { readonly by: "ticker"; readonly symbol: string }
+  | { readonly by: "cik"; readonly cik: number }
+  | { readonly by: "name"; readonly name: string }
+  | { readonly by: "company"; readonly names: readonly string[] };
+
 export interface TickerDirectory {
   readonly byTicker: (symbol: string) => FilerCompany | null;
   readonly byCik: (cik: number) => FilerCompany | null;
@@ -56,10 +79,10 @@ export interface TickerDirectory {
 }
 
 /** The second list adds only tickers that the first one lacks. */
-export async function tickerDirectory(
+export function tickerDirectory(
   lists: readonly (readonly TickerRow[])[],
-  yieldToEventLoop: YieldToEventLoop,
-): Promise<TickerDirectory> {
+  indexNames: (folded: readonly string[]) => NameIndex,
+): TickerDirectory {
   const tickers = new Map<string, TickerRow>();
   const filers = new Map<number, TickerRow[]>();
   const rows: TickerRow[] = [];
@@ -71,18 +94,16 @@ export async function tickerDirectory(
     if (companyRows) companyRows.push(row);
     else filers.set(row.cik, [row]);
   }
-  await yieldToEventLoop();
   const folded: string[] = [];
   const companies = new Map<string, Set<number>>();
-  for (const [at, { title, cik }] of rows.entries()) {
-    if (at % 1_024 === 0) await yieldToEventLoop();
+  for (const { title, cik } of rows) {
     folded.push(foldName(title));
     const bare = bareName(title);
     const ciks = companies.get(bare);
     if (ciks) ciks.add(cik);
     else companies.set(bare, new Set([cik]));
   }
-  const names = await nameIndex(folded, yieldToEventLoop, 1_024);
+  const names = indexNames(folded);
 
   const byCik = (cik: number): FilerCompany | null => {
     const companyRows = filers.get(cik);
@@ -109,7 +130,9 @@ export async function tickerDirectory(
       const foldedName = foldName(name);
       for (const match of ["whole", "start", "within"] as const) {
         const ciks = new Set<number>();
-        names.find(match, foldedName, (at) => ciks.add(rows[at]!.cik).size < MAX_CANDIDATES);
+        for (const at of names.find(match, foldedName)) {
+          if (ciks.add(rows[at]!.cik).size >= MAX_CANDIDATES) break;
+        }
         if (ciks.size > 0) return all(ciks);
       }
       return [];
@@ -120,6 +143,21 @@ export async function tickerDirectory(
         MAX_CANDIDATES,
       ),
   };
+}
+
+/** At most ten filers. */
+export function answerOf(directory: TickerDirectory, question: FilerQuestion): readonly FilerCompany[] {
+  const one = (filer: FilerCompany | null): readonly FilerCompany[] => (filer ? [filer] : []);
+  switch (question.by) {
+    case "ticker":
+      return one(directory.byTicker(question.symbol));
+    case "cik":
+      return one(directory.byCik(question.cik));
+    case "name":
+      return directory.byName(question.name);
+    case "company":
+      return directory.byCompany(question.names);
+  }
 }
 
 /** Exchanges whose tickers are on the lists: for these the exchange before a ticker is ignored. */

@@ -49,3 +49,33 @@ export type Task = (message: never, cpu_ms: () => number) => unknown;
  * its own task.
  */
 export type Tasks = Readonly<Record<string, () => Promise<Task>>>;
+
+/** The children of one task, and their limits. */
+export interface PoolSettings {
+  /** Most children, each with one task at a time. Those above `warm` are started when tasks wait. */
+  readonly size: number;
+  /** Children that are started in advance and stay: the first task then waits for no start. */
+  readonly warm: number;
+  /** How long a child above `warm` stays without a task. */
+  readonly idle_ms: number;
+  /** JavaScript heap of a child; a task that exceeds it fails as out_of_memory. */
+  readonly heap_mb: number;
+  /**
+   * Resident memory of a child during a task, buffers included (Linux only); a task that exceeds it fails as
+   * out_of_memory.
+   */
+  readonly max_rss_mb: number;
+  /** Resident memory above which a child is replaced after its task. */
+  readonly replace_above_rss_mb: number;
+  /** CPU time of a task; then the child is killed. Where the system does not tell it, the time since the task began. */
+  readonly cpu_ms: number;
+  /**
+   * Time since the task began, whatever it used; then the child is killed. Far above `cpu_ms`: too short, and documents
+   * fail because the machine is busy.
+   */
+  readonly wall_ms: number;
+  /** Time in which a task uses no CPU time; then the child is killed. */
+  readonly stuck_ms: number;
+  /** Tasks after which a child is replaced, which bounds memory leaks of libraries. */
+  readonly max_tasks: number;
+}

@@ -14,7 +14,6 @@ import {
 } from "../../actors/filings/submissions.ts";
 import { readFiled, unwrapped } from "../../actors/lib/content/filing-text.ts";
 
-const at_once = async (): Promise<void> => {};
 const WWW = "https://www.filings.test";
 const HERE = new URL("../fixtures/edgar/", import.meta.url);
 const fixture = (path: string): string => readFileSync(new URL(path, HERE), "utf8");
@@ -43,11 +42,7 @@ describe("Eastern time", () => {
 describe("an index page", () => {
   test("lists documents by the names their links lead to, also through the viewer", async () => {
     const where = { cik: 9_000_001, accession: "0009000001-24-000007", www_url: WWW };
-    const page = await parseIndexPage(
-      archived("9000001/000900000124000007/0009000001-24-000007-index.htm"),
-      where,
-      at_once,
-    );
+    const page = parseIndexPage(archived("9000001/000900000124000007/0009000001-24-000007-index.htm"), where);
     const folder = `${WWW}/Archives/edgar/data/9000001/000900000124000007/`;
     expect(page).toEqual({
       form: "10-K",
@@ -74,11 +69,7 @@ describe("an index page", () => {
 
   test("leaves sub-folders out, and builds addresses from the CIK asked for though its links name another", async () => {
     const where = { cik: 9_000_001, accession: "0009000001-24-000004", www_url: WWW };
-    const page = await parseIndexPage(
-      archived("9000001/000900000124000004/0009000001-24-000004-index.htm"),
-      where,
-      at_once,
-    );
+    const page = parseIndexPage(archived("9000001/000900000124000004/0009000001-24-000004-index.htm"), where);
     expect(page).toMatchObject({
       form: "4/A",
       accepted: "2024-05-03T02:30:11Z",
@@ -96,15 +87,14 @@ describe("an index page", () => {
   test("names the party that was asked for, else the first", async () => {
     const html = archived("9000001/000900000124000004/0009000001-24-000004-index.htm");
     const company = async (cik: number) =>
-      (await parseIndexPage(html, { cik, accession: "0009000001-24-000004", www_url: WWW }, at_once))!
-        .company;
+      parseIndexPage(html, { cik, accession: "0009000001-24-000004", www_url: WWW })!.company;
     expect(await company(9_000_009)).toBe("Keeper Ada L.");
     expect(await company(7)).toBe("Keeper Ada L.");
   });
 
   test("of the year 2001 has rows without names", async () => {
     const where = { cik: 9_000_001, accession: "0009000001-01-000001", www_url: WWW };
-    const page = await parseIndexPage(archived("9000001/0009000001-01-000001-index.html"), where, at_once);
+    const page = parseIndexPage(archived("9000001/0009000001-01-000001-index.html"), where);
     expect(page!.documents.map(({ type, document, url }) => [type, document, url === null])).toEqual([
       ["8-K", null, true],
       ["EX-27", null, true],
@@ -119,7 +109,7 @@ describe("an index page", () => {
     ["a page without end", `<strong>Form 8-K</strong>${"<div>".repeat(100_000)}`],
   ])("is not %s", async (_, html) => {
     const where = { cik: 1, accession: "0000000001-24-000001", www_url: WWW };
-    expect(await parseIndexPage(html, where, at_once)).toBeNull();
+    expect(parseIndexPage(html, where)).toBeNull();
   });
 });
 

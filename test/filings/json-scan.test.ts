@@ -1,56 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { factsCounter } from "../../actors/filings/facts.ts";
-import { jsonScanner, parseJson } from "../../actors/filings/json-scan.ts";
-
-const at_once = async (): Promise<void> => {};
-
-/** Documents with the nesting and the awkward strings that the scanner must find its way through. */
-const documents = fc.object({
-  maxDepth: 6,
-  maxKeys: 6,
-  key: fc.string({ unit: fc.constantFrom("a", "b", '"', "\\", "{", "]", ",", ":", "ü", "\u2028") }),
-  values: [
-    fc.integer(),
-    fc.boolean(),
-    fc.constant(null),
-    fc.double({ noNaN: true, noDefaultInfinity: true }),
-    fc.string({ unit: fc.constantFrom("x", '"', "\\", "{", "}", "[", "]", ",", ":", " ", "é", "😀") }),
-    fc.array(fc.integer()),
-  ],
-});
-/** JSON knows no __proto__ by assignment; the upstream has no such key. */
-const sane = documents.filter((value) => !JSON.stringify(value).includes("__proto__"));
-
-test("parses in slices what JSON.parse parses at once", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      sane,
-      fc.integer({ min: 1, max: 6 }),
-      fc.boolean(),
-      async (value, slice_bytes, pretty) => {
-        const text = JSON.stringify(value, null, pretty ? 2 : 0);
-        expect(await parseJson(Buffer.from(text), at_once, slice_bytes)).toEqual(JSON.parse(text));
-      },
-    ),
-    { numRuns: 200 },
-  );
-});
-
-test("refuses what is cut off, doubled or no JSON", async () => {
-  const text = JSON.stringify({ rows: Array.from({ length: 100 }, (_, n) => ({ n, text: `row ${n}` })) });
-  for (const odd of [text.slice(0, -1), text.slice(0, 900), `${text}${text}`, `${text}]`, "x".repeat(2_000)])
-    await expect(parseJson(Buffer.from(odd), at_once, 64)).rejects.toThrow(SyntaxError);
-  const broken = text.replace('"row 50"', '"row 50');
-  await expect(parseJson(Buffer.from(broken), at_once, 64)).rejects.toThrow(SyntaxError);
-});
-
-test("lets others have their turn while a long document is parsed", async () => {
-  let turns = 0;
-  const text = JSON.stringify({ data: Array.from({ length: 60_000 }, (_, n) => [n, `name ${n}`]) });
-  await parseJson(Buffer.from(text), async () => void turns++);
-  expect(turns).toBeGreaterThan(text.length / 131_072);
-});
+import { jsonScanner } from "../../actors/filings/json-scan.ts";
 
 test("counts facts the same whatever the size of the pieces they come in", () => {
   const facts = fc.record({

@@ -3,7 +3,10 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Register, RegisterAnswer } from "../../actors/filings/register.ts";
 import type { CallerContext } from "../../actors/filings/results.ts";
+import { tasks } from "../../actors/filings/adapters/reader-tasks.ts";
 import { filingsService } from "../../actors/filings/service.ts";
+import { inlineWorkers } from "../../cluster/adapters/workers/workers.inline.ts";
+import { SILENT_LOG } from "../../cluster/ports/log.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
@@ -66,7 +69,8 @@ function serviceHarness(register: Register = async () => ({ kind: "unknown" })) 
     ask: async () => {
       throw new Error("No document is read in this test");
     },
-    yieldToEventLoop: async () => {},
+    readers: inlineWorkers(tasks),
+    log: SILENT_LOG,
     www_url: "https://www.filings.test",
     source: {
       async get(ask): Promise<SourceAnswer> {

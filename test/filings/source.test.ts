@@ -10,12 +10,14 @@ import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { systemRandom } from "../../cluster/adapters/time/random.system.ts";
+import type { ActorClient } from "../../cluster/actor.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { readConfig } from "../../ops/config.ts";
-import { openFilingsUpstream } from "../../actors/filings/feature/upstream.ts";
+import { filingsUpstream } from "../../actors/filings/feature/upstream.ts";
+import { upstreamActors } from "../../actors/filings/feature/upstream-actors.ts";
 import { openBlobs, openDocuments } from "../../ops/stores.ts";
 import type { SourceRequest } from "../../schemas/filing-source.ts";
 import type { SourceAnswer } from "../../schemas/upstream.ts";
@@ -70,18 +72,15 @@ function upstreamNode(
   });
   const rule = destination({ allow: ["127.0.0.0/8"] });
   const random = systemRandom();
-  const parts = openFilingsUpstream(config, config.filings, {
-    clock,
-    random,
-    documents,
-    blobs,
-    metrics: SILENT_METRICS,
-    log: SILENT_LOG,
-    rule,
-    openEgress: undiciEgress,
-  });
+  const common = { clock, random, documents, blobs, metrics: SILENT_METRICS, log: SILENT_LOG };
+  // The source asks the cluster of its own actors.
+  const ask: ActorClient = (...question) => cluster.ask(...question);
+  const { hosts, source } = filingsUpstream({ ...common, ask }, config.filings);
+  const parts = upstreamActors(
+    { ...common, config, hosts, destination: rule, openEgress: undiciEgress },
+    config.filings,
+  );
   const cluster = embedded(parts.actors, { clock, random, documents });
-  const source = parts.source(cluster.ask);
   const HOSTS = { f: "www", A: "www", s: "data", a: "data", L: "search" } as const;
   const KINDS = { f: "tickers", s: "submissions", a: "facts", L: "search" } as const;
   return {

@@ -2,14 +2,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   bareName,
+  foldName,
   tickerDirectory,
   isListedHere,
   parseTickerList,
 } from "../../actors/filings/ticker-lists.ts";
 import { parseTicker } from "../../actors/filings/identifiers.ts";
-import { foldName, nameIndex } from "../../actors/filings/name-index.ts";
-
-const at_once = async (): Promise<void> => {};
+import { sqliteNameIndex } from "../../actors/filings/adapters/name-index.sqlite.ts";
 
 test.each([
   ["AT&T INC.", "AT AND T INC"],
@@ -29,7 +28,7 @@ test.each([
   ["Harbour Dredging PLC", "HARBOUR DREDGING"],
 ])("%j is the company %j", (name, bare) => expect(bareName(name)).toBe(bare));
 
-test("names are found as one would find them by looking through them all", async () => {
+test("names are found as one would find them by looking through them all", () => {
   const names = fc.array(
     fc.string({ unit: fc.constantFrom("A", "B", "C", " ", "1"), minLength: 1, maxLength: 8 }),
     {
@@ -37,17 +36,13 @@ test("names are found as one would find them by looking through them all", async
     },
   );
   const wanted = fc.string({ unit: fc.constantFrom("A", "B", "C", " ", "1"), minLength: 1, maxLength: 5 });
-  await fc.assert(
-    fc.asyncProperty(names, wanted, async (raw, raw_needle) => {
+  fc.assert(
+    fc.property(names, wanted, (raw, raw_needle) => {
       const folded = raw.map(foldName);
       const needle = foldName(raw_needle);
       fc.pre(needle !== "");
-      const index = await nameIndex(folded, at_once);
-      const find = (how: "whole" | "start" | "within"): number[] => {
-        const found: number[] = [];
-        index.find(how, needle, (at) => found.push(at) > 0);
-        return found;
-      };
+      const index = sqliteNameIndex(folded);
+      const find = (how: "whole" | "start" | "within"): number[] => [...index.find(how, needle)];
       const among = (fits: (name: string) => boolean): number[] =>
         folded.flatMap((name, at) => (fits(name) ? [at] : []));
       expect(find("whole")).toEqual(among((name) => name === needle));
@@ -58,14 +53,12 @@ test("names are found as one would find them by looking through them all", async
   );
 });
 
-test("a search ends when it has enough", async () => {
-  const index = await nameIndex(
-    Array.from({ length: 1_000 }, (_, n) => `NAME ${n}`),
-    at_once,
-  );
+test("a search ends when it has enough", () => {
+  const index = sqliteNameIndex(Array.from({ length: 1_000 }, (_, n) => `NAME ${n}`));
   const seen: number[] = [];
-  index.find("start", "NAME", (at) => seen.push(at) < 3);
+  for (const at of index.find("start", "NAME")) if (seen.push(at) === 3) break;
   expect(seen).toEqual([0, 1, 2]);
+  expect([...index.find("whole", "NAME 7")]).toEqual([7]);
 });
 
 const EXCHANGES = {
@@ -88,9 +81,9 @@ const TICKERS = {
   1: { cik_str: 9_000_007, ticker: "NEWB", title: "New Buoys Ltd." },
 };
 
-describe("a directory", async () => {
+describe("a directory", () => {
   const first = parseTickerList(EXCHANGES)!;
-  const filers = await tickerDirectory([first, parseTickerList(TICKERS)!], at_once);
+  const filers = tickerDirectory([first, parseTickerList(TICKERS)!], sqliteNameIndex);
 
   test("keeps the order of its list: the primary ticker is the first", () => {
     expect(filers.byTicker("TWF-A")).toEqual({

@@ -1,5 +1,6 @@
 /** A service in small, started by workers.test.ts: `idle` does one task and lets go, `hang` waits to be killed. */
-import { type PoolSettings, processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
+import { processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
+import type { PoolSettings } from "../../cluster/ports/workers.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const pool: PoolSettings = {

@@ -1,4 +1,7 @@
 /** Several nodes as an operator has them: one joins, one drains, one dies, and the bus goes away. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { request } from "undici";
 import { type Called, type ClusterOf, clusterOf } from "../harness/cluster-of.ts";
@@ -11,16 +14,28 @@ const missing = Object.values(found).includes(null);
 describe.skipIf(missing)("nodes", () => {
   let sites: Web;
   let cluster: ClusterOf;
+  const modules = mkdtempSync(join(tmpdir(), "trawl-modules-"));
   beforeAll(async () => {
     sites = await web();
+    const filings = sites.site({}).origin;
     cluster = (await clusterOf(["gateway", "worker", "worker"], {
-      environment: { TRAWL_DNS_SERVERS: sites.dns, TRAWL_POLITE_DELAY_MS: "20" },
+      environment: {
+        TRAWL_DNS_SERVERS: sites.dns,
+        TRAWL_POLITE_DELAY_MS: "20",
+        TRAWL_FILINGS_IDENTITY: "Tests of Trawl tests@trawl.test",
+        TRAWL_FILINGS_WWW_URL: filings,
+        TRAWL_FILINGS_DATA_URL: filings,
+        TRAWL_FILINGS_SEARCH_URL: filings,
+        NODE_OPTIONS: `--import=${new URL("../harness/loaded-modules.ts", import.meta.url).href}`,
+        LOADED_MODULES: modules,
+      },
     }))!;
     await cluster.settled();
   }, 120_000);
   afterAll(async () => {
     await cluster?.close();
     await sites?.close();
+    rmSync(modules, { recursive: true });
   });
 
   const ask = (url: string) => cluster.call("POST", "/v1/fetch", { url });
@@ -44,6 +59,27 @@ describe.skipIf(missing)("nodes", () => {
       expect(reports.find(({ node }) => node === name)!.partitions.length).toBeGreaterThan(8);
     for (const { status_url } of cluster.nodes)
       expect((await request(`${status_url}/ready`)).statusCode).toBe(200);
+  });
+
+  test("without the role worker load neither the operations and parsers of filings nor the readers' libraries", async () => {
+    // Both have run an operation, or asked for one.
+    const { json } = await cluster.insist("GET", "/v1/filings/companies/9000001/submissions");
+    expect(json.error).toBe("unknown_identifier");
+    const OPERATIONS =
+      /actors\/filings\/(?:operations|adapters|service|filings\.actor|index-page|submissions\.ts|ticker-lists)/;
+    const PARSERS = /node_modules\/(?:cheerio|pdfjs-dist)\//;
+    const loaded = cluster.nodes.map(({ pid, roles }) => {
+      const urls = readFileSync(join(modules, String(pid)), "utf8").split("\n");
+      const count = (of: RegExp): number => urls.filter((url) => of.test(url)).length;
+      return { roles, operations: count(OPERATIONS) > 5, parsers: count(PARSERS) };
+    });
+    expect(loaded).toEqual([
+      { roles: "gateway", operations: false, parsers: 0 },
+      { roles: "worker", operations: true, parsers: 0 },
+      { roles: "worker", operations: true, parsers: 0 },
+    ]);
+    const urls = readFileSync(join(modules, String(cluster.nodes[0]!.pid)), "utf8").split("\n");
+    expect(urls.filter((url) => OPERATIONS.test(url))).toEqual([]);
   });
 
   test("join and drain without a failed request", async () => {

@@ -1,17 +1,19 @@
 /** Requests to the filing system as items of a batch job: how a worker runs one, how the gateway takes and shows it. */
+import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { BatchKind } from "../../../gateway/batch.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
 import type { ItemKindParts } from "../../../ops/feature.ts";
 import { canRetryFilings } from "../../../schemas/errors.ts";
 import { textDigests } from "../../../schemas/fetch.ts";
-import type { FilingsItem, StoredFiling } from "../../../schemas/filings.ts";
-import { filingsLane, runFilingsItem } from "../items.ts";
-import type { FilingsService } from "../service.ts";
-import { billOf } from "./routes.ts";
+import type { FilingsItem, FilingsOp, StoredFiling } from "../../../schemas/filings.ts";
+import type { FilingsAnswer, FilingsClient } from "../client.ts";
+import { fieldsOf, filingsLane } from "../items.ts";
+import { answerPieces, billOf } from "./routes.ts";
 
 interface FilingsItemDeps {
-  readonly service: FilingsService;
+  readonly filings: FilingsClient;
+  readonly blobs: Blobs;
   readonly bodyGrants: BodyGrants;
   readonly clock: Clock;
 }
@@ -20,7 +22,7 @@ interface FilingsItemDeps {
 const FILING_TIMEOUT_MS = 150_000;
 
 export const filingsItems = (
-  { service, bodyGrants, clock }: FilingsItemDeps,
+  { filings, blobs, bodyGrants, clock }: FilingsItemDeps,
   gateway: BatchKind,
 ): ItemKindParts => ({
   worker: {
@@ -29,21 +31,23 @@ export const filingsItems = (
     async run(_ask, input, { attempt_id, project }) {
       const deadline_ms = clock.now() + FILING_TIMEOUT_MS;
       const caller = { project, lane: "batch", deadline_ms, id: attempt_id } as const;
-      const item = await runFilingsItem(service, input as FilingsItem, caller);
-      const { bodies, is_busy } = item.result;
+      // The item was checked when its job was created.
+      const op = (input as FilingsItem).op as FilingsOp;
+      const reply = await filings(op, fieldsOf(input as FilingsItem), caller);
+      const { bodies, is_busy } = reply;
       for (const body of bodies) await bodyGrants.record(project, { ...body, body_kind: "origin" });
-      const { error, retry_after_s, cached } = item.result.answer;
-      const bytes = item.kind === "document" ? item.result.answer.record.bytes : 0;
+      const { error, retry_after_s, cached } = reply.kind === "document" ? reply.answer : reply;
+      const bytes = reply.kind === "document" ? reply.answer.record.bytes : 0;
       const stored: StoredFiling =
-        item.kind === "document"
-          ? { op: "document", answer: null, document: { url: item.result.url, answer: item.result.answer } }
-          : { op: item.op, answer: item.result.answer, document: null };
+        reply.kind === "document"
+          ? { op, answer: null, document: { url: reply.url, answer: reply.answer } }
+          : { op, answer: await wholeAnswer(blobs, reply), document: null };
       const isTransient = error !== null && (canRetryFilings(error) || error === "timeout");
       return {
         answer: stored,
         error,
         bill: billOf(cached, error, bytes),
-        body_refs: item.kind === "document" ? textDigests(item.result.answer.record) : [],
+        body_refs: reply.kind === "document" ? textDigests(reply.answer.record) : [],
         // A full limiter or a pause says nothing about the item. A failure of its own counts as an attempt.
         retry: is_busy
           ? { reason: "busy", retry_after_s }
@@ -61,3 +65,11 @@ export const filingsItems = (
     tag: "filings",
   },
 });
+
+type AnswerReply = Extract<FilingsAnswer, { kind: "answer" }>;
+
+async function wholeAnswer(blobs: Blobs, { answer, answer_sha256 }: AnswerReply): Promise<object> {
+  if (answer !== null) return answer;
+  const pieces = await Array.fromAsync(await answerPieces(blobs, answer_sha256!));
+  return JSON.parse(Buffer.concat(pieces).toString()) as object;
+}

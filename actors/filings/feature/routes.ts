@@ -3,13 +3,16 @@
  * identifier is part of the answer, with HTTP 200; a parameter of a wrong type is HTTP 422. The service decides how and
  * when the filing system is asked.
  */
-import type { YieldToEventLoop } from "../../../cluster/ports/event-loop.ts";
+import assert from "node:assert/strict";
+import type { Blobs } from "../../../cluster/ports/blobs.ts";
+import { Fault } from "../../../cluster/ports/fault.ts";
 import { type FetchAnswer, FetchResponse } from "../../../schemas/fetch.ts";
 import {
   CallOptionsQuery,
   CikPath,
   DocumentBody,
   FactsAnswer,
+  type FilingsCall,
   FilingPath,
   FilingSearchAnswer,
   FilingSearchQuery,
@@ -23,6 +26,8 @@ import {
   SubmissionsAnswer,
   SubmissionsQuery,
 } from "../../../schemas/filings.ts";
+import type { FilingsAnswer, FilingsClient } from "../client.ts";
+import type { CallerContext } from "../results.ts";
 import type { BatchKind } from "../../../gateway/batch.ts";
 import type { Bill } from "../../../schemas/accounts.ts";
 import { withDeadline, WAIT_MS } from "../../../gateway/with-deadline.ts";
@@ -35,66 +40,11 @@ import {
   WAIT_BEYOND_TIMEOUT_MS,
 } from "../../fetch/feature/routes.ts";
 
-/** The caller's project and lane, and the moment at which the caller stops waiting. */
-interface FilingsCaller {
-  readonly project: string;
-  readonly lane: "sync";
-  readonly deadline_ms: number;
-  readonly id: string;
-}
-
-interface FilingsResult<A> {
-  readonly answer: Omit<A, "request_id">;
-  /** The bodies this answer gives the project access to. */
-  readonly bodies: readonly { readonly sha256: string; readonly content_type: string | null }[];
-}
-
-interface FilingsDocumentResult {
-  readonly url: string;
-  readonly answer: FetchAnswer;
-  readonly bodies: FilingsResult<unknown>["bodies"];
-}
-
-type Cik = { readonly cik: string | number };
-type RequestFields<Q> = Omit<Q, "project_ref" | "timeout_s">;
-
-/** Operations throw only Fault; fields are passed on as the client sent them. */
-export interface FilingsApi {
-  readonly resolve: (
-    named: RequestFields<ResolveQuery>,
-    filingsCaller: FilingsCaller,
-  ) => Promise<FilingsResult<ResolveAnswer>>;
-  readonly submissions: (
-    named: Cik,
-    query: RequestFields<SubmissionsQuery>,
-    filingsCaller: FilingsCaller,
-  ) => Promise<FilingsResult<SubmissionsAnswer>>;
-  readonly latest: (
-    named: Cik,
-    query: RequestFields<LatestQuery>,
-    filingsCaller: FilingsCaller,
-  ) => Promise<FilingsResult<LatestAnswer>>;
-  readonly facts: (named: Cik, filingsCaller: FilingsCaller) => Promise<FilingsResult<FactsAnswer>>;
-  readonly filing: (
-    filed: Cik & { readonly accession: string },
-    filingsCaller: FilingsCaller,
-  ) => Promise<FilingsResult<IndexAnswer>>;
-  readonly search: (
-    query: RequestFields<FilingSearchQuery>,
-    filingsCaller: FilingsCaller,
-  ) => Promise<FilingsResult<FilingSearchAnswer>>;
-  readonly document: (
-    filed: RequestFields<DocumentBody>,
-    filingsCaller: FilingsCaller,
-  ) => Promise<FilingsDocumentResult>;
-}
-
 export interface FilingsRouteDeps extends Pick<
   FetchServices,
   "decode" | "blobs" | "bodyGrants" | "clock" | "metrics" | "log"
 > {
-  readonly filings: FilingsApi;
-  readonly yieldToEventLoop: YieldToEventLoop;
+  readonly filings: FilingsClient;
 }
 
 interface Timed {
@@ -110,17 +60,17 @@ const ERRORS =
 
 /** One algorithm: the table of the routes under /v1/filings. */
 export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
-  const { filings, clock, metrics, log, bodyGrants, yieldToEventLoop } = deps;
+  const { filings, clock, metrics, log, bodyGrants, blobs } = deps;
 
   /** Null: the client has gone, or the operation took much longer than its limit. */
   async function withTimeout<T>(
     { request_id, signal: gone, caller, now_ms }: Call,
     { timeout_s }: Timed,
-    work: (filingsCaller: FilingsCaller) => Promise<T>,
+    work: (filingsCaller: CallerContext) => Promise<T>,
   ): Promise<T | null> {
     const time_ms = timeout_s == null ? WAIT_MS - REPLY_MARGIN_MS : timeout_s * 1_000;
     const wait_ms = timeout_s == null ? WAIT_MS : time_ms + WAIT_BEYOND_TIMEOUT_MS;
-    const filingsCaller: FilingsCaller = {
+    const filingsCaller: CallerContext = {
       project: caller.grant.project.name,
       lane: "sync",
       deadline_ms: Math.round(now_ms + time_ms),
@@ -132,7 +82,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
   }
 
   /** Grants the project access to the bodies before the answer names them. */
-  async function grantBodies({ caller }: Call, bodies: FilingsResult<unknown>["bodies"]): Promise<void> {
+  async function grantBodies({ caller }: Call, bodies: FilingsAnswer["bodies"]): Promise<void> {
     const { name } = caller.grant.project;
     for (const { sha256, content_type } of bodies)
       await bodyGrants.record(name, { sha256, content_type, body_kind: "origin" });
@@ -147,17 +97,20 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
     operation: string,
     call: Call,
     timed: Timed,
-    ask: (filingsCaller: FilingsCaller) => Promise<FilingsResult<CommonAnswer>>,
+    [op, fields]: readonly [Exclude<FilingsCall["op"], "document">, object],
   ): Promise<Answer> {
     const { request_id } = call;
-    const result = await withTimeout(call, timed, ask);
-    if (result === null) return timedOut(request_id);
-    await grantBodies(call, result.bodies);
-    const bill = billOf(result.answer.cached, result.answer.error, 0);
-    countAnswer(operation, bill, result.answer.error);
-    const { filings: rows = [], ...rest } = result.answer as { readonly filings?: readonly unknown[] };
-    if (rows.length <= ROWS_AT_ONCE) return { ...json(200, { ...result.answer, request_id }), bill };
-    const chunks = inRows({ ...rest, request_id }, rows, yieldToEventLoop);
+    const reply = await withTimeout(call, timed, async (filingsCaller) =>
+      filings(op, fieldsOf(fields), filingsCaller),
+    );
+    if (reply === null) return timedOut(request_id);
+    assert(reply.kind === "answer");
+    await grantBodies(call, reply.bodies);
+    const { answer, answer_sha256, cached, error } = reply;
+    const bill = billOf(cached, error, 0);
+    countAnswer(operation, bill, error);
+    if (answer !== null) return { ...json(200, { ...answer, request_id }), bill };
+    const chunks = withRequestId(await answerPieces(blobs, answer_sha256!), request_id);
     return { status: 200, headers: JSON_TYPE, body: { length: null, chunks }, bill };
   }
 
@@ -179,9 +132,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
         const named = { ticker, cik, name, isin };
         const values = Object.values(named).filter((text) => text !== undefined);
         if (values.length !== 1) return invalid([ONE_OF_FOUR]);
-        return respond("resolve", call, timed, async (filingsCaller) =>
-          filings.resolve(defined(named), filingsCaller),
-        );
+        return respond("resolve", call, timed, ["resolve", defined(named)]);
       },
     }),
     route({
@@ -199,9 +150,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
         200: { description: "The filings, or in `error` why there are none", schema: SubmissionsAnswer },
       },
       handle: async (call) =>
-        respond("submissions", call, call.query, async (filingsCaller) =>
-          filings.submissions(call.params, call.query, filingsCaller),
-        ),
+        respond("submissions", call, call.query, ["submissions", { ...call.params, ...call.query }]),
     }),
     route({
       ...common,
@@ -214,9 +163,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
       query: LatestQuery,
       replies: { 200: { description: "The filing, or in `error` why there is none", schema: LatestAnswer } },
       handle: async (call) =>
-        respond("latest", call, call.query, async (filingsCaller) =>
-          filings.latest(call.params, call.query, filingsCaller),
-        ),
+        respond("latest", call, call.query, ["latest", { ...call.params, ...call.query }]),
     }),
     route({
       ...common,
@@ -230,10 +177,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
       replies: {
         200: { description: "The documents, or in `error` why there are none", schema: IndexAnswer },
       },
-      handle: async (call) =>
-        respond("index", call, call.query, async (filingsCaller) =>
-          filings.filing(call.params, filingsCaller),
-        ),
+      handle: async (call) => respond("index", call, call.query, ["filing", call.params]),
     }),
     route({
       ...common,
@@ -253,11 +197,12 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
       },
       handle: async (call) => {
         const { body, request_id, caller } = call;
-        const result = await withTimeout(call, body, async (filingsCaller) =>
-          filings.document(body, filingsCaller),
+        const reply = await withTimeout(call, body, async (filingsCaller) =>
+          filings("document", fieldsOf(body), filingsCaller),
         );
-        if (result === null) return timedOut(request_id);
-        const { url, answer, bodies } = result;
+        if (reply === null) return timedOut(request_id);
+        assert(reply.kind === "document");
+        const { url, answer, bodies } = reply;
         await grantBodies(call, bodies);
         const bill = billOf(answer.cached, answer.error, answer.record.bytes);
         countAnswer("document", bill, answer.error);
@@ -276,10 +221,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
       params: CikPath,
       query: CallOptionsQuery,
       replies: { 200: { description: "The summary, or in `error` why there is none", schema: FactsAnswer } },
-      handle: async (call) =>
-        respond("facts", call, call.query, async (filingsCaller) =>
-          filings.facts(call.params, filingsCaller),
-        ),
+      handle: async (call) => respond("facts", call, call.query, ["facts", call.params]),
     }),
     route({
       ...common,
@@ -292,10 +234,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
       replies: {
         200: { description: "The hits, or in `error` why there are none", schema: FilingSearchAnswer },
       },
-      handle: async (call) =>
-        respond("search", call, call.query, async (filingsCaller) =>
-          filings.search(call.query, filingsCaller),
-        ),
+      handle: async (call) => respond("search", call, call.query, ["search", call.query]),
     }),
   ];
 }
@@ -323,7 +262,7 @@ export const filingsBatch = (
 /** A document in the form of a fetch. */
 async function rendered(
   deps: Pick<FilingsRouteDeps, "blobs" | "decode">,
-  { url, answer }: Pick<FilingsDocumentResult, "url" | "answer">,
+  { url, answer }: { readonly url: string; readonly answer: FetchAnswer },
   include_html: boolean,
   reader: { readonly request_id: string; readonly external: boolean },
 ): Promise<FetchResponse> {
@@ -332,27 +271,29 @@ async function rendered(
   return { ...responseOf({ url, include_html }, answer, texts, reader), billing_category: category };
 }
 
-/** Thousands of filings are megabytes of JSON, so they are written in slices. */
-const ROWS_AT_ONCE = 500;
-
-async function* inRows(
-  rest: object,
-  filings: readonly unknown[],
-  yieldToEventLoop: YieldToEventLoop,
-): AsyncGenerator<Buffer> {
-  yield Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"filings":[`);
-  for (let at = 0; at < filings.length; at += ROWS_AT_ONCE) {
-    const rows = JSON.stringify(filings.slice(at, at + ROWS_AT_ONCE)).slice(1, -1);
-    yield Buffer.from(at === 0 ? rows : `,${rows}`);
-    await yieldToEventLoop();
-  }
-  yield Buffer.from("]}");
+/** The fields of a call, without those that concern the call alone. */
+function fieldsOf(fields: object): FilingsCall["fields"] {
+  const { timeout_s: _timeout_s, project_ref: _project_ref, ...own } = fields as Record<string, unknown>;
+  return own;
 }
 
-interface CommonAnswer {
-  readonly error: string | null;
-  readonly cached: boolean;
-  readonly request_id: string;
+/** An answer that is a body. Throws Fault. */
+export async function answerPieces(blobs: Blobs, sha256: string): Promise<AsyncIterable<Buffer>> {
+  const pieces = await blobs.get(sha256);
+  if (pieces === null) throw new Fault("body_damaged", `Cannot read answer "${sha256}": it is not there`);
+  return pieces;
+}
+
+/** The JSON of an answer with one field more. */
+async function* withRequestId(pieces: AsyncIterable<Buffer>, request_id: string): AsyncGenerator<Buffer> {
+  let last: Buffer | null = null;
+  for await (const piece of pieces) {
+    if (last) yield last;
+    last = piece;
+  }
+  // The closing brace is the last byte.
+  if (last) yield last.subarray(0, -1);
+  yield Buffer.from(`,"request_id":${JSON.stringify(request_id)}}`);
 }
 
 const ONE_OF_FOUR = {

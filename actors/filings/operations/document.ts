@@ -5,7 +5,7 @@
 import type { ActorClient } from "../../../cluster/actor.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
-import { EMPTY_RECORD, type FetchAnswer, type PageRecord } from "../../../schemas/fetch.ts";
+import { EMPTY_RECORD, type PageRecord } from "../../../schemas/fetch.ts";
 import { type FilingText, FilingTextExtractor } from "../../../schemas/filings.ts";
 import { exposedHeaders } from "../../lib/web/http.ts";
 import { folderPath } from "../identifiers.ts";
@@ -13,14 +13,14 @@ import { type DocumentFields, parseDocumentRequest } from "../parse-request.ts";
 import {
   type CallerContext,
   type DocumentResult,
-  type Failure,
   failure,
   failureOf,
   isFailure,
   type SourceDocument,
 } from "../results.ts";
 import { asFilingText, textKey } from "../text.actor.ts";
-import { type OperationDeps, validated } from "./context.ts";
+import { documentError, NO_PROBLEM, validated } from "../refusals.ts";
+import type { OperationDeps } from "./context.ts";
 
 export interface DocumentDeps extends OperationDeps {
   readonly ask: ActorClient;
@@ -103,18 +103,6 @@ async function textOf(
   });
 }
 
-const NO_PROBLEM: FetchAnswer = {
-  record: EMPTY_RECORD,
-  attempts: [],
-  cached: false,
-  revalidated: false,
-  cost_usd: "0",
-  error: null,
-  error_detail: null,
-  retry_after_s: null,
-  premium_routes_tried: false,
-};
-
 const recordOf = (source: SourceDocument): PageRecord => ({
   ...EMPTY_RECORD,
   final_url: source.final_url,
@@ -131,20 +119,3 @@ const recordOf = (source: SourceDocument): PageRecord => ({
   last_modified: source.headers["last-modified"] ?? null,
   retrieved_at: source.retrieved_at,
 });
-
-/** An error in the form of a fetch; an empty `url` means that the request was refused before any attempt. */
-function documentError(
-  url: string,
-  { error, message, retry_after_s, is_busy }: Failure,
-  record: PageRecord = EMPTY_RECORD,
-  ms = 0,
-): DocumentResult {
-  const attempts =
-    url === "" ? [] : [{ tier: "direct", status: record.status, reason: error, ms, detail: message }];
-  return {
-    url,
-    answer: { ...NO_PROBLEM, record, attempts, error, error_detail: message, retry_after_s },
-    bodies: [],
-    ...(is_busy && { is_busy }),
-  };
-}

@@ -1,7 +1,8 @@
-/** GET /v1/filings/companies/{cik}/facts: how many XBRL concepts a filer has, counted while its facts are read. */
+/** GET /v1/filings/companies/{cik}/facts: how many XBRL concepts a filer has. */
 import { LRUCache } from "lru-cache";
 import type { FactsAnswer } from "../../../schemas/filings.ts";
-import { factsCounter, type FactsSummary } from "../facts.ts";
+import type { FactsSummary } from "../facts.ts";
+import { NO_ROWS } from "../filer-submissions.ts";
 import { padCik } from "../identifiers.ts";
 import { type FilerFields, parseFactsRequest } from "../parse-request.ts";
 import {
@@ -11,26 +12,14 @@ import {
   failure,
   failureOf,
   isFailure,
-  type OwnFields,
   type ServiceResult,
-  type SourceDocument,
   successResult,
   type WithHint,
 } from "../results.ts";
-import { type OperationDeps, validated } from "./context.ts";
+import { NO_FACTS, validated } from "../refusals.ts";
+import type { OperationDeps } from "./context.ts";
 
-/** Counting a slice of this size takes about half a millisecond. */
-const SLICE_BYTES = 256 * 1024;
 const MAX_SUMMARIES = 1_000;
-
-const NO_FACTS: OwnFields<FactsAnswer> = {
-  cik: null,
-  cik_padded: null,
-  name: null,
-  taxonomies: {},
-  concepts: null,
-  bytes: null,
-};
 
 export function facts(deps: OperationDeps) {
   const { reader, filers } = deps;
@@ -51,12 +40,16 @@ export function facts(deps: OperationDeps) {
     const answer = await reader.get({ ...address, kind: "facts" }, caller);
     if (answer.kind === "failed") return errorResult(NO_FACTS, failureOf(answer));
     if (answer.kind === "missing") return errorResult(NO_FACTS, await whyMissing(deps, cik, caller));
-    const summary = summaries.get(answer.sha256) ?? (await count(deps, answer));
-    if (summary === null) {
-      const what = "facts of this filer that make sense";
-      return errorResult(NO_FACTS, await reader.discardInvalid(address, answer, what));
+    let summary = summaries.get(answer.sha256);
+    if (!summary) {
+      const reading = await reader.read("facts", {}, [answer], caller);
+      if (reading.kind === "invalid") {
+        const what = "facts of this filer that make sense";
+        return errorResult(NO_FACTS, await reader.discardInvalid(address, answer, what));
+      }
+      summary = reading.result;
+      summaries.set(answer.sha256, summary);
     }
-    summaries.set(answer.sha256, summary);
     const { name, taxonomies, concepts } = summary;
     return successResult({ cik, cik_padded, name, taxonomies, concepts, bytes: answer.bytes }, [answer]);
   };
@@ -68,24 +61,10 @@ async function whyMissing(
   cik: number,
   caller: CallerContext,
 ): Promise<Failure> {
-  if (!listed.latest()?.byCik(cik)) {
-    const filer = await submissions.submissionsOf(cik, caller);
+  const found = await listed.latest()?.find({ by: "cik", cik }, caller);
+  if (!found || isFailure(found) || found.filers.length === 0) {
+    const filer = await submissions.submissionsOf(cik, NO_ROWS, caller);
     if (isFailure(filer)) return filer;
   }
   return failure("not_found", `CIK ${padCik(cik)} has filed no XBRL facts`);
-}
-
-/** Null: the document is not a whole facts document. */
-async function count(
-  { reader, yieldToEventLoop }: OperationDeps,
-  document: SourceDocument,
-): Promise<FactsSummary | null> {
-  const counter = factsCounter();
-  for await (const piece of await reader.piecesOf(document)) {
-    for (let at = 0; at < piece.length; at += SLICE_BYTES) {
-      counter.push(piece.subarray(at, at + SLICE_BYTES));
-      await yieldToEventLoop();
-    }
-  }
-  return counter.end();
 }

@@ -4,7 +4,6 @@
  */
 import type { IndexAnswer } from "../../../schemas/filings.ts";
 import { flatIndexPath, folderPath, indexPath, padCik, withoutDashes } from "../identifiers.ts";
-import { parseFolderListing, parseIndexPage } from "../index-page.ts";
 import { type FilingFields, parseFilingRequest } from "../parse-request.ts";
 import {
   type CallerContext,
@@ -12,31 +11,16 @@ import {
   failure,
   failureOf,
   isFailure,
-  type OwnFields,
   type ServiceResult,
   successResult,
 } from "../results.ts";
-import { type OperationDeps, validated } from "./context.ts";
-
-const NO_INDEX: OwnFields<IndexAnswer> = {
-  form: null,
-  filing_date: null,
-  report_date: null,
-  accepted: null,
-  company: null,
-  is_amendment: null,
-  index_url: null,
-  folder_url: null,
-  accession: null,
-  accession_nodash: null,
-  index_source: null,
-  documents: [],
-};
+import { NO_INDEX, validated } from "../refusals.ts";
+import type { OperationDeps } from "./context.ts";
 
 export const filing =
   (deps: OperationDeps) =>
   async (fields: FilingFields, caller: CallerContext): Promise<ServiceResult<IndexAnswer>> => {
-    const { reader, yieldToEventLoop, www_url } = deps;
+    const { reader, www_url } = deps;
     const request = validated(deps, parseFilingRequest(fields));
     if (isFailure(request)) return errorResult(NO_INDEX, request);
     const { cik, accession } = request;
@@ -55,8 +39,8 @@ export const filing =
       const answer = await reader.get({ host: "www", path, kind: "index" }, caller);
       if (answer.kind === "failed") return errorResult(NO_INDEX, failureOf(answer));
       if (answer.kind === "missing") return null;
-      const html = (await reader.bytesOf(answer)).toString();
-      const page = await parseIndexPage(html, location, yieldToEventLoop);
+      const reading = await reader.read("index_page", location, [answer], caller);
+      const page = reading.kind === "read" ? reading.result : null;
       if (!page || page.documents.length === 0) return null;
       const is_amendment = page.form === null ? null : /\/A$/i.test(page.form);
       const documents = [...page.documents];
@@ -75,11 +59,12 @@ export const filing =
       const none = failure("not_found", `There is no filing ${accession} of CIK ${padCik(cik)}`);
       return flatPage ?? errorResult(NO_INDEX, none);
     }
-    const json = await reader.jsonOf(answer);
-    const items = json && parseFolderListing(json.value, location);
-    if (!items) {
+    const reading = await reader.read("folder", location, [answer], caller);
+    if (reading.kind === "invalid") {
       const what = "listing of this filing's folder";
       return errorResult(NO_INDEX, await reader.discardInvalid(listing, answer, what));
     }
-    return successResult({ ...addresses, index_source: "index_json", documents: [...items] }, [answer]);
+    return successResult({ ...addresses, index_source: "index_json", documents: [...reading.result] }, [
+      answer,
+    ]);
   };

@@ -1,25 +1,9 @@
 /** GET /v1/filings/companies/resolve: the filer behind a ticker, CIK, name or ISIN. */
 import type { ResolveAnswer } from "../../../schemas/filings.ts";
 import { type FilerFields, parseResolveRequest } from "../parse-request.ts";
-import {
-  type CallerContext,
-  errorResult,
-  isFailure,
-  type OwnFields,
-  type ServiceResult,
-  successResult,
-} from "../results.ts";
-import { type OperationDeps, validated } from "./context.ts";
-
-const NO_FILER: OwnFields<ResolveAnswer> = {
-  cik: null,
-  cik_padded: null,
-  title: null,
-  tickers: [],
-  exchanges: [],
-  ambiguous: false,
-  candidates: [],
-};
+import { type CallerContext, errorResult, isFailure, type ServiceResult, successResult } from "../results.ts";
+import { NO_FILER, validated } from "../refusals.ts";
+import type { OperationDeps } from "./context.ts";
 
 export const resolve =
   (deps: OperationDeps) =>

@@ -1,6 +1,6 @@
 /** GET /v1/filings/search: one page of hits of the full-text search. */
 import type { FilingSearchAnswer } from "../../../schemas/filings.ts";
-import { fullTextPath, parseFullTextAnswer } from "../full-text.ts";
+import { fullTextPath } from "../full-text.ts";
 import { parseSearchRequest, type SearchFields } from "../parse-request.ts";
 import {
   type CallerContext,
@@ -8,13 +8,11 @@ import {
   failureOf,
   invalidAnswer,
   isFailure,
-  type OwnFields,
   type ServiceResult,
   successResult,
 } from "../results.ts";
-import { type OperationDeps, validated } from "./context.ts";
-
-const NO_HITS: OwnFields<FilingSearchAnswer> = { query: null, total: null, total_relation: null, hits: [] };
+import { NO_HITS, validated } from "../refusals.ts";
+import type { OperationDeps } from "./context.ts";
 
 export const search =
   (deps: OperationDeps) =>
@@ -27,11 +25,11 @@ export const search =
     const answer = await reader.get({ ...address, kind: "search" }, caller);
     if (answer.kind === "failed") return errorResult(noHits, failureOf(answer));
     if (answer.kind === "missing") return errorResult(noHits, invalidAnswer("search result"));
-    const json = await reader.jsonOf(answer);
-    const result = json && parseFullTextAnswer(json.value, www_url);
-    if (!result) {
+    const reading = await reader.read("search", { www_url }, [answer], caller);
+    if (reading.kind === "invalid") {
       const what = "search result that makes sense";
       return errorResult(noHits, await reader.discardInvalid(address, answer, what));
     }
+    const { result } = reading;
     return successResult({ query: request.q, ...result, hits: [...result.hits] }, [answer]);
   };

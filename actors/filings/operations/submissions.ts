@@ -1,6 +1,6 @@
 /** GET /v1/filings/companies/{cik}/submissions: a filer's filings, from the recent list and the pages of older ones. */
-import type { Filing, OlderPage, SubmissionsAnswer } from "../../../schemas/filings.ts";
-import type { OlderRows } from "../filer-submissions.ts";
+import type { OlderPage, SubmissionsAnswer } from "../../../schemas/filings.ts";
+import type { OlderDocument } from "../filer-submissions.ts";
 import { type FilerFields, parseSubmissionsRequest, type SubmissionsFields } from "../parse-request.ts";
 import {
   bodyUrl,
@@ -8,43 +8,16 @@ import {
   errorResult,
   type Failure,
   isFailure,
-  type OwnFields,
   type ServiceResult,
   type SourceDocument,
   successResult,
   type WithHint,
 } from "../results.ts";
-import { canHold, filingOf, type PageEntry, select } from "../submissions.ts";
-import { type OperationDeps, submissionsOfFiler, validated } from "./context.ts";
+import { canHold, type PageEntry } from "../submissions.ts";
+import { NO_SUBMISSIONS, validated } from "../refusals.ts";
+import { type OperationDeps, submissionsOfFiler } from "./context.ts";
 
 const PAGES_AT_ONCE = 8;
-/** Rows turned into filings before other work gets the event loop. */
-const ROWS_AT_ONCE = 500;
-
-const NO_SUBMISSIONS: OwnFields<SubmissionsAnswer> = {
-  cik: null,
-  cik_padded: null,
-  name: null,
-  title: null,
-  tickers: [],
-  exchanges: [],
-  entity_type: null,
-  sic: null,
-  sic_description: null,
-  category: null,
-  fiscal_year_end: null,
-  state_of_incorporation: null,
-  ein: null,
-  lei: null,
-  website: null,
-  phone: null,
-  business_address: null,
-  former_names: [],
-  filings: [],
-  filings_total: null,
-  truncated: false,
-  files: [],
-};
 
 export const submissions =
   (deps: OperationDeps) =>
@@ -53,37 +26,34 @@ export const submissions =
     query: SubmissionsFields,
     caller: CallerContext,
   ): Promise<ServiceResult<SubmissionsAnswer & WithHint>> => {
-    const { yieldToEventLoop, www_url } = deps;
     const request = validated(deps, parseSubmissionsRequest(fields, query));
     if (isFailure(request)) return errorResult(NO_SUBMISSIONS, request);
     const { filter, limit, history } = request;
-    const main = await submissionsOfFiler(deps, request.filer, caller);
+    const wanted = { filter, limit };
+    const main = await submissionsOfFiler(deps, request.filer, wanted, caller);
     if (isFailure(main)) return errorResult(NO_SUBMISSIONS, main);
-    const entries = main.submissions.pages;
+    const entries = main.rows.pages;
     const matching = history ? entries.filter((entry) => canHold(entry, filter)) : [];
     const pages = await readPages(deps, matching, caller);
     if (isFailure(pages)) return errorResult(NO_SUBMISSIONS, pages);
-    await yieldToEventLoop();
-    const { total, rows } = select(
-      [main.submissions.recent, ...pages.map((page) => page.rows)],
-      filter,
-      limit,
-    );
-    const filings: Filing[] = [];
-    for (const row of rows) {
-      filings.push(filingOf(row, main.cik, www_url));
-      if (filings.length % ROWS_AT_ONCE === 0) await yieldToEventLoop();
-    }
-    return successResult(
+    const { cik, document } = main;
+    const rows =
+      pages.length === 0
+        ? main.rows
+        : await deps.submissions.rowsOf({ cik, main: document }, pages, wanted, caller);
+    if (isFailure(rows)) return errorResult(NO_SUBMISSIONS, rows);
+    const { total, filings_json } = rows;
+    const result = successResult(
       {
-        ...main.submissions.filer,
-        filings,
+        ...main.filer,
+        filings: [],
         filings_total: total,
-        truncated: total > rows.length,
-        files: entries.map((entry) => fileOf(entry, pages, main.document)),
+        truncated: total > limit,
+        files: entries.map((entry) => fileOf(entry, pages, document)),
       },
-      [main.document, ...pages.map(({ document }) => document)],
+      [document, ...pages.map((page) => page.document)],
     );
+    return { ...result, filings_json };
   };
 
 /** All pages or the first failure: an answer must not leave filings out without saying so. */
@@ -91,11 +61,11 @@ async function readPages(
   { submissions: source }: OperationDeps,
   entries: readonly PageEntry[],
   caller: CallerContext,
-): Promise<readonly OlderRows[] | Failure> {
-  const pages: OlderRows[] = [];
+): Promise<readonly OlderDocument[] | Failure> {
+  const pages: OlderDocument[] = [];
   for (let at = 0; at < entries.length; at += PAGES_AT_ONCE) {
     const batch = entries.slice(at, at + PAGES_AT_ONCE);
-    for (const page of await Promise.all(batch.map(async (entry) => source.olderRowsOf(entry, caller)))) {
+    for (const page of await Promise.all(batch.map(async (entry) => source.olderPage(entry, caller)))) {
       if (isFailure(page)) return page;
       pages.push(page);
     }
@@ -103,7 +73,7 @@ async function readPages(
   return pages;
 }
 
-function fileOf(entry: PageEntry, pages: readonly OlderRows[], main: SourceDocument): OlderPage {
+function fileOf(entry: PageEntry, pages: readonly OlderDocument[], main: SourceDocument): OlderPage {
   const document = pages.find((page) => page.entry.name === entry.name)?.document;
   return {
     ...entry,

@@ -19,39 +19,10 @@ import { realpathSync } from "node:fs";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Log } from "../../ports/log.ts";
-import type { TaskCaller, TaskFailure, TaskResult, Workers } from "../../ports/workers.ts";
+import type { PoolSettings, TaskCaller, TaskFailure, TaskResult, Workers } from "../../ports/workers.ts";
 import { displace, emptyFairQueue, enqueue, finish, remove, takeNext } from "./fair-queue.ts";
 import { cpuMs, rssMb } from "./process-usage.ts";
 import type { Order, Report } from "./workers.child.ts";
-
-export interface PoolSettings {
-  /** Most children, each with one task at a time. Those above `warm` are started when tasks wait. */
-  readonly size: number;
-  /** Children that are started in advance and stay: the first task then waits for no start. */
-  readonly warm: number;
-  /** How long a child above `warm` stays without a task. */
-  readonly idle_ms: number;
-  /** JavaScript heap of a child; a task that exceeds it fails as out_of_memory. */
-  readonly heap_mb: number;
-  /**
-   * Resident memory of a child during a task, buffers included (Linux only); a task that exceeds it fails as
-   * out_of_memory.
-   */
-  readonly max_rss_mb: number;
-  /** Resident memory above which a child is replaced after its task. */
-  readonly replace_above_rss_mb: number;
-  /** CPU time of a task; then the child is killed. Where the system does not tell it, the time since the task began. */
-  readonly cpu_ms: number;
-  /**
-   * Time since the task began, whatever it used; then the child is killed. Far above `cpu_ms`: too short, and documents
-   * fail because the machine is busy.
-   */
-  readonly wall_ms: number;
-  /** Time in which a task uses no CPU time; then the child is killed. */
-  readonly stuck_ms: number;
-  /** Tasks after which a child is replaced, which bounds memory leaks of libraries. */
-  readonly max_tasks: number;
-}
 
 interface Options {
   /** The module of the project that exports `tasks` (see Tasks in cluster/ports/workers.ts). */
