@@ -1,7 +1,7 @@
 /** An activation's life: it is made for a key, loads its snapshot, and ends by passivation, by a failure or with its shard. */
 import { asFault, reportFailure } from "./failures.ts";
 import { EMPTY_QUEUE, finishOne, schedule, trackAsk } from "./mailbox.ts";
-import type { ActorKind, Activation } from "./node-state.ts";
+import type { ActorKind, Activation, MailboxEntry } from "./node-state.ts";
 import { scheduleSweep } from "./passivation.ts";
 import { type Fault, isInfrastructureFault } from "./ports/fault.ts";
 import { scheduleReminder } from "./reminders.ts";
@@ -90,12 +90,27 @@ function failLoad(activation: Activation, problem: unknown): void {
   activation.queue = queue.filter((entry) => {
     entry.failedAttempts++;
     if (entry.reply_to === "" && entry.failedAttempts < MAX_ATTEMPTS) return true;
-    if (entry.reply_to === "") entry.ack?.("dead_lettered");
-    finishOne(kind.shard);
+    if (entry.reply_to === "") deadLetter(activation, entry, problem);
+    else finishOne(kind.shard);
     return false;
   });
   const fault = asFault(problem, `Cannot answer for "${kind.name}/${key}": its memory cannot be read`);
   failActivation(activation, fault, RETRY_DELAY_MS);
+}
+
+/** Gives a message up: it is kept for the operator, and only then need not be delivered again. */
+export function deadLetter({ kind, key }: Activation, entry: MailboxEntry, problem: unknown): void {
+  const { shard, name } = kind;
+  const { operation, message, isLocal, ack } = entry;
+  if (isLocal && ack) {
+    // A reminder is not given up: it fires again in a minute.
+    ack("dead_lettered");
+    return finishOne(shard);
+  }
+  void shard.node.deadLetters.keep({ actor: name, key, operation, message, problem }).then((isDone) => {
+    if (isDone) ack?.("dead_lettered");
+    finishOne(shard);
+  });
 }
 
 /** Stops timers and aborts background work; what waits in the mailbox is the caller's to settle. */

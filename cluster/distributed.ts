@@ -109,6 +109,7 @@ export async function distributed(
   const partitionDeps: PartitionDeps = {
     actors,
     openShard: localNode.openShard,
+    deadLetters: localNode.deadLetters,
     relinquish: (partition) => partitionOwner?.relinquish(partition),
   };
 

@@ -5,6 +5,7 @@
  */
 import type { LRUCache } from "lru-cache";
 import type { Actor, ActorClient } from "./actor.ts";
+import type { DeadLetterKeeper } from "./dead-letters.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import type { Fault } from "./ports/fault.ts";
@@ -88,6 +89,7 @@ export interface NodeState extends NodeDeps {
   /** Uniform in [0, 1); what a turn hands out as `random`. */
   readonly nextRandom: () => number;
   readonly outbound: Outbound;
+  readonly deadLetters: DeadLetterKeeper;
   readonly catalogue: readonly CatalogueEntry[];
   /** Validators of replies by "contract.operation", as a reply address begins. */
   readonly replyValidators: ReadonlyMap<string, Validator | null>;

@@ -7,6 +7,7 @@
 import { LRUCache } from "lru-cache";
 import type { Actor } from "./actor.ts";
 import { activationFor } from "./activation.ts";
+import { type DeadLetterKeeper, deadLetterKeeper } from "./dead-letters.ts";
 import type { NodeDeps, NodeState, Outbound, ShardContext } from "./node-state.ts";
 import { type NodeStats, statsOf, stopSweeps } from "./passivation.ts";
 import { openShard, type Shard } from "./shard.ts";
@@ -21,6 +22,7 @@ const REMEMBER_MS = 10 * 60_000;
 
 export interface Node {
   readonly openShard: (context: ShardContext) => Shard;
+  readonly deadLetters: DeadLetterKeeper;
   /** Activations, waiting messages and running background work. */
   readonly stats: () => NodeStats;
   readonly close: () => void;
@@ -36,6 +38,7 @@ export function node(actors: readonly Actor[], deps: NodeDeps, outbound: Outboun
     ...deps,
     nextRandom: () => deps.random.next(),
     outbound,
+    deadLetters: deadLetterKeeper(deps),
     catalogue,
     replyValidators: new Map(
       catalogue.flatMap(({ name, validators }) =>
@@ -64,7 +67,11 @@ export function node(actors: readonly Actor[], deps: NodeDeps, outbound: Outboun
   };
   return {
     openShard: (context) => openShard(state, context),
+    deadLetters: state.deadLetters,
     stats: () => statsOf(state),
-    close: () => stopSweeps(state),
+    close() {
+      stopSweeps(state);
+      state.deadLetters.stop();
+    },
   };
 }

@@ -5,7 +5,8 @@
  * not acknowledged, the bus delivers to the next owner.
  */
 import type { Actor } from "./actor.ts";
-import type { AckReason, ShardContext } from "./node-state.ts";
+import type { DeadLetterKeeper } from "./dead-letters.ts";
+import type { ShardContext } from "./node-state.ts";
 import {
   type ClusterState,
   clientFor,
@@ -33,6 +34,7 @@ export interface PartitionDeps {
   readonly openShard: (context: ShardContext) => Shard;
   /** Gives the partition back, to own it anew under a new epoch: the bus then delivers again what is unacknowledged. */
   readonly relinquish: (partition: number) => void;
+  readonly deadLetters: DeadLetterKeeper;
 }
 
 interface OpenPartition {
@@ -78,7 +80,10 @@ export async function openPartition(
     lease,
     local,
     unacknowledged: new Set(),
-    unreadable: unreadableEnvelopes(cluster.clock, (delivery, reason) => ackOf(open, delivery)(reason)),
+    unreadable: unreadableEnvelopes(cluster.clock, (delivery, reason) => {
+      if (reason === "expired" || delivery.envelope.reply_to !== null) void acknowledge(open, delivery);
+      else deadLetter(open, delivery, "No node of this version or a newer one read it in time");
+    }),
     acknowledging: 0,
     onAcknowledged: null,
     unknownIds: [],
@@ -127,7 +132,6 @@ function receive(open: OpenPartition, delivery: Delivery): void {
   open.unacknowledged.add(delivery);
   const { envelope } = delivery;
   const { name, key, reply_to, timeout_ms } = envelope;
-  const ack = ackOf(open, delivery);
   try {
     const now_ms = cluster.clock.now();
     const read = decode(open.deps.actors, envelope, now_ms);
@@ -138,7 +142,7 @@ function receive(open: OpenPartition, delivery: Delivery): void {
       reply_to: reply_to ?? "",
       isRepeatable: reply_to !== null,
       deadline_ms: timeout_ms === null ? Infinity : now_ms + timeout_ms,
-      ack,
+      ack: () => void acknowledge(open, delivery),
       isLocal: false,
       failedAttempts: 0,
     });
@@ -146,19 +150,29 @@ function receive(open: OpenPartition, delivery: Delivery): void {
     cluster.metrics.count("trawl_actor_failures_total", { kind: name });
     cluster.log.error("An envelope cannot be read", { actor: name, key, problem });
     const fault = new Fault("no_answer", `Cannot read what was asked of "${name}/${key}"`);
-    if (reply_to !== null) reply(cluster, reply_to, { fault });
-    ack("dead_lettered");
+    if (reply_to === null) return deadLetter(open, delivery, problem);
+    reply(cluster, reply_to, { fault });
+    void acknowledge(open, delivery);
   }
 }
 
-const ackOf =
-  (open: OpenPartition, delivery: Delivery) =>
-  (reason: AckReason): void => {
-    const { name, key } = delivery.envelope;
-    if (reason === "dead_lettered")
-      open.cluster.log.warn("A message was dead-lettered", { actor: name, key });
-    void acknowledge(open, delivery);
-  };
+/** Gives an envelope up that no turn has seen. */
+function deadLetter(open: OpenPartition, delivery: Delivery, problem: unknown): void {
+  const { name, key, body } = delivery.envelope;
+  const given_up = { actor: name, key, ...contentOf(body), problem };
+  void open.deps.deadLetters.keep(given_up).then((isDone) => {
+    if (isDone) void acknowledge(open, delivery);
+  });
+}
+
+function contentOf(body: string): { readonly operation: string; readonly message: unknown } {
+  try {
+    const { operation, message } = JSON.parse(body) as { operation: unknown; message: unknown };
+    return { operation: typeof operation === "string" ? operation : "", message };
+  } catch {
+    return { operation: "", message: body };
+  }
+}
 
 /** The caller is not told: a node that knows the operation may own the partition before its deadline. */
 function leaveUnread(open: OpenPartition, delivery: Delivery, operation: string): void {

@@ -3,7 +3,7 @@
  * seen outside before the state it came from is safe.
  */
 import { type Turn, DEFERRED } from "./actor.ts";
-import { failActivation, MAX_ATTEMPTS, RETRY_DELAY_MS } from "./activation.ts";
+import { deadLetter, failActivation, MAX_ATTEMPTS, RETRY_DELAY_MS } from "./activation.ts";
 import { type BackgroundWork, startWork } from "./background-work.ts";
 import { asFault, isLeaseLost, leaseLost, reportFailure } from "./failures.ts";
 import { acknowledge, enqueue, finishOne, schedule } from "./mailbox.ts";
@@ -237,15 +237,9 @@ function failTurn(activation: Activation, entry: MailboxEntry, problem: unknown)
   entry.failedAttempts++;
   const willRetry = entry.reply_to === "" && entry.failedAttempts < MAX_ATTEMPTS;
   if (willRetry) activation.queue.unshift(entry);
-  else if (entry.reply_to === "") {
-    node.log.error("A message was dead-lettered", {
-      actor: kind.name,
-      key,
-      operation: entry.operation,
-    });
-    entry.ack?.("dead_lettered");
-  }
   const fault = asFault(problem, `Cannot answer for "${kind.name}/${key}"`);
   failActivation(activation, fault, willRetry ? RETRY_DELAY_MS : 0);
-  if (!willRetry) finishOne(kind.shard);
+  if (willRetry) return;
+  if (entry.reply_to === "") deadLetter(activation, entry, problem);
+  else finishOne(kind.shard);
 }

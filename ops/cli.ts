@@ -13,6 +13,7 @@ import { CommandError, type Context, EXIT } from "./commands/context.ts";
 import { alertCommand } from "./commands/alert.ts";
 import { customerCommand } from "./commands/customer.ts";
 import { drainCommand } from "./commands/drain.ts";
+import { deadLettersCommand } from "./commands/dead-letters.ts";
 import { domainCommand } from "./commands/domain.ts";
 import { fetchCommand } from "./commands/fetch.ts";
 import { invoiceCommand } from "./commands/invoice.ts";
@@ -61,6 +62,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     batchCommand(context),
     jobCommand(context),
     domainCommand(context),
+    deadLettersCommand(context),
     companyCommand(context),
     companiesCommand(context),
   ])

@@ -15,6 +15,7 @@ import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
 import type { NodeReport } from "../cluster/ports/node-directory.ts";
 import type { Cluster } from "../cluster/embedded.ts";
+import { DEAD_LETTERS, retryMarked } from "../cluster/dead-letters.ts";
 import { openBodyGrants } from "../gateway/body-access.ts";
 import { metering } from "../gateway/metering.ts";
 import { openDebugRecords } from "../gateway/debug-records.ts";
@@ -65,7 +66,7 @@ const CRASH_STOP_MS = 5_000;
 const REPORT_MS = 10_000;
 const CLOSE_MS = 5_000;
 /** Collections with an expiry date that belong to no feature. */
-const EXPIRING = ["body_refs", "body_grants", "request_audit", PROBES];
+const EXPIRING = [DEAD_LETTERS, "body_refs", "body_grants", "request_audit", PROBES];
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
@@ -133,6 +134,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     everyMinute({ clock, log, what: "Cannot write the rows of requests whose gateway died" }, () =>
       recoverPending({ documents, clock, log }, PENDING_TTL_MS),
     ),
+    everyMinute({ clock, log, what: "Cannot retry dead letters" }, () => retryMarked(documents, actors, ask)),
     ...opened.flatMap(({ every_minute: chore }) =>
       chore ? [everyMinute({ clock, log, what: chore.what }, chore.work)] : [],
     ),

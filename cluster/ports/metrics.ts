@@ -194,6 +194,11 @@ export const METRICS = {
     labels: [],
   },
   trawl_actor_failures_total: { kind: "counter", help: "Turns that threw", labels: ["kind"] },
+  trawl_dead_letters_total: {
+    kind: "counter",
+    help: "Messages without a caller that were given up after five broken turns; trawl dead-letters shows them",
+    labels: ["kind"],
+  },
   trawl_crashes_total: {
     kind: "counter",
     help: "Failures that no code handled, after which the process ends: unhandled_rejection, uncaught_exception",
