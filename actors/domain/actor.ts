@@ -230,7 +230,9 @@ function acquire(
   const { now_ms } = turn;
   const { queue, unsent } = turn.state;
   const politeness = probing(turn.state.politeness, request, now_ms);
-  if (unsent.has(fetch_id) && hasSlot(politeness, fetch_id, now_ms)) {
+  // An earlier run may have sent its request although the slot was a later run's already: the delay counts from there.
+  const isUnsent = (unsent.get(fetch_id) ?? -Infinity) >= turn.state.sent_ms;
+  if (isUnsent && hasSlot(politeness, fetch_id, now_ms)) {
     turn.state.politeness = takeOver(politeness, limits, now_ms, request);
     // The caller counts the validity of its grant from this ask, and so does the domain: from when the answer leaves.
     unsent.set(fetch_id, now_ms);
@@ -264,6 +266,7 @@ function acquire(
     enqueue(queue, { id, run_id, ...target, lane, share: SHARE, ...times, replies: [reply] }, { urgent });
   }
   turn.state.politeness = counted;
+  if (urgent) unsent.delete(fetch_id);
   grantDueSlots(turn, limits, record);
   return DEFERRED;
 }

@@ -194,6 +194,18 @@ describe("a domain", () => {
     expect(granted_ms - sent_ms).toBe(DELAY);
   });
 
+  test("lets a later run wait for the delay when an earlier one has sent its request in the slot", async () => {
+    const { slot, sent, clock } = oneDomain();
+    await slot("a");
+    await slot("a", { run_id: "2" });
+    await clock.advance(1_000);
+    await sent("a");
+    await clock.advance(100);
+    const third = slot("a", { run_id: "3" });
+    await clock.advance(DELAY);
+    expect(await third).toEqual({ kind: "granted", waited_ms: DELAY - 100 });
+  });
+
   test("does not free the slot of a later run when the earlier one reports late", async () => {
     const { slot, acquire, release, sent, clock } = oneDomain();
     await slot("a");
