@@ -127,5 +127,5 @@ function pageOf(url: URL, body: Buffer, read: Extracted, sha256: string, now_ms:
     paywall_evidence: [...read.paywall_evidence],
     text_complete: read.paywall ? read.paywall !== "hard" : null,
   };
-  return { url: url.href, record, tried: [], validated_ms: now_ms, ttl_ms: TTL_MS };
+  return { url: url.href, record, tried: [], validated_ms: now_ms, ttl_ms: TTL_MS, is_private: false };
 }

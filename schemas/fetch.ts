@@ -274,6 +274,8 @@ export const FetchAnswer = Type.Object({
   premium_routes_tried: Type.Boolean(),
   /** Of a run whose request asked for it. */
   trace: Type.Optional(Trace),
+  /** The origin forbids sharing (private, no-store): the answer is for callers of one project. Default: it does not. */
+  only_project: Type.Optional(Type.Boolean()),
 });
 export type FetchAnswer = Static<typeof FetchAnswer>;
 

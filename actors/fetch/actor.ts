@@ -12,8 +12,8 @@ import {
   type WorkContext,
 } from "../../cluster/actor.ts";
 import { traced } from "../../cluster/traced.ts";
-import type { Versioned } from "../../cluster/ports/documents.ts";
 import {
+  type Attempt,
   EMPTY_RECORD,
   Fetch,
   type FetchAnswer,
@@ -32,14 +32,10 @@ import {
   remove,
   type Run,
 } from "../lib/coalescer.ts";
-import {
-  asCachedPage,
-  type CachedPage,
-  freshness,
-  type Freshness,
-  lacksFormats,
-  variantOf,
-} from "./freshness.ts";
+import type { Versioned } from "../../cluster/ports/documents.ts";
+import { type CachedPage, fitted, freshness, type Freshness, lacksFormats, variantOf } from "./freshness.ts";
+import type { StoredPages } from "./page-store.ts";
+import { applyLimits, exceedsApplied, extendLimits, type FetchRun, limitsOf, type RunLimits } from "./run.ts";
 
 interface Caller {
   readonly variant: string;
@@ -47,8 +43,14 @@ interface Caller {
   readonly reply: ReplyTo<FetchAnswer>;
 }
 
-/** What one run fetches: the request of its first caller, with the longest deadline and the faster lane of all. */
-type Shared = Pick<Caller, "variant" | "request">;
+/** What one run fetches: the request of its first caller in the faster lane of all, within the limits of all. */
+interface Shared extends Pick<Caller, "variant" | "request"> {
+  readonly limits: RunLimits;
+  /** The only project whose callers it serves; null: all projects. */
+  readonly project: string | null;
+  /** What the run has tried so far. */
+  readonly attempts: Attempt[];
+}
 
 interface State {
   /** Not stored: callers whose actor moved to another node ask again. */
@@ -58,26 +60,16 @@ interface State {
 }
 
 export interface FetchDeps {
-  readonly runFetch: (
-    ask: ActorClient,
-    work: WorkContext,
-    run: {
-      readonly request: FetchRequest;
-      readonly digest: string;
-      readonly stored: Promise<Versioned | null>;
-      readonly stale: CachedPage | null;
-      readonly cancelled: AbortSignal;
-    },
-  ) => Promise<FetchAnswer>;
+  readonly runFetch: (ask: ActorClient, work: WorkContext, run: FetchRun) => Promise<FetchAnswer>;
   /** The record of a stored page with its formats, which are stored, too; null when its body is lost. */
   readonly deriveFormats: (
-    digest: string,
+    key: string,
     page: CachedPage,
     stored: Versioned,
     caller: { readonly signal: AbortSignal; readonly project: string },
   ) => Promise<PageRecord | null>;
-  /** What is stored for this digest, or null. */
-  readonly loadStored: (digest: string) => Promise<Versioned | null>;
+  /** What is cached under this digest, and for this project. */
+  readonly loadStored: (digest: string, project: string) => Promise<StoredPages>;
   readonly now: () => number;
 }
 
@@ -88,23 +80,38 @@ const RULES: CoalescerRules<Caller, Shared> = {
   max_callers: MAX_CALLERS,
   // A caller asks again after a lost answer: the new reply address counts.
   idOf: ({ request }) => request.fetch_id,
-  serves: ({ variant }, caller) => variant === caller.variant,
+  serves: ({ variant, project }, caller) =>
+    variant === caller.variant && (project === null || project === caller.request.project),
+  requestFor: (callers, previous) => sharedRequest(callers, previous, null),
+};
+
+/** After an answer that is private to the project of its caller: each of the other projects has a run of its own. */
+const PRIVATE_RULES: CoalescerRules<Caller, Shared> = {
+  ...RULES,
   requestFor([first, ...others], previous) {
-    if (!previous) return first;
-    // For callers that the last run did not serve: for a caller whose project paid before, if there is one.
-    const callers = [first, ...others];
-    const { variant, request } = previous;
-    const payer = callers.find((caller) => isSamePayer(caller.request, request)) ?? first;
-    const { fetch_id, project, key } = payer.request;
-    const { key: _, ...page } = request;
-    const deadline_ms = Math.max(...callers.map((caller) => caller.request.deadline_ms));
-    const lane = callers.some((caller) => caller.request.lane === "sync") ? "sync" : "batch";
-    return {
-      variant,
-      request: { ...page, fetch_id, project, ...(key !== undefined && { key }), lane, deadline_ms },
-    };
+    const { project } = first.request;
+    const own = others.filter(({ request }) => request.project === project);
+    return sharedRequest([first, ...own], previous, project);
   },
 };
+
+function sharedRequest(
+  [first, ...others]: readonly [Caller, ...Caller[]],
+  previous: Shared | null,
+  project: string | null,
+): Shared {
+  const callers = [first, ...others].filter(({ variant }) => variant === (previous ?? first).variant);
+  // For callers that the last run did not serve: for a caller whose project paid before, if there is one.
+  const payer = callers.find(({ request }) => previous && isSamePayer(request, previous.request)) ?? first;
+  const { variant, request } = payer;
+  const limits = limitsOf(request);
+  for (const caller of callers) extendLimits(limits, caller.request);
+  const deadline_ms = Math.max(...callers.map((caller) => caller.request.deadline_ms));
+  const lane = callers.some((caller) => caller.request.lane === "sync") ? "sync" : "batch";
+  const with_formats = callers.some((caller) => caller.request.with_formats === true);
+  const shared: FetchRequest = { ...request, lane, deadline_ms, ...(with_formats && { with_formats }) };
+  return { variant, request: shared, limits, project, attempts: [] };
+}
 
 type FetchTurn = Turn<State, typeof Fetch.own>;
 
@@ -122,6 +129,7 @@ export const fetchActor = (deps: FetchDeps) =>
         }
         turn.state.callers = joined.coalescer;
         if (joined.started) startRun(turn, joined.started, deps);
+        else extendRun(turn, request);
         setDeadlineTimer(turn);
         return DEFERRED;
       },
@@ -130,15 +138,16 @@ export const fetchActor = (deps: FetchDeps) =>
         const cancelled = remove(turn.state.callers, ({ request }) => request.fetch_id === fetch_id);
         turn.state.callers = cancelled.coalescer;
         for (const { reply } of cancelled.removed) turn.answer(reply, timedOut());
-        for (const { run } of cancelled.abandoned) turn.state.aborts.get(run)?.abort();
+        abortRuns(turn, cancelled.abandoned);
       },
 
       completed(turn, { run, answer }) {
         const isCancelled = turn.state.aborts.get(run)?.signal.aborted === true;
-        const isServed = (caller: Caller, { request }: Shared): boolean =>
+        const isServed = (caller: Caller, shared: Shared): boolean =>
           // A caller joined after the last one had cancelled.
-          !isCancelled && !needsOwnRun(caller.request, request, answer, turn.now_ms);
-        const completed = complete(turn.state.callers, RULES, run, isServed);
+          !isCancelled && !needsOwnRun(caller.request, shared, answer, turn.now_ms);
+        const rules = answer.only_project ? PRIVATE_RULES : RULES;
+        const completed = complete(turn.state.callers, rules, run, isServed);
         if (!completed) return;
         const aborts = new Map(turn.state.aborts);
         aborts.delete(run);
@@ -147,39 +156,46 @@ export const fetchActor = (deps: FetchDeps) =>
         // Cost and trace are those of the payer: a trace names its accounts.
         const { trace: _, ...untraced } = answer;
         const shared = { ...untraced, cost_usd: "0" };
-        for (const caller of completed.served) turn.answer(caller.reply, caller === payer ? answer : shared);
+        for (const caller of completed.served)
+          turn.answer(caller.reply, fitted(caller === payer ? answer : shared, caller.request));
         for (const started of completed.started) startRun(turn, started, deps);
       },
 
       tick(turn) {
-        const expired = remove(turn.state.callers, ({ request }) => expiryOf(request) <= turn.now_ms);
+        const { callers } = turn.state;
+        const expired = remove(callers, ({ request }) => expiryOf(request) <= turn.now_ms);
         turn.state.callers = expired.coalescer;
-        for (const { reply } of expired.removed) turn.answer(reply, timedOut());
+        for (const caller of expired.removed)
+          turn.answer(caller.reply, timedOut(runOf(callers, caller.request)?.attempts));
+        // No caller waits for it any more, although it was meant to last for one that has left.
+        abortRuns(turn, expired.abandoned);
         setDeadlineTimer(turn);
       },
     },
   });
 
-function startRun(turn: FetchTurn, { run, request: { request } }: Run<Shared>, deps: FetchDeps): void {
+function startRun(turn: FetchTurn, { run, request: shared }: Run<Shared>, deps: FetchDeps): void {
+  const { request, limits, attempts } = shared;
   const digest = turn.key.slice(turn.key.indexOf(" ") + 1);
   const abort = new AbortController();
   turn.state.aborts = new Map(turn.state.aborts).set(run, abort);
   turn.pipeToSelf("completed", async (ask, work) => {
-    const stored = deps.loadStored(digest);
+    const loaded = deps.loadStored(digest, request.project);
+    const stored = loaded.then(({ shared: versioned }) => versioned);
     // A run that does not need the stored page does not wait for it; a run that needs it throws its failure.
     stored.catch(() => {});
-    const page = request.cache_ttl_s === 0 ? null : asCachedPage((await stored)?.value);
-    const fresh: Freshness = freshness(page, request, deps.now());
+    const { key, own, page } = request.cache_ttl_s === 0 ? NOTHING_STORED : await loaded;
+    const fresh: Freshness = freshness(page, { ...request, ...applyLimits(limits) }, deps.now());
     if (fresh.kind === "hit") {
       if (!lacksFormats(fresh.answer.record, request)) return { run, answer: fresh.answer };
-      const record = await deps.deriveFormats(digest, page!, (await stored)!, {
+      const record = await deps.deriveFormats(key, page!, own!, {
         signal: abort.signal,
         project: request.project,
       });
       if (record) return { run, answer: { ...fresh.answer, record } };
     }
     const stale = fresh.kind === "stale" ? fresh.page : null;
-    const fetched = { request, digest, stored, stale, cancelled: abort.signal };
+    const fetched = { request, limits, attempts, digest, stored, stale, cancelled: abort.signal };
     if (!request.is_traced) return { run, answer: await deps.runFetch(ask, work, fetched) };
     const trace: TraceStep[] = [];
     const answer = await deps.runFetch(traced(ask, deps.now, trace), work, fetched);
@@ -187,13 +203,34 @@ function startRun(turn: FetchTurn, { run, request: { request } }: Run<Shared>, d
   });
 }
 
+const NOTHING_STORED = { key: "", own: null, page: null } as const;
+
+/** The run that answers this caller. */
+const runOf = ({ entries, runs }: State["callers"], { fetch_id }: FetchRequest): Shared | undefined => {
+  const entry = entries.find(({ caller }) => caller.request.fetch_id === fetch_id);
+  return runs.find(({ run }) => run === entry?.run)?.request;
+};
+
+/** The run under way that this caller has joined goes on for as long, and accepts as much, as the caller asks for. */
+function extendRun({ state }: FetchTurn, request: FetchRequest): void {
+  const joined = runOf(state.callers, request);
+  if (joined) extendLimits(joined.limits, request);
+}
+
+function abortRuns({ state }: FetchTurn, runs: readonly Run<Shared>[]): void {
+  for (const { run } of runs) state.aborts.get(run)?.abort();
+}
+
 /** Whether the answer of a shared run does not serve this caller, so that it gets its own run. */
 function needsOwnRun(
   caller: FetchRequest,
-  shared: FetchRequest,
-  { error, attempts, record }: FetchAnswer,
+  { request: shared, limits }: Shared,
+  { error, attempts, record, only_project }: FetchAnswer,
   now_ms: number,
 ): boolean {
+  if (only_project && caller.project !== shared.project) return true;
+  // The caller joined after the body had been refused.
+  if ((error === "too_large" || error === "pdf_not_accepted") && exceedsApplied(limits, caller)) return true;
   if (error === "timeout" && caller.deadline_ms > now_ms + MIN_RERUN_MS) return true;
   // The skip may be that of the project alone whose request was run.
   if (error === "domain_unavailable" && caller.project !== shared.project) return true;
@@ -249,5 +286,13 @@ function failedAnswer(
 
 const busy = (): FetchAnswer =>
   failedAnswer("domain_busy", "politeness", 5, `${MAX_CALLERS} callers are waiting for this page`);
-const timedOut = (): FetchAnswer =>
-  failedAnswer("timeout", "request_timeout", null, "timeout_s ran out before the page was there");
+/** `attempts`: those of the run, which goes on for other callers. */
+function timedOut(attempts: readonly Attempt[] = []): FetchAnswer {
+  const answer = failedAnswer(
+    "timeout",
+    "request_timeout",
+    null,
+    "timeout_s ran out before the page was there",
+  );
+  return { ...answer, attempts: [...attempts, ...answer.attempts] };
+}

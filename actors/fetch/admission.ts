@@ -27,7 +27,7 @@ export async function admit(deps: AdmissionDeps, run: RunState, url: string): Pr
   const host = new URL(url).hostname;
   const site = siteOf(host, deps.joined);
   const fetch_id = `${request.fetch_id}.${++run.hops}`;
-  const wait_max_ms = Math.max(0, Math.min(SLOT_WAIT_MS[lane], run.deadline_ms - deps.clock.now()));
+  const wait_max_ms = Math.max(0, Math.min(SLOT_WAIT_MS[lane], run.endsAt() - deps.clock.now()));
 
   const robots = { url, fetch_id: `${fetch_id}r`, caller, lane, wait_max_ms };
   const rules = await ask(Robots, `${site} ${originOf(url)}`, "check", robots);

@@ -11,6 +11,7 @@ import { contentKindOf } from "../lib/web/http.ts";
 import { isBlocking, isThin, type Outcome } from "./ladder.ts";
 import { contentTypeOf, type PageStore } from "./page-store.ts";
 import {
+  applyLimits,
   assertOwned,
   type Candidate,
   noRoom,
@@ -43,7 +44,7 @@ export async function assess(
     recordAttempt(run, tier, status, reason, page.ms, detail ?? page.detail ?? null);
     return { tier, outcome, page, kind, extracted, ended: null };
   };
-  if (kind === "pdf" && !request.accept_pdf)
+  if (kind === "pdf" && !applyLimits(run.limits).accept_pdf)
     return judged({ kind: "final", error: "pdf_not_accepted" }, "pdf_not_accepted", null, null);
 
   // Most likely the answer, so it is stored while it is extracted. Unneeded bytes are collected, as nothing refers to them.

@@ -20,8 +20,9 @@ export async function delegate(
     const error_detail = "The filing system is read by the route direct only";
     return { ...answerOf(run, empty), error: "no_tier_allowed", error_detail };
   }
-  const { max_bytes, cache_ttl_s, project, lane } = request;
-  const deadline_ms = Math.round(Math.min(run.deadline_ms, request.deadline_ms));
+  const { cache_ttl_s, project, lane } = request;
+  const { max_bytes } = run.limits;
+  const deadline_ms = Math.round(Math.min(run.endsAt(), request.deadline_ms));
   const reserved = { url, max_bytes, cache_ttl_s, project, lane, deadline_ms };
   const result = await deps.reservedHosts!.fetch(reserved);
   if (result.kind === "failed") {

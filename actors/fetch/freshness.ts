@@ -28,6 +28,8 @@ export const CachedPage = Type.Object({
   validated_ms: Type.Number(),
   /** How long it counts as fresh if the request sets no cache_ttl_s. */
   ttl_ms: Type.Number(),
+  /** The origin marks it private: it is cached for one project, under a key of its own. */
+  is_private: Type.Boolean(),
 });
 export type CachedPage = Static<typeof CachedPage>;
 const cachedPage = Compile(CachedPage);
@@ -65,10 +67,20 @@ export function cacheKey(normalised_url: string, request: FetchRequest): string 
     .digest("hex");
 }
 
-/** Requests with the same variant share one run: they differ only in their caller and its deadline. */
+/** The key of the same page for one project, for pages that are private to it. */
+export const privateKey = (digest: string, project: string): string =>
+  `${digest}.${createHash("sha256").update(project).digest("hex").slice(0, 32)}`;
+
+/** Stored under a page's cache key when projects have private copies of it. It says nothing of the copies. */
+export const PRIVATE_MARK = { private_copies: true } as const;
+export const isPrivateMark = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, "private_copies");
+
+/** Requests with the same variant share one run: they differ only in their caller, its deadline and its limits. */
 export function variantOf(request: FetchRequest): string {
   const { fetch_id: _, deadline_ms: _d, hard_deadline: _h, project: _p, ...others } = request;
-  const { key: _k, lane: _l, with_formats: _f, is_traced: _t, ...shared } = others;
+  const { key: _k, lane: _l, max_bytes: _m, max_pdf_bytes: _mp, accept_pdf: _a, ...unlimited } = others;
+  const { with_formats: _f, is_traced: _t, ...shared } = unlimited;
   return JSON.stringify(shared, Object.keys(shared).toSorted());
 }
 
@@ -82,7 +94,7 @@ export function freshness(stored: CachedPage | null, request: FetchRequest, now_
   const wanted_ms = request.cache_ttl_s === null ? stored.ttl_ms : request.cache_ttl_s * 1_000;
   const most_ms = Math.min(wanted_ms, isThinRecord(stored.record, request) ? THIN_TTL_MS : Infinity);
   if (now_ms - stored.validated_ms <= most_ms) {
-    return { kind: "hit", answer: fromCache(stored.record, request) };
+    return { kind: "hit", answer: fromCache(stored, request) };
   }
   const { etag, last_modified, tier } = stored.record;
   const isRevalidatable = tier === "direct" && (etag !== null || last_modified !== null);
@@ -109,24 +121,38 @@ const isThinRecord = ({ text_chars, content_kind }: PageRecord, request: FetchRe
   isThin({ kind: "page", text_chars, html: content_kind === "html" }, request);
 
 /** A stored page as an answer, without attempts and without cost. */
-export function fromCache(record: PageRecord, request: FetchRequest): FetchAnswer {
-  const refused =
-    record.content_kind === "pdf" && !request.accept_pdf
-      ? "pdf_not_accepted"
-      : record.bytes > (record.content_kind === "pdf" ? request.max_pdf_bytes : request.max_bytes)
-        ? "too_large"
-        : null;
-  return {
-    record: refused === null ? record : withoutContent(record),
+export function fromCache(
+  { record, is_private }: Pick<CachedPage, "record" | "is_private">,
+  request: FetchRequest,
+): FetchAnswer {
+  const answer: FetchAnswer = {
+    record,
     attempts: [],
     cached: true,
     revalidated: false,
     cost_usd: "0",
-    error: refused,
-    error_detail: refused === null ? null : `The stored page does not fit this request: ${refused}`,
+    error: null,
+    error_detail: null,
     retry_after_s: null,
     premium_routes_tried: false,
+    ...(is_private && { only_project: true }),
   };
+  return fitted(answer, request);
+}
+
+/** The answer of a shared run, or of the cache, for a request that may accept less than the run did. */
+export function fitted(answer: FetchAnswer, request: FetchRequest): FetchAnswer {
+  const { record } = answer;
+  const isPdf = record.content_kind === "pdf";
+  const refused =
+    isPdf && !request.accept_pdf
+      ? "pdf_not_accepted"
+      : record.bytes > (isPdf ? request.max_pdf_bytes : request.max_bytes)
+        ? "too_large"
+        : null;
+  if (refused === null) return answer;
+  const error_detail = `The page does not fit this request: ${refused}`;
+  return { ...answer, record: withoutContent(record), error: refused, error_detail };
 }
 
 /** The record of a page that the request does not accept: its address and status without its content. */

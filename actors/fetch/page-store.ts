@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { bodyRefs } from "../../cluster/body-refs.ts";
-import type { Versioned } from "../../cluster/ports/documents.ts";
+import type { Documents, Versioned } from "../../cluster/ports/documents.ts";
 import {
   EMPTY_RECORD,
   type FetchAnswer,
@@ -15,7 +15,17 @@ import {
   TIERS,
 } from "../../schemas/fetch.ts";
 import { exposedHeaders, freshnessOf } from "../lib/web/http.ts";
-import { asCachedPage, type CachedPage, fromCache, mayReplace, STALE_TTL_MS, ttlOf } from "./freshness.ts";
+import {
+  asCachedPage,
+  type CachedPage,
+  fromCache,
+  isPrivateMark,
+  mayReplace,
+  PRIVATE_MARK,
+  privateKey,
+  STALE_TTL_MS,
+  ttlOf,
+} from "./freshness.ts";
 import type { Candidate, PipelineDeps, RunState, TransportPage } from "./run.ts";
 
 /** A page's record, and the contents it names by digest, which may not be stored yet. */
@@ -49,6 +59,28 @@ export interface PageStore {
   readonly revalidate: (run: RunState, stale: CachedPage, response: TransportPage) => Promise<FetchAnswer>;
 }
 
+/** What is cached of an address. */
+export interface StoredPages {
+  /** Under the digest of the cache key: the page for all projects, or the mark of private copies. */
+  readonly shared: Versioned | null;
+  /** The document for this project, and its key: the shared one, or a private copy. */
+  readonly own: Versioned | null;
+  readonly key: string;
+  /** The page in it. */
+  readonly page: CachedPage | null;
+}
+
+export async function loadPages(
+  documents: Pick<Documents, "get">,
+  digest: string,
+  project: string,
+): Promise<StoredPages> {
+  const shared = await documents.get("pages", digest);
+  const key = isPrivateMark(shared?.value) ? privateKey(digest, project) : digest;
+  const own = key === digest ? shared : await documents.get("pages", key);
+  return { shared, own, key, page: asCachedPage(own?.value) };
+}
+
 /** Writes of one page at the same time: a write that loses reads again and tries twice more; a cache may lose a write. */
 const MAX_CACHE_WRITES = 3;
 
@@ -76,28 +108,40 @@ export function pageStore({
   ): Promise<boolean> {
     const { request, digest } = run;
     const now_ms = clock.now();
-    const origin_ttl_ms = ttlOf(freshnessOf(headers, now_ms));
+    const origin = freshnessOf(headers, now_ms);
+    const { is_private } = origin;
+    const origin_ttl_ms = ttlOf(origin);
+    const key = is_private ? privateKey(digest, request.project) : digest;
     const mayCache = (existing: Versioned | null): boolean =>
       renewed !== null || mayReplace(asCachedPage(existing?.value), record, request, now_ms);
-    let existing = await run.stored;
+    let existing = is_private ? await documents.get("pages", key) : await run.stored;
     if (origin_ttl_ms === null || !mayCache(existing)) {
       await putBodies(contents);
       return false;
     }
     const ttl_ms = Math.min(origin_ttl_ms, max_fresh_ms);
     const tried = renewed?.tried ?? triedRoutes(run);
-    const page: CachedPage = { url: request.url, record, tried, validated_ms: now_ms, ttl_ms };
+    const page: CachedPage = { url: request.url, record, tried, validated_ms: now_ms, ttl_ms, is_private };
     const expires_at_ms = now_ms + ttl_ms + STALE_TTL_MS;
     await Promise.all([
       putBodies(contents),
-      refs.retain([record.sha256, ...textDigests(record)], `page ${digest}`, expires_at_ms),
+      refs.retain([record.sha256, ...textDigests(record)], `page ${key}`, expires_at_ms),
+      is_private && markPrivate(run, now_ms, expires_at_ms),
     ]);
     for (let write = 1; ; write++) {
-      if (await documents.put("pages", digest, page, existing?.version ?? 0, { expires_at_ms })) return true;
+      if (await documents.put("pages", key, page, existing?.version ?? 0, { expires_at_ms })) return true;
       if (write === MAX_CACHE_WRITES) return false;
-      existing = await documents.get("pages", digest);
+      existing = await documents.get("pages", key);
       if (!mayCache(existing)) return false;
     }
+  }
+
+  /** A fresh page for all projects stays; the next request after it may be the first whose answer is private. */
+  async function markPrivate(run: RunState, now_ms: number, expires_at_ms: number): Promise<void> {
+    const shared = await run.stored;
+    const page = asCachedPage(shared?.value);
+    if (page && now_ms - page.validated_ms <= page.ttl_ms) return;
+    await documents.put("pages", run.digest, PRIVATE_MARK, shared?.version ?? 0, { expires_at_ms });
   }
 
   return {
@@ -118,7 +162,7 @@ export function pageStore({
       };
       const merged = new Map<string, string>(Object.entries({ ...stored.headers, ...renewed_headers }));
       await cache(run, { record, contents: [] }, merged, { renewed: stale });
-      return { ...fromCache(record, run.request), attempts: run.attempts, revalidated: true };
+      return { ...fromCache({ ...stale, record }, run.request), attempts: run.attempts, revalidated: true };
     },
   };
 }

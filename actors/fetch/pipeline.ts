@@ -5,6 +5,7 @@
  * page-store.ts; what a stored page may answer freshness.ts.
  */
 import type { ActorClient, WorkContext } from "../../cluster/actor.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
 import { Domain, type FetchOutcome } from "../../schemas/domain.ts";
 import type { FetchError } from "../../schemas/errors.ts";
 import {
@@ -16,7 +17,7 @@ import {
   type PageRecord,
   type Tier,
 } from "../../schemas/fetch.ts";
-import { exposedHeaders } from "../lib/web/http.ts";
+import { exposedHeaders, freshnessOf } from "../lib/web/http.ts";
 import type { HopRefusal, TransportRequest } from "../lib/web/transport.ts";
 import { ownOriginOf, siteOf } from "../lib/web/url.ts";
 import { admit, DELEGATED } from "./admission.ts";
@@ -30,6 +31,7 @@ import { type PageDraft, type PageStore, pageStore } from "./page-store.ts";
 import { reserveBudget, settleBudget } from "./premium.ts";
 import {
   answerOf,
+  applyLimits,
   assertOwned,
   type Candidate,
   type FetchRun,
@@ -93,15 +95,15 @@ export function fetchPipeline(
   };
 
   return async (ask, work, { cancelled, ...started }) => {
-    const { request } = started;
+    const { limits } = started;
     const began_ms = clock.now();
-    const deadline_ms = request.hard_deadline ? request.deadline_ms : began_ms + MAX_RUN_MS;
+    const endsAt = (): number => limits.deadline_ms ?? began_ms + MAX_RUN_MS;
     const deadline = new AbortController();
-    const timer = clock.at(deadline_ms, () => deadline.abort());
+    const timer = abortAt(clock, endsAt, deadline);
     cancelled?.addEventListener("abort", () => deadline.abort(), { once: true });
     const signal = AbortSignal.any([work.signal, deadline.signal]);
     const room = deps.memory ? openRoom(deps.memory, signal) : null;
-    const run = newRun(started, { ask, work, signal, began_ms, deadline_ms, room }, deps);
+    const run = newRun(started, { ask, work, signal, began_ms, endsAt, room }, deps);
     try {
       return await runFetch(pipeline, run, deadline.signal);
     } finally {
@@ -109,6 +111,16 @@ export function fetchPipeline(
       timer[Symbol.dispose]();
     }
   };
+}
+
+/** Aborts at a time that may move to later while it is waited for. */
+function abortAt(clock: Clock, endsAt: () => number, controller: AbortController): Disposable {
+  let timer: Disposable;
+  const arm = (): void => {
+    timer = clock.at(endsAt(), () => (clock.now() < endsAt() ? arm() : controller.abort()));
+  };
+  arm();
+  return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
 }
 
 async function runFetch(pipeline: Pipeline, run: RunState, deadline: AbortSignal): Promise<FetchAnswer> {
@@ -169,7 +181,7 @@ async function timedOut(pipeline: Pipeline, run: RunState): Promise<FetchAnswer>
 /** Takes one route. Returns its outcome for the ladder, or the answer if the route ends the run. */
 async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise<Candidate | FetchAnswer> {
   const { deps, store } = pipeline;
-  const { request, stale, signal } = run;
+  const { request, stale, signal, limits } = run;
   const route = deps.routes[tier];
   const unavailable = (reason: Unavailable, attempt_reason: string): Candidate => {
     recordAttempt(run, tier, null, attempt_reason, 0, null);
@@ -188,7 +200,13 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
   const validators = tier === "direct" && stale !== null ? stale.record : null;
   const result = await route({
     ...request,
-    deadline_ms: run.deadline_ms,
+    deadline_ms: run.endsAt(),
+    get max_bytes() {
+      return applyLimits(limits).max_bytes;
+    },
+    get max_pdf_bytes() {
+      return applyLimits(limits).max_pdf_bytes;
+    },
     validators,
     signal,
     ...(run.room && { room: run.room }),
@@ -303,8 +321,10 @@ async function finish(
     const text = best?.extracted?.text ?? "";
     deps.onPageStored?.({ url: request.url, record, text, headers: page.headers, body: page.body });
   }
+  const origin = page ? freshnessOf(page.headers, deps.clock.now()) : null;
   return {
     ...answerOf(run, record),
+    ...((origin?.is_private || origin?.no_store) && { only_project: true }),
     error,
     error_detail: error === null ? null : errorDetail(error, run.refusal, run.attempts),
     retry_after_s: error !== null && run.refusal?.error === error ? run.refusal.retry_after_s : null,

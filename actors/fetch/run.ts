@@ -101,9 +101,63 @@ export interface FetchRun {
   readonly stored: Promise<Versioned | null>;
   /** A stored page to revalidate with the origin, or null. */
   readonly stale: CachedPage | null;
+  /** What the callers accept together; it grows when another caller joins. */
+  readonly limits: RunLimits;
+  /** Everything that was tried, in order, as the answer lists it. The run adds to it. */
+  readonly attempts: Attempt[];
   /** Aborts when every caller has cancelled: the run ends as if its time had run out. Default: never. */
   readonly cancelled?: AbortSignal;
 }
+
+type BodyLimits = Pick<FetchRequest, "max_bytes" | "max_pdf_bytes" | "accept_pdf">;
+
+/** The most that one of the callers accepts, and the time until the last of them has gone. */
+export interface RunLimits {
+  max_bytes: number;
+  max_pdf_bytes: number;
+  accept_pdf: boolean;
+  /** Null: a caller waits as long as the run takes. */
+  deadline_ms: number | null;
+  /** Those that the body of the last route was held to. */
+  applied: BodyLimits;
+}
+
+const bodyLimitsOf = ({ max_bytes, max_pdf_bytes, accept_pdf }: BodyLimits): BodyLimits => ({
+  max_bytes,
+  max_pdf_bytes,
+  accept_pdf,
+});
+
+export const limitsOf = (request: FetchRequest): RunLimits => ({
+  ...bodyLimitsOf(request),
+  deadline_ms: deadlineOf(request),
+  applied: bodyLimitsOf(request),
+});
+
+const deadlineOf = ({ hard_deadline, deadline_ms }: FetchRequest): number | null =>
+  hard_deadline ? deadline_ms : null;
+
+/** A caller joins the run: it goes on for as long, and accepts as much, as any of them. */
+export function extendLimits(limits: RunLimits, request: FetchRequest): void {
+  const deadline_ms = deadlineOf(request);
+  limits.max_bytes = Math.max(limits.max_bytes, request.max_bytes);
+  limits.max_pdf_bytes = Math.max(limits.max_pdf_bytes, request.max_pdf_bytes);
+  limits.accept_pdf ||= request.accept_pdf;
+  if (limits.deadline_ms !== null)
+    limits.deadline_ms = deadline_ms === null ? null : Math.max(limits.deadline_ms, deadline_ms);
+}
+
+/** The limits for a body that is read now: another caller may have joined since its route began. */
+export function applyLimits(limits: RunLimits): BodyLimits {
+  limits.applied = bodyLimitsOf(limits);
+  return limits.applied;
+}
+
+/** Whether a run that refused a body as too large, or as a PDF, would have accepted it for this request. */
+export const exceedsApplied = ({ applied }: RunLimits, request: BodyLimits): boolean =>
+  request.max_bytes > applied.max_bytes ||
+  request.max_pdf_bytes > applied.max_pdf_bytes ||
+  (request.accept_pdf && !applied.accept_pdf);
 
 export type TransportPage = Extract<TransportResult, { kind: "page" }>;
 
@@ -152,9 +206,8 @@ export interface RunState extends Omit<FetchRun, "cancelled"> {
   /** For whom the slots are. */
   readonly caller: SlotCaller;
   readonly began_ms: number;
-  readonly deadline_ms: number;
-  /** Everything that was tried, in order, as the answer lists it. */
-  readonly attempts: Attempt[];
+  /** When its time is over; later when a caller joins that waits longer. */
+  readonly endsAt: () => number;
   /** What each route came to, in order, as the ladder decides on it. */
   readonly tried: Candidate[];
   /** Texts missing only because this process had no time or no room to extract them: such a page is not cached. */
@@ -178,7 +231,7 @@ export interface RunState extends Omit<FetchRun, "cancelled"> {
 /** The record of a run that begins. */
 export function newRun(
   started: Omit<FetchRun, "cancelled">,
-  context: Pick<RunState, "ask" | "work" | "signal" | "began_ms" | "deadline_ms" | "room">,
+  context: Pick<RunState, "ask" | "work" | "signal" | "began_ms" | "endsAt" | "room">,
   { joined, sources, routes }: Pick<PipelineDeps, "joined" | "sources" | "routes">,
 ): RunState {
   const { fetch_id, project, url } = started.request;
@@ -190,7 +243,6 @@ export function newRun(
     host,
     site: siteOf(host, joined),
     caller: { fetch_id, project, is_open: isOpen(started.request, configured) },
-    attempts: [],
     tried: [],
     unread: new Set(),
     hints: NO_HINTS,

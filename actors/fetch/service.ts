@@ -11,7 +11,15 @@ import type { FetchError } from "../../schemas/errors.ts";
 import { EMPTY_RECORD, Fetch, type FetchAnswer, type FetchRequest } from "../../schemas/fetch.ts";
 import { type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../lib/web/url.ts";
 import { type ReservedHosts, withoutCallerChoices } from "./reserved-hosts.ts";
-import { asCachedPage, cacheKey, type CachedPage, freshness, lacksFormats } from "./freshness.ts";
+import {
+  asCachedPage,
+  cacheKey,
+  type CachedPage,
+  freshness,
+  isPrivateMark,
+  lacksFormats,
+  privateKey,
+} from "./freshness.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 
@@ -49,6 +57,8 @@ export interface FetchService {
 
 interface CachedLookup {
   readonly page: CachedPage | null;
+  /** Instead of a page: projects have private copies of it. */
+  readonly is_marked: boolean;
   /** On the monotonic clock. */
   readonly looked_up_ms: number;
 }
@@ -75,10 +85,10 @@ export function fetchService({
     maxSize: MAX_SEEN_CHARS,
     sizeCalculation: ({ page }) => RECORD_CHARS + (page?.record.text?.length ?? 0),
   });
-  const lookups = new Map<string, Promise<CachedPage | null>>();
+  const lookups = new Map<string, Promise<CachedLookup>>();
   const sources = new WeakMap<FetchAnswer, { readonly digest: string; readonly page: CachedPage }>();
 
-  function lookUp(digest: string): Promise<CachedPage | null> {
+  function lookUp(digest: string): Promise<CachedLookup> {
     const under_way = lookups.get(digest);
     if (under_way) return under_way;
     const lookup = documents
@@ -89,12 +99,28 @@ export function fetchService({
         // The same page stays the same object, so that responses written from it stay valid.
         const isSame = previous !== null && current?.validated_ms === previous.validated_ms;
         const page = isSame ? previous : current;
-        cached.set(digest, { page, looked_up_ms: clock.mono() });
-        return page;
+        const entry = { page, is_marked: isPrivateMark(stored?.value), looked_up_ms: clock.mono() };
+        cached.set(digest, entry);
+        return entry;
       })
       .finally(() => lookups.delete(digest));
     lookups.set(digest, lookup);
     return lookup;
+  }
+
+  function recentLookup(digest: string): CachedLookup | Promise<CachedLookup> {
+    const entry = cached.get(digest);
+    const isRecent =
+      entry && (entry.page || entry.is_marked) && clock.mono() - entry.looked_up_ms < LOOK_EVERY_MS;
+    return isRecent ? entry : lookUp(digest);
+  }
+
+  /** The cached page for this project, and the key it is cached under. */
+  async function cachedFor(digest: string, project: string) {
+    const { page, is_marked } = await recentLookup(digest);
+    if (!is_marked) return { key: digest, page };
+    const key = privateKey(digest, project);
+    return { key, page: (await recentLookup(key)).page };
   }
 
   async function resolveFetch(
@@ -113,14 +139,12 @@ export function fetchService({
     const normalised = normaliseUrl(url);
     const digest = cacheKey(normalised, request);
     if (request.cache_ttl_s !== 0) {
-      const entry = cached.get(digest);
-      const isRecent = entry?.page && clock.mono() - entry.looked_up_ms < LOOK_EVERY_MS;
-      const page = isRecent ? entry.page : await lookUp(digest);
+      const { key, page } = await cachedFor(digest, request.project);
       const fresh = freshness(page, request, clock.now());
       // Formats are derived where documents are read, beside the Fetch actor.
       if (fresh.kind === "hit" && !lacksFormats(fresh.answer.record, request)) {
         metrics.count("trawl_cache_hits_total", { cache: "pages" });
-        sources.set(fresh.answer, { digest, page: page! });
+        sources.set(fresh.answer, { digest: key, page: page! });
         return fresh.answer;
       }
       metrics.count("trawl_cache_misses_total", { cache: "pages" });

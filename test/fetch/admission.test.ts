@@ -1,7 +1,7 @@
 /** Admission of one request: robots.txt, a slot, ownership of the key; every granted slot is released once. */
 import { describe, expect, test } from "vitest";
 import { admit, DELEGATED } from "../../actors/fetch/admission.ts";
-import { newRun } from "../../actors/fetch/run.ts";
+import { newRun, limitsOf } from "../../actors/fetch/run.ts";
 import type { Admission } from "../../actors/lib/web/transport.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
@@ -37,13 +37,16 @@ function oneRun({ check = ALLOWED, acquire = GRANTED }: Answers = {}) {
       fetch: () => Promise.reject(new Error("no request is sent in this test")),
     },
   };
+  const request = { ...DEFAULT_REQUEST, fetch_id: "f", url: URL_ASKED, deadline_ms: 150_000 };
   const started = {
-    request: { ...DEFAULT_REQUEST, fetch_id: "f", url: URL_ASKED, deadline_ms: 150_000 },
+    request,
+    limits: limitsOf(request),
+    attempts: [],
     digest: "d",
     stored: Promise.resolve(null),
     stale: null,
   };
-  const context = { ask, work, signal: stop.signal, began_ms: 0, deadline_ms: 150_000, room: null };
+  const context = { ask, work, signal: stop.signal, began_ms: 0, endsAt: () => 150_000, room: null };
   const run = newRun(started, context, { routes: {} });
   const operations = () => sent.map(({ operation }) => operation);
   return {

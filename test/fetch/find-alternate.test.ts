@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { domainActor } from "../../actors/domain/actor.ts";
 import { robotsActor } from "../../actors/domain/robots.actor.ts";
 import { fetchActor } from "../../actors/fetch/actor.ts";
+import { loadPages } from "../../actors/fetch/page-store.ts";
 import { fetchPipeline } from "../../actors/fetch/pipeline.ts";
 import type { Sources } from "../../actors/fetch/alternates/lookup.ts";
 import { hostProfileActor } from "../../actors/fetch/host-profile.actor.ts";
@@ -102,7 +103,7 @@ async function oneService(
           },
         }),
         deriveFormats: async () => null,
-        loadStored: (digest) => documents.get("pages", digest),
+        loadStored: (digest, project) => loadPages(documents, digest, project),
         now: () => clock.now(),
       }),
     ],

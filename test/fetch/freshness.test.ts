@@ -42,6 +42,7 @@ const page = (
   tried: ["direct"],
   validated_ms: NOW_MS - age_h * HOUR_MS,
   ttl_ms: 24 * HOUR_MS,
+  is_private: false,
   ...rest,
 });
 
@@ -138,7 +139,7 @@ describe("the cache key", () => {
   });
 });
 
-test("requests that differ only in caller and deadline have one variant", () => {
+test("requests that differ only in caller, deadline and limits have one variant", () => {
   const other = {
     ...DEFAULT_REQUEST,
     fetch_id: "req_2",
@@ -148,7 +149,9 @@ test("requests that differ only in caller and deadline have one variant", () => 
     lane: "batch",
   } as const;
   expect(variantOf(other)).toBe(variantOf(DEFAULT_REQUEST));
-  expect(variantOf({ ...DEFAULT_REQUEST, max_bytes: 5 })).not.toBe(variantOf(DEFAULT_REQUEST));
+  const limits = { max_bytes: 5, max_pdf_bytes: 5, accept_pdf: false };
+  expect(variantOf({ ...DEFAULT_REQUEST, ...limits })).toBe(variantOf(DEFAULT_REQUEST));
+  expect(variantOf({ ...DEFAULT_REQUEST, render: "never" })).not.toBe(variantOf(DEFAULT_REQUEST));
 });
 
 test.each<[string, boolean, number | null, number | null]>([

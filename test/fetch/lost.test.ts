@@ -1,4 +1,5 @@
 /** A run whose domain moves to another node meanwhile: what was broken off says nothing of the site. */
+import { limitsOf } from "../../actors/fetch/run.ts";
 import { expect, test } from "vitest";
 import { fetchPipeline } from "../../actors/fetch/pipeline.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
@@ -55,6 +56,8 @@ test.each([
   const work = { signal: lost.signal, ownsKey: () => true, epoch: 1 };
   const outcome = await runFetch(ask, work, {
     request: REQUEST,
+    limits: limitsOf(REQUEST),
+    attempts: [],
     digest: "d",
     stored: Promise.resolve(null),
     stale: null,

@@ -4,6 +4,7 @@ import { domainActor } from "../../actors/domain/actor.ts";
 import { robotsActor } from "../../actors/domain/robots.actor.ts";
 import { fetchActor } from "../../actors/fetch/actor.ts";
 import { formatsDeriver } from "../../actors/fetch/formats.ts";
+import { loadPages } from "../../actors/fetch/page-store.ts";
 import { fetchPipeline } from "../../actors/fetch/pipeline.ts";
 import type { PipelineDeps } from "../../actors/fetch/run.ts";
 import { hostProfileActor } from "../../actors/fetch/host-profile.actor.ts";
@@ -103,7 +104,7 @@ export async function oneService(
           ...deps,
         }),
         deriveFormats: formatsDeriver({ clock, documents, blobs, extract }),
-        loadStored: (digest) => documents.get("pages", digest),
+        loadStored: (digest, project) => loadPages(documents, digest, project),
         now: () => clock.now(),
       }),
     ],

@@ -7,7 +7,7 @@ import { Type } from "typebox";
 import { expect, inject, test } from "vitest";
 import { domainActor } from "../../actors/domain/actor.ts";
 import { admit } from "../../actors/fetch/admission.ts";
-import { newRun } from "../../actors/fetch/run.ts";
+import { newRun, limitsOf } from "../../actors/fetch/run.ts";
 import { actor, type ActorClient, DEFERRED, type ReplyTo } from "../../cluster/actor.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
@@ -64,8 +64,15 @@ const visitor = (world: SimulatedWorld, isTold: boolean) =>
           const deadline_ms = began_ms + VISIT_MS;
           const request = { ...DEFAULT_REQUEST, fetch_id: item, url: `http://${site}/`, deadline_ms };
           const run = newRun(
-            { request, digest: item, stored: Promise.resolve(null), stale: null },
-            { ask: telling, work, signal: work.signal, began_ms, deadline_ms, room: null },
+            {
+              request,
+              limits: limitsOf(request),
+              attempts: [],
+              digest: item,
+              stored: Promise.resolve(null),
+              stale: null,
+            },
+            { ask: telling, work, signal: work.signal, began_ms, endsAt: () => deadline_ms, room: null },
             { routes: {} },
           );
           const deps = { clock, log: silentTelemetry().log };

@@ -22,6 +22,7 @@ import { tierRoute } from "../../tiers/tier-route.ts";
 import { fetchActor } from "../actor.ts";
 import { formatsDeriver } from "../formats.ts";
 import { hostProfileActor } from "../host-profile.actor.ts";
+import { loadPages } from "../page-store.ts";
 import { fetchPipeline } from "../pipeline.ts";
 import { readPrices } from "../prices.ts";
 import type { ReservedHosts } from "../reserved-hosts.ts";
@@ -84,7 +85,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
           reservedHosts,
         }),
         deriveFormats: formatsDeriver({ clock, documents, blobs, extract }),
-        loadStored: (digest) => documents.get("pages", digest),
+        loadStored: (digest, project) => loadPages(documents, digest, project),
         now: () => clock.now(),
       }),
     ],

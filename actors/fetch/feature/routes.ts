@@ -149,7 +149,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       // A user agent is allowed by project, so a response for one project may not be sent to another.
       // A response that is sent again from memory carries no warnings.
       const isPlain = body.user_agent == null && call.warnings.size === 0 && !isDebugged;
-      if (isCurrent && answer.cached && answer.error === null && isPlain)
+      if (isCurrent && answer.cached && answer.error === null && !answer.only_project && isPlain)
         remember(call, external, request, answer, reply);
       if (reservation === null || !Buffer.isBuffer(reply.body)) return reply;
       // Written: only its bytes are left.

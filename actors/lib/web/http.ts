@@ -64,6 +64,8 @@ export function retryAfterSeconds(value: string | null | undefined, now_ms: numb
 
 export interface OriginFreshness {
   readonly no_store: boolean;
+  /** A response to one user, which a shared cache must not store. */
+  readonly is_private: boolean;
   /** How much longer a shared cache may answer with this response; null when the origin does not say. */
   readonly max_age_s: number | null;
 }
@@ -81,17 +83,19 @@ export function freshnessOf(headers: ReadonlyMap<string, string>, now_ms: number
   const seconds = (text: string | undefined) =>
     text !== undefined && /^\d+$/.test(text) ? Math.min(Number(text), MAX_RETRY_AFTER_S) : null;
   const no_store = directives.has("no-store");
+  const is_private = directives.has("private");
+  const common = { no_store, is_private };
   const max_age_s = seconds(directives.get("s-maxage")) ?? seconds(directives.get("max-age"));
   const age_s = seconds(headers.get("age")?.trim()) ?? 0;
-  if (directives.has("no-cache")) return { no_store, max_age_s: 0 };
-  if (max_age_s !== null) return { no_store, max_age_s: Math.max(0, max_age_s - age_s) };
+  if (directives.has("no-cache")) return { ...common, max_age_s: 0 };
+  if (max_age_s !== null) return { ...common, max_age_s: Math.max(0, max_age_s - age_s) };
   const expires = headers.get("expires");
-  if (expires === undefined) return { no_store, max_age_s: null };
+  if (expires === undefined) return { ...common, max_age_s: null };
   // What is no date ("0", "-1") means it has expired (RFC 9111, 5.3).
   const until_ms = readHttpDate(expires.trim()) ?? 0;
   const from_ms = readHttpDate(headers.get("date")?.trim() ?? "") ?? now_ms;
   const left_s = Math.floor((until_ms - from_ms) / 1_000) - age_s;
-  return { no_store, max_age_s: Math.min(MAX_RETRY_AFTER_S, Math.max(0, left_s)) };
+  return { ...common, max_age_s: Math.min(MAX_RETRY_AFTER_S, Math.max(0, left_s)) };
 }
 
 /** As many bytes are looked at when guessing (whatwg mimesniff, 7.1, takes 1,445). */

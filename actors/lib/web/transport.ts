@@ -3,7 +3,7 @@ import type { Redirect } from "../../../schemas/fetch.ts";
 
 export interface TransportRequest {
   readonly url: string;
-  /** Decoded bytes; the transport stops reading beyond them. */
+  /** Decoded bytes; the transport stops reading beyond them. Read when the body begins: it may have grown by then. */
   readonly max_bytes: number;
   /** The same limit for a PDF. Default: `max_bytes`. */
   readonly max_pdf_bytes?: number;
