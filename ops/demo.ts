@@ -87,6 +87,8 @@ async function seedDemo(
     const { title, meta, text } = page.record;
     index.add({
       url: url.href,
+      project: null,
+      sha256: page.record.sha256,
       title,
       text: text ?? "",
       language: meta?.language ?? null,

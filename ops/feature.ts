@@ -8,6 +8,7 @@ import type { Spending } from "../actors/accounts/spend.ts";
 import type { Register } from "../actors/filings/register.ts";
 import type { ReservedHosts } from "../actors/fetch/reserved-hosts.ts";
 import type { StoredPage } from "../actors/fetch/run.ts";
+import type { RetrievedPage } from "../actors/fetch/service.ts";
 import type { ItemKind } from "../actors/jobs/kind.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
 import type { Destination } from "../actors/lib/web/destination.ts";
@@ -171,7 +172,9 @@ export interface OpenFeature {
     /** Null where pages are not indexed on this node. */
     readonly local: LocalIndex | null;
     readonly onPageStored: (page: StoredPage) => void;
-    readonly onGone: (url: string) => void;
+    /** A project was given a page, from the cache or by a fetch of its own. */
+    readonly onRetrieved: (page: RetrievedPage) => void;
+    readonly onGone: (page: { readonly url: string; readonly project: string }) => void;
   };
   /** Work that each node does every minute, all nodes at the same time; `what` is logged when it throws. */
   readonly every_minute?: {

@@ -300,7 +300,11 @@ export const Fetch = contract(
 /**
  * What earlier fetches have shown of a host: `required`, only premium routes serve it; `refused`, it blocks these, too.
  */
-export const PremiumAdvice = Type.Object({ premium: Type.Enum(["unknown", "required", "refused"]) });
+export const PremiumAdvice = Type.Object({
+  premium: Type.Enum(["unknown", "required", "refused"]),
+  /** This fetch tests what is believed otherwise. Default: false. */
+  is_test: Type.Optional(Type.Boolean()),
+});
 export type PremiumAdvice = Static<typeof PremiumAdvice>;
 
 /** What one fetch showed of its host. */
@@ -311,6 +315,9 @@ export const Observation = Type.Enum([
   "standard_served",
 ]);
 export type Observation = Static<typeof Observation>;
+
+/** The first segment of the path of an address, cut to 64 characters; "" for the root. */
+const Segment = Type.String({ maxLength: 64 });
 
 /** The profile of a host, for an operator. */
 export const HostProfileView = Type.Object({
@@ -328,8 +335,9 @@ export type HostProfileView = Static<typeof HostProfileView>;
 export const HostProfile = contract(
   "host_profile",
   {
-    recall: ask(Type.Null(), PremiumAdvice),
-    recordObservation: tell(Observation),
+    /** Counts the fetch: some of them test again what is believed. */
+    recall: ask(Type.Object({ segment: Segment }), PremiumAdvice),
+    recordObservation: tell(Type.Object({ observation: Observation, segment: Segment })),
     view: ask(Type.Null(), HostProfileView),
     /** Forgets everything, for an operator. */
     clear: ask(Type.Null(), HostProfileView),

@@ -19,14 +19,18 @@ export const hostProfileActor = () =>
     activate: (snapshot, { now_ms }) => (snapshot ? restoreProfile(snapshot, now_ms) : EMPTY_PROFILE),
     passivate_after_ms: 60_000,
     on: {
-      recall: ({ state, now_ms }) => recall(state, now_ms),
+      recall(turn, { segment }) {
+        const { advice, profile } = recall(turn.state, segment, turn.now_ms);
+        turn.state = profile;
+        return advice;
+      },
       view: ({ state, now_ms }) => viewOf(state, now_ms),
       clear(turn) {
         turn.state = EMPTY_PROFILE;
         return viewOf(turn.state, turn.now_ms);
       },
-      recordObservation(turn, observation) {
-        turn.state = recordObservation(turn.state, observation, turn.now_ms);
+      recordObservation(turn, { observation, segment }) {
+        turn.state = recordObservation(turn.state, observation, segment, turn.now_ms);
       },
     },
   });

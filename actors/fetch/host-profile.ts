@@ -1,6 +1,7 @@
 /**
  * The profile of a host: whether only premium routes serve it, or whether it refuses these as well. Three fetches in a row
- * establish it for a time; the first fetch after that time tests it again. Pure functions.
+ * establish it for a time; the first fetch after that time tests it again. Until then every tenth fetch tests it, and the first
+ * one of a path whose first segment was not tried yet: a few blocked paths say little of the others. Pure functions.
  */
 import {
   type PremiumAdvice,
@@ -17,6 +18,10 @@ export interface HostProfile {
   /** Fetches in a row in which the site blocked every premium route that was tried. */
   readonly premium_blocked: number;
   readonly refused_until_ms: number;
+  /** First segments of the paths on which it was seen or tested, the last of them. */
+  readonly segments: readonly string[];
+  /** Fetches since a test. */
+  readonly untested: number;
 }
 
 export const EMPTY_PROFILE: HostProfile = {
@@ -24,6 +29,8 @@ export const EMPTY_PROFILE: HostProfile = {
   required_until_ms: 0,
   premium_blocked: 0,
   refused_until_ms: 0,
+  segments: [],
+  untested: 0,
 };
 
 /** The same number as the failed fetches after which a domain is skipped. */
@@ -32,6 +39,16 @@ const OBSERVATIONS_NEEDED = 3;
 const REQUIRED_MS = 24 * 3_600_000;
 /** As long as the longest skip of a domain. */
 const REFUSED_MS = 6 * 3_600_000;
+
+/** When too large, a host that opens again costs money for longer; when too small, it blocks more requests. */
+const TEST_EVERY = 10;
+/** A segment that is forgotten is tested again. */
+const MAX_SEGMENTS = 64;
+const MAX_SEGMENT_CHARS = 64;
+
+/** The part of a path that says which area of a site it is in. */
+export const segmentOf = (url: string): string =>
+  new URL(url).pathname.split("/", 2)[1]!.slice(0, MAX_SEGMENT_CHARS);
 
 /** The stored profile at activation, perhaps on a node with another clock: nothing is believed for longer than its rule allows. */
 export const restoreProfile = (profile: HostProfile, now_ms: number): HostProfile => ({
@@ -62,19 +79,21 @@ const refuses = (outcome: Outcome): boolean => outcome.kind === "blocked" && out
 const wasAsked = (outcome: Outcome): boolean => outcome.kind !== "unavailable";
 
 export function recordObservation(
-  profile: HostProfile,
+  before: HostProfile,
   observation: Observation,
+  segment: string,
   now_ms: number,
 ): HostProfile {
+  const profile = { ...before, segments: withSegment(before, segment) };
   switch (observation) {
     case "standard_served":
-      return { ...profile, premium_only: 0, required_until_ms: 0 };
+      return { ...profile, premium_only: 0, required_until_ms: 0, segments: [] };
     case "premium_served":
       return { ...profile, premium_blocked: 0, refused_until_ms: 0 };
     case "premium_only": {
       const premium_only = Math.min(OBSERVATIONS_NEEDED, profile.premium_only + 1);
       const required_until_ms = premium_only < OBSERVATIONS_NEEDED ? 0 : now_ms + REQUIRED_MS;
-      return { premium_only, required_until_ms, premium_blocked: 0, refused_until_ms: 0 };
+      return { ...profile, premium_only, required_until_ms, premium_blocked: 0, refused_until_ms: 0 };
     }
     case "premium_blocked": {
       const premium_blocked = Math.min(OBSERVATIONS_NEEDED, profile.premium_blocked + 1);
@@ -84,13 +103,33 @@ export function recordObservation(
   }
 }
 
-export function recall(profile: HostProfile, now_ms: number): PremiumAdvice {
+const withSegment = ({ segments }: HostProfile, segment: string): readonly string[] =>
+  segments.includes(segment) ? segments : [...segments, segment].slice(-MAX_SEGMENTS);
+
+/** What is believed when the next fetch begins, and the profile that counts this fetch. */
+export function recall(
+  profile: HostProfile,
+  segment: string,
+  now_ms: number,
+): { readonly advice: PremiumAdvice; readonly profile: HostProfile } {
+  const advice = believed(profile, now_ms);
+  if (advice.premium === "unknown") return { advice, profile };
+  const untested = profile.untested + 1;
+  if (profile.segments.includes(segment) && untested < TEST_EVERY)
+    return { advice, profile: { ...profile, untested } };
+  return {
+    advice: { premium: "unknown", is_test: true },
+    profile: { ...profile, untested: 0, segments: withSegment(profile, segment) },
+  };
+}
+
+function believed(profile: HostProfile, now_ms: number): PremiumAdvice {
   if (now_ms < profile.refused_until_ms) return { premium: "refused" };
   return { premium: now_ms < profile.required_until_ms ? "required" : "unknown" };
 }
 
 export function viewOf(profile: HostProfile, now_ms: number): HostProfileView {
-  const { premium } = recall(profile, now_ms);
+  const { premium } = believed(profile, now_ms);
   const { premium_only, premium_blocked, required_until_ms, refused_until_ms } = profile;
   const until_ms = { unknown: null, required: required_until_ms, refused: refused_until_ms }[premium];
   return {

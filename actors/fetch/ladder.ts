@@ -48,6 +48,8 @@ export interface RouteHints {
   readonly start: Tier | null;
   /** Whether only premium routes serve it, or it refuses these as well. */
   readonly premium: Lesson["premium"];
+  /** Whether this fetch tests what is believed otherwise. */
+  readonly is_test?: boolean;
 }
 
 export const NO_HINTS: RouteHints = { start: null, premium: "unknown" };

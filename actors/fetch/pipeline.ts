@@ -24,7 +24,7 @@ import { admit, DELEGATED } from "./admission.ts";
 import { alternateFinder } from "./alternates/find-alternate.ts";
 import { assess } from "./assess.ts";
 import { delegate } from "./delegate.ts";
-import { observe } from "./host-profile.ts";
+import { observe, segmentOf } from "./host-profile.ts";
 import { nextStep, NO_HINTS, type Outcome, type Tried } from "./ladder.ts";
 import { draftOfCopy, type FindAlternate, findOpenCopy, primarySourcesOf } from "./open-copy.ts";
 import { type PageDraft, type PageStore, pageStore } from "./page-store.ts";
@@ -128,7 +128,10 @@ async function runFetch(pipeline: Pipeline, run: RunState, deadline: AbortSignal
   const hasPremium = pipeline.hasPremium();
   const { ask, request, tried, site, host } = run;
   if (deps.reservedHosts?.isReserved(request.url)) return delegate(deps, store, run, request.url, []);
-  if (hasPremium) run.hints = { ...NO_HINTS, ...(await ask(HostProfile, `${site} ${host}`, "recall", null)) };
+  if (hasPremium) {
+    const segment = segmentOf(request.url);
+    run.hints = { ...NO_HINTS, ...(await ask(HostProfile, `${site} ${host}`, "recall", { segment })) };
+  }
   for (;;) {
     const step = nextStep(request, run.hints, tried satisfies readonly Tried[]);
     if (step.kind === "answer") {
@@ -303,7 +306,7 @@ async function finish(
   best: Candidate | null,
 ): Promise<FetchAnswer> {
   const { request } = run;
-  if (failure === "http_404" || failure === "http_410") deps.onGone?.(request.url);
+  if (failure === "http_404" || failure === "http_410") deps.onGone?.(request);
   const copy = findAlternate
     ? await findOpenCopy(deps, findAlternate, run, admitFor(deps, run), failure, best)
     : null;
@@ -319,7 +322,8 @@ async function finish(
   if (!page || error !== null || !(copy || isWhole)) await store.putBodies(contents);
   else if ((await store.cache(run, { record, contents }, page.headers)) && !copy) {
     const text = best?.extracted?.text ?? "";
-    deps.onPageStored?.({ url: request.url, record, text, headers: page.headers, body: page.body });
+    const { url, project } = request;
+    deps.onPageStored?.({ url, project, record, text, headers: page.headers, body: page.body });
   }
   const origin = page ? freshnessOf(page.headers, deps.clock.now()) : null;
   return {
@@ -347,13 +351,16 @@ async function recordOutcome(run: RunState, result: FetchOutcome["result"]): Pro
 }
 
 /** Reports the run to the host profile, for later fetches; the answer does not wait for it. */
-function recordObservation({ log }: PipelineDeps, { ask, tried, hints, site, host }: RunState): void {
+function recordObservation({ log }: PipelineDeps, run: RunState): void {
+  const { ask, request, tried, hints, site, host } = run;
   const observation = observe(tried);
   // A host that was never blocked has no profile to change.
-  const isNews = tried.some(({ tier }) => isPremium(tier)) || hints.premium !== "unknown";
+  const isNews =
+    tried.some(({ tier }) => isPremium(tier)) || hints.premium !== "unknown" || hints.is_test === true;
   if (observation === null || !isNews) return;
   const key = `${site} ${host}`;
-  ask(HostProfile, key, "recordObservation", observation).catch((problem: unknown) => {
+  const message = { observation, segment: segmentOf(request.url) };
+  ask(HostProfile, key, "recordObservation", message).catch((problem: unknown) => {
     log.warn("Cannot record what a fetch showed of its host", { host, problem: String(problem) });
   });
 }

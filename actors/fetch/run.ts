@@ -69,7 +69,7 @@ export interface PipelineDeps {
   /** Called with each page that was stored. Must not wait or throw. */
   readonly onPageStored?: (page: StoredPage) => void;
   /** Called with each address whose origin says that there is nothing: 404, 410. Must not wait or throw. */
-  readonly onGone?: (url: string) => void;
+  readonly onGone?: (page: { readonly url: string; readonly project: string }) => void;
   /** Called when a request to an origin is sent. Must not wait or throw. */
   readonly onRequestSent?: (sent: RequestSent) => void;
   /** What an attempt on a premium route costs. Default: nothing. */
@@ -86,6 +86,8 @@ export interface PipelineDeps {
 export interface StoredPage {
   /** The address that was requested; the address where the page was found is in the record. */
   readonly url: string;
+  /** The project whose request was run. */
+  readonly project: string;
   readonly record: PageRecord;
   readonly text: string;
   readonly headers: ReadonlyMap<string, string>;

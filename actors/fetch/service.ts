@@ -8,7 +8,13 @@ import type { ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { FetchError } from "../../schemas/errors.ts";
-import { EMPTY_RECORD, Fetch, type FetchAnswer, type FetchRequest } from "../../schemas/fetch.ts";
+import {
+  EMPTY_RECORD,
+  Fetch,
+  type FetchAnswer,
+  type FetchRequest,
+  type PageRecord,
+} from "../../schemas/fetch.ts";
 import { type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../lib/web/url.ts";
 import { type ReservedHosts, withoutCallerChoices } from "./reserved-hosts.ts";
 import {
@@ -32,6 +38,16 @@ interface FetchServiceDeps {
   readonly joined?: JoinedSites;
   /** Hosts whose pages are the same for every caller. Default: none. */
   readonly reservedHosts?: Pick<ReservedHosts, "isReserved">;
+  /** Called with each page that is answered. Must not wait or throw. */
+  readonly onRetrieved?: (page: RetrievedPage) => void;
+}
+
+/** A page that a project was given, whoever fetched it. */
+export interface RetrievedPage {
+  /** The address that was requested. */
+  readonly url: string;
+  readonly project: string;
+  readonly record: PageRecord;
 }
 
 export interface FetchService {
@@ -80,6 +96,7 @@ export function fetchService({
   log,
   joined,
   reservedHosts,
+  onRetrieved,
 }: FetchServiceDeps): FetchService {
   const cached = new LRUCache<string, CachedLookup>({
     maxSize: MAX_SEEN_CHARS,
@@ -172,9 +189,17 @@ export function fetchService({
     }
   }
 
+  function retrieved(request: FetchRequest, answer: FetchAnswer): FetchAnswer {
+    const { record, error } = answer;
+    if (error === null) onRetrieved?.({ url: request.url, project: request.project, record });
+    return answer;
+  }
+
   return {
-    fetch: (request, _signal, beginWork) => resolveFetch(ask, request, null, LATE_GRACE_MS, beginWork),
-    fetchWith: (client, request, signal) => resolveFetch(client, request, signal),
+    fetch: async (request, _signal, beginWork) =>
+      retrieved(request, await resolveFetch(ask, request, null, LATE_GRACE_MS, beginWork)),
+    fetchWith: async (client, request, signal) =>
+      retrieved(request, await resolveFetch(client, request, signal)),
 
     isCurrent(request, answer, now_ms) {
       const source = sources.get(answer);

@@ -39,12 +39,17 @@ export const asCachedSearch = (value: unknown): CachedSearch | null =>
 export const normalizeQuery = (query: string): string => query.normalize("NFC").trim().replace(/\s+/gu, " ");
 
 /** Case does not distinguish queries either; the query is sent upstream unchanged. */
-export function searchKey({ query, language, country, freshness }: SearchRequest): string {
+export function searchKey(
+  { query, language, country, freshness }: SearchRequest,
+  /** The only project that the answer is for; null: all. */
+  audience: string | null,
+): string {
   const parts = [
     normalizeQuery(query).toLowerCase(),
     language?.toLowerCase(),
     country?.toLowerCase(),
     freshness,
+    ...(audience === null ? [] : [audience]),
   ];
   return createHash("sha256")
     .update(JSON.stringify(parts.map((part) => part ?? null)))

@@ -3,6 +3,8 @@ import type { EngineFailure, Period } from "../../schemas/search.ts";
 
 export interface Question {
   readonly query: string;
+  /** Who asks, for an engine that does not show the same to all projects; null: no project. */
+  readonly project: string | null;
   /** xx or xx-XX. */
   readonly language: string | null;
   readonly country: string | null;

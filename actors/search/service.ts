@@ -14,6 +14,8 @@ interface SearchServiceDeps {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly revision: SearchDeps["revision"];
+  /** The only project that the answer is for; null: all. */
+  readonly audienceOf: (request: SearchRequest) => string | null;
 }
 
 /** Longer than any search takes, including one that restarts for another project's budget. */
@@ -23,7 +25,7 @@ const TIMEOUT_MS = 160_000;
 export function searchService(
   deps: SearchServiceDeps,
 ): (request: SearchRequest, client?: ActorClient, beginWork?: () => Promise<void>) => Promise<SearchAnswer> {
-  const { documents, ask, clock, metrics, revision } = deps;
+  const { documents, ask, clock, metrics, revision, audienceOf } = deps;
 
   /** A cache fault does not prevent the search. */
   const readCache = async (digest: string) => {
@@ -36,7 +38,7 @@ export function searchService(
   };
 
   return async (request, client = ask, beginWork = async () => {}) => {
-    const digest = searchKey(request);
+    const digest = searchKey(request, audienceOf(request));
     if (request.cache_ttl_s !== 0) {
       const hit = freshAnswer(await readCache(digest), request, revision(), clock.now());
       metrics.count(hit ? "trawl_cache_hits_total" : "trawl_cache_misses_total", { cache: "searches" });

@@ -8,6 +8,7 @@ import {
   EMPTY_PROFILE,
   observe,
   recordObservation,
+  segmentOf,
 } from "../../actors/fetch/host-profile.ts";
 import type { Observation, Tier } from "../../schemas/fetch.ts";
 
@@ -52,8 +53,8 @@ describe("a fetch shows", () => {
 
 describe("a host", () => {
   const after = (observations: readonly Observation[], at_ms = 0, from: HostProfile = EMPTY_PROFILE) =>
-    observations.reduce((profile, observation) => recordObservation(profile, observation, at_ms), from);
-  const now = (profile: HostProfile, at_ms: number) => recall(profile, at_ms).premium;
+    observations.reduce((profile, observation) => recordObservation(profile, observation, "a", at_ms), from);
+  const now = (profile: HostProfile, at_ms: number) => recall(profile, "a", at_ms).advice.premium;
 
   test("requires premium routes for a day after three fetches that only they completed", () => {
     expect(now(after(["premium_only", "premium_only"]), 0)).toBe("unknown");
@@ -76,6 +77,40 @@ describe("a host", () => {
     expect(now(profile, 6 * HOUR_MS)).toBe("unknown");
     expect(now(after(["premium_blocked"], 7 * HOUR_MS, profile), 8 * HOUR_MS)).toBe("refused");
     expect(now(after(["premium_served"], 7 * HOUR_MS, profile), 7 * HOUR_MS)).toBe("unknown");
+  });
+
+  test("that requires or refuses premium routes is tested by every tenth fetch, and by the first of each new path", () => {
+    for (const [observation, belief] of [
+      ["premium_only", "required"],
+      ["premium_blocked", "refused"],
+    ] as const) {
+      let profile = after(Array(3).fill(observation));
+      const fetched = (segment: string): string => {
+        const recalled = recall(profile, segment, 0);
+        profile = recalled.profile;
+        return recalled.advice.premium;
+      };
+      const believed = Array(9).fill(belief);
+      expect(Array.from({ length: 20 }, () => fetched("a"))).toEqual([
+        ...believed,
+        "unknown",
+        ...believed,
+        "unknown",
+      ]);
+      // A path is new once.
+      expect([fetched("b"), fetched("b"), fetched("a")]).toEqual(["unknown", belief, belief]);
+      profile = recordObservation(profile, "standard_served", "b", 0);
+      if (belief === "required") expect(Array.from({ length: 3 }, () => fetched("a"))).not.toContain(belief);
+    }
+  });
+
+  test.each([
+    ["http://example.org/", ""],
+    ["http://example.org/news/today?x=/y", "news"],
+    ["http://example.org/news", "news"],
+    [`http://example.org/${"n".repeat(99)}/`, "n".repeat(64)],
+  ])("%s is in the area %s", (url, segment) => {
+    expect(segmentOf(url)).toBe(segment);
   });
 
   test("is what the last three fetches in a row have shown, and empty after a day", () => {

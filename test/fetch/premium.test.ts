@@ -40,6 +40,35 @@ function archived(archived_at: string): TransportResult {
   return made.kind === "page" ? { ...made, archived_at, final_url } : made;
 }
 
+describe("a host of which one project fetched three blocked paths", () => {
+  const service = async () => {
+    const isForbidden = (url: string) => url.includes("/forbidden/");
+    const it = await oneService(
+      { direct: ({ url }) => (isForbidden(url) ? answer("no", 403) : answer(HTML)), proxy: page },
+      budget(null),
+    );
+    const fetched = async (project: string, path: string) => {
+      const url = `http://example.org${path}`;
+      const { record, cost_usd } = await running(it.clock, it.get({ ...noArchive, project, url }));
+      return [record.tier, Number(cost_usd) > 0];
+    };
+    for (const name of ["a", "b", "c"]) await fetched("first", `/forbidden/${name}`);
+    return fetched;
+  };
+
+  test("costs another project nothing on a path that is open, and is forgotten then", async () => {
+    const fetched = await service();
+    expect(await fetched("second", "/open/page")).toEqual(["direct", false]);
+    expect(await fetched("second", "/open/other")).toEqual(["direct", false]);
+    expect(await fetched("second", "/")).toEqual(["direct", false]);
+  });
+
+  test("goes straight to the route that serves the blocked paths, but for every tenth fetch", async () => {
+    const fetched = await service();
+    for (let n = 0; n < 12; n++) expect(await fetched("second", `/forbidden/${n}`)).toEqual(["proxy", true]);
+  });
+});
+
 describe("an attempt on a premium route", () => {
   test("costs the price of the list; the routes before it cost nothing", async () => {
     const { get, clock } = await oneService({ direct: blocked, proxy: page }, budget(null));

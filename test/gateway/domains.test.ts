@@ -32,7 +32,7 @@ async function remembering() {
   const gateway = await gatewayHarness({ more });
   const observe = async (host: string, ...observations: readonly Observation[]) => {
     for (const observation of observations)
-      await ask(HostProfile, `example.org ${host}`, "recordObservation", observation);
+      await ask(HostProfile, `example.org ${host}`, "recordObservation", { observation, segment: "" });
     await clock.advance(0);
   };
   return { ...gateway, cluster: ask, observe, time: clock };
@@ -72,7 +72,10 @@ describe("a domain's memory", () => {
     await observe("shop.example.org", "premium_blocked", "premium_blocked");
     await observe("free.example.org", "standard_served");
     // A neighbour in the order of keys is none of it.
-    await cluster(HostProfile, "example.orga x.example.orga", "recordObservation", "premium_only");
+    await cluster(HostProfile, "example.orga x.example.orga", "recordObservation", {
+      observation: "premium_only",
+      segment: "",
+    });
     await time.advance(0);
 
     const { json } = await call("GET", PATH);
@@ -97,7 +100,7 @@ describe("a domain's memory", () => {
       json: { skips: [], dead_hosts: [], hosts: [] },
     });
     expect((await call("GET", PATH)).json).toEqual(cleared.json);
-    expect(await cluster(HostProfile, "example.org www.example.org", "recall", null)).toEqual({
+    expect(await cluster(HostProfile, "example.org www.example.org", "recall", { segment: "" })).toEqual({
       premium: "unknown",
     });
     expect((await call("GET", "/v1/ops/domains/example.orga")).json.hosts).toHaveLength(1);

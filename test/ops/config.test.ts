@@ -25,7 +25,7 @@ describe("an empty environment", () => {
       politeness: { min_delay_ms: 500, max_concurrency: 2 },
       audit: { requests: "off" },
       crawler: { name: "trawl" },
-      search: { searxng_urls: [], fallback_price: "0.005" },
+      search: { searxng_urls: [], local_index: "project", fallback_price: "0.005" },
       tiers: {
         archive_url: "https://web.archive.org",
         prices: ["proxy=0.002", "proxy_render=0.005"],

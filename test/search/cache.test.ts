@@ -10,6 +10,8 @@ import {
 } from "../../actors/search/cache.ts";
 import type { SearchAnswer, SearchRequest } from "../../schemas/search.ts";
 
+const keyOf = (request: Parameters<typeof searchKey>[0]): string => searchKey(request, null);
+
 const request = (more: Partial<SearchRequest> = {}): SearchRequest => ({
   search_id: "s",
   query: "tide mill",
@@ -34,13 +36,18 @@ describe("two searches are the same one", () => {
     ["not of another period", { freshness: "day" as const }, false],
     ["not with other words", { query: "tide mills" }, false],
   ])("%s", (_, more, same) => {
-    expect(searchKey(request(more)) === searchKey(request())).toBe(same);
+    expect(keyOf(request(more)) === keyOf(request())).toBe(same);
+  });
+
+  test("an answer for one project only is not another's", () => {
+    const keys = [null, "first", "second"].map((audience) => searchKey(request(), audience));
+    expect(new Set(keys).size).toBe(3);
   });
 
   test("é is é, composed or not; codes count without case", () => {
-    expect(searchKey(request({ query: "caf\u00e9" }))).toBe(searchKey(request({ query: "cafe\u0301" })));
-    expect(searchKey(request({ language: "de-CH", country: "ch" }))).toBe(
-      searchKey(request({ language: "DE-ch", country: "CH" })),
+    expect(keyOf(request({ query: "caf\u00e9" }))).toBe(keyOf(request({ query: "cafe\u0301" })));
+    expect(keyOf(request({ language: "de-CH", country: "ch" }))).toBe(
+      keyOf(request({ language: "DE-ch", country: "CH" })),
     );
   });
 });

@@ -37,6 +37,7 @@ afterAll(async () => {
 
 const question: Question = {
   query: "tide mill",
+  project: null,
   language: null,
   country: null,
   freshness: null,
@@ -166,6 +167,7 @@ test("what an operator named opens nothing else, not even a port beside it", asy
 describe("a metasearch instance", () => {
   const PAGE = {
     query: "tide mill",
+    project: null,
     results: [
       {
         url: "http://a.example/",

@@ -19,13 +19,19 @@ let files = 0;
 const NOW_MS = Date.UTC(2026, 10, 21);
 const DAY_MS = 86_400_000;
 
-function oneIndex(limits: Partial<IndexLimits> = {}, path = join(folder, `${files++}.sqlite`)) {
+function oneIndex(
+  limits: Partial<IndexLimits> = {},
+  path = join(folder, `${files++}.sqlite`),
+  isShared = true,
+) {
   const clock = virtualClock(NOW_MS);
-  const open = () => localIndex({ path, clock, ...silentTelemetry(), limits });
+  const open = () => localIndex({ path, clock, isShared, ...silentTelemetry(), limits });
   const index = open();
   const add = (name: string, text: string, more: Partial<IndexedPage> = {}) =>
     index.add({
       url: `http://a.example/${name}`,
+      project: null,
+      sha256: null,
       title: name,
       text,
       language: "en",
@@ -33,7 +39,15 @@ function oneIndex(limits: Partial<IndexLimits> = {}, path = join(folder, `${file
       ...more,
     });
   const names = async (query: string, overrides: Partial<Question> = {}, on = index) => {
-    const question = { query, language: null, country: null, freshness: null, max_results: 20, ...overrides };
+    const question = {
+      query,
+      project: null,
+      language: null,
+      country: null,
+      freshness: null,
+      max_results: 20,
+      ...overrides,
+    };
     const answer = await on.engine.ask(question, new AbortController().signal);
     if (answer.kind === "failed") throw new Error(answer.detail);
     return answer.results.map(({ url }) => url.split("/").at(-1)!);
@@ -73,7 +87,7 @@ describe("a page is found", () => {
     const { add, index } = oneIndex();
     add("long", `${"before ".repeat(200)}the needle in the hay${" after".repeat(200)}`);
     const answer = await index.engine.ask(
-      { query: "needle", language: null, country: null, freshness: null, max_results: 5 },
+      { query: "needle", project: null, language: null, country: null, freshness: null, max_results: 5 },
       new AbortController().signal,
     );
     expect(answer).toMatchObject({
@@ -88,7 +102,7 @@ describe("a page is found", () => {
     const { add, index } = oneIndex();
     for (const name of ["a", "b", "c"]) add(name, `boat number ${name}`);
     const answer = await index.engine.ask(
-      { query: "boat", language: null, country: null, freshness: null, max_results: 5 },
+      { query: "boat", project: null, language: null, country: null, freshness: null, max_results: 5 },
       new AbortController().signal,
     );
     if (answer.kind === "failed") throw new Error(answer.detail);
@@ -153,9 +167,9 @@ describe("what changes", () => {
   test("a page that is gone is not found", async () => {
     const { add, names, index } = oneIndex();
     for (const name of ["a", "b", "c"]) add(name, "words");
-    index.remove("http://a.example/b");
-    index.remove("http://a.example/never");
-    index.remove("no address");
+    index.remove({ url: "http://a.example/b", project: null });
+    index.remove({ url: "http://a.example/never", project: null });
+    index.remove({ url: "no address", project: null });
     expect((await names("words")).toSorted()).toEqual(["a", "c"]);
     expect(index.pages()).toBe(2);
   });
@@ -231,4 +245,75 @@ test("no query breaks it", async () => {
     { numRuns: 500 },
   );
   expect(await names("some words")).toEqual(["page"]);
+});
+
+describe("pages of two projects", () => {
+  const two = (limits: Partial<IndexLimits> = {}) => {
+    const it = oneIndex(limits, undefined, false);
+    const found = async (project: string | null, query = "boat") =>
+      (await it.names(query, { project })).toSorted();
+    return { ...it, found };
+  };
+
+  test("are found by the project that retrieved them, and demo pages by both", async () => {
+    const { add, found } = two();
+    add("a", "boat of the first", { project: "first" });
+    add("b", "boat of the second", { project: "second" });
+    add("demo", "boat of the demo", { pinned: true });
+    expect(await found("first")).toEqual(["a", "demo"]);
+    expect(await found("second")).toEqual(["b", "demo"]);
+    expect(await found("third")).toEqual(["demo"]);
+    expect(await found(null)).toEqual(["demo"]);
+    expect(await found("second", '"of the first"')).toEqual([]);
+    expect(await found("second", "first) OR (boat")).not.toContain("a");
+  });
+
+  test("are each project's own: what one replaces or loses stays as it is for the other", async () => {
+    const { add, found, index } = two();
+    for (const project of ["first", "second"]) add("page", `boat of the ${project}`, { project });
+    add("page", "a ferry now", { project: "first" });
+    expect([await found("first"), await found("second")]).toEqual([[], ["page"]]);
+    index.remove({ url: "http://a.example/page", project: "second" });
+    expect([await found("first", "ferry"), await found("second")]).toEqual([["page"], []]);
+  });
+
+  test("are found by a second project that retrieved the same bytes of the same address, and by no other", async () => {
+    const { add, found, index } = two();
+    const sha256 = "a".repeat(64);
+    add("page", "boat", { project: "first", sha256 });
+    const url = "http://a.example/page";
+    index.share({ url, project: "second", sha256 });
+    index.share({ url, project: "third", sha256: "b".repeat(64) });
+    index.share({ url: "http://a.example/other", project: "fourth", sha256 });
+    expect(await found("second")).toEqual(["page"]);
+    expect([await found("third"), await found("fourth")]).toEqual([[], []]);
+    index.share({ url, project: "second", sha256 });
+    expect(index.pages()).toBe(2);
+  });
+
+  test("make room from the project that has the most", async () => {
+    const { add, found } = two({ pages: 10 });
+    add("small", "boat", { project: "second" });
+    for (let page = 0; page < 30; page++) add(`p${page}`, "boat", { project: "first" });
+    expect(await found("second")).toEqual(["small"]);
+    expect(await found("first")).toHaveLength(9);
+  });
+
+  test("rank among themselves: very many pages of one do not hide those of the other", async () => {
+    const { add, names } = two();
+    add("mine", "the boat", { project: "second" });
+    for (let page = 0; page < 5_100; page++) add(`p${page}`, "the boat", { project: "first" });
+    expect(await names("boat", { project: "second" })).toEqual(["mine"]);
+  });
+
+  test("that all projects found are removed when each is to find its own", async () => {
+    const path = join(folder, `${files++}.sqlite`);
+    const shared = oneIndex({}, path, true);
+    shared.add("page", "boat", { project: null });
+    shared.add("demo", "boat", { pinned: true });
+    expect((await shared.names("boat", { project: "first" })).toSorted()).toEqual(["demo", "page"]);
+    shared.index.close();
+    const own = oneIndex({}, path, false);
+    expect(await own.names("boat", { project: "first" })).toEqual(["demo"]);
+  });
 });

@@ -114,7 +114,7 @@ function oneService({
       documents,
     },
   );
-  const find = searchService({ documents, ask, clock, metrics, revision });
+  const find = searchService({ documents, ask, clock, metrics, revision, audienceOf: () => null });
   let number = 0;
   const look = (wished: Partial<SearchRequest> = {}) =>
     find({

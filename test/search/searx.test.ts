@@ -34,7 +34,15 @@ describe.skipIf(!installed)("a real searx", () => {
     const engine = metasearchEngine({ egress, clock, url: server.url });
     const ask = (overrides: Partial<Question> = {}): Promise<EngineAnswer> =>
       engine.ask(
-        { query: "tide mill", language: null, country: null, freshness: null, max_results: 20, ...overrides },
+        {
+          query: "tide mill",
+          project: null,
+          language: null,
+          country: null,
+          freshness: null,
+          max_results: 20,
+          ...overrides,
+        },
         AbortSignal.timeout(18_000),
       );
     return { ask, asked: server.asked, log: server.log };

@@ -27,7 +27,7 @@ import { fetchPipeline } from "../pipeline.ts";
 import { readPrices } from "../prices.ts";
 import type { ReservedHosts } from "../reserved-hosts.ts";
 import { openRoom } from "../run.ts";
-import { fetchService } from "../service.ts";
+import { fetchService, type RetrievedPage } from "../service.ts";
 import { openSources } from "./alternates.ts";
 import { openBrowser } from "./browser.ts";
 import { domainRoutes } from "./domain-routes.ts";
@@ -45,7 +45,8 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
   const routes = await openTiers(context, settings);
   const reservedHosts = allReserved(opened);
   const indexes = opened.flatMap(({ page_index }) => page_index ?? []);
-  const service = fetchService({ documents, ask, clock, metrics, log, joined, reservedHosts });
+  const onRetrieved = (page: RetrievedPage) => indexes.forEach((index) => index.onRetrieved(page));
+  const service = fetchService({ documents, ask, clock, metrics, log, joined, reservedHosts, onRetrieved });
   const rendering = { blobs, decode: decodeText, isOperatorUrl: reservedHosts.isReserved };
   const [canonical] = config.profiles.hosts;
 
@@ -81,7 +82,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
           spending: context.spending,
           sources: openSources(context, settings),
           onPageStored: (page) => indexes.forEach(({ onPageStored }) => onPageStored(page)),
-          onGone: (url) => indexes.forEach(({ onGone }) => onGone(url)),
+          onGone: (page) => indexes.forEach(({ onGone }) => onGone(page)),
           reservedHosts,
         }),
         deriveFormats: formatsDeriver({ clock, documents, blobs, extract }),

@@ -1,8 +1,10 @@
 /**
  * The built-in search engine: full text over the stored pages, in an SQLite file of its own (FTS5). It is the primary engine
- * when no instance is configured. It has its own copy of a page's text, so that pages can be found for a while after the
+ * when no instance is configured. A project finds the pages that it retrieved itself, unless all pages are shared. The
+ * index has its own copy of a page's text for each of these projects, so that pages can be found for a while after the
  * page cache has dropped them. It never fetches.
  */
+import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -16,6 +18,10 @@ import type { Log } from "../../../cluster/ports/log.ts";
 
 export interface IndexedPage {
   readonly url: string;
+  /** The project that finds it; null: every project. */
+  readonly project: string | null;
+  /** Of its body, by which another project that retrieves the same page is recognised; null: no project is. */
+  readonly sha256: string | null;
   readonly title: string | null;
   readonly text: string;
   /** ISO 639-1, or null when it is not known. */
@@ -27,9 +33,11 @@ export interface IndexedPage {
 
 export interface LocalIndex {
   readonly engine: Engine;
-  /** Replaces the page of this address. Written in one transaction with the other changes of this tick. */
+  /** Replaces the project's page of this address. Written in one transaction with the other changes of this tick. */
   readonly add: (page: IndexedPage) => void;
-  readonly remove: (url: string) => void;
+  /** The project has retrieved this very page, which may be indexed for another project already. */
+  readonly share: (page: Pick<IndexedPage, "url" | "sha256"> & { readonly project: string }) => void;
+  readonly remove: (page: Pick<IndexedPage, "url" | "project">) => void;
   /** Forgets every pinned page but these. */
   readonly unpin: (keep: readonly string[]) => void;
   /** Changes with every change of the index. */
@@ -39,7 +47,7 @@ export interface LocalIndex {
 }
 
 export interface IndexLimits {
-  /** The most pages; the oldest are removed first. */
+  /** The most pages; the oldest of the project with the most are removed first. */
   readonly pages: number;
   /** Characters of all texts together. */
   readonly chars: number;
@@ -72,7 +80,10 @@ const SCHEMA = `
   PRAGMA synchronous = NORMAL;
   CREATE TABLE IF NOT EXISTS pages (
     id INTEGER PRIMARY KEY,
-    key TEXT NOT NULL UNIQUE,
+    /** The token of the project in its words, or that of all. */
+    owner TEXT NOT NULL,
+    key TEXT NOT NULL,
+    sha256 TEXT,
     url TEXT NOT NULL,
     language TEXT,
     published_at TEXT,
@@ -80,22 +91,32 @@ const SCHEMA = `
     dated_ms INTEGER NOT NULL,
     stored_ms INTEGER NOT NULL,
     chars INTEGER NOT NULL,
-    pinned INTEGER NOT NULL
+    pinned INTEGER NOT NULL,
+    UNIQUE (key, owner)
   ) STRICT;
-  CREATE INDEX IF NOT EXISTS pages_by_age ON pages (pinned, stored_ms);
-  CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(title, text, tokenize = 'unicode61 remove_diacritics 2');
+  CREATE INDEX IF NOT EXISTS pages_by_age ON pages (pinned, owner, stored_ms);
+  CREATE INDEX IF NOT EXISTS pages_by_time ON pages (pinned, stored_ms);
+  CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(title, text, owner, tokenize = 'unicode61 remove_diacritics 2');
   CREATE TABLE IF NOT EXISTS state (one INTEGER PRIMARY KEY CHECK (one = 1), revision INTEGER NOT NULL, chars INTEGER NOT NULL) STRICT;
   INSERT OR IGNORE INTO state VALUES (1, 0, 0)`;
 
 /** Beside all words: a word in a title is worth so many in the text. */
 const TITLE_WEIGHT = 6;
 const SNIPPET_TOKENS = 40;
-const RANKED = `SELECT * FROM (SELECT rowid AS id, bm25(words, ${TITLE_WEIGHT}, 1) AS score FROM words
+const RANKED = `SELECT * FROM (SELECT rowid AS id, bm25(words, ${TITLE_WEIGHT}, 1, 0) AS score FROM words
   WHERE words MATCH ? ORDER BY rowid DESC LIMIT ${COMMON_PAGES})`;
 const DAY_MS = 86_400_000;
 
+/** Pages of all projects have this owner. */
+const EVERYONE = "everyone";
+/** One token, whatever the name of the project is. */
+const ownerOf = (project: string | null): string =>
+  project === null ? EVERYONE : `p${createHash("sha256").update(project).digest("hex").slice(0, 24)}`;
+
 interface LocalIndexDeps {
   readonly path: string;
+  /** Whether all projects find all pages; false: what was indexed for all projects before is removed. */
+  readonly isShared: boolean;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -110,23 +131,38 @@ const idOf = (row: Record<string, unknown>): bigint => BigInt(row["id"] as numbe
 
 type Change =
   | { readonly kind: "add"; readonly page: IndexedPage }
-  | { readonly kind: "remove"; readonly url: string };
+  | { readonly kind: "share"; readonly page: Pick<IndexedPage, "url" | "sha256" | "project"> }
+  | { readonly kind: "remove"; readonly page: Pick<IndexedPage, "url" | "project"> };
 
-export function localIndex({ path, clock, metrics, log, limits: overrides }: LocalIndexDeps): LocalIndex {
+export function localIndex({
+  path,
+  isShared,
+  clock,
+  metrics,
+  log,
+  limits: overrides,
+}: LocalIndexDeps): LocalIndex {
   const limits = { ...LIMITS, ...overrides };
   mkdirSync(dirname(path), { recursive: true });
   const database = new DatabaseSync(path);
   database.exec(SCHEMA);
-  const find = database.prepare("SELECT id, chars FROM pages WHERE key = ?");
+  const find = database.prepare("SELECT id, chars FROM pages WHERE key = ? AND owner = ?");
+  const findSame = database.prepare(
+    `SELECT pages.url, language, published_at, words.title AS title, words.text AS text
+     FROM pages JOIN words ON words.rowid = pages.id WHERE key = ? AND sha256 = ? LIMIT 1`,
+  );
   const forgetPage = database.prepare("DELETE FROM pages WHERE id = ?");
   const forgetWords = database.prepare("DELETE FROM words WHERE rowid = ?");
   const insertPage = database.prepare(
-    `INSERT INTO pages (key, url, language, published_at, dated_ms, stored_ms, chars, pinned)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO pages (owner, key, sha256, url, language, published_at, dated_ms, stored_ms, chars, pinned)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const insertWords = database.prepare("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)");
+  const insertWords = database.prepare("INSERT INTO words (rowid, title, text, owner) VALUES (?, ?, ?, ?)");
   const oldest = database.prepare(
-    `SELECT id, chars, stored_ms FROM pages WHERE pinned = 0 ORDER BY stored_ms LIMIT ${MAX_EVICT}`,
+    `SELECT id, chars, owner FROM pages WHERE pinned = 0 AND stored_ms < ? ORDER BY stored_ms LIMIT ${MAX_EVICT}`,
+  );
+  const oldestOf = database.prepare(
+    `SELECT id, chars, owner FROM pages WHERE pinned = 0 AND owner = ? ORDER BY stored_ms LIMIT ${MAX_EVICT}`,
   );
   const howMany = database.prepare(
     `SELECT count(*) AS n FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${COMMON_PAGES + 1})`,
@@ -135,6 +171,10 @@ export function localIndex({ path, clock, metrics, log, limits: overrides }: Loc
     `SELECT url, published_at, words.title AS title, snippet(words, 1, '', '', ' … ', ${SNIPPET_TOKENS}) AS snippet
      FROM words JOIN pages ON pages.id = words.rowid WHERE words MATCH ? AND words.rowid = ?`,
   );
+  const largestOwner = database.prepare(
+    "SELECT owner, count(*) AS n FROM pages WHERE pinned = 0 GROUP BY owner ORDER BY n DESC LIMIT 1",
+  );
+  const forEveryone = database.prepare("SELECT id, chars FROM pages WHERE pinned = 0 AND owner = ?");
   const pinned = database.prepare("SELECT id, key, chars FROM pages WHERE pinned = 1");
   const saveState = database.prepare("UPDATE state SET revision = ?, chars = ? WHERE one = 1");
   const state = database.prepare("SELECT revision, chars FROM state").get()!;
@@ -143,26 +183,30 @@ export function localIndex({ path, clock, metrics, log, limits: overrides }: Loc
   let count = Number(database.prepare("SELECT count(*) AS n FROM pages").get()!["n"]);
   let waiting: Change[] = [];
 
-  function forget(id: bigint, page_chars: number): void {
+  function forget(row: Record<string, unknown>): void {
+    const id = idOf(row);
     forgetPage.run(id);
     forgetWords.run(id);
-    chars -= page_chars;
+    chars -= Number(row["chars"]);
     count--;
   }
 
-  function drop(key: string): void {
-    const existing = find.get(key);
-    if (existing) forget(idOf(existing), Number(existing["chars"]));
+  function drop(key: string, owner: string): void {
+    const existing = find.get(key, owner);
+    if (existing) forget(existing);
   }
 
   function put(page: IndexedPage, key: string): void {
-    drop(key);
+    const owner = ownerOf(page.project);
+    drop(key, owner);
     const text = page.text.slice(0, limits.text_chars);
     const title = page.title ?? "";
     const now_ms = clock.now();
     const published_ms = page.published_at === null ? Number.NaN : millisecondsOf(page.published_at);
     const { lastInsertRowid } = insertPage.run(
+      owner,
       key,
+      page.sha256,
       page.url,
       page.language?.toLowerCase().split("-")[0] ?? null,
       page.published_at,
@@ -171,16 +215,43 @@ export function localIndex({ path, clock, metrics, log, limits: overrides }: Loc
       text.length + title.length,
       page.pinned ? 1 : 0,
     );
-    insertWords.run(BigInt(lastInsertRowid), title, text);
+    insertWords.run(BigInt(lastInsertRowid), title, text, owner);
     chars += text.length + title.length;
     count++;
   }
 
+  /** The project has what another project has of this address, if it is the same. */
+  function shareSame(
+    { url, sha256, project }: Extract<Change, { kind: "share" }>["page"],
+    key: string,
+  ): void {
+    const row = find.get(key, ownerOf(project)) ? undefined : findSame.get(key, sha256);
+    if (!row) return;
+    const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
+    put(
+      {
+        url,
+        project,
+        sha256,
+        title: text(row["title"]),
+        text: text(row["text"]) ?? "",
+        language: text(row["language"]),
+        published_at: text(row["published_at"]),
+      },
+      key,
+    );
+  }
+
+  const isFull = (): boolean => count > limits.pages || chars > limits.chars;
+
   function evict(): void {
-    const before_ms = clock.now() - limits.retention_ms;
-    for (const row of oldest.all()) {
-      if (count <= limits.pages && chars <= limits.chars && Number(row["stored_ms"]) >= before_ms) return;
-      forget(idOf(row), Number(row["chars"]));
+    for (const row of oldest.all(clock.now() - limits.retention_ms)) forget(row);
+    if (!isFull()) return;
+    // No project makes room with the pages of a smaller one.
+    const largest = largestOwner.get()?.["owner"];
+    for (const row of typeof largest === "string" ? oldestOf.all(largest) : []) {
+      if (!isFull()) return;
+      forget(row);
     }
   }
 
@@ -207,10 +278,19 @@ export function localIndex({ path, clock, metrics, log, limits: overrides }: Loc
     if (changes.length === 0 || !database.isOpen) return;
     transaction(() => {
       for (const change of changes) {
-        const url = parseUrl(change.kind === "add" ? change.page.url : change.url);
+        const url = parseUrl(change.page.url);
         if (url === null) continue;
-        if (change.kind === "add") put(change.page, normaliseUrl(url));
-        else drop(normaliseUrl(url));
+        const key = normaliseUrl(url);
+        switch (change.kind) {
+          case "add":
+            put(change.page, key);
+            break;
+          case "share":
+            shareSame(change.page, key);
+            break;
+          case "remove":
+            drop(key, ownerOf(change.page.project));
+        }
       }
       evict();
     });
@@ -222,7 +302,7 @@ export function localIndex({ path, clock, metrics, log, limits: overrides }: Loc
 
   const engine: Engine = {
     name: LOCAL_INDEX,
-    async ask({ query, language, freshness, max_results }) {
+    async ask({ query, project, language, freshness, max_results }) {
       flush();
       const terms = termsOf(query);
       if (terms.length === 0) return { kind: "answered", results: [], unresponsive: [], billed: 0 };
@@ -238,7 +318,10 @@ export function localIndex({ path, clock, metrics, log, limits: overrides }: Loc
         values.push(clock.now() - PERIOD_DAYS[freshness] * DAY_MS);
       }
       try {
-        const rarest = terms.filter((term) => Number(howMany.get(term)!["n"]) <= COMMON_PAGES);
+        // The pages of the project are ranked among themselves: another project's do not crowd them out.
+        const visible = isShared ? "" : `owner : (${ownerOf(project)} OR ${EVERYONE}) AND `;
+        const matching = (expression: string): string => `${visible}{title text} : (${expression})`;
+        const rarest = terms.filter((term) => Number(howMany.get(matching(term))!["n"]) <= COMMON_PAGES);
         const rareTerms = rarest.length > 0 ? rarest : terms;
         // A page's BM25 is the sum of its words'. Ranked first and shown after: a snippet takes longer than a rank.
         const ranked = database
@@ -247,9 +330,9 @@ export function localIndex({ path, clock, metrics, log, limits: overrides }: Loc
              JOIN pages ON pages.id = hits.id ${conditions.length > 0 ? "WHERE" : ""} ${conditions.join(" AND ")}
              GROUP BY pages.id HAVING count(*) >= ? ORDER BY sum(score) LIMIT ?`,
           )
-          .all(...rareTerms, ...values, minTerms(rareTerms.length), max_results);
+          .all(...rareTerms.map(matching), ...values, minTerms(rareTerms.length), max_results);
         const results = ranked.map((row): RawResult => {
-          const hit = selectHit.get(rareTerms.join(" OR "), idOf(row))!;
+          const hit = selectHit.get(matching(rareTerms.join(" OR ")), idOf(row))!;
           const snippet = String(hit["snippet"]);
           const published = hit["published_at"];
           return {
@@ -267,17 +350,26 @@ export function localIndex({ path, clock, metrics, log, limits: overrides }: Loc
     },
   };
 
+  const left = isShared ? [] : forEveryone.all(EVERYONE);
+  if (left.length > 0)
+    transaction(() => {
+      for (const row of left) forget(row);
+    });
+
   return {
     engine,
     add: (page) => enqueue({ kind: "add", page }),
-    remove: (url) => enqueue({ kind: "remove", url }),
+    share(page) {
+      if (!isShared) enqueue({ kind: "share", page });
+    },
+    remove: (page) => enqueue({ kind: "remove", page }),
     unpin(keep) {
       flush();
       const keys = new Set(keep.map((url) => normaliseUrl(new URL(url))));
       const removed = pinned.all().filter(({ key }) => !keys.has(String(key)));
       if (removed.length === 0) return;
       transaction(() => {
-        for (const row of removed) forget(idOf(row), Number(row["chars"]));
+        for (const row of removed) forget(row);
       });
     },
     revision() {

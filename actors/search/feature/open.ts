@@ -2,10 +2,12 @@
  * Assembles search: the metasearch instances, the egress of each, the fallback API, and the built-in index where no
  * instance is configured.
  */
+import { LRUCache } from "lru-cache";
 import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { Egress } from "../../../cluster/ports/egress.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { toMicros } from "../../../schemas/accounts.ts";
+import { SearchBody, type SearchRequest, SearchResponse } from "../../../schemas/search.ts";
 import type { StoredPage } from "../../fetch/run.ts";
 import { refusesIndexing } from "../../lib/content/noindex.ts";
 import { searchActor } from "../actor.ts";
@@ -21,9 +23,12 @@ import { searchRoutes } from "./routes.ts";
 import type { SearchSettings } from "./settings.ts";
 import { searchReference } from "./reference.ts";
 
+/** One that is forgotten is looked up in the index once more. */
+const MAX_RETRIEVED = 10_000;
+
 export function openSearch(context: FeatureContext, settings: SearchSettings): OpenFeature {
   const { config, clock, documents, metrics, log, ask } = context;
-  const { searxng_urls, fallback_url, fallback_key, fallback_price } = settings;
+  const { searxng_urls, fallback_url, fallback_key, fallback_price, local_index } = settings;
   const egresses: Egress[] = [];
   /** Reaches exactly one endpoint that the operator configured, private or not. */
   const egressTo = (url: string): Egress => {
@@ -32,10 +37,15 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
     return egress;
   };
 
+  const isShared = local_index === "shared";
   const index =
-    searxng_urls.length === 0 && config.cluster.bus === "memory"
-      ? localIndex({ path: context.dataPath("search.sqlite"), clock, metrics, log })
+    searxng_urls.length === 0 && config.cluster.bus === "memory" && local_index !== "off"
+      ? localIndex({ path: context.dataPath("search.sqlite"), isShared, clock, metrics, log })
       : null;
+  /** Pages in memory whose retrieval by a project the index has heard of. */
+  const retrieved = new LRUCache<string, true>({ max: MAX_RETRIEVED });
+  // Answers of an index that shows each project its own pages are each project's own.
+  const audienceOf = ({ project }: SearchRequest): string | null => (index && !isShared ? project : null);
   const engines: Engine[] = index
     ? [index.engine]
     : searxng_urls.map((url) => metasearchEngine({ egress: egressTo(url), clock, url }));
@@ -55,7 +65,7 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
   const revision = () => index?.revision() ?? null;
   const { name: crawler_name } = config.crawler;
   const hasEngine = engines.length > 0;
-  const search = searchService({ documents, ask, clock, metrics, revision });
+  const search = searchService({ documents, ask, clock, metrics, revision, audienceOf });
 
   return {
     actors: [
@@ -86,9 +96,17 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
     page_index: {
       local: index,
       onPageStored: (page) => {
-        if (index) indexPage(index, page, crawler_name);
+        if (index) indexPage(index, page, isShared ? null : page.project, crawler_name);
       },
-      onGone: (url) => index?.remove(url),
+      onRetrieved({ url, project, record }) {
+        const { sha256 } = record;
+        if (!index || isShared || sha256 === null) return;
+        const key = JSON.stringify([project, url, sha256]);
+        if (retrieved.has(key)) return;
+        retrieved.set(key, true);
+        index.share({ url: indexedUrl(url, record), project, sha256 });
+      },
+      onGone: ({ url, project }) => index?.remove({ url, project: isShared ? null : project }),
     },
     close: async () => {
       for (const egress of egresses) await egress.close();
@@ -97,14 +115,21 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
   };
 }
 
-function indexPage(index: LocalIndex, page: StoredPage, crawler_name: string): void {
+/** An archived copy is indexed under the address of its page. */
+const indexedUrl = (url: string, { tier, final_url }: StoredPage["record"]): string =>
+  tier === "archive" ? url : (final_url ?? url);
+
+/** `project`: for which the page is indexed; null: for all. */
+function indexPage(index: LocalIndex, page: StoredPage, project: string | null, crawler_name: string): void {
   const { record, text, headers, body } = page;
-  // An archived copy is indexed under the address of its page.
-  const url = record.tier === "archive" ? page.url : (record.final_url ?? page.url);
+  const url = indexedUrl(page.url, record);
   const isRefused = record.content_kind === "html" && refusesIndexing(headers, body, crawler_name);
-  if (text.trim() === "" || isRefused || record.content_kind === "binary") return index.remove(url);
+  if (text.trim() === "" || isRefused || record.content_kind === "binary")
+    return index.remove({ url, project });
   index.add({
     url,
+    project,
+    sha256: record.sha256,
     title: record.title,
     text,
     language: record.meta?.language ?? null,

@@ -17,6 +17,13 @@ export const SETTINGS = {
         rule: WEB,
         description: "Metasearch instances (SearXNG JSON API); none: the built-in index over stored pages.",
       }),
+      local_index: Type.Enum(["project", "shared", "off"], {
+        env: "TRAWL_LOCAL_INDEX",
+        default: "project",
+        shared: true,
+        description:
+          "The built-in search over stored pages. project: a project finds the pages it retrieved; shared: every project finds all (a single tenant); off.",
+      }),
       fallback_url: optionalSetting({
         env: "TRAWL_FALLBACK_SEARCH_URL",
         shared: true,
