@@ -16,8 +16,8 @@ const RENEW_AFTER_MS = DAY_MS;
 const MAX_RECENT = 100_000;
 
 export interface BodyGrants {
-  /** Whether the grant is recent enough, so that nothing must be stored. */
-  readonly isFresh: (project: string, sha256: string, now_ms: number) => boolean;
+  /** Whether a grant for the same bytes with the same content type is recent enough, so that nothing must be stored. */
+  readonly isFresh: (project: string, seen: Omit<BodyGrant, "retrieved_at_ms">, now_ms: number) => boolean;
   /** Resolves when the grant is stored. Throws Fault. */
   readonly record: (project: string, seen: Omit<BodyGrant, "retrieved_at_ms">) => Promise<void>;
   /** Null: the project did not retrieve the body within 30 days. Throws Fault. */
@@ -25,19 +25,26 @@ export interface BodyGrants {
 }
 
 export function openBodyGrants({ documents, clock }: { documents: Documents; clock: Clock }): BodyGrants {
-  const recent = new LRUCache<string, number>({ max: MAX_RECENT });
+  const recent = new LRUCache<string, BodyGrant>({ max: MAX_RECENT });
 
   const keyOf = (project: string, sha256: string): string => `${sha256}:${project}`;
 
-  const isFresh: BodyGrants["isFresh"] = (project, sha256, now_ms) =>
-    now_ms - (recent.get(keyOf(project, sha256)) ?? -Infinity) < RENEW_AFTER_MS;
+  const isFresh: BodyGrants["isFresh"] = (project, { sha256, content_type, body_kind }, now_ms) => {
+    const grant = recent.get(keyOf(project, sha256));
+    return (
+      grant !== undefined &&
+      grant.content_type === content_type &&
+      grant.body_kind === body_kind &&
+      now_ms - grant.retrieved_at_ms < RENEW_AFTER_MS
+    );
+  };
 
   return {
     isFresh,
 
     async record(project, seen) {
       const retrieved_at_ms = clock.now();
-      if (isFresh(project, seen.sha256, retrieved_at_ms)) return;
+      if (isFresh(project, seen, retrieved_at_ms)) return;
       const key = keyOf(project, seen.sha256);
       const value: BodyGrant = { ...seen, retrieved_at_ms };
       const extra = { expires_at_ms: retrieved_at_ms + BODY_GRANT_TTL_MS + RENEW_AFTER_MS };
@@ -46,7 +53,7 @@ export function openBodyGrants({ documents, clock }: { documents: Documents; clo
         // If this loses against another gateway, that one stored the same grant.
         await documents.put("body_grants", key, value, existing?.version ?? 0, extra);
       }
-      recent.set(key, retrieved_at_ms);
+      recent.set(key, value);
     },
 
     async find(project, sha256) {

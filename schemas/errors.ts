@@ -116,6 +116,14 @@ export const FILINGS_ERRORS = {
   timeout: { retry: "changed", means: "timeout_s ran out" },
 } as const satisfies Record<string, Meaning>;
 
+/** The sentence for people about the error of a fetch that has no detail of its own. */
+export function meaningOf(error: string): string {
+  const status = /^http_(\d{3})$/.exec(error)?.[1];
+  if (status !== undefined) return `The origin answered with status ${status}`;
+  const known = (FETCH_ERRORS as Readonly<Record<string, Meaning>>)[error]?.means ?? error;
+  return `${known[0]!.toUpperCase()}${known.slice(1)}`;
+}
+
 /** Whether the same request may succeed later. */
 export const canRetryFilings = (error: string): boolean =>
   (FILINGS_ERRORS as Readonly<Record<string, Meaning>>)[error]?.retry === "later";

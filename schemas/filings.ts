@@ -398,7 +398,7 @@ export const FilingTextRequest = Type.Object({
 });
 export type FilingTextRequest = Static<typeof FilingTextRequest>;
 
-/** One actor per document; its key is the digest of the bytes. */
+/** One actor per document and way of reading it; its key is `textKey` in actors/filings/text.actor.ts. */
 export const FilingTextExtractor = contract(
   "filing_text",
   { extract: ask(FilingTextRequest, FilingText) },

@@ -24,6 +24,9 @@ import {
 /** Challenges are recognised by the beginning of a page. */
 const CHALLENGE_BYTES = 65_536;
 
+/** Statuses that bring no page: there is none, or none that was asked for (a 304 to a plain request). */
+const WITHOUT_PAGE: ReadonlySet<number> = new Set([204, 205, 304]);
+
 /**
  * `isTrusted`: the system that read the page knows its origin, so it is no challenge, and a filed document is read as
  * such.
@@ -89,9 +92,13 @@ export async function assess(
   if (challenge)
     return judged({ kind: "blocked", status }, `challenge_${challenge.vendor}`, challenge.kind, extracted);
   if (isBlocking(status)) return judged({ kind: "blocked", status }, `http_${status}`, null, extracted);
-  if (status >= 400) return judged({ kind: "definitive", status }, `http_${status}`, null, extracted);
-  if (result.kind === "failed" && !run.unread.has(extracted))
-    return judged({ kind: "unreadable" }, "unreadable_document", extracted.note, extracted);
+  if (status >= 400 || WITHOUT_PAGE.has(status))
+    return judged({ kind: "definitive", status }, `http_${status}`, null, extracted);
+  const isBroken =
+    result.kind === "failed"
+      ? !run.unread.has(extracted)
+      : kind === "pdf" && extracted.pdf_page_count === null;
+  if (isBroken) return judged({ kind: "unreadable" }, "unreadable_document", extracted.note, extracted);
   // A document that was not extracted is no thin page: a browser would take as long.
   const outcome = { kind: "page", text_chars, html: kind === "html" && result.kind === "done" } as const;
   const reason = extracted.paywall === "hard" ? "paywall" : isThin(outcome, request) ? "thin_content" : "ok";

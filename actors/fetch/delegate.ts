@@ -1,4 +1,5 @@
 /** A fetch of an address on a reserved host: the system that reads the host is asked, and its page is judged and cached. */
+import { meaningOf } from "../../schemas/errors.ts";
 import { EMPTY_RECORD, type FetchAnswer } from "../../schemas/fetch.ts";
 import type { TransportResult } from "../lib/web/transport.ts";
 import { assess } from "./assess.ts";
@@ -43,7 +44,7 @@ export async function delegate(
     const error = outcome.kind === "final" ? outcome.error : `http_${page.status}`;
     const { final_url, redirects, status } = record;
     const shown = { ...EMPTY_RECORD, final_url, redirects, status };
-    return { ...answerOf(run, shown), error, error_detail: error };
+    return { ...answerOf(run, shown), error, error_detail: meaningOf(error) };
   }
   if (fresh_ms === 0) await store.putBodies(contents);
   else await store.cache(run, { record, contents }, page.headers, { max_fresh_ms: fresh_ms ?? Infinity });

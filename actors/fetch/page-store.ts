@@ -14,7 +14,7 @@ import {
   textDigests,
   TIERS,
 } from "../../schemas/fetch.ts";
-import { exposedHeaders, freshnessOf } from "../lib/web/http.ts";
+import { bodyTypeOf, exposedHeaders, freshnessOf } from "../lib/web/http.ts";
 import {
   asCachedPage,
   type CachedPage,
@@ -209,7 +209,8 @@ function draftOf(
     final_url: page.final_url,
     redirects: [...page.redirects],
     status: page.status,
-    content_type: contentTypeOf(page),
+    content_type:
+      kind === null ? contentTypeOf(page) : bodyTypeOf(contentTypeOf(page), kind, extracted?.charset ?? null),
     origin_content_type: page.headers.get("content-type") ?? null,
     headers: exposedHeaders(page.headers),
     tier,

@@ -7,7 +7,7 @@
 import type { ActorClient, WorkContext } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { Domain, type FetchOutcome } from "../../schemas/domain.ts";
-import type { FetchError } from "../../schemas/errors.ts";
+import { type FetchError, meaningOf } from "../../schemas/errors.ts";
 import {
   type Attempt,
   EMPTY_RECORD,
@@ -403,13 +403,9 @@ const ERROR_DETAILS: Readonly<Partial<Record<FetchError, string>>> = {
     "This host was served only through premium routes, and the project's budget leaves nothing for them",
 };
 
-function errorDetail(
-  error: FetchError,
-  refusal: HopRefusal | null,
-  attempts: readonly Attempt[],
-): string | null {
+function errorDetail(error: FetchError, refusal: HopRefusal | null, attempts: readonly Attempt[]): string {
   if (refusal?.error === error && refusal.detail !== null) return refusal.detail;
   const last = attempts.at(-1);
-  if (error !== "all_tiers_failed") return ERROR_DETAILS[error] ?? last?.detail ?? null;
+  if (error !== "all_tiers_failed") return ERROR_DETAILS[error] ?? last?.detail ?? meaningOf(error);
   return `Every allowed route failed; the last was ${last?.tier ?? "none"}: ${last?.reason ?? "nothing was tried"}`;
 }

@@ -20,7 +20,7 @@ import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Random } from "../../cluster/ports/random.ts";
 import { FilingAddress, type SourceRequest } from "../../schemas/filing-source.ts";
 import type { SourceAnswer } from "../../schemas/upstream.ts";
-import type { FilingHosts, SourceAddress } from "./upstream/hosts.ts";
+import { type FilingHosts, isWithin, type SourceAddress } from "./upstream/hosts.ts";
 import { asCachedDocument, type CachedDocument, digestOf, lookup } from "../upstream/document-cache.ts";
 import { FILING_DOCUMENTS, KIND_RULES } from "./upstream/limits.ts";
 
@@ -55,33 +55,37 @@ export function filingSource(deps: FilingSourceDeps): FilingSource {
 
   return {
     async get(request) {
-      if (!isConfigured)
-        return failed(
-          "filings_not_configured",
-          "The filing system is not configured: the operator must set TRAWL_FILINGS_IDENTITY",
-        );
-      const digest = digestOf(hosts.urlOf(request));
-      const ask_id = `${Math.floor(random.next() * 2 ** 48).toString(36)}.${clock.now()}`;
-      for (;;) {
-        const cached = await lookUpCache(request, digest);
-        if (cached) return cached;
-        const remaining_ms = request.deadline_ms - clock.now();
-        if (remaining_ms <= 0) return failed("timeout", "The time had run out before anything was asked for");
-        try {
-          const options = { timeout_ms: remaining_ms + GRACE_MS, idempotency_id: ask_id };
-          return await ask(FilingAddress, `${egress} ${digest}`, "get", { ...request, ask_id }, options);
-        } catch (problem) {
-          // The address actor has moved, or its mailbox is full: the cache is read again, then the actor asked again.
-          if (!(problem instanceof Fault) || clock.now() + RETRY_MS >= request.deadline_ms) throw problem;
-          const { promise, resolve } = Promise.withResolvers<void>();
-          clock.at(clock.now() + RETRY_MS, resolve);
-          await promise;
-        }
-      }
+      return inFolder(hosts, request, await getAnywhere(request));
     },
 
     discard,
   };
+
+  async function getAnywhere(request: SourceRequest): Promise<SourceAnswer> {
+    if (!isConfigured)
+      return failed(
+        "filings_not_configured",
+        "The filing system is not configured: the operator must set TRAWL_FILINGS_IDENTITY",
+      );
+    const digest = digestOf(hosts.urlOf(request));
+    const ask_id = `${Math.floor(random.next() * 2 ** 48).toString(36)}.${clock.now()}`;
+    for (;;) {
+      const cached = await lookUpCache(request, digest);
+      if (cached) return cached;
+      const remaining_ms = request.deadline_ms - clock.now();
+      if (remaining_ms <= 0) return failed("timeout", "The time had run out before anything was asked for");
+      try {
+        const options = { timeout_ms: remaining_ms + GRACE_MS, idempotency_id: ask_id };
+        return await ask(FilingAddress, `${egress} ${digest}`, "get", { ...request, ask_id }, options);
+      } catch (problem) {
+        // The address actor has moved, or its mailbox is full: the cache is read again, then the actor asked again.
+        if (!(problem instanceof Fault) || clock.now() + RETRY_MS >= request.deadline_ms) throw problem;
+        const { promise, resolve } = Promise.withResolvers<void>();
+        clock.at(clock.now() + RETRY_MS, resolve);
+        await promise;
+      }
+    }
+  }
 
   async function lookUpCache(request: SourceRequest, digest: string): Promise<SourceAnswer | null> {
     if (request.cache_ttl_s !== 0) {
@@ -118,7 +122,24 @@ export function filingSource(deps: FilingSourceDeps): FilingSource {
   }
 }
 
-const failed = (error: string, message: string): SourceAnswer => ({
+/** An answer from the cache may have come by redirects for a caller whom all hosts were open to. */
+function inFolder(hosts: FilingHosts, { host, within }: SourceRequest, answer: SourceAnswer): SourceAnswer {
+  if (within === undefined || answer.kind !== "got" || answer.redirects.length === 0) return answer;
+  const targets = [...answer.redirects.slice(1).map(({ url }) => url), answer.final_url];
+  const isInside = targets.every((url) => {
+    const address = hosts.addressOf(url);
+    return address?.host === host && isWithin(address.path, within);
+  });
+  if (isInside) return answer;
+  const { url, status, redirects } = answer;
+  return {
+    ...failed("redirect_not_allowed", `${url} leads out of the filing's folder`),
+    status: redirects.at(-1)?.status ?? status,
+    redirects,
+  };
+}
+
+const failed = (error: string, message: string): Extract<SourceAnswer, { kind: "failed" }> => ({
   kind: "failed",
   error,
   message,

@@ -1,7 +1,9 @@
 /**
- * The text of one document, identified by the digest of its bytes. The actor extracts it once for all callers that wait,
+ * The text of one document, identified by the digest of its bytes and what says how they are read: the declared content
+ * type and the extension of the address. The actor extracts it once for all callers that wait,
  * in a worker process, and stores it for later callers. It checks neither the filing nor the caller's access to it.
  */
+import { createHash } from "node:crypto";
 import { Compile } from "typebox/compile";
 import { actor, DEFERRED, type ReplyTo } from "../../cluster/actor.ts";
 import type { ByteBudget } from "../../cluster/byte-budget.ts";
@@ -42,7 +44,7 @@ interface State {
   coalescer: Coalescer<Caller, FilingTextRequest>;
 }
 
-/** All callers of one actor ask for the text of the same bytes. */
+/** All callers of one actor ask for the same bytes, read in the same way. */
 const RULES: CoalescerRules<Caller, FilingTextRequest> = {
   serves: () => true,
   requestFor: ([first]) => first.request,
@@ -54,8 +56,15 @@ const PASSIVATE_AFTER_MS = 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 /** As long as the document itself is fresh. */
 const TEXT_TTL_MS = 365 * DAY_MS;
-/** The number grows when extraction changes, so that older texts are extracted anew. */
-export const textKey = (sha256: string): string => `1 ${sha256}`;
+/** The key of a text, and of its actor. The number grows when extraction changes, so that older texts are extracted anew. */
+export function textKey({ sha256, content_type, url }: TextIdentity): string {
+  const extension = /\.[^./]*$/.exec(new URL(url).pathname)?.[0].toLowerCase() ?? "";
+  const reading = createHash("sha256").update(
+    JSON.stringify([content_type?.toLowerCase() ?? null, extension]),
+  );
+  return `2 ${sha256} ${reading.digest("hex").slice(0, 16)}`;
+}
+type TextIdentity = Pick<FilingTextRequest, "sha256" | "content_type" | "url">;
 
 const filingText = Compile(FilingText);
 /** Reads a stored record; a record of another form counts as none. */
@@ -109,9 +118,10 @@ async function extractInRoom(
 /** Throws Fault. */
 async function extractText(
   { clock, documents, blobs, refs, metrics, log, extract }: FilingTextDeps & { readonly refs: BodyRefs },
-  { sha256, url, content_type, project }: FilingTextRequest,
+  request: FilingTextRequest,
   signal: AbortSignal,
 ): Promise<FilingText> {
+  const { sha256, url, content_type, project } = request;
   const pieces = await blobs.get(sha256);
   if (pieces === null) throw new Fault("body_damaged", `Cannot read body "${sha256}": it is not there`);
   const bytes = Buffer.concat(await Array.fromAsync(pieces));
@@ -141,11 +151,12 @@ async function extractText(
   };
   // A text cut off by a limit is not stored: the next extraction may finish.
   if (result.kind === "done") {
+    const key = textKey(request);
     const expires_at_ms = clock.now() + TEXT_TTL_MS;
     const { text_sha256, pdf_pages_sha256 } = text;
-    await refs.retain([text_sha256, pdf_pages_sha256], `filing ${sha256}`, expires_at_ms);
-    const previous = await documents.get("filing_texts", textKey(sha256));
-    await documents.put("filing_texts", textKey(sha256), text, previous?.version ?? 0, {
+    await refs.retain([text_sha256, pdf_pages_sha256], `filing ${key}`, expires_at_ms);
+    const previous = await documents.get("filing_texts", key);
+    await documents.put("filing_texts", key, text, previous?.version ?? 0, {
       expires_at_ms,
     });
   }

@@ -1,4 +1,4 @@
-/** Callers of one page at the same time, with other limits, another patience or another project. */
+/** Callers of one page at the same time, with other limits or another project. */
 import { describe, expect, test } from "vitest";
 import type { FetchRequest } from "../../schemas/fetch.ts";
 import { answer, failure, HTML, oneService, running, type Scripted } from "../harness/fetch-harness.ts";

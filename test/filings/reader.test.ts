@@ -12,6 +12,8 @@ import { TEXT_INLINE_BYTES } from "../../schemas/fetch.ts";
 import { FilingTextExtractor } from "../../schemas/filings.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
+const URL_READ = "https://www.filings.test/Archives/edgar/data/1/000000000124000001/x.htm";
+
 function extractorHarness() {
   const clock = virtualClock(Date.UTC(2026, 0, 1));
   const documents = memoryDocuments();
@@ -32,15 +34,29 @@ function extractorHarness() {
   const { ask } = embedded([reader], { clock, random: seededRandom(1), documents });
   const read = async (content: string, content_type: string | null = "text/html") => {
     const { sha256, bytes } = await blobs.put(Buffer.from(content));
-    const url = "https://www.filings.test/Archives/edgar/data/1/000000000124000001/x.htm";
-    return ask(FilingTextExtractor, sha256, "extract", { sha256, bytes, url, content_type, project: "p" });
+    const request = { sha256, bytes, url: URL_READ, content_type, project: "p" };
+    return ask(FilingTextExtractor, textKey(request), "extract", request);
   };
-  const stored = async (content: string) => {
+  const stored = async (content: string, content_type = "text/html") => {
     const { sha256 } = await blobs.put(Buffer.from(content));
-    return asFilingText((await documents.get("filing_texts", textKey(sha256)))?.value);
+    const key = textKey({ sha256, content_type, url: URL_READ });
+    return asFilingText((await documents.get("filing_texts", key))?.value);
   };
   return { read, kept: stored, seen, bodies: blobs };
 }
+
+test("reads the same bytes under another content type anew, and keeps both texts", async () => {
+  const { read, kept: stored, seen } = extractorHarness();
+  expect(await read("<p>One &amp; two", "text/html")).toMatchObject({
+    content_kind: "html",
+    text: "One & two",
+  });
+  const plain = await read("<p>One &amp; two", "text/plain");
+  expect(plain).toMatchObject({ content_kind: "text", text: "<p>One &amp; two" });
+  expect(await stored("<p>One &amp; two")).toMatchObject({ content_kind: "html" });
+  expect(await stored("<p>One &amp; two", "text/plain")).toEqual(plain);
+  expect(seen.read).toBe(2);
+});
 
 const PAGE =
   "<DOCUMENT>\n<TYPE>EX-99.1\n<TEXT>\n<title>One</title><p>First.<p>Second.\n</TEXT>\n</DOCUMENT>\n";

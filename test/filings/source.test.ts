@@ -410,6 +410,22 @@ describe.each(STORES)("with $stores", ({ stores, environment }) => {
       expect(upstream.hits()).toBe(1);
     });
 
+    test("out of the filing's folder are not, also when the page is cached for a caller without a folder", async () => {
+      const from = `${FOLDER}moved.htm`;
+      const elsewhere = "/Archives/edgar/data/9000002/000900000224000001/y.htm";
+      redirect(from, elsewhere);
+      upstream.serve("www", elsewhere, "<p>Elsewhere</p>", { headers: { "Content-Type": "text/html" } });
+      expect(await node.get(from)).toMatchObject({ kind: "got", final_url: upstream.urls.www + elsewhere });
+      const hits = upstream.hits();
+      expect(await node.get(from, { within: FOLDER })).toMatchObject({
+        kind: "failed",
+        error: "redirect_not_allowed",
+        redirects: [{ status: 302, location: elsewhere }],
+      });
+      expect(await node.get(from)).toMatchObject({ kind: "got", cached: true });
+      expect(upstream.hits()).toBe(hits);
+    });
+
     test("in a circle come to an end", async () => {
       const from = `${FOLDER}round.htm`;
       redirect(from, from);

@@ -26,7 +26,7 @@ import {
 } from "../../../schemas/fetch.ts";
 import { type BatchKind, withoutDefaults } from "../../../gateway/batch.ts";
 import { heldUntilSent } from "../../../gateway/held-body.ts";
-import type { Bill } from "../../../schemas/accounts.ts";
+import type { Bill, BodyGrant } from "../../../schemas/accounts.ts";
 import { withDeadline, WAIT_MS } from "../../../gateway/with-deadline.ts";
 import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../../../gateway/http-errors.ts";
 import { REQUEST_ID_CHARS } from "../../../gateway/request-id.ts";
@@ -105,12 +105,12 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     const key = keyOf(bytes, grant.customer.external);
     const cached = written.get(key);
     if (!cached) return null;
-    const { sha256 } = cached.answer.record;
+    const retrieved = retrievedBody(cached.answer.record);
     if (!isCurrent(cached.request, cached.answer, now_ms)) {
       written.delete(key);
       return null;
     }
-    if (sha256 !== null && !bodyGrants.isFresh(grant.project.name, sha256, now_ms)) return null;
+    if (retrieved && !bodyGrants.isFresh(grant.project.name, retrieved, now_ms)) return null;
     metrics.count("trawl_fetch_requests_total", HIT);
     const { bill, project_ref } = cached;
     return { bill, project_ref, reply: (request_id) => resend(cached, request_id) } satisfies Shortcut;
@@ -307,15 +307,22 @@ async function* concat(...pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
 }
 
 /** Grants the project access to a body before its address is sent: the client may request the body at once. */
-export async function grantBody(
-  bodyGrants: BodyGrants,
-  project: string,
-  { sha256, body_kind, origin_content_type, content_type: shown }: PageRecord,
-): Promise<void> {
-  if (sha256 === null || body_kind === null) return;
+export async function grantBody(bodyGrants: BodyGrants, project: string, record: PageRecord): Promise<void> {
+  const retrieved = retrievedBody(record);
+  if (retrieved) await bodyGrants.record(project, retrieved);
+}
+
+/** The body that an answer names, as it is downloaded; null for an answer without one. */
+function retrievedBody({
+  sha256,
+  body_kind,
+  origin_content_type,
+  content_type: shown,
+}: PageRecord): Omit<BodyGrant, "retrieved_at_ms"> | null {
+  if (sha256 === null || body_kind === null) return null;
   const content_type =
     body_kind === "rendered_dom" ? "text/html; charset=utf-8" : (origin_content_type ?? shown);
-  await bodyGrants.record(project, { sha256, content_type, body_kind });
+  return { sha256, content_type, body_kind };
 }
 
 /** Items of a batch: without HTML, unless an item asks for it. */

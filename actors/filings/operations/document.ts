@@ -92,12 +92,13 @@ async function textOf(
   { sha256, bytes, final_url, content_type }: SourceDocument,
   { id, deadline_ms, project }: CallerContext,
 ): Promise<FilingText | null> {
-  const stored = asFilingText((await documents.get("filing_texts", textKey(sha256)))?.value);
+  const key = textKey({ sha256, content_type, url: final_url });
+  const stored = asFilingText((await documents.get("filing_texts", key))?.value);
   if (stored) return stored;
   const timeout_ms = Math.max(MIN_READ_MS, Math.min(MAX_READ_MS, deadline_ms - clock.now()));
   const request = { sha256, bytes, url: final_url, content_type, project };
   const options = { timeout_ms, idempotency_id: `${id} ${sha256}` };
-  return ask(FilingTextExtractor, sha256, "extract", request, options).catch((problem: unknown) => {
+  return ask(FilingTextExtractor, key, "extract", request, options).catch((problem: unknown) => {
     if (problem instanceof Fault && problem.code === "no_answer" && clock.now() >= deadline_ms) return null;
     throw problem;
   });

@@ -166,6 +166,23 @@ export function contentKindOf(content_type: string | null, bytes: Buffer, url: s
   return "binary";
 }
 
+const TYPES: Readonly<Record<ContentKind, string>> = {
+  html: "text/html",
+  pdf: "application/pdf",
+  text: "text/plain",
+  json: "application/json",
+  xml: "application/xml",
+  binary: "application/octet-stream",
+};
+
+/** The type of a body: as the origin declared it where that is its kind, else the kind's own. */
+export function bodyTypeOf(declared: string | null, kind: ContentKind, charset: string | null): string {
+  const type = typeOf(declared ?? "");
+  const isTold = type !== null && !SAYS_NOTHING.has(type.essence);
+  if (isTold && contentKindOf(declared, Buffer.alloc(0), "") === kind) return declared!;
+  return charset === null ? TYPES[kind] : `${TYPES[kind]}; charset=${charset.toLowerCase()}`;
+}
+
 /** Of a repeated field, which arrives joined by commas, the last one that can be read. */
 function typeOf(content_type: string): MIMEType | null {
   const whole = MIMEType.parse(content_type);
