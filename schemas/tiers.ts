@@ -51,18 +51,22 @@ export const TierQuestion = Type.Union([
   /** Memory for a body; only asked within a process. */
   Type.Object({ do: Type.Literal("reserve"), bytes: Type.Number() }),
   Type.Object({ do: Type.Literal("settle"), bytes: Type.Number() }),
+  /** The limits for a body that exceeds those of the call: another caller may have joined the fetch. */
+  Type.Object({ do: Type.Literal("limits") }),
 ]);
 export type TierQuestion = Static<typeof TierQuestion>;
 
-/** Of `admit` an object, of `before_send` and `reserve` a boolean, of the others null. */
+/** Of `admit` and `limits` an object, of `before_send` and `reserve` a boolean, of the others null. */
 export const TierAnswer = Type.Union([
   Type.Object({ kind: Type.Literal("admitted"), admission: Type.Integer() }),
   Type.Object({ kind: Type.Literal("refused"), refusal: Refusal }),
+  Type.Object({ kind: Type.Literal("limits"), max_bytes: Type.Integer(), max_pdf_bytes: Type.Integer() }),
   Type.Boolean(),
   Type.Null(),
 ]);
 export type TierAnswer = Static<typeof TierAnswer>;
-export type AdmissionAnswer = Extract<TierAnswer, { readonly kind: string }>;
+export type AdmissionAnswer = Extract<TierAnswer, { readonly kind: "admitted" | "refused" }>;
+export type LimitsAnswer = Extract<TierAnswer, { readonly kind: "limits" }>;
 
 const common = {
   redirects: Type.Array(Redirect),

@@ -203,13 +203,9 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
   const validators = tier === "direct" && stale !== null ? stale.record : null;
   const result = await route({
     ...request,
+    ...applyLimits(limits),
+    currentLimits: async () => applyLimits(limits),
     deadline_ms: run.endsAt(),
-    get max_bytes() {
-      return applyLimits(limits).max_bytes;
-    },
-    get max_pdf_bytes() {
-      return applyLimits(limits).max_pdf_bytes;
-    },
     validators,
     signal,
     ...(run.room && { room: run.room }),

@@ -148,6 +148,8 @@ function session(
       case "reserve":
         work.hasRoom = true;
         return request.room?.reserve(question.bytes) ?? true;
+      case "limits":
+        return currentLimits(request);
       case "settle":
         request.room?.settle(question.bytes);
         return null;
@@ -166,6 +168,11 @@ function session(
     // A provider that was asked may have been paid.
     mayRepeat: () => !(isPaid && work.wasSent) && work.broken === null,
   };
+}
+
+async function currentLimits(request: TransportRequest): Promise<TierAnswer> {
+  const { max_bytes, max_pdf_bytes = max_bytes } = (await request.currentLimits?.()) ?? request;
+  return { kind: "limits", max_bytes, max_pdf_bytes };
 }
 
 const UNANSWERED = { status: null, retry_after_s: null } as const;

@@ -13,6 +13,7 @@ import type { Tier } from "../../schemas/fetch.ts";
 import {
   type AdmissionAnswer,
   TIER_CONTRACTS,
+  type LimitsAnswer,
   type TierAnswer,
   type TierQuestion,
   type TierReply,
@@ -127,6 +128,7 @@ async function takeCall(
       signal: caller.signal,
       room,
       admit: (hop) => admit(state, call, caller, hop),
+      currentLimits: async () => (await caller.ask({ do: "limits" }, RELEASE_TIMEOUT_MS)) as LimitsAnswer,
     });
     if (call.refusal !== null) return call.refusal;
     const outcome = outcomeOf(tier, result, call.was_slow);

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Extracted } from "../../actors/lib/content/extraction-result.ts";
 import { tasks } from "../../actors/lib/content/extract.ts";
+import type { TransportResult } from "../../actors/lib/web/transport.ts";
 import { answer, failure, HTML, LONG, oneService, running, type Scripted } from "../harness/fetch-harness.ts";
 
 describe("a fetch", () => {
@@ -265,6 +266,56 @@ describe("a fetch", () => {
       error: "timeout",
       attempts: [{ tier: "direct", reason: "timeout" }, { tier: "request_timeout" }],
     });
+  });
+
+  test.each([204, 205, 304])("is http_%i, and not cached, where the site sends no page", async (status) => {
+    const { get, clock } = await oneService({ direct: counted(() => answer("", status)) });
+    for (let time = 1; time <= 2; time++) {
+      expect(await running(clock, get())).toMatchObject({
+        error: `http_${status}`,
+        error_detail: `The origin answered with status ${status}`,
+        record: { status },
+      });
+      expect(visits).toBe(time);
+    }
+  });
+
+  test("is unreadable_document, with its bytes, for a PDF that cannot be opened", async () => {
+    const { get, clock } = await oneService({
+      direct: () => answer("%PDF-1.7 and nothing of it", 200, { "content-type": "application/pdf" }),
+    });
+    const broken = await running(clock, get());
+    expect(broken).toMatchObject({ error: "unreadable_document", record: { content_kind: "pdf" } });
+    expect([broken.record.sha256 !== null, broken.error_detail]).toEqual([
+      true,
+      expect.stringContaining("PDF"),
+    ]);
+  });
+
+  test.each([
+    ["text/plain", "%PDF-1.7 x", "application/pdf"],
+    ["application/octet-stream", HTML, "text/html; charset=utf-8"],
+    ["text/html; charset=iso-8859-1", HTML, "text/html; charset=iso-8859-1"],
+    ["application/json", '{"a":1}', "application/json"],
+    ["application/octet-stream", "\u0000\u0001\u0002", "application/octet-stream"],
+  ])("names the type of a body that came as %s", async (declared, body, content_type) => {
+    const { get, clock } = await oneService({
+      direct: () => answer(body, 200, { "content-type": declared }),
+    });
+    const { record } = await running(clock, get());
+    expect([record.content_type, record.origin_content_type]).toEqual([content_type, declared]);
+  });
+
+  test.each([
+    ["a network failure", failure("network_reset")],
+    ["too many redirects", failure("too_many_redirects", 302)],
+    ["a body that is too large", failure("too_large", 200)],
+  ])("tells the redirects and where they ended, and a sentence, also after %s", async (_, failed) => {
+    const redirects = [{ url: "http://example.org/", status: 302, location: "/next" }];
+    const { get, clock } = await oneService({ direct: () => ({ ...failed, redirects }) as TransportResult });
+    const { record, error_detail } = await running(clock, get());
+    expect(record).toMatchObject({ redirects, final_url: "http://example.org/next" });
+    expect(error_detail).toEqual(expect.any(String));
   });
 
   test("is no_tier_allowed without a request", async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { FetchRequest } from "../../schemas/fetch.ts";
 import { answer, failure, HTML, oneService, running, type Scripted } from "../harness/fetch-harness.ts";
 
-/** A text of 5,000 bytes, read as the routes do: by the limits that hold when the body begins, which is after 100 ms. */
+/** A text of 5,000 bytes, read as the routes do: by the limits that hold when the body comes, which is after 100 ms. */
 const SIZE = 5_000;
 const sized = (headers: Record<string, string> = {}) => {
   let visits = 0;
@@ -12,7 +12,8 @@ const sized = (headers: Record<string, string> = {}) => {
     async (request) => {
       visits++;
       await new Promise<void>((resolve) => at(resolve));
-      if (request.max_bytes < SIZE) return failure("too_large", 200);
+      const { max_bytes } = request.max_bytes < SIZE ? await request.currentLimits!() : request;
+      if (max_bytes < SIZE) return failure("too_large", 200);
       return answer("x".repeat(SIZE), 200, { "content-type": "text/plain", ...headers });
     };
   return { route, visits: () => visits };

@@ -74,7 +74,7 @@ function valueOf(
   }
 }
 
-describe.each(SETUPS)("two projects, $setup", ({ start }) => {
+describe.each(SETUPS)("two projects, $setup", ({ setup, start }) => {
   // A proxy is configured and down.
   const { sites, service } = scenario(start, () => ({ TRAWL_PROXY_URL: "http://127.0.0.1:9" }));
   const secret = `s${randomBytes(12).toString("hex")}`;
@@ -204,6 +204,51 @@ describe.each(SETUPS)("two projects, $setup", ({ start }) => {
     const again = await service.fetch({ url }, { key: keys.second });
     expect(JSON.stringify(again.answer.json)).not.toContain(secret);
     expect(JSON.stringify(again.answer.json)).not.toContain(first.request_id);
+  });
+
+  test("a page that the origin marks private is cached for each project that fetched it", async () => {
+    const target = sites.site({ "/": { body: article("Mine"), headers: { "Cache-Control": "private" } } });
+    const cached = [];
+    for (const key of [keys.first, keys.first, keys.second, keys.second, keys.first])
+      cached.push((await service.fetch({ url: `${target.origin}/` }, { key })).cached);
+    expect(cached).toEqual([false, true, false, true, true]);
+    expect(target.hits("/")).toBe(2);
+  });
+
+  test("one request to the site answers two callers with other limits", async () => {
+    const arrived = gate();
+    const target = sites.site({
+      "/": async () => {
+        await arrived.opened;
+        return { body: article("Large enough", "x ".repeat(4_000)) };
+      },
+    });
+    const url = `${target.origin}/`;
+    const small = service.fetch({ url, max_bytes: 500 }, { key: keys.first });
+    await target.reached("/");
+    const whole = service.fetch({ url }, { key: keys.second });
+    // A question of the same actor that is answered after the second caller has joined.
+    await service.call("GET", "/v1/quota", { key: keys.second });
+    arrived.open();
+    expect([(await small).error, (await whole).error]).toEqual(["too_large", null]);
+    expect(target.hits("/")).toBe(1);
+  });
+
+  test("the built-in search shows a project the pages it was given, and none of another's addresses", async () => {
+    const words = `herring${randomBytes(6).toString("hex")}`;
+    const target = sites.site({ "/": { body: article(words) } });
+    const url = `${target.origin}/?token=${secret}`;
+    const found = async (key: string) => {
+      const { json } = await service.call("POST", "/v1/search", { key, body: { query: words } });
+      return json.results.map((result: { url: string }) => result.url);
+    };
+    await service.fetch({ url }, { key: keys.first });
+    const own = setup === "embedded" ? [url] : [];
+    // The first asks first: its answer is not the second's from the cache.
+    expect([await found(keys.first), await found(keys.second)]).toEqual([own, []]);
+    // It was given the same page, from the cache.
+    expect(await service.fetch({ url }, { key: keys.second })).toMatchObject({ cached: true });
+    expect(await found(keys.second)).toEqual(own);
   });
 
   test.each<[string, Partial<FetchBody>, (origin: string) => string]>([

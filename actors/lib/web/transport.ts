@@ -3,10 +3,15 @@ import type { Redirect } from "../../../schemas/fetch.ts";
 
 export interface TransportRequest {
   readonly url: string;
-  /** Decoded bytes; the transport stops reading beyond them. Read when the body begins: it may have grown by then. */
+  /** Decoded bytes; the transport stops reading beyond them. */
   readonly max_bytes: number;
   /** The same limit for a PDF. Default: `max_bytes`. */
   readonly max_pdf_bytes?: number;
+  /**
+   * Asked before a body is refused as too large: another caller with larger limits may have joined. Default: the limits do
+   * not grow.
+   */
+  readonly currentLimits?: () => Promise<{ readonly max_bytes: number; readonly max_pdf_bytes: number }>;
   readonly accept_language: string | null;
   readonly user_agent: string | null;
   readonly country: string | null;

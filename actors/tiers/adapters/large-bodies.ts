@@ -16,7 +16,7 @@ const FIRST_BYTES = 2 * 2 ** 20;
 /** A body of unknown length is collected in pieces, and then put together: twice its size for a moment. */
 const COLLECTING = 2;
 
-type Limits = Pick<TransportRequest, "max_bytes" | "max_pdf_bytes" | "room">;
+type Limits = Pick<TransportRequest, "max_bytes" | "max_pdf_bytes" | "currentLimits" | "room">;
 type BodyProblem = "too_large" | "pdf_download_timeout" | "no_room";
 
 /** The whole body of a response from `url`, or which limit it exceeds. Throws what reading it throws. */
@@ -39,7 +39,8 @@ export function sizeDetail(what: BodyProblem, { max_bytes, max_pdf_bytes = max_b
 }
 
 export function bodyReader(clock: Clock): ReadBody {
-  return async (exchange, url, { max_bytes, max_pdf_bytes = max_bytes, room }) => {
+  return async (exchange, url, { room, currentLimits, ...limits }) => {
+    let { max_bytes, max_pdf_bytes = max_bytes } = limits;
     const content_type = exchange.headers.get("content-type")?.join(", ") ?? null;
     const declared_length = Number(exchange.headers.get("content-length")?.[0] ?? Number.NaN);
     const known_length = lengthOf(exchange);
@@ -70,8 +71,10 @@ export function bodyReader(clock: Clock): ReadBody {
           cleanups.push(() => alarm[Symbol.dispose]());
         }
         total += piece.length;
-        const is_large = total > max_bytes || declared_length > max_bytes;
-        if (is_large && (!is_pdf || total > max_pdf_bytes)) {
+        const isTooLarge = (): boolean =>
+          (total > max_bytes || declared_length > max_bytes) && (!is_pdf || total > max_pdf_bytes);
+        if (isTooLarge() && currentLimits) ({ max_bytes, max_pdf_bytes } = await currentLimits());
+        if (isTooLarge()) {
           problem_found = "too_large";
           return;
         }
@@ -84,7 +87,7 @@ export function bodyReader(clock: Clock): ReadBody {
     }
 
     try {
-      const body = await collectBody({ ...exchange, body: limited() }, Math.max(max_bytes, max_pdf_bytes));
+      const body = await collectBody({ ...exchange, body: limited() }, Infinity);
       room?.settle(problem_found === null ? (body?.length ?? 0) : 0);
       return problem_found ?? body ?? "too_large";
     } catch (problem) {
