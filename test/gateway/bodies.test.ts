@@ -122,6 +122,25 @@ describe("access to it", () => {
     expect((await call("GET", path, { key: theirs })).status).toBe(200);
   });
 
+  test("gives each project the content type of its own last retrieval", async () => {
+    let origin_content_type = "application/zip";
+    const blobs = memoryBlobs();
+    const { sha256, bytes } = await blobs.put(BYTES);
+    const { call, fetch, key, documents, clock } = await gatewayHarness({
+      blobs,
+      fetch: async () => fetchAnswer({ sha256, bytes, body_kind: "origin", origin_content_type }),
+    });
+    await createProject(documents, { name: "other", customer: "default" }, clock.now());
+    const theirs = await key({ project: "other" });
+    const typeFor = async (options: { key?: string } = {}) =>
+      (await call("GET", `/v1/bodies/${sha256}`, options)).headers["content-type"];
+    await fetch({ url: "https://example.org/file" });
+    await fetch({ url: "https://example.org/file" }, { key: theirs });
+    origin_content_type = "application/pdf";
+    await fetch({ url: "https://example.org/file.pdf" });
+    expect([await typeFor(), await typeFor({ key: theirs })]).toEqual(["application/pdf", "application/zip"]);
+  });
+
   test("for 30 days after it was last retrieved", async () => {
     const { call, fetch, path, clock } = await stored();
     await clock.advance(29 * DAY_MS);
