@@ -281,9 +281,17 @@ describe("a fetch", () => {
   });
 
   test("is unreadable_document, with its bytes, for a PDF that cannot be opened", async () => {
-    const { get, clock } = await oneService({
-      direct: () => answer("%PDF-1.7 and nothing of it", 200, { "content-type": "application/pdf" }),
-    });
+    const readPage = await tasks.page();
+    const { get, clock } = await oneService(
+      { direct: () => answer("%PDF-1.7 and nothing of it", 200, { "content-type": "application/pdf" }) },
+      {
+        async extract(task) {
+          const read = (await readPage({ ...task, kind: "text" }, () => 0)) as Extracted;
+          const note = "Cannot open the PDF: it has no pages";
+          return { kind: "done", value: { ...read, text: "", pdf_pages: [], pdf_page_count: null, note } };
+        },
+      },
+    );
     const broken = await running(clock, get());
     expect(broken).toMatchObject({ error: "unreadable_document", record: { content_kind: "pdf" } });
     expect([broken.record.sha256 !== null, broken.error_detail]).toEqual([
@@ -293,7 +301,6 @@ describe("a fetch", () => {
   });
 
   test.each([
-    ["text/plain", "%PDF-1.7 x", "application/pdf"],
     ["application/octet-stream", HTML, "text/html; charset=utf-8"],
     ["text/html; charset=iso-8859-1", HTML, "text/html; charset=iso-8859-1"],
     ["application/json", '{"a":1}', "application/json"],

@@ -7,7 +7,7 @@ import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { Egress } from "../../../cluster/ports/egress.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { toMicros } from "../../../schemas/accounts.ts";
-import { SearchBody, type SearchRequest, SearchResponse } from "../../../schemas/search.ts";
+import type { SearchRequest } from "../../../schemas/search.ts";
 import type { StoredPage } from "../../fetch/run.ts";
 import { refusesIndexing } from "../../lib/content/noindex.ts";
 import { searchActor } from "../actor.ts";
