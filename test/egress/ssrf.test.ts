@@ -12,6 +12,7 @@ import { domainActor } from "../../actors/domain/actor.ts";
 import { robotsActor } from "../../actors/domain/robots.actor.ts";
 import { fetchActor } from "../../actors/fetch/actor.ts";
 import { hostProfileActor } from "../../actors/fetch/host-profile.actor.ts";
+import { loadPages } from "../../actors/fetch/page-store.ts";
 import { fetchPipeline } from "../../actors/fetch/pipeline.ts";
 import { fetchService } from "../../actors/fetch/service.ts";
 import { taskOf, tasks } from "../../actors/lib/content/extract.ts";
@@ -221,7 +222,7 @@ beforeAll(async () => {
           },
         }),
         deriveFormats: async () => null,
-        loadStored: (digest) => documents.get("pages", digest),
+        loadStored: (digest, project) => loadPages(documents, digest, project),
         now: () => clock.now(),
       }),
     ],
@@ -352,7 +353,14 @@ test("search: an instance that leads to an address is not followed", async () =>
     attempts++;
     const instance = sites.site({ "*": { status: 302, headers: { Location: encodeURI(to) } } });
     const engine = metasearchEngine({ egress, clock, url: instance.origin });
-    const question = { query: "tide", language: null, country: null, freshness: null, max_results: 5 };
+    const question = {
+      query: "tide",
+      project: null,
+      language: null,
+      country: null,
+      freshness: null,
+      max_results: 5,
+    };
     expect(await engine.ask(question, AbortSignal.timeout(5_000))).toMatchObject({ kind: "failed" });
   }
   expect(await reached([])).toEqual([]);
