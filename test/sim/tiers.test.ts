@@ -58,8 +58,15 @@ const visitor = (world: SimulatedWorld, visits: Visits) =>
           const deadline_ms = began_ms + VISIT_MS;
           const request = { ...DEFAULT_REQUEST, fetch_id: item, url: `http://${site}/`, deadline_ms };
           const run = newRun(
-            { request, digest: item, stored: Promise.resolve(null), stale: null },
-            { ask: client, work, signal: work.signal, began_ms, deadline_ms, room: null },
+            {
+              request,
+              limits: limitsOf(request),
+              attempts: [],
+              digest: item,
+              stored: Promise.resolve(null),
+              stale: null,
+            },
+            { ask: client, work, signal: work.signal, began_ms, endsAt: () => deadline_ms, room: null },
             { routes: {} },
           );
           const url = `http://${site}/${item}/${visits.size}`;

@@ -3,6 +3,8 @@ import type { TransportRequest } from "../../actors/lib/web/transport.ts";
 import type { TierRequest } from "../../schemas/tiers.ts";
 
 /** What travels as questions and cancellation is no part of the message; the deadline travels as what is left of it. */
-type Travelling = Exclude<keyof TransportRequest, "signal" | "room" | "admit" | "deadline_ms"> | "left_ms";
+type Travelling =
+  | Exclude<keyof TransportRequest, "signal" | "room" | "admit" | "currentLimits" | "deadline_ms">
+  | "left_ms";
 
 true satisfies [Travelling] extends [keyof TierRequest] ? true : false;
