@@ -7,7 +7,7 @@ import { Type } from "typebox";
 import { expect, test } from "vitest";
 import { domainActor } from "../../actors/domain/actor.ts";
 import { admit } from "../../actors/fetch/admission.ts";
-import { assertOwned, newRun } from "../../actors/fetch/run.ts";
+import { assertOwned, limitsOf, newRun } from "../../actors/fetch/run.ts";
 import type { Transport } from "../../actors/lib/web/transport.ts";
 import { admitted } from "../../actors/tiers/adapters/one-request.ts";
 import { tierActor } from "../../actors/tiers/tier.actor.ts";
