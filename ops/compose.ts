@@ -134,7 +134,14 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     everyMinute({ clock, log, what: "Cannot write the rows of requests whose gateway died" }, () =>
       recoverPending({ documents, clock, log }, PENDING_TTL_MS),
     ),
-    everyMinute({ clock, log, what: "Cannot retry dead letters" }, () => retryMarked(documents, actors, ask)),
+    // A node without the role lacks some of the actors.
+    ...(config.cluster.roles.includes("worker")
+      ? [
+          everyMinute({ clock, log, what: "Cannot retry dead letters" }, () =>
+            retryMarked(documents, actors, ask),
+          ),
+        ]
+      : []),
     ...opened.flatMap(({ every_minute: chore }) =>
       chore ? [everyMinute({ clock, log, what: chore.what }, chore.work)] : [],
     ),
