@@ -41,6 +41,8 @@ export interface CacheOptions {
   readonly renewed?: CachedPage | null;
   /** The longest time the page counts as fresh. Default: the origin's header fields decide. */
   readonly max_fresh_ms?: number;
+  /** The page was found through what belongs to one project. Default: the origin's header fields decide. */
+  readonly only_project?: boolean;
 }
 
 export interface PageStore {
@@ -104,12 +106,12 @@ export function pageStore({
     run: RunState,
     { record, contents }: PageDraft,
     headers: ReadonlyMap<string, string>,
-    { renewed = null, max_fresh_ms = Infinity }: CacheOptions = {},
+    { renewed = null, max_fresh_ms = Infinity, only_project = false }: CacheOptions = {},
   ): Promise<boolean> {
     const { request, digest } = run;
     const now_ms = clock.now();
     const origin = freshnessOf(headers, now_ms);
-    const { is_private } = origin;
+    const is_private = origin.is_private || only_project;
     const origin_ttl_ms = ttlOf(origin);
     const key = is_private ? privateKey(digest, request.project) : digest;
     const mayCache = (existing: Versioned | null): boolean =>

@@ -315,8 +315,10 @@ async function finish(
       : { record: { ...EMPTY_RECORD, ...lastSeen(run.tried) }, contents: [] };
   const record: PageRecord = { ...drafted, primary_sources: primarySourcesOf(run, failure, best) };
   const isWhole = !best?.extracted || !run.unread.has(best.extracted);
+  // Found through the project's own search, whose index of pages belongs to it.
+  const only_project = copy !== null && record.alternate_source === "syndication";
   if (!page || error !== null || !(copy || isWhole)) await store.putBodies(contents);
-  else if ((await store.cache(run, { record, contents }, page.headers)) && !copy) {
+  else if ((await store.cache(run, { record, contents }, page.headers, { only_project })) && !copy) {
     const text = best?.extracted?.text ?? "";
     const { url, project } = request;
     deps.onPageStored?.({ url, project, record, text, headers: page.headers, body: page.body });
@@ -324,7 +326,7 @@ async function finish(
   const origin = page ? freshnessOf(page.headers, deps.clock.now()) : null;
   return {
     ...answerOf(run, record),
-    ...((origin?.is_private || origin?.no_store) && { only_project: true }),
+    ...((only_project || origin?.is_private || origin?.no_store) && { only_project: true }),
     error,
     error_detail: error === null ? null : errorDetail(error, run.refusal, run.attempts),
     retry_after_s: error !== null && run.refusal?.error === error ? run.refusal.retry_after_s : null,

@@ -11,8 +11,8 @@ import { openRoute, type Route } from "../route.ts";
 
 /** A dependency of the service. */
 export interface Check {
-  /** Resolves when the dependency answers. The reason of a failure is not shown to clients. */
-  readonly ping: () => Promise<void>;
+  /** Resolves when the dependency answers. The reason of a failure is not shown to clients. Null: the operator configured none. */
+  readonly ping: (() => Promise<void>) | null;
   /** Whether the service is ready without it. */
   readonly gates: boolean;
 }
@@ -47,8 +47,11 @@ export const NodeMemory = Type.Object({
 
 export const Ready = Type.Object({
   status: Type.Enum(["ready", "not_ready"]),
-  /** By dependency; of a store that refuses writes, why. */
-  checks: Type.Record(Type.String(), Type.Enum(["ok", "full", "read_only", "access_denied", "unavailable"])),
+  /** By dependency; of a store that refuses writes, why. `not_configured`: the service works without it. */
+  checks: Type.Record(
+    Type.String(),
+    Type.Enum(["ok", "full", "read_only", "access_denied", "unavailable", "not_configured"]),
+  ),
   /** How far this node's clock is ahead of the cluster's, in milliseconds; absent: not measured, or there is no other node. */
   clock_skew_ms: Type.Optional(Type.Integer()),
   /** The memory for bodies on this node. */
@@ -73,6 +76,7 @@ export function statusRoutes({
   let pings: Promise<Ready["checks"]> = Promise.resolve({});
 
   async function stateOf({ ping }: Check): Promise<CheckState> {
+    if (ping === null) return "not_configured";
     const timedOut = Promise.withResolvers<CheckState>();
     const timer = clock.at(clock.now() + PING_WAIT_MS, () => timedOut.resolve("unavailable"));
     try {
@@ -95,7 +99,9 @@ export function statusRoutes({
       pings = pingAll();
     }
     const results = await pings;
-    const missing = Object.entries(checks).some(([name, { gates }]) => gates && results[name] !== "ok");
+    const missing = Object.entries(checks).some(
+      ([name, { gates, ping }]) => gates && ping !== null && results[name] !== "ok",
+    );
     const status = missing || draining() ? "not_ready" : "ready";
     const skew_ms = clock_skew_ms();
     const warned = warnings();

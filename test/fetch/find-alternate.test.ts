@@ -577,6 +577,18 @@ describe("syndication", () => {
     });
   });
 
+  test("belongs to the project whose search found it: another project searches itself", async () => {
+    const { get, queries } = await oneService(
+      { ...web, "https://wire.example/ferry": pageOf(`<p>${STORY}</p>`) },
+      { results: ["https://wire.example/ferry"] },
+    );
+    await get({ project: "one" });
+    expect((await get({ project: "one" })).cached).toBe(true);
+    expect(queries).toHaveLength(1);
+    expect((await get({ project: "two" })).cached).toBe(false);
+    expect(queries).toHaveLength(2);
+  });
+
   test.each<[string, FakeWeb, string]>([
     ["is sold as well", { "https://wire.example/f": pageOf(`<p>${STORY} …</p>${WALL}`) }, "rejected_paywall"],
     [

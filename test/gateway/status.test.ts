@@ -29,6 +29,12 @@ describe("/ready", () => {
       { documents: "ok", bodies: "unavailable" },
     ],
     [{ documents: fine }, true, 503, { documents: "ok" }],
+    [
+      { documents: fine, search: { ping: null, gates: true } },
+      false,
+      200,
+      { documents: "ok", search: "not_configured" },
+    ],
   ])("%j, draining %s: %i", async (checks, draining, status, expected) => {
     const { call } = await gatewayHarness({ checks, draining: () => draining });
     const reply = await call("GET", "/ready", { key: null });

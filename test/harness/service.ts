@@ -114,7 +114,7 @@ const cluster: Start = async (overrides = {}) => {
     processes.push({
       environment: {
         ...common(Number(port), join(folder, node)),
-        // Nodes that share no files have no index of their own; /ready requires a search instance.
+        // Nodes that share no files have no index of their own; this instance never answers.
         TRAWL_SEARXNG_URLS: "http://127.0.0.1:9/",
         ...overrides,
         ...shared,

@@ -86,9 +86,7 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
     reference: searchReference,
     checks: {
       search: {
-        ping: async () => {
-          if (!hasEngine) throw new Error("No metasearch instance is configured");
-        },
+        ping: hasEngine ? async () => {} : null,
         gates: true,
       },
     },
