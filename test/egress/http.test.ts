@@ -64,24 +64,26 @@ test.each([
 });
 
 test.each([
-  [{}, false, null],
-  [{ "cache-control": "no-store" }, true, null],
-  [{ "cache-control": "private, NO-STORE, max-age=60" }, true, 60],
-  [{ "cache-control": "max-age=600" }, false, 600],
-  [{ "cache-control": 'max-age="600"' }, false, 600],
-  [{ "cache-control": "max-age=600, s-maxage=60" }, false, 60],
-  [{ "cache-control": "max-age=600, max-age=5" }, false, 600],
-  [{ "cache-control": "max-age=600", age: "100" }, false, 500],
-  [{ "cache-control": "max-age=600", age: "1000" }, false, 0],
-  [{ "cache-control": "max-age=-1" }, false, null],
-  [{ "cache-control": "no-cache, max-age=600" }, false, 0],
-  [{ "cache-control": "max-age=60", expires: "Fri, 02 Jan 2026 00:00:00 GMT" }, false, 60],
-  [{ expires: "Thu, 01 Jan 2026 01:00:00 GMT" }, false, 3_600],
-  [{ expires: "Thu, 01 Jan 2026 01:00:00 GMT", date: "Thu, 01 Jan 2026 00:30:00 GMT" }, false, 1_800],
-  [{ expires: "0" }, false, 0],
-  [{ expires: "Wed, 31 Dec 2025 00:00:00 GMT" }, false, 0],
-])("%j stays fresh: no-store %j, for %j s", (headers, no_store, max_age_s) => {
-  expect(freshnessOf(new Map(Object.entries(headers)), NOW_MS)).toEqual({ no_store, max_age_s });
+  [{}, {}, null],
+  [{ "cache-control": "no-store" }, { no_store: true }, null],
+  [{ "cache-control": "private, NO-STORE, max-age=60" }, { no_store: true, is_private: true }, 60],
+  [{ "cache-control": "Private, max-age=60" }, { is_private: true }, 60],
+  [{ "cache-control": "max-age=600" }, {}, 600],
+  [{ "cache-control": 'max-age="600"' }, {}, 600],
+  [{ "cache-control": "max-age=600, s-maxage=60" }, {}, 60],
+  [{ "cache-control": "max-age=600, max-age=5" }, {}, 600],
+  [{ "cache-control": "max-age=600", age: "100" }, {}, 500],
+  [{ "cache-control": "max-age=600", age: "1000" }, {}, 0],
+  [{ "cache-control": "max-age=-1" }, {}, null],
+  [{ "cache-control": "no-cache, max-age=600" }, {}, 0],
+  [{ "cache-control": "max-age=60", expires: "Fri, 02 Jan 2026 00:00:00 GMT" }, {}, 60],
+  [{ expires: "Thu, 01 Jan 2026 01:00:00 GMT" }, {}, 3_600],
+  [{ expires: "Thu, 01 Jan 2026 01:00:00 GMT", date: "Thu, 01 Jan 2026 00:30:00 GMT" }, {}, 1_800],
+  [{ expires: "0" }, {}, 0],
+  [{ expires: "Wed, 31 Dec 2025 00:00:00 GMT" }, {}, 0],
+])("%j stays fresh: %j, for %j s", (headers, marks, max_age_s) => {
+  const expected = { no_store: false, is_private: false, ...marks, max_age_s };
+  expect(freshnessOf(new Map(Object.entries(headers)), NOW_MS)).toEqual(expected);
 });
 
 describe("content", () => {
