@@ -15,7 +15,7 @@ import { article, type Site } from "../harness/web.ts";
 
 const ITEMS = 12;
 const SITES = 3;
-const MAX_STEP_MS = 20_000;
+const MAX_STEP_MS = 60_000;
 
 interface Scene {
   readonly documents: Documents;
