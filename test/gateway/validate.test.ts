@@ -242,7 +242,8 @@ describe.skipIf(!existsSync(SHARED))(`the shared vectors (${SHARED})`, () => {
       expect([id, detailOf(read(Buffer.from(body_hex, "hex")))]).toEqual([id, detail]);
   });
 
-  test("the schemas of the vectors are ours", () => {
-    expect(plain(FetchBody)).toBe(plain(vectors.schemas.FetchBody));
+  test("the schemas of the vectors are ours, but for fields that came later", () => {
+    const { formats: _, ...properties } = FetchBody.properties;
+    expect(plain({ ...FetchBody, properties })).toBe(plain(vectors.schemas.FetchBody));
   });
 });

@@ -259,11 +259,15 @@ export async function clusterOf(
         within_ms,
       ),
     async ownerOf(partition) {
-      const reports = await nodeDirectory.nodes(300);
-      const holder = reports.find(({ partitions }) =>
-        partitions.some((owned) => owned.partition === partition),
-      );
-      return nodes.find(({ name: known }) => known === holder?.node);
+      // A busy node may report too late to be heard.
+      for (let wait_ms = 300; wait_ms < 20_000; wait_ms *= 2) {
+        const reports = await nodeDirectory.nodes(wait_ms);
+        const holder = reports.find(({ partitions }) =>
+          partitions.some((owned) => owned.partition === partition),
+        );
+        if (holder) return nodes.find(({ name: known }) => known === holder.node);
+      }
+      return undefined;
     },
     environment,
     close,

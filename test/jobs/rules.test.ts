@@ -185,8 +185,8 @@ describe("the frontier", () => {
     expect(items.take()).toBeNull();
     items.admitDue(100);
     expect([items.take(), items.take()]).toEqual([
-      { index: 1, attempts: 1, has_cooled: false },
-      { index: 0, attempts: 0, has_cooled: false },
+      { index: 1, attempts: 1, has_cooled: false, deferrals: 0 },
+      { index: 0, attempts: 0, has_cooled: false, deferrals: 0 },
     ]);
   });
 
@@ -194,8 +194,8 @@ describe("the frontier", () => {
     const items = frontier(decodeStates("+AC-x", 5));
     for (let index = 0; index < 5; index++) items.add(index, "a");
     expect([items.take(), items.take(), items.take()]).toEqual([
-      { index: 1, attempts: 0, has_cooled: false },
-      { index: 2, attempts: 1, has_cooled: false },
+      { index: 1, attempts: 0, has_cooled: false, deferrals: 0 },
+      { index: 2, attempts: 1, has_cooled: false, deferrals: 0 },
       null,
     ]);
   });
