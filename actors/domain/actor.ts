@@ -230,6 +230,10 @@ function acquire(
   const { now_ms } = turn;
   const { queue, unsent } = turn.state;
   const politeness = probing(turn.state.politeness, request, now_ms);
+  const existing = queue.byId.get(fetch_id);
+  const latest = existing?.run_id ?? politeness.leases.find((lease) => lease.fetch_id === fetch_id)?.run_id;
+  // Its place belongs to a later run of the fetch: a grant to both would be two requests.
+  if (latest !== undefined && isEarlierRun(run_id, latest)) return refused("domain_busy", RETRY_MS);
   // An earlier run may have sent its request although the slot was a later run's already: the delay counts from there.
   const isUnsent = (unsent.get(fetch_id) ?? -Infinity) >= turn.state.sent_ms;
   if (isUnsent && hasSlot(politeness, fetch_id, now_ms)) {
@@ -244,7 +248,6 @@ function acquire(
   const refusal = refusalFor(politeness, request, now_ms);
   if (refusal) return refusal;
 
-  const existing = queue.byId.get(fetch_id);
   const isFull = sizeOf(queue) >= MAX_QUEUE;
   const callers_ahead = urgent ? queue.urgent.size : aheadOf(queue, lane, SHARE);
   const counted = urgent ? withoutSlot(politeness, fetch_id) : politeness;
@@ -256,7 +259,11 @@ function acquire(
   const deadline_ms = now_ms + wait_max_ms;
   const reply = turn.deferReply<SlotAnswer>();
   if (existing) {
-    existing.run_id = run_id;
+    if (existing.run_id !== run_id) {
+      for (const earlier of existing.replies.splice(0))
+        turn.answer(earlier, refused("domain_busy", RETRY_MS));
+      existing.run_id = run_id;
+    }
     existing.replies.push(reply);
     extendDeadline(queue, existing, deadline_ms);
   } else {
@@ -269,6 +276,16 @@ function acquire(
   if (urgent) unsent.delete(fetch_id);
   grantDueSlots(turn, limits, record);
   return DEFERRED;
+}
+
+/** When a caller may ask again whose place a later run of its fetch has. */
+const RETRY_MS = 1_000;
+
+/** Run ids are `<epoch>.<Unix milliseconds>`: epochs only grow, and within one the later run began later. */
+function isEarlierRun(run_id: string, than: string): boolean {
+  const [epoch, began_ms] = run_id.split(".").map(Number);
+  const [than_epoch, than_ms] = than.split(".").map(Number);
+  return epoch === than_epoch ? began_ms! < than_ms! : epoch! < than_epoch!;
 }
 
 /** The request may be the one that tests whether a skipped domain answers again. */

@@ -183,13 +183,13 @@ const TIER_REFUSAL: Admission = {
 };
 
 async function admit(state: State, call: TierCall, caller: TierCaller, url: string): Promise<Admission> {
-  const asked = caller.ask({ do: "admit", url }, ADMIT_TIMEOUT_MS) as Promise<AdmissionAnswer>;
+  const asked = caller.ask({ do: "admit", url }, ADMIT_TIMEOUT_MS) as Promise<AdmissionAnswer | null>;
   const answer = call.has_place ? await asked : await unlessUnavailable(state, asked);
   if (answer === null) {
     call.refusal = unavailable(state);
     // A permit that comes later is released unused.
     asked.then(
-      (late) => late.kind === "admitted" && release(caller, late.admission),
+      (late) => late?.kind === "admitted" && release(caller, late.admission),
       () => {},
     );
     return TIER_REFUSAL;
@@ -217,7 +217,7 @@ function release(caller: TierCaller, admission: number): void {
 /** Null when the tier becomes unavailable before the caller's answer comes. */
 function unlessUnavailable(
   { unadmitted, tier }: State,
-  asked: Promise<AdmissionAnswer>,
+  asked: Promise<AdmissionAnswer | null>,
 ): Promise<AdmissionAnswer | null> {
   if (!hasInfrastructure(tier)) return asked;
   const ended = Promise.withResolvers<null>();

@@ -220,6 +220,24 @@ describe("a domain", () => {
     expect(granted_ms).toBe(clock.now());
   });
 
+  test.each([
+    ["asks first", ["5.100", "6.50"]],
+    ["asks last", ["6.50", "5.100"]],
+  ])(
+    "grants one slot to two waiting runs of a fetch, the later one, when the earlier %s",
+    async (_, runs) => {
+      const { slot, acquire, sent, clock } = oneDomain();
+      await slot("before");
+      await sent("before");
+      const answers = runs.map((run_id) => acquire("a", { run_id }));
+      await clock.advance(2 * DELAY);
+      const kinds = Object.fromEntries(
+        (await Promise.all(answers)).map(({ kind }, n) => [runs[n], kind] as const),
+      );
+      expect(kinds).toEqual({ "5.100": "refused", "6.50": "granted" });
+    },
+  );
+
   test("refuses a fetch that does not tell its runs apart", async () => {
     const { slot } = oneDomain();
     await expect(slot("a", { run_id: undefined as never })).rejects.toThrow("does not fit its contract");
