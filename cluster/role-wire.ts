@@ -2,6 +2,7 @@
  * Calls between nodes as JSON. Bytes in the fields of a reply travel inline up to MAX_INLINE_BYTES, above that through
  * the body store; within a process they are passed by reference and never come here.
  */
+import { findBody } from "./read-body.ts";
 import type { Blobs } from "./ports/blobs.ts";
 import { Fault } from "./ports/fault.ts";
 
@@ -39,8 +40,8 @@ const isWireBytes = (value: unknown): value is WireBytes =>
 
 async function decodeBytes(bytes: WireBytes, blobs: Blobs): Promise<Buffer> {
   if ("$inline" in bytes) return Buffer.from(bytes.$inline, "base64");
-  const pieces = await blobs.get(bytes.$stored);
-  if (pieces === null)
+  const body = await findBody(blobs, bytes.$stored);
+  if (body === null)
     throw new Fault("body_damaged", `Cannot read the body "${bytes.$stored}" of a reply: it is not there`);
-  return Buffer.concat(await Array.fromAsync(pieces));
+  return body;
 }

@@ -279,6 +279,19 @@ export const FetchAnswer = Type.Object({
 });
 export type FetchAnswer = Static<typeof FetchAnswer>;
 
+/** An answer without a page, and without an error. */
+export const EMPTY_ANSWER: FetchAnswer = {
+  record: EMPTY_RECORD,
+  attempts: [],
+  cached: false,
+  revalidated: false,
+  cost_usd: "0",
+  error: null,
+  error_detail: null,
+  retry_after_s: null,
+  premium_routes_tried: false,
+};
+
 /**
  * One actor per cache key; its key is "<site> <digest of the cache key>", so that it lives beside its Domain.
  * `completed` and `tick` are its own messages.

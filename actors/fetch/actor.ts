@@ -14,7 +14,7 @@ import {
 import { traced } from "../../cluster/traced.ts";
 import {
   type Attempt,
-  EMPTY_RECORD,
+  EMPTY_ANSWER,
   Fetch,
   type FetchAnswer,
   type FetchRequest,
@@ -272,15 +272,11 @@ function failedAnswer(
   detail: string,
 ): FetchAnswer {
   return {
-    record: EMPTY_RECORD,
+    ...EMPTY_ANSWER,
     attempts: [{ tier: step, status: null, reason: error, ms: 0, detail: null }],
-    cached: false,
-    revalidated: false,
-    cost_usd: "0",
     error,
     error_detail: detail,
     retry_after_s,
-    premium_routes_tried: false,
   };
 }
 

@@ -1,4 +1,5 @@
 /** Formats of a page that is stored without them: derived from its stored body, and stored beside it. */
+import { findBody } from "../../cluster/read-body.ts";
 import { bodyRefs } from "../../cluster/body-refs.ts";
 import type { Versioned } from "../../cluster/ports/documents.ts";
 import type { PageRecord } from "../../schemas/fetch.ts";
@@ -26,10 +27,10 @@ export function formatsDeriver({
     caller: ExtractCaller,
   ): Promise<PageRecord | null> {
     const { sha256, content_kind, content_type, final_url } = page.record;
-    const pieces = sha256 === null ? null : await blobs.get(sha256);
-    if (pieces === null) return null;
+    const bytes = sha256 === null ? null : await findBody(blobs, sha256);
+    if (bytes === null) return null;
     const task = {
-      bytes: Buffer.concat(await Array.fromAsync(pieces)),
+      bytes,
       url: final_url ?? page.url,
       content_type,
       kind: content_kind ?? "binary",

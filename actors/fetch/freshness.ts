@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { type Static, Type } from "typebox";
 import { Compile } from "typebox/compile";
 import {
+  EMPTY_ANSWER,
   EMPTY_RECORD,
   type FetchAnswer,
   type FetchRequest,
@@ -126,15 +127,9 @@ export function fromCache(
   request: FetchRequest,
 ): FetchAnswer {
   const answer: FetchAnswer = {
+    ...EMPTY_ANSWER,
     record,
-    attempts: [],
     cached: true,
-    revalidated: false,
-    cost_usd: "0",
-    error: null,
-    error_detail: null,
-    retry_after_s: null,
-    premium_routes_tried: false,
     ...(is_private && { only_project: true }),
   };
   return fitted(answer, request);

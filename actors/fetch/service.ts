@@ -9,7 +9,7 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { FetchError } from "../../schemas/errors.ts";
 import {
-  EMPTY_RECORD,
+  EMPTY_ANSWER,
   Fetch,
   type FetchAnswer,
   type FetchRequest,
@@ -219,15 +219,9 @@ export function fetchService({
 }
 
 const failedAnswer = (error: FetchError, error_detail: string): FetchAnswer => ({
-  record: EMPTY_RECORD,
-  attempts: [],
-  cached: false,
-  revalidated: false,
-  cost_usd: "0",
+  ...EMPTY_ANSWER,
   error,
   error_detail,
-  retry_after_s: null,
-  premium_routes_tried: false,
 });
 const INVALID_URL = failedAnswer("invalid_url", "The url is no http or https URL");
 const NAMED_USER = failedAnswer(

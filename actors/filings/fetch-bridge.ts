@@ -2,9 +2,9 @@
  * Pages of the filing system for POST /v1/fetch: requested from the source, and answered in the form of a route's
  * result. The fetch actor reads what the pages say.
  */
+import { readBody } from "../../cluster/read-body.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
-import { Fault } from "../../cluster/ports/fault.ts";
 import type { Redirect } from "../../schemas/fetch.ts";
 import { type FilingHosts, kindOf } from "./upstream/hosts.ts";
 import { KIND_RULES } from "./upstream/limits.ts";
@@ -63,9 +63,7 @@ export function filingPages({ source, hosts, blobs, clock }: FetchBridgeDeps) {
         return failed(error, message, began_ms, status, retry_after_s, redirects);
       }
       case "got": {
-        const pieces = await blobs.get(answer.sha256);
-        if (!pieces) throw new Fault("body_damaged", `Cannot read body "${answer.sha256}": it is not there`);
-        const body = Buffer.concat(await Array.fromAsync(pieces));
+        const body = await readBody(blobs, answer.sha256);
         const { final_url, redirects, status, cached, revalidated, retrieved_at } = answer;
         const page = {
           kind: "page",

@@ -2,7 +2,7 @@
  * Requests that are answered without asking anything: a malformed field, or no identity. The empty answer of each
  * operation is here, too; an operation fills it when a document is missing.
  */
-import { EMPTY_RECORD, type FetchAnswer, type PageRecord } from "../../schemas/fetch.ts";
+import { EMPTY_ANSWER, EMPTY_RECORD, type PageRecord } from "../../schemas/fetch.ts";
 import type {
   FactsAnswer,
   FilingSearchAnswer,
@@ -156,18 +156,6 @@ export function refusalOf(
   return answerReply(result, { answer: { ...result.answer } });
 }
 
-export const NO_PROBLEM: FetchAnswer = {
-  record: EMPTY_RECORD,
-  attempts: [],
-  cached: false,
-  revalidated: false,
-  cost_usd: "0",
-  error: null,
-  error_detail: null,
-  retry_after_s: null,
-  premium_routes_tried: false,
-};
-
 /** An error in the form of a fetch; an empty `url` means that the request was refused before any attempt. */
 export function documentError(
   url: string,
@@ -179,7 +167,7 @@ export function documentError(
     url === "" ? [] : [{ tier: "direct", status: record.status, reason: error, ms, detail: message }];
   return {
     url,
-    answer: { ...NO_PROBLEM, record, attempts, error, error_detail: message, retry_after_s },
+    answer: { ...EMPTY_ANSWER, record, attempts, error, error_detail: message, retry_after_s },
     bodies: [],
     ...(is_busy && { is_busy }),
   };

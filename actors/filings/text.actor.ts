@@ -3,6 +3,7 @@
  * type and the extension of the address. The actor extracts it once for all callers that wait,
  * in a worker process, and stores it for later callers. It checks neither the filing nor the caller's access to it.
  */
+import { readBody } from "../../cluster/read-body.ts";
 import { createHash } from "node:crypto";
 import { Compile } from "typebox/compile";
 import { actor, DEFERRED, type ReplyTo } from "../../cluster/actor.ts";
@@ -122,9 +123,7 @@ async function extractText(
   signal: AbortSignal,
 ): Promise<FilingText> {
   const { sha256, url, content_type, project } = request;
-  const pieces = await blobs.get(sha256);
-  if (pieces === null) throw new Fault("body_damaged", `Cannot read body "${sha256}": it is not there`);
-  const bytes = Buffer.concat(await Array.fromAsync(pieces));
+  const bytes = await readBody(blobs, sha256);
   const kind = contentKindOf(content_type, bytes, url);
   const task: ExtractTask = { bytes, url, content_type, kind, now_ms: clock.now(), filed: true };
   const result = await extract(task, { signal, project });

@@ -2,6 +2,7 @@
  * The filing system as a source of companies: its requests go through the filing slice, with its limiter, its declared
  * identity and its cache. Only addresses of structured data and of the list of tickers are asked for.
  */
+import { findBody } from "../../../cluster/read-body.ts";
 import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { SourceRequest as FilingRequest } from "../../../schemas/filing-source.ts";
@@ -61,9 +62,8 @@ export function filingHttp(
           },
         };
       case "got": {
-        const content = await blobs.get(answer.sha256);
-        if (content === null) return failed("unreachable", "The stored document is gone");
-        const body = Buffer.concat(await Array.fromAsync(content));
+        const body = await findBody(blobs, answer.sha256);
+        if (body === null) return failed("unreachable", "The stored document is gone");
         const { sha256, bytes, content_type, retrieved_at } = answer;
         return {
           kind: "answered",

@@ -3,6 +3,7 @@
  * deadline, and writes it as a FetchResponse. Whether a page is fresh, and how one is fetched, is decided by the services
  * it is given. Responses from the cache stay in memory and are sent again without being written again.
  */
+import { readBody } from "../../../cluster/read-body.ts";
 import assert from "node:assert/strict";
 import { LRUCache } from "lru-cache";
 import type { ByteBudget, Reservation } from "../../../cluster/byte-budget.ts";
@@ -12,7 +13,7 @@ import { Fault } from "../../../cluster/ports/fault.ts";
 import { toMicros } from "../../../schemas/accounts.ts";
 import type { FetchError } from "../../../schemas/errors.ts";
 import {
-  EMPTY_RECORD,
+  EMPTY_ANSWER,
   type FetchAnswer,
   type FetchRequest,
   FetchBody,
@@ -500,10 +501,10 @@ export async function textsOf(
   const { content_kind, sha256, charset, text_sha256, pdf_pages_sha256, formats_sha256 } = record;
   const wanted = with_html && content_kind === "html" && sha256 !== null;
   const [page, text, pages, formats] = await Promise.all([
-    wanted ? readAll(blobs, sha256) : null,
-    text_sha256 === null ? null : readAll(blobs, text_sha256),
-    pdf_pages_sha256 === null ? null : readAll(blobs, pdf_pages_sha256),
-    with_formats && formats_sha256 ? readAll(blobs, formats_sha256) : null,
+    wanted ? readBody(blobs, sha256) : null,
+    text_sha256 === null ? null : readBody(blobs, text_sha256),
+    pdf_pages_sha256 === null ? null : readBody(blobs, pdf_pages_sha256),
+    with_formats && formats_sha256 ? readBody(blobs, formats_sha256) : null,
   ]);
   return {
     html: page && decode(page, charset ?? "UTF-8"),
@@ -511,14 +512,6 @@ export async function textsOf(
     pdf_pages: pages && (JSON.parse(pages.toString()) as PdfPage[]),
     formats: formats && (JSON.parse(formats.toString()) as PageFormats),
   };
-}
-
-/** A body that a record names must be there; when it is not, the store has lost it. */
-async function readAll(blobs: Blobs, sha256: string): Promise<Buffer> {
-  const pieces = await blobs.get(sha256);
-  if (pieces === null) throw new Fault("body_damaged", `Cannot read body "${sha256}": it is not there`);
-  const read = await Array.fromAsync(pieces);
-  return read.length === 1 ? read[0]! : Buffer.concat(read);
 }
 
 export function billOf({ record, cached, cost_usd, error, attempts }: FetchAnswer): Bill {
@@ -613,15 +606,10 @@ const failedAnswer = (
   error_detail: string,
   retry_after_s: number | null,
 ): FetchAnswer => ({
-  record: EMPTY_RECORD,
-  attempts: [],
-  cached: false,
-  revalidated: false,
-  cost_usd: "0.000000",
+  ...EMPTY_ANSWER,
   error,
   error_detail,
   retry_after_s,
-  premium_routes_tried: false,
 });
 
 const INVALID_URL = failedAnswer("invalid_url", "The url is no http or https URL", null);

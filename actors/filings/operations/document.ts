@@ -5,7 +5,7 @@
 import type { ActorClient } from "../../../cluster/actor.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
-import { EMPTY_RECORD, type PageRecord } from "../../../schemas/fetch.ts";
+import { EMPTY_ANSWER, EMPTY_RECORD, type PageRecord } from "../../../schemas/fetch.ts";
 import { type FilingText, FilingTextExtractor } from "../../../schemas/filings.ts";
 import { exposedHeaders } from "../../lib/web/http.ts";
 import { folderPath } from "../identifiers.ts";
@@ -19,7 +19,7 @@ import {
   type SourceDocument,
 } from "../results.ts";
 import { asFilingText, textKey } from "../text.actor.ts";
-import { documentError, NO_PROBLEM, validated } from "../refusals.ts";
+import { documentError, validated } from "../refusals.ts";
 import type { OperationDeps } from "./context.ts";
 
 export interface DocumentDeps extends OperationDeps {
@@ -79,7 +79,7 @@ export const document =
         const attempts = cached ? [] : [{ tier: "direct", status, reason: "ok", ms, detail: note }];
         return {
           url,
-          answer: { ...NO_PROBLEM, record: { ...record, ...content }, attempts, cached, revalidated },
+          answer: { ...EMPTY_ANSWER, record: { ...record, ...content }, attempts, cached, revalidated },
           bodies: [{ sha256, content_type }],
         };
       }

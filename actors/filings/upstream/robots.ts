@@ -6,6 +6,7 @@
  * The Robots actor does not read these files: its requests have no slot, so they cannot reach the filing system. The
  * parser is the same (actors/lib/web/robots.ts).
  */
+import { findBody } from "../../../cluster/read-body.ts";
 import type { ActorClient } from "../../../cluster/actor.ts";
 import type { RobotsRules } from "../../../schemas/domain.ts";
 import { FilingAddress, type SourceKind, type SourceRequest } from "../../../schemas/filing-source.ts";
@@ -41,10 +42,8 @@ export function filingRobots(deps: FetchDocumentDeps): CheckRobots {
   /** Null: the host has no rules. */
   async function parseRules(answer: SourceAnswer): Promise<RobotsRules | null> {
     if (answer.kind !== "got") return null;
-    const pieces = await blobs.get(answer.sha256);
-    if (!pieces) return null;
-    const file = Buffer.concat(await Array.fromAsync(pieces));
-    return parseRobots(file.toString("latin1", 0, MAX_ROBOTS_BYTES), crawler_name);
+    const file = await findBody(blobs, answer.sha256);
+    return file && parseRobots(file.toString("latin1", 0, MAX_ROBOTS_BYTES), crawler_name);
   }
 
   /** robots.txt from the cache or the filing system. A failed answer means that its rules are unknown. */
