@@ -2,23 +2,11 @@
  * The items of a batch from an uploaded CSV file: the body itself, or the field `file` of a form. A file that cannot be read to its
  * end, or has rows that cannot be read, is refused as a whole.
  */
+import type { CsvRow } from "../schemas/csv.ts";
 import type { Reply } from "./http.ts";
 import { invalid, tooLarge } from "./http-errors.ts";
 import type { Call } from "./route.ts";
 import { type Mistake, MAX_MISTAKES } from "./validate.ts";
-
-/** `row` is the line where the row begins, as an editor shows it; the header is 1. */
-export type CsvRow =
-  | { readonly kind: "item"; readonly row: number; readonly item: object }
-  /** The row is not read; the rows after it are. */
-  | { readonly kind: "bad_row"; readonly row: number; readonly message: string }
-  /** The file cannot be read further; the last row of all. */
-  | {
-      readonly kind: "refused";
-      readonly status: 413 | 422;
-      readonly row: number | null;
-      readonly message: string;
-    };
 
 export type ReadCsv = (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<CsvRow>;
 

@@ -5,7 +5,7 @@
 import { type Static, Type } from "typebox";
 import { THRESHOLDS } from "./accounts.ts";
 import { Nullable, Timestamp } from "./common.ts";
-import { contract, tell } from "./contract.ts";
+import { deliveryContract } from "./delivery.ts";
 
 export const ALERT_SCOPES = ["key", "project", "customer"] as const;
 export type AlertScope = (typeof ALERT_SCOPES)[number];
@@ -79,14 +79,4 @@ export const UsageThresholdEvent = Type.Object({
 export type UsageThresholdEvent = Static<typeof UsageThresholdEvent>;
 
 /** One for each customer: makes the deliveries that are stored for its webhooks. */
-export const UsageAlerts = contract(
-  "usage_alerts",
-  {
-    /** New deliveries are stored. */
-    deliver: tell(Type.Null()),
-  },
-  {
-    tick: tell(Type.Null()),
-    attempted: tell(Type.Object({ next_ms: Nullable(Type.Number()) })),
-  },
-);
+export const UsageAlerts = deliveryContract("usage_alerts");

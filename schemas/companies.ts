@@ -5,6 +5,7 @@
 import { type Static, Type } from "typebox";
 import { Nullable, Timestamp } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
+import { deliveryContract } from "./delivery.ts";
 
 export const COMPANY_ID = "^cmp_[0-9a-hjkmnp-tv-z]{16}$";
 const CompanyId = Type.String({ pattern: COMPANY_ID });
@@ -132,8 +133,4 @@ export const CompanyFeed = contract(
 );
 
 /** Delivers the changes of the companies of one watch; its key is the watch's id. */
-export const CompanyWatch = contract(
-  "company_watch",
-  { deliver: tell(Type.Null()) },
-  { attempted: tell(Type.Object({ next_ms: Nullable(Type.Number()) })), tick: tell(Type.Null()) },
-);
+export const CompanyWatch = deliveryContract("company_watch");

@@ -26,6 +26,8 @@ const ATTEMPTS_AT_MS = [
 ] as const;
 export const MAX_DELIVERY_ATTEMPTS = ATTEMPTS_AT_MS.length;
 const JITTER = 0.2;
+/** Of one attempt. */
+export const WEBHOOK_TIMEOUT_MS = 15_000;
 /** An attempt whose outcome is not recorded after this long was lost with its process. */
 const ATTEMPT_TTL_MS = 30_000;
 /** A delivery that is older than this is removed, whatever its attempts. */

@@ -1,15 +1,24 @@
 /**
  * The watch actor: one for each watch. It delivers the changes that the dispatcher stored for it, oldest first for each
- * company, and stores every attempt before it makes it. Its reminder brings it back for the next attempt on whichever node owns
- * its key then.
+ * company, and stores every attempt before it makes it. When it makes them: actors/callbacks/delivery-behaviour.ts.
  */
-import { actor, type Turn } from "../../cluster/actor.ts";
+import { actor } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import { type CompanyChangedEvent, CompanyWatch } from "../../schemas/companies.ts";
-import { afterAttempt, beginDelivery, DELIVERY_TTL_MS } from "../callbacks/delivery-schedule.ts";
+import {
+  type DeliverySnapshot,
+  type DeliveryState,
+  deliveryBehaviour,
+} from "../callbacks/delivery-behaviour.ts";
+import {
+  afterAttempt,
+  beginDelivery,
+  DELIVERY_TTL_MS,
+  WEBHOOK_TIMEOUT_MS,
+} from "../callbacks/delivery-schedule.ts";
 import { postJson, type PostDeps } from "../callbacks/post-json.ts";
 import { signatureHeaders } from "../callbacks/webhook-signature.ts";
 import type { Cursors } from "./cursor.ts";
@@ -37,83 +46,39 @@ export interface WatchDeps extends PostDeps {
   readonly publicUrl: () => string;
 }
 
-interface State {
-  /** Stored: when the next attempt is due; null: nothing waits. */
-  next_ms: number | null;
-  isRunning: boolean;
-  isWoken: boolean;
-}
-
-const ATTEMPT_MS = 15_000;
 /** Deliveries read at once; of each company one is tried. */
 const DELIVERIES_AT_ONCE = 200;
-const ATTEMPTS_AT_ONCE = 8;
-const PASSIVATE_AFTER_MS = 60_000;
-const STORE_RETRY_MS = 5_000;
+
+/** The next delivery of a company, and the watch as it is now. */
+interface WaitingDelivery {
+  readonly next_ms: number;
+  readonly watch: StoredWatch;
+  readonly delivery: StoredDelivery;
+}
 
 export function watchActor(deps: WatchDeps) {
   const { clock, log } = deps;
-
-  function run(turn: Turn<State, (typeof CompanyWatch)["own"]>): void {
-    const { state, key } = turn;
-    if (state.isRunning) {
-      state.isWoken = true;
-      return;
-    }
-    state.isRunning = true;
-    state.isWoken = false;
-    // Until the attempts are over: a node that dies meanwhile leaves a reminder.
-    state.next_ms = turn.now_ms + STORE_RETRY_MS;
-    turn.pipeToSelf("attempted", async (_ask, { ownsKey }) => {
-      try {
-        return { next_ms: await deliverDue(deps, key, ownsKey) };
-      } catch (problem) {
-        log.warn("A watch waits for its store", { watch: key, problem: String(problem) });
-        return { next_ms: Math.ceil(clock.now() + STORE_RETRY_MS) };
-      }
-    });
-  }
-
-  return actor(CompanyWatch)<State, { readonly next_ms: number | null }>({
-    persist: ({ next_ms }) => ({ next_ms }),
-    activate: (snapshot) => ({ next_ms: snapshot?.next_ms ?? null, isRunning: false, isWoken: false }),
-    passivate_after_ms: PASSIVATE_AFTER_MS,
-    reminder: ({ next_ms }) =>
-      next_ms === null ? null : { at_ms: next_ms, operation: "tick", message: null },
-    on: {
-      deliver: run,
-      tick: run,
-      attempted(turn, { next_ms }) {
-        const { state } = turn;
-        state.isRunning = false;
-        state.next_ms = next_ms;
-        if (state.isWoken) run(turn);
-        else if (next_ms !== null) turn.setTimer(next_ms, "tick", null);
-      },
-    },
+  const behaviour = deliveryBehaviour<WaitingDelivery>({
+    clock,
+    listWaiting: (watch_id) => listWaiting(deps, watch_id),
+    attempt: (_watch_id, { watch, delivery }) => attempt(deps, watch, delivery),
+    onStoreFault: (watch, problem) =>
+      log.warn("A watch waits for its store", { watch, problem: String(problem) }),
   });
+  return actor(CompanyWatch)<DeliveryState, DeliverySnapshot>(behaviour);
 }
 
-/** Tries what is due; answers when the next attempt is due. Throws Fault. */
-async function deliverDue(deps: WatchDeps, watch_id: string, ownsKey: () => boolean): Promise<number | null> {
-  const { documents, clock } = deps;
-  for (;;) {
-    const watch = (await documents.get(COMPANY_WATCHES, watch_id))?.value as StoredWatch | undefined;
-    if (!watch || watch.is_off) {
-      const { from, to } = rangeOf(watch_id);
-      await documents.removeRange(COMPANY_DELIVERIES, from, to);
-      return null;
-    }
-    const listed = await documents.list(COMPANY_DELIVERIES, {
-      ...rangeOf(watch_id),
-      limit: DELIVERIES_AT_ONCE,
-    });
-    const first = firstOfEach(listed.map(({ value }) => value as StoredDelivery));
-    const due = first.filter(({ next_ms }) => next_ms <= clock.now()).slice(0, ATTEMPTS_AT_ONCE);
-    if (due.length === 0) return first.length === 0 ? null : Math.min(...first.map(({ next_ms }) => next_ms));
-    if (!ownsKey()) return Math.ceil(clock.now() + STORE_RETRY_MS);
-    await Promise.all(due.map((delivery) => attempt(deps, watch, delivery)));
+/** The oldest delivery of each company. Those of a watch that is removed or off are removed. Throws Fault. */
+async function listWaiting({ documents }: WatchDeps, watch_id: string): Promise<readonly WaitingDelivery[]> {
+  const range = rangeOf(watch_id);
+  const watch = (await documents.get(COMPANY_WATCHES, watch_id))?.value as StoredWatch | undefined;
+  if (!watch || watch.is_off) {
+    await documents.removeRange(COMPANY_DELIVERIES, range.from, range.to);
+    return [];
   }
+  const listed = await documents.list(COMPANY_DELIVERIES, { ...range, limit: DELIVERIES_AT_ONCE });
+  const first = firstOfEach(listed.map(({ value }) => value as StoredDelivery));
+  return first.map((delivery) => ({ next_ms: delivery.next_ms, watch, delivery }));
 }
 
 async function attempt(deps: WatchDeps, watch: StoredWatch, waiting: StoredDelivery): Promise<void> {
@@ -165,5 +130,5 @@ async function deliveryOf(
   };
   const body = JSON.stringify(event);
   const headers = signatureHeaders(watch.secret, id, body, clock.now());
-  return { url: watch.url, body, headers, timeout_ms: ATTEMPT_MS };
+  return { url: watch.url, body, headers, timeout_ms: WEBHOOK_TIMEOUT_MS };
 }

@@ -5,6 +5,7 @@
  */
 import { Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
+import type { CsvRow } from "../../../schemas/csv.ts";
 import { decodeText, UnreadableText } from "./decode-text.ts";
 
 export interface CsvItem {
@@ -15,19 +16,6 @@ export interface CsvItem {
   readonly identifiers?: readonly string[];
   readonly project_ref?: string;
 }
-
-/** `row` is the line where the row begins, as an editor shows it; the header is 1. */
-export type CsvRow =
-  | { readonly kind: "item"; readonly row: number; readonly item: CsvItem }
-  /** The row is not read; the rows after it are. */
-  | { readonly kind: "bad_row"; readonly row: number; readonly message: string }
-  /** The file cannot be read further; the last row of all. Rows immediately before it may be missing. */
-  | {
-      readonly kind: "refused";
-      readonly status: 413 | 422;
-      readonly row: number | null;
-      readonly message: string;
-    };
 
 export interface CsvLimits {
   readonly max_items: number;
@@ -97,7 +85,7 @@ function itemOf(columns: readonly string[], cells: readonly string[]): CsvItem {
 export async function* readBatchCsv(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   limits: CsvLimits = CSV_LIMITS,
-): AsyncGenerator<CsvRow> {
+): AsyncGenerator<CsvRow<CsvItem>> {
   async function* bounded(): AsyncGenerator<Uint8Array> {
     let bytes = 0;
     for await (const chunk of chunks) {
@@ -172,7 +160,7 @@ export async function* readBatchCsv(
 const lineBreaksIn = (record: readonly string[]): number =>
   record.reduce((count, cell) => count + cell.split(/\r\n|\n|\r/).length - 1, 0);
 
-function refusalOf(problem: unknown, row: number, limits: CsvLimits): CsvRow {
+function refusalOf(problem: unknown, row: number, limits: CsvLimits): CsvRow<CsvItem> {
   if (problem instanceof TooLarge) {
     const message = `The file is larger than ${limits.max_bytes} bytes`;
     return { kind: "refused", status: 413, row: null, message };
