@@ -2,12 +2,9 @@
  * Politeness on a simulated cluster: the real domain actor, connections that take their time, and partitions that move
  * under both. The checker of scenario.ts measures delays between requests as they are sent.
  */
-import { Type } from "typebox";
 import { expect, inject, test } from "vitest";
 import { domainActor } from "../../actors/domain/actor.ts";
-import { actor, DEFERRED, type ReplyTo } from "../../cluster/actor.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import { ask, contract, tell } from "../../schemas/contract.ts";
 import { Domain } from "../../schemas/domain.ts";
 import {
   CHANCES,
@@ -19,54 +16,32 @@ import {
   type SimulatedWorld,
 } from "./scenario.ts";
 import { isRepeated, onSeed, seeds } from "./seeds.ts";
+import { visitor, Visits } from "./visitor.ts";
 
 const SLOTS = 2;
-const Visited = Type.Object({ item: Type.String(), result: Type.Union([Type.String(), Type.Null()]) });
 
-/** One visit to a site, as a fetch makes it: a slot, a connection, the last question, the request, the slot back. */
-const Visit = contract(
-  "visit",
-  { make: ask(Type.Object({ item: Type.String() }), Visited) },
-  { made: tell(Visited) },
-  { shard_by: "domain" },
-);
-
-/** `tells` false: a visitor that does not report when its request was sent, so that delays count from grants. */
-const visitor = ({ trueNow, sleep, chance, start, onAcknowledged }: SimulatedWorld, tells: boolean) =>
-  actor(Visit)<ReplyTo<{ item: string; result: string | null }>[]>({
-    activate: () => [],
-    passivate_after_ms: 60_000,
-    on: {
-      make(turn, { item }) {
-        turn.state.push(turn.deferReply());
-        if (turn.state.length > 1) return DEFERRED;
-        const site = turn.key.split(" ")[0]!;
-        turn.pipeToSelf("made", async (client, work) => {
-          const run = { fetch_id: item, run_id: `${work.epoch}.${trueNow()}` };
-          const slot = { ...run, host: site, lane: "sync", wait_max_ms: 15_000 } as const;
-          const answer = await client(Domain, site, "acquire", slot);
-          if (answer.kind === "refused") return { item, result: null };
-          const granted_ms = trueNow();
-          if (!tells) await client(Domain, site, "recordSent", run);
-          await sleep(chance(3) === 0 ? chance(1_500) : chance(30));
-          if (!work.ownsKey() || work.signal.aborted)
-            throw new Fault("lease_lost", "Another node owns it by now");
-          if (tells) client(Domain, site, "recordSent", run).catch(() => {});
-          const exchange = start({ site, item, granted_ms, work });
-          await sleep(300);
-          const origin = exchange.end();
-          const answered_ms = trueNow();
-          await client(Domain, site, "release", { ...run, ...origin });
-          onAcknowledged(site, answered_ms, origin);
-          return { item, result: `${item} of ${site}` };
-        });
-        return DEFERRED;
-      },
-      made(turn, visited) {
-        for (const to of turn.state) turn.answer(to, visited);
-        turn.state = [];
-      },
-    },
+/**
+ * One visit to a site, as a fetch makes it: a slot, a connection, the last question, the request, the slot back. `tells`
+ * false: a visitor that does not report when its request was sent, so that delays count from grants.
+ */
+const polite = ({ trueNow, sleep, chance, start, onAcknowledged }: SimulatedWorld, tells: boolean) =>
+  visitor(async (site, item, client, work) => {
+    const run = { fetch_id: item, run_id: `${work.epoch}.${trueNow()}` };
+    const slot = { ...run, host: site, lane: "sync", wait_max_ms: 15_000 } as const;
+    const answer = await client(Domain, site, "acquire", slot);
+    if (answer.kind === "refused") return null;
+    const granted_ms = trueNow();
+    if (!tells) await client(Domain, site, "recordSent", run);
+    await sleep(chance(3) === 0 ? chance(1_500) : chance(30));
+    if (!work.ownsKey() || work.signal.aborted) throw new Fault("lease_lost", "Another node owns it by now");
+    if (tells) client(Domain, site, "recordSent", run).catch(() => {});
+    const exchange = start({ site, item, granted_ms, work });
+    await sleep(300);
+    const origin = exchange.end();
+    const answered_ms = trueNow();
+    await client(Domain, site, "release", { ...run, ...origin });
+    onAcknowledged(site, answered_ms, origin);
+    return `${item} of ${site}`;
   });
 
 function crowded({ running }: Origins): string | null {
@@ -81,11 +56,11 @@ function crowded({ running }: Origins): string | null {
 const subject = (tells: boolean): Subject => ({
   actors: (world) => [
     domainActor({ min_delay_ms: DELAY_MS, max_concurrency: SLOTS, lease_ms: 60_000 }),
-    visitor(world, tells),
+    polite(world, tells),
   ],
   shardBy: { domain: "domain" },
   want: async (client, site, item) =>
-    (await client(Visit, `${site} ${item}`, "make", { item }, { timeout_ms: 60_000 })).result,
+    (await client(Visits, `${site} ${item}`, "make", { item }, { timeout_ms: 60_000 })).result,
   wrong: crowded,
 });
 
