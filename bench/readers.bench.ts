@@ -36,7 +36,7 @@ const SMALL = task(
 
 const results: Record<string, unknown> = { machine: machine() };
 for (const [name, hostile] of Object.entries(HOSTILE)) {
-  const { extract, close } = openExtraction(true, clock, SILENT_LOG);
+  const { extract, close } = openExtraction({ clock, log: SILENT_LOG });
   const read = async (of: ExtractTask, project: string, signal: AbortSignal): Promise<number> => {
     const began_ms = performance.now();
     await extract(of, { project, signal });

@@ -2,6 +2,7 @@
  * Starts a node from a configuration: stores, egress, features, the cluster and the HTTP servers, in this order, and stops
  * it in the opposite order. What a slice adds is in its feature (features.ts); this file names no slice but accounts.
  */
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { prepareAccounts } from "../actors/accounts/keys.ts";
 import { type FindPayer, findPayer } from "../actors/accounts/payer.ts";
@@ -27,7 +28,7 @@ import { collectBodies } from "./collect-bodies.ts";
 import type { Config } from "./config.ts";
 import { everyMinute } from "./every-minute.ts";
 import { expireDocuments } from "./expire-documents.ts";
-import { openExtraction, openReaders } from "./extraction.ts";
+import type { Extraction, ReaderDeps } from "./extraction.ts";
 import type { FeatureContext, OpenFeature } from "./feature.ts";
 import { FEATURES } from "./features.ts";
 import { openHttp } from "./http.ts";
@@ -261,8 +262,8 @@ async function openContext(
   const openEgress: FeatureContext["openEgress"] = (options) => undiciEgress({ ...options, dns_servers, ca });
   const egress = openEgress({ judge: rule });
   closers.push(() => egress.close());
-  const extraction = openExtraction(isWorker, clock, log);
-  closers.push(extraction.close);
+  const readers = await openDocumentReaders(isWorker, { clock, log });
+  closers.push(readers.close);
   const isAudited = isWorker && config.audit.requests === "on";
   const audit = isAudited ? openRequestAudit({ documents, clock, log, node }) : null;
   if (audit) closers.push(() => audit.close());
@@ -285,8 +286,8 @@ async function openContext(
     egress,
     openEgress,
     ask,
-    extract: extraction.extract,
-    openReaders: (options) => openReaders(options, { clock, log }),
+    extract: readers.extract,
+    openReaders: readers.openReaders,
     bodyGrants: openBodyGrants({ documents, clock }),
     joined: new Map(config.profiles.hosts.map((host) => [host, canonical!])),
     roles,
@@ -298,6 +299,18 @@ async function openContext(
     dataPath: (name) => dataPath(config.storage.data_dir, name),
     opened: [],
   };
+}
+
+type DocumentReaders = Extraction & Pick<FeatureContext, "openReaders">;
+
+/** Documents are read on workers; other nodes do not load what reads them. */
+async function openDocumentReaders(isWorker: boolean, deps: ReaderDeps): Promise<DocumentReaders> {
+  if (!isWorker) {
+    const refuse = (): never => assert.fail("A node without the role worker reads no documents");
+    return { extract: refuse, openReaders: refuse, close: async () => {} };
+  }
+  const { openExtraction, openReaders } = await import("./extraction.ts");
+  return { ...openExtraction(deps), openReaders: (options) => openReaders(options, deps) };
 }
 
 /** Opens the features in their order. A feature sees what the features before it contribute. */

@@ -90,21 +90,20 @@ export function openReaders({ tasks, pools }: ReaderOptions, { clock, log }: Rea
   };
 }
 
-interface ReaderDeps {
+export interface ReaderDeps {
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** A node without the role `worker` reads no documents and starts no processes. */
-export function openExtraction(isWorker: boolean, clock: Clock, log: Log): Extraction {
-  const readers = isWorker ? openReaders(EXTRACTION, { clock, log }) : null;
+export function openExtraction(deps: ReaderDeps): Extraction {
+  const readers = openReaders(EXTRACTION, deps);
   return {
     async extract(task, { signal, project }) {
       // Binary content has no text to extract, so its bytes need not be sent to a worker.
       if (task.kind === "binary") return { kind: "done", value: { ...cutOff(task, ""), note: null } };
-      return readers!.run<Extracted>(taskOf(task), task, { signal, tenant: project });
+      return readers.run<Extracted>(taskOf(task), task, { signal, tenant: project });
     },
-    close: async () => readers?.close(),
+    close: () => readers.close(),
   };
 }
 

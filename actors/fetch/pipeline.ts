@@ -42,13 +42,11 @@ import {
   type PipelineDeps,
   recordAttempt,
   type RouteEnd,
+  MAX_RUN_MS,
   routeEnd,
   type RunState,
 } from "./run.ts";
 import { siteOutcome } from "./site-outcome.ts";
-
-/** The longest time of a run without timeout_s, which continues into the cache after its callers have gone. */
-export const MAX_RUN_MS = 310_000;
 
 /** Failures between this crawler and the host: of a proxy, a rendering service or a browser. */
 const THIRD_PARTY_FAILURE = /^(?:proxy|provider|browser)_/;

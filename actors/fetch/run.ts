@@ -31,6 +31,9 @@ import type { ReservedHosts } from "./reserved-hosts.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 
+/** The longest time of a run without timeout_s, which continues into the cache after its callers have gone. */
+export const MAX_RUN_MS = 310_000;
+
 /** The accounts that pay for an attempt: those of the request's key, project and customer. */
 export interface Spending {
   /** False: one of them has less left. The same id again is the same reservation. Throws Fault. */

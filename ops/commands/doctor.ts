@@ -1,7 +1,5 @@
 /** trawl doctor: whether this machine has what the service needs, and what an operator should change. */
 import { Command } from "commander";
-import { configuredChromium } from "../../actors/fetch/feature/browser.ts";
-import { sandboxed } from "../../actors/tiers/adapters/sandbox.ts";
 import { dataPath } from "../stores.ts";
 import { type Context, EXIT, type Json, table, withJson } from "./context.ts";
 
@@ -23,6 +21,9 @@ export const doctorCommand = (context: Context): Command =>
   );
 
 async function browserFindings({ config }: Context): Promise<readonly Finding[]> {
+  // With them comes Playwright, which the other commands need not load.
+  const { configuredChromium } = await import("../../actors/fetch/feature/browser.ts");
+  const { sandboxed } = await import("../../actors/tiers/adapters/sandbox.ts");
   const { tiers, storage } = config();
   const inData = (name: string): string => dataPath(storage.data_dir, name);
   const found = configuredChromium(tiers, inData);

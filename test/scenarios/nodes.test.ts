@@ -61,25 +61,31 @@ describe.skipIf(missing)("nodes", () => {
       expect((await request(`${status_url}/ready`)).statusCode).toBe(200);
   });
 
-  test("without the role worker load neither the operations and parsers of filings nor the readers' libraries", async () => {
-    // Both have run an operation, or asked for one.
+  test("without the role worker load none of what runs fetches and filings, reads documents or drives a browser", async () => {
+    // The gateway has asked for both; a worker has run them.
     const { json } = await cluster.insist("GET", "/v1/filings/companies/9000001/submissions");
     expect(json.error).toBe("unknown_identifier");
-    const OPERATIONS =
-      /actors\/filings\/(?:operations|adapters|service|filings\.actor|index-page|submissions\.ts|ticker-lists)/;
-    const PARSERS = /node_modules\/(?:cheerio|pdfjs-dist)\//;
-    const loaded = cluster.nodes.map(({ pid, roles }) => {
-      const urls = readFileSync(join(modules, String(pid)), "utf8").split("\n");
-      const count = (of: RegExp): number => urls.filter((url) => of.test(url)).length;
-      return { roles, operations: count(OPERATIONS) > 5, parsers: count(PARSERS) };
-    });
-    expect(loaded).toEqual([
-      { roles: "gateway", operations: false, parsers: 0 },
-      { roles: "worker", operations: true, parsers: 0 },
-      { roles: "worker", operations: true, parsers: 0 },
-    ]);
-    const urls = readFileSync(join(modules, String(cluster.nodes[0]!.pid)), "utf8").split("\n");
-    expect(urls.filter((url) => OPERATIONS.test(url))).toEqual([]);
+    const ONLY_ON_WORKERS = {
+      "operations and parsers of filings":
+        /actors\/filings\/(?:operations|adapters|service|filings\.actor|index-page|submissions\.ts|ticker-lists)/,
+      "runs of fetches": /actors\/fetch\/(?:pipeline|assess|alternates\/|feature\/open-worker)/,
+      "routes to pages": /actors\/tiers\/(?:adapters\/transport|tier\.actor)/,
+      politeness: /actors\/domain\/(?:actor|robots\.actor)/,
+      "reader pools": /ops\/extraction\.ts|workers\.processes\.ts/,
+      "detection of encodings": /node_modules\/jschardet\//,
+    };
+    // They run in the readers, and in nodes with a browser.
+    const NOWHERE = /node_modules\/(?:cheerio|pdfjs-dist)\//;
+    const NOT_ON_GATEWAYS =
+      /node_modules\/(?:playwright(?:-core)?|htmlparser2|stdnum)\/|actors\/lib\/(?:article|markdown)\/(?!dates)|lib\/content\/(?:extract|pdf|feed|filing-text)\.ts/;
+    const urls = cluster.nodes.map(({ pid }) => readFileSync(join(modules, String(pid)), "utf8").split("\n"));
+    const loadedBy = (node: number) =>
+      Object.entries(ONLY_ON_WORKERS).flatMap(([what, of]) =>
+        urls[node]!.some((url) => of.test(url)) ? [what] : [],
+      );
+    expect([0, 1, 2].map(loadedBy)).toEqual([[], Object.keys(ONLY_ON_WORKERS), Object.keys(ONLY_ON_WORKERS)]);
+    expect(urls.flat().filter((url) => NOWHERE.test(url))).toEqual([]);
+    expect(urls[0]!.filter((url) => NOT_ON_GATEWAYS.test(url))).toEqual([]);
   });
 
   test("join and drain without a failed request", async () => {

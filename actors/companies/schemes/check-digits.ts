@@ -2,11 +2,17 @@
  * Check digits. National numbers are checked by `stdnum`; it has no LEI, ISIN, FIGI and BIC, which are here. Pure. A value
  * is in the canonical form and matches its scheme's pattern.
  */
-import { euVat, stdnum, type Validator } from "stdnum";
+import { createRequire } from "node:module";
+import type * as Stdnum from "stdnum";
 import type { SchemeName } from "../../../schemas/identifier-schemes.ts";
 import { COUNTRIES } from "./countries.ts";
 
 type Check = (value: string) => boolean;
+
+let numbers: typeof Stdnum | null = null;
+/** Its 300 modules are loaded with the first number: a node that is asked for no company does without them. */
+const loadNumbers = (): typeof Stdnum =>
+  (numbers ??= createRequire(import.meta.url)("stdnum") as typeof Stdnum);
 
 /** ISO 7064 mod 97-10: letters count as 10 to 35; the remainder is 1. */
 function isLei(value: string): boolean {
@@ -40,15 +46,14 @@ function isFigi(value: string): boolean {
   return (10 - (sum % 10)) % 10 === Number(value[11]);
 }
 
-const by =
-  (validator: Validator): Check =>
+const library =
+  (country: string, name: string): Check =>
   (value) =>
-    validator.validate(value).isValid;
-
-const library = (country: string, name: string): Check => by(stdnum[country]![name]!);
+    loadNumbers().stdnum[country]![name]!.validate(value).isValid;
 
 /** VIES writes EL for Greece and XI for Northern Ireland, whose numbers are British ones. */
 function isEuVat(value: string): boolean {
+  const { stdnum, euVat } = loadNumbers();
   const country = value.slice(0, 2);
   if (country === "XI") return stdnum["GB"]!["vat"]!.validate(value.slice(2)).isValid;
   const validators = euVat[country === "EL" ? "GR" : country] ?? [];

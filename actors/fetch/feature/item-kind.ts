@@ -5,8 +5,8 @@ import type { BodyGrants } from "../../../gateway/body-access.ts";
 import type { ItemKindParts } from "../../../ops/feature.ts";
 import { type FetchBody, isPremium, textDigests } from "../../../schemas/fetch.ts";
 import { type JoinedSites, parseUrl, siteOf } from "../../lib/web/url.ts";
-import { MAX_RUN_MS } from "../pipeline.ts";
 import { retryForFetch } from "../retry-policy.ts";
+import { MAX_RUN_MS } from "../run.ts";
 import type { FetchService } from "../service.ts";
 import { billOf, fetchRequestOf, grantBody } from "./routes.ts";
 

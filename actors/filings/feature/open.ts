@@ -3,7 +3,7 @@
  * Filings actors, and on workers those actors with all they need.
  */
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
-import { decodeText } from "../../lib/content/charset.ts";
+import { decodeText } from "../../lib/content/decode-text.ts";
 import { filingsClient } from "../client.ts";
 import { filingPages } from "../fetch-bridge.ts";
 import { checkFilingsItem } from "../items.ts";

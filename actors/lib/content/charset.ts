@@ -1,17 +1,14 @@
 /**
- * The encoding of a document's bytes, in the WHATWG's order of evidence, and the decoded text.
- * `charsetOf` decides once, where the document is read; `decodeText` gives the same text from the same bytes
- * and the name it decided on, anywhere and at any time. It looks at bytes and headers only, never at a parsed page.
- *
- * Not Node's TextDecoder: on 22.23.3 it gets half of valid EUC-KR wrong (8,824 of 17,048 pairs), a quarter of
- * Big5, some of six single-byte encodings, and does not know two (samples in test/lib/charset.test.ts).
+ * The encoding of a document's bytes, in the WHATWG's order of evidence. It is decided once, where the document is read, by
+ * bytes and headers only, never by a parsed page; decode-text.ts decodes by the name.
  */
 import { isUtf8 } from "node:buffer";
-import { getBOMEncoding, labelToName, TextDecoder } from "@exodus/bytes/encoding.js";
+import { getBOMEncoding } from "@exodus/bytes/encoding.js";
 // @ts-expect-error its types on npm are those of version 3
 import sniffer from "html-encoding-sniffer";
 import { detect } from "jschardet";
 import type { ContentKind } from "../../../schemas/fetch.ts";
+import { readable } from "./decode-text.ts";
 
 const sniff = sniffer as (
   bytes: Uint8Array,
@@ -73,21 +70,6 @@ export function charsetOf({ bytes, content_type, kind }: Document): string | nul
     case "text":
       return bom ?? declared ?? guess(bytes);
   }
-}
-
-/** The text without its byte order mark; invalid bytes become U+FFFD; an unknown encoding is read as UTF-8. */
-export function decodeText(bytes: Uint8Array, charset: string): string {
-  return new TextDecoder(readable(charset) ?? "UTF-8").decode(bytes);
-}
-
-/**
- * An encoding that may be used for a label, or null. UTF-7 is no label of the standard; `replacement` stands for
- * encodings that smuggle markup, and would turn the page into one character.
- */
-function readable(label: string | null | undefined): string | null {
-  const name = label ? labelToName(label) : null;
-  if (name === "replacement") return null;
-  return name === "x-user-defined" ? "windows-1252" : name;
 }
 
 function guess(bytes: Uint8Array): string {

@@ -4,7 +4,8 @@
  * clock that is passed in.
  */
 import type { ArticleMeta } from "../../../schemas/fetch.ts";
-import { charsetOf, decodeText } from "./charset.ts";
+import { charsetOf } from "./charset.ts";
+import { decodeText } from "./decode-text.ts";
 import type { Extracted, ExtractTask } from "./extraction-result.ts";
 import { cutText, readPlain, soundText, MAX_TEXT_CHARS } from "./text-document.ts";
 

@@ -3,7 +3,8 @@
  * parsed, so broken JSON is still its text. Also what keeps any text fit to be stored and sent.
  */
 import type { ContentKind } from "../../../schemas/fetch.ts";
-import { charsetOf, decodeText } from "./charset.ts";
+import { charsetOf } from "./charset.ts";
+import { decodeText } from "./decode-text.ts";
 
 /** As of a PDF: four times the longest book one would want to read in one answer. */
 export const MAX_TEXT_CHARS = 5_000_000;

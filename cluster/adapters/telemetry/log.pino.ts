@@ -1,7 +1,9 @@
 /** Log lines through pino: one JSON object a line on standard error, readable lines where that is a terminal. */
 import pino from "pino";
-import pretty from "pino-pretty";
 import type { Log, LogFields, LogLevel } from "../../ports/log.ts";
+
+/** Loaded where it is needed only: a service under systemd or in a container writes JSON. */
+const pretty = process.stderr.isTTY ? (await import("pino-pretty")).default : null;
 
 export interface PinoLogOptions {
   /** Less important lines are left out. */
@@ -14,7 +16,7 @@ export interface PinoLogOptions {
 const REDACTED = ["authorization", "api_key", "secret", "token", "password", "headers.authorization"];
 
 export function pinoLog({ level, write }: PinoLogOptions): Log {
-  const terminal = process.stderr.isTTY ? pretty({ destination: 2, sync: true }) : pino.destination(2);
+  const terminal = pretty?.({ destination: 2, sync: true }) ?? pino.destination(2);
   const logger = pino(
     {
       level,

@@ -1,0 +1,95 @@
+/** The tiers that a node offers: for each a transport, as far as it is configured, and its actor, placed by role. */
+import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
+import type { RoleActor } from "../../../cluster/role-actor.ts";
+import type { FeatureContext } from "../../../ops/feature.ts";
+import { type Tier, TIERS } from "../../../schemas/fetch.ts";
+import type { Transport } from "../../lib/web/transport.ts";
+import { archiveTransport } from "../../tiers/adapters/transport.archive.ts";
+import { directTransport } from "../../tiers/adapters/transport.direct.ts";
+import { proxyTransport } from "../../tiers/adapters/transport.proxy.ts";
+import { renderTransport } from "../../tiers/adapters/transport.render.ts";
+import { readCapacities, tierPolicy } from "../../tiers/policy.ts";
+import { tierActor } from "../../tiers/tier.actor.ts";
+import { openRoom } from "../run.ts";
+import type { FetchSettings } from "./settings.ts";
+
+export interface OpenTiers {
+  readonly actors: readonly RoleActor[];
+  readonly warnings: () => readonly string[];
+  readonly close: () => Promise<void>;
+}
+
+/** The tiers of this node: those of its roles, and of a worker all that are configured but the browser. */
+export async function openTiers(context: FeatureContext, settings: FetchSettings): Promise<OpenTiers> {
+  const { clock, metrics, log, memory } = context;
+  const { transports, pages, warnings, close } = await openTransports(context, settings);
+  const capacities = readCapacities(settings.tiers.capacities);
+  const actors = TIERS.flatMap((tier) => {
+    const transport = transports[tier];
+    if (!transport) return [];
+    const policy = tierPolicy(tier, capacities, pages);
+    const room = (signal: AbortSignal) => openRoom(memory, signal);
+    return [tierActor(tier, { transport, policy, clock, metrics, log, openRoom: room })];
+  });
+  return { actors, warnings, close };
+}
+
+interface OpenTransports {
+  readonly transports: Readonly<Partial<Record<Tier, Transport>>>;
+  /** Of the browser at once. */
+  readonly pages: number;
+  readonly warnings: () => readonly string[];
+  readonly close: () => Promise<void>;
+}
+
+async function openTransports(context: FeatureContext, settings: FetchSettings): Promise<OpenTransports> {
+  const { config, clock, destination, egress, joined, user_agent } = context;
+  const { archive_url, proxy_url, render_url, render_key } = settings.tiers;
+  const roles: readonly string[] = config.cluster.roles;
+  const isNamed = (tier: Tier): boolean => roles.includes(tier);
+  if (isNamed("archive") && archive_url === "none")
+    throw new Error('TRAWL_ROLES has "archive", but TRAWL_ARCHIVE_URL is none');
+  if (isNamed("proxy_render") && render_url === undefined)
+    throw new Error('TRAWL_ROLES has "proxy_render", but TRAWL_RENDER_URL is not set');
+  if (isNamed("proxy") && roles.includes("worker") && proxy_url === undefined)
+    throw new Error('TRAWL_ROLES has "worker" and "proxy", but TRAWL_PROXY_URL is not set');
+  const has = (tier: Tier): boolean => isNamed(tier) || roles.includes("worker");
+  // Playwright alone takes 80 MB: a node without the role does not load it.
+  const browser = isNamed("browser")
+    ? await (await import("./browser.ts")).openBrowser(context, settings)
+    : null;
+  // Reaches only the rendering service, so that its address may be private.
+  const toRenderer =
+    render_url === undefined || !has("proxy_render")
+      ? null
+      : context.openEgress({ judge: onlyTo(new URL(render_url)) });
+  const common = { egress, clock, destination };
+  return {
+    transports: {
+      ...(has("direct") && { direct: directTransport(common) }),
+      ...(browser?.transport && { browser: browser.transport }),
+      ...(has("archive") &&
+        archive_url !== "none" && {
+          archive: archiveTransport({ egress, clock, archive_url, user_agent }),
+        }),
+      ...(has("proxy") &&
+        proxy_url !== undefined && { proxy: proxyTransport({ ...common, proxy_url, joined }) }),
+      // An egress node: other addresses than those of the workers, without a proxy behind it.
+      ...(isNamed("proxy") && proxy_url === undefined && { proxy: directTransport(common) }),
+      ...(toRenderer && {
+        proxy_render: renderTransport({
+          ...common,
+          egress: toRenderer,
+          render_url: render_url!,
+          ...(render_key !== undefined && { render_key }),
+        }),
+      }),
+    },
+    pages: browser?.max_pages ?? 1,
+    warnings: () => browser?.warnings() ?? [],
+    async close() {
+      await browser?.close();
+      await toRenderer?.close();
+    },
+  };
+}

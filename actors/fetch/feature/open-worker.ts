@@ -1,0 +1,92 @@
+/**
+ * What workers do for fetches: the actors of fetches, domains, robots.txt and host profiles, with the routes that a fetch
+ * may take. A node that is no worker does not load this file.
+ */
+import type { Actor } from "../../../cluster/actor.ts";
+import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
+import { type Tier, TIERS } from "../../../schemas/fetch.ts";
+import { domainActor } from "../../domain/actor.ts";
+import { LEASE_MS } from "../../domain/politeness.ts";
+import { robotsActor } from "../../domain/robots.actor.ts";
+import type { Transport } from "../../lib/web/transport.ts";
+import { tierRoute } from "../../tiers/tier-route.ts";
+import { fetchActor } from "../actor.ts";
+import { formatsDeriver } from "../formats.ts";
+import { hostProfileActor } from "../host-profile.actor.ts";
+import { loadPages } from "../page-store.ts";
+import { fetchPipeline } from "../pipeline.ts";
+import { readPrices } from "../prices.ts";
+import type { ReservedHosts } from "../reserved-hosts.ts";
+import { openSources } from "./alternates.ts";
+import type { FetchSettings } from "./settings.ts";
+
+/** The profile site is asked more slowly than other domains. */
+const PROFILES_LIMITS = { min_delay_ms: 1_000, max_concurrency: 2 };
+
+export function fetchActors(
+  context: FeatureContext,
+  settings: FetchSettings,
+  reservedHosts: ReservedHosts,
+  indexes: readonly NonNullable<OpenFeature["page_index"]>[],
+): readonly Actor[] {
+  const { config, clock, documents, blobs, metrics, log, egress, joined, extract, memory } = context;
+  const { onRequestSent, user_agent } = context;
+  const [canonical] = config.profiles.hosts;
+  return [
+    domainActor(
+      { ...settings.politeness, lease_ms: LEASE_MS },
+      canonical === undefined ? {} : { [canonical]: PROFILES_LIMITS },
+    ),
+    robotsActor({
+      egress,
+      clock,
+      crawler_name: config.crawler.name,
+      user_agent,
+      joined,
+      ...(onRequestSent && { onRequestSent }),
+    }),
+    hostProfileActor(),
+    fetchActor({
+      runFetch: fetchPipeline({
+        clock,
+        documents,
+        blobs,
+        metrics,
+        log,
+        memory,
+        routes: routesTo(context),
+        ...(onRequestSent && { onRequestSent }),
+        extract,
+        joined,
+        prices: readPrices(settings.tiers.prices),
+        spending: context.spending,
+        sources: openSources(context, settings),
+        onPageStored: (page) => indexes.forEach(({ onPageStored }) => onPageStored(page)),
+        onGone: (page) => indexes.forEach(({ onGone }) => onGone(page)),
+        reservedHosts,
+      }),
+      deriveFormats: formatsDeriver({ clock, documents, blobs, extract }),
+      loadStored: (digest, project) => loadPages(documents, digest, project),
+      now: () => clock.now(),
+    }),
+  ];
+}
+
+/** A route for each tier that some node has at this moment. */
+function routesTo({ roles, clock, config }: FeatureContext): Readonly<Partial<Record<Tier, Transport>>> {
+  // Where other nodes may have a browser, one that is away is worth another attempt: it is configured.
+  const { bus, roles: ownRoles } = config.cluster;
+  const isElsewhere = bus !== "memory" && !ownRoles.includes("browser");
+  const routeOf = (tier: Tier): Transport => tierRoute(tier, { call: roles.call, clock });
+  // Fetches run on workers, which have it themselves.
+  const routes = { direct: routeOf("direct") };
+  for (const tier of TIERS) {
+    if (tier === "direct") continue;
+    const transport = routeOf(tier);
+    Object.defineProperty(routes, tier, {
+      enumerable: true,
+      get: () => (roles.hasRole(tier) || (tier === "browser" && isElsewhere) ? transport : undefined),
+    });
+  }
+  return routes;
+}
