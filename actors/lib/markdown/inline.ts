@@ -27,6 +27,8 @@ export const PLAIN: Style = {
   code: false,
   href: null,
 };
+/** Between texts of one line. */
+export const BLANK: Span = { text: " ", style: PLAIN };
 
 export type Place = "paragraph" | "heading" | "cell";
 

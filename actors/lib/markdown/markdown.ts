@@ -6,13 +6,16 @@ import type { Line } from "../article/lines.ts";
 import { SPACE } from "../article/lines.ts";
 import { isHeading, type Page } from "../article/marks.ts";
 import type { Tree } from "../article/tree.ts";
-import { inlineMarkdown, PLAIN, type Place, type Span } from "./inline.ts";
+import { BLANK, inlineMarkdown, PLAIN, type Place, type Span } from "./inline.ts";
 import { absolute, baseOf, spanReader } from "./spans.ts";
-import { tableAround, tableMarkdown } from "./tables.ts";
+import { tableMarkdown } from "./tables.ts";
 
 /** Lists and quotes inside each other; deeper ones are written at this depth. */
 const DEPTH_MAX = 12;
 const ALT_CHARS_MAX = 300;
+/** Elements between a text and the heading or the block of code that contains it. */
+const HEADING_LEVELS_MAX = 12;
+const PRE_LEVELS_MAX = 64;
 
 export interface Markdown {
   readonly markdown: string;
@@ -59,9 +62,7 @@ function* blocksOf({ page, lines, url, unseen }: MarkdownSource): Generator<Bloc
   const { spansOf } = spanReader(page, base);
   const images = imagesBetween(page, lines, unseen, base);
   const lineSpans = (line: Line): Span[] =>
-    line.pieces.flatMap((piece) =>
-      piece === SPACE || tree.tag[piece] !== "#text" ? { text: " ", style: PLAIN } : spansOf(piece),
-    );
+    line.pieces.flatMap((piece) => (piece === SPACE || tree.tag[piece] !== "#text" ? BLANK : spansOf(piece)));
   /** Tables whose lines stay lines. */
   const layouts = new Set<number>();
   for (let i = 0; i < lines.length;) {
@@ -69,7 +70,7 @@ function* blocksOf({ page, lines, url, unseen }: MarkdownSource): Generator<Bloc
     const first = line.pieces.find((piece) => piece !== SPACE) ?? line.node;
     for (const image of images.before(first)) yield image;
     const table = tableAround(tree, first);
-    if (table >= 0 && !layouts.has(table) && !isHeading(tree.tag[headingAround(tree, first)] ?? "")) {
+    if (table >= 0 && !layouts.has(table) && headingAround(tree, first) < 0) {
       let stop = i + 1;
       while (stop < lines.length && lines[stop]!.node >= table && lines[stop]!.node < tree.end[table]!)
         stop += 1;
@@ -114,17 +115,16 @@ function* blocksOf({ page, lines, url, unseen }: MarkdownSource): Generator<Bloc
 /** A heading's closing sequence of "#" is no text. */
 const escapedEnd = (heading: string): string => heading.replace(/(^|\s)(#+)$/, "$1\\$2");
 
-function headingAround(tree: Tree, node: number): number {
-  for (let up = node, step = 0; up > 0 && step < 12; up = tree.parent[up]!, step += 1)
-    if (isHeading(tree.tag[up]!)) return up;
-  return 0;
-}
-
-function preAround(tree: Tree, node: number): number {
-  for (let up = node, step = 0; up > 0 && step < 64; up = tree.parent[up]!, step += 1)
-    if (tree.tag[up] === "pre") return up;
+/** The nearest such element that is the node or contains it, at most `levels` above it; -1: none. */
+function nearest(tree: Tree, node: number, isWanted: (tag: string) => boolean, levels = Infinity): number {
+  for (let up = node, level = 0; up > 0 && level < levels; up = tree.parent[up]!, level += 1)
+    if (isWanted(tree.tag[up]!)) return up;
   return -1;
 }
+
+const headingAround = (tree: Tree, node: number) => nearest(tree, node, isHeading, HEADING_LEVELS_MAX);
+const preAround = (tree: Tree, node: number) => nearest(tree, node, (tag) => tag === "pre", PRE_LEVELS_MAX);
+const tableAround = (tree: Tree, node: number) => nearest(tree, node, (tag) => tag === "table");
 
 /** Quotes and list items that contain the node, outermost first. */
 function containersOf(tree: Tree, node: number): number[] {

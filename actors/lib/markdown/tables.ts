@@ -1,7 +1,7 @@
 /** The lines of a data table as a GFM table. A table that only lays a page out is not one: its lines stay lines. */
 import { type Line, SPACE } from "../article/lines.ts";
 import type { Tree } from "../article/tree.ts";
-import { inlineMarkdown, type Span } from "./inline.ts";
+import { BLANK, inlineMarkdown, type Span } from "./inline.ts";
 
 /** Wider tables, or tables of more cells (repeated ones included), stay lines. */
 const COLUMNS_MAX = 100;
@@ -17,18 +17,14 @@ interface Cell {
   readonly node: number;
   readonly spans: Span[];
   chars: number;
+  /** Written once for all rows and columns that it spans. */
+  markdown?: string;
 }
 
 export interface TableMarkdown {
   /** Lines of the table that stand in no cell: its caption. */
   readonly outside: readonly Line[];
   readonly markdown: readonly string[];
-}
-
-/** The nearest table around a node, or -1. */
-export function tableAround(tree: Tree, node: number): number {
-  for (let up = node; up > 0; up = tree.parent[up]!) if (tree.tag[up] === "table") return up;
-  return -1;
 }
 
 /** Null when the lines are no data table. */
@@ -44,14 +40,14 @@ export function tableMarkdown(
   const { cells, outside } = readCells(tree, table, lines, spansOf);
   const grid = gridOf(tree, table, cells);
   if (grid === null) return null;
-  const markdown = grid.map((row) => `| ${row.map((cell) => (cell ? cellText(cell) : "")).join(" | ")} |`);
+  const markdown = grid.map(
+    (row) => `| ${row.map((cell) => (cell ? cellMarkdown(cell) : "")).join(" | ")} |`,
+  );
   markdown.splice(1, 0, `| ${grid[0]!.map(() => "---").join(" | ")} |`);
   return { outside, markdown };
 }
 
-function cellText(cell: Cell & { text?: string }): string {
-  return (cell.text ??= inlineMarkdown(cell.spans, "cell"));
-}
+const cellMarkdown = (cell: Cell): string => (cell.markdown ??= inlineMarkdown(cell.spans, "cell"));
 
 const isCell = (tag: string): boolean => tag === "td" || tag === "th";
 
@@ -68,7 +64,7 @@ function readCells(
     let current: Cell | null = null;
     for (const piece of line.pieces) {
       if (piece === SPACE || tree.tag[piece] !== "#text") {
-        current?.spans.push(...BLANK);
+        current?.spans.push(BLANK);
         continue;
       }
       let node = tree.parent[piece]!;
@@ -77,7 +73,7 @@ function readCells(
       let cell = cells.get(node);
       if (cell === undefined) cells.set(node, (cell = { node, spans: [], chars: 0 }));
       // Blocks of one cell are one line of it.
-      if (cell !== current && cell.spans.length > 0) cell.spans.push(...BLANK);
+      if (cell !== current && cell.spans.length > 0) cell.spans.push(BLANK);
       current = cell;
       cell.spans.push(...spansOf(piece));
       cell.chars += tree.chars[piece]!;
@@ -86,13 +82,6 @@ function readCells(
   }
   return { cells, outside };
 }
-
-const BLANK: readonly Span[] = [
-  {
-    text: " ",
-    style: { strong: false, emphasis: false, deleted: false, superscript: false, code: false, href: null },
-  },
-];
 
 const spanOf = (tree: Tree, node: number, name: "colspan" | "rowspan"): number => {
   const value = Number.parseInt(tree.attributes[node]?.[name] ?? "1", 10);
