@@ -17,7 +17,7 @@ import {
 import { type LedgerRow, NO_DETAIL } from "../schemas/ledger.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Allowances } from "./limits.ts";
-import type { PendingRequests } from "./pending-requests.ts";
+import type { PendingRequests, SpentBy } from "./pending-requests.ts";
 import type { KeyQuota, KeyQuotas } from "./quotas.ts";
 
 /** One key at this gateway. */
@@ -54,6 +54,8 @@ export interface Metering {
   store(meter: KeyMeter, billed: Billed): Promise<void>;
   /** Resolves when the request is stored as one that has a row, whatever happens to this gateway. Throws Fault. */
   begin(meter: KeyMeter, pending: Omit<Billed, "latency_ms">): Promise<void>;
+  /** What the attempts of a request have cost so far, or may have. Throws Fault. */
+  spentBy: SpentBy;
   /** After `begin`: its row is stored, or it needs none. */
   end(request_id: string): void;
   /** Returns all units and stores all rows. */
@@ -66,11 +68,13 @@ interface MeteringDeps {
   readonly quotas: KeyQuotas;
   readonly ledger: Ledger;
   readonly pending: PendingRequests;
+  readonly spentBy: SpentBy;
 }
 
 const MAX_KEYS = 10_000;
 
-export function metering({ ask, clock, quotas, ledger, pending }: MeteringDeps): Metering {
+export function metering(deps: MeteringDeps): Metering {
+  const { ask, clock, quotas, ledger, pending, spentBy } = deps;
   /** So that a key that is looked up again keeps its spend while the account is asked. */
   const spends = new LRUCache<string, Pick<KeyMeter, "spend_micros" | "month">>({ max: MAX_KEYS });
 
@@ -136,6 +140,7 @@ export function metering({ ask, clock, quotas, ledger, pending }: MeteringDeps):
         customer: meter.grant.customer.name,
         row: rowOf(meter, { ...begun, latency_ms: 0 }),
       }),
+    spentBy,
     end: pending.end,
     drain: async () => {
       await Promise.all([quotas.drain(), ledger.drain()]);

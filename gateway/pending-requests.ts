@@ -21,6 +21,9 @@ export interface PendingRow {
   readonly row: LedgerRow;
 }
 
+/** What the attempts of a request have cost, or have reserved where they are not settled. Throws Fault. */
+export type SpentBy = (request_id: string) => Promise<number>;
+
 export interface PendingRequests {
   /** Resolves when the request is stored as pending. Throws Fault; then it is not. */
   readonly begin: (pending: PendingRow) => Promise<void>;
@@ -116,6 +119,8 @@ export function pendingRequests({ documents, clock, log, gateway }: PendingDeps)
   };
 }
 
+type RecoveryDeps = Omit<PendingDeps, "gateway"> & { readonly spentBy: SpentBy };
+
 /** Longer than a gateway waits for an answer and for the store of its row. */
 export const PENDING_TTL_MS = 10 * 60_000;
 /** A gateway that could not reach the store writes its rows within this time after it can. */
@@ -124,10 +129,10 @@ const DOCUMENTS_AT_ONCE = 100;
 
 /**
  * Writes the rows of requests that began `older_than_ms` ago and whose gateway has died. All nodes may run it at the same
- * time: a row is written under a key made of its document's. Throws Fault.
+ * time: a row is written under a key made of its document's, with what the request's attempts have cost. Throws Fault.
  */
 export async function recoverPending(
-  { documents, clock, log }: Omit<PendingDeps, "gateway">,
+  { documents, clock, log, spentBy }: RecoveryDeps,
   older_than_ms: number,
 ): Promise<void> {
   const to = String(Math.max(0, Math.floor(clock.now() - older_than_ms))).padStart(13, "0");
@@ -147,12 +152,20 @@ export async function recoverPending(
           clock.now(),
         );
         if (missing.length === 0) continue;
+        const recovered: LedgerRow[] = [];
+        for (const row of missing) recovered.push({ ...row, cost_micros: await spentBy(row.request_id) });
         const began_ms = Math.min(...missing.map(({ at_ms }) => at_ms));
         const options = {
           tag: newBatchTag(customer),
           expires_at_ms: began_ms + LEDGER_RETENTION_MS,
         };
-        await documents.put("ledger", batchKey(customer, began_ms, `p${key}`), { rows: missing }, 0, options);
+        await documents.put(
+          "ledger",
+          batchKey(customer, began_ms, `p${key}`),
+          { rows: recovered },
+          0,
+          options,
+        );
         log.warn("Rows of requests whose gateway died are in the ledger", { customer, rows: missing.length });
       }
       await documents.remove(PENDING_REQUESTS, key, version);

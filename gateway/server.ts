@@ -331,7 +331,7 @@ export function server({
       if (work.hasRow) claim?.settle(true);
       else if (work.isBegun && mayHaveStarted(problem)) {
         claim?.settle(true);
-        void storeAndEnd(caller, unanswered(context, call, "interrupted"));
+        void billUnanswered(caller, unanswered(context, call, "interrupted"));
       } else if (work.isBegun) metering.end(context.request_id);
       return finish(context, errorReply(context, problem), caller, limit);
     } finally {
@@ -366,6 +366,20 @@ export function server({
     }
   }
 
+  /** The row of a request whose work told no cost, with what its attempts have cost so far. Never throws. */
+  async function billUnanswered(caller: Caller, row: Billed): Promise<void> {
+    try {
+      const cost_micros = await metering.spentBy(row.request_id);
+      await storeAndEnd(caller, { ...row, bill: { ...row.bill, cost_micros } });
+    } catch (problem) {
+      // It stays pending, and `recoverPending` writes its row.
+      log.warn("A row of the ledger is written later", {
+        request_id: row.request_id,
+        problem: String(problem),
+      });
+    }
+  }
+
   /** The caller got 504 and pays no price; what the work cost is known when it ends. Never throws. */
   async function billLate(
     context: RequestContext,
@@ -375,7 +389,8 @@ export function server({
   ): Promise<void> {
     const bill = await late_bill.catch(() => null);
     const row = unanswered(context, call, "timeout");
-    const { detail, ...known } = bill ?? row.bill;
+    if (bill === null) return billUnanswered(caller, row);
+    const { detail, ...known } = bill;
     const error = { ...row.bill.detail!, ...detail, error: "timeout" };
     await storeAndEnd(caller, { ...row, bill: { ...known, ok: false, detail: error } });
   }

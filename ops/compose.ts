@@ -125,15 +125,17 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     log.warn("TRAWL_ADMIN_KEY names a revoked key: it stays revoked and is refused");
   const quotas = keyQuotas({ ask, clock, log, gateway: node });
   const pending = pendingRequests({ documents, clock, log, gateway: () => node });
-  const usage = metering({ ask, clock, quotas, ledger: context.ledger, pending });
+  const { spentBy } = context.spending;
+  const usage = metering({ ask, clock, quotas, ledger: context.ledger, pending, spentBy });
+  const recovery = { documents, clock, log, spentBy };
   // A single process that starts finds only requests of processes that ended.
-  if (config.cluster.bus === "memory") await recoverPending({ documents, clock, log }, 0);
+  if (config.cluster.bus === "memory") await recoverPending(recovery, 0);
   const collections = [...EXPIRING, ...FEATURES.flatMap((feature) => [...feature.collections.expiring])];
   const cleaning = [
     expireDocuments({ documents, clock, log, collections }),
     collectBodies({ documents, blobs, clock, metrics, log, random }),
     everyMinute({ clock, log, what: "Cannot write the rows of requests whose gateway died" }, () =>
-      recoverPending({ documents, clock, log }, PENDING_TTL_MS),
+      recoverPending(recovery, PENDING_TTL_MS),
     ),
     // A node without the role lacks some of the actors.
     ...(config.cluster.roles.includes("worker")
@@ -295,7 +297,7 @@ async function openContext(
     findPayer: payerOf,
     debugRecords: openDebugRecords({ documents, clock }),
     ledger: openLedger({ documents, ask, clock, log, writer: node }),
-    spending: spending({ findPayer: payerOf, clock, log }),
+    spending: spending({ findPayer: payerOf, documents, clock, log }),
     dataPath: (name) => dataPath(config.storage.data_dir, name),
     opened: [],
   };

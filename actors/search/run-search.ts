@@ -135,8 +135,7 @@ export function runSearch(
     request: SearchRequest,
     { engine, price_micros, spending }: Fallback,
   ): Promise<{ results: readonly RawResult[]; cost_micros: number } | SearchError> {
-    // The prefix keeps it apart from other reservations of the same request.
-    const id = `search ${request.search_id}.${work.epoch}`;
+    const id = `${request.search_id}.search.${work.epoch}`;
     const most_micros = price_micros * requestsFor(request);
     const hasCost = most_micros > 0;
     if (hasCost && !(await spending.reserve(ask, request, id, most_micros))) return "budget_exhausted";

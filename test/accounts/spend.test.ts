@@ -51,7 +51,7 @@ async function customer(limits: { key?: number; project?: number; customer?: num
     state,
     use,
     payer,
-    ...spending({ findPayer: (...named) => findPayer(documents, ...named), clock, log }),
+    ...spending({ findPayer: (...named) => findPayer(documents, ...named), documents, clock, log }),
   };
 }
 

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { readPrices } from "../../actors/fetch/prices.ts";
 import { spending } from "../../actors/accounts/spend.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import type { TransportResult } from "../../actors/lib/web/transport.ts";
@@ -20,6 +21,7 @@ const spendingOf = (micros: (project: string) => number | null) =>
       customer: {} as Customer,
       spend_limits: [{ account: project, limit_micros: micros(project) }],
     }),
+    documents: memoryDocuments(),
     clock: virtualClock(0),
     log: silentTelemetry().log,
   });

@@ -7,6 +7,8 @@ import { describe, expect, test } from "vitest";
 import { PENDING_REQUESTS, PENDING_TTL_MS, recoverPending } from "../../gateway/pending-requests.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { Fault, type FaultCode } from "../../cluster/ports/fault.ts";
+import { Account, accountKey, fromMicros, monthOf } from "../../schemas/accounts.ts";
+import type { LedgerBatch } from "../../schemas/ledger.ts";
 import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 
 const PAGE = { url: "https://example.org/" };
@@ -93,8 +95,8 @@ describe("a request that went upstream", () => {
     isAway = false;
     await gateway.clock.advance(2 * SECOND_MS);
     expect(await rowsOf(gateway, mine)).toMatchObject([{ ok: true, error: null }]);
-    const { clock, telemetry } = gateway;
-    await recoverPending({ documents, clock, log: telemetry.log }, 0);
+    const { clock, telemetry, money } = gateway;
+    await recoverPending({ documents, clock, log: telemetry.log, spentBy: money.spentBy }, 0);
     expect(await documents.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
     expect(await rowsOf(gateway, mine)).toHaveLength(1);
   });
@@ -128,10 +130,32 @@ describe("a request that went upstream", () => {
   });
 });
 
+/** Reserved for an attempt, and what it costs. */
+const MOST_MICROS = 500_000;
+const COST_MICROS = 300_000;
+const LEFT = [
+  PENDING_REQUESTS,
+  "ledger",
+  "account",
+  "request_spend",
+  "keys",
+  "projects",
+  "customers",
+  "names",
+] as const;
 /** What becomes of one request before its gateway is killed. */
-const FATES = ["answered", "cached", "busy", "broken", "late", "under_way"] as const;
+const FATES = [
+  "answered",
+  "cached",
+  "busy",
+  "broken",
+  "late",
+  "under_way",
+  "paid",
+  "lost_while_paying",
+] as const;
 
-test("a gateway that is killed at any moment leaves each request that was begun exactly one row, however often it is recovered", async () => {
+test("a gateway that is killed at any moment leaves each request that was begun exactly one row with what it cost, however often it is recovered", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.constantFrom(...FATES), { minLength: 1, maxLength: 12 }),
@@ -141,7 +165,8 @@ test("a gateway that is killed at any moment leaves each request that was begun 
         const begun = new Set<string>();
         const refused = new Set<string>();
         const gateway = await gatewayHarness({
-          fetch: async ({ fetch_id, url }, _signal, beginWork) => {
+          fetch: async (request, _signal, beginWork) => {
+            const { fetch_id, url } = request;
             const fate = url.split("/").at(-1) as (typeof FATES)[number];
             if (fate === "cached") return fetchAnswer({}, { cached: true });
             await beginWork();
@@ -150,11 +175,18 @@ test("a gateway that is killed at any moment leaves each request that was begun 
               refused.add(fetch_id);
               return fetchAnswer({}, { error: "domain_busy", retry_after_s: 1 });
             }
-            if (fate === "broken") throw new Fault("lease_lost", "broken");
+            const { ask, money } = gateway;
+            const attempt_id = `${fetch_id}.proxy.1`;
+            const isPaying = fate === "paid" || fate === "lost_while_paying";
+            if (isPaying) await money.reserve(ask, request, attempt_id, MOST_MICROS);
+            if (fate === "broken" || fate === "lost_while_paying") throw new Fault("lease_lost", "broken");
             const ms = fate === "late" ? 155 * SECOND_MS : 2 * SECOND_MS;
             if (fate !== "answered")
               await new Promise<void>((done) => void gateway.clock.at(gateway.clock.now() + ms, done));
-            return fetchAnswer({});
+            if (fate !== "paid") return fetchAnswer({});
+            await money.settle(ask, request, attempt_id, COST_MICROS);
+            await new Promise<void>((done) => void gateway.clock.at(gateway.clock.now() + SECOND_MS, done));
+            return fetchAnswer({ tier: "proxy" }, { cost_usd: fromMicros(COST_MICROS) });
           },
         });
         const { documents, clock } = gateway;
@@ -166,23 +198,29 @@ test("a gateway that is killed at any moment leaves each request that was begun 
         await clock.advance(killed_ms);
         // What the store has at that moment is all that is left of the gateway.
         const left = memoryDocuments();
-        for (const collection of [PENDING_REQUESTS, "ledger", "keys", "projects", "customers", "names"])
+        for (const collection of LEFT)
           for (const { key, value } of await documents.list(collection, { limit: 1_000 }))
             await left.put(collection, key, value, 0);
         const next = await gatewayHarness({ documents: left, at_ms: clock.now() + PENDING_TTL_MS });
-        const deps = { documents: left, clock: next.clock, log: next.telemetry.log };
+        const { spentBy } = next.money;
+        const deps = { documents: left, clock: next.clock, log: next.telemetry.log, spentBy };
         const recover = () => recoverPending(deps, atOnce ? 0 : PENDING_TTL_MS);
         const recovered = Promise.all([recover(), recover()]);
         await next.clock.advance(10 * SECOND_MS);
         await recovered;
         await recover();
         const stored = (await left.list("ledger", { limit: 1_000 })).flatMap(
-          ({ value }) => (value as { rows: { request_id: string }[] }).rows,
+          ({ value }) => (value as LedgerBatch).rows,
         );
         const ids = stored.map(({ request_id }) => request_id);
         expect(new Set(ids).size).toBe(ids.length);
         expect(ids).toEqual(expect.arrayContaining([...begun.difference(refused)]));
         expect(await left.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+        const month = monthOf(clock.now());
+        const { settled } = await next.ask(Account, accountKey("default", "default"), "allowances", {
+          month,
+        });
+        expect(stored.reduce((sum, { cost_micros }) => sum + cost_micros, 0)).toBe(settled.spend_micros);
       },
     ),
     { numRuns: 40 },

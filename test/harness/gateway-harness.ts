@@ -104,7 +104,14 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
       await stored;
     },
   };
+  const money = spending({
+    findPayer: (project, prefix) => findPayer(documents, project, prefix),
+    documents,
+    clock,
+    log,
+  });
   const usageMetering = metering({
+    spentBy: money.spentBy,
     ask,
     clock,
     quotas,
@@ -182,19 +189,16 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     return responseOf("status" in admission ? admission : await admission.answer(body));
   }
 
-  const { reserve, settle } = spending({
-    findPayer: (project, prefix) => findPayer(documents, project, prefix),
-    clock,
-    log,
-  });
-
   return {
     /** What a premium route does around its attempt. */
     spend: async (payer: SpendingFor & { readonly fetch_id: string }, micros: number) => {
-      if (!(await reserve(ask, payer, payer.fetch_id, micros))) return false;
-      await settle(ask, payer, payer.fetch_id, micros);
+      const attempt_id = `${payer.fetch_id}.proxy.0`;
+      if (!(await money.reserve(ask, payer, attempt_id, micros))) return false;
+      await money.settle(ask, payer, attempt_id, micros);
       return true;
     },
+    /** The two steps of it, and what a request has spent. */
+    money,
     call,
     admit,
     failed,

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createKey, createProject, setRate } from "../../actors/accounts/keys.ts";
+import { readSpend } from "../../actors/accounts/request-spend.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
@@ -102,7 +103,8 @@ describe.skipIf(missing)("a key on four gateways", () => {
     await cluster.nodes[3]!.kill();
     hold.open();
     const answers = await Promise.all(calls);
-    await recoverPending({ documents, clock: systemClock(), log: silentTelemetry().log }, 0);
+    const spentBy = (request_id: string) => readSpend(documents, request_id);
+    await recoverPending({ documents, clock: systemClock(), log: silentTelemetry().log, spentBy }, 0);
     const rows = await rowsOf(key);
     const ids = new Set(rows.map(({ request_id }) => request_id));
     expect(ids.size).toBe(rows.length);

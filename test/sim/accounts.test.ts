@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { type AccountSnapshot, accountActor } from "../../actors/accounts/actor.ts";
 import { RESERVATION_TTL_MS, reservedMicros } from "../../actors/accounts/budget.ts";
 import { HOLDER_TTL_MS, reservedUnits } from "../../actors/accounts/quota.ts";
+import { readSpend } from "../../actors/accounts/request-spend.ts";
 import { type Spending, spending } from "../../actors/accounts/spend.ts";
 import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
@@ -57,6 +58,8 @@ async function simulate(seed: number) {
   const [bus, leases, documents] = [memoryBus(clock), memoryLeases(clock), memoryDocuments()];
   const pause = (ms: number) => new Promise<void>((done) => void clock.at(clock.now() + ms, done));
   const used = new Map<string, number>();
+  /** What each attempt cost, before it is settled. */
+  const costs = new Map<string, number>();
   let spent = 0;
   let refused = 0;
   let names = 0;
@@ -86,7 +89,7 @@ async function simulate(seed: number) {
     const { ask } = member.node;
     const quotas = keyQuotas({ ask, clock, log, gateway });
     const quota = quotas.of(KEY, { search: null, fetch: QUOTA });
-    return { ...member, quota, spending: spending({ findPayer: async () => PAYER, clock, log }) };
+    return { ...member, quota, spending: spending({ findPayer: async () => PAYER, documents, clock, log }) };
   }
 
   /** One request against a unit. What a killed gateway would still do does not happen. */
@@ -106,16 +109,22 @@ async function simulate(seed: number) {
   async function spend({ spending: money, node, link }: Gateway, id: string): Promise<void> {
     const micros = 10 + chance(90);
     const payer = { project: "p", key: "sk_aaaaaaa" };
-    if (link.dead || !(await money.reserve(node.ask, payer, id, micros))) return;
+    const attempt_id = `${id}.proxy.0`;
+    if (link.dead || !(await money.reserve(node.ask, payer, attempt_id, micros))) return;
     await pause(chance(4_000));
     if (link.dead) return;
     const cost = chance(2) === 0 ? micros : chance(micros);
     spent += cost;
-    await money.settle(node.ask, payer, id, cost);
+    costs.set(id, cost);
+    await money.settle(node.ask, payer, attempt_id, cost);
   }
 
   async function check(): Promise<string[]> {
     const problems: string[] = [];
+    for (const [id, cost] of costs) {
+      const recorded = await readSpend(documents, id);
+      if (recorded < cost) problems.push(`attempt ${id} cost ${cost} and has a record of ${recorded}`);
+    }
     for (const [account, cap] of Object.entries(CAPS)) {
       const stored = (await documents.get("account", account))?.value as AccountSnapshot | undefined;
       if (!stored) continue;

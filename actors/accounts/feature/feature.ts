@@ -12,6 +12,7 @@ export const accountsFeature = feature({
       "usage_key_months",
       "alert_deliveries",
       "debug_records",
+      "request_spend",
     ],
     rebuildable: [],
   },

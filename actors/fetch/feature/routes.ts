@@ -279,7 +279,7 @@ async function fetchWithTexts(
     const isLost = problem instanceof Fault && problem.code === "body_damaged";
     if (!isLost || !answer.cached) throw problem;
     // A cached page whose body is lost: fetched from its origin, which stores the body anew.
-    const anew = { ...request, fetch_id: `${request_id}-anew`, cache_ttl_s: 0 };
+    const anew = { ...request, fetch_id: `${request_id}.anew`, cache_ttl_s: 0 };
     return fetchWithTexts(services, call, anew, onLate);
   }
 }

@@ -1,0 +1,37 @@
+/**
+ * What each attempt that costs money has reserved, and then cost, as one document under the attempt's id. The accounts keep sums
+ * only: these documents say what one request spent when neither its gateway nor its worker can. An attempt's id is the id of its
+ * request, a full stop, and a name of the attempt.
+ */
+import type { Documents } from "../../cluster/ports/documents.ts";
+
+const REQUEST_SPEND = "request_spend";
+/** Rows of requests whose gateway died are written within minutes; a store or a cluster may be away for a day. */
+const RETENTION_MS = 2 * 24 * 3_600_000;
+const MAX_ATTEMPTS_OF_A_REQUEST = 100;
+
+interface AttemptSpend {
+  readonly micros: number;
+}
+
+/** Before the attempt with the most that it can cost, after it with what it did cost. Throws Fault. */
+export async function recordSpend(
+  documents: Documents,
+  attempt_id: string,
+  micros: number,
+  now_ms: number,
+): Promise<void> {
+  const value: AttemptSpend = { micros };
+  const options = { expires_at_ms: Math.floor(now_ms) + RETENTION_MS };
+  for (;;) {
+    const stored = await documents.get(REQUEST_SPEND, attempt_id);
+    if (await documents.put(REQUEST_SPEND, attempt_id, value, stored?.version ?? 0, options)) return;
+  }
+}
+
+/** What the attempts of a request have cost, or have reserved where they are not settled. Throws Fault. */
+export async function readSpend(documents: Documents, request_id: string): Promise<number> {
+  const range = { from: `${request_id}.`, to: `${request_id}/`, limit: MAX_ATTEMPTS_OF_A_REQUEST };
+  const attempts = await documents.list(REQUEST_SPEND, range);
+  return attempts.reduce((sum, { value }) => sum + (value as AttemptSpend).micros, 0);
+}
