@@ -100,9 +100,15 @@ export function ownership(
       // First of all, so that other nodes claim what this node hands off; a round under way must not claim it again.
       await Promise.race([limit.promise, leases.removePresence(nodeName).catch(ignore)]);
       await Promise.race([limit.promise, currentRound]);
+      const count = partitions.size;
       const handoffs = [...partitions.values()].map((owned) => handOff(state, owned));
       await Promise.race([limit.promise, Promise.all(handoffs)]);
       timer[Symbol.dispose]();
+      if (count > 0)
+        log.info("Partitions were released", {
+          released: count - partitions.size,
+          left: partitions.size,
+        });
       for (const owned of partitions.values()) drop(state, owned);
       renewTimer?.[Symbol.dispose]();
     },
@@ -126,8 +132,11 @@ async function round(state: OwnershipState): Promise<boolean> {
     if (ownerOf(partition, members) === nodeName) wanted.add(partition);
   const unclaimed = [...wanted].filter((partition) => !partitions.has(partition));
   // All at once: a node that owns nearly everything after a restart must not keep its callers waiting in turns.
-  for (const owned of partitions.values())
-    if (!wanted.has(owned.partition) && !owned.isClosing) void handOff(state, owned);
+  const leaving = [...partitions.values()].filter(
+    ({ partition, isClosing }) => !wanted.has(partition) && !isClosing,
+  );
+  for (const owned of leaving) void handOff(state, owned);
+  if (leaving.length > 0) state.log.info("Partitions go to other nodes", { partitions: numbersOf(leaving) });
   if (unclaimed.length > 0) await claimAll(state, unclaimed);
   return [...wanted].some((partition) => !partitions.has(partition));
 }
@@ -140,4 +149,13 @@ async function claimAll(state: OwnershipState, unclaimed: readonly number[]): Pr
   state.claims_from_ms ??= hasOwners ? -Infinity : clock.mono() + GATHER_MS;
   if (!terms || clock.mono() < state.claims_from_ms || state.isDraining) return;
   await Promise.all(unclaimed.map((partition) => claim(state, partition, terms)));
+  const taken = unclaimed.flatMap((partition) => state.partitions.get(partition) ?? []);
+  if (taken.length > 0)
+    state.log.info("Partitions were taken over", {
+      partitions: numbersOf(taken),
+      owned: state.partitions.size,
+    });
 }
+
+const numbersOf = (owned: readonly { readonly partition: number }[]): readonly number[] =>
+  owned.map(({ partition }) => partition);

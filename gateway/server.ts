@@ -141,7 +141,9 @@ export function server({
       },
     );
     metrics.observe("trawl_http_request_duration_seconds", compiled.duration, ms / 1000);
-    log[level]("request", {
+    // Monitors ask every few seconds.
+    const isPoll = compiled.route?.tags[0] === "status" && reply.status < 400;
+    log[isPoll ? "debug" : level]("request", {
       request_id,
       route: compiled.duration.route,
       method: head.method,

@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { AccountError } from "../actors/accounts/keys.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import { auditCommand } from "./commands/audit.ts";
+import { backupCommand, restoreCommand } from "./commands/backup.ts";
 import { batchCommand } from "./commands/batch.ts";
 import { clusterCommand } from "./commands/cluster.ts";
 import { companiesCommand } from "./commands/companies.ts";
@@ -55,6 +56,8 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     alertCommand(context),
     nodesCommand(context),
     drainCommand(context),
+    backupCommand(context),
+    restoreCommand(context),
     clusterCommand(context),
     auditCommand(context),
     fetchCommand(context),

@@ -55,6 +55,22 @@ export async function openNodeDirectory(address: string): Promise<NodeDirectory>
   return natsNodeDirectory(address);
 }
 
+/** Before stored data is migrated: a node of the older version would go on writing what it knows. Throws Fault, Error. */
+export async function assertNoNodeRuns({ cluster }: Config): Promise<void> {
+  // A single process has locked its data.
+  if (cluster.bus === "memory") return;
+  const nodeDirectory = await openNodeDirectory(cluster.bus);
+  try {
+    const running = (await nodeDirectory.nodes()).map(({ node, version }) => `${node} (${version})`);
+    if (running.length > 0)
+      throw new Error(
+        `Cannot migrate the stored data while nodes of an older version run: ${running.join(", ")}. Stop them with trawl drain first`,
+      );
+  } finally {
+    await nodeDirectory.close();
+  }
+}
+
 async function isListening(host: string, port: number): Promise<boolean> {
   const socket = connect(port, host);
   try {

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { prepareAccounts } from "../actors/accounts/keys.ts";
 import { type FindPayer, findPayer } from "../actors/accounts/payer.ts";
 import { spending } from "../actors/accounts/spend.ts";
@@ -14,8 +15,6 @@ import { pinoLog } from "../cluster/adapters/telemetry/log.pino.ts";
 import { prometheusMetrics } from "../cluster/adapters/telemetry/metrics.prometheus.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
-import type { NodeReport } from "../cluster/ports/node-directory.ts";
-import type { Cluster } from "../cluster/embedded.ts";
 import { DEAD_LETTERS, retryMarked } from "../cluster/dead-letters.ts";
 import { openBodyGrants } from "../gateway/body-access.ts";
 import { metering } from "../gateway/metering.ts";
@@ -23,7 +22,8 @@ import { openDebugRecords } from "../gateway/debug-records.ts";
 import { PENDING_TTL_MS, pendingRequests, recoverPending } from "../gateway/pending-requests.ts";
 import { openLedger } from "../gateway/ledger.ts";
 import { keyQuotas } from "../gateway/quotas.ts";
-import { join as joinCluster, topologyProblem } from "./cluster.ts";
+import { assertNoNodeRuns, join as joinCluster, topologyProblem } from "./cluster.ts";
+import { readBuildInfo } from "./build-info.ts";
 import { collectBodies } from "./collect-bodies.ts";
 import type { Config } from "./config.ts";
 import { everyMinute } from "./every-minute.ts";
@@ -33,6 +33,7 @@ import type { FeatureContext, OpenFeature } from "./feature.ts";
 import { FEATURES } from "./features.ts";
 import { openHttp } from "./http.ts";
 import { openMemory } from "./memory.ts";
+import { nodeReport } from "./node-report.ts";
 import { ownEndpoints } from "./own-endpoints.ts";
 import { openRequestAudit } from "./request-audit.ts";
 import { stopSteps } from "./stop-steps.ts";
@@ -69,9 +70,7 @@ const CLOSE_MS = 5_000;
 /** Collections with an expiry date that belong to no feature. */
 const EXPIRING = [DEAD_LETTERS, "body_refs", "body_grants", "request_audit", PROBES];
 
-const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
-  version: string;
-};
+const build = readBuildInfo(fileURLToPath(new URL("..", import.meta.url)));
 
 /** What closes each part, in the order in which the parts were opened. */
 type Closers = (() => Promise<unknown>)[];
@@ -165,6 +164,8 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
 
   async function end(within_ms: number): Promise<void> {
     draining = true;
+    const began_ms = clock.mono();
+    log.info("The node drains", { node, within_ms });
     stopCleaning();
     const steps = stopSteps({ clock, log }, within_ms);
     const { left_ms } = steps;
@@ -173,6 +174,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     await steps.run("the cluster", left_ms(), () => cluster.stop(left_ms()));
     const closing = stopSteps({ clock, log }, CLOSE_MS);
     for (const close of closers.toReversed()) await closing.run("a connection", closing.left_ms(), close);
+    log.info("The node has stopped", { node, ms: Math.round(clock.mono() - began_ms) });
     steps.throwFailure();
     closing.throwFailure();
   }
@@ -189,25 +191,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   for (const { onJoined } of opened) await onJoined?.();
   const started_ms = clock.now();
   await membership.announce({
-    report() {
-      const { activations, running_work, pending_asks } = cluster.stats();
-      return {
-        node,
-        version,
-        roles: config.cluster.roles,
-        tiers: tiersOf(cluster.roles),
-        // Only while it listens: other nodes share the port with the nodes that report it.
-        address: http.apiAddress(),
-        status_address: http.status_address ?? http.listening().address,
-        started_ms,
-        draining,
-        clock_skew_ms: membership.clock_skew_ms(),
-        partitions: membership.ownedPartitions(),
-        active_actors: Object.values(activations).reduce((sum, count) => sum + count, 0),
-        background_works: running_work,
-        pending_asks,
-      };
-    },
+    report: () => nodeReport({ config, build, membership, http, started_ms, draining: () => draining }),
     // `ended` reports how the stop ends.
     drain: () => void stop().catch(() => {}),
   });
@@ -216,7 +200,14 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const { name, address } = http.listening();
   const { status_address, sentence } = http;
   metrics.gauge("trawl_http_server_info", { name }, 1);
-  log.info("Listening", { address, status_address, http: name, node, version: process.version });
+  log.info("Listening", {
+    address,
+    status_address,
+    http: name,
+    node,
+    ...build,
+    nodejs: process.version,
+  });
   return {
     address,
     http: sentence,
@@ -233,11 +224,6 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   };
 }
 
-function tiersOf(roles: Cluster["roles"]): NodeReport["tiers"] {
-  const figures = roles.figures();
-  return Object.entries(roles.loads()).map(([tier, load]) => ({ tier, ...load, ...figures[tier]! }));
-}
-
 type Given = Pick<FeatureContext, "metrics" | "log" | "clock" | "ask" | "roles"> & {
   readonly node: () => string;
 };
@@ -250,7 +236,10 @@ async function openContext(
 ): Promise<FeatureContext & { readonly storeWatch: StoreWatch }> {
   const isWorker = config.cluster.roles.includes("worker");
   const random = systemRandom();
-  const openedDocuments = await openDocuments(config);
+  const openedDocuments = await openDocuments(config, {
+    log,
+    assertNoneRuns: () => assertNoNodeRuns(config),
+  });
   closers.push(() => openedDocuments.close());
   const openedBlobs = await openBlobs(config);
   closers.push(() => openedBlobs.close());
@@ -273,8 +262,8 @@ async function openContext(
   const payerOf: FindPayer = (project, prefix) => findPayer(documents, project, prefix);
   return {
     config,
-    version,
-    user_agent: `Mozilla/5.0 (compatible; ${config.crawler.name}/${version})`,
+    version: build.version,
+    user_agent: `Mozilla/5.0 (compatible; ${config.crawler.name}/${build.version})`,
     clock,
     random,
     metrics,

@@ -1,9 +1,11 @@
 /**
- * The format version of stored data: a number in the document `format/data`. A store of another format is refused at
- * start, so that a version never misreads what another one wrote. DATA_FORMAT increases when the names or shapes of
- * stored documents change; there are no migrations yet.
+ * The format version of stored data: a number in the document `format/data`. DATA_FORMAT increases when the names or shapes of
+ * stored documents change, with a step in migrations.ts. A node that starts migrates older data in place; data of a newer
+ * format is refused, so that a version never misreads what another one wrote.
  */
-import type { Documents } from "../cluster/ports/documents.ts";
+import type { Documents, Versioned } from "../cluster/ports/documents.ts";
+import type { Log } from "../cluster/ports/log.ts";
+import { canMigrate, type MigrationCursor, migrateStep } from "./migrations.ts";
 
 /** 1: the collections and fields since the data of version 0.1.0, which had no format number. */
 /** 2: accounts by customer, project and key; a customer's budget; a job's quota. */
@@ -13,25 +15,84 @@ export const DATA_FORMAT = 3;
 const COLLECTION = "format";
 const KEY = "data";
 
+interface FormatDocument {
+  readonly format: number;
+  /** How far the step to the next format came. */
+  readonly migrating?: MigrationCursor;
+}
+
 /** Thrown at start with a sentence for the operator. */
 export class DataFormatError extends Error {
   override readonly name = "DataFormatError";
 }
 
-/** Writes the number to an empty store. Throws DataFormatError when the store has another format, or data without a number. */
-export async function assertDataFormat(documents: Documents, place: string): Promise<void> {
+/** For a node that starts; a command beside a running service migrates nothing. */
+export interface MigrationPermit {
+  /** Throws when a node of an older version may be running on the data. */
+  readonly assertNoneRuns: () => Promise<void>;
+  readonly log: Log;
+}
+
+/**
+ * Writes the number to an empty store, and migrates older data where that is permitted. Throws DataFormatError when the data has
+ * another format, or no number.
+ */
+export async function assertDataFormat(
+  documents: Documents,
+  place: string,
+  permit: MigrationPermit | null = null,
+): Promise<void> {
   const stored = (await formatOf(documents)) ?? (await writeFormat(documents));
   if (stored === DATA_FORMAT) return;
-  throw new DataFormatError(
-    `Cannot use the data in ${place}: it has ${stored === null ? "no format number, as version 0.1.0 left it" : `format ${stored}`}, ` +
-      `and this version reads format ${DATA_FORMAT}. Start the version that wrote it, or start with an empty store: ` +
-      "another TRAWL_DATA_DIR, or another database in TRAWL_DOCUMENTS",
-  );
+  if (stored === null || stored > DATA_FORMAT || !canMigrate(stored))
+    throw new DataFormatError(
+      `Cannot use the data in ${place}: it has ${stored === null ? "no format number, as version 0.1.0 left it" : `format ${stored}`}, ` +
+        `and this version reads format ${DATA_FORMAT}. Start the version that wrote it, or start with an empty store: ` +
+        "another TRAWL_DATA_DIR, or another database in TRAWL_DOCUMENTS",
+    );
+  if (permit === null)
+    throw new DataFormatError(
+      `Cannot use the data in ${place} yet: it has format ${stored}, and this version reads format ${DATA_FORMAT}. ` +
+        "Stop the nodes of the older version and start one of this version, which migrates the data",
+    );
+  await permit.assertNoneRuns();
+  await migrate(documents, place, permit.log);
+}
+
+/** Step by step, each recorded when it is done. Throws Fault. */
+async function migrate(documents: Documents, place: string, log: Log): Promise<void> {
+  for (;;) {
+    const stored = (await documents.get(COLLECTION, KEY))!;
+    const { format, migrating } = stored.value as FormatDocument;
+    if (format >= DATA_FORMAT) return;
+    log.info("Stored data is migrated", {
+      place,
+      from: format,
+      to: format + 1,
+      continues: migrating !== undefined,
+    });
+    let current: Versioned = stored;
+    const record = async (value: FormatDocument): Promise<void> => {
+      // A node that starts at the same time migrates, too: what either has stored is true.
+      if (await documents.put(COLLECTION, KEY, value, current.version))
+        current = { value, version: current.version + 1 };
+      else current = (await documents.get(COLLECTION, KEY))!;
+    };
+    const rewritten = await migrateStep(documents, {
+      from: format,
+      cursor: migrating ?? null,
+      async onPage(cursor) {
+        if ((current.value as FormatDocument).format === format) await record({ format, migrating: cursor });
+      },
+    });
+    if ((current.value as FormatDocument).format === format) await record({ format: format + 1 });
+    log.info("Stored data was migrated", { place, to: format + 1, documents: rewritten });
+  }
 }
 
 async function formatOf(documents: Documents): Promise<number | null> {
   const stored = await documents.get(COLLECTION, KEY);
-  return stored === null ? null : (stored.value as { readonly format: number }).format;
+  return stored === null ? null : (stored.value as FormatDocument).format;
 }
 
 /** The format that stands there afterwards; null: the store has data and no number. */

@@ -10,18 +10,25 @@ import { lockFile } from "../cluster/adapters/documents/process-lock.sqlite.ts";
 import { type Durability, makeFolder } from "../cluster/adapters/files/durable-files.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
+import type { EmbeddedFiles } from "./backup.ts";
 import type { Config } from "./config.ts";
-import { assertDataFormat } from "./data-format.ts";
+import { assertDataFormat, type MigrationPermit } from "./data-format.ts";
 import { FEATURES } from "./features.ts";
 
 /** Collections that are only caches. */
 const REBUILDABLE = FEATURES.flatMap(({ collections }) => [...collections.rebuildable]);
 
-/** Also used by commands that run beside the service. Throws DataFormatError when the data has another format. */
-export async function openDocuments(config: Config): Promise<Documents> {
+/**
+ * Also used by commands that run beside the service; a node that starts gives a permit to migrate older data. Throws
+ * DataFormatError when the data has another format.
+ */
+export async function openDocuments(
+  config: Config,
+  permit: MigrationPermit | null = null,
+): Promise<Documents> {
   const { documents, place } = await connectDocuments(config);
   try {
-    await assertDataFormat(documents, place);
+    await assertDataFormat(documents, place, permit);
     return documents;
   } catch (problem) {
     await documents.close();
@@ -44,6 +51,26 @@ async function connectDocuments({ storage }: Config): Promise<{ documents: Docum
   const place = "the database that TRAWL_DOCUMENTS names";
   return { documents: mongoDocuments(setting, { rebuildable: REBUILDABLE }), place };
 }
+
+/** The files of the embedded stores; null: the documents are in a database. */
+export function embeddedFiles({ storage }: Config): EmbeddedFiles | null {
+  const { documents, blobs, data_dir, durability } = storage;
+  if (!documents.startsWith("sqlite")) return null;
+  const inData = (name: string): string => dataPath(data_dir, name, durability);
+  return {
+    documents: documents === "sqlite" ? inData("documents.sqlite") : documents.slice("sqlite:".length),
+    indexes: INDEXES.map(inData),
+    bodies: blobs.startsWith("s3:")
+      ? null
+      : blobs === "file"
+        ? inData("bodies")
+        : blobs.slice("file:".length),
+    durability,
+  };
+}
+
+/** The files in the data folder in which features index what the documents have. */
+const INDEXES = ["companies.sqlite", "search.sqlite"] as const;
 
 export async function openBlobs({ storage }: Config): Promise<Blobs> {
   const { blobs, data_dir, durability, aws_access_key_id, aws_secret_access_key, aws_session_token } =

@@ -8,6 +8,8 @@ import type { Stream } from "./bus.ts";
 export interface NodeReport {
   readonly node: string;
   readonly version: string;
+  /** What it was built from; null: not known. Absent in reports of older versions. */
+  readonly commit?: string | null;
   readonly roles: readonly string[];
   /** The actors of the node that are placed by role, in the order of the ladder. */
   readonly tiers: readonly TierReport[];

@@ -28,6 +28,7 @@ export const nodesCommand = (context: Context): Command =>
     if (json) return context.out(JSON.stringify({ nodes: rows, queues, unowned }, null, 2));
     const head = [
       "NODE",
+      "VERSION",
       "ROLES",
       "TIERS",
       "UP",
@@ -66,6 +67,7 @@ function joined(node: NodeReport, queues: readonly QueueReport[]): Row {
 
 const cells = (row: Row, now_ms: number): string[] => [
   row.node,
+  row.version + (row.commit ? ` ${row.commit}` : ""),
   row.roles.join(",") + (row.draining ? " (draining)" : ""),
   row.tiers.map(tierCell).join(" ") || "-",
   span(now_ms - row.started_ms),

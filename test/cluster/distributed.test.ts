@@ -265,6 +265,24 @@ describe("a node that stops", () => {
     expect(partitionsOf(second)).toHaveLength(PARTITIONS);
   });
 
+  test("is seen in the log, and so is what the other nodes take over", async () => {
+    const { clock, join, telemetry } = world();
+    const [first, second] = [await join(), await join()];
+    await clock.advance(10_000);
+    const [own, others] = [first.partitions(), second.partitions()];
+    const before = telemetry.lines.length;
+    const stopped = first.stop();
+    await clock.advance(1_000);
+    await stopped;
+    const lines = telemetry.lines.slice(before);
+    expect(lines.filter(({ message }) => message === "Partitions were released")).toMatchObject([
+      { level: "info", fields: { released: [...own].length, left: 0 } },
+    ]);
+    const taken = lines.filter(({ message }) => message === "Partitions were taken over");
+    expect(taken.flatMap(({ fields }) => fields!["partitions"])).toEqual(expect.arrayContaining([...own]));
+    expect(taken.at(-1)!.fields).toMatchObject({ owned: [...own, ...others].length });
+  });
+
   test("lets work in flight end and answers; deferred asks are answered by the next owner", async () => {
     const { clock, join } = world();
     const done = Promise.withResolvers<{ count: number }>();

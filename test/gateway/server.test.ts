@@ -495,6 +495,19 @@ describe("every answer", () => {
     expect(lines).not.toContain("secret=1");
   });
 
+  test("to a poll of /health and /ready is logged only at level debug, and when the node is not ready", async () => {
+    const state = { draining: false };
+    const { call, telemetry } = await gatewayHarness({ draining: () => state.draining });
+    for (const path of ["/health", "/ready"]) await call("GET", path, { key: null });
+    state.draining = true;
+    await call("GET", "/ready", { key: null });
+    expect(telemetry.lines).toMatchObject([
+      { level: "debug", fields: { route: "/health" } },
+      { level: "debug", fields: { route: "/ready", status: 200 } },
+      { level: "info", fields: { route: "/ready", status: 503 } },
+    ]);
+  });
+
   test("to a bug is 500 with the id to find it by, and nothing of the bug", async () => {
     const { call, telemetry } = await gatewayHarness({
       more: [thrower(() => new RangeError("secret of the house"))],

@@ -62,6 +62,7 @@ const half = (odd: number) => Array.from({ length: 32 }, (_, n) => 2 * n + odd);
 describe("trawl nodes", () => {
   const nodes = async () => [
     report("a", half(0), {
+      commit: "d86a7ba61f99",
       tiers: [
         { ...idle, tier: "direct", capacity: 1_000, in_use: 3, waiting: 0, breaker: "closed" },
         { ...idle, tier: "archive", capacity: 4, in_use: 4, waiting: 9, breaker: "open" },
@@ -84,6 +85,7 @@ describe("trawl nodes", () => {
     const [head, a, b] = out.split("\n").map((line) => line.split(/ {2,}/));
     expect(head).toEqual([
       "NODE",
+      "VERSION",
       "ROLES",
       "TIERS",
       "UP",
@@ -97,6 +99,7 @@ describe("trawl nodes", () => {
     ]);
     expect(a).toEqual([
       "a",
+      "0.1.0 d86a7ba61f99",
       "worker",
       "direct 3/1000 archive 4/4+9 (open)",
       "90 s",
@@ -110,6 +113,7 @@ describe("trawl nodes", () => {
     ]);
     expect(b).toEqual([
       "b",
+      "0.1.0",
       "gateway,worker (draining)",
       "-",
       "90 s",

@@ -1,0 +1,110 @@
+/**
+ * What changed in stored documents from one data format to the next, and how documents of the former are rewritten in place.
+ *
+ * A step goes through whole collections in the order of their keys and stores after each page how far it came, so that one that
+ * was interrupted goes on there. A rewrite gives null for a document that has the new shape already: a page may be gone
+ * through twice, by the same node or by two that start at once.
+ */
+import assert from "node:assert/strict";
+import type { Documents, PutOptions } from "../cluster/ports/documents.ts";
+
+/** A document in its new shape, with its tag and its expiry, which a store does not give back. */
+interface Rewritten {
+  readonly value: unknown;
+  readonly options?: PutOptions;
+}
+
+/** Pure. Null: the document stays. */
+type Rewrite = (value: unknown) => Rewritten | null;
+
+interface Migration {
+  /** It makes the next format of this one. */
+  readonly from: number;
+  readonly collections: Readonly<Record<string, Rewrite>>;
+}
+
+/** A domain's failures before format 3: those of all projects together. */
+interface FailuresBefore3 {
+  readonly failures: number;
+  readonly failed_fetch_ids: readonly string[];
+  readonly skip_until_ms: number;
+}
+
+function domainOfFormat3(stored: unknown): Rewritten | null {
+  const { failures, failed_fetch_ids, skip_until_ms, ...politeness } = stored as Partial<FailuresBefore3>;
+  if (failures === undefined || skip_until_ms === undefined) return null;
+  const row = {
+    project: null,
+    own_origin: null,
+    failures,
+    fetch_ids: failed_fetch_ids ?? [],
+    projects: [],
+    failed_at_ms: 0,
+    skip_until_ms,
+    probe: null,
+    probe_from_ms: 0,
+  };
+  return { value: { ...politeness, failure_rows: failures === 0 ? [] : [row] } };
+}
+
+/** By format, without gaps. Formats before the first are refused. */
+export const MIGRATIONS: readonly Migration[] = [{ from: 2, collections: { domain: domainOfFormat3 } }];
+
+const PAGE = 200;
+
+/** Where a step is. */
+export interface MigrationCursor {
+  readonly collection: string;
+  /** The last key that was gone through. */
+  readonly after: string;
+}
+
+export interface MigrationRun {
+  readonly from: number;
+  readonly cursor: MigrationCursor | null;
+  /** Stores how far the step came. */
+  readonly onPage: (cursor: MigrationCursor) => Promise<void>;
+}
+
+/** True when there is a step from this format. */
+export const canMigrate = (from: number): boolean => MIGRATIONS.some((step) => step.from === from);
+
+/** One step. Answers how many documents it rewrote. Throws Fault. */
+export async function migrateStep(
+  documents: Documents,
+  { from, cursor, onPage }: MigrationRun,
+): Promise<number> {
+  const step = MIGRATIONS.find((migration) => migration.from === from);
+  assert(step, `There is no migration from format ${from}`);
+  const collections = Object.entries(step.collections);
+  const at = cursor ? collections.findIndex(([name]) => name === cursor.collection) : 0;
+  let rewritten = 0;
+  for (const [index, [collection, rewrite]] of collections.entries()) {
+    if (index < at) continue;
+    let after = cursor?.collection === collection ? cursor.after : "";
+    for (;;) {
+      const page = await documents.list(collection, { ...(after && { from: `${after}\0` }), limit: PAGE });
+      for (const { key } of page) if (await rewriteOne(documents, { collection, key, rewrite })) rewritten++;
+      if (page.length === 0) break;
+      after = page.at(-1)!.key;
+      await onPage({ collection, after });
+    }
+  }
+  return rewritten;
+}
+
+interface OneDocument {
+  readonly collection: string;
+  readonly key: string;
+  readonly rewrite: Rewrite;
+}
+
+/** Again when another node wrote it meanwhile. */
+async function rewriteOne(documents: Documents, { collection, key, rewrite }: OneDocument): Promise<boolean> {
+  for (;;) {
+    const stored = await documents.get(collection, key);
+    const next = stored && rewrite(stored.value);
+    if (!stored || !next) return false;
+    if (await documents.put(collection, key, next.value, stored.version, next.options)) return true;
+  }
+}

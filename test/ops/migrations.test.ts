@@ -1,0 +1,143 @@
+/** Stored data of an older format: each step, interrupted at any document, and which node may begin it. */
+import { describe, expect, test } from "vitest";
+import { domainActor } from "../../actors/domain/actor.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
+import { embedded } from "../../cluster/embedded.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import { assertDataFormat, DATA_FORMAT } from "../../ops/data-format.ts";
+import { MIGRATIONS } from "../../ops/migrations.ts";
+import { Domain } from "../../schemas/domain.ts";
+
+const NOW_MS = Date.UTC(2026, 10, 23);
+const alone = () => ({ assertNoneRuns: async () => {}, log: silentTelemetry().log });
+
+/** A domain as format 2 stored it. */
+const domainOfFormat2 = (failures: number, skip_until_ms = 0) => ({
+  leases: [],
+  last_start_ms: NOW_MS - 5_000,
+  slot_ms: 120,
+  crawl_delays: [],
+  backoff_ms: 0,
+  backed_off_at_ms: 0,
+  paused_until_ms: 0,
+  failures,
+  failed_fetch_ids: Array.from({ length: Math.min(failures, 8) }, (_, n) => `f${n}`),
+  skip_until_ms,
+  nxdomains: [],
+});
+
+const DOMAINS = 450;
+
+async function dataOfFormat2(): Promise<Documents> {
+  const documents = memoryDocuments();
+  await documents.put("format", "data", { format: 2 }, 0);
+  for (let n = 0; n < DOMAINS; n++)
+    await documents.put("domain", `d${String(n).padStart(3, "0")}.test`, domainOfFormat2(n % 5), 0);
+  await documents.put("domain", "skipped.test", domainOfFormat2(4, NOW_MS + 60_000), 0);
+  await documents.put("robots", "d000.test http://d000.test", { failures: 1 }, 0);
+  return documents;
+}
+
+const everything = async (documents: Documents) => ({
+  domains: await documents.list("domain", { limit: 1_000 }),
+  robots: await documents.list("robots", { limit: 1_000 }),
+});
+const values = (all: Awaited<ReturnType<typeof everything>>) => all.domains.map(({ value }) => value);
+
+describe("a step", () => {
+  test("leads from every format that is migrated to this one", () => {
+    expect(MIGRATIONS.map(({ from }) => from)).toEqual(
+      Array.from({ length: MIGRATIONS.length }, (_, n) => DATA_FORMAT - MIGRATIONS.length + n),
+    );
+  });
+
+  test("2 to 3: the failures of a domain become a row of all projects, which the domain actor obeys", async () => {
+    const documents = await dataOfFormat2();
+    await assertDataFormat(documents, "here", alone());
+    expect(await documents.get("format", "data")).toMatchObject({ value: { format: DATA_FORMAT } });
+    const migrated = await everything(documents);
+    expect(migrated.robots.map(({ value }) => value)).toEqual([{ failures: 1 }]);
+    for (const value of values(migrated)) expect(value).not.toHaveProperty("failures");
+    expect(migrated.domains[0]!.value).toMatchObject({ slot_ms: 120, failure_rows: [] });
+
+    const { ask } = embedded([domainActor({ min_delay_ms: 500, max_concurrency: 2, lease_ms: 60_000 })], {
+      clock: virtualClock(NOW_MS),
+      random: seededRandom(1),
+      documents,
+    });
+    expect(await ask(Domain, "skipped.test", "view", null)).toMatchObject({
+      skips: [{ project: null, failures: 4, skip_until: new Date(NOW_MS + 60_000).toISOString() }],
+    });
+    expect(await ask(Domain, "d003.test", "view", null)).toMatchObject({
+      skips: [{ project: null, failures: 3, skip_until: null }],
+    });
+  });
+
+  test("that is interrupted anywhere goes on where it was, and the data is as if it never had been", async () => {
+    const whole = await dataOfFormat2();
+    await assertDataFormat(whole, "here", alone());
+    for (const breaks_after of [0, 1, 199, 200, 201, 300, 449]) {
+      const documents = await dataOfFormat2();
+      let writes = 0;
+      const breaking: Documents = {
+        ...documents,
+        async put(...given) {
+          if (given[0] === "domain" && writes++ === breaks_after)
+            throw new Fault("documents_unreachable", "Gone");
+          return documents.put(...given);
+        },
+      };
+      await expect(assertDataFormat(breaking, "here", alone())).rejects.toThrow("Gone");
+      expect(await documents.get("format", "data")).toMatchObject({ value: { format: 2 } });
+      const read: string[] = [];
+      const watched: Documents = {
+        ...documents,
+        async list(collection, range) {
+          read.push(range.from ?? "the beginning");
+          return documents.list(collection, range);
+        },
+      };
+      await assertDataFormat(watched, "here", alone());
+      expect(read[0] === "the beginning").toBe(breaks_after < 200);
+      expect(values(await everything(documents))).toEqual(values(await everything(whole)));
+    }
+  });
+
+  test("made by two nodes that start at once gives the same data", async () => {
+    const documents = await dataOfFormat2();
+    await Promise.all([assertDataFormat(documents, "a", alone()), assertDataFormat(documents, "b", alone())]);
+    const once = await dataOfFormat2();
+    await assertDataFormat(once, "here", alone());
+    expect(values(await everything(documents))).toEqual(values(await everything(once)));
+    expect(await documents.get("format", "data")).toMatchObject({ value: { format: DATA_FORMAT } });
+  });
+});
+
+describe("older data", () => {
+  test("is not migrated by a command beside a service, nor while nodes run, and nothing is changed", async () => {
+    const documents = await dataOfFormat2();
+    const before = await everything(documents);
+    await expect(assertDataFormat(documents, "here")).rejects.toThrow(
+      /format 2, and this version reads format \d+\. Stop the nodes/,
+    );
+    const assertNoneRuns = () => Promise.reject(new Error("nodes of an older version run"));
+    await expect(assertDataFormat(documents, "here", { ...alone(), assertNoneRuns })).rejects.toThrow(
+      "nodes of an",
+    );
+    expect(await everything(documents)).toEqual(before);
+  });
+
+  test("of format 1 and of newer formats is refused", async () => {
+    for (const format of [1, DATA_FORMAT + 1]) {
+      const documents = memoryDocuments();
+      await documents.put("format", "data", { format }, 0);
+      await expect(assertDataFormat(documents, "here", alone())).rejects.toThrow(
+        `it has format ${format}, and this version reads format ${DATA_FORMAT}`,
+      );
+    }
+  });
+});
