@@ -1,11 +1,12 @@
 /**
- * How many bytes of bodies a node holds in memory at once: bodies that arrive, are read and are stored, and answers that
- * are written from them. Work reserves its bytes before it needs them, waits in line when there is no room, and is
- * refused after a while, so that load ends in refusals and not in an exhausted heap.
+ * How many bytes a node holds in memory at once: bodies that arrive, are read and are stored, answers that are written from
+ * them, bodies of requests to the API, and messages of the bus until they are acknowledged. Work reserves its bytes before
+ * it needs them, waits in line when there is no room, and is refused after a while, so that load ends in refusals and
+ * not in an exhausted heap.
  *
- * There are two lines, each with half of the limit: small reservations never wait for large ones, and work that holds a small
- * one may wait for a large one without blocking others. A reservation above its half counts as the half, so that a
- * single large body is always possible.
+ * Each line has its part of the limit, so that none waits for another: small reservations never wait for large ones, work
+ * that holds a small one may wait for a large one, and a message that frees bytes of bodies is read while these are
+ * all reserved. A reservation above its line's part counts as the whole part, so that a single large one is always possible.
  */
 import type { Clock } from "./ports/clock.ts";
 import type { Metrics } from "./ports/metrics.ts";
@@ -31,11 +32,26 @@ export interface BudgetFigures {
   readonly waiting: number;
 }
 
+/** A line whose callers need not wait. */
+export interface Room {
+  /** Null: there is no room now, or others wait for it. */
+  readonly tryReserve: (bytes: number) => Reservation | null;
+  /** Waits until there is room. Null: the signal was aborted before. */
+  readonly reserve: (bytes: number, signal: AbortSignal) => Promise<Reservation | null>;
+}
+
 export interface ByteBudget {
-  /** Null: there was no room within MAX_ROOM_WAIT_MS, or before the signal. */
+  /** For bodies. Null: there was no room within MAX_ROOM_WAIT_MS, or before the signal. */
   readonly reserve: (bytes: number, signal?: AbortSignal) => Promise<Reservation | null>;
+  /** For bodies of requests to the API. */
+  readonly requests: Room;
+  /** For messages of the bus that are not acknowledged: those that are answered, and those that are not. */
+  readonly messages: { readonly asks: Room; readonly tells: Room };
   readonly figures: () => BudgetFigures;
 }
+
+/** The parts of the limit. Messages are small, and bodies of requests are parsed and dropped within moments. */
+const PARTS = { small: 3 / 8, large: 1 / 2, requests: 1 / 16, asks: 1 / 32, tells: 1 / 32 } as const;
 
 interface Line {
   readonly capacity_bytes: number;
@@ -51,17 +67,23 @@ export interface ByteBudgetDeps {
 }
 
 export function byteBudget({ limit_bytes, clock, metrics }: ByteBudgetDeps): ByteBudget {
-  const line = (): Line => ({
-    capacity_bytes: Math.floor(limit_bytes / 2),
+  const line = (part: number): Line => ({
+    capacity_bytes: Math.floor(limit_bytes * part),
     reserved_bytes: 0,
     waiting: new Set(),
   });
-  const lines = { small: line(), large: line() };
+  const lines = {
+    small: line(PARTS.small),
+    large: line(PARTS.large),
+    requests: line(PARTS.requests),
+    asks: line(PARTS.asks),
+    tells: line(PARTS.tells),
+  };
 
   const figures = (): BudgetFigures => ({
     limit_bytes,
-    reserved_bytes: lines.small.reserved_bytes + lines.large.reserved_bytes,
-    waiting: lines.small.waiting.size + lines.large.waiting.size,
+    reserved_bytes: Object.values(lines).reduce((sum, { reserved_bytes }) => sum + reserved_bytes, 0),
+    waiting: Object.values(lines).reduce((sum, { waiting }) => sum + waiting.size, 0),
   });
 
   function report(): void {
@@ -92,39 +114,69 @@ export function byteBudget({ limit_bytes, clock, metrics }: ByteBudgetDeps): Byt
     return { shrink, release: () => shrink(0) };
   }
 
-  async function wait(of: Line, bytes: number, signal: AbortSignal | undefined): Promise<boolean> {
+  async function wait(
+    of: Line,
+    bytes: number,
+    signal: AbortSignal | undefined,
+    max_ms: number | null,
+  ): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const waiter = { bytes, admit: () => resolve(true) };
     const giveUp = (): void => resolve(false);
-    const timer = clock.at(clock.now() + MAX_ROOM_WAIT_MS, giveUp);
+    const timer = max_ms === null ? null : clock.at(clock.now() + max_ms, giveUp);
     signal?.addEventListener("abort", giveUp, { once: true });
     of.waiting.add(waiter);
     report();
     const admitted = await promise;
-    timer[Symbol.dispose]();
+    timer?.[Symbol.dispose]();
     signal?.removeEventListener("abort", giveUp);
     // One that gave up may have stood before others that fit.
     if (of.waiting.delete(waiter)) admitWaiting(of);
     return admitted;
   }
 
+  /** Null: there is no room now, or others wait for it. */
+  function tryReserve(of: Line, requested_bytes: number): Reservation | null {
+    const bytes = Math.min(requested_bytes, of.capacity_bytes);
+    if (of.waiting.size > 0 || of.reserved_bytes + bytes > of.capacity_bytes) return null;
+    of.reserved_bytes += bytes;
+    report();
+    return reservation(of, bytes);
+  }
+
+  function refuse(): null {
+    metrics.count("trawl_memory_refusals_total", {});
+    report();
+    return null;
+  }
+
+  async function reserve(
+    of: Line,
+    requested_bytes: number,
+    signal: AbortSignal | undefined,
+    max_ms: number | null,
+  ): Promise<Reservation | null> {
+    if (signal?.aborted) return null;
+    const reserved = tryReserve(of, requested_bytes);
+    if (reserved) return reserved;
+    const bytes = Math.min(requested_bytes, of.capacity_bytes);
+    if (!(await wait(of, bytes, signal, max_ms))) return refuse();
+    report();
+    return reservation(of, bytes);
+  }
+
+  const room = (of: Line): Room => ({
+    tryReserve: (bytes) => tryReserve(of, bytes),
+    reserve: (bytes, signal) => reserve(of, bytes, signal, null),
+  });
+
   metrics.gauge("trawl_memory_limit_bytes", {}, limit_bytes);
   report();
   return {
-    async reserve(requested_bytes, signal) {
-      const of = requested_bytes <= SMALL_BYTES ? lines.small : lines.large;
-      const bytes = Math.min(requested_bytes, of.capacity_bytes);
-      if (signal?.aborted) return null;
-      const hasRoom = of.waiting.size === 0 && of.reserved_bytes + bytes <= of.capacity_bytes;
-      if (hasRoom) of.reserved_bytes += bytes;
-      else if (!(await wait(of, bytes, signal))) {
-        metrics.count("trawl_memory_refusals_total", {});
-        report();
-        return null;
-      }
-      report();
-      return reservation(of, bytes);
-    },
+    reserve: (bytes, signal) =>
+      reserve(bytes <= SMALL_BYTES ? lines.small : lines.large, bytes, signal, MAX_ROOM_WAIT_MS),
+    requests: room(lines.requests),
+    messages: { asks: room(lines.asks), tells: room(lines.tells) },
     figures,
   };
 }

@@ -26,6 +26,11 @@ export interface ClockSkew {
   /** Ahead of the cluster, negative: behind; null: not measured, or there is no other node. */
   readonly skew_ms: () => number | null;
   readonly isTooLarge: () => boolean;
+  /**
+   * How long ago the bus stored something, by its own clock, in milliseconds: never too short, and too long by the time of a
+   * message to the bus. 0: the clocks were not compared yet.
+   */
+  readonly timeOnBus: (sent_ms: number) => number;
   readonly stop: () => void;
 }
 
@@ -70,6 +75,10 @@ export function clockSkew(deps: SkewDeps): ClockSkew {
     first: measureRegularly(),
     skew_ms: () => state.skew_ms,
     isTooLarge: () => state.level === "refused",
+    timeOnBus(sent_ms) {
+      const ahead_ms = aheadOf(state.samples.get(deps.nodeName));
+      return ahead_ms === null ? 0 : Math.max(0, deps.clock.now() - ahead_ms - sent_ms);
+    },
     stop() {
       state.isStopped = true;
       state.timer?.[Symbol.dispose]();
@@ -91,13 +100,15 @@ async function measure({ clock, leases, metrics, nodeName, ...deps }: SkewDeps, 
     if (known.some(({ id }) => id === reading.id)) continue;
     samples.set(reading.node, [...known, reading].slice(-SAMPLES));
   }
-  const ahead = new Map(
-    [...samples].map(([node, known]) => [node, Math.max(...known.map(({ ahead_ms }) => ahead_ms))]),
-  );
+  const ahead = new Map([...samples].map(([node, known]) => [node, aheadOf(known)!]));
   state.skew_ms = skewOf(ahead, nodeName);
   metrics.gauge("trawl_clock_skew_seconds", {}, (state.skew_ms ?? 0) / 1_000);
   judge(deps, state, Math.abs(state.skew_ms ?? 0));
 }
+
+/** By the best of the last readings. null: there is none. */
+const aheadOf = (known: readonly ClockReading[] | undefined): number | null =>
+  known ? Math.max(...known.map(({ ahead_ms }) => ahead_ms)) : null;
 
 /** null: this node is alone, or has no reading of its own. */
 export function skewOf(ahead: ReadonlyMap<string, number>, nodeName: string): number | null {

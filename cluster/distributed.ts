@@ -5,6 +5,7 @@
  * process, any other is an envelope on the stream SYNC; a tell is an envelope on WORK. partition.ts reads them.
  */
 import type { Actor } from "./actor.ts";
+import type { ByteBudget } from "./byte-budget.ts";
 import { type ClockSkew, clockSkew } from "./clock-skew.ts";
 import { type Cluster, type ClusterDeps } from "./embedded.ts";
 import { generations } from "./generation.ts";
@@ -38,6 +39,8 @@ import { encodeBody, validatorsOf } from "./wire.ts";
 export interface DistributedDeps extends ClusterDeps {
   readonly bus: Bus;
   readonly leases: Leases;
+  /** The memory for messages of the bus until they are acknowledged. Default: they take what they need. */
+  readonly memory?: ByteBudget;
   /** How calls to actors placed by role reach other nodes. Default: they stay in this process. */
   readonly roleNetwork?: Omit<RoleNetwork, "nodeName">;
 }
@@ -89,6 +92,8 @@ export async function distributed(
     outstanding: new Map(),
     partitions: new Map(),
     watch,
+    timeOnBus: (sent_ms) => skew.timeOnBus(sent_ms),
+    memory: deps.memory,
     nextId: 0,
     isStopping: false,
   };

@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import type { Contract, MessageOf, ReplyOf } from "../schemas/contract.ts";
 import type { ActorClient, AskOptions } from "./actor.ts";
+import type { ByteBudget } from "./byte-budget.ts";
 import type { Outcome } from "./node-state.ts";
 import type { PartitionLease } from "./partition-lease.ts";
 import { ASK_TIMEOUT_MS, type PendingAsks } from "./pending-asks.ts";
@@ -66,6 +67,10 @@ export interface ClusterState {
   readonly outstanding: Map<string, OutstandingAsk>;
   readonly partitions: Map<number, LocalPartition>;
   readonly watch: PartitionWatch;
+  /** How long ago that was by the clock of the bus, in milliseconds; 0: not known. */
+  readonly timeOnBus: (sent_ms: number) => number;
+  /** Undefined: messages take what they need. */
+  readonly memory: ByteBudget | undefined;
   nextId: number;
   isStopping: boolean;
 }

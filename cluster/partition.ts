@@ -17,6 +17,7 @@ import {
 } from "./outstanding-asks.ts";
 import type { PartitionHandle, PartitionLease } from "./partition-lease.ts";
 import type { Delivery, Envelope, Subscription } from "./ports/bus.ts";
+import { messageRoom, type MessageRoom } from "./message-room.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Shard } from "./shard.ts";
 import { type UnreadableEnvelopes, unreadableEnvelopes } from "./unreadable-envelopes.ts";
@@ -44,6 +45,8 @@ interface OpenPartition {
   readonly local: LocalPartition;
   /** Delivered by the bus and not acknowledged yet. */
   readonly unacknowledged: Set<Delivery>;
+  /** The memory that these take. */
+  readonly room: MessageRoom;
   readonly unreadable: UnreadableEnvelopes;
   /** Acknowledgements on their way. */
   acknowledging: number;
@@ -80,6 +83,7 @@ export async function openPartition(
     lease,
     local,
     unacknowledged: new Set(),
+    room: messageRoom(cluster.memory?.messages),
     unreadable: unreadableEnvelopes(cluster.clock, (delivery, reason) => {
       if (reason === "expired" || delivery.envelope.reply_to !== null) void acknowledge(open, delivery);
       else deadLetter(open, delivery, "No node of this version or a newer one read it in time");
@@ -92,7 +96,7 @@ export async function openPartition(
     reader: null,
   };
   const onReaderLost = (): void => lease.lose("its reader was taken away");
-  const onDelivery = (delivery: Delivery): void => receive(open, delivery);
+  const onDelivery = (delivery: Delivery): void | Promise<void> => receive(open, delivery);
   const reader = await cluster.bus.subscribe(partition, epoch, onDelivery, onReaderLost, () =>
     lease.isValid(),
   );
@@ -111,6 +115,7 @@ export async function openPartition(
     },
     drop() {
       local.isClosing = true;
+      open.room.close();
       open.checkTimer?.[Symbol.dispose]();
       open.unreadable.stop();
       reader.stop();
@@ -126,22 +131,47 @@ export async function openPartition(
 
 // --- from the bus into the shard --------------------------------------------------------------------------------
 
-function receive(open: OpenPartition, delivery: Delivery): void {
-  const { cluster, lease, local } = open;
+/** The promise is that of a tell for which there is no room yet: the bus delivers none after it before. */
+function receive(open: OpenPartition, delivery: Delivery): void | Promise<void> {
+  const { lease, local, room } = open;
   if (!lease.isHeld() || local.isClosing) return;
   open.unacknowledged.add(delivery);
+  if (delivery.envelope.stream === "sync")
+    return room.tryHold(delivery) ? take(open, delivery) : refuse(open, delivery);
+  const holding = room.hold(delivery);
+  if (holding === true) return take(open, delivery);
+  if (holding === false) return;
+  return holding.then((isHeld) => {
+    if (isHeld && lease.isHeld() && !local.isClosing) take(open, delivery);
+  });
+}
+
+/** An ask for which there is no room. One that is sent again while its first envelope is worked on is no other ask. */
+function refuse(open: OpenPartition, delivery: Delivery): void {
+  const { cluster, local } = open;
+  const { name, key, reply_to } = delivery.envelope;
+  if (reply_to !== null && !local.shard.hasOpenAsk(name, key, reply_to)) {
+    const text = `Cannot reach "${name}/${key}": its node has no memory for more messages`;
+    reply(cluster, reply_to, { fault: new Fault("mailbox_full", text) });
+  }
+  void acknowledge(open, delivery);
+}
+
+function take(open: OpenPartition, delivery: Delivery): void {
+  const { cluster, local } = open;
   const { envelope } = delivery;
   const { name, key, reply_to, timeout_ms } = envelope;
   try {
-    const now_ms = cluster.clock.now();
-    const read = decode(open.deps.actors, envelope, now_ms);
+    // What is left of a time counts from when the bus stored the envelope: it may have waited there for an owner.
+    const sent_ms = cluster.clock.now() - cluster.timeOnBus(delivery.sent_ms);
+    const read = decode(open.deps.actors, envelope, sent_ms);
     if (read.kind === "unknown") return leaveUnread(open, delivery, read.operation);
     local.shard.deliver(name, key, {
       operation: read.operation,
       message: read.message,
       reply_to: reply_to ?? "",
       isRepeatable: reply_to !== null,
-      deadline_ms: timeout_ms === null ? Infinity : now_ms + timeout_ms,
+      deadline_ms: timeout_ms === null ? Infinity : sent_ms + timeout_ms,
       ack: () => void acknowledge(open, delivery),
       isLocal: false,
       failedAttempts: 0,
@@ -184,6 +214,8 @@ function leaveUnread(open: OpenPartition, delivery: Delivery, operation: string)
     key,
     operation,
   });
+  // It may stay for an hour, and others must not wait for it; unreadable-envelopes.ts has a limit of its own.
+  open.room.release(delivery);
   open.unreadable.keep(delivery);
 }
 
@@ -192,14 +224,14 @@ type DecodedEnvelope =
   /** Another version's. */
   | { readonly kind: "unknown"; readonly operation: string };
 
-/** Throws TypeError for what no version sends. */
-function decode(actors: readonly Actor[], { name, body }: Envelope, now_ms: number): DecodedEnvelope {
+/** `sent_ms`: when the bus stored the envelope, on this node's clock. Throws TypeError for what no version sends. */
+function decode(actors: readonly Actor[], { name, body }: Envelope, sent_ms: number): DecodedEnvelope {
   const { operation, message } = JSON.parse(body) as { operation: string; message: unknown };
   const contract = actors.find((actor) => actor.contract.name === name)?.contract;
   const isDeclared = contract && (operation in contract.operations || operation in contract.own);
   if (!isDeclared) return { kind: "unknown", operation };
   const validators = validatorsOf(contract, operation);
-  const decoded = decodeMessage(message, validators, now_ms);
+  const decoded = decodeMessage(message, validators, sent_ms);
   return validators.message.check(decoded)
     ? { kind: "known", operation, message: decoded }
     : { kind: "unknown", operation };
@@ -214,6 +246,7 @@ async function acknowledge(open: OpenPartition, delivery: Delivery): Promise<voi
     await pause(open, ACK_RETRY_MS);
   }
   unacknowledged.delete(delivery);
+  open.room.release(delivery);
   open.acknowledging--;
   if (open.acknowledging === 0) open.onAcknowledged?.();
 }

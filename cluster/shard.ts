@@ -27,6 +27,8 @@ export type StopReason = "handed_off" | Fault;
 export interface Shard {
   /** Puts a message into its actor's mailbox. Throws Fault mailbox_full, lease_lost. */
   readonly deliver: (name: string, key: string, entry: MailboxEntry) => void;
+  /** Whether an actor works on an ask that is answered there. */
+  readonly hasOpenAsk: (name: string, key: string, reply_to: string) => boolean;
   /** Finds the stored reminders of these partitions and sees that they fire. */
   readonly recover: (partitions: Iterable<number>) => Promise<void>;
   /** Starts no background work any more and fires no reminders; turns and running work go on. */
@@ -56,6 +58,8 @@ export function openShard(node: NodeState, context: ShardContext): Shard {
   node.shards.add(shard);
   return {
     deliver: (name, key, entry) => deliver(shard, name, key, entry),
+    hasOpenAsk: (name, key, reply_to) =>
+      shard.kinds.get(name)?.activations.get(key)?.openAsks?.has(reply_to) ?? false,
     recover: (partitions) => recoverReminders(shard, partitions),
     quiesce: () => void (shard.mode = "quiescing"),
     close: () => close(shard),

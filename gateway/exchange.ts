@@ -32,6 +32,7 @@ const EMPTY = Buffer.alloc(0);
 /** Shared: a new error for each disconnect would cost a stack trace. */
 const CLIENT_ABORTED = new Error("The client has gone");
 const TOO_LARGE: Body = { kind: "too_large" };
+const NO_ROOM: Body = { kind: "no_room" };
 const LAST_RESORT: Reply = {
   status: 500,
   headers: { "content-type": "application/json" },
@@ -94,12 +95,7 @@ export class Exchange implements ClientAbort {
     const collecting = this.#collecting;
     if (collecting) {
       try {
-        const fits = collecting.add(bytes);
-        const body: Body | null = fits
-          ? last
-            ? { kind: "whole", bytes: collecting.whole() }
-            : null
-          : TOO_LARGE;
+        const body = this.#collect(collecting, bytes, last);
         if (body) this.#collecting = null;
         if (body) this.#requestAnswer(body);
       } catch (problem) {
@@ -111,6 +107,15 @@ export class Exchange implements ClientAbort {
     if (!this.#arrived && this.#received_bytes <= DROP_MAX_BYTES) return;
     this.#over = true;
     this.#write(this.#pendingReply, !this.#arrived);
+  }
+
+  /** Null: more is to come. */
+  #collect(collecting: Collector, bytes: Uint8Array, last: boolean): Body | null {
+    const admission = this.#admission;
+    const hasRoom = admission && "hasRoom" in admission ? admission.hasRoom : undefined;
+    if (hasRoom && !hasRoom(this.#received_bytes)) return NO_ROOM;
+    if (!collecting.add(bytes)) return TOO_LARGE;
+    return last ? { kind: "whole", bytes: collecting.whole() } : null;
   }
 
   /** The client disconnected. The adapter calls nothing after this. */

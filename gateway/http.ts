@@ -52,14 +52,22 @@ export type Admission =
   | {
       /**
        * A larger body is passed on as `too_large` (413), and the connection stays open. Each request may hold one body of this
-       * size in memory: the function that admits requests limits how many.
+       * size in memory: the function that admits requests limits how many, and `hasRoom` their bytes.
        */
       readonly limit_bytes: number;
+      /**
+       * Called before the adapter holds so many bytes of the body in memory. False: they are dropped, and the body is passed on as
+       * `no_room`. Default: there is room for the limit.
+       */
+      readonly hasRoom?: (bytes: number) => boolean;
       /** Synchronous where the answer is ready: a promise costs as much as the rest of a request. */
       readonly answer: (body: Body) => Reply | Promise<Reply>;
     };
 
-export type Body = { readonly kind: "whole"; readonly bytes: Buffer } | { readonly kind: "too_large" };
+export type Body =
+  | { readonly kind: "whole"; readonly bytes: Buffer }
+  | { readonly kind: "too_large" }
+  | { readonly kind: "no_room" };
 
 /** Whether the client disconnected before its answer was written. Most requests end without reading this. */
 export interface ClientAbort {

@@ -3,6 +3,7 @@
  * size 413, shape 422, category 403, the route's own 403, allowances 429, and then the route. Every answer gets a request
  * id and is counted and logged. It opens no socket: an adapter of the HTTP port calls `admit`, and so do tests.
  */
+import type { ByteBudget } from "../cluster/byte-budget.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Random } from "../cluster/ports/random.ts";
@@ -19,6 +20,7 @@ import {
   spendRefused,
   suspended,
 } from "./authenticate.ts";
+import { bodyRoom, UNCOUNTED_BYTES } from "./body-room.ts";
 import { acceptedCoding, compressed, type ContentCoding } from "./compress.ts";
 import type { Admission, Admit, Body, ClientAbort, Head, ListenOptions, Reply } from "./http.ts";
 import type { Billed, Metering } from "./metering.ts";
@@ -53,6 +55,8 @@ interface ServerDeps {
   readonly rates?: Rates;
   /** Whether the stores take writes. Default: they do. */
   readonly stores?: StoreHealth;
+  /** The memory for bodies of requests. Default: only their number is limited. */
+  readonly memory?: Pick<ByteBudget, "requests">;
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: Metrics;
@@ -90,7 +94,8 @@ interface RequestContext {
 
 /**
  * A body is kept in memory until it is read. The number of connections bounds the small ones. Large ones are limited to
- * these numbers at a time, fewer for keys that are not looked up yet; further requests get 503.
+ * these numbers at a time, fewer for keys that are not looked up yet, and all but small ones by their bytes
+ * (body-room.ts); further requests get 503.
  */
 const LARGE_BODY_BYTES = 2 ** 20;
 const MAX_LARGE_BODIES = 16;
@@ -107,6 +112,7 @@ export function server({
   metering,
   rates,
   stores,
+  memory,
   clock,
   random,
   metrics,
@@ -162,7 +168,7 @@ export function server({
 
   const large = { authenticated: 0, unauthenticated: 0 };
 
-  /** Reserves a place for a body that is or may become large, until it is answered or the client disconnects. */
+  /** Reserves a place and memory for a body that is or may become large, until it is answered or the client disconnects. */
   function limitLargeBodies(
     context: RequestContext,
     callers: keyof typeof large,
@@ -171,20 +177,27 @@ export function server({
   ): Admission {
     const { head, abort } = context;
     const length = head.headers.get("content-length");
-    const bytes =
-      length === undefined && head.headers.has("transfer-encoding") ? limit_bytes : Number(length ?? 0);
-    if (limit_bytes <= LARGE_BODY_BYTES || bytes <= LARGE_BODY_BYTES || bytes > limit_bytes)
+    const isUnknown = length === undefined && head.headers.has("transfer-encoding");
+    const bytes = isUnknown ? limit_bytes : Number(length ?? 0);
+    if (Math.min(bytes, limit_bytes) <= UNCOUNTED_BYTES || bytes > limit_bytes)
       return { limit_bytes, answer };
+    const isLarge = bytes > LARGE_BODY_BYTES;
     const most = callers === "authenticated" ? MAX_LARGE_BODIES : MAX_LARGE_BODIES_UNAUTHENTICATED;
-    if (large[callers] >= most) return finish(context, TOO_MANY_LARGE);
-    large[callers]++;
-    const free = once(() => large[callers]--);
+    if (isLarge && large[callers] >= most) return finish(context, TOO_MANY_LARGE);
+    const room = bodyRoom(memory?.requests, limit_bytes);
+    if (!isUnknown && !room.hasRoom(bytes)) return finish(context, TOO_MANY_LARGE);
+    if (isLarge) large[callers]++;
+    const free = once(() => {
+      if (isLarge) large[callers]--;
+      room.release();
+    });
     abort.signal.addEventListener("abort", free);
     return {
       limit_bytes,
+      hasRoom: room.hasRoom,
       answer: async (body) => {
         try {
-          return await answer(body);
+          return body.kind === "no_room" ? finish(context, TOO_MANY_LARGE) : await answer(body);
         } finally {
           free();
         }
@@ -502,9 +515,9 @@ export function server({
     const admission = admitAsIs(head, abort);
     const coding = "status" in admission ? null : acceptedCoding(head.headers.get("accept-encoding"));
     if (coding === null || "status" in admission || find(head.path)?.path.isVerbatim) return admission;
-    const { limit_bytes, answer } = admission;
+    const { answer } = admission;
     return {
-      limit_bytes,
+      ...admission,
       answer: (body) => {
         const reply = answer(body);
         return reply instanceof Promise ? whenDone(reply, coding) : compressed(reply, coding);
@@ -625,7 +638,7 @@ function read(
 }
 
 function readBody(body: Body, check: (value: unknown) => ReadResult<unknown>): ReadResult<unknown> {
-  if (body.kind === "too_large") return READ_NOTHING;
+  if (body.kind !== "whole") return READ_NOTHING;
   const parsed = readJson(body.bytes);
   return parsed.kind === "wrong" ? parsed : check(parsed.value);
 }

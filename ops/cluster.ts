@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { hostname } from "node:os";
 import type { Actor } from "../cluster/actor.ts";
+import type { ByteBudget } from "../cluster/byte-budget.ts";
 import { distributed, type DistributedCluster } from "../cluster/distributed.ts";
 import { type Cluster, embedded, type ClusterDeps } from "../cluster/embedded.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
@@ -92,7 +93,7 @@ function assertClock({ isTooLarge, skew_ms }: DistributedCluster["clockSkew"]): 
 export async function join(
   config: Config,
   actors: readonly Actor[],
-  { blobs, ...deps }: ClusterDeps & { readonly blobs: Blobs },
+  { blobs, memory, ...deps }: ClusterDeps & { readonly blobs: Blobs; readonly memory: ByteBudget },
 ): Promise<Membership> {
   const { bus: address, roles } = config.cluster;
   const { random, documents, log } = deps;
@@ -134,7 +135,7 @@ export async function join(
       newId: () => node,
     });
     const roleNetwork = { bus: roleBus, blobs };
-    const all = { ...deps, bus, leases, roleNetwork };
+    const all = { ...deps, bus, leases, memory, roleNetwork };
     const cluster = await distributed(owns ? actors : [], all, { name: node, owns });
     return {
       cluster,

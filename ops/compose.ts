@@ -107,7 +107,8 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
 
   const actors = opened.flatMap((feature) => feature.actors ?? []);
   const roleActors = opened.flatMap((feature) => feature.role_actors ?? []);
-  const shared = { clock, random, documents, blobs, metrics, log, roleActors };
+  const { memory } = context;
+  const shared = { clock, random, documents, blobs, memory, metrics, log, roleActors };
   const membership = await joinCluster(config, actors, shared);
   const { cluster, node } = membership;
   let draining = false;

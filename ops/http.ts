@@ -60,7 +60,9 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   const find = (key_sha256: string) => findGrant(documents, key_sha256);
   const identify = authenticator({ find, metering: usage, clock });
   const rates = isShared ? { rates: sharedRates({ ask, clock, metrics }) } : {};
-  const serverDeps = { identify, metering: usage, ...rates, stores: storeWatch, clock, random, metrics, log };
+  const { memory } = context;
+  const world = { clock, random, metrics, log };
+  const serverDeps = { identify, metering: usage, ...rates, stores: storeWatch, memory, ...world };
   const open = (routes: readonly Route[], at_port: number, isSharing: boolean): Promise<Listening> => {
     const { admit, failed } = server({ ...serverDeps, routes });
     return listen(admit, { host, port: at_port, shared: isSharing, failed });

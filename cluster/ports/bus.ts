@@ -82,7 +82,8 @@ export interface Bus {
   send(envelope: Envelope): Promise<boolean>;
   /**
    * Reads a partition as its owner of this epoch, in order per mailbox. Envelopes that older epochs left unacknowledged
-   * come first; older readers are stopped and their acknowledgements refused.
+   * come first; older readers are stopped and their acknowledgements refused. When `deliver` returns a promise, the next
+   * envelope of that stream is delivered once it has resolved; it never rejects.
    *
    * Throws Fault lease_lost when a newer epoch reads already, or when `isLeaseValid` is false after older readers were
    * stopped. `onLost` is called when another reader took the partition.
@@ -90,7 +91,7 @@ export interface Bus {
   subscribe(
     partition: number,
     epoch: number,
-    deliver: (delivery: Delivery) => void,
+    deliver: (delivery: Delivery) => void | Promise<void>,
     onLost: () => void,
     isLeaseValid: () => boolean,
   ): Promise<Subscription>;

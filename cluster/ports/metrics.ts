@@ -129,10 +129,14 @@ export const METRICS = {
   },
   trawl_memory_limit_bytes: {
     kind: "gauge",
-    help: "Bytes of bodies that this node may hold in memory at once",
+    help: "Bytes of bodies and messages that this node may hold in memory at once",
     labels: [],
   },
-  trawl_memory_reserved_bytes: { kind: "gauge", help: "Bytes of bodies reserved in memory", labels: [] },
+  trawl_memory_reserved_bytes: {
+    kind: "gauge",
+    help: "Bytes of bodies and messages reserved in memory",
+    labels: [],
+  },
   trawl_memory_waiting: { kind: "gauge", help: "Reservations of memory that wait for room", labels: [] },
   trawl_memory_refusals_total: {
     kind: "counter",

@@ -34,7 +34,7 @@ describe("the memory for bodies", () => {
     const { budget, stateOf } = budgetOf(100);
     const large = [budget.reserve(50 * MB), budget.reserve(50 * MB)];
     expect(await Promise.all(large.map(stateOf))).toEqual(["held", "waiting"]);
-    const small = Array.from({ length: 25 }, () => budget.reserve(SMALL_BYTES));
+    const small = Array.from({ length: 18 }, () => budget.reserve(SMALL_BYTES));
     expect(new Set(await Promise.all(small.map(stateOf)))).toEqual(new Set(["held"]));
   });
 
@@ -57,6 +57,27 @@ describe("the memory for bodies", () => {
     expect(budget.figures()).toMatchObject({ waiting: 0, reserved_bytes: 50 * MB });
     held!.release();
     expect(await budget.reserve(MB, AbortSignal.abort())).toBeNull();
+  });
+
+  test("of requests, of asks and of tells waits for none of the others, and at its limit only tells wait", async () => {
+    const { clock, budget, reserved, stateOf } = budgetOf(320);
+    const { requests, messages } = budget;
+    const bodies = [budget.reserve(160 * MB), ...Array.from({ length: 60 }, () => budget.reserve(2 * MB))];
+    expect(new Set(await Promise.all(bodies.map(stateOf)))).toEqual(new Set(["held"]));
+    expect(requests.tryReserve(500 * MB)).not.toBeNull();
+    expect(requests.tryReserve(1)).toBeNull();
+    expect(messages.asks.tryReserve(10 * MB)).not.toBeNull();
+    expect(messages.asks.tryReserve(1)).toBeNull();
+    const first = messages.tells.tryReserve(10 * MB)!;
+    const leaving = new AbortController();
+    const gone = messages.tells.reserve(5 * MB, leaving.signal);
+    const next = messages.tells.reserve(5 * MB, new AbortController().signal);
+    await clock.advance(10 * MAX_ROOM_WAIT_MS);
+    expect([await stateOf(gone), await stateOf(next), reserved()]).toEqual(["waiting", "waiting", 320]);
+    leaving.abort();
+    expect(await gone).toBeNull();
+    first.release();
+    expect([await stateOf(next), reserved()]).toEqual(["held", 315]);
   });
 
   test("lets one body in that is larger than all of it", async () => {

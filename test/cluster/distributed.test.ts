@@ -7,12 +7,13 @@ import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
+import { byteBudget } from "../../cluster/byte-budget.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
 import { partitionOf, PARTITIONS } from "../../cluster/placement.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Bus, Delivery } from "../../cluster/ports/bus.ts";
 import type { Leases } from "../../cluster/ports/leases.ts";
-import { ask as askOperation, contract, tell } from "../../schemas/contract.ts";
+import { ask as askOperation, contract, Deadline, tell } from "../../schemas/contract.ts";
 import { KEEP_UNREADABLE_MS, MAX_UNREADABLE } from "../../cluster/unreadable-envelopes.ts";
 import { Counter, counterActor, type Trace } from "../harness/counter.actor.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
@@ -33,6 +34,8 @@ function world() {
     work = undefined as Work | undefined,
     mine = leases as Leases,
     actors = undefined as readonly Actor[] | undefined,
+    ahead_ms = 0,
+    memory_bytes = null as number | null,
   } = {}) {
     const trace: Trace = { activations: 0, reminders: [], stumbles: 0 };
     /** What this node can reach; cut off, it reaches neither bus nor leases nor store. */
@@ -48,7 +51,17 @@ function world() {
           };
         },
       });
-    const outside = { clock, random: seededRandom(1), metrics, log, documents: through(documents) };
+    const nodeClock = clock.node(ahead_ms);
+    const memory =
+      memory_bytes === null ? null : byteBudget({ limit_bytes: memory_bytes, clock: nodeClock, metrics });
+    const outside = {
+      clock: nodeClock,
+      random: seededRandom(1),
+      metrics,
+      log,
+      documents: through(documents),
+      ...(memory && { memory }),
+    };
     /**
      * While `losing`, what the bus hands out does not arrive; `back`: the connection was away and is there again. While
      * `unsteady`, every other question for the oldest envelope fails.
@@ -57,7 +70,7 @@ function world() {
     const lossy: Bus = {
       ...through(bus),
       async subscribe(partition, epoch, take, ...rest) {
-        const onDelivery = (delivery: Delivery) => line.losing || take(delivery);
+        const onDelivery = (delivery: Delivery) => (line.losing ? undefined : take(delivery));
         const subscription = await through(bus).subscribe(partition, epoch, onDelivery, ...rest);
         return {
           ...subscription,
@@ -76,7 +89,7 @@ function world() {
       { ...outside, bus: lossy, leases: through<Leases>(mine) },
       { name: `node-${nodes++}`, owns },
     );
-    return { ...node, trace, link, line };
+    return { ...node, trace, link, line, reserved: () => memory!.figures().reserved_bytes };
   }
   return { clock, bus, leases, documents, telemetry, join };
 }
@@ -476,6 +489,90 @@ test("an ask that timed out is handled when it is sent once more", async () => {
   const again = gateway.ask(Counter, "a", "add", { by: 1 }, same);
   await clock.advance(100);
   expect(await again).toEqual({ count: 1 });
+});
+
+describe("messages of the bus that are not acknowledged", () => {
+  /** Of both lines of messages together a sixteenth: four of these asks, or a dozen small tells. */
+  const memory_bytes = 32 * 4 * 10_500;
+  const text = "x".repeat(4_600);
+
+  test("take no more than their memory: one ask too many is refused, and one that is sent again is not", async () => {
+    const { clock, join } = world();
+    const worker = await join({ memory_bytes });
+    const gateway = await join({ owns: false });
+    await clock.advance(2_000);
+    const open = Array.from({ length: 4 }, (_, n) => gateway.ask(Counter, `${text}${n}`, "wait", null));
+    await clock.advance(0);
+    expect(await ending(gateway.ask(Counter, "other", "echo", { text }))).toBe("mailbox_full");
+    // The open asks are sent again twice meanwhile.
+    await clock.advance(25_000);
+    for (let n = 0; n < 4; n++) await gateway.ask(Counter, `${text}${n}`, "release", null);
+    await clock.advance(0);
+    expect(await Promise.all(open)).toHaveLength(4);
+    expect(worker.reserved()).toBe(0);
+    const echo = gateway.ask(Counter, "other", "echo", { text });
+    await clock.advance(0);
+    expect(await echo).toEqual({ text });
+  });
+
+  test("wait on the bus when they are tells: while the store is away at most their memory is used, and none is lost", async () => {
+    const { clock, documents, join } = world();
+    const worker = await join({ memory_bytes });
+    const gateway = await join({ owns: false });
+    await clock.advance(2_000);
+    const put = documents.put.bind(documents);
+    let isAway = true;
+    documents.put = async (...args) => {
+      if (isAway) throw new Fault("documents_unreachable", "Away");
+      return put(...args);
+    };
+    for (let n = 0; n < 200; n++) await gateway.ask(Counter, key(n % 50), "note", { by: 1 });
+    let most = 0;
+    for (let n = 0; n < 20; n++) {
+      await clock.advance(500);
+      most = Math.max(most, worker.reserved());
+    }
+    expect(most).toBeGreaterThan(memory_bytes / 64);
+    expect(most).toBeLessThanOrEqual(memory_bytes / 32);
+    const next = await join();
+    await clock.advance(3_000);
+    isAway = false;
+    await clock.advance(20_000);
+    const reads = Array.from({ length: 50 }, (_, n) => next.ask(Counter, key(n), "read", null));
+    await clock.advance(0);
+    expect(await Promise.all(reads)).toEqual(Array.from({ length: 50 }, () => ({ count: 4 })));
+    expect(worker.reserved()).toBe(0);
+  });
+});
+
+test("the time an ask waits on the bus counts towards its timeout, whatever the clocks of two nodes say", async () => {
+  const Late = contract("late", {
+    left: askOperation(Type.Object({ until_ms: Deadline() }), Type.Integer()),
+  });
+  for (const ahead_ms of [-1_500, 0, 1_500]) {
+    const { clock, join } = world();
+    const late = actor(Late)({
+      activate: () => null,
+      passivate_after_ms: 60_000,
+      on: { left: (turn, { until_ms }) => Math.round(until_ms - turn.now_ms) },
+    });
+    const gateway = await join({ owns: false, ahead_ms: 200 });
+    const first = await join({ ahead_ms, actors: [late] });
+    await join({ ahead_ms, actors: [late] });
+    await clock.advance(12_000);
+    const own = Array.from({ length: 100 }, (_, n) => key(n)).find((name) =>
+      first.partitions().includes(partitionOf("late", name)),
+    )!;
+    first.link.cut = true;
+    first.line.losing = true;
+    const until_ms = clock.now() + 200 + 60_000;
+    const answer = gateway.ask(Late, own, "left", { until_ms }, { timeout_ms: 60_000 });
+    await clock.advance(5_000);
+    const waited_ms = 60_000 - (await answer);
+    // A lease lasts three seconds.
+    expect(waited_ms).toBeGreaterThanOrEqual(2_000);
+    expect(waited_ms).toBeLessThanOrEqual(4_500);
+  }
 });
 
 describe("partitions that no node owns", () => {

@@ -1,4 +1,5 @@
 /** A gateway without a socket: real accounts, real metering, memory stores, a virtual clock. */
+import type { ByteBudget } from "../../cluster/byte-budget.ts";
 import { openAccounts } from "../../actors/accounts/feature/open.ts";
 import { createKey, findGrant, type KeyOptions, prepareAccounts } from "../../actors/accounts/keys.ts";
 import { findPayer } from "../../actors/accounts/payer.ts";
@@ -80,6 +81,8 @@ interface HarnessOptions {
   readonly actors?: (context: Omit<HarnessContext, "ask" | "debugRecords">) => readonly Actor[];
   readonly documents?: Documents;
   readonly blobs?: Blobs;
+  /** Default: only the number of large bodies is limited. */
+  readonly memory?: ByteBudget;
   /** What webhooks are delivered to. */
   readonly web?: FakeWeb;
 }
@@ -170,6 +173,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     routes,
     identify,
     metering: usageMetering,
+    ...(options.memory && { memory: options.memory }),
     clock,
     random,
     metrics,

@@ -132,6 +132,7 @@ export function application(): Application {
   const told_of = (body: Body, limit_bytes: number): Reply => {
     seen.answers++;
     if (body.kind === "too_large") return json(413, { detail: `request body over ${limit_bytes} bytes` });
+    if (body.kind === "no_room") return json(503, { detail: "no room" });
     const sha256 = createHash("sha256").update(body.bytes).digest("hex");
     return json(200, { bytes: body.bytes.length, sha256 });
   };

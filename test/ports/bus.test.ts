@@ -49,7 +49,7 @@ describe("the bus in memory", () => {
     await bus.subscribe(
       1,
       1,
-      () => read++,
+      () => void read++,
       () => {},
       () => true,
     );

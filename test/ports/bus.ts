@@ -32,12 +32,20 @@ export function busSuite(connect: () => Promise<Bus>): void {
       timeout_ms: null,
       ...more,
     });
-    const read = async ({ epoch = ++epochs, onLost = ignore, isLeaseValid = always } = {}) => {
+    const read = async ({
+      epoch = ++epochs,
+      onLost = ignore,
+      isLeaseValid = always,
+      onTaken = ignore as () => void | Promise<void>,
+    } = {}) => {
       const got: Delivery[] = [];
       const reading = await post.subscribe(
         partition,
         epoch,
-        (delivery) => got.push(delivery),
+        (delivery) => {
+          got.push(delivery);
+          return onTaken();
+        },
         onLost,
         isLeaseValid,
       );
@@ -177,6 +185,39 @@ export function busSuite(connect: () => Promise<Bus>): void {
     expect(next.bodies()).toEqual([2]);
     expect(reader.got).toHaveLength(1);
     expect(lost).toBe(0);
+  });
+
+  test("delivers no more of a stream to a reader without room until it has some, and goes on with the other stream", async () => {
+    const { envelope, send, read } = await one();
+    const room = Promise.withResolvers<void>();
+    for (let n = 0; n < 300; n++) await send(envelope(n));
+    let taken = 0;
+    const reader = await read({ onTaken: () => (taken++ === 0 ? room.promise : undefined) });
+    await reader.have(1);
+    for (let n = 0; n < 5; n++) await send(envelope(`ask ${n}`, { stream: "sync" }));
+    await vi.waitFor(() => expect(reader.got.length).toBeGreaterThanOrEqual(6), { timeout: 5_000 });
+    const works = () => reader.got.filter(({ envelope: { stream } }) => stream === "work").length;
+    expect([works(), await reader.got[0]!.acknowledge()]).toEqual([1, true]);
+    room.resolve();
+    await reader.have(305);
+    expect(reader.bodies().filter((body) => typeof body === "number")).toEqual(
+      Array.from({ length: 300 }, (_, n) => n),
+    );
+  });
+
+  test("a reader without room can be removed, and the next one gets everything", async () => {
+    const { envelope, send, read } = await one();
+    const room = Promise.withResolvers<void>();
+    for (let n = 0; n < 3; n++) await send(envelope(n));
+    const first = await read({ onTaken: () => room.promise });
+    await first.have(1);
+    first.stop();
+    await first.remove();
+    const second = await read();
+    await second.have(3);
+    expect(second.bodies()).toEqual([0, 1, 2]);
+    room.resolve();
+    expect(first.got).toHaveLength(1);
   });
 
   test("stores the same envelope once", async () => {

@@ -6,6 +6,7 @@ import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import type {
   Admission,
   Admit,
+  Body,
   ClientAbort,
   Listen,
   Listening,
@@ -153,6 +154,25 @@ export function httpSuite(
         const expected = { detail: `request body over ${full.length} bytes` };
         expect([known.status, await known.json()]).toEqual([413, expected]);
         expect([unknown.status, await unknown.json()]).toEqual([413, expected]);
+      });
+
+      test("drops a body for which there is no room when it grows, and answers", async () => {
+        const asked: number[] = [];
+        const hasRoom = (bytes: number): boolean => {
+          asked.push(bytes);
+          return bytes <= 2 ** 20;
+        };
+        const answer = async ({ kind }: Body): Promise<Reply> =>
+          json(kind === "no_room" ? 503 : 200, { kind });
+        const { port } = await carry(() => ({ limit_bytes: full.length, hasRoom, answer }));
+        const url = `http://127.0.0.1:${port}/`;
+        const small = await fetch(url, { method: "POST", body: "a net" });
+        const stream = new Blob([full.subarray(0, 8 * 2 ** 20)]).stream();
+        const large = await fetch(url, { method: "POST", body: stream, duplex: "half" } as RequestInit);
+        expect([await small.json(), await large.json()]).toEqual([{ kind: "whole" }, { kind: "no_room" }]);
+        expect(asked[0]).toBe(5);
+        // Nothing is held after the first refusal.
+        expect(asked.filter((bytes) => bytes > 2 ** 20)).toHaveLength(1);
       });
 
       test("sends 64 MB whole, as bytes and as streams of known and unknown length", async () => {

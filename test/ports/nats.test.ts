@@ -31,7 +31,7 @@ const reader = async (bus: Bus, epoch: number) => {
   const reading = await bus.subscribe(
     1,
     epoch,
-    (delivery) => got.push(delivery),
+    (delivery) => void got.push(delivery),
     lost,
     () => true,
   );

@@ -79,7 +79,7 @@ export function faulty(
           (delivery) => {
             if (link.dead || link.cut) return;
             const acknowledge = () => call("bus_unreachable", () => delivery.acknowledge());
-            take({ ...delivery, acknowledge });
+            return take({ ...delivery, acknowledge });
           },
           () => {
             if (!link.dead && !link.cut) lost();

@@ -30,8 +30,10 @@ const idOf = ({ envelope, order }: Stored): string => `${envelope.stream}:${orde
 
 interface Reader {
   readonly epoch: number;
-  readonly deliver: (delivery: Delivery) => void;
+  readonly deliver: (delivery: Delivery) => void | Promise<void>;
   readonly onLost: () => void;
+  /** Streams of which it takes nothing at this moment. */
+  readonly waiting: Set<Stream>;
   is_reading: boolean;
 }
 
@@ -94,13 +96,14 @@ export function memoryBus(clock: Clock): Bus {
     if (!reader?.is_reading) return;
     const now_ms = clock.now();
     for (const stored of partition.stored.values()) {
-      if (stored.delivered_to === reader.epoch) continue;
-      if (stored.envelope.stream === "sync" && now_ms - stored.sent_ms >= MAX_SYNC_AGE_MS) {
+      const { stream } = stored.envelope;
+      if (stored.delivered_to === reader.epoch || reader.waiting.has(stream)) continue;
+      if (stream === "sync" && now_ms - stored.sent_ms >= MAX_SYNC_AGE_MS) {
         remove(partition, stored);
         continue;
       }
       stored.delivered_to = reader.epoch;
-      reader.deliver({
+      const taken = reader.deliver({
         id: idOf(stored),
         envelope: stored.envelope,
         sent_ms: stored.sent_ms,
@@ -109,6 +112,12 @@ export function memoryBus(clock: Clock): Bus {
           remove(partition, stored);
           return true;
         },
+      });
+      if (!taken) continue;
+      reader.waiting.add(stream);
+      void taken.then(() => {
+        reader.waiting.delete(stream);
+        if (partition.reader === reader) deliverWaiting(partition);
       });
     }
   }
@@ -141,7 +150,7 @@ export function memoryBus(clock: Clock): Bus {
       previous?.onLost();
       if (!isLeaseValid())
         throw new Fault("lease_lost", `Cannot read partition ${number}: its lease is no longer valid`);
-      const reader: Reader = { epoch, deliver, onLost, is_reading: true };
+      const reader: Reader = { epoch, deliver, onLost, waiting: new Set(), is_reading: true };
       partition.reader = reader;
       queueMicrotask(() => deliverWaiting(partition));
       const subscription: Subscription = {

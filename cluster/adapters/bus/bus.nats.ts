@@ -59,8 +59,8 @@ const MAX_MESSAGE_BYTES = MAX_ENVELOPE_BYTES + MAX_ENVELOPE_OVERHEAD_BYTES + 16 
 /** Long on purpose: a new epoch makes the server redeliver, not this timer. */
 const ACK_WAIT_MS = 3_600_000;
 const MAX_UNACKNOWLEDGED = 5_000;
-/** Prefetched per partition and stream. */
-const MAX_PREFETCH = 500;
+/** Prefetched per partition and stream, beside what the reader has taken. */
+const MAX_PREFETCH = 100;
 /** A lost pull request is noticed after this time. */
 const PULL_MS = 5_000;
 const ACK_ANSWER_MS = 1_000;
@@ -259,7 +259,7 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
   async function subscribe(
     partition: number,
     epoch: number,
-    deliver: (delivery: Delivery) => void,
+    deliver: (delivery: Delivery) => void | Promise<void>,
     onLost: () => void,
     isLeaseValid: () => boolean,
   ): Promise<Subscription> {
@@ -291,25 +291,34 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
         max_messages: MAX_PREFETCH,
         expires: PULL_MS,
         abort_on_missing_resource: true,
-        callback(message: JsMsg) {
+      });
+      pulls.push(messages);
+      void readAll(stream, messages).then(() => {
+        // Our own stop ends it, too.
+        if (stopped) return;
+        stop();
+        onLost();
+      });
+    }
+
+    /** More is asked of the server only when all that has come was taken. Resolves when the consumer is gone. */
+    async function readAll(stream: Stream, messages: AsyncIterable<JsMsg>): Promise<void> {
+      try {
+        for await (const message of messages) {
           if (stopped) return;
           // The type lacks `reply`, but every message of a consumer has it.
           const { reply } = message as JsMsg & { readonly reply: string };
-          deliver({
+          const taken = deliver({
             id: idOf(stream, message.info.deliverySequence),
             envelope: envelopeOf(stream, partition, message),
             sent_ms: Math.floor(message.info.timestampNanos / 1e6),
             acknowledge: () => acknowledge(reply),
           });
-        },
-      });
-      pulls.push(messages);
-      void messages.closed().then(() => {
-        // Our own stop closes it, too.
-        if (stopped) return;
-        stop();
-        onLost();
-      });
+          if (taken) await taken;
+        }
+      } catch (problem) {
+        log?.debug("A consumer ended", { partition, stream, problem });
+      }
     }
 
     const opened = await Promise.allSettled(STREAMS.map(open));
