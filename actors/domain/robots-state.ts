@@ -70,6 +70,7 @@ const FAILURES = {
   network_protocol: "unreadable",
   proxy_unreachable: "host_unreachable",
   proxy_refused: "host_unreachable",
+  proxy_connect_failed: "host_unreachable",
   network_encoding: "unreadable",
   timeout: "unreadable",
   aborted: "unreadable",

@@ -33,11 +33,15 @@ export function priceMost(prices: Prices, tier: PremiumTier): number {
 const FREE: ReadonlySet<string> = new Set([
   "proxy_unreachable",
   "proxy_refused",
+  "proxy_connect_failed",
   "provider_unreachable",
   "provider_over_budget",
   "provider_rate_limited",
   "provider_refused",
   "provider_failed",
+  // The service is down, or its answer is no page.
+  "provider_error",
+  "provider_bad_answer",
   // The tier had no place, is down, or its node is gone: no page came of it.
   "proxy_busy",
   "proxy_unavailable",

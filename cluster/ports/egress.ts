@@ -12,10 +12,12 @@ export type EgressProblem =
   | "network_protocol"
   /** The content coding is invalid or unknown. */
   | "network_encoding"
-  /** No connection to the forward proxy, or none from it to the destination. */
+  /** No connection to the forward proxy, or it does not speak HTTP. */
   | "proxy_unreachable"
-  /** The forward proxy refused: credentials, or its own rules. */
+  /** The forward proxy refuses this client: credentials, money or rate (401, 402, 407, 429). */
   | "proxy_refused"
+  /** The forward proxy works and has no connection to this destination: it refuses it, cannot reach it, or says nothing. */
+  | "proxy_connect_failed"
   | "timeout"
   | "aborted";
 

@@ -141,7 +141,7 @@ describe("an attempt on a premium route", () => {
   test.each([
     ["provider_over_budget", "0"],
     ["provider_rate_limited", "0"],
-    ["provider_bad_answer", "0.005000"],
+    ["provider_bad_answer", "0"],
   ])("that ends as %s costs %s, and is no failure of the page's host", async (reason, cost_usd) => {
     const { get, clock } = await oneService(
       { direct: blocked, proxy_render: () => failure(reason) },

@@ -171,6 +171,7 @@ describe("the breaker", () => {
     ["direct", failed("network_refused")],
     ["direct", failed("timeout")],
     ["proxy", failed("timeout")],
+    ["proxy", failed("proxy_connect_failed")],
     ["proxy", failed("network_reset", 503)],
     ["browser", failed("browser_crashed")],
     ["archive", failed("archive_not_found")],

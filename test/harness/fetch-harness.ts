@@ -12,11 +12,12 @@ import { fetchService } from "../../actors/fetch/service.ts";
 import { tasks } from "../../actors/lib/content/extract.ts";
 import type { Transport, TransportRequest, TransportResult } from "../../actors/lib/web/transport.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
-import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { virtualClock, type VirtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
+import type { Egress } from "../../cluster/ports/egress.ts";
 import type { FetchRequest, Tier } from "../../schemas/fetch.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { DEFAULT_REQUEST } from "./fetch-request.ts";
@@ -51,12 +52,23 @@ export const failure = (reason: string, status: number | null = null): Transport
   ms: 5,
 });
 
-/** `deps`: prices and budgets of premium routes; the extraction, when it is not done in this process. */
+/** Real routes on the service's clock, and the web in which robots.txt is looked for. */
+export interface RealRoutes {
+  readonly transports: Partial<Record<Tier, Transport>>;
+  readonly egress: Egress;
+}
+
+/**
+ * `deps`: prices and budgets of premium routes; the extraction, when it is not done in this process. `openReal`: routes
+ * that are not scripted.
+ */
 export async function oneService(
   routes: Partial<Record<Tier, Scripted>>,
   deps: Pick<PipelineDeps, "prices" | "spending"> & Partial<Pick<PipelineDeps, "extract">> = {},
+  openReal?: (clock: VirtualClock) => RealRoutes,
 ) {
   const clock = virtualClock(Date.UTC(2026, 10, 21));
+  const real = openReal?.(clock);
   const documents = memoryDocuments();
   const blobs = memoryBlobs();
   const telemetry = silentTelemetry();
@@ -85,7 +97,7 @@ export async function oneService(
       hostProfileActor(),
       domainActor({ min_delay_ms: 0, max_concurrency: 2, lease_ms: 60_000 }),
       robotsActor({
-        egress: fakeEgress({ "http://example.org/robots.txt": { status: 404 } }, clock),
+        egress: real?.egress ?? fakeEgress({ "http://example.org/robots.txt": { status: 404 } }, clock),
         clock,
         crawler_name: "trawl",
         user_agent: "trawl",
@@ -97,9 +109,12 @@ export async function oneService(
           blobs,
           metrics,
           log,
-          routes: Object.fromEntries(
-            Object.entries(routes).map(([tier, scripted]) => [tier, admitting(tier, scripted)]),
-          ),
+          routes: {
+            ...Object.fromEntries(
+              Object.entries(routes).map(([tier, scripted]) => [tier, admitting(tier, scripted)]),
+            ),
+            ...real?.transports,
+          },
           extract,
           ...deps,
         }),

@@ -70,6 +70,27 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
     expect(site.arrivals.map(({ path }) => path)).toEqual(["/robots.txt", "/"]);
   });
 
+  test("goes on when the gateway that asked is killed: the site is asked once, and no place stays taken", async () => {
+    const answered = Promise.withResolvers<{ body: string }>();
+    const site = sites.site({ "*": () => answered.promise, "/robots.txt": { status: 404 } });
+    const body: FetchBody = { url: `${site.origin}/`, tiers: ["proxy"] };
+    const broken = fetch(body).then(
+      () => "answered",
+      () => "broken",
+    );
+    await site.reached("/");
+    await cluster.nodes[0]!.kill();
+    expect(await broken).toBe("broken");
+    await cluster.add("gateway");
+    answered.resolve({ body: `<p>${prose(30)}</p>` });
+    const { json } = await cluster.insist("POST", "/v1/fetch", body);
+    expect(json).toMatchObject({ error: null, tier: "proxy" });
+    expect(site.hits("/")).toBe(1);
+    const inUse = async () =>
+      (await cluster.nodeDirectory.nodes(300)).flatMap(({ tiers }) => tiers.map(({ in_use }) => in_use));
+    await expect.poll(inUse).toSatisfy((calls: number[]) => calls.every((count) => count === 0));
+  }, 60_000);
+
   test("that is killed in the middle of a request fails it at once, for nothing, and the ladder goes on", async () => {
     const proxy = cluster.nodes[3]!;
     const site = sites.site({ "*": () => new Promise(() => {}), "/robots.txt": { status: 404 } });

@@ -12,7 +12,7 @@ import { anotherSession, proxyUrl, sessionOf } from "../../actors/tiers/proxy-ur
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
-import type { Exchange, ExchangeRequest } from "../../cluster/ports/egress.ts";
+import type { Egress, Exchange, ExchangeRequest } from "../../cluster/ports/egress.ts";
 import { answer, type HostileSite, hostileSite, pem } from "../harness/hostile-site.ts";
 import { permitLog } from "../harness/fake-permit.ts";
 import { freePort } from "../harness/free-port.ts";
@@ -156,7 +156,7 @@ describe.each(PROXIES.filter(({ path }) => path !== null))("through $name", ({ p
   test("a missing host behind it is the proxy's refusal and no missing name", async () => {
     const closedPort = await freePort();
     const failed = await permitLog().go(through(address()), `https://127.0.0.1:${closedPort}/`);
-    expect(failed).toMatchObject({ kind: "failed", reason: "proxy_unreachable" });
+    expect(failed).toMatchObject({ kind: "failed", reason: "proxy_connect_failed" });
   });
 });
 
@@ -175,20 +175,30 @@ describe("a proxy that", () => {
   const shortTimeouts = () => undiciEgress({ judge: rule, ca });
 
   test.each<[string, string, (socket: Socket) => void]>([
-    ["refuses", "proxy_refused", (socket) => void socket.write("HTTP/1.1 403 Forbidden\r\n\r\n")],
+    [
+      "refuses this host",
+      "proxy_connect_failed",
+      (socket) => void socket.write("HTTP/1.1 403 Forbidden\r\n\r\n"),
+    ],
     ["wants credentials", "proxy_refused", (socket) => void socket.write("HTTP/1.1 407 No\r\n\r\n")],
-    ["has no exit", "proxy_unreachable", (socket) => void socket.write("HTTP/1.1 502 Bad Gateway\r\n\r\n")],
+    ["wants money", "proxy_refused", (socket) => void socket.write("HTTP/1.1 402 No\r\n\r\n")],
+    ["wants fewer requests", "proxy_refused", (socket) => void socket.write("HTTP/1.1 429 No\r\n\r\n")],
+    [
+      "has no exit",
+      "proxy_connect_failed",
+      (socket) => void socket.write("HTTP/1.1 502 Bad Gateway\r\n\r\n"),
+    ],
     ["hangs up", "proxy_unreachable", (socket) => void socket.destroy()],
     ["ends without a word", "proxy_unreachable", (socket) => void socket.end()],
-    ["speaks something else", "network_protocol", (socket) => void socket.write("SSH-2.0-x\r\n\r\n")],
+    ["speaks something else", "proxy_unreachable", (socket) => void socket.write("SSH-2.0-x\r\n\r\n")],
     [
       "talks without end",
-      "network_protocol",
+      "proxy_unreachable",
       (socket) => void socket.write(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(20_000)}`),
     ],
     [
       "speaks into the tunnel",
-      "network_protocol",
+      "proxy_unreachable",
       (socket) => void socket.write("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\nforged"),
     ],
     ["breaks the tunnel", "network_reset", (socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\n")],
@@ -226,6 +236,21 @@ describe("a proxy that", () => {
     expect(failed).toMatchObject({ kind: "failed", reason: "timeout" });
     expect(released).toHaveLength(1);
     expect(way.open()).toMatchObject({ exchanges: 0, connections: 0 });
+  });
+
+  test("does not answer a CONNECT within the time for connections is no time-out of the page's host", async () => {
+    const { go, released } = permitLog();
+    const proxy = await faulty(() => {});
+    const hasty: Egress = {
+      exchange: (request) => egress.exchange({ ...request, connect_timeout_ms: 200 }),
+      close: async () => {},
+    };
+    const failed = await go(
+      proxyTransport({ egress: hasty, clock, destination: rule, proxy_url: proxy }),
+      `${secure.origin}/fine`,
+    );
+    expect(failed).toMatchObject({ kind: "failed", reason: "proxy_connect_failed", status: null });
+    expect(released).toHaveLength(1);
   });
 
   test("is not there is proxy_unreachable, which is no failure of the page's host", async () => {

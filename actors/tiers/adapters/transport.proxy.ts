@@ -20,7 +20,11 @@ export interface ProxyOptions {
 }
 
 /** The exit or the connection to it failed, without a response of the site. */
-const EXIT_BROKE: ReadonlySet<string> = new Set(["proxy_unreachable", "network_reset"]);
+const EXIT_BROKE: ReadonlySet<string> = new Set([
+  "proxy_unreachable",
+  "proxy_connect_failed",
+  "network_reset",
+]);
 
 export function proxyTransport({ proxy_url, joined, ...rest }: ProxyOptions): Transport {
   return async (request) => {

@@ -39,7 +39,7 @@ export interface ProxiedConnection extends OpenedConnection {
   readonly fields: readonly (readonly [string, string])[];
 }
 
-/** Connects to `url` through the proxy. Throws EgressErrors proxy_*, timeout, aborted and network_protocol. */
+/** Connects to `url` through the proxy. Throws EgressErrors proxy_* and aborted. */
 export async function throughProxy(
   { open }: Connector,
   proxy_url: string,
@@ -78,16 +78,18 @@ export async function throughProxy(
   return { ...opened, socket, fields: [] };
 }
 
-/** A failure to reach the proxy must not look like a failure of the page's host. */
+/** A failure to reach the proxy must not look like a failure of the page's host; only the caller's own end is none. */
 async function orProxyUnreachable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await work;
   } catch (problem) {
-    if (signal.aborted) throw signal.reason;
+    if (signal.aborted && !isTimeout(signal.reason)) throw signal.reason;
     const reason = problem instanceof EgressError ? problem.problem : codeOf(problem);
     throw new EgressError("proxy_unreachable", `Cannot reach the proxy: ${reason}`);
   }
 }
+
+const isTimeout = (reason: unknown): boolean => reason instanceof EgressError && reason.problem === "timeout";
 
 function credentialsOf({ username, password }: URL): string | null {
   if (username === "" && password === "") return null;
@@ -105,23 +107,27 @@ function decodeEscapes(text: string): string {
   });
 }
 
+/** No money, no or wrong credentials, too many requests: of this client, whatever it asks for. */
+const REFUSALS_OF_CLIENT: ReadonlySet<number> = new Set([401, 402, 407, 429]);
+
 /** Throws unless the proxy opened the tunnel. */
 function assertTunnelOpen(answer: Buffer, host: string): void {
   const end = answer.indexOf("\r\n\r\n") + 4;
   const status = Number(/^HTTP\/1\.[01] (\d{3})[ \r]/.exec(answer.toString("latin1", 0, 64))?.[1] ?? 0);
   if (status === 0) {
-    throw new EgressError("network_protocol", "Cannot use the proxy: its answer is not valid HTTP");
+    throw new EgressError("proxy_unreachable", "Cannot use the proxy: its answer is not valid HTTP");
   }
-  if (status >= 400 && status < 500) {
+  if (REFUSALS_OF_CLIENT.has(status)) {
     throw new EgressError("proxy_refused", `The proxy refused to connect to "${host}": ${status}`);
   }
   if (status < 200 || status >= 300) {
-    throw new EgressError("proxy_unreachable", `The proxy could not connect to "${host}": ${status}`);
+    // Also 500: with it tinyproxy says that a name does not exist.
+    throw new EgressError("proxy_connect_failed", `The proxy could not connect to "${host}": ${status}`);
   }
   // The origin waits for our first bytes, so these are the proxy's own.
   if (answer.length > end) {
     throw new EgressError(
-      "network_protocol",
+      "proxy_unreachable",
       "Cannot use the proxy: it sent bytes of its own into the tunnel",
     );
   }
@@ -139,7 +145,13 @@ function readHead(socket: Socket, signal: AbortSignal): Promise<Buffer> {
       stopListening();
       reject(error);
     };
-    const onAbort = () => fail(signal.reason as EgressError);
+    const onAbort = () =>
+      fail(
+        // It may be waiting for a destination that does not answer.
+        isTimeout(signal.reason)
+          ? new EgressError("proxy_connect_failed", "The proxy did not answer in time")
+          : (signal.reason as EgressError),
+      );
     const onClose = () =>
       fail(new EgressError("proxy_unreachable", "Cannot use the proxy: it closed the connection"));
     const onReadable = () => {
@@ -150,7 +162,7 @@ function readHead(socket: Socket, signal: AbortSignal): Promise<Buffer> {
         stopListening();
         resolve(received);
       } else if (received.length > MAX_HEAD_BYTES) {
-        fail(new EgressError("network_protocol", "Cannot use the proxy: its answer does not end"));
+        fail(new EgressError("proxy_unreachable", "Cannot use the proxy: its answer does not end"));
       }
     };
     signal.addEventListener("abort", onAbort, { once: true });
