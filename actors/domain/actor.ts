@@ -145,6 +145,7 @@ export function domainActor(
         const { leases } = turn.state.politeness;
         // The delay counts from every request, also from that of an earlier run of the fetch.
         turn.state.sent_ms = turn.now_ms;
+        turn.state.unsent.delete(outlived(fetch_id, slot.run_id));
         if (hasSlot(turn.state.politeness, fetch_id, turn.now_ms) && !isHeldBy(turn.state.politeness, slot))
           return;
         const isOurs = leases.some((lease) => lease.fetch_id === fetch_id && lease.process === process);
@@ -164,7 +165,9 @@ export function domainActor(
         const limits = limitsOf(turn.key);
         const { paused_until_ms } = state.politeness;
         // A request that was never reported as sent counts from its answer.
-        if (isHeldBy(state.politeness, message) && state.unsent.delete(message.fetch_id))
+        const { fetch_id, run_id } = message;
+        const isHeld = isHeldBy(state.politeness, message);
+        if (state.unsent.delete(isHeld ? fetch_id : outlived(fetch_id, run_id)))
           state.sent_ms = message.status === null ? state.sent_ms : now_ms;
         state.politeness = releaseSlot(state.politeness, limits, now_ms, message);
         const { paused_until_ms: until_ms } = state.politeness;
@@ -231,19 +234,21 @@ function acquire(
   const { queue, unsent } = turn.state;
   const politeness = probing(turn.state.politeness, request, now_ms);
   const existing = queue.byId.get(fetch_id);
-  const latest = existing?.run_id ?? politeness.leases.find((lease) => lease.fetch_id === fetch_id)?.run_id;
+  const holder = politeness.leases.find((lease) => lease.fetch_id === fetch_id)?.run_id;
+  const latest = existing?.run_id ?? holder;
   // Its place belongs to a later run of the fetch: a grant to both would be two requests.
   if (latest !== undefined && isEarlierRun(run_id, latest)) return refused("domain_busy", RETRY_MS);
   // An earlier run may have sent its request although the slot was a later run's already: the delay counts from there.
   const isUnsent = (unsent.get(fetch_id) ?? -Infinity) >= turn.state.sent_ms;
-  if (isUnsent && hasSlot(politeness, fetch_id, now_ms)) {
+  if (isUnsent && holder === run_id && hasSlot(politeness, fetch_id, now_ms)) {
     turn.state.politeness = takeOver(politeness, limits, now_ms, request);
     // The caller counts the validity of its grant from this ask, and so does the domain: from when the answer leaves.
     unsent.set(fetch_id, now_ms);
     turn.state.leaving = [...turn.state.leaving, fetch_id];
     return { kind: "granted", waited_ms: 0 };
   }
-  // The fetch began again on another node after its request was sent. It keeps its slot, but waits for the delay.
+  // The fetch began again. It keeps its slot, but waits for the delay after what its earlier run may have sent.
+  if (holder !== undefined && holder !== run_id) outlive(turn, fetch_id, holder, run_id);
   const urgent = hasSlot(politeness, fetch_id, now_ms);
   const refusal = refusalFor(politeness, request, now_ms);
   if (refusal) return refusal;
@@ -277,6 +282,23 @@ function acquire(
   grantDueSlots(turn, limits, record);
   return DEFERRED;
 }
+
+/**
+ * An earlier run of a fetch has a grant that it has not reported as sent. Under an older epoch it cannot send any more, but
+ * may have sent until now. Under the same epoch its node may still send, and will report it.
+ */
+function outlive({ state, now_ms }: DomainTurn, fetch_id: string, earlier: string, run_id: string): void {
+  const granted_ms = state.unsent.get(fetch_id);
+  if (granted_ms === undefined) return;
+  state.unsent.delete(fetch_id);
+  if (epochOf(earlier) === epochOf(run_id)) state.unsent.set(outlived(fetch_id, earlier), granted_ms);
+  else state.sent_ms = Math.max(state.sent_ms, now_ms);
+}
+
+/** The key in `unsent` of a grant to an earlier run of a fetch. */
+const outlived = (fetch_id: string, run_id: string): string => `${fetch_id} ${run_id}`;
+
+const epochOf = (run_id: string): number => Number(run_id.split(".")[0]);
 
 /** When a caller may ask again whose place a later run of its fetch has. */
 const RETRY_MS = 1_000;

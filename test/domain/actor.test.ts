@@ -49,7 +49,8 @@ function oneDomain({ clock = virtualClock(Date.UTC(2026, 0, 1)), documents = mem
       status: number | null = 200,
       retry_after_s: number | null = null,
       site = SITE,
-    ) => ask(Domain, site, "release", { fetch_id, run_id: "1", status, retry_after_s }),
+      run_id = "1",
+    ) => ask(Domain, site, "release", { fetch_id, run_id, status, retry_after_s }),
     settle: (
       fetch_id: string,
       result: "answered" | "every_route_failed" | "abandoned",
@@ -179,13 +180,16 @@ describe("a domain", () => {
     expect((await view()).in_flight).toBe(1);
   });
 
-  test("gives a later run of the fetch the whole time to use that slot", async () => {
+  test("lets a later run of the fetch wait for the delay: the earlier one may have sent until then", async () => {
     const { slot, acquire, sent, clock } = oneDomain();
     await slot("a");
     let granted_ms = 0;
     void acquire("b", { wait_max_ms: 200_000 }).then(() => (granted_ms = clock.now()));
     await clock.advance(GRANT_TTL_MS - 1_000);
-    expect(await slot("a", { run_id: "2" })).toEqual(GRANTED);
+    const later = slot("a", { run_id: "2" });
+    await clock.advance(DELAY);
+    expect(await later).toEqual({ kind: "granted", waited_ms: DELAY });
+    // It has the whole time to use its slot.
     await clock.advance(GRANT_TTL_MS - 1_000);
     expect(granted_ms).toBe(0);
     const sent_ms = clock.now();
@@ -194,22 +198,39 @@ describe("a domain", () => {
     expect(granted_ms - sent_ms).toBe(DELAY);
   });
 
-  test("lets a later run wait for the delay when an earlier one has sent its request in the slot", async () => {
-    const { slot, sent, clock } = oneDomain();
+  test.each([
+    ["reports that it sent", 5_000 + DELAY],
+    ["reports that it never sent", 5_000],
+    ["reports nothing while its grant is valid", GRANT_TTL_MS + DELAY],
+  ])("lets a later run under the same epoch wait until the earlier one %s", async (report, waited_ms) => {
+    const { slot, sent, release, clock } = oneDomain();
+    await slot("a", { run_id: "7.100" });
+    const later = slot("a", { run_id: "7.200", wait_max_ms: 200_000 });
+    await clock.advance(5_000);
+    if (report === "reports that it sent") await sent("a", SITE, "7.100");
+    if (report === "reports that it never sent") await release("a", null, null, SITE, "7.100");
+    await clock.advance(2 * GRANT_TTL_MS);
+    expect(await later).toEqual({ kind: "granted", waited_ms });
+  });
+
+  test("counts the delay from the late report of an earlier run", async () => {
+    const { slot, acquire, sent, clock } = oneDomain();
     await slot("a");
-    await slot("a", { run_id: "2" });
-    await clock.advance(1_000);
-    await sent("a");
-    await clock.advance(100);
-    const third = slot("a", { run_id: "3" });
+    void slot("a", { run_id: "2" });
     await clock.advance(DELAY);
-    expect(await third).toEqual({ kind: "granted", waited_ms: DELAY - 100 });
+    await sent("a", SITE, "2");
+    const other = acquire("b");
+    await clock.advance(500);
+    await sent("a");
+    await clock.advance(DELAY);
+    expect(await other).toEqual({ kind: "granted", waited_ms: 500 + DELAY });
   });
 
   test("does not free the slot of a later run when the earlier one reports late", async () => {
     const { slot, acquire, release, sent, clock } = oneDomain();
     await slot("a");
-    await slot("a", { run_id: "2" });
+    void slot("a", { run_id: "2" });
+    await clock.advance(DELAY);
     let granted_ms = 0;
     void acquire("b", { wait_max_ms: 200_000 }).then(() => (granted_ms = clock.now()));
     await release("a");
