@@ -12,6 +12,7 @@ const PORTS = [
   "test/filings/source.test.ts",
   "test/lib/extract.test.ts",
   "test/ops/data-format.test.ts",
+  "test/ops/deploy.test.ts",
   "test/search/searx.test.ts",
 ];
 /** The whole program as a child, over HTTP. */
