@@ -35,8 +35,8 @@ export default defineConfig({
     // Once a run, not once a project.
     globalSetup: ["test/harness/engines.setup.ts", "test/harness/seed.global.ts"],
     provide: { seed },
-    // One more than the cores that CI has: tests of ports and scenarios wait half of their time.
-    maxWorkers: 3,
+    // Twice the cores that CI has: tests of ports and scenarios wait half of their time.
+    maxWorkers: 4,
     sequence: { sequencer: SlowestFirst },
     reporters: report === undefined ? ["default"] : ["default", ciReporter(report)],
     projects: [
