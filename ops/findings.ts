@@ -1,0 +1,87 @@
+/** What `trawl doctor` says of what it measured: a state, a sentence, and what to do about it. Pure; doctor.ts measures. */
+import { WARN_SKEW_MS, MAX_SKEW_MS } from "../cluster/clock-skew.ts";
+
+export interface Finding {
+  readonly check: string;
+  /** `off`: not configured, and the service works without it. */
+  readonly state: "ok" | "warning" | "off";
+  readonly detail: string;
+  /** What an operator should do; null: nothing. */
+  readonly advice: string | null;
+}
+
+export const ok = (check: string, detail: string): Finding => ({ check, state: "ok", detail, advice: null });
+export const off = (check: string, detail: string, advice: string | null = null): Finding => ({
+  check,
+  state: "off",
+  detail,
+  advice,
+});
+export const warning = (check: string, detail: string, advice: string): Finding => ({
+  check,
+  state: "warning",
+  detail,
+  advice,
+});
+
+const GIB = 2 ** 30;
+const MIN_FREE_BYTES = 2 * GIB;
+const MIN_FREE_SHARE = 0.05;
+
+export function diskFinding(check: string, path: string, free_bytes: number, total_bytes: number): Finding {
+  const share = total_bytes === 0 ? 0 : free_bytes / total_bytes;
+  const detail = `"${path}" has ${(free_bytes / GIB).toFixed(1)} GiB free (${Math.round(share * 100)} %)`;
+  return free_bytes < MIN_FREE_BYTES || share < MIN_FREE_SHARE
+    ? warning(
+        check,
+        detail,
+        "Make room or mount a larger disk: a full disk makes the service refuse writes with 503",
+      )
+    : ok(check, detail);
+}
+
+/** A gateway's connections, an egress of 1,000 requests, files of the store and pipes to browsers and readers. */
+const MIN_OPEN_FILES = 8_192;
+
+/** `limits` as /proc/self/limits has it; null where there is no such file. */
+export function openFilesFinding(limits: string | null): Finding {
+  const [, soft] = /^Max open files\s+(\S+)/m.exec(limits ?? "") ?? [];
+  if (soft === undefined) return ok("file limits", "The limit of open files is not known on this system");
+  const detail = `This process may open ${soft} files`;
+  return soft === "unlimited" || Number(soft) >= MIN_OPEN_FILES
+    ? ok("file limits", detail)
+    : warning(
+        "file limits",
+        detail,
+        `Raise it to ${MIN_OPEN_FILES} or more: LimitNOFILE= in the unit, ulimits in Compose, ulimit -n in a shell`,
+      );
+}
+
+/** `skew_ms`: ahead of `reference`, negative: behind. */
+export function clockFinding(reference: string, skew_ms: number, error_ms: number): Finding {
+  const away_ms = Math.round(Math.abs(skew_ms));
+  const side = skew_ms > 0 ? "ahead of" : "behind";
+  const detail =
+    away_ms <= error_ms
+      ? `The clock agrees with ${reference} within ${Math.ceil(error_ms)} ms`
+      : `The clock is ${away_ms} ms ${side} ${reference}`;
+  return away_ms - error_ms > WARN_SKEW_MS
+    ? warning(
+        "clock",
+        detail,
+        `Start NTP (timedatectl set-ntp true, or chronyd): from ${MAX_SKEW_MS} ms on a node of a cluster owns nothing`,
+      )
+    : ok("clock", detail);
+}
+
+/** `wanted` as in package.json's pinned package, for example 22.23.3. */
+export function nodeFinding(running: string, wanted: string): Finding {
+  const major = (version: string): string => version.replace(/^v/, "").split(".", 1)[0]!;
+  return major(running) === major(wanted)
+    ? ok("Node.js", `${running}; tested with ${wanted}`)
+    : warning(
+        "Node.js",
+        `${running}; tested with ${wanted}`,
+        "Start the service with npm start or npx trawl start",
+      );
+}
