@@ -8,7 +8,7 @@ import type { Actor } from "./actor.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import { type ClockSkew, clockSkew } from "./clock-skew.ts";
 import { type Cluster, type ClusterDeps } from "./embedded.ts";
-import { generations } from "./generation.ts";
+import { BEAT_MS, generations } from "./generation.ts";
 import { node } from "./node.ts";
 import { localEntry } from "./node-state.ts";
 import {
@@ -60,6 +60,8 @@ export interface DistributedCluster extends Cluster {
   readonly desertedPartitions: () => number;
   /** Whether this node may work for the partition's keys at this moment. */
   readonly ownsPartition: (partition: number) => boolean;
+  /** Whether the documents belong to the nodes of another lease store, so that this node may own nothing. */
+  readonly isForeign: () => boolean;
   /** How far this node's clock is from the cluster's. */
   readonly clockSkew: Pick<ClockSkew, "skew_ms" | "isTooLarge">;
 }
@@ -74,8 +76,8 @@ export async function distributed(
 ): Promise<DistributedCluster> {
   const { clock, bus, leases, documents, metrics = SILENT_METRICS, log = SILENT_LOG } = deps;
   await assertClusterSettings(deps);
-  const { claimTerms } = generations(documents, leases.ttl_ms);
-  await claimTerms(await leases.survey());
+  const { claimTerms, confirm, isForeign } = generations(documents, clock, leases.ttl_ms);
+  await claimTerms(() => leases.survey());
   const { random, roleActors = [], roleNetwork } = deps;
   const network = roleNetwork ? { ...roleNetwork, nodeName } : null;
   const roles = await roleRouter(roleActors, { clock, random, log }, network);
@@ -149,14 +151,24 @@ export async function distributed(
           metrics,
           log,
           mayOwn,
-          async claimTerms() {
-            const survey = await watch.refresh();
-            return { survey, terms: await claimTerms(survey) };
-          },
+          isForeign,
+          claimTerms: () => claimTerms(() => watch.refresh()),
         },
         (lease) => openPartition(state, partitionDeps, lease),
       )
     : null;
+
+  let beatTimer: Disposable | null = null;
+  let wasForeign = false;
+  async function confirmRegularly(): Promise<void> {
+    // Not reached: what was seen last stands.
+    await confirm(() => watch.refresh(), owns).catch(() => {});
+    if (isForeign() && !wasForeign) log.error("The documents belong to the nodes of another NATS");
+    if (wasForeign && !isForeign()) log.info("The documents belong to the nodes of this NATS again");
+    wasForeign = isForeign();
+    if (!state.isStopping) beatTimer = clock.at(clock.now() + BEAT_MS, () => void confirmRegularly());
+  }
+  void confirmRegularly();
 
   async function stop(limit_ms = STOP_MS): Promise<void> {
     state.isStopping = true;
@@ -171,6 +183,7 @@ export async function distributed(
     await rolesDrained;
     timer[Symbol.dispose]();
     resendTimer?.[Symbol.dispose]();
+    beatTimer?.[Symbol.dispose]();
     watch.stop();
     skew.stop();
     for (const token of state.outstanding.keys())
@@ -190,6 +203,7 @@ export async function distributed(
     desertedPartitions: () => watch.deserted(),
     ownsPartition: (partition) => state.partitions.get(partition)?.isValid() ?? false,
     clockSkew: skew,
+    isForeign,
     stats: () => ({ ...localNode.stats(), pending_asks: state.pending.size() }),
   };
 }

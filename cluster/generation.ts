@@ -1,7 +1,12 @@
 /**
- * The generation of the lease store, agreed through the document store. A lease store that lost its data counts its
- * revisions from 1 again; with a larger generation its epochs are still larger than all earlier ones.
+ * The generation of the lease store, agreed through the document store, which is the source of truth. A lease store that lost
+ * its data counts its revisions from 1 again, one that was rolled back from where it was; with a larger generation its
+ * epochs are still larger than all earlier ones.
+ *
+ * Documents belong to the nodes of one lease store. While these run, they show it by a beat in the record; a node on another
+ * lease store (a second NATS) owns nothing until the beat has stopped.
  */
+import type { Clock } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
 import type { ClaimTerms, LeaseSurvey } from "./ports/leases.ts";
@@ -11,42 +16,168 @@ export interface ClusterRecord {
   readonly generation: number;
   /** The lease store of this generation; absent: written by an earlier version, or `trawl cluster rebuild` removed the store. */
   readonly store_id?: string;
+  /** A revision that the lease store has reached in this generation. */
+  readonly revision?: number;
+  /**
+   * The age of the lease store from which partitions may be claimed: leases from before the generation have lapsed by then. Absent: written
+   * by an earlier version.
+   */
+  readonly claims_from_age_ms?: number;
+  /** Grows while nodes of the lease store run. */
+  readonly beat?: number;
 }
 
 const COLLECTION = "cluster";
 const KEY = "main";
 /** Nodes that find a new store at the same time write one after the other. */
 const MAX_ATTEMPTS = 20;
+/** How often each node looks at the record. */
+export const BEAT_MS = 1_000;
+/** Without a beat for so long no node of the record's lease store runs. When too small, a busy document store ends a cluster. */
+const BEAT_LAPSES_MS = 4_000;
+
+type LookAtStore = () => Promise<LeaseSurvey>;
 
 export interface Generations {
   /**
-   * The terms on which this node may claim partitions. Null: the store is so young that an owner from the time before may
-   * still count on a lease that was lost with the former store.
+   * The terms on which this node may claim partitions, with the survey that they are for. Null: the generation is so young that an
+   * owner from the time before may still count on a lease that was lost, or the documents belong to the nodes of another
+   * store. Throws Fault.
    */
-  readonly claimTerms: (survey: LeaseSurvey) => Promise<ClaimTerms | null>;
+  readonly claimTerms: (
+    look: LookAtStore,
+  ) => Promise<{ readonly survey: LeaseSurvey; readonly terms: ClaimTerms | null }>;
+  /** Looks whether the documents belong to this node's lease store; `beats`: and shows that its nodes run. Throws Fault. */
+  readonly confirm: (look: LookAtStore, beats: boolean) => Promise<void>;
+  /** Whether the documents belonged to the nodes of another lease store at the last look. */
+  readonly isForeign: () => boolean;
 }
 
-/** The generation of a store never changes, so the documents are asked once for each store. */
-export function generations(documents: Documents, ttl_ms: number): Generations {
-  let known: ClaimTerms | null = null;
+interface GenerationsState {
+  readonly documents: Documents;
+  readonly clock: Clock;
+  readonly ttl_ms: number;
+  isForeign: boolean;
+  /** The lease store that this node has worked with, and what it has seen of it. */
+  own: { readonly store_id: string; readonly generation: number; readonly revision: number } | null;
+  /** The beat of the record at the last look, and when it was seen first, on the monotonic clock. */
+  seen: { readonly store_id: string; readonly beat: number; readonly since_ms: number } | null;
+}
+
+export function generations(documents: Documents, clock: Clock, ttl_ms: number): Generations {
+  const state: GenerationsState = { documents, clock, ttl_ms, isForeign: false, own: null, seen: null };
   return {
-    async claimTerms({ store_id, age_ms }) {
-      if (known?.store_id !== store_id)
-        known = { store_id, generation: await generationOf(documents, store_id) };
-      // Before the first store there were no leases.
-      return known.generation === 1 || age_ms >= ttl_ms ? known : null;
+    async claimTerms(look) {
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        const agreed = await agree(state, look);
+        if (agreed) return agreed;
+      }
+      throw new Fault(
+        "documents_unreachable",
+        "Cannot agree on a generation: other nodes write it all the time",
+      );
     },
+    confirm: (look, beats) => confirm(state, look, beats),
+    isForeign: () => state.isForeign,
   };
 }
 
-/** Throws Fault documents_unreachable. */
-async function generationOf(documents: Documents, store_id: string): Promise<number> {
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const stored = await documents.get(COLLECTION, KEY);
-    const record = stored?.value as ClusterRecord | undefined;
-    if (record?.store_id === store_id) return record.generation;
-    const next: ClusterRecord = { ...record, generation: (record?.generation ?? 0) + 1, store_id };
-    await documents.put(COLLECTION, KEY, next, stored?.version ?? 0);
+/** Null: the record was changed, look again. */
+async function agree(
+  state: GenerationsState,
+  look: LookAtStore,
+): Promise<{ readonly survey: LeaseSurvey; readonly terms: ClaimTerms | null } | null> {
+  const { documents, ttl_ms } = state;
+  const stored = await documents.get(COLLECTION, KEY);
+  const record = stored?.value as ClusterRecord | undefined;
+  const { own } = state;
+  // After the record was read: what was seen before it cannot be larger than what the store has now.
+  const survey = await look();
+  const { store_id, revision, age_ms } = survey;
+  const isOurs = record?.store_id === store_id;
+  state.isForeign = record !== undefined && !isOurs && isInUse(state, record);
+  if (state.isForeign) return { survey, terms: null };
+  if (isOurs && !wasRolledBack(record, own, survey)) {
+    const { generation, claims_from_age_ms = generation === 1 ? 0 : ttl_ms } = record;
+    state.own = { store_id, generation, revision };
+    return { survey, terms: age_ms >= claims_from_age_ms ? { store_id, generation } : null };
   }
-  throw new Fault("documents_unreachable", "Cannot agree on a generation: other nodes write it all the time");
+  const next: ClusterRecord = {
+    generation: (record?.generation ?? 0) + 1,
+    store_id,
+    revision,
+    // Before the first store there were no leases; a new one has none of before; one that was rolled back lost them just now.
+    claims_from_age_ms: record === undefined ? 0 : isOurs ? age_ms + ttl_ms : ttl_ms,
+    beat: 0,
+  };
+  await documents.put(COLLECTION, KEY, next, stored?.version ?? 0);
+  return null;
+}
+
+function wasRolledBack(
+  record: ClusterRecord,
+  own: GenerationsState["own"],
+  { store_id, revision }: LeaseSurvey,
+): boolean {
+  const isSame = own?.store_id === store_id && own.generation === record.generation;
+  return revision < Math.max(record.revision ?? 0, isSame ? own.revision : 0);
+}
+
+/** Whether nodes of the record's lease store run, which is not this node's. */
+function isInUse(state: GenerationsState, { store_id, beat }: ClusterRecord): boolean {
+  if (store_id === undefined || beat === undefined) return false;
+  // This node ran with that store, which is gone: its server has lost it.
+  if (state.own?.store_id === store_id) return false;
+  const now_ms = state.clock.mono();
+  const { seen } = state;
+  if (seen?.store_id === store_id && seen.beat === beat) return now_ms - seen.since_ms < BEAT_LAPSES_MS;
+  state.seen = { store_id, beat, since_ms: now_ms };
+  return true;
+}
+
+async function confirm(state: GenerationsState, look: LookAtStore, beats: boolean): Promise<void> {
+  const { documents, clock } = state;
+  const stored = await documents.get(COLLECTION, KEY);
+  const record = stored?.value as ClusterRecord | undefined;
+  if (record?.store_id === undefined) return;
+  const { own } = state;
+  const survey = await look();
+  const { store_id, revision } = survey;
+  if (record.store_id !== store_id) {
+    // Also for a node that ran with the record's store before: it owns nothing until it has new terms.
+    state.isForeign = own?.store_id === store_id || isInUse(state, record);
+    return;
+  }
+  state.isForeign = false;
+  if (!beats || wasRolledBack(record, own, survey)) return;
+  const { beat = 0 } = record;
+  const hasOtherBeaten = state.seen?.store_id === store_id && state.seen.beat !== beat;
+  state.seen = { store_id, beat, since_ms: clock.mono() };
+  // One node's beat is enough.
+  if (hasOtherBeaten) return;
+  if (await documents.put(COLLECTION, KEY, { ...record, beat: beat + 1, revision }, stored!.version))
+    state.seen = { ...state.seen, beat: beat + 1 };
+}
+
+/**
+ * Whether nodes of another lease store run with these documents: waits for their beat, when the record names another store.
+ * Throws Fault.
+ */
+export async function isUsedElsewhere(
+  documents: Documents,
+  clock: Clock,
+  look: LookAtStore,
+): Promise<boolean> {
+  const beatOf = async (): Promise<ClusterRecord | undefined> =>
+    (await documents.get(COLLECTION, KEY))?.value as ClusterRecord | undefined;
+  const { store_id } = await look();
+  const first = await beatOf();
+  if (first?.store_id === undefined || first.beat === undefined || first.store_id === store_id) return false;
+  for (let waited_ms = 0; waited_ms < BEAT_LAPSES_MS; waited_ms += BEAT_MS / 2) {
+    await new Promise<void>((resolve) => void clock.at(clock.now() + BEAT_MS / 2, resolve));
+    const record = await beatOf();
+    if (record?.store_id === store_id) return false;
+    if (record?.store_id === first.store_id && record.beat !== first.beat) return true;
+  }
+  return false;
 }

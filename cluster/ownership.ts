@@ -123,6 +123,7 @@ async function round(state: OwnershipState): Promise<boolean> {
     for (const owned of partitions.values()) void handOff(state, owned);
     return false;
   }
+  if (state.isForeign()) for (const owned of partitions.values()) void handOff(state, owned);
   await leases.announcePresence(nodeName);
   const members = await leases.members();
   // A list without this node is older than its presence.
@@ -144,6 +145,7 @@ async function round(state: OwnershipState): Promise<boolean> {
 async function claimAll(state: OwnershipState, unclaimed: readonly number[]): Promise<void> {
   const { clock } = state;
   const { survey, terms } = await state.claimTerms();
+  if (state.isForeign()) return;
   const isNew = terms?.generation === 1 && survey.age_ms < NEW_CLUSTER_MS;
   const hasOwners = survey.held.size > 0 || isNew;
   state.claims_from_ms ??= hasOwners ? -Infinity : clock.mono() + GATHER_MS;

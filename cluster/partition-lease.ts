@@ -49,6 +49,8 @@ export interface OwnedPartition {
 export interface OwnershipDeps {
   /** False: this node's clock is too far from the cluster's, so it wants nothing and hands off what it owns. */
   readonly mayOwn: () => boolean;
+  /** The documents belong to the nodes of another lease store: this node claims nothing and hands off what it owns. */
+  readonly isForeign: () => boolean;
   readonly clock: Clock;
   readonly leases: Leases;
   readonly metrics: Metrics;

@@ -9,6 +9,7 @@ import type { Actor } from "../cluster/actor.ts";
 import type { ByteBudget } from "../cluster/byte-budget.ts";
 import { distributed, type DistributedCluster } from "../cluster/distributed.ts";
 import { type Cluster, embedded, type ClusterDeps } from "../cluster/embedded.ts";
+import { isUsedElsewhere } from "../cluster/generation.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { NodeAdmin, NodeDirectory } from "../cluster/ports/node-directory.ts";
@@ -134,6 +135,11 @@ export async function join(
       nodes: () => nodeDirectory.nodes(),
       newId: () => node,
     });
+    if (await isUsedElsewhere(documents, deps.clock, () => leases.survey()))
+      throw new Error(
+        `Cannot join the cluster "${nodeDirectory.cluster}": nodes on another NATS than that of TRAWL_BUS use its documents. ` +
+          "Name their NATS in TRAWL_BUS, or another database in TRAWL_DOCUMENTS",
+      );
     const roleNetwork = { bus: roleBus, blobs };
     const all = { ...deps, bus, leases, memory, roleNetwork };
     const cluster = await distributed(owns ? actors : [], all, { name: node, owns });
@@ -151,6 +157,13 @@ export async function join(
           gates: true,
         },
         clock: { ping: async () => assertClock(cluster.clockSkew), gates: true },
+        documents_of: {
+          async ping() {
+            if (cluster.isForeign())
+              throw new Fault("no_workers", "Cannot own partitions: nodes on another NATS use the documents");
+          },
+          gates: true,
+        },
       },
       clock_skew_ms: () => roundedOrNull(cluster.clockSkew.skew_ms()),
       isShared: true,

@@ -38,6 +38,8 @@ export interface LeaseSurvey {
   readonly store_id: string;
   /** How long this store exists. */
   readonly age_ms: number;
+  /** Of the last change of a lease: smaller than before, the store was rolled back to an earlier state. */
+  readonly revision: number;
   /** The partitions that have a lease. */
   readonly held: ReadonlySet<number>;
 }

@@ -8,6 +8,7 @@ import { memoryDocuments } from "../../cluster/adapters/documents/documents.memo
 import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { byteBudget } from "../../cluster/byte-budget.ts";
+import { isUsedElsewhere } from "../../cluster/generation.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
 import { partitionOf, PARTITIONS } from "../../cluster/placement.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
@@ -649,6 +650,104 @@ describe("a lease store that lost its data", () => {
     );
     expect(Math.min(...owned.map(({ epoch }) => epoch))).toBeGreaterThan(before);
     expect(contexts.length).toBe(2 * began);
+  });
+});
+
+describe("a lease store that was rolled back", () => {
+  test("is claimed under larger epochs, by one owner at a time", async () => {
+    const { clock, leases, join } = world();
+    const nodes = [await join(), await join()];
+    await clock.advance(10_000);
+    const restore = leases.copy();
+    // Partitions move after the copy was made.
+    nodes.push(await join());
+    await clock.advance(12_000);
+    const epochOf = () =>
+      new Map(
+        nodes.flatMap((node) => node.ownedPartitions().map(({ partition, epoch }) => [partition, epoch])),
+      );
+    const before = epochOf();
+    restore();
+    for (let n = 0; n < 120; n++) {
+      await clock.advance(100);
+      for (let partition = 0; partition < PARTITIONS; partition++)
+        expect(nodes.filter((node) => node.ownsPartition(partition)).length).toBeLessThanOrEqual(1);
+    }
+    const after = epochOf();
+    expect(after.size).toBe(PARTITIONS);
+    for (const [partition, epoch] of after) expect(epoch).toBeGreaterThanOrEqual(before.get(partition)!);
+    const another = await join();
+    await clock.advance(20_000);
+    const moved = another.ownedPartitions();
+    expect(moved.length).toBeGreaterThan(4);
+    for (const { partition, epoch } of moved) expect(epoch).toBeGreaterThan(before.get(partition)!);
+  });
+
+  test("is noticed by nodes that start later, too", async () => {
+    const { clock, leases, join } = world();
+    const first = await join();
+    await clock.advance(5_000);
+    const restore = leases.copy();
+    await clock.advance(30_000);
+    const before = first.ownedPartitions()[0]!.epoch;
+    const stopped = first.stop();
+    await clock.advance(2_000);
+    await stopped;
+    restore();
+    const next = await join();
+    await clock.advance(10_000);
+    expect(next.partitions()).toHaveLength(PARTITIONS);
+    expect(Math.min(...next.ownedPartitions().map(({ epoch }) => epoch))).toBeGreaterThan(before + 2 ** 39);
+  });
+});
+
+describe("documents that nodes on two lease stores use", () => {
+  test("belong to those that run: the others own nothing, until these have stopped", async () => {
+    const { clock, join } = world();
+    const first = [await join(), await join()];
+    await clock.advance(10_000);
+    const elsewhere = memoryLeases(clock, 3_000, "other");
+    const second = await join({ mine: elsewhere });
+    for (let n = 0; n < 100; n++) {
+      await clock.advance(200);
+      expect(second.partitions()).toEqual([]);
+    }
+    expect(second.isForeign()).toBe(true);
+    expect(partitionsOf(...first)).toHaveLength(PARTITIONS);
+    const stopped = Promise.all(first.map((node) => node.stop()));
+    await clock.advance(2_000);
+    await stopped;
+    await clock.advance(10_000);
+    expect([second.isForeign(), second.partitions().length]).toEqual([false, PARTITIONS]);
+    const epochs = second.ownedPartitions().map(({ epoch }) => epoch);
+    expect(Math.min(...epochs)).toBeGreaterThan(2 ** 41);
+  });
+
+  test("are left by those that were away while the others took over", async () => {
+    const { clock, join } = world();
+    const first = await join();
+    await clock.advance(5_000);
+    first.link.cut = true;
+    const second = await join({ mine: memoryLeases(clock, 3_000, "other") });
+    await clock.advance(15_000);
+    expect(second.partitions()).toHaveLength(PARTITIONS);
+    first.link.cut = false;
+    for (let n = 0; n < 100; n++) {
+      await clock.advance(100);
+      expect(first.partitions()).toEqual([]);
+    }
+    expect([first.isForeign(), second.partitions().length]).toEqual([true, PARTITIONS]);
+  });
+
+  test("are refused to a node before it joins", async () => {
+    const { clock, documents, leases, join } = world();
+    await join();
+    await clock.advance(5_000);
+    const other = memoryLeases(clock, 3_000, "other");
+    const there = isUsedElsewhere(documents, clock, () => other.survey());
+    const here = isUsedElsewhere(documents, clock, () => leases.survey());
+    await clock.advance(5_000);
+    expect([await there, await here]).toEqual([true, false]);
   });
 });
 

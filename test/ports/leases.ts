@@ -84,8 +84,9 @@ export function leasesSuite(
     const first = (await create(leases, one, "a"))!;
     const second = (await create(leases, two, "a"))!;
     const revision = renewed(await leases.renew(two, "a", second));
-    const { held } = await leases.survey();
+    const { held, revision: reached } = await leases.survey();
     expect([held.has(one), held.has(two)]).toEqual([true, true]);
+    expect(reached).toBeGreaterThanOrEqual(revision);
     await leases.release(one, first);
     await leases.release(two, second);
     const { held: later } = await leases.survey();

@@ -19,9 +19,11 @@ interface StoredLease {
 export interface MemoryLeases extends Leases {
   /** Loses everything, as a server does whose disk was replaced. */
   readonly wipe: () => void;
+  /** Remembers what is stored; what is returned goes back to it, as a server does that is restored from a copy of its disk. */
+  readonly copy: () => () => void;
 }
 
-export function memoryLeases(clock: Clock, ttl_ms = 3_000): MemoryLeases {
+export function memoryLeases(clock: Clock, ttl_ms = 3_000, name = "store"): MemoryLeases {
   const leases = new Map<number, StoredLease>();
   const members = new Map<string, number>();
   const clocks = new Map<string, ClockReading & { readonly stored_ms: number }>();
@@ -31,7 +33,7 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000): MemoryLeases {
   let stores = 0;
   let created_ms = clock.mono();
 
-  const storeId = (): string => `store-${stores}`;
+  const storeId = (): string => `${name}-${stores}`;
 
   function currentLease(partition: number): StoredLease | null {
     const lease = leases.get(partition);
@@ -44,7 +46,7 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000): MemoryLeases {
     ttl_ms,
     async survey() {
       const held = new Set([...leases.keys()].filter((partition) => currentLease(partition)));
-      return { store_id: storeId(), age_ms: clock.mono() - created_ms, held };
+      return { store_id: storeId(), age_ms: clock.mono() - created_ms, revision, held };
     },
     async create(partition, node, { store_id, generation }) {
       if (store_id !== storeId())
@@ -87,6 +89,17 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000): MemoryLeases {
     },
     overrule: async (name, value) => void settings.set(name, value),
     close: async () => {},
+    copy() {
+      const [then, stored] = [
+        revision,
+        [...leases].map(([partition, lease]) => [partition, { ...lease }] as const),
+      ];
+      return () => {
+        leases.clear();
+        for (const [partition, lease] of stored) leases.set(partition, { ...lease });
+        revision = then;
+      };
+    },
     wipe() {
       for (const map of [leases, members, settings]) map.clear();
       revision = 0;

@@ -99,6 +99,7 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
     return {
       store_id: info.created,
       age_ms: Date.parse(ts) - Date.parse(info.created),
+      revision: info.state.last_seq,
       held: new Set(subjects.map((subject) => Number(subject.slice(own_prefix.length + 1)))),
     };
   }
