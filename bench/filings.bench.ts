@@ -16,7 +16,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
-import { sendWithSlot } from "../actors/upstream/slot-egress.ts";
+import { sendWithSlot, usableSlot } from "../actors/upstream/slot-egress.ts";
 import { filingLimiterActor } from "../actors/filings/upstream/limiter.ts";
 import { destination } from "../actors/lib/web/destination.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
@@ -67,13 +67,14 @@ async function own(egress: string, address: string, system: string): Promise<nev
       const slot_id = `${process.pid}.${asked++}`;
       try {
         const acquireRequest = { slot_id, project: "bench", lane: "batch", wait_max_ms: 10_000 } as const;
+        const asked_ms = clock.mono();
         const answer = await ask(FilingLimiter, egress, "acquire", acquireRequest);
         if (answer.kind === "refused") {
           await sleep(100);
           continue;
         }
         const { slot } = answer;
-        const sent = await send(slot, {
+        const sent = await send(usableSlot(answer, asked_ms), {
           url: `${system}/${egress}`,
           method: "GET",
           headers: [],

@@ -102,7 +102,7 @@ export const SlotRequest = Type.Object({
 });
 export type SlotRequest = Static<typeof SlotRequest>;
 
-/** Permission for one request, valid between two moments of the limiter's clock; an unused slot is lost. */
+/** Permission for one request, between two moments of the limiter's clock, which mean nothing on another node; an unused slot is lost. */
 export const Slot = Type.Object({
   slot_ms: Type.Integer(),
   not_after_ms: Type.Integer(),
@@ -114,7 +114,14 @@ export const Slot = Type.Object({
 export type Slot = Static<typeof Slot>;
 
 export const SlotAnswer = Type.Union([
-  Type.Object({ kind: Type.Literal("granted"), slot: Slot, waited_ms: Type.Integer() }),
+  Type.Object({
+    kind: Type.Literal("granted"),
+    slot: Slot,
+    /** How long the ask waited at the limiter. */
+    waited_ms: Type.Integer(),
+    /** How long the slot is still valid when the answer leaves. */
+    left_ms: Type.Integer(),
+  }),
   Type.Object({
     kind: Type.Literal("refused"),
     /** `paused`: the upstream asked to be left alone; `rate_limited`: no slot within the time. */

@@ -11,7 +11,7 @@ import { EgressError, type ExchangeResponse } from "../../cluster/ports/egress.t
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { LimiterContract, SlotOutcome } from "../../schemas/upstream.ts";
 import { retryAfterSeconds } from "../lib/web/http.ts";
-import type { SendWithSlot } from "../upstream/slot-egress.ts";
+import { type SendWithSlot, usableSlot } from "../upstream/slot-egress.ts";
 import type { SourceFailure, SourceHttp, SourceRequest, SourceResponse } from "./source.ts";
 
 export interface SourceHttpDeps {
@@ -75,6 +75,7 @@ async function send(
   for (let slot_number = 0; slot_number < MAX_SLOTS; slot_number++) {
     const slot_id = `${digest}.${clock.now()}.${number}.${slot_number}`;
     const wait_max_ms = SLOT_WAIT_MS[lane];
+    const asked_ms = clock.mono();
     const answer = await ask(limiter, source, "acquire", { slot_id, project, lane, wait_max_ms });
     if (answer.kind === "refused") {
       const message =
@@ -87,7 +88,7 @@ async function send(
       retry_after_s: number | null = null,
       reason: string | null = null,
     ) => ask(limiter, source, "recordOutcome", { slot_id, slot, result, retry_after_s, reason });
-    const exchange = await deps.send(slot, {
+    const exchange = await deps.send(usableSlot(answer, asked_ms), {
       url: request.url,
       method: request.method,
       headers: [

@@ -66,6 +66,8 @@ export interface LimiterDeps {
 /** A caller without a slot. Its id is the slot's, its share is its project. */
 interface Waiter extends LaneWaiter {
   readonly queued_ms: number;
+  /** When the ask arrived that is answered. */
+  asked_ms: number;
   reply: ReplyTo<SlotAnswer>;
 }
 
@@ -185,9 +187,18 @@ export function limiterActor(contract: LimiterContract, deps: LimiterDeps) {
         const waiting = state.queue.byId.get(slot_id);
         if (waiting) {
           waiting.reply = reply;
+          waiting.asked_ms = now_ms;
           extendDeadline(state.queue, waiting, deadline_ms);
         } else
-          enqueue(state.queue, { id: slot_id, share: project, lane, queued_ms: now_ms, deadline_ms, reply });
+          enqueue(state.queue, {
+            id: slot_id,
+            share: project,
+            lane,
+            queued_ms: now_ms,
+            asked_ms: now_ms,
+            deadline_ms,
+            reply,
+          });
         tick(turn);
         return DEFERRED;
       },
@@ -280,12 +291,16 @@ function grantSlots(
     const [slot, ...later] = state.prefetched_slots;
     const waiter = slot && slot.slot_ms <= now_ms ? takeNext(state.queue) : undefined;
     if (!waiter) return;
-    const { id, lane, queued_ms, reply } = waiter;
-    const waited_ms = now_ms - queued_ms;
+    const { id, lane, queued_ms, asked_ms, reply } = waiter;
     state.in_flight.set(id, now_ms + OUTCOME_TIMEOUT_MS);
     events.onAnswered(lane, "granted");
-    events.onWaited(lane, waited_ms / 1_000);
-    turn.answer(reply, { kind: "granted", slot: slot!, waited_ms });
+    events.onWaited(lane, (now_ms - queued_ms) / 1_000);
+    turn.answer(reply, {
+      kind: "granted",
+      slot: slot!,
+      waited_ms: Math.floor(now_ms - asked_ms),
+      left_ms: Math.floor(slot!.not_after_ms - now_ms),
+    });
     state.prefetched_slots = later;
   }
 }

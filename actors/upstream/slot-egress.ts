@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Egress, Exchange, ExchangeRequest } from "../../cluster/ports/egress.ts";
-import type { Slot } from "../../schemas/upstream.ts";
+import type { Slot, SlotAnswer } from "../../schemas/upstream.ts";
 
 /**
  * `expired`: there is no answer, and the slot is lost. `was_sent`: the request left on a pooled connection that the
@@ -16,16 +16,33 @@ export type SlotEgressRequest = Omit<ExchangeRequest, "beforeSend"> & {
   /** Checked immediately before the request leaves: false once another node may own the work. */
   readonly ownsKey: () => boolean;
 };
-export type SendWithSlot = (slot: Slot, request: SlotEgressRequest) => Promise<SlotExchange>;
+/** A slot as the node that asked for it may use it. */
+export interface UsableSlot {
+  readonly slot: Slot;
+  /** On this process's monotonic clock: the slot is over from here on. */
+  readonly void_ms: number;
+}
+
+/**
+ * A grant has begun when it leaves the limiter, whose clock may differ from this node's and whose answer may have been on its way for
+ * long. So what is left of it counts from the ask and from the wait that the limiter reports, which together end no later than
+ * the limiter's own count began. `asked_ms`: of the ask, on the monotonic clock.
+ */
+export const usableSlot = (
+  { slot, waited_ms, left_ms }: Extract<SlotAnswer, { kind: "granted" }>,
+  asked_ms: number,
+): UsableSlot => ({ slot, void_ms: asked_ms + waited_ms + left_ms });
+
+export type SendWithSlot = (usable: UsableSlot, request: SlotEgressRequest) => Promise<SlotExchange>;
 
 /** Each slot sends one request, within its time; the time is checked again when the connection is open. */
 export function sendWithSlot(egress: Egress, clock: Clock): SendWithSlot {
   const used = new WeakSet<Slot>();
-  return async (slot, request) => {
+  return async ({ slot, void_ms }, request) => {
     const { ownsKey, ...exchangeRequest } = request;
     if (used.has(slot)) throw new TypeError(`Cannot ask "${request.url}": the slot was used before`);
     used.add(slot);
-    const isSlotOpen = (): boolean => clock.now() >= slot.slot_ms && clock.now() <= slot.not_after_ms;
+    const isSlotOpen = (): boolean => clock.mono() <= void_ms;
     if (!isSlotOpen()) return { kind: "expired", was_sent: false };
     let was_sent = false;
     let isRefused = false;

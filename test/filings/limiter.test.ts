@@ -103,6 +103,7 @@ describe.each(STORES)("the limiter, with documents in %s", (_, open) => {
       kind: "granted",
       slot: { slot_ms: NOW, not_after_ms: NOW + 125, episode: 0, is_probe: false },
       waited_ms: 0,
+      left_ms: 125,
     });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { denyHosts, sendWithSlot } from "../../actors/upstream/slot-egress.ts";
+import { denyHosts, sendWithSlot, usableSlot } from "../../actors/upstream/slot-egress.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 
@@ -14,6 +14,8 @@ describe("the two ways out of the process", () => {
     }) as const;
   const clock = virtualClock(1_000);
   const slot = { slot_ms: 1_000, not_after_ms: 1_250, episode: 0, is_probe: false };
+  /** On the monotonic clock, which begins at 0 here. */
+  const usable = { slot, void_ms: 250 };
 
   test("all other requests cannot reach the upstream", async () => {
     const web = fakeEgress({
@@ -32,18 +34,35 @@ describe("the two ways out of the process", () => {
     const web = fakeEgress({ "https://www.sec.gov/": { status: 200 } });
     const send = sendWithSlot(web, clock);
     const exchangeRequest = request("https://www.sec.gov/");
-    expect(await send({ ...slot, not_after_ms: 999 }, exchangeRequest)).toEqual({
-      kind: "expired",
-      was_sent: false,
-    });
-    expect(await send({ ...slot, slot_ms: 1_001 }, exchangeRequest)).toEqual({
+    expect(await send({ slot: { ...slot }, void_ms: -1 }, exchangeRequest)).toEqual({
       kind: "expired",
       was_sent: false,
     });
     expect(web.hits).toHaveLength(0);
-    expect(await send(slot, exchangeRequest)).toMatchObject({ status: 200 });
-    await expect(send(slot, exchangeRequest)).rejects.toThrow("the slot was used before");
+    expect(await send(usable, exchangeRequest)).toMatchObject({ status: 200 });
+    await expect(send(usable, exchangeRequest)).rejects.toThrow("the slot was used before");
     expect(web.hits).toHaveLength(1);
+  });
+
+  test("a slot of a limiter whose clock differs is used, and not when its answer was on its way for too long", async () => {
+    const web = fakeEgress({ "https://www.sec.gov/": { status: 200 } });
+    for (const ahead_ms of [-1_500, 1_500])
+      for (const [way_ms, kind] of [
+        [100, "answered"],
+        [300, "expired"],
+      ] as const) {
+        const time = virtualClock(1_000_000);
+        const node = time.node(ahead_ms);
+        const asked_ms = node.mono();
+        await time.advance(2_000);
+        const granted = { kind: "granted", slot: { ...slot }, waited_ms: 2_000, left_ms: 250 } as const;
+        await time.advance(way_ms);
+        const send = sendWithSlot(web, node);
+        expect(await send(usableSlot(granted, asked_ms), request("https://www.sec.gov/"))).toMatchObject({
+          kind,
+        });
+      }
+    expect(web.hits).toHaveLength(2);
   });
 
   test("a slot that is over when the connection is open sends nothing", async () => {
@@ -56,7 +75,7 @@ describe("the two ways out of the process", () => {
       },
       late,
     );
-    expect(await send({ ...slot }, request("https://www.sec.gov/"))).toEqual({
+    expect(await send({ ...usable, slot: { ...slot } }, request("https://www.sec.gov/"))).toEqual({
       kind: "expired",
       was_sent: false,
     });
@@ -75,7 +94,7 @@ describe("the two ways out of the process", () => {
       },
       clock,
     );
-    expect(await send({ ...slot }, request("https://www.sec.gov/"))).toEqual({
+    expect(await send({ ...usable, slot: { ...slot } }, request("https://www.sec.gov/"))).toEqual({
       kind: "expired",
       was_sent: true,
     });

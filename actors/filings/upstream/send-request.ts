@@ -29,7 +29,7 @@ export async function sendRequest(run: FetchRun, url: string): Promise<SentReque
       recordOutcomeLater(run, permit, "dropped");
       throw new Fault("lease_lost", `Cannot ask "${url}": another node may hold it`);
     }
-    const exchange = await send(permit.slot, {
+    const exchange = await send(permit.usable, {
       url,
       method: "GET",
       headers: headersOf(run),

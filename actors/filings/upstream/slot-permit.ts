@@ -1,12 +1,13 @@
 /** A slot from the limiter, and the report of what became of it. */
 import { Fault } from "../../../cluster/ports/fault.ts";
 import { FilingLimiter } from "../../../schemas/filing-source.ts";
-import type { Slot, SlotOutcome } from "../../../schemas/upstream.ts";
+import type { SlotOutcome } from "../../../schemas/upstream.ts";
+import { type UsableSlot, usableSlot } from "../../upstream/slot-egress.ts";
 import { type FailedAnswer, failed, type FetchRun, pause } from "./fetch-run.ts";
 
 /** Permission for one request. Its outcome is recorded once; a permit without an outcome expires. */
 export interface SlotPermit {
-  readonly slot: Slot;
+  readonly usable: UsableSlot;
   /** Answers for how long the filing system is paused now, in seconds; null: it is not. */
   readonly recordOutcome: (
     result: SlotOutcome["result"],
@@ -29,6 +30,7 @@ export async function acquireSlot(run: FetchRun, deadline_ms: number): Promise<S
   const { project, lane } = request;
   for (;;) {
     const wait_max_ms = Math.round(Math.max(0, deadline_ms - clock.now()));
+    const asked_ms = clock.mono();
     try {
       const answer = await ask(
         FilingLimiter,
@@ -40,7 +42,7 @@ export async function acquireSlot(run: FetchRun, deadline_ms: number): Promise<S
       if (answer.kind === "refused") return refusedSlot(run, answer.error, answer.retry_after_s);
       const { slot } = answer;
       return {
-        slot,
+        usable: usableSlot(answer, asked_ms),
         async recordOutcome(result, retry_after_s = null, reason = null) {
           const outcome = { slot_id, slot, result, retry_after_s, reason };
           return (await ask(FilingLimiter, egress, "recordOutcome", outcome)).retry_after_s;

@@ -23,7 +23,7 @@ export interface MemoryLeases extends Leases {
   readonly copy: () => () => void;
 }
 
-export function memoryLeases(clock: Clock, ttl_ms = 3_000, name = "store"): MemoryLeases {
+export function memoryLeases(clock: Clock, ttl_ms = 3_000, store_name = "store"): MemoryLeases {
   const leases = new Map<number, StoredLease>();
   const members = new Map<string, number>();
   const clocks = new Map<string, ClockReading & { readonly stored_ms: number }>();
@@ -33,7 +33,7 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000, name = "store"): Memo
   let stores = 0;
   let created_ms = clock.mono();
 
-  const storeId = (): string => `${name}-${stores}`;
+  const storeId = (): string => `${store_name}-${stores}`;
 
   function currentLease(partition: number): StoredLease | null {
     const lease = leases.get(partition);
