@@ -5,13 +5,19 @@
  * of the server's CPU; needs wrk. What else the machine does only ever adds to a run, so the best of each is printed beside
  * the median. The wall figure is wrk's and shares the machine.
  */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { request } from "undici";
-import { answering, cpuSeconds, machine, median, pinned, service, type StartedService } from "./harness.ts";
+import {
+  answering,
+  type Load,
+  loadByWrk,
+  machine,
+  median,
+  pinned,
+  service,
+  type StartedService,
+} from "./harness.ts";
 
 const { values } = parseArgs({
   options: {
@@ -44,39 +50,6 @@ async function echo(port: number): Promise<void> {
 }
 
 const SECONDS = Number(values.seconds);
-const AT_ONCE = 64;
-const folder = mkdtempSync(join(tmpdir(), "trawl-wrk-"));
-
-interface Load {
-  readonly per_cpu_s: number;
-  readonly per_s: number;
-}
-
-function load({ pid }: StartedService, url: string, headers: Record<string, string>, body: string): Load {
-  const script = join(folder, "post.lua");
-  const lines = Object.entries(headers).map(([name, value]) => `wrk.headers["${name}"] = "${value}"`);
-  const file = join(folder, "body");
-  writeFileSync(file, body);
-  const read = `wrk.body = io.open("${file}"):read("*all")`;
-  writeFileSync(script, [`wrk.method = "POST"`, read, ...lines].join("\n"));
-  const before = cpuSeconds(pid);
-  const out = execFileSync("taskset", [
-    "-c",
-    "0",
-    "wrk",
-    "-t1",
-    `-c${AT_ONCE}`,
-    `-d${SECONDS}s`,
-    "-s",
-    script,
-    url,
-  ]);
-  const used_s = cpuSeconds(pid) - before;
-  const text = out.toString();
-  if (/Non-2xx|Socket errors/.test(text)) throw new Error(`Cannot measure ${url}:\n${text}`);
-  const requests = Number(/(\d+) requests in/.exec(text)![1]);
-  return { per_cpu_s: requests / used_s, per_s: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)![1]) };
-}
 
 async function compare(): Promise<void> {
   const web = pinned(0, ["bench/web.ts", "18310"]);
@@ -85,6 +58,8 @@ async function compare(): Promise<void> {
   const bare = pinned(1, ["bench/gateway.bench.ts", "--echo", "18312"]);
   await answering("http://127.0.0.1:18312/health");
   const authorization = `Bearer ${ours.key}`;
+  const load = ({ pid }: StartedService, url: string, headers: Record<string, string>, body: string): Load =>
+    loadByWrk(pid, { url, headers, body, seconds: SECONDS });
   const rows = [];
   for (const [name, body] of [
     [
@@ -124,7 +99,6 @@ async function compare(): Promise<void> {
     rows.push({ name, bytes, trawl, echo: echoed, send: sent, of_echo: share(echoed), of_send: share(sent) });
   }
   await Promise.all([ours.stop(), bare.stop(), web.stop()]);
-  rmSync(folder, { recursive: true });
   const report = { command: process.argv.slice(1).join(" "), machine: machine(), rows };
   console.log(JSON.stringify(report, null, 1));
   if (values.write) writeFileSync("bench/results/gateway.json", `${JSON.stringify(report, null, 1)}\n`);

@@ -3,7 +3,7 @@
  * ended included), a running service with a key without limits, and a machine described in one line.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -103,6 +103,46 @@ export async function answering(url: string): Promise<void> {
     await sleep(50);
   }
   throw new Error(`Cannot reach "${url}"`);
+}
+
+/** What a server did for wrk. */
+export interface Load {
+  readonly requests: number;
+  /** Of the server's CPU. */
+  readonly per_cpu_s: number;
+  /** Of the clock: it shares the machine with wrk. */
+  readonly per_s: number;
+}
+
+/** POST requests from core 0, 64 at once, to the server that is this process. Throws when an answer is no 2xx. Needs wrk. */
+export function loadByWrk(
+  pid: number,
+  ask: {
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+    readonly seconds: number;
+  },
+): Load {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-wrk-"));
+  const script = join(folder, "post.lua");
+  const file = join(folder, "body");
+  writeFileSync(file, ask.body);
+  const lines = Object.entries(ask.headers).map(([name, value]) => `wrk.headers["${name}"] = "${value}"`);
+  const read = `wrk.body = io.open("${file}"):read("*all")`;
+  writeFileSync(script, [`wrk.method = "POST"`, read, ...lines].join("\n"));
+  const before = cpuSeconds(pid);
+  const words = ["-c", "0", "wrk", "-t1", "-c64", `-d${ask.seconds}s`, "-s", script, ask.url];
+  const text = execFileSync("taskset", words).toString();
+  const used_s = cpuSeconds(pid) - before;
+  rmSync(folder, { recursive: true });
+  if (/Non-2xx|Socket errors/.test(text)) throw new Error(`Cannot measure ${ask.url}:\n${text}`);
+  const requests = Number(/(\d+) requests in/.exec(text)![1]);
+  return {
+    requests,
+    per_cpu_s: requests / used_s,
+    per_s: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)![1]),
+  };
 }
 
 export interface Service extends StartedService {

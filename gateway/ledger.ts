@@ -15,6 +15,7 @@ import {
   newBatchTag,
   UsageTotals,
 } from "../schemas/ledger.ts";
+import { packRows } from "../schemas/ledger-batch.ts";
 
 export interface Ledger {
   /** Stored within 100 ms. Throws Fault when the store has been away for so long that no further row can be kept. */
@@ -127,7 +128,7 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
           expires_at_ms: Math.floor(last_ms) + LEDGER_RETENTION_MS,
         };
         // False: an earlier attempt was stored after all.
-        await documents.put("ledger", batch.key, { rows: batch.rows }, 0, options);
+        await documents.put("ledger", batch.key, packRows(batch.rows), 0, options);
         customer.batches.shift();
         kept_rows -= batch.rows.length;
         batch.stored.resolve();

@@ -84,11 +84,11 @@ export const isSpent = ({ spend }: Allowances, spend_micros: number): boolean =>
 
 /** `search=950, fetch=4000`, of the categories that have a quota; null when none has. */
 export function quotaField(remaining: Quotas): string | null {
-  const parts = QUOTA_CATEGORIES.flatMap((category) => {
-    const left = remaining[category];
-    return left === null ? [] : [`${category}=${left}`];
-  });
-  return parts.length > 0 ? parts.join(", ") : null;
+  let field: string | null = null;
+  for (const category of QUOTA_CATEGORIES)
+    if (remaining[category] !== null)
+      field = `${field === null ? "" : `${field}, `}${category}=${remaining[category]}`;
+  return field;
 }
 
 /** `12.340000`; null when the key has no cap. */

@@ -7,13 +7,8 @@ import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Log } from "../cluster/ports/log.ts";
-import {
-  batchKey,
-  LEDGER_RETENTION_MS,
-  type LedgerBatch,
-  type LedgerRow,
-  newBatchTag,
-} from "../schemas/ledger.ts";
+import { batchKey, LEDGER_RETENTION_MS, type LedgerRow, newBatchTag } from "../schemas/ledger.ts";
+import { type LedgerBatch, packRows, rowsOf } from "../schemas/ledger-batch.ts";
 
 /** The row that a request gets if its gateway dies before it has an answer. */
 export interface PendingRow {
@@ -162,7 +157,7 @@ export async function recoverPending(
         await documents.put(
           "ledger",
           batchKey(customer, began_ms, `p${key}`),
-          { rows: recovered },
+          packRows(recovered),
           0,
           options,
         );
@@ -187,7 +182,7 @@ async function withoutRow(
   for (let from = at(Math.min(...rows.map(({ at_ms }) => at_ms))); missing.size > 0;) {
     const page = await documents.list("ledger", { from, to, limit: 100 });
     for (const { value } of page)
-      for (const { request_id } of (value as LedgerBatch).rows) missing.delete(request_id);
+      for (const { request_id } of rowsOf(value as LedgerBatch)) missing.delete(request_id);
     if (page.length < 100) break;
     from = `${page.at(-1)!.key}\0`;
   }

@@ -122,11 +122,12 @@ class Lease {
   }
 
   remaining(): Quotas {
-    const left = (category: QuotaCategory): number | null => {
-      const elsewhere = this.#elsewhere?.[category] ?? null;
-      return elsewhere === null ? null : elsewhere + this.#free[category];
-    };
-    return { search: left("search"), fetch: left("fetch") };
+    return { search: this.#left("search"), fetch: this.#left("fetch") };
+  }
+
+  #left(category: QuotaCategory): number | null {
+    const elsewhere = this.#elsewhere?.[category] ?? null;
+    return elsewhere === null ? null : elsewhere + this.#free[category];
   }
 
   learn(free: Quotas): void {
@@ -137,25 +138,23 @@ class Lease {
     this.#free[category]--;
     this.#in_flight[category]++;
     this.#arm();
-    const holder = this.#holder;
-    let isSettled = false;
-    return {
-      settle: (counts) => {
-        // The unit of a forgotten holder counts as used already.
-        if (isSettled || holder !== this.#holder) return;
-        isSettled = true;
-        this.#in_flight[category]--;
-        if (counts) {
-          this.#used[category]++;
-          this.#recent[category]++;
-        } else {
-          this.#free[category]++;
-          // Another gateway may be refusing a request because of this unit.
-          void this.#send();
-        }
-        this.#arm();
-      },
-    };
+    return new Claim(this, category, this.#holder);
+  }
+
+  /** What a claim of `holder` was used for. */
+  settle(category: QuotaCategory, holder: string, counts: boolean): void {
+    // The unit of a forgotten holder counts as used already.
+    if (holder !== this.#holder) return;
+    this.#in_flight[category]--;
+    if (counts) {
+      this.#used[category]++;
+      this.#recent[category]++;
+    } else {
+      this.#free[category]++;
+      // Another gateway may be refusing a request because of this unit.
+      void this.#send();
+    }
+    this.#arm();
   }
 
   #hasAnything(): boolean {
@@ -258,6 +257,26 @@ class Lease {
     await this.#send();
     if (this.#unsent !== null)
       this.#deps.log.error("Cannot report the last use of a quota", { account: this.#account });
+  }
+}
+
+/** One object for each request, without a closure. */
+class Claim implements QuotaClaim {
+  readonly #lease: Lease;
+  readonly #category: QuotaCategory;
+  readonly #holder: string;
+  #isSettled = false;
+
+  constructor(lease: Lease, category: QuotaCategory, holder: string) {
+    this.#lease = lease;
+    this.#category = category;
+    this.#holder = holder;
+  }
+
+  settle(counts: boolean): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#lease.settle(this.#category, this.#holder, counts);
   }
 }
 

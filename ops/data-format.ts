@@ -10,7 +10,8 @@ import { canMigrate, type MigrationCursor, migrateStep } from "./migrations.ts";
 /** 1: the collections and fields since the data of version 0.1.0, which had no format number. */
 /** 2: accounts by customer, project and key; a customer's budget; a job's quota. */
 /** 3: the failures of a domain by scope. */
-export const DATA_FORMAT = 3;
+/** 4: rows of the ledger compressed. */
+export const DATA_FORMAT = 4;
 
 const COLLECTION = "format";
 const KEY = "data";

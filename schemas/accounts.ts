@@ -417,8 +417,16 @@ export const fromUsdUp = (usd_micros: number, per_usd_micros: number): number =>
 export const limitInUsd = (limit_micros: number | null, per_usd_micros: number): number | null =>
   limit_micros === null ? null : Number((BigInt(limit_micros) * ONE_USD_MICROS) / BigInt(per_usd_micros));
 
-/** "2026-11" */
-export const monthOf = (now_ms: number): string => new Date(now_ms).toISOString().slice(0, 7);
+let latest = { month: "", starts_ms: 0, ends_ms: 0 };
+
+/** "2026-11". It is asked for with each request, nearly always for the same month. */
+export function monthOf(now_ms: number): string {
+  if (now_ms < latest.starts_ms || now_ms >= latest.ends_ms) {
+    const month = new Date(now_ms).toISOString().slice(0, 7);
+    latest = { month, starts_ms: Date.parse(`${month}-01T00:00:00Z`), ends_ms: monthEnds(now_ms) };
+  }
+  return latest.month;
+}
 
 /** The first moment of the next UTC month. */
 export function monthEnds(now_ms: number): number {

@@ -8,6 +8,8 @@ import { Currency, type Usage } from "./accounts.ts";
 import { BILLING_CATEGORIES, BillingCategory, Nullable, Timestamp } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
+const DAY_MS = 24 * 3_600_000;
+
 export const LedgerAttempt = Type.Object({
   tier: Type.String(),
   status: Nullable(Type.Integer()),
@@ -53,13 +55,8 @@ export const NO_DETAIL: BillDetail = {
   project_ref: null,
 };
 
-/** Rows of one customer that were written together; the document is written once, and again without its tag when added up. */
-export interface LedgerBatch {
-  readonly rows: readonly LedgerRow[];
-}
-
 /** Rows are stored this long after their answer; their sums for two years. */
-export const LEDGER_RETENTION_MS = 400 * 24 * 3_600_000;
+export const LEDGER_RETENTION_MS = 400 * DAY_MS;
 
 /** The key of a batch: batches of a customer are listed in the order in which they were written. */
 export const batchKey = (customer: string, at_ms: number, writer: string): string =>
@@ -67,8 +64,16 @@ export const batchKey = (customer: string, at_ms: number, writer: string): strin
 /** The tag of batches that are not added up yet. */
 export const newBatchTag = (customer: string): string => `new ${customer}`;
 
-/** "2026-11-22", UTC. */
-export const dayOf = (at_ms: number): string => new Date(at_ms).toISOString().slice(0, 10);
+let latest = { day: "", starts_ms: 0 };
+
+/** "2026-11-22", UTC. It is asked for with each row, nearly always for the same day. */
+export function dayOf(at_ms: number): string {
+  if (at_ms < latest.starts_ms || at_ms >= latest.starts_ms + DAY_MS) {
+    const starts_ms = Math.floor(at_ms / DAY_MS) * DAY_MS;
+    latest = { day: new Date(starts_ms).toISOString().slice(0, 10), starts_ms };
+  }
+  return latest.day;
+}
 
 /** One actor for each customer: adds its new batches up, each exactly once. */
 export const UsageTotals = contract(

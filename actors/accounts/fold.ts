@@ -5,24 +5,21 @@
  */
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import { countBill, NO_USAGE, type Usage } from "../../schemas/accounts.ts";
-import {
-  dayOf,
-  LEDGER_RETENTION_MS,
-  type LedgerBatch,
-  type LedgerRow,
-  newBatchTag,
-  type UsageSums,
-} from "../../schemas/ledger.ts";
+import { NO_USAGE, type Usage } from "../../schemas/accounts.ts";
+import { LEDGER_RETENTION_MS, newBatchTag, type UsageSums } from "../../schemas/ledger.ts";
+import { addUsage } from "./read-usage.ts";
+import type { BatchTotal, LedgerBatch } from "../../schemas/ledger-batch.ts";
 
 /** Batches in one round, and so the most that a sum remembers. */
 const ROUND = 100;
 const WRITES_AT_ONCE = 64;
 const SUMS_RETENTION_MS = 760 * 24 * 3_600_000;
 
-/** The documents that include a row, as collection and key. */
-export function sumsOf(customer: string, { at_ms, project, key }: LedgerRow): readonly [string, string][] {
-  const day = dayOf(at_ms);
+/** The documents that include a total, as collection and key. */
+export function sumsOf(
+  customer: string,
+  { day, project, key }: Pick<BatchTotal, "day" | "project" | "key">,
+): readonly [string, string][] {
   return [
     ["usage_days", `${customer}:${day}:${project}`],
     ["usage_key_days", `${customer}:${project}:${key}:${day}`],
@@ -35,20 +32,20 @@ export async function foldLedger(documents: Documents, customer: string): Promis
   for (;;) {
     const batches = await documents.list("ledger", { tag: newBatchTag(customer), limit: ROUND });
     if (batches.length === 0) return;
-    const sums = new Map<string, { collection: string; key: string; rows: Map<string, LedgerRow[]> }>();
+    const sums = new Map<string, { collection: string; key: string; totals: Map<string, BatchTotal[]> }>();
     for (const { key: batch, value } of batches)
-      for (const row of (value as LedgerBatch).rows)
-        for (const [collection, key] of sumsOf(customer, row)) {
+      for (const total of (value as LedgerBatch).totals)
+        for (const [collection, key] of sumsOf(customer, total)) {
           const name = `${collection}/${key}`;
           let sum = sums.get(name);
-          if (!sum) sums.set(name, (sum = { collection, key, rows: new Map() }));
-          const rows = sum.rows.get(batch);
-          if (rows) rows.push(row);
-          else sum.rows.set(batch, [row]);
+          if (!sum) sums.set(name, (sum = { collection, key, totals: new Map() }));
+          const totals = sum.totals.get(batch);
+          if (totals) totals.push(total);
+          else sum.totals.set(batch, [total]);
         }
     const tagged = new Set(batches.map(({ key }) => key));
-    await inGroups([...sums.values()], ({ collection, key, rows }) =>
-      addTo(documents, collection, key, rows, tagged),
+    await inGroups([...sums.values()], ({ collection, key, totals }) =>
+      addTo(documents, collection, key, totals, tagged),
     );
     await inGroups(batches, async ({ key, value, version }) => {
       const expires_at_ms = timeOf(key) + LEDGER_RETENTION_MS;
@@ -61,23 +58,24 @@ async function addTo(
   documents: Documents,
   collection: string,
   key: string,
-  rows: ReadonlyMap<string, readonly LedgerRow[]>,
+  totals: ReadonlyMap<string, readonly BatchTotal[]>,
   tagged: ReadonlySet<string>,
 ): Promise<void> {
   const stored = await documents.get(collection, key);
   const before = (stored?.value ?? { usage: {}, folded: [] }) as UsageSums;
   const counted = new Set(before.folded);
-  const usage: Record<string, Usage> = structuredClone(before.usage) as Record<string, Usage>;
+  const sums: Record<string, Usage> = { ...before.usage };
   let at_ms = 0;
-  for (const [batch, added] of rows) {
+  for (const [batch, added] of totals) {
     at_ms = Math.max(at_ms, timeOf(batch));
     if (counted.has(batch)) continue;
     counted.add(batch);
-    for (const row of added) countBill((usage[row.category] ??= { ...NO_USAGE }), row);
+    for (const { category, usage } of added)
+      sums[category] = addUsage(sums[category] ?? (NO_USAGE as Usage), usage);
   }
   const folded = [...counted].filter((batch) => tagged.has(batch));
   const options = { expires_at_ms: at_ms + SUMS_RETENTION_MS };
-  if (await documents.put(collection, key, { usage, folded }, stored?.version ?? 0, options)) return;
+  if (await documents.put(collection, key, { usage: sums, folded }, stored?.version ?? 0, options)) return;
   throw new Fault("lease_lost", `Cannot add up "${collection}/${key}": another node does`);
 }
 

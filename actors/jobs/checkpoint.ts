@@ -7,11 +7,11 @@
 import {
   batchKey,
   LEDGER_RETENTION_MS,
-  type LedgerBatch,
   type LedgerRow,
   newBatchTag,
   UsageTotals,
 } from "../../schemas/ledger.ts";
+import { packRows } from "../../schemas/ledger-batch.ts";
 import type { JobRecord } from "../../schemas/jobs.ts";
 import type { Frontier } from "./frontier.ts";
 import { storedResults } from "./results.ts";
@@ -114,7 +114,7 @@ export function writeRows({ documents }: JobServices, turn: JobTurn): void {
       const places = new Map(items.map((index, n) => [index, n]));
       for await (const [index, { bill }] of storedResults(documents, key, missing))
         rows[places.get(index)!] = bill;
-      const stored: LedgerBatch = { rows: rows.filter((row) => row !== null) };
+      const stored = packRows(rows.filter((row) => row !== null));
       // False: an earlier attempt has stored it.
       await documents.put("ledger", name, stored, 0, options);
       void ask(UsageTotals, spec.customer, "written", null).catch(() => {});

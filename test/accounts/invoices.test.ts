@@ -7,6 +7,7 @@ import { createCustomer, createProject, setPrices } from "../../actors/accounts/
 import { type Customer, fromMicros, fromUsd, fromUsdUp, limitInUsd } from "../../schemas/accounts.ts";
 import { batchKey, newBatchTag } from "../../schemas/ledger.ts";
 import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
+import { packRows } from "../../schemas/ledger-batch.ts";
 import { ledgerRow } from "../harness/ledger-row.ts";
 
 const PAGE = { url: "https://example.org/" };
@@ -140,7 +141,9 @@ describe("an invoice", () => {
     await turnMonth();
     const at_ms = DECEMBER_MS - 1_000;
     const rows = [ledgerRow({ request_id: "req_late", at_ms, project: "p", cost_micros: 40 })];
-    await documents.put("ledger", batchKey("acme", at_ms, "g9"), { rows }, 0, { tag: newBatchTag("acme") });
+    await documents.put("ledger", batchKey("acme", at_ms, "g9"), packRows(rows), 0, {
+      tag: newBatchTag("acme"),
+    });
     await use(1);
     await clock.advance(Date.UTC(2027, 0, 1) + 11 * 60_000 - clock.now());
     await everyMinute();

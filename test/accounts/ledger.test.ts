@@ -10,7 +10,8 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { openLedger } from "../../gateway/ledger.ts";
 import { shape } from "../../gateway/validate.ts";
-import { type LedgerBatch, RequestList, UsageReport } from "../../schemas/ledger.ts";
+import { type LedgerBatch, packRows, rowsOf } from "../../schemas/ledger-batch.ts";
+import { RequestList, UsageReport } from "../../schemas/ledger.ts";
 import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 import { ledgerRow } from "../harness/ledger-row.ts";
 
@@ -43,7 +44,7 @@ function gateway(documents: Documents) {
 
 const rowsIn = async (documents: Documents) =>
   (await documents.list("ledger", { limit: 1_000 })).flatMap(({ value }) =>
-    (value as LedgerBatch).rows.map(({ request_id }) => request_id),
+    rowsOf(value as LedgerBatch).map(({ request_id }) => request_id),
   );
 
 describe("a gateway's rows", () => {
@@ -93,6 +94,18 @@ describe("a gateway's rows", () => {
     for (let n = 0; n < 50_000; n++) record("acme", ledgerRow());
     expect(() => record("acme", ledgerRow())).toThrow(Fault);
   });
+});
+
+test("rows are read from a document as they were written into it, however many there are", () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: "binary" }), { maxLength: 100 }), (errors) => {
+      const rows = errors.map((error, n) => ledgerRow({ request_id: `r${n}`, error }));
+      const stored = JSON.parse(JSON.stringify(packRows(rows))) as LedgerBatch;
+      expect(rowsOf(stored)).toEqual(JSON.parse(JSON.stringify(rows)));
+    }),
+  );
+  const many = Array.from({ length: 300 }, (_, n) => ledgerRow({ request_id: `req_${n}` }));
+  expect(JSON.stringify(packRows(many)).length).toBeLessThan(JSON.stringify(many).length / 10);
 });
 
 describe("the sums", () => {

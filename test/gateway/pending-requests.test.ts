@@ -8,14 +8,14 @@ import { PENDING_REQUESTS, PENDING_TTL_MS, recoverPending } from "../../gateway/
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { Fault, type FaultCode } from "../../cluster/ports/fault.ts";
 import { Account, accountKey, fromMicros, monthOf } from "../../schemas/accounts.ts";
-import type { LedgerBatch } from "../../schemas/ledger.ts";
+import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 
 const PAGE = { url: "https://example.org/" };
 const SECOND_MS = 1_000;
 
 type Gateway = Awaited<ReturnType<typeof gatewayHarness>>;
-const rowsOf = async ({ call }: Pick<Gateway, "call">, key: string) =>
+const listedRows = async ({ call }: Pick<Gateway, "call">, key: string) =>
   (await call("GET", "/v1/requests", { key })).json.items;
 
 describe("a request that went upstream", () => {
@@ -34,10 +34,10 @@ describe("a request that went upstream", () => {
     await clock.advance(151 * SECOND_MS);
     expect((await answer).status).toBe(504);
     expect((await fetch(PAGE, { key: mine })).status).toBe(429);
-    expect(await rowsOf(gateway, mine)).toEqual([]);
+    expect(await listedRows(gateway, mine)).toEqual([]);
     expect(await documents.list(PENDING_REQUESTS, { limit: 10 })).toHaveLength(1);
     await clock.advance(20 * SECOND_MS);
-    expect(await rowsOf(gateway, mine)).toMatchObject([
+    expect(await listedRows(gateway, mine)).toMatchObject([
       {
         request_id: (await answer).headers["x-request-id"],
         ok: false,
@@ -68,7 +68,7 @@ describe("a request that went upstream", () => {
       const mine = await gateway.key();
       expect((await gateway.fetch(PAGE, { key: mine })).status).toBe(status);
       await gateway.clock.advance(SECOND_MS);
-      expect(await rowsOf(gateway, mine)).toHaveLength(rows);
+      expect(await listedRows(gateway, mine)).toHaveLength(rows);
       expect(await gateway.documents.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
     },
   );
@@ -94,11 +94,11 @@ describe("a request that went upstream", () => {
     expect((await gateway.fetch(PAGE, { key: mine })).status).toBe(503);
     isAway = false;
     await gateway.clock.advance(2 * SECOND_MS);
-    expect(await rowsOf(gateway, mine)).toMatchObject([{ ok: true, error: null }]);
+    expect(await listedRows(gateway, mine)).toMatchObject([{ ok: true, error: null }]);
     const { clock, telemetry, money } = gateway;
     await recoverPending({ documents, clock, log: telemetry.log, spentBy: money.spentBy }, 0);
     expect(await documents.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
-    expect(await rowsOf(gateway, mine)).toHaveLength(1);
+    expect(await listedRows(gateway, mine)).toHaveLength(1);
   });
 
   test("is not begun when the store is away: 503, and no row", async () => {
@@ -124,9 +124,9 @@ describe("a request that went upstream", () => {
     expect((await gateway.fetch(PAGE, { key: mine })).status).toBe(503);
     isAway = false;
     expect(asked).toBe(0);
-    expect(await rowsOf(gateway, mine)).toEqual([]);
+    expect(await listedRows(gateway, mine)).toEqual([]);
     expect((await gateway.fetch(PAGE, { key: mine })).status).toBe(200);
-    expect(await rowsOf(gateway, mine)).toHaveLength(1);
+    expect(await listedRows(gateway, mine)).toHaveLength(1);
   });
 });
 
@@ -209,8 +209,8 @@ test("a gateway that is killed at any moment leaves each request that was begun 
         await next.clock.advance(10 * SECOND_MS);
         await recovered;
         await recover();
-        const stored = (await left.list("ledger", { limit: 1_000 })).flatMap(
-          ({ value }) => (value as LedgerBatch).rows,
+        const stored = (await left.list("ledger", { limit: 1_000 })).flatMap(({ value }) =>
+          rowsOf(value as LedgerBatch),
         );
         const ids = stored.map(({ request_id }) => request_id);
         expect(new Set(ids).size).toBe(ids.length);

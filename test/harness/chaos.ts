@@ -16,7 +16,7 @@ import { readConfig } from "../../ops/config.ts";
 import { readRequests } from "../../ops/request-audit.ts";
 import { openDocuments } from "../../ops/stores.ts";
 import type { Quota } from "../../schemas/accounts.ts";
-import type { LedgerBatch } from "../../schemas/ledger.ts";
+import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import type { FetchResponse } from "../../schemas/fetch.ts";
 import { type ClusterOf, clusterOf, type NodeOf } from "./cluster-of.ts";
 import { type Play, type ServedSites, type Arrivals, titleOf } from "./origin.child.ts";
@@ -362,7 +362,7 @@ async function billedRequests({ environment }: ClusterOf): Promise<readonly stri
     for (let from = ""; ;) {
       const page = await documents.list("ledger", { from, limit: 100 });
       for (const { value } of page)
-        ids.push(...(value as LedgerBatch).rows.map(({ request_id }) => request_id));
+        ids.push(...rowsOf(value as LedgerBatch).map(({ request_id }) => request_id));
       if (page.length < 100) return ids;
       from = `${page.at(-1)!.key}\0`;
     }

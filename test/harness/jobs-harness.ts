@@ -29,7 +29,7 @@ import {
   type JobRecord,
   type StoredResult,
 } from "../../schemas/jobs.ts";
-import type { LedgerBatch } from "../../schemas/ledger.ts";
+import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import { faulty, type Link } from "../sim/faults.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
@@ -231,7 +231,7 @@ export function oneCluster({
     /** The rows of the ledger. A row that is there twice fails. */
     async metered(): Promise<number> {
       const batches = await stored.list("ledger", { limit: 1_000 });
-      const rows = batches.flatMap(({ value }) => (value as LedgerBatch).rows);
+      const rows = batches.flatMap(({ value }) => rowsOf(value as LedgerBatch));
       if (new Set(rows.map(({ request_id }) => request_id)).size < rows.length)
         throw new Error("A row of the ledger was written twice");
       return rows.length;

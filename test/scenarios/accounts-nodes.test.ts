@@ -10,7 +10,7 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import { recoverPending } from "../../gateway/pending-requests.ts";
 import { readConfig } from "../../ops/config.ts";
 import { openDocuments } from "../../ops/stores.ts";
-import type { LedgerBatch } from "../../schemas/ledger.ts";
+import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import { type Called, type ClusterOf, clusterOf } from "../harness/cluster-of.ts";
 import { engines } from "../harness/engines.ts";
 import { article, gate, type Web, web } from "../harness/web.ts";
@@ -52,9 +52,9 @@ describe.skipIf(missing)("a key on four gateways", () => {
     });
     return { status: answer.statusCode, json: await answer.body.json() };
   }
-  const rowsOf = async (key: string) => {
+  const rowsOfKey = async (key: string) => {
     const batches = await documents.list("ledger", { limit: 1_000 });
-    const rows = batches.flatMap(({ value }) => (value as LedgerBatch).rows);
+    const rows = batches.flatMap(({ value }) => rowsOf(value as LedgerBatch));
     return rows.filter((row) => row.key === key.slice(0, 10));
   };
 
@@ -84,7 +84,7 @@ describe.skipIf(missing)("a key on four gateways", () => {
     expect(answers.filter((status) => status !== 200 && status !== 429)).toEqual([]);
     const together = answered + (await ran())!;
     expect(together).toBe(UNITS);
-    await expect.poll(async () => (await rowsOf(key)).length, { timeout: 10_000 }).toBe(UNITS);
+    await expect.poll(async () => (await rowsOfKey(key)).length, { timeout: 10_000 }).toBe(UNITS);
   }, 90_000);
 
   test("kill -9 of a gateway leaves every request that reached a site exactly one row", async () => {
@@ -105,7 +105,7 @@ describe.skipIf(missing)("a key on four gateways", () => {
     const answers = await Promise.all(calls);
     const spentBy = (request_id: string) => readSpend(documents, request_id);
     await recoverPending({ documents, clock: systemClock(), log: silentTelemetry().log, spentBy }, 0);
-    const rows = await rowsOf(key);
+    const rows = await rowsOfKey(key);
     const ids = new Set(rows.map(({ request_id }) => request_id));
     expect(ids.size).toBe(rows.length);
     expect(rows.length).toBeGreaterThanOrEqual(answers.filter((status) => status === 200).length);

@@ -27,7 +27,7 @@ import {
   type JobRecord,
   type StoredResult,
 } from "../../schemas/jobs.ts";
-import type { LedgerBatch } from "../../schemas/ledger.ts";
+import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import { CHANCES } from "./scenario.ts";
 import { onSeed, seeds } from "./seeds.ts";
 import { faulty, type Link } from "./faults.ts";
@@ -239,7 +239,9 @@ async function simulate(seed: number) {
   await coming(Promise.all([created, cancelled]));
   const ends = await Promise.all(JOBS.map(recordOf));
   const ledger = await documents.list("ledger", { limit: 1_000 });
-  const rows = ledger.flatMap(({ value }) => (value as LedgerBatch).rows.map(({ request_id }) => request_id));
+  const rows = ledger.flatMap(({ value }) =>
+    rowsOf(value as LedgerBatch).map(({ request_id }) => request_id),
+  );
   const quota = await coming(
     insist(() =>
       gateway.node.ask(

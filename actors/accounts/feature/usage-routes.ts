@@ -21,12 +21,12 @@ import { BILLING_CATEGORIES } from "../../../schemas/common.ts";
 import {
   type CategoryUsage,
   dayOf,
-  type LedgerBatch,
   type LedgerRow,
   RequestList,
   type RequestRecord,
   UsageReport,
 } from "../../../schemas/ledger.ts";
+import { type LedgerBatch, rowsOf } from "../../../schemas/ledger-batch.ts";
 import { addUsage, readUsage, TooMuchUsage, type UsageCell } from "../read-usage.ts";
 
 export interface UsageRoutesDeps {
@@ -192,7 +192,7 @@ async function readRows(
   for (let read = 0; read < MAX_BATCHES;) {
     const page = await documents.list("ledger", { from, to, limit: 10, reverse: true });
     for (const { key: batch, value } of page) {
-      const newestFirst = [...(value as LedgerBatch).rows].toSorted((a, b) => b.at_ms - a.at_ms);
+      const newestFirst = [...rowsOf(value as LedgerBatch)].toSorted((a, b) => b.at_ms - a.at_ms);
       for (const [n, row] of newestFirst.entries()) {
         if (batch === cursor?.batch && n < cursor.skip) continue;
         if (!isWanted(row)) continue;
