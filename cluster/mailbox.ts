@@ -7,7 +7,9 @@ export const EMPTY_QUEUE: MailboxEntry[] = [];
 /** Adds a message at the end of the mailbox; an activation that has ended takes none. */
 export function enqueue(activation: Activation, entry: MailboxEntry): void {
   if (activation.phase === "ended") return;
-  activation.kind.shard.inFlight++;
+  const { shard } = activation.kind;
+  shard.inFlight++;
+  entry.queued_ms = shard.node.clock.mono();
   if (activation.queue === EMPTY_QUEUE) activation.queue = [entry];
   else activation.queue.push(entry);
   schedule(activation);

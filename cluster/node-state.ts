@@ -44,6 +44,8 @@ export interface MailboxEntry {
   readonly isLocal: boolean;
   /** Turns that failed on it so far. */
   failedAttempts: number;
+  /** When it came into its mailbox, on the monotonic clock. */
+  queued_ms?: number;
 }
 
 /** A message whose only copy is here and whose sender waits for no answer: a timer, a result of background work, a local tell. */

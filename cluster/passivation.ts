@@ -11,6 +11,8 @@ const SWEEP_PAUSE_MS = 10;
 export interface NodeStats {
   readonly activations: Readonly<Record<string, number>>;
   readonly waiting: Readonly<Record<string, number>>;
+  /** How long the oldest of them has waited; 0: none waits. */
+  readonly oldest_ms: Readonly<Record<string, number>>;
   readonly running_work: number;
 }
 
@@ -65,20 +67,26 @@ const canPassivate = (activation: Activation, now_ms: number): boolean =>
 export function statsOf(node: NodeState): NodeStats {
   const activations: Record<string, number> = {};
   const waiting: Record<string, number> = {};
+  const oldest_ms: Record<string, number> = {};
+  const now_ms = node.clock.mono();
   let running_work = 0;
-  for (const { name } of node.catalogue) activations[name] = waiting[name] = 0;
+  for (const { name } of node.catalogue) activations[name] = waiting[name] = oldest_ms[name] = 0;
   for (const activation of allActivations(node)) {
     activations[activation.kind.name]!++;
-    waiting[activation.kind.name]! += activation.queue.length;
+    const { kind, queue } = activation;
+    waiting[kind.name]! += queue.length;
+    if (queue.length > 0)
+      oldest_ms[kind.name] = Math.max(oldest_ms[kind.name]!, now_ms - (queue[0]!.queued_ms ?? now_ms));
     running_work += activation.runningWork;
   }
-  return { activations, waiting, running_work };
+  return { activations, waiting, oldest_ms, running_work };
 }
 
 function reportGauges(node: NodeState): void {
-  const { activations, waiting } = statsOf(node);
+  const { activations, waiting, oldest_ms } = statsOf(node);
   for (const { name } of node.catalogue) {
     node.metrics.gauge("trawl_actor_activations", { kind: name }, activations[name]!);
     node.metrics.gauge("trawl_actor_mailbox_depth", { kind: name }, waiting[name]!);
+    node.metrics.gauge("trawl_actor_oldest_message_seconds", { kind: name }, oldest_ms[name]! / 1_000);
   }
 }

@@ -50,6 +50,8 @@ export interface RoleDefinition<Operations> {
   readonly load: () => RoleLoad;
   /** Default: none are reported. */
   readonly figures?: () => RoleFigures;
+  /** How long the oldest waiting call has waited. Default: it is not known. */
+  readonly oldest_wait_ms?: () => number;
   readonly on: {
     readonly [N in keyof Operations]: (
       message: MessageOf<Operations[N]>,
@@ -63,6 +65,7 @@ export interface RoleActor {
   readonly contract: RoleContract<any>;
   readonly load: () => RoleLoad;
   readonly figures?: () => RoleFigures;
+  readonly oldest_wait_ms?: () => number;
   readonly on: Readonly<
     Record<string, (message: any, caller: Caller<any, any>) => Promise<RoleReply<unknown>>>
   >;

@@ -31,6 +31,9 @@ export const BODY_NOT_FOUND = detail(404, "body not found");
 export const JOB_NOT_FOUND = detail(404, "job not found");
 export const KEY_OF_ANOTHER_JOB = detail(409, "idempotency_key already used for a different job");
 export const RATE_LIMITED = detail(429, "rate limit exceeded", { "Retry-After": "1" });
+/** For callers without a key. */
+export const rateLimited = (retry_after_s: number): Reply =>
+  detail(429, "rate limit exceeded", { "Retry-After": String(retry_after_s) });
 export const KEY_RATE_LIMITED = detail(429, { error: "key_rate_limited" }, { "Retry-After": "1" });
 
 export const methodNotAllowed = (allow: string): Reply => detail(405, "Method Not Allowed", { Allow: allow });

@@ -1,6 +1,7 @@
 /** The trawl command line: which commands there are, and how each ends. It is run by main.ts, and by tests as it is. */
 import { Command, CommanderError } from "commander";
 import { AccountError } from "../actors/accounts/keys.ts";
+import { NoticeError } from "../actors/status/notices.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import { auditCommand } from "./commands/audit.ts";
 import { backupCommand, restoreCommand } from "./commands/backup.ts";
@@ -18,8 +19,10 @@ import { deadLettersCommand } from "./commands/dead-letters.ts";
 import { domainCommand } from "./commands/domain.ts";
 import { fetchCommand } from "./commands/fetch.ts";
 import { invoiceCommand } from "./commands/invoice.ts";
+import { incidentCommand } from "./commands/incident.ts";
 import { jobCommand } from "./commands/job.ts";
 import { keyCommand } from "./commands/key.ts";
+import { maintenanceCommand } from "./commands/maintenance.ts";
 import { nodesCommand } from "./commands/nodes.ts";
 import { projectCommand } from "./commands/project.ts";
 import { rateCommand } from "./commands/rate.ts";
@@ -56,6 +59,8 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     alertCommand(context),
     nodesCommand(context),
     drainCommand(context),
+    incidentCommand(context),
+    maintenanceCommand(context),
     backupCommand(context),
     restoreCommand(context),
     clusterCommand(context),
@@ -99,7 +104,12 @@ function exitCodeOf(problem: unknown, { err }: World): number {
     err(problem.message);
     return EXIT.usage;
   }
-  if (problem instanceof AccountError || problem instanceof Fault || problem instanceof DataFormatError) {
+  if (
+    problem instanceof AccountError ||
+    problem instanceof NoticeError ||
+    problem instanceof Fault ||
+    problem instanceof DataFormatError
+  ) {
     err(problem.message);
     return EXIT.error;
   }

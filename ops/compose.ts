@@ -8,14 +8,17 @@ import { fileURLToPath } from "node:url";
 import { prepareAccounts } from "../actors/accounts/keys.ts";
 import { type FindPayer, findPayer } from "../actors/accounts/payer.ts";
 import { spending } from "../actors/accounts/spend.ts";
+import { RollingWindow } from "../actors/lib/rolling-window.ts";
 import { destination } from "../actors/lib/web/destination.ts";
-import type { ActorClient } from "../cluster/actor.ts";
+import type { Actor, ActorClient } from "../cluster/actor.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
 import { pinoLog } from "../cluster/adapters/telemetry/log.pino.ts";
 import { prometheusMetrics } from "../cluster/adapters/telemetry/metrics.prometheus.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
+import type { Clock } from "../cluster/ports/clock.ts";
 import { DEAD_LETTERS, retryMarked } from "../cluster/dead-letters.ts";
+import { type Check, pingAll } from "../gateway/checks.ts";
 import { openBodyGrants } from "../gateway/body-access.ts";
 import { metering } from "../gateway/metering.ts";
 import { openDebugRecords } from "../gateway/debug-records.ts";
@@ -67,6 +70,8 @@ const CRASH_STOP_MS = 5_000;
 /** How long reports of usage may take at a stop, and all parts together to close. */
 const REPORT_MS = 10_000;
 const CLOSE_MS = 5_000;
+/** A store that takes longer counts as away for the public status. */
+const STORE_WAIT_MS = 5_000;
 /** Collections with an expiry date that belong to no feature. */
 const EXPIRING = [DEAD_LETTERS, "body_refs", "body_grants", "request_audit", PROBES];
 
@@ -100,7 +105,16 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     call: (of, operation, message, options) => cluster.roles.call(of, operation, message, options),
     hasRole: (role) => cluster.roles.hasRole(role),
   };
-  const given = { metrics, log, clock, ask, roles, node: () => node };
+  const given = {
+    metrics,
+    log,
+    clock,
+    ask,
+    roles,
+    node: () => node,
+    actorStats: () => cluster.stats(),
+    checkStores: () => answersOf(stores, clock),
+  };
   const context = await openContext(config, given, closers);
   const opened = await openFeatures(context, config, closers);
   const { documents, blobs, random } = context;
@@ -111,6 +125,13 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const shared = { clock, random, documents, blobs, memory, metrics, log, roleActors };
   const membership = await joinCluster(config, actors, shared);
   const { cluster, node } = membership;
+  const { ping } = context.storeWatch;
+  const stores = {
+    documents: { ping: ping.documents, gates: true },
+    ...membership.checks,
+    object_storage: { ping: ping.object_storage, gates: true },
+  };
+  const checks = { ...stores, ...Object.assign({}, ...opened.map((feature) => feature.checks)) };
   let draining = false;
   closers.push(
     () => membership.close(),
@@ -130,25 +151,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const recovery = { documents, clock, log, spentBy };
   // A single process that starts finds only requests of processes that ended.
   if (config.cluster.bus === "memory") await recoverPending(recovery, 0);
-  const collections = [...EXPIRING, ...FEATURES.flatMap((feature) => [...feature.collections.expiring])];
-  const cleaning = [
-    expireDocuments({ documents, clock, log, collections }),
-    collectBodies({ documents, blobs, clock, metrics, log, random }),
-    everyMinute({ clock, log, what: "Cannot write the rows of requests whose gateway died" }, () =>
-      recoverPending(recovery, PENDING_TTL_MS),
-    ),
-    // A node without the role lacks some of the actors.
-    ...(config.cluster.roles.includes("worker")
-      ? [
-          everyMinute({ clock, log, what: "Cannot retry dead letters" }, () =>
-            retryMarked(documents, actors, ask),
-          ),
-        ]
-      : []),
-    ...opened.flatMap(({ every_minute: chore }) =>
-      chore ? [everyMinute({ clock, log, what: chore.what }, chore.work)] : [],
-    ),
-  ];
+  const cleaning = chores(context, opened, actors);
   const stopCleaning = (): void => cleaning.forEach((work) => work[Symbol.dispose]());
   closers.push(async () => stopCleaning());
 
@@ -158,6 +161,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     membership,
     usage,
     storeWatch: context.storeWatch,
+    checks,
     draining: () => draining,
     metrics: { content_type: metrics.contentType, render: () => metrics.render() },
   });
@@ -225,14 +229,51 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   };
 }
 
-type Given = Pick<FeatureContext, "metrics" | "log" | "clock" | "ask" | "roles"> & {
-  readonly node: () => string;
-};
+/** Background work of the node and of its features. */
+function chores(
+  { config, documents, blobs, clock, random, metrics, log, ask, spending: { spentBy } }: FeatureContext,
+  opened: readonly OpenFeature[],
+  actors: readonly Actor[],
+): readonly Disposable[] {
+  const collections = [...EXPIRING, ...FEATURES.flatMap((feature) => [...feature.collections.expiring])];
+  return [
+    expireDocuments({ documents, clock, log, collections }),
+    collectBodies({ documents, blobs, clock, metrics, log, random }),
+    everyMinute({ clock, log, what: "Cannot write the rows of requests whose gateway died" }, () =>
+      recoverPending({ documents, clock, log, spentBy }, PENDING_TTL_MS),
+    ),
+    // A node without the role lacks some of the actors.
+    ...(config.cluster.roles.includes("worker")
+      ? [
+          everyMinute({ clock, log, what: "Cannot retry dead letters" }, () =>
+            retryMarked(documents, actors, ask),
+          ),
+        ]
+      : []),
+    ...opened.flatMap(({ every_minute: chore }) =>
+      chore ? [everyMinute({ clock, log, what: chore.what }, chore.work)] : [],
+    ),
+  ];
+}
+
+/** Whether each of them answers, by name. */
+async function answersOf(
+  checks: Readonly<Record<string, Check>>,
+  clock: Clock,
+): Promise<Readonly<Record<string, boolean>>> {
+  const states = await pingAll(checks, clock, STORE_WAIT_MS);
+  return Object.fromEntries(Object.entries(states).map(([name, state]) => [name, state === "ok"]));
+}
+
+type Given = Pick<
+  FeatureContext,
+  "metrics" | "log" | "clock" | "ask" | "roles" | "node" | "actorStats" | "checkStores"
+>;
 
 /** Everything that features share: the stores, the egress, the worker processes. */
 async function openContext(
   config: Config,
-  { metrics, log, clock, ask, roles, node }: Given,
+  { metrics, log, clock, ask, roles, node, actorStats, checkStores }: Given,
   closers: Closers,
 ): Promise<FeatureContext & { readonly storeWatch: StoreWatch }> {
   const isWorker = config.cluster.roles.includes("worker");
@@ -283,6 +324,10 @@ async function openContext(
     bodyGrants: openBodyGrants({ documents, clock }),
     joined: new Map(config.profiles.hosts.map((host) => [host, canonical!])),
     roles,
+    node,
+    actorStats,
+    checkStores,
+    requestWindow: new RollingWindow(["requests", "successes"]),
     onRequestSent: audit?.record,
     findPayer: payerOf,
     debugRecords: openDebugRecords({ documents, clock }),

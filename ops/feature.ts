@@ -11,10 +11,13 @@ import type { StoredPage } from "../actors/fetch/run.ts";
 import type { RetrievedPage } from "../actors/fetch/service.ts";
 import type { ItemKind } from "../actors/jobs/kind.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
+import type { RollingWindow } from "../actors/lib/rolling-window.ts";
 import type { Destination } from "../actors/lib/web/destination.ts";
 import type { JoinedSites } from "../actors/lib/web/url.ts";
+import type { ComponentSpec } from "../actors/status/component.ts";
 import type { LocalIndex } from "../actors/search/adapters/engine.local.sqlite.ts";
 import type { Actor, ActorClient } from "../cluster/actor.ts";
+import type { NodeStats } from "../cluster/passivation.ts";
 import type { ByteBudget } from "../cluster/byte-budget.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
@@ -32,10 +35,11 @@ import type { Ledger } from "../gateway/ledger.ts";
 import type { BodyGrants } from "../gateway/body-access.ts";
 import type { ApiReference } from "../gateway/openapi/reference.ts";
 import type { Route } from "../gateway/route.ts";
-import type { Check } from "../gateway/routes/status.ts";
+import type { Check } from "../gateway/checks.ts";
 import type { RequestSent } from "../schemas/domain.ts";
 import type { SourceRequest as FilingDocumentRequest } from "../schemas/filing-source.ts";
 import type { SearchAnswer, SearchRequest } from "../schemas/search.ts";
+import type { Figures } from "../schemas/status.ts";
 import type { SourceAnswer as FilingDocumentAnswer } from "../schemas/upstream.ts";
 import type { NodeConfig } from "./node-settings.ts";
 
@@ -110,6 +114,14 @@ export interface FeatureContext {
   readonly joined: JoinedSites;
   /** Calls actors that are placed by role. It works as soon as the node has joined the cluster. */
   readonly roles: Pick<RoleRouter, "call" | "hasRole">;
+  /** The name of this node, unlike that of every other and every earlier one. It works as soon as the node has joined. */
+  readonly node: () => string;
+  /** The actors of this node: how many are awake, and what waits in their mailboxes. It works as soon as the node has joined. */
+  readonly actorStats: () => NodeStats;
+  /** Whether each dependency of this node answers within 5 s, by the names of /ready. It works as soon as the node has joined. */
+  readonly checkStores: () => Promise<Readonly<Record<string, boolean>>>;
+  /** Requests to the API in the last 600 s, those to the status left out. */
+  readonly requestWindow: RollingWindow<"requests" | "successes">;
   /** Records a sent request for `trawl audit politeness`; undefined when the audit is off. */
   readonly onRequestSent: ((sent: RequestSent) => void) | undefined;
   /** The key, project and customer that pay for a piece of work, with the limits that hold now. */
@@ -135,6 +147,16 @@ export interface ItemKindParts {
   readonly csv?: { readonly upload: CsvUpload; readonly results: RouteNames };
 }
 
+/** What a feature adds to the public status (/v1/status). Names of figures begin with the component's. */
+export interface StatusPart {
+  /** Declared on every node, also where the component's figures come from other nodes. */
+  readonly components: readonly ComponentSpec[];
+  /** Of this node. */
+  readonly figures?: () => Figures;
+  /** Of the whole cluster, looked up by each gateway. */
+  readonly clusterFigures?: () => Promise<Figures>;
+}
+
 /** Reader processes for the tasks of a module, in a pool for each task. */
 export interface ReaderOptions {
   readonly tasks: URL;
@@ -152,6 +174,8 @@ export interface OpenFeature {
   readonly item_kinds?: readonly ItemKindParts[];
   /** Names, sentences and examples in /openapi.json. */
   readonly reference?: ApiReference;
+  /** The components of the public status that it adds, and the figures they are judged by. */
+  readonly status?: StatusPart;
   /** What /ready asks, by name. */
   readonly checks?: Readonly<Record<string, Check>>;
   /** What an operator should change although everything works, for /ready. */

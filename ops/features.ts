@@ -8,6 +8,7 @@ import { fetchFeature } from "../actors/fetch/feature/feature.ts";
 import { filingsFeature } from "../actors/filings/feature/feature.ts";
 import { jobsFeature } from "../actors/jobs/feature/feature.ts";
 import { searchFeature } from "../actors/search/feature/feature.ts";
+import { statusFeature } from "../actors/status/feature/feature.ts";
 import { demoFeature } from "./demo.ts";
 
 export const FEATURES = [
@@ -18,4 +19,5 @@ export const FEATURES = [
   fetchFeature,
   demoFeature,
   jobsFeature,
+  statusFeature,
 ] as const;

@@ -14,6 +14,8 @@ import { bodyRoutes } from "../gateway/routes/bodies.ts";
 import { pageRoutes } from "../gateway/routes/pages.ts";
 import { type StatusRoutesDeps, statusRoutes } from "../gateway/routes/status.ts";
 import { server } from "../gateway/server.ts";
+import type { Clock } from "../cluster/ports/clock.ts";
+import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Membership } from "./cluster.ts";
 import type { FeatureContext, OpenFeature } from "./feature.ts";
 import { pageFiles } from "./page-files.ts";
@@ -25,6 +27,8 @@ interface HttpDeps {
   readonly membership: Membership;
   readonly usage: Metering;
   readonly storeWatch: StoreWatch;
+  /** What /ready asks, by name. */
+  readonly checks: StatusRoutesDeps["checks"];
   readonly draining: () => boolean;
   readonly metrics: StatusRoutesDeps["metrics"];
 }
@@ -46,7 +50,7 @@ export interface HttpServers {
 
 export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   const { context, opened, membership, usage, storeWatch } = deps;
-  const { config, documents, clock, random, metrics, log, ask } = context;
+  const { config, documents, clock, random, metrics, log, ask, requestWindow } = context;
   const { isShared } = membership;
   const { host, port } = config.gateway;
   const addressOf = (at_port: number): string => `http://${bracketed(host)}:${at_port}`;
@@ -61,7 +65,7 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   const identify = authenticator({ find, metering: usage, clock });
   const rates = isShared ? { rates: sharedRates({ ask, clock, metrics }) } : {};
   const { memory } = context;
-  const world = { clock, random, metrics, log };
+  const world = { clock, random, metrics: countingRequests(metrics, requestWindow, clock), log };
   const serverDeps = { identify, metering: usage, ...rates, stores: storeWatch, memory, ...world };
   const open = (routes: readonly Route[], at_port: number, isSharing: boolean): Promise<Listening> => {
     const { admit, failed } = server({ ...serverDeps, routes });
@@ -98,14 +102,8 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
 
 /** What every node answers. */
 function statusOf(deps: HttpDeps): readonly Route[] {
-  const { context, opened, membership, storeWatch, draining, metrics } = deps;
+  const { context, opened, membership, checks, draining, metrics } = deps;
   const { memory, version, clock } = context;
-  const checks = {
-    documents: { ping: storeWatch.ping.documents, gates: true },
-    ...membership.checks,
-    object_storage: { ping: storeWatch.ping.object_storage, gates: true },
-    ...Object.assign({}, ...opened.map((feature) => feature.checks)),
-  };
   const { clock_skew_ms } = membership;
   return statusRoutes({
     checks,
@@ -137,6 +135,29 @@ function apiOf(
     }),
   ];
   return routes;
+}
+
+/** The same metrics, and requests to the API are counted for the public status. */
+function countingRequests(metrics: Metrics, window: FeatureContext["requestWindow"], clock: Clock): Metrics {
+  const isCounted = (labels: object): boolean => {
+    const { route } = labels as { readonly route: string };
+    return route.startsWith("/v1/") && !route.startsWith("/v1/status");
+  };
+  return {
+    ...metrics,
+    count(metric, labels, by) {
+      metrics.count(metric, labels, by);
+      if (metric !== "trawl_http_requests_total" || !isCounted(labels)) return;
+      const { status } = labels as { readonly status: string };
+      window.add("requests", clock.now());
+      if (status !== "5xx") window.add("successes", clock.now());
+    },
+    observe(metric, labels, value) {
+      metrics.observe(metric, labels, value);
+      if (metric === "trawl_http_request_duration_seconds" && isCounted(labels))
+        window.observe(value * 1_000, clock.now());
+    },
+  };
 }
 
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);

@@ -121,6 +121,30 @@ const ORDER = STATES.map(([state]) => state);
 const worst = (states: readonly HealthState[]): HealthState =>
   states.reduce((a, b) => (ORDER.indexOf(a) < ORDER.indexOf(b) ? b : a));
 
+/** What the status of the service is drawn from: outcomes of the last 600 s. */
+export interface SourceFigures {
+  readonly requests: number;
+  readonly successes: number;
+  readonly unreadable: number;
+  readonly hasDrift: boolean;
+  /** Null: the source was never checked. */
+  readonly canaryFailed: boolean | null;
+}
+
+const STATUS_WINDOW_MS = 600_000;
+
+export function figuresOf(record: HealthRecord | null, now_ms: number): SourceFigures {
+  const { recent, canary, drift } = record ?? EMPTY;
+  const counted = recent.filter(({ at_ms }) => now_ms - at_ms < STATUS_WINDOW_MS);
+  return {
+    requests: counted.length,
+    successes: counted.filter(({ error }) => error === null).length,
+    unreadable: counted.filter(({ error }) => UNREADABLE.has(error)).length,
+    hasDrift: Object.values(drift ?? {}).some((paths) => paths.length > 0),
+    canaryFailed: canary ? canary.failures >= CANARY_FAILURES : null,
+  };
+}
+
 export interface HealthBook {
   /** `is_check`: the service itself asked, for a canary. */
   readonly record: (source: string, error: string | null, is_check?: boolean) => void;
@@ -130,6 +154,8 @@ export interface HealthBook {
   readonly recordCanary: (source: string, problem: string | null) => Promise<void>;
   /** Throws Fault. */
   readonly read: (sources: readonly string[]) => Promise<ReadonlyMap<string, Health>>;
+  /** Throws Fault. */
+  readonly figures: (sources: readonly string[]) => Promise<ReadonlyMap<string, SourceFigures>>;
   readonly close: () => Promise<void>;
 }
 
@@ -188,6 +214,21 @@ export function openHealth({
     }
   }
 
+  /** Of each source what is stored, with the outcomes that this node has not stored yet. */
+  async function readEach<T>(
+    sources: readonly string[],
+    view: (record: HealthRecord, now_ms: number) => T,
+  ): Promise<ReadonlyMap<string, T>> {
+    const now_ms = clock.now();
+    const found = await documents.getMany(SOURCE_HEALTH, sources);
+    return new Map(
+      sources.map((source, index) => {
+        const stored = (found[index]?.value as HealthRecord | undefined) ?? null;
+        return [source, view(recordOutcomes(stored, waiting.get(source) ?? [], now_ms), now_ms)];
+      }),
+    );
+  }
+
   async function store(): Promise<void> {
     timer = null;
     for (const [source, outcomes] of waiting) {
@@ -233,16 +274,8 @@ export function openHealth({
         return { value: { ...(previous ?? EMPTY), canary } };
       });
     },
-    async read(sources) {
-      const now_ms = clock.now();
-      const found = await documents.getMany(SOURCE_HEALTH, sources);
-      return new Map(
-        sources.map((source, index) => {
-          const stored = (found[index]?.value as HealthRecord | undefined) ?? null;
-          return [source, healthOf(recordOutcomes(stored, waiting.get(source) ?? [], now_ms), now_ms)];
-        }),
-      );
-    },
+    read: (sources) => readEach(sources, healthOf),
+    figures: (sources) => readEach(sources, figuresOf),
     async close() {
       timer?.[Symbol.dispose]();
       shapesTimer?.[Symbol.dispose]();

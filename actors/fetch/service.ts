@@ -40,6 +40,16 @@ interface FetchServiceDeps {
   readonly reservedHosts?: Pick<ReservedHosts, "isReserved">;
   /** Called with each page that is answered. Must not wait or throw. */
   readonly onRetrieved?: (page: RetrievedPage) => void;
+  /** Called with how each fetch ended that the cache did not answer. Must not throw. Default: nothing hears of it. */
+  readonly onFetched?: (fetched: FetchedOutcome) => void;
+}
+
+export interface FetchedOutcome {
+  /** Null: the page came; `fault`: an engine or a node of ours failed. */
+  readonly error: FetchError | "fault" | null;
+  readonly ms: number;
+  /** For an item of a batch, which may have to wait for its turn. */
+  readonly isBatch: boolean;
 }
 
 /** A page that a project was given, whoever fetched it. */
@@ -97,6 +107,7 @@ export function fetchService({
   joined,
   reservedHosts,
   onRetrieved,
+  onFetched,
 }: FetchServiceDeps): FetchService {
   const cached = new LRUCache<string, CachedLookup>({
     maxSize: MAX_SEEN_CHARS,
@@ -176,14 +187,24 @@ export function fetchService({
       });
     };
     signal?.addEventListener("abort", cancel);
+    const began_ms = clock.mono();
+    const ended = (error: FetchedOutcome["error"]): void => {
+      // A caller that left says nothing of the service.
+      if (!signal?.aborted) onFetched?.({ error, ms: clock.mono() - began_ms, isBatch: signal !== null });
+    };
     try {
-      return await client(
+      const answer = await client(
         Fetch,
         key,
         "get",
         { ...request, url: url.href },
         { timeout_ms: wait_ms, idempotency_id: fetch_id },
       );
+      ended(answer.error as FetchError | null);
+      return answer;
+    } catch (problem) {
+      ended("fault");
+      throw problem;
     } finally {
       signal?.removeEventListener("abort", cancel);
     }

@@ -30,6 +30,7 @@ import { recordAttempt } from "./callback.ts";
 import { checkpoint, nextCheckpointMs, writeRows } from "./checkpoint.ts";
 import { MAX_IN_FLIGHT, SMALL_ITEMS } from "./fairness.ts";
 import type { Frontier } from "./frontier.ts";
+import { type JobBoard, jobBoard } from "./job-board.ts";
 import type { ItemKind } from "./kind.ts";
 import { startLoad } from "./load.ts";
 import { finish, finishUp, removeRecord, startPurge } from "./retire.ts";
@@ -44,7 +45,9 @@ import {
   startTask,
 } from "./state.ts";
 
-export interface JobDeps extends Omit<JobServices, "bodyRefs" | "kinds" | "inputs"> {
+export interface JobDeps extends Omit<JobServices, "bodyRefs" | "kinds" | "inputs" | "board"> {
+  /** Default: nothing is told of what jobs wait for. */
+  readonly board?: JobBoard;
   readonly kinds: readonly ItemKind[];
 }
 
@@ -56,6 +59,7 @@ export const CANCEL_GRACE_MS = 1_500;
 export function jobActor(deps: JobDeps) {
   const services: JobServices = {
     ...deps,
+    board: deps.board ?? jobBoard(deps.clock),
     bodyRefs: bodyRefs(deps.documents),
     kinds: new Map(deps.kinds.map((kind) => [kind.name, kind])),
     inputs: inputCache(),
@@ -131,6 +135,7 @@ export function jobActor(deps: JobDeps) {
       sharesGranted(turn, { window }) {
         const { state } = turn;
         state.in_progress.delete("requesting_share");
+        if (window !== null) services.board.shareGranted(turn.key);
         if (window !== null) state.window = window;
         if (window !== null && window > 0) state.may_load = true;
         tick(services, turn);
@@ -206,7 +211,8 @@ export function jobActor(deps: JobDeps) {
 function tick(services: JobServices, turn: JobTurn): void {
   const { state, now_ms } = turn;
   const { record, frontier } = state;
-  if (!record) return;
+  if (!record) return services.board.ended(turn.key);
+  tellBoard(services, turn.key, record);
   switch (record.phase) {
     case "creating":
       if (now_ms >= reminderAt(record)) checkClaim(services, turn);
@@ -215,7 +221,7 @@ function tick(services: JobServices, turn: JobTurn): void {
     case "running":
       if (frontier) admit(services, turn, frontier);
       else if (state.may_load || record.spec.total <= SMALL_ITEMS) startLoad(services, turn);
-      else awaitShare(turn);
+      else awaitShare(services, turn);
       return;
     case "cancelling":
       if (frontier) drainCancelled(services, turn, frontier);
@@ -226,6 +232,12 @@ function tick(services: JobServices, turn: JobTurn): void {
       finishUp(services, turn);
       return;
   }
+}
+
+function tellBoard({ board }: JobServices, job_id: string, { phase, spec, counts }: JobRecord): void {
+  if (phase === "completed" || phase === "cancelled" || phase === "creating") return board.ended(job_id);
+  const isRunning = phase !== "queued";
+  board.seen(job_id, { created_ms: spec.created_ms, isRunning, waiting: counts.pending });
 }
 
 /**
@@ -250,7 +262,7 @@ function admit(services: JobServices, turn: JobTurn, frontier: Frontier): void {
   if (frontier.isFinished()) return finish(services, turn, frontier, "completed");
   const allowed = permission(services, turn);
   if (allowed === "revoked") return cancel(services, turn);
-  requestShare(turn, frontier.demand(), true);
+  requestShare(services, turn, frontier.demand(), true);
   leaseUnits(turn, frontier);
   const refusal = refusalOf(state, now_ms);
   const limit = allowed !== "active" ? 0 : refusal === null ? unitsOf(state) : Infinity;
@@ -292,16 +304,17 @@ function cancel(services: JobServices, turn: JobTurn): void {
 }
 
 /** A large job whose items are not loaded asks for a share until the scheduler lets it load them. */
-function awaitShare(turn: JobTurn): void {
-  requestShare(turn, Math.min(turn.state.record!.spec.total, MAX_IN_FLIGHT), false);
+function awaitShare(services: JobServices, turn: JobTurn): void {
+  requestShare(services, turn, Math.min(turn.state.record!.spec.total, MAX_IN_FLIGHT), false);
   wakeAt(turn, nextShareMs(turn.state));
 }
 
-function requestShare(turn: JobTurn, demand: number, is_loaded: boolean): void {
+function requestShare(services: JobServices, turn: JobTurn, demand: number, is_loaded: boolean): void {
   const { state, now_ms, key } = turn;
   if (now_ms < state.share_requested_ms + SHARE_MS || state.in_progress.has("requesting_share")) return;
   state.in_progress.add("requesting_share");
   state.share_requested_ms = now_ms;
+  services.board.shareRequested(key);
   const request = { job_id: key, total: state.record!.spec.total, demand, is_loaded };
   turn.pipeToSelf("sharesGranted", (ask) =>
     // Without an answer the job continues with its current window.

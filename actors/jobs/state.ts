@@ -24,6 +24,7 @@ import type { LedgerRow } from "../../schemas/ledger.ts";
 import { countsOf, encodeStates, newStates } from "../../schemas/job-states.ts";
 import type { Customer, Key } from "../../schemas/accounts.ts";
 import type { Frontier } from "./frontier.ts";
+import type { JobBoard } from "./job-board.ts";
 import type { ItemKind } from "./kind.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
@@ -49,6 +50,8 @@ export interface JobServices {
   /** For callbacks. */
   readonly egress: Egress;
   readonly kinds: ReadonlyMap<JobKind, ItemKind>;
+  /** Hears what jobs wait for. */
+  readonly board: JobBoard;
   /** Chunks of inputs, by their keys. */
   readonly inputs: LRUCache<string, Chunk>;
 }

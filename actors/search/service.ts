@@ -16,6 +16,8 @@ interface SearchServiceDeps {
   readonly revision: SearchDeps["revision"];
   /** The only project that the answer is for; null: all. */
   readonly audienceOf: (request: SearchRequest) => string | null;
+  /** Called with how each search ended that the cache did not answer; null: an engine or a node of ours failed. Default: nothing hears of it. */
+  readonly onSearched?: (answer: SearchAnswer | null, ms: number) => void;
 }
 
 /** Longer than any search takes, including one that restarts for another project's budget. */
@@ -25,7 +27,7 @@ const TIMEOUT_MS = 160_000;
 export function searchService(
   deps: SearchServiceDeps,
 ): (request: SearchRequest, client?: ActorClient, beginWork?: () => Promise<void>) => Promise<SearchAnswer> {
-  const { documents, ask, clock, metrics, revision, audienceOf } = deps;
+  const { documents, ask, clock, metrics, revision, audienceOf, onSearched } = deps;
 
   /** A cache fault does not prevent the search. */
   const readCache = async (digest: string) => {
@@ -45,9 +47,17 @@ export function searchService(
       if (hit) return hit;
     }
     await beginWork();
-    return client(Search, digest, "get", request, {
-      timeout_ms: TIMEOUT_MS,
-      idempotency_id: request.search_id,
-    });
+    const began_ms = clock.mono();
+    try {
+      const answer = await client(Search, digest, "get", request, {
+        timeout_ms: TIMEOUT_MS,
+        idempotency_id: request.search_id,
+      });
+      if (!answer.cached) onSearched?.(answer, clock.mono() - began_ms);
+      return answer;
+    } catch (problem) {
+      onSearched?.(null, clock.mono() - began_ms);
+      throw problem;
+    }
   };
 }

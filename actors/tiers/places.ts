@@ -17,6 +17,8 @@ export interface Places {
   readonly refuseWaiting: () => void;
   readonly in_use: () => number;
   readonly waiting: () => number;
+  /** How long the first in the queue has waited; 0: none waits. */
+  readonly oldest_wait_ms: () => number;
 }
 
 export function places(
@@ -24,7 +26,8 @@ export function places(
   clock: Clock,
   onChange: () => void,
 ): Places {
-  const waiters = new Set<(isTaken: boolean) => void>();
+  /** Each with the monotonic time at which it began to wait. */
+  const waiters = new Map<(isTaken: boolean) => void, number>();
   let in_use = 0;
 
   function wait(signal: AbortSignal): Promise<boolean> {
@@ -39,7 +42,7 @@ export function places(
         resolve(isTaken);
       };
       signal.addEventListener("abort", onAbort, { once: true });
-      waiters.add(settle);
+      waiters.set(settle, clock.mono());
       onChange();
     });
   }
@@ -54,15 +57,19 @@ export function places(
       return waiters.size < max_waiting && !signal.aborted ? wait(signal) : false;
     },
     giveBack() {
-      const [next] = waiters;
+      const [next] = waiters.keys();
       if (next) return next(true);
       in_use--;
       onChange();
     },
     refuseWaiting() {
-      for (const settle of waiters) settle(false);
+      for (const settle of waiters.keys()) settle(false);
     },
     in_use: () => in_use,
     waiting: () => waiters.size,
+    oldest_wait_ms() {
+      const [since_ms] = waiters.values();
+      return since_ms === undefined ? 0 : clock.mono() - since_ms;
+    },
   };
 }

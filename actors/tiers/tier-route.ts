@@ -11,13 +11,17 @@ import type { Admission, Transport, TransportRequest, TransportResult } from "..
 import { RENEWAL_VALID_MS } from "./remote-permit.ts";
 import { resultOf } from "./tier-reply.ts";
 
+interface TierRouteDeps {
+  readonly call: RoleClient;
+  readonly clock: Clock;
+  /** No node could take the call, because what the tier needs is down. Default: nothing hears of it. */
+  readonly onUnavailable?: () => void;
+}
+
 /** Longer than any fetch: its own deadline aborts the call. */
 const MAX_CALL_MS = 330_000;
 
-export function tierRoute(
-  tier: Tier,
-  { call, clock }: { readonly call: RoleClient; readonly clock: Clock },
-): Transport {
+export function tierRoute(tier: Tier, { call, clock, onUnavailable }: TierRouteDeps): Transport {
   return async (request) => {
     const began_ms = clock.mono();
     const { url, max_bytes, max_pdf_bytes, accept_language, user_agent, country, validators, range, signal } =
@@ -47,6 +51,7 @@ export function tierRoute(
       const hasRoom = await roomFor(request, work, result.reply);
       if (hasRoom) return resultOf(result.reply);
     }
+    if (result.kind === "unavailable" || (result.kind === "no_node" && !signal.aborted)) onUnavailable?.();
     const ms = Math.round(clock.mono() - began_ms);
     const { reason, detail } = signal.aborted
       ? { reason: "timeout", detail: "The deadline passed before the route could answer" }

@@ -91,7 +91,12 @@ export function tierActor(tier: Tier, deps: TierDeps): RoleActor {
   });
   const fetch = (request: TierRequest, caller: TierCaller) => takeCall(state, request, caller);
   const figures = () => state.window.figures(clock.now());
-  return roleActor(TIER_CONTRACTS[tier])({ load, figures, on: { fetch } });
+  return roleActor(TIER_CONTRACTS[tier])({
+    load,
+    figures,
+    oldest_wait_ms: state.places.oldest_wait_ms,
+    on: { fetch },
+  });
 }
 
 async function takeCall(

@@ -187,6 +187,11 @@ export const METRICS = {
   },
   trawl_actor_activations: { kind: "gauge", help: "Activations on this node", labels: ["kind"] },
   trawl_actor_mailbox_depth: { kind: "gauge", help: "Messages waiting in mailboxes", labels: ["kind"] },
+  trawl_actor_oldest_message_seconds: {
+    kind: "gauge",
+    help: "How long the oldest message has waited in a mailbox; 0: none waits",
+    labels: ["kind"],
+  },
   trawl_clock_skew_seconds: {
     kind: "gauge",
     help: "How far this node's clock is ahead of the cluster's; negative: behind",

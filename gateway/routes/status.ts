@@ -1,21 +1,13 @@
 /**
  * /health, /ready and /metrics: whether the process is up, whether it can work, and what it counts. The public status of the
- * service (/v1/status) does not exist yet.
+ * service (/v1/status) is the slice actors/status/.
  */
 import { type Static, Type } from "typebox";
 import type { ByteBudget } from "../../cluster/byte-budget.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
-import { storeFailureOf } from "../../cluster/ports/store-failure.ts";
+import { type Check, CHECK_STATES, pingAll } from "../checks.ts";
 import { json, NOT_FOUND } from "../http-errors.ts";
 import { openRoute, type Route } from "../route.ts";
-
-/** A dependency of the service. */
-export interface Check {
-  /** Resolves when the dependency answers. The reason of a failure is not shown to clients. Null: the operator configured none. */
-  readonly ping: (() => Promise<void>) | null;
-  /** Whether the service is ready without it. */
-  readonly gates: boolean;
-}
 
 export interface StatusRoutesDeps {
   readonly checks: Readonly<Record<string, Check>>;
@@ -48,10 +40,7 @@ export const NodeMemory = Type.Object({
 export const Ready = Type.Object({
   status: Type.Enum(["ready", "not_ready"]),
   /** By dependency; of a store that refuses writes, why. `not_configured`: the service works without it. */
-  checks: Type.Record(
-    Type.String(),
-    Type.Enum(["ok", "full", "read_only", "access_denied", "unavailable", "not_configured"]),
-  ),
+  checks: Type.Record(Type.String(), Type.Enum([...CHECK_STATES])),
   /** How far this node's clock is ahead of the cluster's, in milliseconds; absent: not measured, or there is no other node. */
   clock_skew_ms: Type.Optional(Type.Integer()),
   /** The memory for bodies on this node. */
@@ -60,7 +49,6 @@ export const Ready = Type.Object({
   version: Type.String(),
 });
 type Ready = Static<typeof Ready>;
-type CheckState = Ready["checks"][string];
 
 export function statusRoutes({
   checks,
@@ -75,28 +63,10 @@ export function statusRoutes({
   let pinged_ms = -Infinity;
   let pings: Promise<Ready["checks"]> = Promise.resolve({});
 
-  async function stateOf({ ping }: Check): Promise<CheckState> {
-    if (ping === null) return "not_configured";
-    const timedOut = Promise.withResolvers<CheckState>();
-    const timer = clock.at(clock.now() + PING_WAIT_MS, () => timedOut.resolve("unavailable"));
-    try {
-      return await Promise.race([ping().then(() => "ok" as const, storeFailureOf), timedOut.promise]);
-    } finally {
-      timer[Symbol.dispose]();
-    }
-  }
-
-  async function pingAll(): Promise<Ready["checks"]> {
-    const entries = Object.entries(checks).map(
-      async ([name, check]) => [name, await stateOf(check)] as const,
-    );
-    return Object.fromEntries(await Promise.all(entries));
-  }
-
   async function ready(): Promise<Ready> {
     if (clock.mono() - pinged_ms >= REMEMBER_MS) {
       pinged_ms = clock.mono();
-      pings = pingAll();
+      pings = pingAll(checks, clock, PING_WAIT_MS);
     }
     const results = await pings;
     const missing = Object.entries(checks).some(

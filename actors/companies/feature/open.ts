@@ -30,6 +30,7 @@ import { operatorRoutes } from "./operator-routes.ts";
 import { registerRoutes } from "./register-routes.ts";
 import { searchRoutes } from "./search-routes.ts";
 import { watchRoutes } from "./watch-routes.ts";
+import { type CompaniesStatus, companiesStatus } from "./status.ts";
 import type { CompaniesSettings } from "./settings.ts";
 import { companiesReference } from "./reference.ts";
 
@@ -69,6 +70,8 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
     log,
     onUsed: (source) => void ask(CompanySource, source, "wake", null).catch(() => {}),
   });
+
+  const status = companiesStatus({ clock, sources, health });
 
   function openHttp(
     source: Source,
@@ -127,6 +130,7 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
         metrics,
         log,
         index,
+        onLag: status.onFeedLag,
         notifyWatches: (client, change) => notifyWatches({ documents, ask: client, clock }, change),
       }),
       watchActor({
@@ -144,6 +148,7 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
           context,
           contract,
           sources.find(({ description }) => description.name === name)!,
+          status,
         ),
       ),
     ],
@@ -158,6 +163,7 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
     findCompany: filingRegister({ documents, index }),
     item_kinds: [companyItems({ ...search, bodyGrants })],
     reference: companiesReference,
+    status: status.part,
     checks: Object.fromEntries(
       sources
         .filter(({ inactive_because }) => inactive_because === null)
@@ -189,6 +195,7 @@ function sourceLimiter(
   { documents, clock, metrics, log }: FeatureContext,
   contract: LimiterContract,
   { description: { name, limits } }: Source,
+  status: CompaniesStatus,
 ): Actor {
   return limiterActor(contract, {
     documents,
@@ -205,7 +212,10 @@ function sourceLimiter(
     events: {
       onAnswered: (_, outcome) => metrics.count("trawl_company_slots_total", { source: name, outcome }),
       onWaited: () => {},
-      onPauseLevel: (level) => metrics.gauge("trawl_company_source_pause_level", { source: name }, level),
+      onPauseLevel(level) {
+        metrics.gauge("trawl_company_source_pause_level", { source: name }, level);
+        status.onPauseLevel(name, level);
+      },
       onStoreFailed: (source, problem) =>
         log.warn("Cannot take a slot of a company source", { source, problem: String(problem) }),
     },

@@ -17,6 +17,8 @@ export interface FeedDeps extends Omit<DispatcherDeps, "ask"> {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** Called with the age of the oldest change that had no number, in seconds. Default: only the metrics hear of it. */
+  readonly onLag?: (seconds: number) => void;
 }
 
 interface State {
@@ -56,6 +58,7 @@ export function companyFeedActor(deps: FeedDeps) {
           const { is_done, oldest_ms, next_from } = await sequence({ documents, clock, ownsKey }, from);
           const lag_s = oldest_ms === null ? 0 : Math.max(0, clock.now() - oldest_ms) / 1_000;
           metrics.gauge("trawl_company_feed_lag_seconds", {}, lag_s);
+          deps.onLag?.(lag_s);
           const dispatched = await dispatch({ ...deps, ask });
           from = next_from;
           if (is_done && dispatched === 0) {

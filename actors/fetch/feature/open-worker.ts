@@ -23,11 +23,17 @@ import type { FetchSettings } from "./settings.ts";
 /** The profile site is asked more slowly than other domains. */
 const PROFILES_LIMITS = { min_delay_ms: 1_000, max_concurrency: 2 };
 
+interface FetchWorkerDeps {
+  readonly reservedHosts: ReservedHosts;
+  readonly indexes: readonly NonNullable<OpenFeature["page_index"]>[];
+  /** No node could take a call of the tier. */
+  readonly onUnavailable: (tier: Tier) => void;
+}
+
 export function fetchActors(
   context: FeatureContext,
   settings: FetchSettings,
-  reservedHosts: ReservedHosts,
-  indexes: readonly NonNullable<OpenFeature["page_index"]>[],
+  { reservedHosts, indexes, onUnavailable }: FetchWorkerDeps,
 ): readonly Actor[] {
   const { config, clock, documents, blobs, metrics, log, egress, joined, extract, memory } = context;
   const { onRequestSent, user_agent } = context;
@@ -54,7 +60,7 @@ export function fetchActors(
         metrics,
         log,
         memory,
-        routes: routesTo(context),
+        routes: routesTo(context, onUnavailable),
         ...(onRequestSent && { onRequestSent }),
         extract,
         joined,
@@ -73,11 +79,15 @@ export function fetchActors(
 }
 
 /** A route for each tier that some node has at this moment. */
-function routesTo({ roles, clock, config }: FeatureContext): Readonly<Partial<Record<Tier, Transport>>> {
+function routesTo(
+  { roles, clock, config }: FeatureContext,
+  onUnavailable: FetchWorkerDeps["onUnavailable"],
+): Readonly<Partial<Record<Tier, Transport>>> {
   // Where other nodes may have a browser, one that is away is worth another attempt: it is configured.
   const { bus, roles: ownRoles } = config.cluster;
   const isElsewhere = bus !== "memory" && !ownRoles.includes("browser");
-  const routeOf = (tier: Tier): Transport => tierRoute(tier, { call: roles.call, clock });
+  const routeOf = (tier: Tier): Transport =>
+    tierRoute(tier, { call: roles.call, clock, onUnavailable: () => onUnavailable(tier) });
   // Fetches run on workers, which have it themselves.
   const routes = { direct: routeOf("direct") };
   for (const tier of TIERS) {

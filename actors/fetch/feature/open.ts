@@ -12,6 +12,7 @@ import { domainRoutes } from "./domain-routes.ts";
 import { fetchItems } from "./item-kind.ts";
 import { fetchBatch, fetchRoutes } from "./routes.ts";
 import type { FetchSettings } from "./settings.ts";
+import { fetchStatus } from "./status.ts";
 import { fetchReference } from "./reference.ts";
 
 export async function openFetch(context: FeatureContext, settings: FetchSettings): Promise<OpenFeature> {
@@ -23,13 +24,28 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
   const reservedHosts = allReserved(opened);
   const indexes = opened.flatMap(({ page_index }) => page_index ?? []);
   const onRetrieved = (page: RetrievedPage) => indexes.forEach((index) => index.onRetrieved(page));
-  const service = fetchService({ documents, ask, clock, metrics, log, joined, reservedHosts, onRetrieved });
+  const status = fetchStatus(clock, tiers?.actors ?? [], context.actorStats);
+  const service = fetchService({
+    documents,
+    ask,
+    clock,
+    metrics,
+    log,
+    joined,
+    reservedHosts,
+    onRetrieved,
+    onFetched: status.onFetched,
+  });
   const rendering = { blobs, decode: decodeText, isOperatorUrl: reservedHosts.isReserved };
 
   return {
     role_actors: tiers?.actors ?? [],
     actors: isWorker
-      ? (await import("./open-worker.ts")).fetchActors(context, settings, reservedHosts, indexes)
+      ? (await import("./open-worker.ts")).fetchActors(context, settings, {
+          reservedHosts,
+          indexes,
+          onUnavailable: status.onUnavailable,
+        })
       : [],
     routes: [
       ...fetchRoutes({
@@ -57,6 +73,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
       fetchItems({ fetchWith: service.fetchWith, bodyGrants, clock, joined }, fetchBatch(rendering)),
     ],
     reference: fetchReference,
+    status: status.part,
     warnings: () => tiers?.warnings() ?? [],
     close: async () => tiers?.close(),
   };

@@ -9,6 +9,7 @@ import { noRegister } from "../register.ts";
 import { filingsService } from "../service.ts";
 import { filingTextActor } from "../text.actor.ts";
 import type { FilingsSettings } from "./settings.ts";
+import type { FilingsStatus } from "./status.ts";
 import { upstreamActors } from "./upstream-actors.ts";
 import type { FilingsUpstream } from "./upstream.ts";
 
@@ -26,9 +27,10 @@ export function openFilingsWorker(
   context: FeatureContext,
   settings: FilingsSettings,
   { hosts, source }: FilingsUpstream,
+  { onSlotWait, onPauseLevel }: Pick<FilingsStatus, "onSlotWait" | "onPauseLevel">,
 ): FilingsWorker {
   const { clock, documents, blobs, metrics, log, ask, extract, memory } = context;
-  const requesting = upstreamActors({ ...context, hosts }, settings);
+  const requesting = upstreamActors({ ...context, hosts, onSlotWait, onPauseLevel }, settings);
   const readers = context.openReaders({
     tasks: new URL("../adapters/reader-tasks.ts", import.meta.url),
     pools: { document: DOCUMENT_POOL, filers: FILERS_POOL },

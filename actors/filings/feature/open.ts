@@ -11,6 +11,7 @@ import { filingsItems } from "./item-kind.ts";
 import { filingsBatch, filingsRoutes } from "./routes.ts";
 import type { FilingsSettings } from "./settings.ts";
 import { filingsReference } from "./reference.ts";
+import { filingsStatus } from "./status.ts";
 import { filingsUpstream } from "./upstream.ts";
 
 export async function openFilings(context: FeatureContext, settings: FilingsSettings): Promise<OpenFeature> {
@@ -18,15 +19,17 @@ export async function openFilings(context: FeatureContext, settings: FilingsSett
   const upstream = filingsUpstream(context, settings);
   const { hosts, source, denyFilingHosts, denyFilingDestinations } = upstream;
   const isConfigured = settings.identity !== undefined;
+  const status = filingsStatus(clock, isConfigured ? settings.requests_per_second : null);
   const isWorker = config.cluster.roles.includes("worker");
   const worker = isWorker
-    ? (await import("./open-worker.ts")).openFilingsWorker(context, settings, upstream)
+    ? (await import("./open-worker.ts")).openFilingsWorker(context, settings, upstream, status)
     : null;
-  const filings = filingsClient({ ask, clock, isConfigured });
+  const filings = status.counted(filingsClient({ ask, clock, isConfigured }));
   const rendering = { decode: decodeText, blobs };
 
   return {
     reference: filingsReference,
+    status: status.part,
     actors: worker?.actors ?? [],
     routes: filingsRoutes({ ...rendering, filings, bodyGrants, clock, metrics, log }),
     item_kinds: [

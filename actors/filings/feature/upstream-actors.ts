@@ -7,16 +7,28 @@ import { addressActor } from "../../upstream/address.actor.ts";
 import { sendWithSlot } from "../../upstream/slot-egress.ts";
 import { documentFetcher } from "../upstream/fetch-document.ts";
 import type { FilingHosts } from "../upstream/hosts.ts";
-import { filingLimiterActor } from "../upstream/limiter.ts";
+import { type FilingLimiterDeps, filingLimiterActor } from "../upstream/limiter.ts";
 import type { FilingsSettings } from "./settings.ts";
 
-export type UpstreamActorsDeps = Pick<
-  FeatureContext,
-  "clock" | "documents" | "blobs" | "metrics" | "log" | "openEgress" | "destination"
-> & { readonly config: Pick<NodeConfig, "crawler">; readonly hosts: FilingHosts };
+export type UpstreamActorsDeps = Pick<FilingLimiterDeps, "onSlotWait" | "onPauseLevel"> &
+  Pick<FeatureContext, "clock" | "documents" | "blobs" | "metrics" | "log" | "openEgress" | "destination"> & {
+    readonly config: Pick<NodeConfig, "crawler">;
+    readonly hosts: FilingHosts;
+  };
 
 export function upstreamActors(
-  { config, clock, documents, blobs, metrics, log, hosts, openEgress, destination }: UpstreamActorsDeps,
+  {
+    config,
+    clock,
+    documents,
+    blobs,
+    metrics,
+    log,
+    hosts,
+    openEgress,
+    destination,
+    ...events
+  }: UpstreamActorsDeps,
   { identity, egress, requests_per_second }: FilingsSettings,
 ): { readonly actors: readonly Actor[]; readonly close: () => Promise<void> } {
   // A pool of its own, so that an open connection is ready when a slot begins. HTTP/1.1, because connections over
@@ -25,7 +37,15 @@ export function upstreamActors(
   const common = { clock, documents, blobs, metrics, log, hosts, egress };
   return {
     actors: [
-      filingLimiterActor({ documents, clock, metrics, log, requests_per_second }),
+      filingLimiterActor({
+        documents,
+        clock,
+        metrics,
+        log,
+        requests_per_second,
+        ...(events.onSlotWait && { onSlotWait: events.onSlotWait }),
+        ...(events.onPauseLevel && { onPauseLevel: events.onPauseLevel }),
+      }),
       addressActor(
         FilingAddress,
         documentFetcher({

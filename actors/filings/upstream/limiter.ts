@@ -13,6 +13,9 @@ export interface FilingLimiterDeps {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly requests_per_second: number;
+  /** Default: nothing hears of them but the metrics. */
+  readonly onSlotWait?: (seconds: number) => void;
+  readonly onPauseLevel?: (level: number) => void;
 }
 
 export const filingLimiterActor = ({
@@ -21,6 +24,8 @@ export const filingLimiterActor = ({
   metrics,
   log,
   requests_per_second,
+  onSlotWait,
+  onPauseLevel,
 }: FilingLimiterDeps) =>
   limiterActor(FilingLimiter, {
     documents,
@@ -31,8 +36,14 @@ export const filingLimiterActor = ({
     max_in_flight: MAX_IN_FLIGHT,
     events: {
       onAnswered: (lane, outcome) => metrics.count("trawl_filings_slots_total", { lane, outcome }),
-      onWaited: (lane, seconds) => metrics.observe("trawl_filings_slot_wait_seconds", { lane }, seconds),
-      onPauseLevel: (level) => metrics.gauge("trawl_filings_pause_level", {}, level),
+      onWaited(lane, seconds) {
+        metrics.observe("trawl_filings_slot_wait_seconds", { lane }, seconds);
+        onSlotWait?.(seconds);
+      },
+      onPauseLevel(level) {
+        metrics.gauge("trawl_filings_pause_level", {}, level);
+        onPauseLevel?.(level);
+      },
       onStoreFailed: (egress, problem) =>
         log.warn("Cannot take a slot of the filing system", { egress, problem: String(problem) }),
     },

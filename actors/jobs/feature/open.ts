@@ -4,12 +4,15 @@ import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { jobActor } from "../actor.ts";
 import { schedulerActor } from "../scheduler.actor.ts";
 import { jobRoutes } from "./routes.ts";
+import { jobBoard } from "../job-board.ts";
+import { jobsStatus } from "./status.ts";
 import { jobsReference } from "./reference.ts";
 
 export function openJobs(context: FeatureContext): OpenFeature {
   const { documents, clock, random, metrics, log, egress, ask, opened, findPayer } = context;
   const kinds = opened.flatMap(({ item_kinds = [] }) => item_kinds);
   const deps = { documents, ask, clock, random, log };
+  const board = jobBoard(clock);
   return {
     actors: [
       jobActor({
@@ -19,6 +22,7 @@ export function openJobs(context: FeatureContext): OpenFeature {
         metrics,
         log,
         egress,
+        board,
         findPayer,
         kinds: kinds.map(({ worker }) => worker),
       }),
@@ -34,5 +38,6 @@ export function openJobs(context: FeatureContext): OpenFeature {
       }),
     ],
     reference: jobsReference,
+    status: jobsStatus(board),
   };
 }

@@ -21,6 +21,7 @@ import { searchService } from "../service.ts";
 import { searchItems } from "./item-kind.ts";
 import { searchRoutes } from "./routes.ts";
 import type { SearchSettings } from "./settings.ts";
+import { searchStatus } from "./status.ts";
 import { searchReference } from "./reference.ts";
 
 /** One that is forgotten is looked up in the index once more. */
@@ -65,7 +66,17 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
   const revision = () => index?.revision() ?? null;
   const { name: crawler_name } = config.crawler;
   const hasEngine = engines.length > 0;
-  const search = searchService({ documents, ask, clock, metrics, revision, audienceOf });
+  const { actorStats } = context;
+  const status = searchStatus({ clock, ask, actorStats, hasEngine, hasFallback: fallback !== null });
+  const search = searchService({
+    documents,
+    ask,
+    clock,
+    metrics,
+    revision,
+    audienceOf,
+    onSearched: status.onSearched,
+  });
 
   return {
     actors: [
@@ -84,6 +95,7 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
     }),
     item_kinds: [searchItems(search)],
     reference: searchReference,
+    status: status.part,
     checks: {
       search: {
         ping: hasEngine ? async () => {} : null,

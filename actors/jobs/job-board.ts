@@ -1,0 +1,66 @@
+/**
+ * What this node's jobs wait for, for the status and the metrics: how old the oldest job is that has not started, and for how
+ * long the scheduler has answered none. Jobs of a partition that went to another node are forgotten after a while.
+ */
+import type { Clock } from "../../cluster/ports/clock.ts";
+
+/** Longer than any pause between two turns of a job that is awake. */
+const FORGOTTEN_MS = 200_000;
+
+interface BoardEntry {
+  readonly created_ms: number;
+  readonly isRunning: boolean;
+  readonly waiting: number;
+  readonly seen_ms: number;
+}
+
+export interface JobsFigures {
+  readonly running_jobs: number;
+  /** Items that no attempt has taken. */
+  readonly queue_backlog: number;
+  readonly oldest_waiting_job_s: number;
+  /** How long ago the scheduler answered the job that waits for it longest; 0: none waits. */
+  readonly scheduler_last_run_s: number;
+}
+
+export interface JobBoard {
+  readonly seen: (job_id: string, job: Omit<BoardEntry, "seen_ms">) => void;
+  readonly ended: (job_id: string) => void;
+  readonly shareRequested: (job_id: string) => void;
+  readonly shareGranted: (job_id: string) => void;
+  readonly figures: () => JobsFigures;
+}
+
+export function jobBoard(clock: Clock): JobBoard {
+  const jobs = new Map<string, BoardEntry>();
+  /** When each job asked for the share that it has not been granted, on the monotonic clock. */
+  const requests = new Map<string, number>();
+  return {
+    seen: (job_id, job) => void jobs.set(job_id, { ...job, seen_ms: clock.mono() }),
+    ended(job_id) {
+      jobs.delete(job_id);
+      requests.delete(job_id);
+    },
+    shareRequested(job_id) {
+      if (!requests.has(job_id)) requests.set(job_id, clock.mono());
+    },
+    shareGranted: (job_id) => void requests.delete(job_id),
+    figures() {
+      const now_ms = clock.mono();
+      for (const [job_id, { seen_ms }] of jobs)
+        if (now_ms - seen_ms >= FORGOTTEN_MS) {
+          jobs.delete(job_id);
+          requests.delete(job_id);
+        }
+      const all = [...jobs.values()];
+      const waiting = all.filter(({ isRunning }) => !isRunning);
+      const oldest_ms = Math.min(clock.now(), ...waiting.map(({ created_ms }) => created_ms));
+      return {
+        running_jobs: all.length - waiting.length,
+        queue_backlog: all.reduce((sum, job) => sum + job.waiting, 0),
+        oldest_waiting_job_s: Math.round((clock.now() - oldest_ms) / 1_000),
+        scheduler_last_run_s: Math.round((now_ms - Math.min(now_ms, ...requests.values())) / 1_000),
+      };
+    },
+  };
+}

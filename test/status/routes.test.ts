@@ -1,0 +1,183 @@
+/** GET /v1/status* and /status: the specification, "Health and status (no authentication)". */
+import { describe, expect, test } from "vitest";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { Compile } from "typebox/compile";
+import { statusReference } from "../../actors/status/feature/reference.ts";
+import { statusRoutes } from "../../actors/status/feature/routes.ts";
+import { evaluate, type Notices, NO_NOTICES } from "../../actors/status/evaluate.ts";
+import { API, companyComponent, FETCH, STORAGE } from "../../actors/status/components.ts";
+import { historyView, NO_HISTORY, recordObservations, bucketOf } from "../../actors/status/history.ts";
+import type { Facts } from "../../actors/status/figures.ts";
+import { openapi } from "../../gateway/openapi/document.ts";
+import { ComponentStatus, ServiceStatus, StatusHistory, StatusSummary } from "../../schemas/status.ts";
+import { gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";
+
+const SPECS = [API, FETCH, STORAGE, companyComponent("gleif", "GLEIF")];
+
+async function harness(facts: Facts = { workers: 1 }, notices: Notices = NO_NOTICES) {
+  const history = recordObservations(
+    NO_HISTORY,
+    [{ bucket: bucketOf(NOON_MS), codes: { api: "x" } }],
+    NOON_MS,
+  );
+  return gatewayHarness({
+    more: ({ clock }) =>
+      statusRoutes({
+        clock,
+        watch: {
+          current: () => evaluate(SPECS, facts, notices, Math.floor(clock.now() / 15_000) * 15_000),
+          history: async (hours) =>
+            historyView(
+              history,
+              SPECS.map(({ id }) => id),
+              hours,
+              clock.now(),
+            ),
+        },
+      }),
+  });
+}
+
+const PATHS = [
+  ["/v1/status", ServiceStatus],
+  ["/v1/status/summary", StatusSummary],
+  ["/v1/status/components/company_gleif", ComponentStatus],
+  ["/v1/status/history", StatusHistory],
+  ["/v1/status/history?hours=168", StatusHistory],
+] as const;
+
+describe.each(PATHS)("GET %s", (path, schema) => {
+  test("needs no key, ignores a wrong one, and is as the document says, whatever the status", async () => {
+    const { call } = await harness({ workers: 0, database_ok: 0 });
+    const reply = await call("GET", path, { authorization: "Bearer nonsense" });
+    expect(reply.status).toBe(200);
+    expect([...Compile(schema).Errors(reply.json)]).toEqual([]);
+  });
+
+  test("may be cached by all for 15 s, is read by scripts of any site, and is 304 while unchanged", async () => {
+    const { call, clock } = await harness();
+    const first = await call("GET", path, { key: null });
+    expect(first.headers).toMatchObject({
+      "cache-control": "public, max-age=15",
+      "access-control-allow-origin": "*",
+    });
+    const conditional = { key: null, headers: { "if-none-match": `"other", ${first.headers["etag"]}` } };
+    const same = await call("GET", path, conditional);
+    expect([same.status, same.bytes.length, same.headers["etag"]]).toEqual([304, 0, first.headers["etag"]]);
+    expect(same.headers["cache-control"]).toBe("public, max-age=15");
+    if (path.includes("history")) return;
+    await clock.advance(15_000);
+    expect((await call("GET", path, conditional)).status).toBe(200);
+  });
+});
+
+test("one address may ask 120 times a minute, of all paths together", async () => {
+  const { call, clock } = await harness();
+  const ask = (address: string, path = "/v1/status/summary") => call("GET", path, { key: null, address });
+  for (let n = 0; n < 120; n++) expect((await ask("192.0.2.7", PATHS[n % 5]![0])).status).toBe(200);
+  await clock.advance(17_000);
+  const refused = await ask("192.0.2.7");
+  expect([refused.status, refused.headers["retry-after"], refused.json]).toEqual([
+    429,
+    "43",
+    { detail: "rate limit exceeded" },
+  ]);
+  for (const path of ["/v1/status/components/nothing", "/status", "/v1/status/history"])
+    expect((await ask("192.0.2.7", path)).status).toBe(429);
+  expect((await ask("192.0.2.8")).status).toBe(200);
+  await clock.advance(43_000);
+  expect((await ask("192.0.2.7")).status).toBe(200);
+});
+
+test("a component that this deployment does not have is 404", async () => {
+  const { call } = await harness();
+  for (const id of ["archive", "company_krs", "_overall", "constructor"])
+    expect([id, (await call("GET", `/v1/status/components/${id}`, { key: null })).status]).toEqual([id, 404]);
+  const { json } = await call("GET", "/v1/status", { key: null });
+  expect(json.components.map((each: { id: string }) => each.id)).toEqual(SPECS.map(({ id }) => id));
+});
+
+test.each(["0", "169", "1.5", "x", ""])("hours=%s is no history", async (hours) => {
+  const { call } = await harness();
+  const reply = await call("GET", `/v1/status/history?hours=${hours}`, { key: null });
+  expect([reply.status, reply.json.detail[0].loc]).toEqual([422, ["query", "hours"]]);
+});
+
+test("a component shows the notices that name it, and those of the whole service", async () => {
+  const at = new Date(NOON_MS).toISOString();
+  const update = { at, status: "investigating", message: "We look at it" };
+  const common = { title: "T", created_at: at, updated_at: at, updates: [update] };
+  const incident = (id: string, components: string[]) =>
+    ({ ...common, id, components, status: "investigating", impact: "degraded", resolved_at: null }) as const;
+  const ends_at = new Date(NOON_MS + 3_600_000).toISOString();
+  const window = (id: string, components: string[]) =>
+    ({
+      ...common,
+      id,
+      components,
+      status: "scheduled",
+      starts_at: ends_at,
+      ends_at,
+      completed_at: null,
+    }) as const;
+  const { call } = await harness(
+    { workers: 1 },
+    {
+      incidents: [incident("inc_api", ["api"]), incident("inc_fetch", ["fetch", "api"])],
+      maintenance: [window("mnt_all", []), window("mnt_api", ["api"])],
+    },
+  );
+  const { json } = await call("GET", "/v1/status/components/fetch", { key: null });
+  expect(json).toMatchObject({ id: "fetch", status: "degraded", reasons: ["incident"] });
+  expect(json.incidents.map((each: { id: string }) => each.id)).toEqual(["inc_fetch"]);
+  expect(json.maintenance.map((each: { id: string }) => each.id)).toEqual(["mnt_all"]);
+});
+
+test("the page is readable without scripts and loads nothing from elsewhere", async () => {
+  const { call } = await harness({ workers: 0 });
+  const { status, headers, bytes } = await call("GET", "/status", { key: null });
+  const page = bytes.toString();
+  expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
+  expect(headers["content-security-policy"]).toContain("default-src 'none'");
+  expect(page).toContain("A major outage is in progress");
+  expect(page).toContain("no worker is running");
+  expect(page.match(/<div class="bars"[^]*?<\/div>/)![0].match(/<i /g)).toHaveLength(84);
+  expect(page).not.toMatch(/<script|<link|<img|src=/);
+});
+
+test("the page escapes what the operator wrote", async () => {
+  const at = new Date(NOON_MS).toISOString();
+  const text = `<script>alert("1")</script>`;
+  const { call } = await harness(
+    {},
+    {
+      incidents: [
+        {
+          id: "inc_1",
+          title: text,
+          status: "identified",
+          impact: "none",
+          components: ["fetch"],
+          created_at: at,
+          updated_at: at,
+          resolved_at: null,
+          updates: [{ at, status: "identified", message: text }],
+        },
+      ],
+      maintenance: [],
+    },
+  );
+  const page = (await call("GET", "/status", { key: null })).bytes.toString();
+  expect(page).not.toContain("<script");
+  expect(page.match(/&lt;script&gt;/g)).toHaveLength(2);
+});
+
+test("its part of the OpenAPI document is valid and described", async () => {
+  const { routes } = await harness();
+  const document = openapi({ routes, public_url: "http://127.0.0.1:8080", references: [statusReference] });
+  const plain = JSON.parse(JSON.stringify(document));
+  expect(await new Validator().validate(structuredClone(plain))).toMatchObject({ valid: true });
+  expect(Object.keys(plain.paths["/v1/status/components/{id}"].get.responses)).toEqual(
+    expect.arrayContaining(["200", "304", "404", "429"]),
+  );
+});
