@@ -41,6 +41,7 @@ import {
   newRecord,
   newState,
   reminderAt,
+  restoreRecord,
   RETRY_MS,
   startTask,
 } from "./state.ts";
@@ -68,7 +69,7 @@ export function jobActor(deps: JobDeps) {
 
   return actor(Job)<JobState, JobRecord | null>({
     persist: (state) => state.record,
-    activate: newState,
+    activate: (record, { now_ms }) => newState(record && restoreRecord(record, now_ms)),
     passivate_after_ms: 60_000,
     reminder: (record) => record && { at_ms: reminderAt(record), operation: "tick", message: null },
     on: {

@@ -14,6 +14,8 @@ const PAUSES_MS = [10_000, 60_000] as const;
 const ATTEMPT_MS = 10_000;
 /** An attempt whose outcome is not recorded after this long was lost with its process. */
 const ATTEMPT_TTL_MS = 20_000;
+/** The longest wait for the next attempt. */
+export const MAX_CALLBACK_WAIT_MS = Math.max(ATTEMPT_TTL_MS, ...PAUSES_MS);
 /** The status of a last attempt whose outcome was lost. */
 const INTERRUPTED = "error_interrupted";
 

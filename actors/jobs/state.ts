@@ -21,6 +21,7 @@ import {
   type JobSpec,
 } from "../../schemas/jobs.ts";
 import type { LedgerRow } from "../../schemas/ledger.ts";
+import { MAX_CALLBACK_WAIT_MS } from "./callback.ts";
 import { countsOf, encodeStates, newStates } from "../../schemas/job-states.ts";
 import type { Customer, Key } from "../../schemas/accounts.ts";
 import type { Frontier } from "./frontier.ts";
@@ -192,12 +193,32 @@ export function newRecord(spec: JobSpec): JobRecord {
   };
 }
 
+/**
+ * The stored job at activation, perhaps by another clock than that which wrote it: a cancelled job waits for its items no longer
+ * than its grace, a callback no longer than the longest pause.
+ */
+export function restoreRecord(record: JobRecord, now_ms: number): JobRecord {
+  const { cancel_ms, callback } = record;
+  const next_ms = callback?.next_ms ?? null;
+  return {
+    ...record,
+    cancel_ms: cancel_ms === null ? null : Math.min(cancel_ms, now_ms),
+    callback: callback && {
+      ...callback,
+      next_ms: next_ms === null ? null : Math.min(next_ms, now_ms + MAX_CALLBACK_WAIT_MS),
+    },
+  };
+}
+
+/** A time that has passed by every clock. */
+const ALWAYS_DUE_MS = 0;
+
 /** When the job must be awake next. A job that runs is always due, so that its next owner goes on with it. */
 export function reminderAt(record: JobRecord): number {
-  const { phase, spec, updated_ms, finished_ms, callback, ledger_batch, unrecorded, quota } = record;
+  const { phase, spec, finished_ms, callback, ledger_batch, unrecorded, quota } = record;
   if (phase === "creating") return spec.created_ms + CREATION_TIMEOUT_MS;
-  if (finished_ms === null) return spec.created_ms;
-  if (ledger_batch !== null || unrecorded.length > 0 || quota !== null) return updated_ms;
+  if (finished_ms === null) return ALWAYS_DUE_MS;
+  if (ledger_batch !== null || unrecorded.length > 0 || quota !== null) return ALWAYS_DUE_MS;
   return callback?.next_ms ?? finished_ms + JOB_RETENTION_MS;
 }
 

@@ -11,7 +11,13 @@ import {
 } from "../../actors/jobs/checkpoint.ts";
 import { frontier } from "../../actors/jobs/frontier.ts";
 import { loadItems } from "../../actors/jobs/load.ts";
-import { CREATION_TIMEOUT_MS, newRecord, newState, reminderAt } from "../../actors/jobs/state.ts";
+import {
+  CREATION_TIMEOUT_MS,
+  newRecord,
+  newState,
+  reminderAt,
+  restoreRecord,
+} from "../../actors/jobs/state.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
@@ -195,7 +201,7 @@ describe("a checkpoint", () => {
 test("the reminder fires when the job has something to do", () => {
   const record = newRecord(specOf(1));
   expect(reminderAt(record)).toBe(NOW_MS + CREATION_TIMEOUT_MS);
-  expect(reminderAt({ ...record, phase: "running" })).toBe(NOW_MS);
+  expect(reminderAt({ ...record, phase: "running" })).toBe(0);
   const finished = {
     ...record,
     phase: "completed",
@@ -205,5 +211,18 @@ test("the reminder fires when the job has something to do", () => {
   expect(reminderAt(finished)).toBe(NOW_MS + 5 + JOB_RETENTION_MS);
   const callback = { attempts: 1, next_ms: NOW_MS + 9, status: null };
   expect(reminderAt({ ...finished, callback })).toBe(NOW_MS + 9);
-  expect(reminderAt({ ...withBills(finished, [bill]), callback })).toBe(NOW_MS + 5);
+  expect(reminderAt({ ...withBills(finished, [bill]), callback })).toBe(0);
+});
+
+test("a record that a clock ahead of this one wrote holds the job up no longer than its rules allow", () => {
+  const record = newRecord(specOf(1));
+  const ahead_ms = NOW_MS + 60 * 60_000;
+  const callback = { attempts: 1, next_ms: ahead_ms, status: null };
+  const restored = restoreRecord({ ...record, phase: "cancelling", cancel_ms: ahead_ms, callback }, NOW_MS);
+  expect(restored).toMatchObject({ cancel_ms: NOW_MS, callback: { next_ms: NOW_MS + 60_000 } });
+  // Due at once, whatever the clock says that wrote it.
+  expect(reminderAt({ ...record, phase: "running", updated_ms: ahead_ms })).toBe(0);
+  const usual = { ...record, cancel_ms: NOW_MS - 5, callback: { ...callback, next_ms: NOW_MS + 5 } };
+  expect(restoreRecord(usual, NOW_MS)).toEqual(usual);
+  expect(restoreRecord(record, NOW_MS)).toEqual(record);
 });
