@@ -1,43 +1,39 @@
 /**
- * Stores that refuse writes or are slow, by the engines themselves: PostgreSQL below FerretDB set read-only, an S3 gateway
- * that is read-only, one that does not know the credentials any more, and links that delay each packet.
+ * Stores that refuse writes or are slow, by the engines themselves: PostgreSQL below FerretDB set read-only, or with a full disk;
+ * a FerretDB and an S3 gateway that do not know the service's credentials any more, a read-only gateway, and links that delay each
+ * packet.
  */
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { start as startEngine } from "../../ops/engines/adapters/process.ts";
 import type { Engine, Program } from "../../ops/engines/engine.ts";
 import { engineProgram, ownEngine } from "../harness/engines.ts";
+import { duringOutage } from "../harness/outage.ts";
 import { type Service, SETUPS } from "../harness/service.ts";
+import { hasSmallDisks, onDisk, type SmallDisk, smallDisk } from "../harness/small-disk.ts";
 import { type Link, linkTo } from "../harness/tcp-link.ts";
 import { article, type Web, web } from "../harness/web.ts";
 
 const { start } = SETUPS.find(({ setup }) => setup === "embedded")!;
-/** Time under load with a store that refuses: REFUSED_S=30 for a soak. */
-const REFUSED_MS = 1_000 * Number(process.env["REFUSED_S"] ?? 2);
-const BACK_MS = 5_000;
-/** A request that waits for a store is answered after three seconds. */
-const DEADLINE_MS = 10_000;
 
 const documents = await engineProgram("documents");
 const blobs = await engineProgram("blobs");
 const isFerret = documents?.title.includes("FerretDB") === true;
 const isGateway = blobs?.title.includes("versitygw") === true;
 
-/** The first process of the PostgreSQL that keeps its data in this folder. */
-function postmasterOf(folder: string): number {
+/** The first process whose command matches, among those that see this folder below a mount of theirs. */
+function processBelow(folder: string, command: RegExp): number {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   const found = pids.find((pid) => {
     try {
-      const command = readFileSync(`/proc/${pid}/cmdline`, "latin1");
-      if (!/\/postgres\0-D\0/.test(command)) return false;
-      return readFileSync(`/proc/${pid}/mountinfo`, "latin1").includes(folder);
+      const words = readFileSync(`/proc/${pid}/cmdline`, "latin1");
+      return command.test(words) && readFileSync(`/proc/${pid}/mountinfo`, "latin1").includes(folder);
     } catch {
       return false; // It has just ended.
     }
   });
-  if (found === undefined) throw new Error(`There is no PostgreSQL with its data in "${folder}"`);
+  if (found === undefined) throw new Error(`No process ${String(command)} has its data in "${folder}"`);
   return Number(found);
 }
 
@@ -57,25 +53,48 @@ async function secondGateway(
   return startEngine(program);
 }
 
+/** Another FerretDB over the same PostgreSQL, which wants credentials and knows none. */
+async function ferretWithCredentials(folder: string): Promise<Engine> {
+  const pid = processBelow(folder, /ferretdb\0--telemetry/);
+  const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").filter(Boolean);
+  const program: Program = {
+    ...documents!,
+    prepare: async () => {},
+    command: (data, port) => [
+      "nsenter",
+      `--target=${pid}`,
+      "--mount",
+      "--",
+      ...words
+        .filter((word) => word !== "--no-auth")
+        .map((word) => word.replace(/^--listen-addr=.*/, `--listen-addr=127.0.0.1:${port}`))
+        .map((word) => word.replace(/^--state-dir=.*/, `--state-dir=${data}`)),
+    ],
+  };
+  return startEngine(program);
+}
+
 describe.skipIf(!isFerret || !isGateway)("a service on FerretDB and S3", () => {
-  const open: (() => Promise<unknown>)[] = [];
+  const open: (() => unknown)[] = [];
   let sites: Web;
   let ferret: Engine;
   let gateway: Engine;
+  let disk: SmallDisk | null = null;
   let to_documents: Link;
   let to_blobs: Link;
   let service: Service;
   let origin: string;
-  let asked = 0;
 
   beforeAll(async () => {
     sites = await web();
     open.push(() => sites.close());
-    [ferret, gateway] = (await Promise.all([ownEngine("documents"), ownEngine("blobs")])) as [Engine, Engine];
-    open.push(
-      () => ferret.stop(),
-      () => gateway.stop(),
-    );
+    disk = hasSmallDisks() ? smallDisk("400m") : null;
+    open.push(() => disk?.unmount());
+    gateway = (await ownEngine("blobs"))!;
+    open.push(() => gateway.stop());
+    const startFerret = () => ownEngine("documents");
+    ferret = (await (disk ? onDisk(disk, startFerret) : startFerret()))!;
+    open.push(() => ferret.stop());
     [to_documents, to_blobs] = await Promise.all([linkTo(ferret.port), linkTo(gateway.port)]);
     open.push(
       () => to_documents.close(),
@@ -95,77 +114,54 @@ describe.skipIf(!isFerret || !isGateway)("a service on FerretDB and S3", () => {
     for (const close of open.toReversed()) await close();
   });
 
-  interface Answer {
-    readonly status: number;
-    readonly detail: string;
-    readonly ms: number;
-    readonly body_url: string | null;
-  }
-
-  async function ask(): Promise<Answer[]> {
-    const url = `${origin}/${asked++}`;
-    const job = { idempotency_key: `k${asked}`, items: [{ url }] };
-    const calls = [
-      ["/v1/fetch", { url }],
-      ["/v1/batch/fetch", job],
-    ] as const;
-    return Promise.all(
-      calls.map(async ([path, body]) => {
-        const began_ms = performance.now();
-        const { status, json } = await service.call("POST", path, { body });
-        const detail = String(json?.detail ?? json?.error ?? null);
-        return { status, detail, ms: performance.now() - began_ms, body_url: json?.body_url ?? null };
-      }),
-    );
-  }
-
-  async function askFor(ms: number): Promise<Answer[]> {
-    const answers: Promise<Answer[]>[] = [];
-    for (const over_ms = performance.now() + ms; performance.now() < over_ms; await sleep(50))
-      answers.push(ask());
-    return (await Promise.all(answers)).flat();
-  }
-
-  async function isBack(): Promise<boolean> {
-    const { status } = await service.call("GET", "/ready", { key: null });
-    return status === 200 && (await ask()).every((answer) => answer.status < 300);
-  }
-
-  /** What callers see while a store refuses, and whether everything is back in time. */
-  async function whileRefused(check: string, refuse: () => void, allow: () => void) {
-    refuse();
-    const readiness = () => service.call("GET", "/ready", { key: null });
-    const answers = await askFor(REFUSED_MS);
-    const ready = await readiness();
-    allow();
-    await expect.poll(isBack, { timeout: BACK_MS, interval: 100 }).toBe(true);
-    const bodies = answers.flatMap(({ body_url }) => (body_url === null ? [] : [body_url]));
-    const stored = await Promise.all(bodies.map((url) => service.call("GET", url)));
-    const refused = answers.filter(({ status }) => status >= 300);
-    return {
-      ready: `${ready.status} ${ready.json.checks[check]}`,
-      told: [...new Set(refused.map(({ status, detail }) => `${status} ${detail}`))],
-      lost: stored.filter(({ status }) => status !== 200).length,
-      late: answers.filter(({ ms }) => ms > DEADLINE_MS).length,
-    };
-  }
+  const dataFolder = () => join(dirname(ferret.log), "data");
 
   test("that is set read-only below the document store answers 503, and works again when it may write", async () => {
-    const folder = join(dirname(ferret.log), "data");
+    const folder = dataFolder();
     const file = `${folder}/postgresql/postgresql.conf`;
     const conf = readFileSync(file, "utf8");
-    const postmaster = postmasterOf(basename(dirname(folder)));
+    const postmaster = processBelow(basename(dirname(folder)), /\/postgres\0-D\0/);
     const set = (how: () => void) => () => {
       how();
       process.kill(postmaster, "SIGHUP");
     };
-    const { ready, told, lost, late } = await whileRefused(
-      "documents",
-      set(() => appendFileSync(file, "\ndefault_transaction_read_only = on\n")),
-      set(() => writeFileSync(file, conf)),
-    );
+    const { ready, told, lost, late } = await duringOutage(service, origin, {
+      check: "documents",
+      begin: set(() => appendFileSync(file, "\ndefault_transaction_read_only = on\n")),
+      end: set(() => writeFileSync(file, conf)),
+    });
     expect({ ready, lost, late }).toEqual({ ready: "503 read_only", lost: 0, late: 0 });
     expect(told).toEqual(["503 document storage is read-only, try again"]);
+  }, 60_000);
+
+  test("whose document store has no room left answers 503, and works again when there is some", async ({
+    skip,
+  }) => {
+    if (disk === null) return skip("it needs the right to mount");
+    const outage = { check: "documents", begin: disk.fill, end: disk.free };
+    const { ready, told, lost, late } = await duringOutage(service, origin, outage);
+    expect({ lost, late }).toEqual({ lost: 0, late: 0 });
+    // PostgreSQL takes writes for which it has pages of its own left.
+    expect(ready).toMatch(/^(?:503 (?:full|unavailable)|200 ok)$/);
+    const said = /^503 document storage is (?:full|briefly unavailable), try again$/;
+    expect(told.filter((text) => !said.test(text))).toEqual([]);
+  }, 60_000);
+
+  test("whose document store does not know its credentials any more answers 503, and works again as before", async () => {
+    const other = await ferretWithCredentials(basename(dirname(dataFolder())));
+    try {
+      const { ready, told, lost, late } = await duringOutage(service, origin, {
+        check: "documents",
+        begin: () => to_documents.lead(other.port),
+        end: () => to_documents.lead(ferret.port),
+      });
+      expect({ ready, lost, late }).toEqual({ ready: "503 access_denied", lost: 0, late: 0 });
+      const said = /^503 document storage (?:refuses this service|is briefly unavailable), try again$/;
+      expect(told.filter((text) => !said.test(text))).toEqual([]);
+      expect(told.length).toBeGreaterThan(0);
+    } finally {
+      await other.stop();
+    }
   }, 60_000);
 
   test.each([
@@ -184,17 +180,17 @@ describe.skipIf(!isFerret || !isGateway)("a service on FerretDB and S3", () => {
     ],
   ])(
     "whose S3 is %s answers 503, and works again as before",
-    async (_, change, detail, state) => {
+    async (_, change, said, state) => {
       const other = await secondGateway(gateway, change);
       try {
-        const { ready, told, lost, late } = await whileRefused(
-          "object_storage",
-          () => to_blobs.lead(other.port),
-          () => to_blobs.lead(gateway.port),
-        );
+        const { ready, told, lost, late } = await duringOutage(service, origin, {
+          check: "object_storage",
+          begin: () => to_blobs.lead(other.port),
+          end: () => to_blobs.lead(gateway.port),
+        });
         expect({ lost, late }).toEqual({ lost: 0, late: 0 });
         expect(ready).toMatch(state);
-        expect(told.filter((text) => !detail.test(text))).toEqual([]);
+        expect(told.filter((text) => !said.test(text))).toEqual([]);
         expect(told.length).toBeGreaterThan(0);
       } finally {
         await other.stop();
@@ -203,14 +199,15 @@ describe.skipIf(!isFerret || !isGateway)("a service on FerretDB and S3", () => {
     60_000,
   );
 
-  test("whose stores take 200 ms longer for each packet is slow, and answers everything", async () => {
-    to_documents.slow(200);
-    to_blobs.slow(200);
-    const answers = [...(await ask()), ...(await ask())];
-    const { status } = await service.call("GET", "/ready", { key: null });
-    to_documents.slow(0);
-    to_blobs.slow(0);
-    expect([status, answers.filter((answer) => answer.status >= 300)]).toEqual([200, []]);
-    await expect.poll(isBack, { timeout: BACK_MS, interval: 100 }).toBe(true);
+  test("whose stores take 200 ms longer for each packet is slow: nothing that was answered is lost, and what is not is 503", async () => {
+    const delay = (ms: number) => () => [to_documents, to_blobs].forEach((link) => link.slow(ms));
+    const { ready, told, lost, answers } = await duringOutage(service, origin, {
+      check: "documents",
+      begin: delay(200),
+      end: delay(0),
+    });
+    expect({ ready, lost }).toEqual({ ready: "200 ok", lost: 0 });
+    expect(told.filter((text) => !text.startsWith("503 "))).toEqual([]);
+    expect(answers).toBeGreaterThan(0);
   }, 60_000);
 });

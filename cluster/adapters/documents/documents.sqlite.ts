@@ -10,7 +10,7 @@
  * Other processes may read and write the file at the same time (`trawl key`).
  */
 import assert from "node:assert/strict";
-import { closeSync, openSync } from "node:fs";
+import { accessSync, closeSync, constants, openSync } from "node:fs";
 import { dirname, resolve as resolvePath } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { MAX_DOCUMENT_BYTES, type Documents, type Versioned } from "../../ports/documents.ts";
@@ -91,7 +91,9 @@ export function sqliteDocuments(
   const syncing = new Set<Promise<void>>();
 
   const unwritable = (count: number, cause: unknown): Fault =>
-    new Fault("documents_unreachable", `Cannot write ${count} documents to "${path}"`, { cause });
+    new Fault("documents_unreachable", `Cannot write ${count} documents to "${path}"`, {
+      cause: withReason(cause, folder),
+    });
 
   function flush(): void {
     const writes = waiting;
@@ -216,4 +218,18 @@ export function sqliteDocuments(
       if (log !== null) closeSync(log);
     },
   };
+}
+
+const SQLITE_IOERR = 10;
+
+/** Of a disk that turned read-only SQLite says no more than "disk I/O error"; the file system says why. */
+function withReason(cause: unknown, folder: string): unknown {
+  const { errcode = 0 } = cause as { readonly errcode?: number };
+  if ((errcode & 0xff) !== SQLITE_IOERR) return cause;
+  try {
+    accessSync(folder, constants.W_OK);
+    return cause;
+  } catch (reason) {
+    return reason;
+  }
 }

@@ -1,0 +1,96 @@
+/** Load on a service whose store or disk fails, and what its callers see of that. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import type { Service } from "./service.ts";
+
+/** How long an outage lasts under load: OUTAGE_S=30 for a soak, which wants a machine that does nothing else. */
+const soak_s = process.env["OUTAGE_S"];
+const OUTAGE_MS = 1_000 * Number(soak_s ?? 2);
+/** Everything works again five seconds after it; a busy machine may take longer. */
+const BACK_MS = soak_s === undefined ? 30_000 : 5_000;
+/** A request that waits for a store is answered after three seconds. */
+const DEADLINE_MS = 10_000;
+/** Between two requests of the load. */
+const PAUSE_MS = 50;
+
+interface Answer {
+  readonly status: number;
+  readonly detail: string;
+  readonly ms: number;
+  /** What was acknowledged, and where it is. */
+  readonly stored: string | null;
+}
+
+/** What was seen, each fact once. */
+export interface OutageSeen {
+  /** Of /ready at the end of the outage: its status, and its check of the store that fails. */
+  readonly ready: string;
+  /** Statuses and details that were no success. */
+  readonly told: readonly string[];
+  /** Successes whose body or job is not there afterwards. */
+  readonly lost: number;
+  /** Answers that took longer than the service may wait for a store. */
+  readonly late: number;
+  readonly answers: number;
+}
+
+let asked = 0;
+
+/** A fetch of a new page, and a job with it. */
+async function ask(service: Service, origin: string): Promise<Answer[]> {
+  const url = `${origin}/${asked++}`;
+  const calls = [
+    ["/v1/fetch", { url }],
+    ["/v1/batch/fetch", { idempotency_key: `k${asked}`, items: [{ url }] }],
+  ] as const;
+  return Promise.all(
+    calls.map(async ([path, body]) => {
+      const began_ms = performance.now();
+      const { status, json } = await service.call("POST", path, { body });
+      const job = json?.job_id === undefined ? null : `/v1/jobs/${json.job_id}`;
+      return {
+        status,
+        detail: String(json?.detail ?? json?.error ?? null),
+        ms: performance.now() - began_ms,
+        stored: status < 300 ? (json?.body_url ?? job) : null,
+      };
+    }),
+  );
+}
+
+async function isBack(service: Service, origin: string): Promise<boolean> {
+  const { status } = await service.call("GET", "/ready", { key: null });
+  return status === 200 && (await ask(service, origin)).every((answer) => answer.status < 300);
+}
+
+/**
+ * Fetches new pages of a site that answers every path, and creates jobs, while the store fails; then waits until everything
+ * works again.
+ */
+export async function duringOutage(
+  service: Service,
+  origin: string,
+  outage: { readonly check: string; readonly begin: () => void; readonly end: () => void },
+): Promise<OutageSeen> {
+  outage.begin();
+  const running: Promise<Answer[]>[] = [];
+  for (const over_ms = performance.now() + OUTAGE_MS; performance.now() < over_ms; await sleep(PAUSE_MS))
+    running.push(ask(service, origin));
+  const answers = (await Promise.all(running)).flat();
+  const ready = await service.call("GET", "/ready", { key: null });
+  outage.end();
+  await expect.poll(() => isBack(service, origin), { timeout: BACK_MS, interval: 100 }).toBe(true);
+  const stored = answers.flatMap(({ stored: at }) => (at === null ? [] : [at]));
+  const found = await Promise.all(stored.map((path) => service.call("GET", path)));
+  return {
+    ready: `${ready.status} ${ready.json.checks[outage.check]}`,
+    told: [
+      ...new Set(
+        answers.filter(({ status }) => status >= 300).map(({ status, detail }) => `${status} ${detail}`),
+      ),
+    ],
+    lost: found.filter(({ status }) => status !== 200).length,
+    late: answers.filter(({ ms }) => ms > DEADLINE_MS).length,
+    answers: answers.length,
+  };
+}

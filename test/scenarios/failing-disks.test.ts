@@ -1,0 +1,101 @@
+/** Disks that are full, read-only or slow, of the service itself and of its S3, while requests come. */
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Engine } from "../../ops/engines/engine.ts";
+import { ownEngine } from "../harness/engines.ts";
+import { type FaultyDisk, faultyDisk } from "../harness/faulty-disk.ts";
+import { duringOutage } from "../harness/outage.ts";
+import { powerCutProblem, unavailable } from "../harness/power-cut.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
+import { hasSmallDisks, onDisk, type SmallDisk, smallDisk } from "../harness/small-disk.ts";
+import { article, type Web, web } from "../harness/web.ts";
+
+const { start } = SETUPS.find(({ setup }) => setup === "embedded")!;
+/** Larger than the pages that SQLite may still have room for. */
+const SMALL = "24m";
+
+let sites: Web;
+let origin: string;
+beforeAll(async () => {
+  sites = await web();
+  ({ origin } = sites.site({
+    "*": ({ path }) => ({ body: article(`Page ${path}`) }),
+    "/robots.txt": { status: 404 },
+  }));
+});
+afterAll(() => sites?.close());
+
+describe.skipIf(!hasSmallDisks())("a full disk (needs the right to mount)", () => {
+  let disk: SmallDisk | null = null;
+  let service: Service | null = null;
+  let engine: Engine | null = null;
+  afterEach(async () => {
+    await service?.close();
+    await engine?.stop();
+    disk?.unmount();
+    service = engine = disk = null;
+  });
+
+  test("of the service is 503 with its reason, /ready names it, and everything is back within five seconds", async () => {
+    const full = (disk = smallDisk(SMALL)!);
+    service = await start({ TRAWL_DATA_DIR: full.path, TRAWL_DNS_SERVERS: sites.dns });
+    const outage = { check: "documents", begin: full.fill, end: full.free };
+    const { ready, told, lost, late } = await duringOutage(service, origin, outage);
+    expect({ ready, lost, late }).toEqual({ ready: "503 full", lost: 0, late: 0 });
+    expect(told.filter((text) => !/^503 (document|object) storage is full, try again$/.test(text))).toEqual(
+      [],
+    );
+    expect(told.length).toBeGreaterThan(0);
+  }, 60_000);
+
+  test("of S3 is 503 as well", async ({ skip, annotate }) => {
+    const full = (disk = smallDisk(SMALL)!);
+    engine = await onDisk(full, () => ownEngine("blobs"));
+    if (engine === null || !engine.title.includes("versitygw")) {
+      await annotate("no S3 store that keeps its bodies in files");
+      skip();
+    }
+    service = await start({ ...engine!.settings, TRAWL_DNS_SERVERS: sites.dns });
+    const outage = { check: "object_storage", begin: full.fill, end: full.free };
+    const { ready, told, lost, late } = await duringOutage(service, origin, outage);
+    expect({ lost, late }).toEqual({ lost: 0, late: 0 });
+    expect(ready).toMatch(/^503 (full|unavailable)$/);
+    const said = /^503 object storage is (full|briefly unavailable), try again$/;
+    expect(told.filter((text) => !said.test(text))).toEqual([]);
+    expect(told.length).toBeGreaterThan(0);
+  }, 60_000);
+});
+
+describe.skipIf(powerCutProblem !== null)(`a disk${unavailable}`, () => {
+  let disk: FaultyDisk;
+  let service: Service;
+  beforeAll(async () => {
+    disk = faultyDisk();
+    service = await start({
+      ...disk.environment,
+      TRAWL_DATA_DIR: join(disk.root, "data"),
+      TRAWL_DNS_SERVERS: sites.dns,
+    });
+  });
+  afterAll(async () => {
+    await service?.close();
+    disk?.remove();
+  });
+
+  test("that turns read-only is 503 with its reason, and everything is back within five seconds after it", async () => {
+    const outage = { check: "documents", begin: disk.turnReadOnly, end: disk.heal };
+    const { ready, told, lost, late } = await duringOutage(service, origin, outage);
+    expect({ ready, lost, late }).toEqual({ ready: "503 read_only", lost: 0, late: 0 });
+    const said = /^503 (document|object) storage is read-only, try again$/;
+    expect(told.filter((text) => !said.test(text))).toEqual([]);
+    expect(told.length).toBeGreaterThan(0);
+  }, 60_000);
+
+  test("that takes 200 ms for each write is slow: what is not answered in time is 503, and what was answered is stored", async () => {
+    const outage = { check: "documents", begin: () => disk.slow(200), end: disk.heal };
+    const { told, lost, answers } = await duringOutage(service, origin, outage);
+    expect(lost).toBe(0);
+    expect(told.filter((text) => !text.startsWith("503 "))).toEqual([]);
+    expect(answers).toBeGreaterThan(0);
+  }, 60_000);
+});
