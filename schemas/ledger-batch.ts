@@ -9,7 +9,8 @@ import { dayOf, type LedgerRow } from "./ledger.ts";
 
 /** Rows of one customer that were written together; the document is written once, and again without its tag when added up. */
 export interface LedgerBatch {
-  readonly totals: readonly BatchTotal[];
+  /** Absent: it was written before format 4 of the stored data. */
+  readonly totals?: readonly BatchTotal[];
   /** The rows, or JSON of them, compressed with zstd, in base64. */
   readonly rows: readonly LedgerRow[] | string;
 }
@@ -26,7 +27,7 @@ const PACKED_FROM_ROWS = 24;
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 export const packRows = (rows: readonly LedgerRow[]): LedgerBatch => ({
-  totals: totalsOf(rows),
+  totals: addUp(rows),
   rows:
     rows.length < PACKED_FROM_ROWS ? rows : zstdCompressSync(JSON.stringify(rows), LEVEL).toString("base64"),
 });
@@ -36,7 +37,9 @@ export const rowsOf = ({ rows }: LedgerBatch): readonly LedgerRow[] =>
     ? (JSON.parse(zstdDecompressSync(Buffer.from(rows, "base64")).toString()) as LedgerRow[])
     : rows;
 
-function totalsOf(rows: readonly LedgerRow[]): readonly BatchTotal[] {
+export const totalsOf = (batch: LedgerBatch): readonly BatchTotal[] => batch.totals ?? addUp(rowsOf(batch));
+
+function addUp(rows: readonly LedgerRow[]): readonly BatchTotal[] {
   const totals: BatchTotal[] = [];
   for (const row of rows) {
     const day = dayOf(row.at_ms);

@@ -8,7 +8,7 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import { NO_USAGE, type Usage } from "../../schemas/accounts.ts";
 import { LEDGER_RETENTION_MS, newBatchTag, type UsageSums } from "../../schemas/ledger.ts";
 import { addUsage } from "./read-usage.ts";
-import type { BatchTotal, LedgerBatch } from "../../schemas/ledger-batch.ts";
+import { type BatchTotal, type LedgerBatch, totalsOf } from "../../schemas/ledger-batch.ts";
 
 /** Batches in one round, and so the most that a sum remembers. */
 const ROUND = 100;
@@ -34,7 +34,7 @@ export async function foldLedger(documents: Documents, customer: string): Promis
     if (batches.length === 0) return;
     const sums = new Map<string, { collection: string; key: string; totals: Map<string, BatchTotal[]> }>();
     for (const { key: batch, value } of batches)
-      for (const total of (value as LedgerBatch).totals)
+      for (const total of totalsOf(value as LedgerBatch))
         for (const [collection, key] of sumsOf(customer, total)) {
           const name = `${collection}/${key}`;
           let sum = sums.get(name);

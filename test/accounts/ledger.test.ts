@@ -10,7 +10,7 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { openLedger } from "../../gateway/ledger.ts";
 import { shape } from "../../gateway/validate.ts";
-import { type LedgerBatch, packRows, rowsOf } from "../../schemas/ledger-batch.ts";
+import { type LedgerBatch, packRows, rowsOf, totalsOf } from "../../schemas/ledger-batch.ts";
 import { RequestList, UsageReport } from "../../schemas/ledger.ts";
 import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 import { ledgerRow } from "../harness/ledger-row.ts";
@@ -104,6 +104,8 @@ test("rows are read from a document as they were written into it, however many t
       expect(rowsOf(stored)).toEqual(JSON.parse(JSON.stringify(rows)));
     }),
   );
+  const older: LedgerBatch = { rows: [ledgerRow({ cost_micros: 3 }), ledgerRow({ cost_micros: 4 })] };
+  expect(totalsOf(older)).toEqual(totalsOf(packRows(rowsOf(older))));
   const many = Array.from({ length: 300 }, (_, n) => ledgerRow({ request_id: `req_${n}` }));
   expect(JSON.stringify(packRows(many)).length).toBeLessThan(JSON.stringify(many).length / 10);
 });
