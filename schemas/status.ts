@@ -3,7 +3,7 @@
  * stored of incidents, maintenance windows and the history. Nothing here names a host, an address, a project or a key.
  */
 import { type Static, Type } from "typebox";
-import { Nullable } from "./common.ts";
+import { Nullable, Timestamp } from "./common.ts";
 import { ask, contract } from "./contract.ts";
 
 /** From best to worst. */
@@ -74,7 +74,7 @@ export const StatusComponent = Type.Object({
 export type StatusComponent = Static<typeof StatusComponent>;
 
 /** The states of an update are those of an incident or of a maintenance window. */
-export const StatusUpdate = Type.Object({ at: Type.String(), status: Type.String(), message: Type.String() });
+export const StatusUpdate = Type.Object({ at: Timestamp, status: Type.String(), message: Type.String() });
 
 export const StatusIncident = Type.Object({
   id: Type.String(),
@@ -82,9 +82,9 @@ export const StatusIncident = Type.Object({
   status: Type.Enum([...INCIDENT_STATES]),
   impact: Type.Enum([...IMPACTS]),
   components: Type.Array(Type.String()),
-  created_at: Type.String(),
-  updated_at: Type.String(),
-  resolved_at: Nullable(Type.String()),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  resolved_at: Nullable(Timestamp),
   updates: Type.Array(StatusUpdate),
 });
 export type StatusIncident = Static<typeof StatusIncident>;
@@ -94,11 +94,11 @@ export const StatusMaintenance = Type.Object({
   title: Type.String(),
   status: Type.Enum([...MAINTENANCE_STATES]),
   components: Type.Array(Type.String(), { description: "Empty: the whole service" }),
-  starts_at: Type.String(),
-  ends_at: Type.String(),
-  created_at: Type.String(),
-  updated_at: Type.String(),
-  completed_at: Nullable(Type.String()),
+  starts_at: Timestamp,
+  ends_at: Timestamp,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  completed_at: Nullable(Timestamp),
   updates: Type.Array(StatusUpdate),
 });
 export type StatusMaintenance = Static<typeof StatusMaintenance>;
@@ -106,7 +106,7 @@ export type StatusMaintenance = Static<typeof StatusMaintenance>;
 export const StatusSummary = Type.Object({
   status: Type.Enum([...STATUSES]),
   description: Type.String(),
-  updated_at: Type.String(),
+  updated_at: Timestamp,
 });
 export type StatusSummary = Static<typeof StatusSummary>;
 
@@ -121,7 +121,7 @@ export type ServiceStatus = Static<typeof ServiceStatus>;
 
 export const ComponentStatus = Type.Object({
   ...StatusComponent.properties,
-  updated_at: Type.String(),
+  updated_at: Timestamp,
   incidents: Type.Array(StatusIncident),
   maintenance: Type.Array(StatusMaintenance),
 });
@@ -135,8 +135,8 @@ export type StatusSeries = Static<typeof StatusSeries>;
 
 export const StatusHistory = Type.Object({
   /** When the first bucket begins, and when the last one ends. */
-  since: Type.String(),
-  until: Type.String(),
+  since: Timestamp,
+  until: Timestamp,
   bucket_s: Type.Integer(),
   components: Type.Record(Type.String(), StatusSeries),
 });

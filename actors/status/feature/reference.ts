@@ -14,7 +14,7 @@ import {
 
 const COMPONENT = {
   id: ["The id of the component", "fetch"],
-  group: ["`company_data` for sources of company data, else null", null],
+  group: ["`company_data` for sources of company data, else null", "company_data"],
   name: ["Its name", "Fetch"],
   description: ["What it does", "Retrieval of pages and documents"],
   status: "What it is like now",
@@ -76,7 +76,7 @@ export const statusReference: ApiReference = {
       ...NOTICE,
       status: "How far it is",
       impact: "The least that its components are shown as while it is unresolved",
-      resolved_at: ["When it was resolved; null: it is not", null],
+      resolved_at: ["When it was resolved; null: it is not", "2026-11-23T10:05:00.000Z"],
     },
     StatusMaintenance: {
       ...NOTICE,
@@ -86,7 +86,7 @@ export const statusReference: ApiReference = {
       components: ["The components it concerns; empty: the whole service", ["storage"]],
       starts_at: ["When it begins", "2026-11-24T22:00:00.000Z"],
       ends_at: ["When it ends", "2026-11-24T23:00:00.000Z"],
-      completed_at: ["When it was completed; null: it is not", null],
+      completed_at: ["When it was completed; null: it is not", "2026-11-24T22:40:00.000Z"],
     },
     StatusUpdate: {
       at: ["When", "2026-11-23T09:40:00.000Z"],
