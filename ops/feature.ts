@@ -6,6 +6,7 @@ import type { Static, TObject } from "typebox";
 import type { FindPayer } from "../actors/accounts/payer.ts";
 import type { Spending } from "../actors/accounts/spend.ts";
 import type { Register } from "../actors/filings/register.ts";
+import type { PremiumCosts } from "../actors/fetch/premium.ts";
 import type { ReservedHosts } from "../actors/fetch/reserved-hosts.ts";
 import type { StoredPage } from "../actors/fetch/run.ts";
 import type { RetrievedPage } from "../actors/fetch/service.ts";
@@ -190,6 +191,8 @@ export interface OpenFeature {
   readonly readFilingDocument?: (request: FilingDocumentRequest) => Promise<FilingDocumentAnswer>;
   /** Finds companies in the register for another feature; also for one that is opened before it. Throws Fault. */
   readonly findCompany?: Register;
+  /** What attempts on premium routes cost, for another feature's work. */
+  readonly premium_costs?: PremiumCosts;
   /** Searches on behalf of another feature's work. */
   readonly search?: (request: SearchRequest, client: ActorClient) => Promise<SearchAnswer>;
   readonly page_index?: {

@@ -7,6 +7,7 @@ import { companiesFeature } from "../actors/companies/feature/feature.ts";
 import { fetchFeature } from "../actors/fetch/feature/feature.ts";
 import { filingsFeature } from "../actors/filings/feature/feature.ts";
 import { jobsFeature } from "../actors/jobs/feature/feature.ts";
+import { profilesFeature } from "../actors/profiles/feature/feature.ts";
 import { searchFeature } from "../actors/search/feature/feature.ts";
 import { statusFeature } from "../actors/status/feature/feature.ts";
 import { demoFeature } from "./demo.ts";
@@ -14,6 +15,7 @@ import { demoFeature } from "./demo.ts";
 export const FEATURES = [
   accountsFeature,
   filingsFeature,
+  profilesFeature,
   companiesFeature,
   searchFeature,
   fetchFeature,

@@ -116,6 +116,40 @@ export const FILINGS_ERRORS = {
   timeout: { retry: "changed", means: "timeout_s ran out" },
 } as const satisfies Record<string, Meaning>;
 
+/** `error` of a profile answer. */
+export const PROFILE_ERRORS = {
+  not_found: { retry: "no", means: "no profile: 404, 410, a list of results, or nothing was discovered" },
+  blocked: {
+    retry: "later",
+    means: "every route was blocked, or the site is left alone for retry_after_s after three failures",
+  },
+  rate_limited: { retry: "later", means: "the site answered 429" },
+  all_tiers_failed: { retry: "later", means: "every route failed for another reason" },
+  parse_failed: { retry: "no", means: "the page is no company profile; it is not cached" },
+  invalid_identifier: {
+    retry: "changed",
+    means: "the url is no profile page of the site, or entity_id is malformed; nothing was requested",
+  },
+  paid_tier_required: {
+    retry: "changed",
+    means: "allow_paid is false, and the site is asked over paid routes only",
+  },
+  budget_exhausted: { retry: "no", means: "the budget leaves nothing for the routes to the site" },
+  robots_disallowed: { retry: "no", means: "robots.txt of the site disallows the address" },
+  timeout: { retry: "later", means: "the time was over" },
+  politeness_timeout: { retry: "later", means: "the site had no slot in time" },
+  profiles_not_configured: {
+    retry: "no",
+    means: "the operator has not turned profiles on, or has no proxy and no rendering service",
+  },
+} as const satisfies Record<string, Meaning>;
+
+export type ProfileError = keyof typeof PROFILE_ERRORS;
+
+/** Whether the same request may succeed later. */
+export const canRetryProfiles = (error: string): boolean =>
+  (PROFILE_ERRORS as Readonly<Record<string, Meaning>>)[error]?.retry === "later";
+
 /** The sentence for people about the error of a fetch that has no detail of its own. */
 export function meaningOf(error: string): string {
   const status = /^http_(\d{3})$/.exec(error)?.[1];

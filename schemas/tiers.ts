@@ -16,6 +16,7 @@ export const TierRequest = Type.Object({
   accept_language: Nullable(Type.String()),
   user_agent: Nullable(Type.String()),
   country: Nullable(Type.String()),
+  session: Type.Optional(Type.String()),
   validators: Nullable(
     Type.Object({ etag: Nullable(Type.String()), last_modified: Nullable(Type.String()) }),
   ),

@@ -59,6 +59,8 @@ export interface RobotsDeps {
   readonly crawler_name: string;
   /** The User-Agent this crawler declares when it reads robots.txt. */
   readonly user_agent: string;
+  /** How the robots.txt of a site is requested that is not asked over `egress`; null: over it. Default: null. */
+  readonly exchangeFor?: (site: string) => Egress["exchange"] | null;
   /** Hosts that the operator counts as one site. */
   readonly joined?: JoinedSites;
   /** Called when a request is sent. Must not wait or throw. */
@@ -278,7 +280,8 @@ async function readRobots(
     const deadline = new AbortController();
     const timer = clock.at(began_ms + remaining_ms, () => deadline.abort());
     try {
-      const exchange = await deps.egress.exchange({
+      const send = deps.exchangeFor?.(target_site) ?? deps.egress.exchange.bind(deps.egress);
+      const exchange = await send({
         url: url.href,
         method: "GET",
         headers: [

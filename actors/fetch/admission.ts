@@ -8,6 +8,16 @@ import type { Admission, HopRefusal } from "../lib/web/transport.ts";
 import { originOf, ownOriginOf, siteOf } from "../lib/web/url.ts";
 import type { PipelineDeps, RunState } from "./run.ts";
 
+/** What admission needs of the run that a request belongs to. */
+export interface AdmissionRun extends Pick<
+  RunState,
+  "ask" | "work" | "signal" | "caller" | "site" | "endsAt" | "began_ms" | "hops" | "isLost" | "delegated_url"
+> {
+  readonly request: Pick<RunState["request"], "fetch_id" | "lane">;
+  /** The longest that it waits for a slot. Default: by its lane. */
+  readonly slot_wait_ms?: number;
+}
+
 /** The longest that a synchronous caller and a batch item wait in a domain's queue. */
 const SLOT_WAIT_MS = { sync: 15_000, batch: 60_000 } as const;
 
@@ -17,7 +27,7 @@ export const DELEGATED = "delegated";
 type AdmissionDeps = Pick<PipelineDeps, "clock" | "log" | "joined" | "onRequestSent" | "reservedHosts">;
 
 /** Asks for one request. Throws Fault lease_lost when another node may own the key. */
-export async function admit(deps: AdmissionDeps, run: RunState, url: string): Promise<Admission> {
+export async function admit(deps: AdmissionDeps, run: AdmissionRun, url: string): Promise<Admission> {
   if (deps.reservedHosts?.isReserved(url)) {
     run.delegated_url = url;
     return refuse(DELEGATED, "egress");
@@ -27,7 +37,10 @@ export async function admit(deps: AdmissionDeps, run: RunState, url: string): Pr
   const host = new URL(url).hostname;
   const site = siteOf(host, deps.joined);
   const fetch_id = `${request.fetch_id}.${++run.hops}`;
-  const wait_max_ms = Math.max(0, Math.min(SLOT_WAIT_MS[lane], run.endsAt() - deps.clock.now()));
+  const wait_max_ms = Math.max(
+    0,
+    Math.min(run.slot_wait_ms ?? SLOT_WAIT_MS[lane], run.endsAt() - deps.clock.now()),
+  );
 
   const robots = { url, fetch_id: `${fetch_id}r`, caller, lane, wait_max_ms };
   const rules = await ask(Robots, `${site} ${originOf(url)}`, "check", robots);
@@ -76,7 +89,7 @@ interface Grant {
 /** The hooks of an admitted request. */
 function admitted(
   deps: AdmissionDeps,
-  run: RunState,
+  run: AdmissionRun,
   grant: Grant,
 ): Extract<Admission, { kind: "admitted" }> {
   const { clock, onRequestSent } = deps;
@@ -106,11 +119,11 @@ function admitted(
 
 type ReleaseAnswer = Parameters<Extract<Admission, { kind: "admitted" }>["release"]>[0];
 
-const runIdOf = ({ work, began_ms }: RunState): string => `${work.epoch}.${Math.floor(began_ms)}`;
+const runIdOf = ({ work, began_ms }: AdmissionRun): string => `${work.epoch}.${Math.floor(began_ms)}`;
 
 function releaseSlot(
   deps: AdmissionDeps,
-  run: RunState,
+  run: AdmissionRun,
   { site, fetch_id }: Pick<Grant, "site" | "fetch_id">,
   { status, retry_after_s }: ReleaseAnswer,
 ): void {

@@ -6,14 +6,20 @@ import type { PipelineDeps, RunState } from "./run.ts";
 
 type PremiumDeps = Pick<PipelineDeps, "prices" | "spending">;
 
+/** What the cost of an attempt is counted on. */
+export interface PremiumRun extends Pick<RunState, "ask" | "spent_micros"> {
+  readonly request: { readonly fetch_id: string; readonly project: string; readonly key?: string };
+  readonly work: Pick<RunState["work"], "epoch">;
+}
+
 /** With the epoch, so that what an earlier owner of the key still settles is not this run's. */
-const reservationId = ({ request, work }: RunState, tier: PremiumTier): string =>
+const reservationId = ({ request, work }: PremiumRun, tier: PremiumTier): string =>
   `${request.fetch_id}.${tier}.${work.epoch}`;
 
 /** Whether the payer has room for one attempt; then the highest price of it is reserved. */
 export async function reserveBudget(
   { prices = {}, spending }: PremiumDeps,
-  run: RunState,
+  run: PremiumRun,
   tier: PremiumTier,
 ): Promise<boolean> {
   const micros = priceMost(prices, tier);
@@ -23,7 +29,7 @@ export async function reserveBudget(
 
 export async function settleBudget(
   { prices = {}, spending }: PremiumDeps,
-  run: RunState,
+  run: PremiumRun,
   tier: PremiumTier,
   result: TransportResult,
 ): Promise<void> {
@@ -36,3 +42,15 @@ export async function settleBudget(
   run.spent_micros += micros;
   await spending?.settle(run.ask, run.request, reservationId(run, tier), micros);
 }
+
+/** The cost of attempts for work that is no fetch. */
+export interface PremiumCosts {
+  readonly reserve: (run: PremiumRun, tier: PremiumTier) => Promise<boolean>;
+  /** Adds what the attempt cost to the run. */
+  readonly settle: (run: PremiumRun, tier: PremiumTier, result: TransportResult) => Promise<void>;
+}
+
+export const premiumCosts = (deps: PremiumDeps): PremiumCosts => ({
+  reserve: (run, tier) => reserveBudget(deps, run, tier),
+  settle: (run, tier, result) => settleBudget(deps, run, tier, result),
+});

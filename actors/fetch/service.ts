@@ -247,5 +247,5 @@ const failedAnswer = (error: FetchError, error_detail: string): FetchAnswer => (
 const INVALID_URL = failedAnswer("invalid_url", "The url is no http or https URL");
 const NAMED_USER = failedAnswer(
   "blocked_destination",
-  "The filing system is asked at its own ports and without a user name",
+  "This host is asked at its own ports and without a user name",
 );

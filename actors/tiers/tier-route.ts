@@ -26,7 +26,7 @@ export function tierRoute(tier: Tier, { call, clock, onUnavailable }: TierRouteD
     const began_ms = clock.mono();
     const { url, max_bytes, max_pdf_bytes, accept_language, user_agent, country, validators, range, signal } =
       request;
-    const { min_text_chars, deadline_ms } = request;
+    const { min_text_chars, deadline_ms, session: exit } = request;
     const message = {
       url,
       max_bytes,
@@ -36,6 +36,7 @@ export function tierRoute(tier: Tier, { call, clock, onUnavailable }: TierRouteD
       validators: validators && { etag: validators.etag, last_modified: validators.last_modified },
       ...(max_pdf_bytes !== undefined && { max_pdf_bytes }),
       ...(range !== undefined && { range }),
+      ...(exit !== undefined && { session: exit }),
       ...(min_text_chars !== undefined && { min_text_chars }),
       ...(deadline_ms !== undefined && { left_ms: Math.round(deadline_ms - clock.now()) }),
     };

@@ -117,13 +117,14 @@ async function takeCall(
   if (call.is_probe) setBreaker(state, beginProbe(state.breaker));
   const room = roomOf(state, caller);
   const { validators, accept_language, user_agent, country, url, max_bytes, max_pdf_bytes, range } = request;
-  const { min_text_chars, left_ms } = request;
+  const { min_text_chars, left_ms, session } = request;
   try {
     const result = await transport({
       url,
       max_bytes,
       ...(max_pdf_bytes !== undefined && { max_pdf_bytes }),
       ...(range !== undefined && { range }),
+      ...(session !== undefined && { session }),
       ...(min_text_chars !== undefined && { min_text_chars }),
       ...(left_ms !== undefined && { deadline_ms: clock.now() + left_ms }),
       accept_language,

@@ -60,6 +60,16 @@ export const METRICS = {
     labels: ["provider", "reason"],
   },
   trawl_search_index_pages: { kind: "gauge", help: "Pages in the built-in search index", labels: [] },
+  trawl_profiles_requests_total: {
+    kind: "counter",
+    help: "Requests to the profile site, by kind, route and outcome",
+    labels: ["kind", "tier", "outcome"],
+  },
+  trawl_profiles_answers_total: {
+    kind: "counter",
+    help: "Profile operations answered",
+    labels: ["operation", "outcome", "cached"],
+  },
   trawl_filings_slots_total: {
     kind: "counter",
     help: "Slots of the filing system granted, and refused because of a pause or a full queue",

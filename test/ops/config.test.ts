@@ -46,6 +46,7 @@ describe("an empty environment", () => {
         egress: "default",
       },
       profiles: { hosts: ["northdata.com", "northdata.de"] },
+      profile_site: { enabled: "off" },
       companies: {
         gleif_url: "https://api.gleif.org/api/v1",
         zefix_url: "https://www.zefix.admin.ch/ZefixPublicREST",

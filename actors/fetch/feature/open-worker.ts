@@ -4,19 +4,20 @@
  */
 import type { Actor } from "../../../cluster/actor.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
-import { type Tier, TIERS } from "../../../schemas/fetch.ts";
+import { PREMIUM_TIERS, type Tier, TIERS } from "../../../schemas/fetch.ts";
 import { domainActor } from "../../domain/actor.ts";
 import { LEASE_MS } from "../../domain/politeness.ts";
 import { robotsActor } from "../../domain/robots.actor.ts";
 import type { Transport } from "../../lib/web/transport.ts";
+import { exchangeByRoutes } from "../../tiers/exchange-by-routes.ts";
 import { tierRoute } from "../../tiers/tier-route.ts";
 import { fetchActor } from "../actor.ts";
 import { formatsDeriver } from "../formats.ts";
 import { hostProfileActor } from "../host-profile.actor.ts";
 import { loadPages } from "../page-store.ts";
 import { fetchPipeline } from "../pipeline.ts";
-import { readPrices } from "../prices.ts";
 import type { ReservedHosts } from "../reserved-hosts.ts";
+import type { PipelineDeps } from "../run.ts";
 import { openSources } from "./alternates.ts";
 import type { FetchSettings } from "./settings.ts";
 
@@ -24,6 +25,7 @@ import type { FetchSettings } from "./settings.ts";
 const PROFILES_LIMITS = { min_delay_ms: 1_000, max_concurrency: 2 };
 
 interface FetchWorkerDeps {
+  readonly premium: Pick<PipelineDeps, "prices" | "spending">;
   readonly reservedHosts: ReservedHosts;
   readonly indexes: readonly NonNullable<OpenFeature["page_index"]>[];
   /** No node could take a call of the tier. */
@@ -33,11 +35,13 @@ interface FetchWorkerDeps {
 export function fetchActors(
   context: FeatureContext,
   settings: FetchSettings,
-  { reservedHosts, indexes, onUnavailable }: FetchWorkerDeps,
+  { premium, reservedHosts, indexes, onUnavailable }: FetchWorkerDeps,
 ): readonly Actor[] {
   const { config, clock, documents, blobs, metrics, log, egress, joined, extract, memory } = context;
   const { onRequestSent, user_agent } = context;
   const [canonical] = config.profiles.hosts;
+  const routes = routesTo(context, onUnavailable);
+  const paidRoutes = () => PREMIUM_TIERS.flatMap((tier) => routes[tier] ?? []);
   return [
     domainActor(
       { ...settings.politeness, lease_ms: LEASE_MS },
@@ -49,6 +53,8 @@ export function fetchActors(
       crawler_name: config.crawler.name,
       user_agent,
       joined,
+      // The profile site is never asked from this service's own addresses.
+      exchangeFor: (site) => (site === canonical ? exchangeByRoutes(paidRoutes()) : null),
       ...(onRequestSent && { onRequestSent }),
     }),
     hostProfileActor(),
@@ -60,12 +66,11 @@ export function fetchActors(
         metrics,
         log,
         memory,
-        routes: routesTo(context, onUnavailable),
+        routes,
         ...(onRequestSent && { onRequestSent }),
         extract,
         joined,
-        prices: readPrices(settings.tiers.prices),
-        spending: context.spending,
+        ...premium,
         sources: openSources(context, settings),
         onPageStored: (page) => indexes.forEach(({ onPageStored }) => onPageStored(page)),
         onGone: (page) => indexes.forEach(({ onGone }) => onGone(page)),

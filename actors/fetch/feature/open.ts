@@ -6,7 +6,9 @@ import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { TIERS } from "../../../schemas/fetch.ts";
 import { decodeText } from "../../lib/content/decode-text.ts";
 import { siteNamed } from "../../lib/web/url.ts";
-import type { ReservedHosts } from "../reserved-hosts.ts";
+import { premiumCosts } from "../premium.ts";
+import { readPrices } from "../prices.ts";
+import { needsDirect, type ReservedHosts } from "../reserved-hosts.ts";
 import { fetchService, type RetrievedPage } from "../service.ts";
 import { domainRoutes } from "./domain-routes.ts";
 import { fetchItems } from "./item-kind.ts";
@@ -36,12 +38,14 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
     onRetrieved,
     onFetched: status.onFetched,
   });
+  const premium = { prices: readPrices(settings.tiers.prices), spending: context.spending };
   const rendering = { blobs, decode: decodeText, isOperatorUrl: reservedHosts.isReserved };
 
   return {
     role_actors: tiers?.actors ?? [],
     actors: isWorker
       ? (await import("./open-worker.ts")).fetchActors(context, settings, {
+          premium,
           reservedHosts,
           indexes,
           onUnavailable: status.onUnavailable,
@@ -73,6 +77,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
       fetchItems({ fetchWith: service.fetchWith, bodyGrants, clock, joined }, fetchBatch(rendering)),
     ],
     reference: fetchReference,
+    premium_costs: premiumCosts(premium),
     status: status.part,
     warnings: () => tiers?.warnings() ?? [],
     close: async () => tiers?.close(),
@@ -82,10 +87,12 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
 /** The reserved hosts of all features as one. */
 function allReserved(opened: readonly OpenFeature[]): ReservedHosts {
   const all = opened.flatMap(({ reserved_hosts }) => reserved_hosts?.pages ?? []);
+  const ownerOf = (url: string) => all.find(({ isReserved }) => isReserved(url));
   return {
-    isReserved: (url) => all.some(({ isReserved }) => isReserved(url)),
+    isReserved: (url) => ownerOf(url) !== undefined,
+    refusal: (tiers, url) => (ownerOf(url)?.refusal ?? needsDirect)(tiers, url),
     fetch(request) {
-      const owner = all.find(({ isReserved }) => isReserved(request.url));
+      const owner = ownerOf(request.url);
       if (!owner) throw new TypeError(`Cannot delegate "${request.url}": its host is not reserved`);
       return owner.fetch(request);
     },

@@ -15,6 +15,8 @@ export interface TransportRequest {
   readonly accept_language: string | null;
   readonly user_agent: string | null;
   readonly country: string | null;
+  /** The name of the proxy's exit. Default: one for each site and country. */
+  readonly session?: string;
   /** For a conditional GET; null for a plain one. */
   readonly validators: { readonly etag: string | null; readonly last_modified: string | null } | null;
   /** A part of the resource, as a Range header writes it; only the route `direct` supports it. Default: the whole. */

@@ -1,5 +1,5 @@
 /**
- * The route `proxy`: the route `direct` through a residential proxy. All fetches of a site use the same exit. An exit
+ * The route `proxy`: the route `direct` through a residential proxy. All fetches of a site use the same exit, unless they name one. An exit
  * that fails is replaced once per fetch; a response of the site, whatever it is, never causes that.
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
@@ -30,7 +30,7 @@ export function proxyTransport({ proxy_url, joined, ...rest }: ProxyOptions): Tr
   return async (request) => {
     const { country } = request;
     const host = URL.parse(request.url)?.hostname ?? "";
-    const session = sessionOf(siteOf(host, joined), country);
+    const session = request.session ?? sessionOf(siteOf(host, joined), country);
     const through = (name: string) =>
       directTransport({ ...rest, proxy_url: proxyUrl(proxy_url, name, country) })(request);
     const first = await through(session);
