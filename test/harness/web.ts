@@ -146,7 +146,9 @@ const pathOf = (path: string): string => path.split("?", 1)[0]!;
 
 function arrivalOf({ method, url, headers }: IncomingMessage, at_ms: number): Arrival {
   const fields = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(", ")] as const);
-  return { at_ms, method: method!, path: url!, headers: Object.fromEntries(fields) };
+  // A forward proxy sends the whole address.
+  const path = url!.replace(/^http:\/\/[^/]+/, "");
+  return { at_ms, method: method!, path, headers: Object.fromEntries(fields) };
 }
 
 function send(response: ServerResponse, { status = 200, type, headers = {}, body = "" }: Page): void {
