@@ -1,5 +1,6 @@
 /** Documents of the profile site, read in reader processes (cluster/ports/workers.ts): their bytes may be hostile. */
-import { charsetOf, decodeText } from "../../lib/content/charset.ts";
+import { charsetOf } from "../../lib/content/charset.ts";
+import { decodeText } from "../../lib/content/decode-text.ts";
 import { PROVIDERS } from "../providers/providers.ts";
 import { type PageReading, readPage } from "../read-page.ts";
 import type { ReadOrder } from "../site-run.ts";
