@@ -3,7 +3,7 @@
  * stored of its pages.
  */
 import { type Static, type TSchema, Type } from "typebox";
-import { BillingCategory, Nullable, Patterned } from "./common.ts";
+import { BillingCategory, Nullable, Patterned, Timestamp } from "./common.ts";
 import { ask, contract, Deadline, tell } from "./contract.ts";
 import { Attempt, PREMIUM_TIERS, Redirect } from "./fetch.ts";
 
@@ -133,7 +133,7 @@ export const Profile = Type.Object({
   discovery_score: Nullable(Type.Number()),
   discovery_method: Nullable(Type.Enum(["suggest", "search"])),
   name_similarity: Nullable(Type.Number()),
-  scraped_at: Type.String(),
+  scraped_at: Timestamp,
   fetch_tier: Type.Enum(["proxy", "web_render"]),
   parser_version: Type.String(),
   provider: Type.String(),
@@ -218,7 +218,7 @@ export const ProfileFetch = Type.Object({
   body_url: Text,
   sha256: Text,
   body_kind: Nullable(Type.Enum(["origin", "rendered_dom"])),
-  retrieved_at: Text,
+  retrieved_at: Nullable(Timestamp),
   cached: Type.Boolean(),
   revalidated: Type.Boolean(),
   attempts: Type.Array(Attempt),

@@ -126,6 +126,7 @@ describe("the OpenAPI document", () => {
       "batchCompaniesFromCsv",
       "batchFetch",
       "batchFilings",
+      "batchProfiles",
       "batchSearch",
       "createAlert",
       "createCompanyWatch",
