@@ -127,7 +127,7 @@ export const Profile = Type.Object({
   subsidiaries: Type.Array(ProfileRelation),
   parent_companies: Type.Array(ProfileRelation),
   /** The site's financial charts are not read. */
-  financials: Type.Null(),
+  financials: Text,
   source_url: Type.String(),
   discovery_query: Text,
   discovery_score: Nullable(Type.Number()),
