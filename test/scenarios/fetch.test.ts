@@ -500,6 +500,46 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       }
     });
 
+    test.each<[string, Pages, object]>([
+      ["204", { "/": { status: 204 } }, { error: "http_204", status: 204 }],
+      ["a 304 that was not asked for", { "/": { status: 304 } }, { error: "http_304", status: 304 }],
+      [
+        "a broken PDF that calls itself HTML",
+        { "/": { body: "%PDF-1.7\nand nothing of it" } },
+        {
+          error: "unreadable_document",
+          content_type: "application/pdf",
+          origin_content_type: "text/html; charset=utf-8",
+        },
+      ],
+      [
+        "a redirect to a page that is not there",
+        { "/": redirect("/gone"), "/gone": { status: 404 } },
+        {
+          error: "http_404",
+          redirects: [{ status: 302, location: "/gone" }],
+          final_url: containing("/gone"),
+        },
+      ],
+      [
+        "a redirect to where no request may go",
+        { "/": redirect("http://127.0.0.1:9/") },
+        {
+          error: "blocked_destination",
+          redirects: [{ status: 302, location: "http://127.0.0.1:9/" }],
+          final_url: "http://127.0.0.1:9/",
+        },
+      ],
+    ])("%s is told as what it is, with a sentence", async (_, pages, expected) => {
+      const site = sites.site({ "/robots.txt": { status: 404 }, ...pages });
+      const answer = await service.fetch({
+        url: `${site.origin}/`,
+        render: "never",
+        allow_alternates: false,
+      });
+      expect(answer).toMatchObject({ ...expected, error_detail: expect.stringMatching(/\w \w/) });
+    });
+
     test("a certificate without a trusted issuer is tls_error, a closed port is network_refused", async () => {
       const tls = await hostileSite({ tls: true });
       const secret = sites.name("selfsigned", ["127.0.0.1"]);

@@ -576,6 +576,21 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
         body_url: null,
       });
     });
+
+    test("is not given from outside its folder by the page cache, where a fetch followed the redirect", async () => {
+      const elsewhere = "/Archives/edgar/data/9000001/000900000124000004/y.htm";
+      upstream.serve("www", elsewhere, `<p>${"Another filing. ".repeat(60)}</p>`);
+      const moved = `${folder}cached.htm`;
+      upstream.serve("www", moved, "", { status: 302, headers: { Location: elsewhere } });
+      const url = upstream.urls.www + moved;
+      expect(await service.fetch({ url })).toMatchObject({ error: null });
+      expect(await service.fetch({ url })).toMatchObject({ error: null, cached: true });
+      expect(await document({ ...filed, document: "cached.htm" })).toMatchObject({
+        error: "redirect_not_allowed",
+        text: "",
+        body_url: null,
+      });
+    });
   });
 
   describe("facts", () => {

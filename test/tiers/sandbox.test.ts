@@ -36,20 +36,23 @@ async function render(chromium: SandboxedChromium): Promise<{ commands: string[]
   return seen;
 }
 
-/** A browser that starts only without its sandbox, as where the kernel refuses user namespaces. */
-async function refused(chromium: Chromium): Promise<Chromium> {
-  const { path, env } = await chromium.ready();
-  // What the operator set is tried, whatever browser it is.
-  const from = "setting";
-  const script = join(folder, "refused.sh");
-  const words = `case "$*" in *--no-sandbox*) exec '${path}' "$@";; esac; echo "FATAL: No usable sandbox!" >&2; exit 1`;
-  writeFileSync(script, `#!/bin/sh\n${words}\n`, { mode: 0o755 });
-  return { ...chromium, from, ready: async () => ({ path: script, env }) };
-}
-
 /** Whether a user without rights may have them. */
 const hasUserNamespaces = (): boolean =>
   spawnSync("setpriv", ["--reuid=60999", "--clear-groups", "unshare", "-U", "-n", "true"]).status === 0;
+
+/** The browser in a user namespace in which the kernel grants no further one, so that its sandbox is refused. */
+async function refused(chromium: Chromium): Promise<Chromium> {
+  const { path, env } = await chromium.ready();
+  const inside =
+    'echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --ambient-caps=-all --inh-caps=-all "$@"';
+  const script = join(folder, "refused.sh");
+  const apart = `exec unshare --user --map-current-user --keep-caps sh -c '${inside}' sh '${path}' "$@"`;
+  writeFileSync(script, `#!/bin/sh\n${apart}\n`, { mode: 0o755 });
+  // Where the kernel grants none at all, the browser is refused as it is.
+  const program = hasUserNamespaces() ? script : path;
+  // What the operator set is tried, whatever browser it is.
+  return { ...chromium, from: "setting", ready: async () => ({ path: program, env }) };
+}
 
 describe.runIf(process.platform === "linux").each(browsers)("%s", (_, chromium) => {
   test("runs in its sandbox, as root under another user, or says why not", async () => {
