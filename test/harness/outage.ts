@@ -79,10 +79,12 @@ export async function duringOutage(
   const answers = (await Promise.all(running)).flat();
   const ready = await service.call("GET", "/ready", { key: null });
   outage.end();
+  const ended_ms = performance.now();
   await expect.poll(() => isBack(service, origin), { timeout: BACK_MS, interval: 100 }).toBe(true);
+  const back_ms = Math.round(performance.now() - ended_ms);
   const stored = answers.flatMap(({ stored: at }) => (at === null ? [] : [at]));
   const found = await Promise.all(stored.map((path) => service.call("GET", path)));
-  return {
+  const seen: OutageSeen = {
     ready: `${ready.status} ${ready.json.checks[outage.check]}`,
     told: [
       ...new Set(
@@ -93,4 +95,6 @@ export async function duringOutage(
     late: answers.filter(({ ms }) => ms > DEADLINE_MS).length,
     answers: answers.length,
   };
+  if (soak_s !== undefined) process.stdout.write(`${JSON.stringify({ ...seen, back_ms })}\n`);
+  return seen;
 }
